@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A backend plugin's ABI. A plugin is a shared object in the plugin folder that exports one symbol,
+ *
+ *	GT_EXPORT const struct gt_backend gt_backend = { .abi = GT_BACKEND_ABI, ... };
+ *
+ * The host calls every hook from one thread, the ingest thread, so a plugin needs no locks. A plugin
+ * that fails is quarantined: it is stopped, its last error is shown in `backends/<name>/last_error`
+ * and `doctor`, and everything else goes on. tests/plugin/minimal.c is a commented example.
+ */
+#ifndef GT_BACKEND_H
+#define GT_BACKEND_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "event.h"
+
+#define GT_BACKEND_ABI 1
+#define GT_BACKEND_SYMBOL "gt_backend"
+#define GT_EXPORT __attribute__((visibility("default")))
+
+struct gt_plugin;
+
+enum gt_option_type { GT_OPT_INT, GT_OPT_BOOL, GT_OPT_STR };
+
+#define GT_OPT_RUNTIME 0x1 /* may be changed while running: the plugin has a set() hook */
+#define GT_OPT_HIDDEN 0x2  /* for tests: not shown as a file under backends/<name>/ */
+
+/**
+ * struct gt_option - one setting of a backend
+ * @name: key in section [backend NAME] of the configuration, and file under backends/<name>/
+ * @off: offset in the plugin's own options struct: an int64_t, a bool, or a char * (the host's)
+ * @def: default as text; NULL is 0, false or an empty string
+ * @min, @max: bounds of a GT_OPT_INT, inclusive
+ * @help: one line, no full stop
+ *
+ * The table ends with an entry whose name is NULL.
+ */
+struct gt_option {
+	const char *name;
+	enum gt_option_type type;
+	unsigned int flags;
+	size_t off;
+	const char *def;
+	int64_t min, max;
+	const char *help;
+};
+
+/**
+ * struct gt_gpu_desc - how a source names a GPU
+ * @driver: "amdgpu"; NULL or "" if the source does not tell
+ * @dev: name on its bus, "0000:04:00.0", or what the source calls it; NULL if the source does not
+ *	tell, then the GPU is the only one of that driver (live), or "<driver>-any"
+ * @minor: number of its /dev/dri/cardN where the source tells that instead, else -1
+ */
+struct gt_gpu_desc {
+	const char *driver;
+	const char *dev;
+	int minor;
+};
+
+/**
+ * struct gt_host - what the host does for a plugin; every call is from within a hook
+ *
+ * @push: hands @n records over, in the plugin's own order of time; the host copies them. pid is a
+ *	thread group or GT_NONE32. Descriptions (PROCESS, NAME, QUEUE, LOST) go the same way.
+ * @watermark: every later record of this plugin has ts >= @ts
+ * @gpu: number of a GPU for gt_event.gpu; the same description gives the same number.
+ *	GT_NONE16 if there are too many
+ * @ring: number of a ring of @gpu for gt_event.ring, by name; engine GT_ENGINE_UNKNOWN lets the
+ *	host guess from the name. GT_NONE16 if there are too many
+ * @watch: drain() is called when @fd is readable (@on false: no longer). The host does not close it
+ * @timer: drain() is called once after @ns; 0 cancels. A plugin with nothing to do sets none
+ * @error: sets the sentence shown as last_error and in doctor: what is wrong, and the remedy.
+ *	Returns -@err, so that `return host->error(p, EPERM, "…")` reads well
+ * @log: a line to the log, at a syslog priority
+ * @now: CLOCK_MONOTONIC, ns
+ */
+struct gt_host {
+	void (*push)(struct gt_plugin *p, const union gt_record *r, size_t n);
+	void (*watermark)(struct gt_plugin *p, uint64_t ts);
+	uint16_t (*gpu)(struct gt_plugin *p, const struct gt_gpu_desc *desc);
+	uint16_t (*ring)(struct gt_plugin *p, uint16_t gpu, const char *name, enum gt_engine engine);
+	int (*watch)(struct gt_plugin *p, int fd, bool on);
+	void (*timer)(struct gt_plugin *p, uint64_t ns);
+	int (*error)(struct gt_plugin *p, int err, const char *fmt, ...)
+		__attribute__((format(printf, 3, 4)));
+	void (*log)(struct gt_plugin *p, int priority, const char *fmt, ...)
+		__attribute__((format(printf, 3, 4)));
+	uint64_t (*now)(struct gt_plugin *p);
+};
+
+/**
+ * struct gt_plugin - a plugin that is loaded
+ * @host: the host's calls
+ * @options: the plugin's options struct, allocated and filled by the host
+ * @priv: the plugin's own
+ * @recording: a replay: times and pids are those of another time or machine
+ * @events_dir: folder of the event maps
+ * @tracefs: mount point of tracefs, or NULL
+ *
+ * The host's own data follows in a larger struct.
+ */
+struct gt_plugin {
+	const struct gt_host *host;
+	void *options;
+	void *priv;
+	bool recording;
+	const char *events_dir;
+	const char *tracefs;
+};
+
+/* What gt_backend.control() may be asked; a plugin refuses what it cannot with -EOPNOTSUPP. */
+enum gt_control {
+	GT_CTL_PAUSE,  /* control "stop" (live: stop tracing) or "pause" (replay) */
+	GT_CTL_RESUME, /* control "start" or "play" */
+	GT_CTL_RESCAN, /* look again for tracepoints, devices, files */
+	GT_CTL_SEEK,   /* replay: arg is ns relative to where it plays */
+	GT_CTL_LEVEL,  /* arg: enum gt_level, 2 normal, 3 verbose */
+};
+
+#define GT_BACKEND_LIVE_PIDS 0x1 /* pids are of this machine, now: the host asks /proc about them */
+#define GT_BACKEND_RECORDING 0x2 /* plays a recording: pids and times are not this machine's */
+#define GT_BACKEND_FALLBACK 0x4	 /* runs only where no other backend has a GPU to show */
+#define GT_BACKEND_DEMAND 0x8	 /* runs only when named in backend= or by replay= */
+
+/**
+ * struct gt_backend - a plugin's vtable
+ * @abi: GT_BACKEND_ABI; another is refused
+ * @size: sizeof(struct gt_backend), so that later hooks can be appended
+ * @name: [a-z0-9_]+, names the folder under backends/ and the configuration's section
+ * @version: the plugin's own
+ * @flags: GT_BACKEND_*
+ * @options, @options_size: the table and the size of the struct it describes; may be NULL and 0
+ * @probe: can this backend work here? 0, or a negative errno after host->error() told the exact
+ *	blocker and the remedy. Changes nothing. Mandatory
+ * @start: begins; after an error stop() is not called. Mandatory
+ * @drain: decodes and pushes what has come. Returns the number of records pushed, 0 if there was
+ *	nothing, -ENODATA when the source has ended for good (stop() follows), or another negative
+ *	errno: quarantine. Mandatory
+ * @stop: ends and frees everything of start(). Mandatory
+ * @set: option @o was changed; -errno refuses and the old value comes back. Needed for
+ *	GT_OPT_RUNTIME
+ * @control: see enum gt_control. Optional
+ * @doctor: writes lines "key value" of detail into @buf (at most @len bytes, NUL-terminated), for
+ *	doctor and backends/<name>/stats. Optional
+ */
+struct gt_backend {
+	uint32_t abi;
+	uint32_t size;
+	const char *name;
+	const char *version;
+	const char *help;
+	uint32_t flags;
+	const struct gt_option *options;
+	size_t options_size;
+	int (*probe)(struct gt_plugin *p);
+	int (*start)(struct gt_plugin *p);
+	int (*drain)(struct gt_plugin *p);
+	void (*stop)(struct gt_plugin *p);
+	int (*set)(struct gt_plugin *p, const struct gt_option *o);
+	int (*control)(struct gt_plugin *p, enum gt_control what, int64_t arg);
+	void (*doctor)(struct gt_plugin *p, char *buf, size_t len);
+};
+
+/** gt_record_init() - an event with everything unknown but its time and type */
+static inline void gt_record_init(union gt_record *r, uint64_t ts, enum gt_type type)
+{
+	__builtin_memset(r, 0xff, sizeof(*r));
+	r->ev.ts = ts;
+	r->ev.type = (uint8_t)type;
+	r->ev.flags = 0;
+}
+
+#endif
