@@ -1,0 +1,452 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Configuration, see config.h. Lines are read and counted here and handed to inih one by one: the
+ * library as distributions build it tells neither a handler's line nor that a line was cut.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <ini.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "config.h"
+
+const struct gt_conf_item gt_conf_items[] = {
+#define GT_SECTION(name, help)
+#define GT_INT(section, key, def, min, max, help)                                                  \
+	{                                                                                          \
+		#section, #key, GT_CONF_INT,                                                       \
+		#def,	  min,	max,                                                               \
+		NULL,	  help, offsetof(struct gt_config, key)                                    \
+	},
+#define GT_BOOL(section, key, def, help)                                                           \
+	{ #section, #key, GT_CONF_BOOL, #def, 0, 1, NULL, help, offsetof(struct gt_config, key) },
+#define GT_STR(section, key, def, help)                                                            \
+	{ #section, #key, GT_CONF_STR, def, 0, 0, NULL, help, offsetof(struct gt_config, key) },
+#define GT_CHOICE(section, key, def, names, help)                                                  \
+	{                                                                                          \
+		#section, #key, GT_CONF_CHOICE,                                                    \
+		#def,	  0,	0,                                                                 \
+		names,	  help, offsetof(struct gt_config, key)                                    \
+	},
+#include "options.def"
+#undef GT_SECTION
+#undef GT_INT
+#undef GT_BOOL
+#undef GT_STR
+#undef GT_CHOICE
+	{ .key = NULL },
+};
+
+#define ITEMS	    (sizeof(gt_conf_items) / sizeof(gt_conf_items[0]) - 1)
+#define BACKEND_LEN 32 /* a backend's name, with its NUL */
+#define KEY_LEN	    32
+#define MAX_EXTRA   1024
+
+/** struct gt_conf_extra - one [backend NAME] key; @file: which gt_config_read() set it, 0 none */
+struct gt_conf_extra {
+	struct gt_conf_extra *next;
+	char backend[BACKEND_LEN];
+	char key[KEY_LEN];
+	char *value;
+	const void *file;
+};
+
+/** struct reader - one file being read; @line: the last one read, from 1 */
+struct reader {
+	struct gt_config *c;
+	FILE *f;
+	const char *path;
+	int line;
+	bool seen[ITEMS];
+	bool failed;
+	char *err;
+	size_t len;
+};
+
+static char *fail(struct reader *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Sets the sentence of the first fault. Always NULL, for those who return a pointer. */
+static char *fail(struct reader *r, const char *fmt, ...)
+{
+	char text[512];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	if (!r->failed)
+		snprintf(r->err, r->len, "%s:%d: %s", r->path, r->line, text);
+	r->failed = true;
+	return NULL;
+}
+
+static int set_int(const struct gt_conf_item *it, const char *s, int64_t *out, char *err,
+		   size_t len)
+{
+	size_t digits = strspn(s + (*s == '-'), "0123456789");
+	int64_t v;
+
+	if (!digits || s[digits + (*s == '-')]) {
+		snprintf(err, len, "%s: '%.64s' is not a number", it->key, s);
+		return -EINVAL;
+	}
+	errno = 0;
+	v = strtoll(s, NULL, 10);
+	if (errno || v < it->min || v > it->max) {
+		snprintf(err, len, "%s: %.64s is not within %" PRId64 " to %" PRId64, it->key, s,
+			 it->min, it->max);
+		return -ERANGE;
+	}
+	*out = v;
+	return 0;
+}
+
+static int set_bool(const struct gt_conf_item *it, const char *s, bool *out, char *err, size_t len)
+{
+	static const char *const words[] = { "0", "1", "no", "yes", "false", "true", "off", "on" };
+
+	for (unsigned int i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (!strcmp(s, words[i])) {
+			*out = i & 1;
+			return 0;
+		}
+	snprintf(err, len, "%s: '%.64s' is neither 0 nor 1", it->key, s);
+	return -EINVAL;
+}
+
+/* A name of the choice, or its number. */
+static int set_choice(const struct gt_conf_item *it, const char *s, int64_t *out, char *err,
+		      size_t len)
+{
+	const char *name = it->names;
+	size_t n = strlen(s);
+	char number[24];
+
+	for (int64_t i = 0; *name; i++) {
+		size_t l = strcspn(name, " ");
+
+		snprintf(number, sizeof(number), "%" PRId64, i);
+		if ((l == n && !memcmp(name, s, n)) || !strcmp(s, number)) {
+			*out = i;
+			return 0;
+		}
+		name += l + strspn(name + l, " ");
+	}
+	snprintf(err, len, "%s: '%.64s' is none of: %s", it->key, s, it->names);
+	return -EINVAL;
+}
+
+static int set_str(const struct gt_conf_item *it, const char *s, char **out, char *err, size_t len)
+{
+	char *copy;
+
+	if (strlen(s) >= GT_CONF_PATHLEN) {
+		snprintf(err, len, "%s: longer than %d bytes", it->key, GT_CONF_PATHLEN - 1);
+		return -E2BIG;
+	}
+	copy = strdup(s);
+	if (!copy) {
+		snprintf(err, len, "%s", strerror(ENOMEM));
+		return -ENOMEM;
+	}
+	free(*out);
+	*out = copy;
+	return 0;
+}
+
+static int set_item(struct gt_config *c, const struct gt_conf_item *it, const char *s, char *err,
+		    size_t len)
+{
+	void *at = (char *)c + it->off;
+
+	switch (it->type) {
+	case GT_CONF_INT:
+		return set_int(it, s, at, err, len);
+	case GT_CONF_BOOL:
+		return set_bool(it, s, at, err, len);
+	case GT_CONF_CHOICE:
+		return set_choice(it, s, at, err, len);
+	default:
+		return set_str(it, s, at, err, len);
+	}
+}
+
+int gt_config_init(struct gt_config *c)
+{
+	char err[160];
+	int ret = 0;
+
+	memset(c, 0, sizeof(*c));
+	for (size_t i = 0; !ret && i < ITEMS; i++)
+		ret = set_item(c, &gt_conf_items[i], gt_conf_items[i].def, err, sizeof(err));
+	if (ret)
+		gt_config_free(c);
+	return ret;
+}
+
+void gt_config_free(struct gt_config *c)
+{
+	for (size_t i = 0; i < ITEMS; i++)
+		if (gt_conf_items[i].type == GT_CONF_STR)
+			free(*(char **)((char *)c + gt_conf_items[i].off));
+	while (c->extra) {
+		struct gt_conf_extra *e = c->extra;
+
+		c->extra = e->next;
+		free(e->value);
+		free(e);
+	}
+	memset(c, 0, sizeof(*c));
+}
+
+static const struct gt_conf_item *find_item(const char *key)
+{
+	for (size_t i = 0; i < ITEMS; i++)
+		if (!strcmp(gt_conf_items[i].key, key))
+			return &gt_conf_items[i];
+	return NULL;
+}
+
+int gt_config_set(struct gt_config *c, const char *key, const char *value, char *err, size_t len)
+{
+	const struct gt_conf_item *it = find_item(key);
+
+	if (it)
+		return set_item(c, it, value, err, len);
+	snprintf(err, len, "there is no key '%.64s'", key);
+	return -ENOENT;
+}
+
+static struct gt_conf_extra *find_extra(const struct gt_config *c, const char *backend,
+					const char *key)
+{
+	struct gt_conf_extra *e = c->extra;
+
+	while (e && (strcmp(e->backend, backend) || strcmp(e->key, key)))
+		e = e->next;
+	return e;
+}
+
+const char *gt_config_backend(void *c, const char *backend, const char *key)
+{
+	const struct gt_conf_extra *e = find_extra(c, backend, key);
+
+	return e ? e->value : NULL;
+}
+
+bool gt_config_backend_each(void *c, unsigned int i, const char **backend, const char **key)
+{
+	const struct gt_conf_extra *e = ((struct gt_config *)c)->extra;
+
+	while (e && i--)
+		e = e->next;
+	if (!e)
+		return false;
+	*backend = e->backend;
+	*key = e->key;
+	return true;
+}
+
+/* A new entry, at the end: the order is that of the file. */
+static struct gt_conf_extra *add_extra(struct gt_config *c, const char *backend, const char *key)
+{
+	struct gt_conf_extra **at = &c->extra, *e;
+	unsigned int n = 0;
+
+	for (; *at; n++)
+		at = &(*at)->next;
+	e = n < MAX_EXTRA ? calloc(1, sizeof(*e)) : NULL;
+	if (!e)
+		return NULL;
+	snprintf(e->backend, sizeof(e->backend), "%s", backend);
+	snprintf(e->key, sizeof(e->key), "%s", key);
+	*at = e;
+	return e;
+}
+
+int gt_config_backend_set(struct gt_config *c, const char *backend, const char *key,
+			  const char *value)
+{
+	struct gt_conf_extra *e;
+	char *copy;
+
+	if (!*backend || strlen(backend) >= BACKEND_LEN || !*key || strlen(key) >= KEY_LEN)
+		return -EINVAL;
+	copy = strdup(value);
+	if (!copy)
+		return -ENOMEM;
+	e = find_extra(c, backend, key);
+	if (!e)
+		e = add_extra(c, backend, key);
+	if (!e) {
+		free(copy);
+		return -ENOMEM;
+	}
+	free(e->value);
+	e->value = copy;
+	e->file = NULL;
+	return 0;
+}
+
+static bool known_section(const char *name)
+{
+#define GT_SECTION(s, help)                                                                        \
+	if (!strcmp(name, #s))                                                                     \
+		return true;
+#define GT_INT(section, key, def, min, max, help)
+#define GT_BOOL(section, key, def, help)
+#define GT_STR(section, key, def, help)
+#define GT_CHOICE(section, key, def, names, help)
+#include "options.def"
+#undef GT_SECTION
+#undef GT_INT
+#undef GT_BOOL
+#undef GT_STR
+#undef GT_CHOICE
+	return false;
+}
+
+/* "NAME" of "backend NAME", or NULL. */
+static const char *backend_of(const char *section)
+{
+	const char *name;
+
+	if (strncmp(section, "backend ", 8))
+		return NULL;
+	name = section + 8 + strspn(section + 8, " ");
+	return *name && strlen(name) < BACKEND_LEN && !strpbrk(name, " \t") ? name : NULL;
+}
+
+/* inih has no call for a section without keys, so its line is looked at before. */
+static void check_section(struct reader *r, const char *line)
+{
+	size_t n = strcspn(line + 1, "]");
+	const char *rest = line + 1 + n + (line[1 + n] == ']');
+	char name[64];
+
+	snprintf(name, sizeof(name), "%.*s", (int)(n < 63 ? n : 63), line + 1);
+	rest += strspn(rest, " \t\r\n");
+	if (line[1 + n] != ']' || (*rest && *rest != ';' && *rest != '#'))
+		fail(r, "a section is one name in [brackets] on a line of its own");
+	else if (!known_section(name) && !backend_of(name))
+		fail(r, "there is no section [%s]", name);
+}
+
+/*
+ * One line for inih. Leading blanks go, so that an indented line is never taken for more of the
+ * value before it.
+ */
+static char *read_line(char *buf, int size, void *arg)
+{
+	struct reader *r = arg;
+	size_t n = 0;
+	int ch = EOF;
+
+	if (r->failed)
+		return NULL;
+	r->line++;
+	while (n + 1 < (size_t)size && ch != '\n' && (ch = getc_unlocked(r->f)) != EOF && ch)
+		if (n || (ch != ' ' && ch != '\t'))
+			buf[n++] = (char)ch;
+	buf[n] = 0;
+	if (ch == EOF)
+		return ferror(r->f) ? fail(r, "%s", strerror(errno)) : n ? buf : NULL;
+	if (!ch)
+		return fail(r, "a NUL byte: this is not a text file");
+	if (ch != '\n')
+		return fail(r, "a line longer than %d bytes", size - 2);
+	if (buf[0] == '[')
+		check_section(r, buf);
+	return r->failed ? NULL : buf;
+}
+
+static void backend_key(struct reader *r, const char *backend, const char *key, const char *value)
+{
+	const struct gt_conf_extra *e = find_extra(r->c, backend, key);
+
+	if (e && e->file == r) {
+		fail(r, "%s is set twice in [backend %s]", key, backend);
+		return;
+	}
+	if (gt_config_backend_set(r->c, backend, key, value))
+		fail(r, "'%.64s' cannot be a backend's key", key);
+	else
+		find_extra(r->c, backend, key)->file = r;
+}
+
+static int on_key(void *arg, const char *section, const char *key, const char *value)
+{
+	struct reader *r = arg;
+	const struct gt_conf_item *it = find_item(key);
+	const char *backend = backend_of(section);
+	char err[256];
+
+	if (backend)
+		backend_key(r, backend, key, value);
+	else if (!*section)
+		fail(r, "'%.64s' stands before any [section]", key);
+	else if (!it || strcmp(it->section, section))
+		fail(r, "section [%s] has no key '%.64s'%s%s", section, key,
+		     it ? ", it belongs in " : "", it ? it->section : "");
+	else if (r->seen[it - gt_conf_items])
+		fail(r, "%s is set twice", key);
+	else if (set_item(r->c, it, value, err, sizeof(err)))
+		fail(r, "%s", err);
+	else
+		r->seen[it - gt_conf_items] = true;
+	return !r->failed;
+}
+
+/* The file's marks on keys are only good while it is read. */
+static void forget_marks(struct gt_config *c)
+{
+	for (struct gt_conf_extra *e = c->extra; e; e = e->next)
+		e->file = NULL;
+}
+
+static int open_file(struct reader *r)
+{
+	struct stat st;
+	int fd = open(r->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	int ret = 0;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		ret = -errno;
+	else if (S_ISDIR(st.st_mode))
+		ret = -EISDIR;
+	else if (!(r->f = fdopen(fd, "r")))
+		ret = -errno;
+	if (!ret)
+		return 0;
+	if (fd >= 0)
+		close(fd);
+	snprintf(r->err, r->len, "%s: %s", r->path, strerror(-ret));
+	return ret;
+}
+
+int gt_config_read(struct gt_config *c, const char *path, char *err, size_t len)
+{
+	struct reader r = { .c = c, .path = path, .err = err, .len = len };
+	int bad, ret = open_file(&r);
+
+	if (ret)
+		return ret;
+	bad = ini_parse_stream(read_line, &r, on_key, &r);
+	fclose(r.f);
+	forget_marks(c);
+	if (bad < 0) {
+		snprintf(err, len, "%s: %s", path, strerror(ENOMEM));
+		return -ENOMEM;
+	}
+	if (bad && (!r.failed || bad < r.line)) {
+		snprintf(err, len, "%s:%d: neither a [section] nor key = value", path, bad);
+		return -EINVAL;
+	}
+	return r.failed ? -EINVAL : 0;
+}

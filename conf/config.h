@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Configuration: struct, defaults, bounds, parser and documentation from one table, options.def. */
+#ifndef GT_CONFIG_H
+#define GT_CONFIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum gt_conf_type { GT_CONF_INT, GT_CONF_BOOL, GT_CONF_STR, GT_CONF_CHOICE };
+
+#define GT_CONF_PATHLEN 4096
+
+/**
+ * struct gt_config - values; one member per line of options.def, named after the key
+ *
+ * GT_INT and GT_CHOICE are int64_t, GT_BOOL bool, GT_STR char *.
+ */
+struct gt_config {
+#define GT_SECTION(name, help)
+#define GT_INT(section, key, def, min, max, help) int64_t key;
+#define GT_BOOL(section, key, def, help) bool key;
+#define GT_STR(section, key, def, help) char *key;
+#define GT_CHOICE(section, key, def, names, help) int64_t key;
+#include "options.def"
+#undef GT_SECTION
+#undef GT_INT
+#undef GT_BOOL
+#undef GT_STR
+#undef GT_CHOICE
+	struct gt_conf_extra *extra; /* [backend NAME] key = value, as read */
+};
+
+/** struct gt_conf_item - one line of the table, for documentation and tests */
+struct gt_conf_item {
+	const char *section, *key;
+	enum gt_conf_type type;
+	const char *def;
+	int64_t min, max;
+	const char *names; /* of a choice, separated by spaces */
+	const char *help;
+	size_t off;
+};
+extern const struct gt_conf_item gt_conf_items[]; /* ends with a NULL key */
+
+/** gt_config_init() - defaults */
+int gt_config_init(struct gt_config *c);
+void gt_config_free(struct gt_config *c);
+/**
+ * gt_config_read() - a file over what is set. Unknown sections and keys, bad values, twice the same
+ *	key: refused with "FILE:LINE: sentence" in @err. Sections [backend NAME] take any key; the host
+ *	checks them against the plugin's table.
+ */
+int gt_config_read(struct gt_config *c, const char *path, char *err, size_t len);
+/** gt_config_set() - one key (mount option or setting): same rules, @err without a line */
+int gt_config_set(struct gt_config *c, const char *key, const char *value, char *err, size_t len);
+/** gt_config_backend() - value in [backend NAME], or NULL; gt_host_conf.option */
+const char *gt_config_backend(void *c, const char *backend, const char *key);
+/** gt_config_backend_each() - the @i'th key of all [backend NAME] sections, in order; false after the
+ * last; gt_host_conf.option_each */
+bool gt_config_backend_each(void *c, unsigned int i, const char **backend, const char **key);
+/** gt_config_backend_set() - -EINVAL: a name is empty or longer than 31; -ENOMEM, also for a key more
+ * than 1024 */
+int gt_config_backend_set(struct gt_config *c, const char *backend, const char *key, const char *value);
+
+#endif

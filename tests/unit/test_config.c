@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* gputrace.conf: what is taken, and what is refused with which sentence. */
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "../../conf/config.h"
+#include "../lib/tap.h"
+
+static char path[] = "/tmp/gt-config-XXXXXX";
+
+static void write_file(const void *text, size_t len)
+{
+	FILE *f = fopen(path, "w");
+
+	if (!f || fwrite(text, 1, len, f) != len)
+		printf("# cannot write %s\n", path);
+	if (f)
+		fclose(f);
+}
+
+static int read_text(struct gt_config *c, const char *text, char *err, size_t len)
+{
+	write_file(text, strlen(text));
+	err[0] = 0;
+	return gt_config_read(c, path, err, len);
+}
+
+static void test_defaults(void)
+{
+	struct gt_config c;
+	unsigned int n = 0;
+
+	is(gt_config_init(&c), 0, "defaults");
+	is(c.level, 2, "a choice's default");
+	is(c.history_size, 67108864, "a number's");
+	is_str(c.group, "gputrace", "a string's");
+	is_str(c.backend, "", "an empty string is no NULL");
+	while (gt_conf_items[n].key)
+		n++;
+	ok(n >= 14, "the table lists every key");
+	gt_config_free(&c);
+}
+
+static void test_good(void)
+{
+	char err[512];
+	struct gt_config c;
+
+	gt_config_init(&c);
+	is(read_text(
+		   &c,
+		   "; a comment\n[main]\n  backend = sim:ftrace ; why\n\n[trace]\nlevel=verbose\n"
+		   "sampling = 0\r\n[buffers]\nhistory_size = 4294967296\n[access]\nvisibility = "
+		   "0\n"
+		   "[backend sim]\nrate = 5\nname with blanks = a = b\n[backend ftrace]\nrate = 6",
+		   err, sizeof(err)),
+	   0, "a good file");
+	is_str(err, "", "leaves no sentence");
+	is_str(c.backend, "sim:ftrace", "an indented key, an inline comment");
+	is(c.level, 3, "a choice by name");
+	is(c.visibility, 0, "a choice by number");
+	is(c.sampling, 0, "a lower bound, and a carriage return");
+	is(c.history_size, 4294967296, "an upper bound beyond 32 bits");
+	is_str(gt_config_backend(&c, "sim", "rate"), "5", "a backend's key");
+	is_str(gt_config_backend(&c, "sim", "name with blanks"), "a = b", "any key, any value");
+	is_str(gt_config_backend(&c, "ftrace", "rate"), "6",
+	       "the same of another, on a last line "
+	       "without an end");
+	ok(!gt_config_backend(&c, "sim", "x"), "a key that is not there");
+	is(read_text(&c, "[trace]\nsampling=7\n[backend sim]\nrate = 9\n", err, sizeof(err)), 0,
+	   "a second file");
+	is(c.sampling, 7, "goes over the first");
+	is(c.level, 3, "and leaves what it does not name");
+	is_str(gt_config_backend(&c, "sim", "rate"), "9", "backends too");
+	gt_config_free(&c);
+}
+
+static void refused(const char *text, const char *sentence)
+{
+	char err[512], want[600];
+	struct gt_config c;
+	int ret;
+
+	gt_config_init(&c);
+	ret = read_text(&c, text, err, sizeof(err));
+	snprintf(want, sizeof(want), "%s:%s", path, sentence);
+	is_str(err, want, "refused: %s", sentence);
+	ok(ret < 0, "with an error");
+	gt_config_free(&c);
+}
+
+static void test_refused(void)
+{
+	char line[400];
+
+	refused("[main]\nbackends = sim\n", "2: section [main] has no key 'backends'");
+	refused("[trace]\nbackend = sim\n",
+		"2: section [trace] has no key 'backend', it belongs in main");
+	refused("\n\n[nonsense]\n", "3: there is no section [nonsense]");
+	refused("[backend]\n", "1: there is no section [backend]");
+	refused("[backend a b]\n", "1: there is no section [backend a b]");
+	refused("[main] x\n", "1: a section is one name in [brackets] on a line of its own");
+	refused("[main\n", "1: a section is one name in [brackets] on a line of its own");
+	refused("level = 1\n", "1: 'level' stands before any [section]");
+	refused("[trace]\nlevel = loud\n", "2: level: 'loud' is none of: off stats normal verbose");
+	refused("[trace]\nlevel = 4\n", "2: level: '4' is none of: off stats normal verbose");
+	refused("[trace]\n\nsampling = 101\n", "3: sampling: 101 is not within 0 to 100");
+	refused("[trace]\nsampling = 10x\n", "2: sampling: '10x' is not a number");
+	refused("[trace]\nsampling =\n", "2: sampling: '' is not a number");
+	refused("[trace]\nsampling = 99999999999999999999\n",
+		"2: sampling: 99999999999999999999 is not within 0 to 100");
+	refused("[trace]\nsampling = 1\n[main]\n[trace]\nsampling = 1\n",
+		"5: sampling is set twice");
+	refused("[backend a]\nx=1\n[backend b]\nx=1\n[backend a]\nx=2\n",
+		"6: x is set twice in [backend a]");
+	refused("[main]\nbackend = a\njust words\n[oops]\n",
+		"3: neither a [section] nor key = value");
+	refused("[trace]\nlevel = 1\n  2\n", "3: neither a [section] nor key = value");
+	memset(line, 'x', sizeof(line));
+	memcpy(line, "[main]\n;", 8);
+	line[sizeof(line) - 1] = 0;
+	refused(line, "2: a line longer than 198 bytes");
+}
+
+static void test_files(void)
+{
+	char err[512], want[600];
+	struct gt_config c;
+
+	gt_config_init(&c);
+	write_file("[main]\nback\0end = x\n", 19);
+	ok(gt_config_read(&c, path, err, sizeof(err)) < 0 && strstr(err, ":2: a NUL byte"),
+	   "a NUL byte is refused");
+	is(gt_config_read(&c, "/nonexistent/x", err, sizeof(err)), -ENOENT,
+	   "a file that is not there");
+	snprintf(want, sizeof(want), "/nonexistent/x: %s", strerror(ENOENT));
+	is_str(err, want, "says so");
+	is(gt_config_read(&c, "/tmp", err, sizeof(err)), -EISDIR, "a folder");
+	is(read_text(&c, "", err, sizeof(err)), 0, "an empty file");
+	gt_config_free(&c);
+}
+
+static void test_set(void)
+{
+	char err[512], key[40];
+	const char *b, *k;
+	struct gt_config c;
+	unsigned int n = 0;
+
+	gt_config_init(&c);
+	is(gt_config_set(&c, "visibility", "owner", err, sizeof(err)), 0, "one key");
+	is(c.visibility, 2, "is set");
+	is(gt_config_set(&c, "sampling", "-1", err, sizeof(err)), -ERANGE, "out of bounds");
+	is(c.sampling, 100, "the old value stays");
+	is(gt_config_set(&c, "nothing", "1", err, sizeof(err)), -ENOENT, "no such key");
+	is_str(err, "there is no key 'nothing'", "says so");
+	is(gt_config_backend_set(&c, "replay", "file", "a"), 0, "a backend's key");
+	is(gt_config_backend_set(&c, "replay", "file", "b"), 0, "once more");
+	is_str(gt_config_backend(&c, "replay", "file"), "b", "the last one counts");
+	is(gt_config_backend_set(&c, "", "file", "b"), -EINVAL, "no name");
+	memset(key, 'k', sizeof(key));
+	key[39] = 0;
+	is(gt_config_backend_set(&c, "x", key, "b"), -EINVAL, "too long a key");
+	is(gt_config_backend_set(&c, "sim", "seed", "b"), 0, "another");
+	while (gt_config_backend_each(&c, n, &b, &k))
+		n++;
+	ok(n == 2 && !strcmp(b, "sim") && !strcmp(k, "seed"), "they are listed in order");
+	gt_config_free(&c);
+}
+
+/* Whatever the bytes are: a sentence or none, and nothing that the sanitizers mind. */
+static void test_random(void)
+{
+	static const char alphabet[] = "[]=;#\n\n \tmaintracelevel0123backend sim\0\r";
+	char err[512], text[600];
+	unsigned int bad = 0;
+
+	srand(7);
+	for (unsigned int i = 0; i < 2000; i++) {
+		size_t n = (size_t)rand() % sizeof(text);
+		struct gt_config c;
+		int ret;
+
+		for (size_t k = 0; k < n; k++)
+			text[k] = alphabet[(size_t)rand() % (sizeof(alphabet) - 1)];
+		write_file(text, n);
+		gt_config_init(&c);
+		err[0] = 0;
+		ret = gt_config_read(&c, path, err, sizeof(err));
+		bad += (ret < 0) != (err[0] != 0);
+		gt_config_free(&c);
+	}
+	is(bad, 0, "2000 random files: refused with a sentence, or taken without");
+}
+
+int main(void)
+{
+	int fd = mkstemp(path), ret;
+
+	if (fd >= 0)
+		close(fd);
+	test_defaults();
+	test_good();
+	test_refused();
+	test_files();
+	test_set();
+	test_random();
+	ret = done_testing();
+	unlink(path);
+	return ret;
+}
