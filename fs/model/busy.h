@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Busy time of a ring, an engine or a process: a union of intervals (never counted twice, so never
+ * over 100 %), in slots of 250 ms for the last minute.
+ */
+#ifndef GT_BUSY_H
+#define GT_BUSY_H
+
+#include <stdint.h>
+
+#define GT_BUSY_SLOT_NS 250000000ULL
+#define GT_BUSY_SLOTS	244 /* 61 s */
+#define GT_BUSY_OPEN	16
+
+/**
+ * struct gt_busy - busy time
+ * @total_ns: since start or clear
+ * @start, @end: the latest interval; @cov: the disjoint ones before it, by time
+ * @slot_end: end of the slot being filled, of which @pending is not in slot_ns yet
+ */
+struct gt_busy {
+	uint64_t total_ns;
+	uint64_t start, end;
+	uint64_t slot_end;
+	uint64_t pending;
+	unsigned int ncov;
+	struct {
+		uint64_t start, end;
+	} cov[GT_BUSY_OPEN];
+	uint64_t slot_no[GT_BUSY_SLOTS];
+	uint32_t slot_ns[GT_BUSY_SLOTS];
+};
+
+/** gt_busy_add() - [@start, @end) was busy; intervals come by rising @end */
+void gt_busy_add(struct gt_busy *b, uint64_t start, uint64_t end);
+/** gt_busy_ns() - busy time within the @window ns before @now (window at most 60 s) */
+uint64_t gt_busy_ns(const struct gt_busy *b, uint64_t now, uint64_t window);
+void gt_busy_reset(struct gt_busy *b);
+
+#endif

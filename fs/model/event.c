@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* One record comes in: what it is about is found or made, and everything about it counts it. */
+#include <string.h>
+
+#include "internal.h"
+
+#define BIT(type) (1U << (type))
+
+/* Events that make up a job */
+#define JOB_TYPES (BIT(GT_SUBMIT) | BIT(GT_COMMIT) | BIT(GT_START) | BIT(GT_END) | BIT(GT_COMPLETE))
+/* The pid of these, if they have one, may be whoever ran when they came: they make no process */
+#define BYSTANDER_TYPES                                                                            \
+	(BIT(GT_COMMIT) | BIT(GT_START) | BIT(GT_END) | BIT(GT_COMPLETE) | BIT(GT_CTX_SWITCH) |    \
+	 BIT(GT_IRQ) | BIT(GT_COUNTER) | BIT(GT_CLOCK) | BIT(GT_POWER) | BIT(GT_FUNCTION))
+#define QUEUE_TYPES                                                                                \
+	(BIT(GT_QUEUE_CREATE) | BIT(GT_QUEUE_SCHEDULE) | BIT(GT_QUEUE_TOKEN) |                     \
+	 BIT(GT_QUEUE_DESTROY) | BIT(GT_QUEUE_MAP) | BIT(GT_QUEUE_UNMAP))
+#define WAIT_TYPES                                                                                 \
+	(BIT(GT_SYNC_WAIT_ENTER) | BIT(GT_SYNC_WAIT_EXIT) | BIT(GT_IOCTL_ENTER) |                  \
+	 BIT(GT_IOCTL_EXIT))
+
+/* A new second: its number and places in the slots are worked out once for all events in it */
+static void turn_second(struct gt_model *m, uint64_t ts)
+{
+	struct gt_model_private *p = m->priv;
+
+	p->sec = ts / GT_SEC;
+	p->sec_start = p->sec * GT_SEC;
+	p->rate_slot = (unsigned int)(p->sec % GT_RATE_SLOTS);
+	m->memory = gt_hist_memory();
+	if (!m->cleared) /* a recording begins with its first event */
+		m->cleared = ts;
+}
+
+static void find_place(const struct gt_model *m, uint16_t gpu, uint16_t ring, struct gt_where *w)
+{
+	*w = (struct gt_where){ 0 };
+	if (gpu >= m->ngpus)
+		return;
+	w->gpu = m->gpus[gpu];
+	if (ring < w->gpu->nrings)
+		w->ring = w->gpu->rings[ring];
+}
+
+static void on_error(struct gt_model *m, struct gt_where *w, struct gt_event *e)
+{
+	struct gt_job *j = w->ring ? gt_job_find(m, e, gt_event_hash(m, e)) : NULL;
+	struct gt_error_entry entry;
+
+	if (j && e->pid == GT_NONE32) {
+		e->pid = j->pid;
+		w->proc = j->proc == GT_NONE32 ? NULL : m->procs[j->proc];
+	}
+	if (e->uid == GT_NONE32 && w->proc && w->proc->pid == e->pid)
+		e->uid = w->proc->uid;
+	entry = (struct gt_error_entry){ .ts = e->ts,
+					 .ctx = e->ctx,
+					 .seqno = e->seqno,
+					 .code = e->value == GT_NONE64 ? GT_ERR_UNKNOWN : e->value,
+					 .ring = e->ring,
+					 .pid = e->pid,
+					 .uid = e->uid };
+	if (w->gpu)
+		gt_errlog_add(&w->gpu->errors, &entry);
+	if (w->ring)
+		gt_errlog_add(&w->ring->errors, &entry);
+	GT_COUNT(m, w, errors, 1);
+}
+
+/* Everything but the events of a job */
+static void on_other(struct gt_model *m, struct gt_where *w, struct gt_event *e,
+		     struct gt_folded *f)
+{
+	uint32_t bit = BIT(e->type);
+
+	if (bit & BYSTANDER_TYPES)
+		w->proc = e->pid == GT_NONE32 ? NULL : gt_model_proc(m, e->pid);
+	else
+		w->proc = gt_proc_met(m, e->pid, e->uid, e->ts, f);
+	if (e->uid == GT_NONE32 && w->proc)
+		e->uid = w->proc->uid;
+	if (w->gpu && e->queue != GT_NONE32)
+		w->queue = bit & QUEUE_TYPES ? gt_queue_met(m, e->gpu, e->queue, e->ts)
+					     : gt_model_queue(m, e->gpu, e->queue);
+	if ((bit & QUEUE_TYPES) && w->queue)
+		gt_queue_event(m, w->queue, e);
+	else if (bit & WAIT_TYPES)
+		gt_wait_event(m, w, e);
+	else if (e->type == GT_ERROR)
+		on_error(m, w, e);
+}
+
+/* One event more, of everything it is about; and so that changed */
+static void count_seen(struct gt_model *m, const struct gt_where *w, const struct gt_event *e)
+{
+	const struct gt_second s = { m->priv->sec, m->priv->rate_slot, e->type };
+
+	gt_types_seen(&m->types, &s);
+	m->gen++;
+	if (w->gpu) {
+		gt_types_seen(&w->gpu->types, &s);
+		w->gpu->gen++;
+	}
+	if (w->ring) {
+		gt_types_seen(&w->ring->types, &s);
+		w->ring->gen++;
+		w->ring->cur.events++;
+		w->ring->last_ts = e->ts;
+		if (unlikely(!w->ring->first_ts))
+			w->ring->first_ts = e->ts;
+	}
+	if (w->proc) {
+		gt_types_seen(&w->proc->types, &s);
+		w->proc->gen++;
+		w->proc->last_ts = e->ts;
+	}
+	if (w->queue) {
+		gt_types_seen(&w->queue->types, &s);
+		w->queue->gen++;
+	}
+}
+
+static void lost_on_ring(struct gt_model *m, struct gt_ring *r)
+{
+	gt_ring_window(r, m->now, m->window_ns);
+	gt_ring_hw_forget(r);
+	r->after_loss = true;
+	r->gen++;
+}
+
+static void lost_on_gpu(struct gt_model *m, struct gt_gpu *g)
+{
+	for (unsigned int i = 0; i < g->nrings; i++)
+		lost_on_ring(m, g->rings[i]);
+	g->gen++;
+}
+
+static void on_lost(struct gt_model *m, const struct gt_lost *l)
+{
+	uint64_t count = l->count == GT_NONE64 ? 1 : l->count;
+	struct gt_where w;
+
+	if (l->cause != GT_LOST_SOURCE)
+		return;
+	find_place(m, l->gpu, l->ring, &w);
+	GT_COUNT(m, &w, lost, count);
+	if (w.ring) {
+		lost_on_ring(m, w.ring);
+		w.ring->cur.lost += count;
+	} else if (w.gpu) {
+		lost_on_gpu(m, w.gpu);
+	} else {
+		for (unsigned int i = 0; i < m->ngpus; i++)
+			lost_on_gpu(m, m->gpus[i]);
+	}
+	gt_bump(m, &w);
+}
+
+static void on_process(struct gt_model *m, const struct gt_process *r, struct gt_folded *f)
+{
+	uint64_t dirs = m->dir_gen;
+	char comm[sizeof(r->comm) + 1] = "";
+	struct gt_proc *p;
+
+	if ((uint8_t)r->comm[0] != 0xff) /* all ones: not told */
+		memcpy(comm, r->comm, sizeof(r->comm));
+	p = gt_model_process(m, r->pid, r->start, r->uid, comm, NULL, r->cgroup);
+	if (p && m->dir_gen != dirs)
+		f->new_proc = p;
+}
+
+static void on_name(struct gt_model *m, const struct gt_name *n)
+{
+	uint64_t i = n->id >= GT_CUSTOM0 ? n->id - GT_CUSTOM0 : n->id;
+
+	if (n->kind != GT_NAME_CUSTOM || n->part != 0 || i > GT_CUSTOM6 - GT_CUSTOM0)
+		return;
+	memcpy(m->custom[i], n->text, sizeof(m->custom[i]));
+	m->custom[i][sizeof(m->custom[i]) - 1] = '\0';
+	m->gen++;
+}
+
+static void describe(struct gt_model *m, const union gt_record *r, struct gt_folded *f)
+{
+	switch (r->ev.type) {
+	case GT_PROCESS:
+		on_process(m, &r->process, f);
+		break;
+	case GT_QUEUE:
+		gt_queue_describe(m, &r->queue, f);
+		break;
+	case GT_NAME:
+		on_name(m, &r->name);
+		break;
+	case GT_LOST:
+		on_lost(m, &r->lost);
+		break;
+	}
+}
+
+void gt_model_event(struct gt_model *m, union gt_record *r, struct gt_folded *f)
+{
+	struct gt_event *e = &r->ev;
+	struct gt_where *w = &m->priv->where;
+
+	f->job = NULL;
+	f->finished = false;
+	f->new_proc = NULL;
+	m->priv->last = r;
+	gt_set_now(m, e->ts);
+	if (unlikely(e->ts - m->priv->sec_start >= GT_SEC))
+		turn_second(m, e->ts);
+	if (unlikely(e->type >= GT_NTYPES)) {
+		describe(m, r, f);
+		return;
+	}
+	find_place(m, e->gpu, e->ring, w);
+	if (w->ring && unlikely(e->ts >= w->ring->cur.end))
+		gt_ring_window(w->ring, e->ts, m->window_ns);
+	if ((BIT(e->type) & JOB_TYPES) && w->ring)
+		gt_match(m, w, e, f);
+	else
+		on_other(m, w, e, f);
+	count_seen(m, w, e);
+}
+
+void gt_model_done(struct gt_model *m, struct gt_folded *f)
+{
+	if (!f->finished)
+		return;
+	gt_job_drop(m, f->job, f->fin.end);
+	f->job = NULL;
+	f->finished = false;
+}
+
+/* What @e is about, as far as there is such a thing: makes nothing */
+static void find_where(struct gt_model *m, const struct gt_event *e, struct gt_where *w)
+{
+	find_place(m, e->gpu, e->ring, w);
+	w->proc = e->pid == GT_NONE32 ? NULL : gt_model_proc(m, e->pid);
+	if (w->gpu && e->queue != GT_NONE32)
+		w->queue = gt_model_queue(m, e->gpu, e->queue);
+}
+
+void gt_model_recorded(struct gt_model *m, const union gt_record *r)
+{
+	const struct gt_where *w = &m->priv->where;
+	unsigned int type = r->ev.type;
+	struct gt_where found;
+
+	if (type >= GT_NTYPES)
+		return;
+	if (m->priv->last != r) {
+		find_where(m, &r->ev, &found);
+		w = &found;
+		gt_bump(m, w);
+	}
+	m->types.recorded[type]++;
+	if (w->gpu)
+		w->gpu->types.recorded[type]++;
+	if (w->ring)
+		w->ring->types.recorded[type]++;
+	if (w->proc)
+		w->proc->types.recorded[type]++;
+	if (w->queue)
+		w->queue->types.recorded[type]++;
+}

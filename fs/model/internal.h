@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What the files of the model share with each other, and with nobody else. */
+#ifndef GT_MODEL_INTERNAL_H
+#define GT_MODEL_INTERNAL_H
+
+#include "model.h"
+
+#define GT_SEC		  1000000000ULL
+#define GT_RATE_SLOTS	  11   /* gt_typecount.slot_sec */
+#define GT_TIDS		  1024 /* threads inside an ioctl or a wait that are remembered */
+#define GT_PROC_MAX_RINGS 256  /* rings with statistics of one process */
+
+#define likely(x)   __builtin_expect(!!(x), 1)
+#define unlikely(x) __builtin_expect(!!(x), 0)
+
+/* mem.c ------------------------------------------------------------------------------------- */
+
+/** gt_mem_get() - zeroed and counted; NULL also when the limit is reached and @bounded */
+void *gt_mem_get(size_t size, bool bounded);
+void gt_mem_put(void *p, size_t size);
+
+/* hist.c, stage.c --------------------------------------------------------------------------- */
+
+/** gt_hist_bucket() - number of the bucket that holds @v: octave * 64 + place in it */
+static inline unsigned int gt_hist_bucket(uint64_t v)
+{
+	unsigned int shift;
+
+	if (v < GT_HIST_SUB)
+		return (unsigned int)v;
+	shift = 63 - (unsigned int)__builtin_clzll(v) - GT_HIST_SUB_BITS;
+	return ((shift + 1) << GT_HIST_SUB_BITS) + ((unsigned int)(v >> shift) & (GT_HIST_SUB - 1));
+}
+
+/** gt_hist_bounds() - the lowest and highest value of bucket @b */
+static inline void gt_hist_bounds(unsigned int b, uint64_t *lo, uint64_t *hi)
+{
+	unsigned int oct = b >> GT_HIST_SUB_BITS, sub = b & (GT_HIST_SUB - 1);
+	uint64_t width = oct ? 1ULL << (oct - 1) : 1;
+
+	*lo = oct ? (uint64_t)(GT_HIST_SUB + sub) << (oct - 1) : sub;
+	*hi = *lo + (width - 1);
+}
+
+/** gt_hist_bucket_add() - @n values into bucket @b, wherever there is room for it */
+void gt_hist_bucket_add(struct gt_hist *h, unsigned int b, uint64_t n);
+
+/**
+ * gt_hist_place() - where bucket @b is, counted in u64 from the first octave there is: each octave
+ *	has its total before its buckets
+ */
+static inline unsigned int gt_hist_place(unsigned int b)
+{
+	return b + (b >> GT_HIST_SUB_BITS) + 1;
+}
+
+/** gt_hist_put() - gt_hist_add() of @v whose bucket @b and place are known already */
+static inline void gt_hist_put(struct gt_hist *h, uint64_t v, unsigned int b, unsigned int place)
+{
+	unsigned int at = place - h->from;
+
+	h->count++;
+	h->sum += v;
+	h->min = v < h->min ? v : h->min;
+	h->max = v > h->max ? v : h->max;
+	if (likely(at < h->room)) {
+		((uint64_t *)h->octave)[at]++;
+		h->stale = 1;
+	} else {
+		gt_hist_bucket_add(h, b, 1);
+	}
+}
+
+/** gt_hist_total() - values in octave @i of the array */
+uint64_t gt_hist_total(const struct gt_hist *h, unsigned int i);
+
+/** gt_stage_slow() - a value of another second than the latest */
+void gt_stage_slow(struct gt_stage *s, uint64_t sec, uint64_t v, unsigned int b);
+
+/** gt_stage_put() - gt_stage_add() with the second, the bucket and its place at hand */
+static inline void gt_stage_put(struct gt_stage *s, uint64_t sec, uint64_t v, unsigned int b,
+				unsigned int place)
+{
+	if (likely(s->sec == sec))
+		gt_hist_put(&s->cur, v, b, place);
+	else
+		gt_stage_slow(s, sec, v, b);
+}
+
+/* map.c ------------------------------------------------------------------------------------- */
+
+/** struct gt_map - numbers by 64-bit key: linear probing, at most half full, no tombstones */
+struct gt_map {
+	struct gt_map_entry {
+		uint64_t key;
+		uint32_t value; /* GT_NONE32: empty */
+	} * e;
+	uint32_t mask, n;
+	uint64_t salt;
+};
+
+static inline uint64_t gt_mix(uint64_t a, uint64_t b)
+{
+	unsigned __int128 p = (unsigned __int128)a * b;
+
+	return (uint64_t)p ^ (uint64_t)(p >> 64);
+}
+
+int gt_map_init(struct gt_map *map, uint64_t salt);
+void gt_map_destroy(struct gt_map *map);
+/** gt_map_get() - GT_NONE32 if there is none */
+static inline uint32_t gt_map_get(const struct gt_map *map, uint64_t key)
+{
+	uint32_t i = (uint32_t)gt_mix(key ^ map->salt, 0x9e3779b97f4a7c15ULL) & map->mask;
+
+	while (map->e[i].value != GT_NONE32 && map->e[i].key != key)
+		i = (i + 1) & map->mask;
+	return map->e[i].value;
+}
+int gt_map_set(struct gt_map *map, uint64_t key, uint32_t value);
+void gt_map_del(struct gt_map *map, uint64_t key);
+
+/* The model's own part ---------------------------------------------------------------------- */
+
+/** struct gt_inside - a thread inside an ioctl (@kind 0) or a wait (1), and the job it is about */
+struct gt_inside {
+	uint32_t tid;
+	uint8_t kind, used;
+	bool entered; /* since is known */
+	uint64_t since;
+	uint32_t job;	   /* index or GT_NONE32 */
+	uint64_t job_seen; /* tells whether that index is the same job still */
+};
+
+/** struct gt_where - what one event is about; NULL: not told or not known */
+struct gt_where {
+	struct gt_gpu *gpu;
+	struct gt_ring *ring;
+	struct gt_proc *proc;
+	struct gt_queue *queue;
+};
+
+struct gt_model_private {
+	/* the second of the event at hand: [sec_start, sec_start + 1 s) */
+	uint64_t sec_start, sec;
+	unsigned int rate_slot; /* sec % 11 */
+
+	uint64_t salt[3];
+	uint32_t *heads; /* of hash chains; as many as a power of two, at least twice the jobs */
+	uint32_t head_mask;
+	uint32_t free_job;  /* by hash_next */
+	uint32_t fresh_job; /* from here on the jobs were never used: their memory is untouched */
+	uint32_t age_head, age_tail;
+
+	struct gt_map pids;   /* to slots: the living, or the last dead */
+	struct gt_map queues; /* gpu and id to index */
+	uint32_t *free_slots;
+	unsigned int nfree;
+	uint32_t dead_head, dead_tail;
+	unsigned int nprings;
+	uint32_t expire_at; /* slot where gt_model_reap() goes on */
+	/* the last event, and what it was about: its record is usually counted next */
+	const union gt_record *last;
+	struct gt_where where;
+
+	struct gt_inside inside[GT_TIDS];
+};
+
+/** gt_bump() - something about these changed */
+static inline void gt_bump(struct gt_model *m, const struct gt_where *w)
+{
+	m->gen++;
+	if (w->gpu)
+		w->gpu->gen++;
+	if (w->ring)
+		w->ring->gen++;
+	if (w->proc)
+		w->proc->gen++;
+	if (w->queue)
+		w->queue->gen++;
+}
+
+/** GT_COUNT() - adds to a counter of the root and of everything @w names */
+#define GT_COUNT(m, w, field, by)                                                                  \
+	do {                                                                                       \
+		(m)->counts.field += (by);                                                         \
+		if ((w)->gpu)                                                                      \
+			(w)->gpu->counts.field += (by);                                            \
+		if ((w)->ring)                                                                     \
+			(w)->ring->counts.field += (by);                                           \
+		if ((w)->proc)                                                                     \
+			(w)->proc->counts.field += (by);                                           \
+		if ((w)->queue)                                                                    \
+			(w)->queue->counts.field += (by);                                          \
+	} while (0)
+
+/** gt_set_now() - time has come to @ts; it never goes back. Read by other threads without the lock
+ */
+static inline void gt_set_now(struct gt_model *m, uint64_t ts)
+{
+	if (ts > m->now)
+		__atomic_store_n(&m->now, ts, __ATOMIC_RELAXED);
+}
+
+/* counts.c */
+/** struct gt_second - when an event counts: second, its slot (@sec % 11), and as what */
+struct gt_second {
+	uint64_t sec;
+	unsigned int slot, type;
+};
+/** gt_types_slow() - an event of another second than the latest */
+void gt_types_slow(struct gt_typecount *t, const struct gt_second *s);
+static inline void gt_types_seen(struct gt_typecount *t, const struct gt_second *s)
+{
+	t->seen[s->type]++;
+	if (likely(t->sec == s->sec))
+		((uint32_t *)t->slot_seen)[s->slot * GT_NTYPES + s->type]++;
+	else
+		gt_types_slow(t, s);
+}
+/** gt_depth_to() - brings the integral up to @ts. Return: what that added, depth x ns */
+static inline uint64_t gt_depth_to(struct gt_depth *d, uint64_t ts)
+{
+	uint64_t area;
+
+	if (ts <= d->at)
+		return 0;
+	area = d->now * (ts - d->at);
+	d->integral += area;
+	d->at = ts;
+	return area;
+}
+void gt_depth_reset(struct gt_depth *d, uint64_t now);
+void gt_errlog_add(struct gt_errlog *l, const struct gt_error_entry *e);
+void gt_stages_init(struct gt_stage *s);
+void gt_stages_reset(struct gt_stage *s);
+/** gt_busy_restart() - from zero at @now: what began before counts from there only */
+void gt_busy_restart(struct gt_busy *b, uint64_t now);
+
+/* ring.c */
+void gt_gpu_free(struct gt_gpu *g);
+void gt_gpu_clear(struct gt_gpu *g, uint64_t now);
+/** gt_ring_depth() - one job more (+1) or less (-1) at @ts */
+static inline void gt_ring_depth(struct gt_ring *r, int by, uint64_t ts)
+{
+	r->cur.depth_integral += gt_depth_to(&r->depth, ts);
+	r->depth.now += (uint32_t)by;
+	if (r->depth.now > r->depth.peak)
+		r->depth.peak = r->depth.now;
+	if (r->depth.now > r->cur.depth_peak)
+		r->cur.depth_peak = r->depth.now;
+}
+static inline void gt_ring_hw_enter(struct gt_ring *r, struct gt_job *j, uint64_t ts)
+{
+	if (j->hw_epoch == r->hw_epoch)
+		return;
+	j->hw_epoch = r->hw_epoch;
+	if (!r->hw_jobs++)
+		r->hw_since = ts;
+}
+static inline void gt_ring_hw_leave(struct gt_ring *r, struct gt_job *j)
+{
+	if (j->hw_epoch != r->hw_epoch)
+		return;
+	j->hw_epoch = 0;
+	r->hw_jobs--;
+}
+/** gt_ring_hw_forget() - it is not known any more which jobs occupy the hardware */
+void gt_ring_hw_forget(struct gt_ring *r);
+
+/* jobs.c */
+int gt_jobs_init(struct gt_model *m);
+void gt_jobs_destroy(struct gt_model *m);
+/** gt_job_place() - GPU and ring as one number: they lie side by side in events and jobs */
+static inline uint32_t gt_job_place(const uint16_t *gpu)
+{
+	uint32_t place;
+
+	__builtin_memcpy(&place, gpu, sizeof(place));
+	return place;
+}
+static inline uint32_t gt_event_hash(const struct gt_model *m, const struct gt_event *e)
+{
+	const uint64_t *salt = m->priv->salt;
+	uint64_t place = gt_job_place(&e->gpu);
+
+	return (uint32_t)gt_mix((e->ctx + place * 0x9e3779b97f4a7c15ULL) ^ salt[0],
+				e->seqno ^ salt[1]);
+}
+static inline struct gt_job *gt_job_find(const struct gt_model *m, const struct gt_event *e,
+					 uint32_t hash)
+{
+	uint32_t i = m->priv->heads[hash & m->priv->head_mask];
+
+	while (i != GT_NONE32) {
+		struct gt_job *j = &m->jobs[i];
+
+		if (j->ctx == e->ctx && j->seqno == e->seqno &&
+		    gt_job_place(&j->gpu) == gt_job_place(&e->gpu))
+			return j;
+		i = j->hash_next;
+	}
+	return NULL;
+}
+/** gt_job_new() - never fails: the oldest job makes room if it must */
+struct gt_job *gt_job_new(struct gt_model *m, const struct gt_where *w, const struct gt_event *e,
+			  uint32_t hash);
+/** gt_job_drop() - out of the table, at @ts */
+void gt_job_drop(struct gt_model *m, struct gt_job *j, uint64_t ts);
+/** gt_jobs_reap() - drops jobs that are too old */
+void gt_jobs_reap(struct gt_model *m);
+
+/* match.c */
+/** gt_match() - SUBMIT, COMMIT, START, END or COMPLETE of a known ring */
+void gt_match(struct gt_model *m, struct gt_where *w, struct gt_event *e, struct gt_folded *f);
+
+/* process.c, pring.c */
+int gt_procs_init(struct gt_model *m);
+void gt_procs_destroy(struct gt_model *m);
+/** gt_proc_met() - the process an event of time @ts is about; made, and told in @f, if it is new */
+struct gt_proc *gt_proc_met(struct gt_model *m, uint32_t pid, uint32_t uid, uint64_t ts,
+			    struct gt_folded *f);
+void gt_procs_reap(struct gt_model *m);
+struct gt_proc_ring *gt_pring(struct gt_model *m, struct gt_proc *p, uint16_t gpu, uint16_t ring);
+void gt_prings_free(struct gt_model *m, struct gt_proc *p);
+void gt_prings_clear(struct gt_proc *p, uint64_t now);
+void gt_prings_expire(struct gt_proc *p, uint64_t now);
+
+/* queue.c */
+/** gt_queue_met() - the queue an event names; made if it is new; NULL if there are too many */
+struct gt_queue *gt_queue_met(struct gt_model *m, uint16_t gpu, uint32_t id, uint64_t ts);
+/** gt_queue_event() - QUEUE_CREATE … QUEUE_UNMAP */
+void gt_queue_event(struct gt_model *m, struct gt_queue *q, const struct gt_event *e);
+void gt_queue_describe(struct gt_model *m, const struct gt_queue_desc *d, struct gt_folded *f);
+void gt_queues_destroy(struct gt_model *m);
+void gt_queue_clear(struct gt_queue *q, uint64_t now);
+
+/* wait.c */
+/** gt_wait_event() - SYNC_WAIT and IOCTL events */
+void gt_wait_event(struct gt_model *m, struct gt_where *w, const struct gt_event *e);
+/** gt_wait_submit() - @j was submitted by thread @tid: its ioctl's time belongs to the job */
+void gt_wait_submit(struct gt_model *m, const struct gt_job *j, uint32_t tid);
+
+#endif

@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The model: what GPUs, rings, queues and processes there are, and the statistics of each. It knows
+ * no FUSE, no text and no settings; every event that a source delivers goes through it.
+ *
+ * The ingest thread is its only writer. Readers hold gt_model.lock while they look, for
+ * microseconds: copy, unlock, then format; long tables lock per row. GPUs, rings and queues are
+ * never freed while the model lives (a gone GPU is flagged); processes are: find them by slot or
+ * pid under the lock, each time.
+ */
+#ifndef GT_MODEL_H
+#define GT_MODEL_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "../../backend/event.h"
+#include "busy.h"
+#include "hist.h"
+
+#define GT_MAX_GPUS   64
+#define GT_MAX_RINGS  256 /* of one GPU */
+#define GT_MAX_QUEUES 16384
+
+enum gt_stage_id {
+	GT_ST_QUEUE,
+	GT_ST_HW_WAIT,
+	GT_ST_EXEC,
+	GT_ST_COMPLETE,
+	GT_ST_TOTAL,
+	GT_NSTAGES
+};
+#define GT_STAGE_NAMES                                                                             \
+	{                                                                                          \
+		"queue", "hw_wait", "exec", "complete", "total"                                    \
+	}
+
+struct gt_limits {
+	unsigned int max_jobs;	 /* in flight, all rings */
+	uint64_t max_job_age_ns; /* then it leaves the table */
+	unsigned int max_procs;
+	uint64_t proc_linger_ns; /* a dead process stays this long: 60 s */
+};
+
+/**
+ * struct gt_typecount - per event type: how many were seen and how many recorded
+ * @sec: second of the last event
+ * @slot_seen: of the last seconds, for "per second"
+ */
+struct gt_typecount {
+	uint64_t sec;
+	uint64_t seen[GT_NTYPES];
+	uint64_t recorded[GT_NTYPES];
+	uint32_t slot_seen[11][GT_NTYPES];
+	uint64_t slot_sec[11];
+} __attribute__((aligned(64)));
+
+/** struct gt_depth - jobs submitted and not complete; @integral: depth x ns since @t0, up to @at */
+struct gt_depth {
+	uint32_t now, peak;
+	uint64_t integral, at, t0;
+};
+
+/** struct gt_counts - counters of a ring, a GPU or a process */
+struct gt_counts {
+	uint64_t submitted, committed, completed;
+	uint64_t errors;
+	uint64_t lost;	    /* records its sources lost */
+	uint64_t aged;	    /* jobs that left the table by age */
+	uint64_t evicted;   /* or because it was full */
+	uint64_t unmatched; /* ends of jobs that were never seen to begin */
+	uint64_t waits, wait_ns;
+	uint64_t ioctls, ioctl_ns;
+};
+
+#define GT_ERRLOG 16
+struct gt_error_entry {
+	uint64_t ts, ctx, seqno, code;
+	uint16_t ring;
+	uint32_t pid, uid;
+};
+/** struct gt_errlog - the last errors; entry i of n is e[(n - 1 - i) % GT_ERRLOG] */
+struct gt_errlog {
+	uint64_t n;
+	struct gt_error_entry e[GT_ERRLOG];
+};
+
+/**
+ * struct gt_window - the aggregator's: one being filled and the last finished one
+ */
+struct gt_window_stats {
+	uint64_t start, end, events, completed, lat_sum, lat_min, lat_max;
+	uint64_t lat_count; /* totals in lat_*; lat_min is UINT64_MAX while it is 0 */
+	uint64_t depth_integral;
+	uint32_t depth_peak;
+	uint64_t lost, busy_ns;
+};
+
+struct gt_gpu;
+struct gt_proc;
+
+/* gt_job.told: which of its events came */
+#define GT_JOB_SUBMIT 0x01
+#define GT_JOB_COMMIT 0x02
+#define GT_JOB_START  0x04
+#define GT_JOB_END    0x08
+
+/**
+ * struct gt_job - a job in flight; times that are not known are 0
+ * @seen: first sight
+ * @start: as told, or concluded when END was told without it
+ * @proc: slot of the owner, or GT_NONE32
+ * @after_loss: its hw_wait and exec are not known
+ * @recorded: the gate's decision for the whole job: 0 undecided, 1 yes, 2 no
+ * @told: GT_JOB_*: exact where a time could be 0
+ * @hash: of the key
+ * @hash_next, @age_prev, @age_next, @ring_prev, @ring_next: indices in gt_model.jobs, or GT_NONE32;
+ *	by age are all jobs, by ring those of one ring, in order of first sight
+ * @hw_epoch: it occupies the hardware if this is its ring's
+ * @queue: index in gt_model.queues, or GT_NONE16
+ * @waiting: since when somebody waits for it; @ioctl: ns its submission took, GT_NONE64 unknown
+ */
+struct gt_job {
+	uint64_t ctx, seqno;
+	uint64_t submit, commit;
+	struct gt_proc_ring *pring;
+	uint16_t gpu, ring;
+	uint32_t hash_next;
+	uint32_t hash;
+	uint32_t proc;
+	uint16_t hw_epoch, queue;
+	uint8_t after_loss, recorded, live, told;
+
+	uint64_t start, end;
+	uint64_t seen;
+	uint64_t waiting, ioctl;
+	uint32_t pid, uid;
+	uint32_t age_prev, age_next;
+	uint32_t ring_prev, ring_next;
+};
+
+struct gt_ring {
+	uint16_t id;
+	uint16_t gpu;
+	enum gt_engine engine;
+	uint64_t gen;  /* changes with anything below */
+	bool measured; /* exec_source */
+	bool after_loss;
+	bool commits;	   /* its source tells COMMIT */
+	bool starts;	   /* its source tells START */
+	uint64_t last_end; /* the ring's previous completion; 0 none */
+	uint64_t first_ts, last_ts;
+	uint32_t jobs_head, jobs_tail; /* in flight, gt_job.ring_next */
+	/* jobs that occupy the hardware now, and since when there has been one without a break */
+	uint32_t hw_jobs;
+	uint16_t hw_epoch;
+	uint64_t hw_since;
+	struct gt_depth depth;
+	struct gt_window_stats cur, last;
+	struct gt_stage stage[GT_NSTAGES];
+	struct gt_counts counts;
+	struct gt_typecount types;
+	struct gt_busy busy;
+	struct gt_errlog errors;
+	char name[40];
+};
+
+struct gt_gpu {
+	uint16_t id;
+	uint32_t kfd_id; /* 0 none */
+	bool any;	 /* cannot be told apart: <driver>-any */
+	bool gone;
+	uint64_t gen;
+	unsigned int nrings;
+	struct gt_ring *rings[GT_MAX_RINGS];
+	struct gt_counts counts;
+	struct gt_typecount types;
+	struct gt_busy engine[GT_NENGINES];
+	struct gt_errlog errors;
+	char name[16]; /* the directory's */
+	char driver[16];
+	char dev[32]; /* as its sources name it */
+	char pci[16], card[16], render[16], uuid[48];
+};
+
+/** struct gt_proc_ring - what one process did on one ring */
+struct gt_proc_ring {
+	uint16_t gpu, ring;
+	uint32_t inflight;
+	struct gt_counts counts;
+	struct gt_stage stage[GT_NSTAGES];
+	struct gt_busy busy;
+	struct gt_proc_ring *next;
+};
+
+struct gt_proc {
+	uint32_t slot;
+	uint32_t pid, uid;
+	uint64_t start; /* ns since boot, 0 unknown; identity with pid */
+	uint64_t first_ts, last_ts;
+	bool dead;
+	uint64_t died; /* model time */
+	uint64_t gen;
+	unsigned int nrings;
+	uint32_t inflight;  /* jobs; it is not freed while there are any */
+	uint32_t dead_next; /* slot of the next to die */
+	struct gt_counts counts;
+	struct gt_typecount types;
+	struct gt_proc_ring *rings;
+	struct gt_proc_ring *near[16]; /* those used last, by ring number: saves the walk */
+	char comm[16];
+	char cgroup[256]; /* path, "" unknown */
+	uint64_t cgroup_id;
+};
+
+struct gt_queue {
+	uint32_t id;
+	uint16_t gpu;
+	struct gt_queue_desc desc; /* what is unknown is all ones */
+	int state;		   /* enum gt_queue_state */
+	uint64_t created, gen;
+	struct gt_counts counts;
+	struct gt_typecount types;
+	struct gt_stage stage[GT_NSTAGES];
+	struct gt_depth depth;
+};
+
+enum gt_queue_state { GT_QS_CREATED, GT_QS_MAPPED, GT_QS_UNMAPPED, GT_QS_DENIED, GT_QS_DESTROYED };
+
+/**
+ * struct gt_finished - a job that ended, as the `report` shows it
+ *
+ * Times that are not known are GT_NONE64.
+ */
+struct gt_finished {
+	uint64_t end, ctx, seqno;
+	uint64_t queue, hw_wait, exec, complete, gpu_wait, ioctl, total;
+	uint32_t pid, uid;
+	uint16_t gpu, ring;
+	char comm[16];
+};
+
+struct gt_model {
+	pthread_mutex_t lock;
+	struct gt_limits limits;
+	uint64_t now;	  /* last time that is known to have passed, ns */
+	bool wall;	  /* live: now is CLOCK_MONOTONIC; else it stands with the recording */
+	uint64_t gen;	  /* changes with anything at all */
+	uint64_t dir_gen; /* changes when a GPU, ring, queue or process comes or goes */
+	uint64_t cleared; /* time of the last clear, or of the start */
+
+	unsigned int ngpus;
+	struct gt_gpu *gpus[GT_MAX_GPUS];
+
+	struct gt_job *jobs;
+	unsigned int njobs;
+
+	unsigned int nprocs;	 /* in use */
+	unsigned int proc_slots; /* slots to look at: 0 .. proc_slots-1, NULL where free */
+	struct gt_proc **procs;
+	uint64_t procs_refused;	 /* events of processes without an entry: there were too many */
+	uint64_t prings_refused; /* jobs without statistics per process and ring, likewise */
+
+	unsigned int nqueues;
+	struct gt_queue *queues[GT_MAX_QUEUES];
+	uint64_t queues_refused; /* events of queues without an entry */
+
+	struct gt_typecount types;
+	struct gt_counts counts;
+	uint64_t memory;    /* bytes the model holds */
+	char custom[7][32]; /* names of the CUSTOM events, "" none */
+	uint64_t window_ns; /* the aggregator's, 1 s */
+
+	struct gt_model_private *priv;
+};
+
+#define GT_MODEL_LOCK(m)                                                                           \
+	__attribute__((cleanup(gt_model_unlockp), unused)) struct gt_model *gt_locked_ =           \
+		gt_model_lock(m)
+static inline struct gt_model *gt_model_lock(struct gt_model *m)
+{
+	pthread_mutex_lock(&m->lock);
+	return m;
+}
+static inline void gt_model_unlockp(struct gt_model **m)
+{
+	pthread_mutex_unlock(&(*m)->lock);
+}
+
+struct gt_model *gt_model_new(const struct gt_limits *limits, bool wall);
+void gt_model_free(struct gt_model *m);
+
+/** gt_model_now() - CLOCK_MONOTONIC when live, else the recording's time; any thread */
+uint64_t gt_model_now(const struct gt_model *m);
+/** gt_model_advance() - time has come to @ts with nothing happening (watermark); takes the lock */
+void gt_model_advance(struct gt_model *m, uint64_t ts);
+
+/**
+ * gt_model_gpu() - finds or makes a GPU by directory name; the caller fills the rest when new
+ * Return: NULL if there are too many. Ingest thread, lock held.
+ */
+struct gt_gpu *gt_model_gpu(struct gt_model *m, const char *name, bool *is_new);
+/** gt_model_ring() - finds or makes a ring by name; NULL if there are too many. Lock held. */
+struct gt_ring *gt_model_ring(struct gt_model *m, struct gt_gpu *g, const char *name,
+			      enum gt_engine engine, bool *is_new);
+/** gt_engine_guess() - "gfx_0.0.0" GRAPHICS, "comp_1.0.0" COMPUTE, "sdma0" COPY, "vcn_dec" … */
+enum gt_engine gt_engine_guess(const char *ring_name);
+const char *gt_engine_name(enum gt_engine e);
+
+struct gt_proc *gt_model_proc(struct gt_model *m,
+			      uint32_t pid); /* living, or the last dead; lock held */
+struct gt_queue *gt_model_queue(struct gt_model *m, uint16_t gpu,
+				uint32_t id); /* NULL none; lock held */
+/**
+ * gt_model_process() - tells who a pid is; makes the process if it is new. Lock held.
+ * A different @start under a known pid ends the old one and makes a new one.
+ */
+struct gt_proc *gt_model_process(struct gt_model *m, uint32_t pid, uint64_t start, uint32_t uid,
+				 const char *comm, const char *cgroup, uint64_t cgroup_id);
+/** gt_model_exit() - process @slot ended. Lock held. */
+void gt_model_exit(struct gt_model *m, uint32_t slot);
+/** gt_model_reap() - frees processes dead for longer than the limit and jobs too old. Lock held. */
+void gt_model_reap(struct gt_model *m);
+
+/**
+ * struct gt_folded - what became of one event
+ * @job: the job it belongs to, still valid until the next call; NULL none
+ * @finished: true if the job ended with it: @fin is filled
+ * @unknown_pid: a pid the model has not met (then the caller asks /proc and calls
+ *	gt_model_process(), and the event has been counted for it by a bare entry already)
+ */
+struct gt_folded {
+	struct gt_job *job;
+	bool finished;
+	struct gt_finished fin;
+	struct gt_proc *new_proc;
+};
+
+/**
+ * gt_model_event() - folds one record in, and completes it: pid, tid and uid of the job's owner are
+ *	filled in where the source does not tell them. Ingest thread, lock held.
+ *
+ * Takes every type: events, PROCESS, QUEUE, NAME (custom), LOST (with GT_LOST_SOURCE: every ring of
+ * the record's GPU, or of all if GT_NONE16, does not know its next hw_wait and exec).
+ */
+void gt_model_event(struct gt_model *m, union gt_record *r, struct gt_folded *f);
+/** gt_model_done() - after an event: frees the job if it ended. Lock held. */
+void gt_model_done(struct gt_model *m, struct gt_folded *f);
+/** gt_model_recorded() - counts a record that went to the log. Lock held. */
+void gt_model_recorded(struct gt_model *m, const union gt_record *r);
+
+/** gt_model_clear() - counters and histograms start again; objects, jobs and clocks stay. Lock
+ * held. */
+void gt_model_clear(struct gt_model *m);
+
+/** gt_depth_avg() - average since clear, in thousandths */
+uint64_t gt_depth_avg(const struct gt_depth *d, uint64_t now);
+/** gt_types_rate() - events of @type in the last 10 s, per second, in thousandths */
+uint64_t gt_types_rate(const struct gt_typecount *t, unsigned int type, uint64_t now);
+/**
+ * gt_ring_busy_ns() - busy time of the @window before @now, with the job now running; lock held
+ */
+uint64_t gt_ring_busy_ns(const struct gt_model *m, const struct gt_ring *r, uint64_t now,
+			 uint64_t window);
+/** gt_engine_busy_ns() - the same of all rings of @g that feed engine @e, never counted twice */
+uint64_t gt_engine_busy_ns(const struct gt_model *m, const struct gt_gpu *g, enum gt_engine e,
+			   uint64_t now, uint64_t window);
+/**
+ * gt_ring_window() - ends @r's window if @now has passed its end: cur becomes last, or, if whole
+ *	windows went by with no event, last becomes an empty one. Events do so too. Lock held.
+ * @window_ns: length of the next one; windows are aligned to it
+ */
+void gt_ring_window(struct gt_ring *r, uint64_t now, uint64_t window_ns);
+
+#endif

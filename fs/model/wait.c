@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Time that threads spend in waits for the GPU and in its ioctls. A source that tells only entry
+ * and exit is matched by thread, in a table where a thread may push out another: then the exit
+ * counts, and its time is not known.
+ */
+#include "internal.h"
+
+enum { IN_IOCTL, IN_WAIT };
+
+static struct gt_inside *place(struct gt_model *m, uint32_t tid, uint8_t kind)
+{
+	uint64_t h = gt_mix(((uint64_t)kind << 32 | tid) ^ m->priv->salt[2], m->priv->salt[1]);
+
+	return &m->priv->inside[h % GT_TIDS];
+}
+
+static struct gt_inside *inside(struct gt_model *m, uint32_t tid, uint8_t kind)
+{
+	struct gt_inside *i = place(m, tid, kind);
+
+	return i->used && i->tid == tid && i->kind == kind ? i : NULL;
+}
+
+static void enter(struct gt_model *m, const struct gt_event *e, uint8_t kind)
+{
+	if (e->tid == GT_NONE32)
+		return;
+	*place(m, e->tid, kind) = (struct gt_inside){ .tid = e->tid,
+						      .kind = kind,
+						      .used = 1,
+						      .entered = true,
+						      .since = e->ts,
+						      .job = GT_NONE32 };
+}
+
+/* How long the thread was inside: as @told, or since it entered; GT_NONE64 if that is not known */
+static uint64_t leave(const struct gt_inside *i, const struct gt_event *e, uint64_t told)
+{
+	if (told != GT_NONE64)
+		return told;
+	return i && i->entered && e->ts >= i->since ? e->ts - i->since : GT_NONE64;
+}
+
+static void wait_exit(struct gt_model *m, struct gt_where *w, const struct gt_event *e)
+{
+	struct gt_inside *i = e->tid == GT_NONE32 ? NULL : inside(m, e->tid, IN_WAIT);
+	uint64_t ns = leave(i, e, e->value);
+
+	GT_COUNT(m, w, waits, 1);
+	if (ns != GT_NONE64)
+		GT_COUNT(m, w, wait_ns, ns);
+	if (i)
+		i->used = 0;
+}
+
+static void ioctl_exit(struct gt_model *m, struct gt_where *w, const struct gt_event *e)
+{
+	struct gt_inside *i = e->tid == GT_NONE32 ? NULL : inside(m, e->tid, IN_IOCTL);
+	uint64_t ns = leave(i, e, e->ref);
+
+	GT_COUNT(m, w, ioctls, 1);
+	if (ns != GT_NONE64)
+		GT_COUNT(m, w, ioctl_ns, ns);
+	if (!i)
+		return;
+	i->used = 0;
+	if (i->job != GT_NONE32 && m->jobs[i->job].live && m->jobs[i->job].seen == i->job_seen)
+		m->jobs[i->job].ioctl = ns;
+}
+
+/* Somebody waits for a job that is in flight, or no longer does */
+static void job_waited(struct gt_model *m, struct gt_where *w, const struct gt_event *e)
+{
+	struct gt_job *j;
+
+	if (!w->ring)
+		return;
+	j = gt_job_find(m, e, gt_event_hash(m, e));
+	if (!j)
+		return;
+	if (e->type == GT_SYNC_WAIT_EXIT)
+		j->waiting = 0;
+	else if (!j->waiting)
+		j->waiting = e->ts;
+}
+
+void gt_wait_event(struct gt_model *m, struct gt_where *w, const struct gt_event *e)
+{
+	switch (e->type) {
+	case GT_SYNC_WAIT_ENTER:
+		enter(m, e, IN_WAIT);
+		job_waited(m, w, e);
+		break;
+	case GT_SYNC_WAIT_EXIT:
+		wait_exit(m, w, e);
+		job_waited(m, w, e);
+		break;
+	case GT_IOCTL_ENTER:
+		enter(m, e, IN_IOCTL);
+		break;
+	case GT_IOCTL_EXIT:
+		ioctl_exit(m, w, e);
+		break;
+	}
+}
+
+void gt_wait_submit(struct gt_model *m, const struct gt_job *j, uint32_t tid)
+{
+	struct gt_inside *i;
+
+	if (tid == GT_NONE32)
+		return;
+	i = inside(m, tid, IN_IOCTL);
+	if (!i) {
+		i = place(m, tid, IN_IOCTL);
+		*i = (struct gt_inside){ .tid = tid, .kind = IN_IOCTL, .used = 1 };
+	}
+	i->job = (uint32_t)(j - m->jobs);
+	i->job_seen = j->seen;
+}

@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The model case by case: bounds, processes, queues, waits, windows, losses, clear, hostile input.
+ */
+#include <stdlib.h>
+
+#include "../../backend/backend.h"
+#include "../../fs/model/model.h"
+#include "../lib/tap.h"
+
+#define SEC 1000000000ULL
+#define MS  1000000ULL
+#define T0  (100 * SEC)
+
+static struct gt_model *m;
+static struct gt_gpu *gpu;
+static struct gt_ring *ring, *ring1;
+static struct gt_folded folded;
+static union gt_record rec;
+
+static void begin_with(unsigned int max_jobs, unsigned int max_procs)
+{
+	struct gt_limits limits = { max_jobs, 600 * SEC, max_procs, 60 * SEC };
+
+	m = gt_model_new(&limits, false);
+	gpu = gt_model_gpu(m, "amdgpu0", NULL);
+	ring = gt_model_ring(m, gpu, "gfx", GT_ENGINE_UNKNOWN, NULL);
+	ring1 = gt_model_ring(m, gpu, "sdma0", GT_ENGINE_UNKNOWN, NULL);
+}
+
+static void begin(void)
+{
+	begin_with(64, 16);
+}
+
+static union gt_record *event(uint64_t ts, enum gt_type type)
+{
+	gt_record_init(&rec, ts, type);
+	rec.ev.gpu = 0;
+	return &rec;
+}
+
+static void fold(void)
+{
+	gt_model_event(m, &rec, &folded);
+	gt_model_recorded(m, &rec);
+	gt_model_done(m, &folded);
+}
+
+/* One event of job @seqno of ring 0; @pid 0: not told */
+static void job(uint64_t ts, enum gt_type type, uint64_t seqno, uint32_t pid)
+{
+	event(ts, type);
+	rec.ev.ring = 0;
+	rec.ev.ctx = 9;
+	rec.ev.seqno = seqno;
+	if (pid)
+		rec.ev.pid = pid;
+	fold();
+}
+
+static uint64_t sum(const struct gt_ring *r, enum gt_stage_id stage)
+{
+	struct gt_summary s;
+
+	gt_stage_summary(&r->stage[stage], m->now, &s, NULL);
+	return s.sum;
+}
+
+static uint64_t count(const struct gt_ring *r, enum gt_stage_id stage)
+{
+	return gt_stage_count(&r->stage[stage]);
+}
+
+static void check_one_job(void)
+{
+	begin();
+	job(T0, GT_SUBMIT, 1, 500);
+	ok(folded.new_proc && folded.new_proc->pid == 500, "a new pid is told");
+	gt_model_process(m, 500, 77, 1000, "glxgears", "/user", 5);
+	job(T0 + 10, GT_COMMIT, 1, 0);
+	ok(!folded.new_proc, "once");
+	is(rec.ev.pid, 500, "COMMIT is given the owner");
+	is(rec.ev.uid, 1000, "and its uid");
+	is(rec.ev.tid, GT_NONE32, "but no thread");
+	is(ring->depth.now, 1, "in flight");
+	is(gt_model_proc(m, 500)->inflight, 1, "of that process");
+	job(T0 + 110, GT_COMPLETE, 1, 0);
+	is_str(folded.fin.comm, "glxgears", "the finished job says whose it was");
+	is(sum(ring, GT_ST_QUEUE), 10, "queue");
+	is(sum(ring, GT_ST_HW_WAIT), 0, "hw_wait");
+	is(sum(ring, GT_ST_EXEC), 100, "exec");
+	is(count(ring, GT_ST_COMPLETE), 0, "complete is not known");
+	is(sum(ring, GT_ST_TOTAL), 110, "total");
+	is(m->njobs + ring->depth.now, 0, "out of the table");
+	is(ring->types.seen[GT_COMPLETE] + ring->types.recorded[GT_SUBMIT], 2, "counted by type");
+	is(m->types.seen[GT_COMMIT], 1, "at the root");
+	is(gt_model_proc(m, 500)->types.seen[GT_COMMIT], 1, "and for the owner");
+	job(T0 + 200, GT_SUBMIT, 2, 500);
+	job(T0 + 250, GT_SUBMIT, 2, 500);
+	is(ring->counts.submitted, 2, "a repeated SUBMIT is nothing new");
+	job(T0 + 210, GT_COMMIT, 2, 0);
+	job(T0 + 205, GT_COMPLETE, 2, 0);
+	is(folded.fin.exec, 0, "a completion before the start is clamped");
+	is(folded.fin.total, 10, "and total is still the sum");
+	gt_model_free(m);
+}
+
+static void check_unmatched(void)
+{
+	begin();
+	job(T0, GT_COMMIT, 1, 0);
+	job(T0 + 50, GT_COMPLETE, 7, 0);
+	is(ring->counts.unmatched, 1, "an end without beginning is told");
+	is(ring->last_end, T0 + 50, "and moves the ring's clock");
+	job(T0 + 80, GT_COMPLETE, 1, 0);
+	is(sum(ring, GT_ST_HW_WAIT), 50, "so the next waited until then");
+	is(sum(ring, GT_ST_EXEC), 30, "and ran from then");
+	is(count(ring, GT_ST_QUEUE) + count(ring, GT_ST_TOTAL), 0, "no SUBMIT: no queue, no total");
+	job(T0 + 90, GT_END, 8, 0);
+	is(m->njobs, 0, "an END alone makes no job");
+	gt_model_free(m);
+}
+
+static void check_bounds(void)
+{
+	begin();
+	for (uint64_t i = 0; i < 100; i++)
+		job(T0 + i, GT_SUBMIT, i, 500);
+	is(m->njobs, 64, "no more jobs than the limit");
+	is(ring->counts.evicted, 36, "the oldest made room");
+	is(m->jobs[ring->jobs_head].seqno, 36, "oldest first");
+	job(T0 + 700 * SEC, GT_SUBMIT, 1000, 500);
+	is(m->njobs, 1, "jobs too old leave");
+	is(m->counts.aged, 64, "and are counted");
+	gt_model_advance(m, T0 + 1400 * SEC);
+	is(m->njobs, 0, "time alone does so too");
+	is(gt_model_proc(m, 500)->inflight + gt_model_proc(m, 500)->rings->inflight, 0,
+	   "nothing is left of them");
+	gt_model_free(m);
+	begin_with(5000, 16);
+	for (uint64_t i = 0; i < 5000; i++)
+		job(T0 + i, GT_SUBMIT, i * 7919, 500);
+	for (uint64_t i = 0; i < 5000; i++)
+		job(T0 + 5000 + i, GT_COMPLETE, (4999 - i) * 7919, 0);
+	is(ring->counts.unmatched, 0, "thousands in flight are all found");
+	gt_model_free(m);
+}
+
+static void check_processes(void)
+{
+	struct gt_proc *p, *q;
+	uint32_t slot;
+
+	begin();
+	job(T0, GT_SUBMIT, 1, 500);
+	p = gt_model_process(m, 500, 10, 1000, "a", NULL, 0);
+	slot = p->slot;
+	q = gt_model_process(m, 500, 20, 1001, "b", NULL, 0);
+	ok(q != p && p->dead && !q->dead, "another start time is another process");
+	ok(gt_model_proc(m, 500) == q, "the living one is found");
+	gt_model_advance(m, T0 + 61 * SEC);
+	gt_model_reap(m);
+	ok(m->procs[slot] == p, "one with jobs in flight stays");
+	job(T0 + 61 * SEC, GT_COMPLETE, 1, 0);
+	is(rec.ev.uid, 1000, "they are still its jobs");
+	gt_model_reap(m);
+	ok(!m->procs[slot] && gt_model_proc(m, 500) == q, "then it goes, and the living stays");
+	gt_model_exit(m, q->slot);
+	ok(gt_model_proc(m, 500) == q && q->dead, "the last dead is found");
+	job(m->now, GT_SUBMIT, 2, 500);
+	is(q->inflight, 1, "what it did before it died is its own");
+	job(m->now + 5, GT_SUBMIT, 3, 500);
+	ok(folded.new_proc && folded.new_proc != q, "what comes later is another's");
+	for (uint32_t i = 0; i < 20; i++)
+		job(m->now, GT_SUBMIT, 100 + i, 600 + i);
+	is(m->nprocs, 16, "no more processes than the limit");
+	ok(m->procs_refused > 0 && rec.ev.pid == 619, "the rest go on without");
+	gt_model_exit(m, gt_model_proc(m, 600)->slot);
+	job(m->now, GT_COMPLETE, 100, 0);
+	job(m->now, GT_SUBMIT, 300, 700);
+	ok(gt_model_proc(m, 700) && !gt_model_proc(m, 600), "a dead one makes room");
+	job(m->now, GT_SUBMIT, 301, 0);
+	event(m->now, GT_IRQ)->ev.pid = 701;
+	fold();
+	ok(!gt_model_proc(m, 701), "whom an interrupt met is no process of the GPU");
+	gt_model_free(m);
+}
+
+static void check_queues(void)
+{
+	struct gt_queue *q;
+
+	begin();
+	event(T0, GT_QUEUE_CREATE)->ev.queue = 5;
+	rec.ev.pid = 500;
+	fold();
+	q = gt_model_queue(m, 0, 5);
+	ok(q && q->state == GT_QS_CREATED && q->created == T0 && q->desc.pid == 500, "created");
+	event(T0 + 1, GT_QUEUE)->queue.queue = 5;
+	rec.queue.gpu = 0;
+	rec.queue.timeslice_us = 2000;
+	fold();
+	ok(q->desc.timeslice_us == 2000 && q->desc.pid == 500, "what a record tells is added");
+	event(T0 + 2, GT_QUEUE_MAP)->ev.queue = 5;
+	fold();
+	is(q->state, GT_QS_MAPPED, "mapped");
+	event(T0 + 2, GT_SUBMIT)->ev.queue = 5;
+	rec.ev.ring = 0;
+	rec.ev.seqno = 1;
+	fold();
+	is(q->depth.now, 1, "its job is in flight");
+	job(T0 + 3, GT_SUBMIT, 2, 0);
+	event(T0 + 4, GT_COMPLETE)->ev.ring = 0;
+	rec.ev.seqno = 1;
+	fold();
+	ok(q->depth.now == 0 && q->counts.completed == 1 && rec.ev.queue == 5, "and done");
+	is(gt_stage_count(&q->stage[GT_ST_TOTAL]), 1, "with its own latency");
+	event(T0 + 5, GT_QUEUE_DESTROY)->ev.queue = 5;
+	fold();
+	event(T0 + 6, GT_QUEUE_CREATE)->ev.queue = 5;
+	fold();
+	ok(q->state == GT_QS_CREATED && q->desc.pid == GT_NONE32 && !q->counts.completed,
+	   "an id used again is another queue");
+	gt_model_free(m);
+}
+
+static void wait_event(uint64_t ts, enum gt_type type, uint64_t value, uint64_t ref)
+{
+	event(ts, type)->ev.pid = 500;
+	rec.ev.tid = 501;
+	rec.ev.value = value;
+	rec.ev.ref = ref;
+	fold();
+}
+
+static void check_waits(void)
+{
+	const struct gt_counts *c;
+
+	begin();
+	wait_event(T0, GT_SYNC_WAIT_ENTER, GT_NONE64, GT_NONE64);
+	wait_event(T0 + 30, GT_SYNC_WAIT_EXIT, GT_NONE64, GT_NONE64);
+	c = &gt_model_proc(m, 500)->counts;
+	ok(c->waits == 1 && c->wait_ns == 30, "a wait is matched by thread");
+	wait_event(T0 + 40, GT_SYNC_WAIT_EXIT, GT_NONE64, GT_NONE64);
+	ok(c->waits == 2 && c->wait_ns == 30, "its time is not made up");
+	wait_event(T0 + 50, GT_SYNC_WAIT_EXIT, 7, GT_NONE64);
+	ok(c->waits == 3 && c->wait_ns == 37, "and taken where it is told");
+	wait_event(T0 + 60, GT_IOCTL_ENTER, 1, GT_NONE64);
+	event(T0 + 61, GT_SUBMIT)->ev.ring = 0;
+	rec.ev.seqno = 1;
+	rec.ev.pid = 500;
+	rec.ev.tid = 501;
+	fold();
+	wait_event(T0 + 64, GT_IOCTL_EXIT, 0, GT_NONE64);
+	ok(c->ioctls == 1 && c->ioctl_ns == 4, "an ioctl likewise");
+	event(T0 + 80, GT_COMPLETE)->ev.ring = 0;
+	rec.ev.seqno = 1;
+	fold();
+	is(folded.fin.ioctl, 4, "the job knows its ioctl");
+	is(folded.fin.gpu_wait, GT_NONE64, "and nothing of waits");
+	gt_model_free(m);
+}
+
+static void check_loss(void)
+{
+	begin();
+	job(T0, GT_SUBMIT, 1, 500);
+	job(T0 + 1, GT_COMMIT, 1, 0);
+	event(T0 + 2, GT_LOST)->lost.gpu = 0;
+	rec.lost.count = 5;
+	rec.lost.cause = GT_LOST_SOURCE;
+	fold();
+	job(T0 + 10, GT_COMPLETE, 1, 0);
+	is(folded.fin.exec, GT_NONE64, "after a loss the next exec is not known");
+	is(folded.fin.total, 10, "its total is");
+	is(count(ring, GT_ST_HW_WAIT) + count(ring, GT_ST_EXEC), 0, "and neither is counted");
+	job(T0 + 11, GT_COMMIT, 2, 0);
+	job(T0 + 15, GT_COMPLETE, 2, 0);
+	is(sum(ring, GT_ST_EXEC), 4, "the one after is known again");
+	ok(m->counts.lost == 5 && gpu->counts.lost == 5 && ring->counts.lost == 0,
+	   "counted where told");
+	ok(ring1->after_loss, "every ring of the GPU is affected");
+	rec.lost.cause = GT_LOST_READER;
+	rec.lost.type = GT_LOST;
+	fold();
+	is(m->counts.lost, 5, "what a reader missed is not lost");
+	gt_model_free(m);
+}
+
+static void check_windows(void)
+{
+	begin();
+	job(T0, GT_SUBMIT, 1, 500);
+	job(T0 + 100 * MS, GT_COMMIT, 1, 0);
+	job(T0 + 600 * MS, GT_COMPLETE, 1, 0);
+	job(T0 + 1200 * MS, GT_SUBMIT, 2, 500);
+	is(ring->last.start, T0, "a window begins at a whole second");
+	ok(ring->last.events == 3 && ring->last.completed == 1, "what came in it");
+	ok(ring->last.lat_sum == 600 * MS && ring->last.lat_min == 600 * MS, "latency");
+	is(ring->last.depth_integral, 600 * MS, "depth");
+	is(ring->last.busy_ns, 500 * MS, "busy");
+	is(gt_depth_avg(&ring->depth, T0 + 1200 * MS), 500, "depth on average");
+	gt_ring_window(ring, T0 + 5500 * MS, SEC);
+	ok(ring->last.start == T0 + 4 * SEC && ring->last.events == 0, "a reader ends it too");
+	is(ring->last.depth_integral, SEC, "a job waited all the time");
+	is(gt_types_rate(&m->types, GT_SUBMIT, T0 + 9 * SEC), 200, "two in ten seconds");
+	is(gt_types_rate(&m->types, GT_SUBMIT, T0 + 10500 * MS), 150, "half a second has left");
+	is(gt_types_rate(&m->types, GT_SUBMIT, T0 + 30 * SEC), 0, "and then none");
+	job(T0 + 6 * SEC, GT_COMMIT, 2, 0);
+	is(gt_ring_busy_ns(m, ring, T0 + 8 * SEC, SEC), SEC, "a job that runs makes it busy now");
+	is(gt_engine_busy_ns(m, gpu, ring->engine, T0 + 7 * SEC, 2 * SEC), SEC, "and its engine");
+	is(gt_engine_busy_ns(m, gpu, ring1->engine, T0 + 7 * SEC, 2 * SEC), 0, "no other");
+	gt_model_free(m);
+}
+
+static void check_clear(void)
+{
+	begin();
+	job(T0, GT_SUBMIT, 1, 500);
+	job(T0 + 1, GT_COMMIT, 1, 0);
+	job(T0 + SEC, GT_COMPLETE, 1, 0);
+	job(T0 + SEC, GT_SUBMIT, 2, 500);
+	job(T0 + SEC, GT_COMMIT, 2, 0);
+	gt_model_advance(m, T0 + 2 * SEC);
+	gt_model_clear(m);
+	ok(!m->counts.submitted && !m->types.seen[GT_SUBMIT] && !ring->counts.completed,
+	   "counters");
+	ok(!count(ring, GT_ST_TOTAL) && !ring->busy.total_ns && !ring->last.end, "statistics");
+	ok(ring->depth.now == 1 && ring->depth.peak == 1 && m->njobs == 1, "jobs stay");
+	ok(ring->last_end == T0 + SEC && gt_model_proc(m, 500), "clocks and objects stay");
+	job(T0 + 3 * SEC, GT_COMPLETE, 2, 0);
+	is(sum(ring, GT_ST_TOTAL), 2 * SEC, "a job across it counts whole");
+	is(ring->busy.total_ns, SEC, "its busy time only from there");
+	is(m->cleared, T0 + 2 * SEC, "and when");
+	gt_model_free(m);
+}
+
+static void check_errors(void)
+{
+	begin();
+	job(T0, GT_SUBMIT, 1, 500);
+	for (uint64_t i = 0; i < 20; i++) {
+		event(T0 + i, GT_ERROR)->ev.ring = 0;
+		rec.ev.ctx = 9;
+		rec.ev.seqno = 1;
+		rec.ev.value = GT_ERR_TIMEOUT;
+		fold();
+	}
+	ok(ring->counts.errors == 20 && gpu->errors.n == 20 && m->counts.errors == 20, "errors");
+	ok(gpu->errors.e[19 % GT_ERRLOG].ts == T0 + 19, "the last are kept");
+	is(gpu->errors.e[3].pid, 500, "with the job's owner");
+	is(gt_engine_guess("vcn_enc0"), GT_ENGINE_VIDEO_ENCODE, "an encoder by its name");
+	is(gt_engine_guess("comp_1.0.0"), GT_ENGINE_COMPUTE, "a compute ring");
+	is(gt_engine_guess("mes_kiq"), GT_ENGINE_UNKNOWN, "or not");
+	gt_model_free(m);
+}
+
+static void check_hostile(void)
+{
+	uint64_t seed = 99, n = 0;
+
+	begin();
+	gt_model_gpu(m, "a name that is far too long for its field", NULL);
+	ok(gt_model_gpu(m, "a name that is far too long for its field", NULL) == m->gpus[1],
+	   "a name that was cut is found again");
+	for (int i = 0; i < 300000; i++) {
+		for (unsigned int k = 0; k < sizeof(rec); k++) {
+			seed = seed * 6364136223846793005ULL + 1442695040888963407ULL;
+			rec.bytes[k] = (uint8_t)(seed >> 56);
+		}
+		rec.ev.type &= i % 2 ? 0x7f : 0x07;
+		if (i % 3)
+			rec.ev.gpu = rec.ev.ring = rec.ev.ring & 1;
+		if (i % 5)
+			rec.ev.ctx = rec.ev.seqno = rec.ev.seqno & 63;
+		if (i % 7)
+			rec.ev.ts >>= 20;
+		fold();
+		n += folded.finished;
+		if (i % 1000 == 0)
+			gt_model_reap(m);
+	}
+	ok(m->njobs <= 64 && m->nprocs <= 16, "any bytes: nothing breaks, all bounds hold");
+	gt_model_clear(m);
+	gt_model_free(m);
+}
+
+int main(void)
+{
+	uint64_t before = gt_hist_memory();
+
+	check_one_job();
+	check_unmatched();
+	check_bounds();
+	check_processes();
+	check_queues();
+	check_waits();
+	check_loss();
+	check_windows();
+	check_clear();
+	check_errors();
+	check_hostile();
+	is(gt_hist_memory(), before, "all memory is given back");
+	return done_testing();
+}
