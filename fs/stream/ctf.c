@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * TSDL for our stream, after the Common Trace Format 1.8.3 specification. A stream of records is
+ * one packet with neither packet header nor context. `ts` and `type` are event.header; flags and
+ * cpu are event.context (within the header they make babeltrace2 2.0.4 warn).
+ */
+#include <string.h>
+
+#include "../../backend/event.h"
+#include "ctf.h"
+
+#define NS_PER_S 1000000000LL
+
+static const char *const type_names[GT_NTYPES] = GT_TYPE_NAMES;
+
+#define OBJECT "uint16_t gpu; uint16_t ring; "
+#define JOB                                                                                        \
+	OBJECT "hex64_t ctx; uint64_t seqno; uint32_t pid; uint32_t tid; uint32_t uid; "           \
+	       "uint32_t queue; "
+
+/* The types of an event's `value` and `ref` that are not plain numbers. */
+static const struct {
+	const char *value, *ref;
+} value_types[GT_NTYPES] = {
+	[GT_CTX_SWITCH] = { NULL, "hex64_t" },
+	[GT_ERROR] = { "enum gt_error", NULL },
+	[GT_IOCTL_ENTER] = { "hex64_t", NULL },
+	[GT_IOCTL_EXIT] = { "int64_t", NULL },
+};
+
+static const char basic_types[] =
+	"/* CTF 1.8 */\n"
+	"/* gputrace: 64-byte records, see gputrace-event(5). All bits set: not known. */\n"
+	"typealias integer { size = 8; align = 8; signed = false; } := uint8_t;\n"
+	"typealias integer { size = 16; align = 8; signed = false; } := uint16_t;\n"
+	"typealias integer { size = 32; align = 8; signed = false; } := uint32_t;\n"
+	"typealias integer { size = 64; align = 8; signed = false; } := uint64_t;\n"
+	"typealias integer { size = 64; align = 8; signed = true; } := int64_t;\n"
+	"typealias integer { size = 64; align = 8; signed = false; base = 16; } := hex64_t;\n"
+	"typealias integer { size = 8; align = 8; signed = false; encoding = UTF8; } := char_t;\n"
+	"trace { major = 1; minor = 8; byte_order = le; };\n";
+
+/* One list for 16 and 32 bits: the label is the same, only the container differs. */
+#define ENGINES "{ UNKNOWN, GRAPHICS, COMPUTE, COPY, VIDEO_DECODE, VIDEO_ENCODE }"
+
+static const char enums[] = "enum gt_error : uint64_t { UNKNOWN, TIMEOUT, RESET, FAULT, GUILTY };\n"
+			    "enum gt_engine16 : uint16_t " ENGINES ";\n"
+			    "enum gt_engine32 : uint32_t " ENGINES ";\n"
+			    "enum gt_name_kind : uint32_t { CUSTOM, KERNEL, COUNTER, FUNCTION };\n"
+			    "enum gt_queue_kind : uint16_t { COMPUTE, SDMA, TSG, EXEC, USER };\n"
+			    "enum gt_lost_cause : uint32_t { SOURCE, READER };\n";
+static_assert(GT_ERR_GUILTY == 4 && GT_NENGINES == 6 && GT_NAME_FUNCTION == 3 &&
+		      GT_QUEUE_USER == 4 && GT_LOST_CAUSES == 2,
+	      "the lists above have all of them");
+
+static const struct {
+	int id;
+	const char *name, *fields;
+} descriptions[] = {
+	{ GT_HEADER, "HEADER",
+	  "uint16_t version; uint16_t record_size; char_t magic[16]; int64_t realtime_offset; "
+	  "int64_t boottime_offset; hex64_t session; uint64_t reserved;" },
+	{ GT_GPU_NAME, "GPU_NAME", OBJECT "char_t name[16]; char_t dev[32];" },
+	{ GT_RING_NAME, "RING_NAME",
+	  OBJECT "enum gt_engine32 engine; uint32_t reserved; char_t name[40];" },
+	{ GT_PROCESS, "PROCESS",
+	  OBJECT "uint64_t start; uint64_t cgroup; uint32_t pid; uint32_t uid; char_t comm[16]; "
+		 "uint64_t reserved;" },
+	{ GT_NAME, "NAME",
+	  OBJECT "uint64_t id; enum gt_name_kind kind; uint32_t part; char_t text[32];" },
+	{ GT_QUEUE, "QUEUE",
+	  OBJECT "hex64_t ctx; uint32_t queue; uint32_t pid; uint32_t uid; uint32_t runlist; "
+		 "uint32_t timeslice_us; uint32_t channels; enum gt_queue_kind kind; "
+		 "enum gt_engine16 engine; uint16_t interleave; uint16_t priority; "
+		 "uint64_t reserved;" },
+	{ GT_LOST, "LOST",
+	  OBJECT "uint64_t count; uint64_t since; enum gt_lost_cause cause; "
+		 "uint32_t reserved[7];" },
+};
+#define NDESCRIPTIONS (sizeof(descriptions) / sizeof(descriptions[0]))
+static_assert(NDESCRIPTIONS == GT_TYPE_END - GT_HEADER, "every description is described");
+
+/* CTF splits the offset: whole seconds of any sign, and nanoseconds from 0 to 999999999. */
+static void clock_desc(struct gt_text *t, int64_t offset)
+{
+	int64_t s = offset / NS_PER_S, ns = offset % NS_PER_S;
+
+	if (ns < 0) {
+		s--;
+		ns += NS_PER_S;
+	}
+	gt_text_printf(t,
+		       "clock { name = monotonic; description = \"%s\"; freq = 1000000000; "
+		       "offset_s = %lld; offset = %lld; absolute = true; };\n"
+		       "typealias integer { size = 64; align = 8; signed = false; "
+		       "map = clock.monotonic.value; } := ts_t;\n",
+		       offset ? "CLOCK_MONOTONIC" : "clock of the recording", (long long)s,
+		       (long long)ns);
+}
+
+static void stream_desc(struct gt_text *t)
+{
+	gt_text_str(t, "enum gt_type : uint8_t {");
+	for (int i = 0; i < GT_NTYPES; i++)
+		gt_text_printf(t, " %s = %d,", type_names[i], i);
+	for (size_t i = 0; i < NDESCRIPTIONS; i++)
+		gt_text_printf(t, "%s %s = %d", i ? "," : "", descriptions[i].name,
+			       descriptions[i].id);
+	gt_text_str(t, " };\nstream {\n"
+		       "\tevent.header := struct { ts_t timestamp; enum gt_type id; };\n"
+		       "\tevent.context := struct { uint8_t flags; uint16_t cpu; };\n"
+		       "};\n");
+}
+
+/* An event's name is a quoted string: a name from an event map must neither end it nor escape. */
+static void event_name(struct gt_text *t, int type, const char (*custom)[32])
+{
+	static const char good[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.:-";
+	const char *s = type >= GT_CUSTOM0 ? custom[type - GT_CUSTOM0] : "";
+
+	if (!*s) {
+		gt_text_str(t, type_names[type]);
+		return;
+	}
+	for (size_t i = 0; i < sizeof(*custom) && s[i]; i++)
+		gt_text_ch(t, strchr(good, s[i]) ? s[i] : '_');
+}
+
+static void event_desc(struct gt_text *t, int type, const char (*custom)[32])
+{
+	const char *value = value_types[type].value, *ref = value_types[type].ref;
+
+	gt_text_printf(t, "event { id = %d; name = \"", type);
+	event_name(t, type, custom);
+	gt_text_printf(t, "\"; fields := struct { " JOB "%s value; %s ref; }; };\n",
+		       value ? value : "uint64_t", ref ? ref : "uint64_t");
+}
+
+void gt_ctf_metadata(struct gt_text *t, const char (*custom)[32], int64_t realtime_offset,
+		     uint64_t session)
+{
+	gt_text_str(t, basic_types);
+	/* env knows signed integers only, so the session is a string */
+	gt_text_printf(t,
+		       "env { tracer_name = \"gputrace\"; record_version = %d; "
+		       "session = \"%016llx\"; };\n",
+		       GT_RECORD_VERSION, (unsigned long long)session);
+	clock_desc(t, realtime_offset);
+	gt_text_str(t, enums);
+	stream_desc(t);
+	for (int i = 0; i < GT_NTYPES; i++)
+		event_desc(t, i, custom);
+	for (size_t i = 0; i < NDESCRIPTIONS; i++)
+		gt_text_printf(t, "event { id = %d; name = \"%s\"; fields := struct { %s }; };\n",
+			       descriptions[i].id, descriptions[i].name, descriptions[i].fields);
+}

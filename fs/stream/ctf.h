@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef GT_CTF_H
+#define GT_CTF_H
+
+#include "../text/text.h"
+
+/**
+ * gt_ctf_metadata() - appends the CTF 1.8 metadata (TSDL) that describes a stream of records
+ * @custom: gt_model.custom, names of the seven CUSTOM events; "" where there is none. Characters
+ *	that are not [A-Za-z0-9_.:-] are printed as `_`. The model's lock is not taken: pass a copy
+ * @realtime_offset: gt_log.realtime_offset; 0 if times are those of a recording
+ * @session: gt_log.session
+ */
+void gt_ctf_metadata(struct gt_text *t, const char (*custom)[32], int64_t realtime_offset,
+		     uint64_t session);
+
+#endif

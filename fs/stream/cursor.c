@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* A reader's place in the event log. One thread at a time uses a cursor; reads lock nothing. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/types.h>
+
+#include "preamble.h"
+
+#define SCAN_MAX 65536 /* records looked at in one call */
+#define LAPS_MAX 8     /* times the writer may outrun one call before it gives up */
+/* Records between the oldest and where a reader goes on that was lapped */
+#define AHEAD(log) (((log)->mask + 1) / 16)
+
+/* Copies records @at to @at + @n - 1, that were there a moment ago. False: they no longer were. */
+static bool copy(const struct gt_log *l, uint64_t at, union gt_record *out, size_t n)
+{
+	size_t i = at & l->mask, run = l->mask + 1 - i;
+
+	if (run > n)
+		run = n;
+	memcpy(out, &l->rec[i], run * sizeof(*out));
+	memcpy(out + run, l->rec, (n - run) * sizeof(*out));
+	/* If a byte came from a later record, its writer's `writing` is seen now: see log.c */
+	atomic_thread_fence(memory_order_acquire);
+	return atomic_load_explicit(&l->writing, memory_order_relaxed) <= at + l->mask + 1;
+}
+
+/* The oldest record that is whole now. */
+static uint64_t oldest(const struct gt_log *l)
+{
+	uint64_t w = atomic_load_explicit(&l->writing, memory_order_acquire);
+
+	return w > l->mask + 1 ? w - (l->mask + 1) : 0;
+}
+
+/*
+ * If the writer has overwritten the cursor's next record, goes on at a later one. Not at the very
+ * oldest, which would be gone before it could be copied, but a little ahead of the writer.
+ */
+static void lapped(struct gt_cursor *c)
+{
+	uint64_t to = oldest(c->log);
+
+	if (c->at >= to)
+		return;
+	to += AHEAD(c->log);
+	c->missed += to - c->at;
+	c->untold += to - c->at;
+	c->at = to;
+}
+
+static size_t give_preamble(struct gt_cursor *c, union gt_record *out, size_t max)
+{
+	size_t n = c->npre - c->pre_at;
+
+	if (n > max)
+		n = max;
+	if (n)
+		memcpy(out, c->pre + c->pre_at, n * sizeof(*out));
+	c->pre_at += n;
+	if (c->pre && c->pre_at == c->npre) {
+		free(c->pre);
+		c->pre = NULL;
+	}
+	return n;
+}
+
+/* Says what was overwritten, with the next record's time. False: the writer took that one too. */
+static bool tell_lost(struct gt_cursor *c, union gt_record *out)
+{
+	union gt_record next;
+
+	if (!copy(c->log, c->at, &next, 1))
+		return false;
+	out->lost = (struct gt_lost){
+		.ts = next.ev.ts,
+		.type = GT_LOST,
+		.cpu = GT_NONE16,
+		.gpu = c->scope.gpu,
+		.ring = c->scope.ring,
+		.count = c->untold,
+		.since = c->last_ts,
+		.cause = GT_LOST_READER,
+	};
+	c->untold = 0;
+	return true;
+}
+
+static bool whole_log(const struct gt_cursor *c)
+{
+	const struct gt_scope *s = &c->scope;
+
+	return (c->view.all || c->view.visibility == GT_VIS_ALL) && s->gpu == GT_NONE16 &&
+	       s->ring == GT_NONE16 && s->pid == GT_NONE32 && s->queue == GT_NONE32;
+}
+
+/*
+ * Moves to the front what the reader may see. A process's pipe must not tell by what it shows that
+ * a blanked record is that process's, so it shows none of these.
+ */
+static size_t narrow(const struct gt_cursor *c, union gt_record *r, size_t n)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (!gt_scope_has(&c->scope, &r[i]) || !gt_redact(&r[i], &c->view))
+			continue;
+		if (c->scope.pid != GT_NONE32 && r[i].ev.flags & GT_F_REDACTED)
+			continue;
+		if (kept != i)
+			r[kept] = r[i];
+		kept++;
+	}
+	return kept;
+}
+
+/*
+ * One round: copies what there is, up to @max and @scan, in pieces that a writer at full speed
+ * cannot outrun. Return: records given, or -EAGAIN when the writer was faster all the same.
+ */
+static ssize_t step(struct gt_cursor *c, union gt_record *out, size_t max, size_t *scan)
+{
+	size_t piece = AHEAD(c->log), n;
+
+	lapped(c);
+	n = atomic_load_explicit(&c->log->head, memory_order_acquire) - c->at;
+	if (!n)
+		*scan = 0;
+	if (n && c->untold)
+		return tell_lost(c, out) ? 1 : -EAGAIN;
+	n = n < max ? n : max;
+	n = n < *scan ? n : *scan;
+	n = n < piece ? n : piece;
+	if (!copy(c->log, c->at, out, n))
+		return -EAGAIN;
+	c->at += n;
+	*scan -= n;
+	return (ssize_t)(whole_log(c) ? n : narrow(c, out, n));
+}
+
+size_t gt_cursor_read(struct gt_cursor *c, union gt_record *out, size_t max)
+{
+	size_t n = give_preamble(c, out, max), scan = SCAN_MAX;
+
+	for (int laps = 0; n < max && scan && laps < LAPS_MAX;) {
+		ssize_t got = step(c, out + n, max - n, &scan);
+
+		if (got < 0) {
+			laps++;
+			continue;
+		}
+		n += (size_t)got;
+		if (n)
+			c->last_ts = out[n - 1].ev.ts;
+	}
+	return n;
+}
+
+bool gt_cursor_ready(const struct gt_cursor *c)
+{
+	return c->pre_at < c->npre ||
+	       c->at != atomic_load_explicit(&c->log->head, memory_order_acquire);
+}
+
+/*
+ * The floor is read before the place: whatever is appended from there on is not below it.
+ * Return: 0 or -ENOMEM, then there is nothing to destroy.
+ */
+int gt_cursor_init(struct gt_cursor *c, struct gt_log *l, struct gt_model *m,
+		   const struct gt_view *v, const struct gt_scope *s)
+{
+	uint64_t floor = atomic_load_explicit(&l->floor, memory_order_acquire);
+	int err;
+
+	*c = (struct gt_cursor){ .log = l, .model = m, .view = *v, .scope = *s, .last_ts = floor };
+	c->at = atomic_load_explicit(&l->head, memory_order_acquire);
+	err = gt_preamble_make(c, floor);
+	if (err)
+		gt_cursor_destroy(c);
+	return err;
+}
+
+/*
+ * To be called before the first read. What comes first carries the oldest record's time then, not
+ * to be above it.
+ */
+void gt_cursor_history(struct gt_cursor *c)
+{
+	uint64_t from = atomic_load_explicit(&c->log->from, memory_order_acquire);
+	union gt_record first;
+
+	c->at = oldest(c->log);
+	if (c->at < from)
+		c->at = from;
+	if (c->at >= atomic_load_explicit(&c->log->head, memory_order_acquire))
+		return;
+	if (!copy(c->log, c->at, &first, 1))
+		first.ev.ts = 0; /* gone this instant: nothing that follows is below 0 */
+	if (first.ev.ts < c->last_ts)
+		c->last_ts = first.ev.ts;
+	for (size_t i = 0; i < c->npre; i++)
+		c->pre[i].ev.ts = c->last_ts;
+}
+
+/** gt_cursor_destroy() - frees what is the cursor's; it may be called twice */
+void gt_cursor_destroy(struct gt_cursor *c)
+{
+	free(c->pre);
+	c->pre = NULL;
+	c->npre = c->pre_at = 0;
+}

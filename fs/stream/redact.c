@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Which records a reader gets, and what of them: by the pipe's scope, and by who reads. */
+#include "stream.h"
+
+/* Types that tell about a device: where no process is named, nobody's secret is in them. */
+#define DEVICE_TYPES (1U << GT_IRQ | 1U << GT_COUNTER | 1U << GT_CLOCK | 1U << GT_POWER)
+
+static bool same16(uint16_t want, uint16_t got)
+{
+	return want == GT_NONE16 || want == got;
+}
+
+static bool same32(uint32_t want, uint32_t got)
+{
+	return want == GT_NONE32 || want == got;
+}
+
+/* As above, but what the record leaves open concerns everybody. */
+static bool open16(uint16_t want, uint16_t got)
+{
+	return got == GT_NONE16 || same16(want, got);
+}
+
+bool gt_scope_has(const struct gt_scope *s, const union gt_record *r)
+{
+	switch (r->ev.type) {
+	case GT_HEADER:
+		return true;
+	case GT_GPU_NAME:
+		return same16(s->gpu, r->ev.gpu);
+	case GT_RING_NAME:
+		return same16(s->gpu, r->ev.gpu) && same16(s->ring, r->ev.ring);
+	case GT_PROCESS:
+		return same32(s->pid, r->process.pid);
+	case GT_NAME:
+	case GT_LOST:
+		return open16(s->gpu, r->ev.gpu) && open16(s->ring, r->ev.ring);
+	case GT_QUEUE:
+		return same16(s->gpu, r->ev.gpu) && open16(s->ring, r->ev.ring) &&
+		       same32(s->pid, r->queue.pid) && same32(s->queue, r->queue.queue);
+	default:
+		return same16(s->gpu, r->ev.gpu) && same16(s->ring, r->ev.ring) &&
+		       same32(s->pid, r->ev.pid) && same32(s->queue, r->ev.queue);
+	}
+}
+
+static bool nobodys(const struct gt_event *e)
+{
+	return e->pid == GT_NONE32 && e->tid == GT_NONE32 && e->uid == GT_NONE32 &&
+	       e->queue == GT_NONE32 && e->ctx == GT_NONE64;
+}
+
+static bool redact_event(struct gt_event *e, const struct gt_view *v)
+{
+	if (gt_view_sees(v, e->uid))
+		return true;
+	if (nobodys(e)) {
+		if (1U << e->type & DEVICE_TYPES)
+			return true;
+	} else if (v->visibility != GT_VIS_REDACTED) {
+		return false;
+	}
+	e->pid = GT_NONE32;
+	e->tid = GT_NONE32;
+	e->uid = GT_NONE32;
+	e->queue = GT_NONE32;
+	e->ctx = GT_NONE64;
+	e->ref = GT_NONE64;
+	e->flags |= GT_F_REDACTED;
+	return true;
+}
+
+static bool redact_queue(struct gt_queue_desc *q, const struct gt_view *v)
+{
+	if (gt_view_sees(v, q->uid))
+		return true;
+	if (v->visibility != GT_VIS_REDACTED)
+		return false;
+	q->pid = GT_NONE32;
+	q->uid = GT_NONE32;
+	q->ctx = GT_NONE64;
+	q->flags |= GT_F_REDACTED;
+	return true;
+}
+
+/*
+ * A record whose uid is unknown is somebody else's. `value` and `seqno` stay: they are what anybody
+ * may know about a ring. A visibility that is none of the three counts as the strictest.
+ */
+bool gt_redact(union gt_record *r, const struct gt_view *v)
+{
+	if (r->ev.type < GT_NTYPES)
+		return redact_event(&r->ev, v);
+	if (r->ev.type == GT_PROCESS)
+		return gt_view_sees(v, r->process.uid);
+	if (r->ev.type == GT_QUEUE)
+		return redact_queue(&r->queue, v);
+	return true;
+}

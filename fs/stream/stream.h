@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The event log: a ring of records in memory, one writer, any number of readers with a cursor each.
+ * Appending never waits; a reader that was lapped is told how much it missed. The log is the history
+ * too: report and timeline look back in it.
+ */
+#ifndef GT_STREAM_H
+#define GT_STREAM_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../model/model.h"
+
+struct gt_log {
+	union gt_record *rec;	 /* capacity is a power of two */
+	uint64_t mask;
+	_Atomic uint64_t head;	 /* records ever appended */
+	_Atomic uint64_t writing; /* head + what is being written: a slot below writing-capacity is gone */
+	_Atomic uint64_t floor;	 /* no record to come has a lower ts */
+	_Atomic uint64_t from;	 /* the history's first record: what was the head at the last clear */
+	uint64_t late;		 /* records that came after their time */
+
+	/* finished jobs, newest last; readers copy and check `fin_writing` as above */
+	struct gt_finished *fin;
+	uint64_t fin_mask;
+	_Atomic uint64_t fin_head;
+	_Atomic uint64_t fin_writing;
+	_Atomic uint64_t fin_from;
+
+	uint64_t session;
+	int64_t realtime_offset, boottime_offset;
+};
+
+/** gt_log_new() - @bytes is rounded down to a power of two records; at least 64 KiB. Untouched
+ * memory costs nothing. */
+struct gt_log *gt_log_new(uint64_t bytes, bool wall);
+void gt_log_free(struct gt_log *l);
+
+/** gt_log_append() - one record, ingest thread; a ts below the floor makes it late */
+void gt_log_append(struct gt_log *l, const union gt_record *r);
+void gt_log_finished(struct gt_log *l, const struct gt_finished *f);
+/** gt_log_floor() - time has come to @ts */
+void gt_log_floor(struct gt_log *l, uint64_t ts);
+/** gt_log_clear() - the history starts again; open readers go on where they are. Any thread */
+void gt_log_clear(struct gt_log *l);
+
+/**
+ * struct gt_view - what one caller may see; made by fs/access, fixed at open
+ * @all: root, or who stands where root stands
+ * @uid: the caller's
+ */
+struct gt_view {
+	bool all;
+	uint32_t uid;
+	uint32_t pid;	/* thread group of the caller in the daemon's namespace, 0 unknown */
+	int visibility; /* enum gt_visibility */
+};
+enum gt_visibility { GT_VIS_ALL, GT_VIS_REDACTED, GT_VIS_OWNER };
+
+/** gt_view_sees() - may this caller know whose work it is? */
+static inline bool gt_view_sees(const struct gt_view *v, uint32_t uid)
+{
+	return v->all || v->visibility == GT_VIS_ALL || (uid != GT_NONE32 && uid == v->uid);
+}
+
+/**
+ * struct gt_scope - which records a pipe shows: GT_NONE of a field is "any"
+ */
+struct gt_scope {
+	uint16_t gpu, ring;
+	uint32_t pid, queue;
+};
+
+/**
+ * struct gt_cursor - one reader's place
+ * @at: next record of the log
+ * @pre: names it must be sent first
+ */
+struct gt_cursor {
+	struct gt_log *log;
+	struct gt_model *model;
+	struct gt_view view;
+	struct gt_scope scope;
+	uint64_t at;
+	uint64_t missed;	/* ever, for stats */
+	uint64_t untold;	/* of these, those no LOST record has told yet */
+	uint64_t last_ts;
+	union gt_record *pre;
+	size_t npre, pre_at;
+};
+
+/**
+ * gt_cursor_init() - a reader that starts at now: HEADER and the names of everything in its scope
+ *	come first
+ */
+int gt_cursor_init(struct gt_cursor *c, struct gt_log *l, struct gt_model *m,
+		   const struct gt_view *v, const struct gt_scope *s);
+/** gt_cursor_history() - sets it to the oldest record kept instead, for report and timeline */
+void gt_cursor_history(struct gt_cursor *c);
+void gt_cursor_destroy(struct gt_cursor *c);
+/**
+ * gt_cursor_read() - copies whole records that the view may see, redacted where it must
+ * Return: how many; 0 if there is none now. A LOST record tells what was overwritten.
+ */
+size_t gt_cursor_read(struct gt_cursor *c, union gt_record *out, size_t max);
+/** gt_cursor_ready() - would gt_cursor_read() give something? May say yes for records out of scope */
+bool gt_cursor_ready(const struct gt_cursor *c);
+
+/** gt_scope_has() - does a pipe of this scope show @r? LOST passes wherever it may concern the scope */
+bool gt_scope_has(const struct gt_scope *s, const union gt_record *r);
+
+/** gt_redact() - blanks what @v may not know; false: the record is left out altogether */
+bool gt_redact(union gt_record *r, const struct gt_view *v);
+
+/** gt_log_fin_get() - finished job number @i (0 .. fin_head-1); false if it is overwritten */
+bool gt_log_fin_get(const struct gt_log *l, uint64_t i, struct gt_finished *out);
+
+#endif

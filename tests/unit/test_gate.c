@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#include <stdlib.h>
+
+#include "../../backend/backend.h"
+#include "../../fs/gate/gate.h"
+#include "../lib/tap.h"
+
+static union gt_record record(enum gt_type type, uint64_t ctx, uint64_t seqno)
+{
+	union gt_record r;
+
+	gt_record_init(&r, 1000, type);
+	r.ev.gpu = 1;
+	r.ev.ring = 3;
+	r.ev.ctx = ctx;
+	r.ev.seqno = seqno;
+	return r;
+}
+
+static bool adds_up(const struct gt_gate *g)
+{
+	const struct gt_gate_counts *n = &g->n;
+
+	return n->seen == n->recorded + n->filtered_level + n->filtered + n->sampled_out +
+				  n->rate_limited + n->lost_source;
+}
+
+static bool pass(struct gt_gate *g, enum gt_type type, uint64_t ctx, uint64_t seqno,
+		 struct gt_job *job)
+{
+	union gt_record r = record(type, ctx, seqno);
+	bool yes = gt_gate_pass(g, &r, job);
+
+	if (!adds_up(g))
+		ok(false, "the counters do not add up after type %d", type);
+	return yes;
+}
+
+/* Which types a level lets through, as a mask. */
+static uint32_t types_at(int level)
+{
+	struct gt_gate g;
+	uint32_t mask = 0;
+
+	gt_gate_init(&g);
+	g.level = level;
+	for (int type = 0; type < GT_NTYPES; type++) {
+		if (pass(&g, (enum gt_type)type, 1, 1, NULL))
+			mask |= 1U << type;
+	}
+	is(g.n.seen, GT_NTYPES, "level %d: all are seen", level);
+	is(g.n.recorded, __builtin_popcount(mask), "level %d: what passes is recorded", level);
+	is(g.n.filtered_level, GT_NTYPES - __builtin_popcount(mask), "level %d: the rest counts",
+	   level);
+	gt_gate_destroy(&g);
+	return mask;
+}
+
+static void test_levels(void)
+{
+	uint32_t verbose = 1U << GT_IRQ | 1U << GT_CTX_SWITCH | 1U << GT_FUNCTION;
+
+	is(types_at(GT_LEVEL_OFF), 0, "off records nothing");
+	is(types_at(GT_LEVEL_STATS), 0, "stats records nothing");
+	is(types_at(GT_LEVEL_NORMAL), ~verbose, "normal records all but three types");
+	is(types_at(GT_LEVEL_VERBOSE), UINT32_MAX, "verbose records all");
+}
+
+static void test_descriptions(void)
+{
+	struct gt_gate g;
+	union gt_record r;
+	bool all = true;
+
+	gt_gate_init(&g);
+	g.level = GT_LEVEL_OFF;
+	g.sampling = 0;
+	for (int type = GT_HEADER; type < GT_TYPE_END; type++)
+		all &= pass(&g, (enum gt_type)type, GT_NONE64, 0, NULL);
+	ok(all, "descriptions pass at level off");
+	r = record(GT_LOST, 0, 0);
+	r.lost.count = 41;
+	r.lost.cause = GT_LOST_READER;
+	ok(gt_gate_pass(&g, &r, NULL), "a reader's LOST passes");
+	is(g.n.seen, 0, "and neither these nor that is counted");
+	r.lost.cause = GT_LOST_SOURCE;
+	ok(gt_gate_pass(&g, &r, NULL) && g.n.seen == 41 && g.n.lost_source == 41 && adds_up(&g),
+	   "a source's loss is counted with its number");
+	r.lost.count = GT_NONE64;
+	gt_gate_pass(&g, &r, NULL);
+	is(g.n.lost_source, 42, "one of unknown number is one at least");
+	for (int type = GT_NTYPES; type < 256; type++) {
+		if (!gt_type_known((unsigned int)type) && pass(&g, (enum gt_type)type, 1, 1, NULL))
+			ok(false, "type %d passes", type);
+	}
+	is(g.n.filtered, 256 - GT_NTYPES - (GT_TYPE_END - GT_HEADER), "unknown types never pass");
+	gt_gate_destroy(&g);
+}
+
+/* Records of jobs (@ctx, 0 .. @n-1) that pass at @percent. */
+static unsigned int share(unsigned int percent, uint64_t ctx, uint64_t salt, unsigned int n)
+{
+	struct gt_gate g;
+	unsigned int passed = 0;
+
+	gt_gate_init(&g);
+	g.sampling = percent;
+	g.salt = salt;
+	for (unsigned int i = 0; i < n; i++)
+		passed += pass(&g, GT_SUBMIT, ctx, i, NULL);
+	is(g.n.sampled_out, n - passed, "%u %%: the rest is sampled out", percent);
+	is(g.rings[1][3].sampled_out, n - passed, "%u %%: in its ring too", percent);
+	gt_gate_destroy(&g);
+	return passed;
+}
+
+static void test_share(void)
+{
+	unsigned int a = share(25, 7, 0, 100000), b = share(25, 8, 0, 100000);
+
+	ok(a > 24500 && a < 25500, "25 %% of ctx 7: %u", a);
+	ok(b > 24500 && b < 25500, "25 %% of ctx 8: %u", b);
+	is(share(25, 7, 0, 100000), a, "the same jobs every time");
+	ok(share(25, 7, 99, 100000) != a, "other jobs with another salt");
+	is(share(0, 7, 0, 1000), 0, "0 %%: none");
+	is(share(100, 7, 0, 1000), 1000, "100 %%: all");
+}
+
+static void test_jobs_are_whole(void)
+{
+	static const enum gt_type life[] = { GT_SUBMIT, GT_COMMIT, GT_START, GT_END, GT_COMPLETE };
+	unsigned int whole = 0, none = 0, unmatched = 0;
+	struct gt_gate g;
+
+	gt_gate_init(&g);
+	for (unsigned int i = 0; i < 1000; i++) {
+		struct gt_job job = { .ctx = 5, .seqno = i, .gpu = 1, .ring = 3 };
+		unsigned int passed = 0;
+
+		for (unsigned int k = 0; k < 5; k++) {
+			g.sampling = k % 2 ? 100 : 50; /* changed while it is in flight */
+			passed += pass(&g, life[k], 5, i, &job);
+		}
+		whole += passed == 5;
+		none += passed == 0;
+		g.sampling = 50;
+		unmatched += pass(&g, GT_COMPLETE, 5, i, NULL) == (passed == 5);
+	}
+	is(whole + none, 1000, "every job is recorded as a whole or not at all");
+	ok(whole > 430 && whole < 570, "half of them: %u", whole);
+	is(unmatched, 1000, "a completion without its job is decided likewise");
+	gt_gate_destroy(&g);
+}
+
+static void test_no_job(void)
+{
+	struct gt_job job = { .ctx = 5, .seqno = 1 };
+	struct gt_gate g;
+
+	gt_gate_init(&g);
+	g.sampling = 0;
+	ok(pass(&g, GT_SYNC_WAIT_ENTER, 5, 1, NULL), "a wait is not sampled");
+	ok(pass(&g, GT_SYNC_WAIT_EXIT, 5, 1, &job) && !job.recorded,
+	   "nor does it decide for the job it waits for");
+	ok(pass(&g, GT_QUEUE_MAP, GT_NONE64, 0, NULL), "nor a queue's event");
+	ok(pass(&g, GT_IOCTL_ENTER, GT_NONE64, 0, NULL), "nor an ioctl");
+	ok(pass(&g, GT_ERROR, GT_NONE64, 0, NULL), "nor an error of no job");
+	ok(!pass(&g, GT_ERROR, 5, 1, NULL), "an error of a job is");
+	g.level = GT_LEVEL_STATS;
+	job.recorded = 0;
+	ok(!pass(&g, GT_SUBMIT, 5, 1, &job) && !job.recorded, "level comes before sampling");
+	gt_gate_destroy(&g);
+}
+
+static void test_rings_and_clear(void)
+{
+	struct gt_gate g;
+	union gt_record r = record(GT_SUBMIT, 1, 1);
+
+	gt_gate_init(&g);
+	gt_gate_pass(&g, &r, NULL);
+	is(g.rings[1][3].seen, 1, "a ring's own counter");
+	r.ev.gpu = GT_MAX_GPUS;
+	ok(gt_gate_pass(&g, &r, NULL), "a GPU out of range has none");
+	r.ev.gpu = GT_NONE16;
+	r.ev.ring = GT_NONE16;
+	ok(gt_gate_pass(&g, &r, NULL), "nor has an unknown one");
+	is(g.n.recorded, 3, "all are recorded");
+	g.sampling = 33;
+	gt_gate_clear(&g);
+	ok(!g.n.seen && !g.n.recorded && !g.rings[1][3].seen && adds_up(&g), "clear");
+	is(g.sampling, 33, "clear leaves settings");
+	gt_gate_destroy(&g);
+	ok(!g.rings[1], "destroyed");
+}
+
+int main(void)
+{
+	test_levels();
+	test_descriptions();
+	test_share();
+	test_jobs_are_whole();
+	test_no_job();
+	test_rings_and_clear();
+	return done_testing();
+}
