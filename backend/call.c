@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Requests from other threads. Hooks are called from the ingest thread only, so whoever wants one
+ * called leaves a request and waits. A plugin that hangs must not hang the readers of the tree too:
+ * the wait is bounded, and the request then belongs to the ingest thread alone.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <syslog.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "host_internal.h"
+
+struct gt_call *gt_call_new(enum gt_call_kind kind)
+{
+	struct gt_call *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return NULL;
+	c->kind = kind;
+	c->refs = 1;
+	return c;
+}
+
+void gt_call_put(struct gt_host_state *h, struct gt_call *c)
+{
+	bool last;
+
+	{
+		GT_HOST_LOCK(h);
+		last = --c->refs == 0;
+	}
+	if (last)
+		free(c);
+}
+
+static void doctor(struct gt_host_state *h, struct gt_call *c)
+{
+	struct gt_be *b = h->be[c->index];
+
+	if (!gt_be_live(b) || !b->be->doctor)
+		return;
+	b->be->doctor(&b->p, c->text, sizeof(c->text));
+	c->text[sizeof(c->text) - 1] = 0;
+}
+
+static void perform(struct gt_host_state *h, struct gt_call *c)
+{
+	switch (c->kind) {
+	case GT_CALL_DOCTOR:
+		doctor(h, c);
+		break;
+	case GT_CALL_SET:
+		c->ret = gt_options_set(h->be[c->index], c->name, c->value, c->text,
+					sizeof(c->text));
+		break;
+	case GT_CALL_CONTROL:
+		c->ret = gt_host_do_control(h, c->what, c->arg, c->text, sizeof(c->text));
+		break;
+	case GT_CALL_START:
+		c->ret = gt_host_start_all(h, c->text, sizeof(c->text));
+		break;
+	}
+}
+
+static struct gt_call *take(struct gt_host_state *h)
+{
+	struct gt_call *c;
+	GT_HOST_LOCK(h);
+
+	c = h->calls;
+	if (c)
+		h->calls = c->next;
+	return c;
+}
+
+void gt_call_serve(struct gt_host_state *h)
+{
+	struct gt_call *c;
+
+	while ((c = take(h))) {
+		perform(h, c);
+		{
+			GT_HOST_LOCK(h);
+			c->done = true;
+			pthread_cond_broadcast(&h->cond);
+		}
+		gt_call_put(h, c);
+	}
+}
+
+static void leave(struct gt_host_state *h, struct gt_call *c)
+{
+	struct gt_call **at = &h->calls;
+	GT_HOST_LOCK(h);
+
+	while (*at)
+		at = &(*at)->next;
+	c->refs++;
+	c->next = NULL;
+	*at = c;
+}
+
+static struct timespec deadline(int ms)
+{
+	uint64_t t = gt_host_now() + (uint64_t)ms * 1000000;
+
+	return (struct timespec){ .tv_sec = (time_t)(t / 1000000000),
+				  .tv_nsec = (long)(t % 1000000000) };
+}
+
+static bool wait_done(struct gt_host_state *h, struct gt_call *c, int ms)
+{
+	struct timespec until = deadline(ms < 0 ? 0 : ms);
+	GT_HOST_LOCK(h);
+
+	while (!c->done)
+		if (ms < 0)
+			pthread_cond_wait(&h->cond, &h->lock);
+		else if (pthread_cond_timedwait(&h->cond, &h->lock, &until) == ETIMEDOUT)
+			break;
+	return c->done;
+}
+
+void gt_host_wake(struct gt_host_state *h)
+{
+	const uint64_t one = 1;
+
+	/* EAGAIN: 2^64 - 2 wake-ups wait already, which is enough. */
+	if (write(h->eventfd, &one, sizeof(one)) < 0 && errno != EAGAIN)
+		gt_host_log(h, NULL, LOG_ERR, "eventfd: %s", strerror(errno));
+}
+
+int gt_call_run(struct gt_host_state *h, struct gt_call *c, int ms)
+{
+	if (!h->threaded || pthread_equal(pthread_self(), h->thread)) {
+		perform(h, c);
+		return c->ret;
+	}
+	leave(h, c);
+	gt_host_wake(h);
+	return wait_done(h, c, ms) ? c->ret : -ETIMEDOUT;
+}

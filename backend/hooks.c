@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What a plugin calls: struct gt_host of backend.h. Always from within a hook, in one thread. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <syslog.h>
+#include <unistd.h>
+
+#include "host_internal.h"
+
+static struct gt_be *be_of(struct gt_plugin *p)
+{
+	return (struct gt_be *)(void *)p;
+}
+
+/* Events, and the descriptions that a plugin may send: the rest is the daemon's to write. */
+static bool may_push(const union gt_record *r)
+{
+	return r->ev.type < GT_NTYPES || (r->ev.type >= GT_PROCESS && r->ev.type < GT_TYPE_END);
+}
+
+static void count(struct gt_be *b, const union gt_record *r, size_t n, size_t bad)
+{
+	uint64_t lost = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (r[i].ev.type == GT_LOST && r[i].lost.cause == GT_LOST_SOURCE)
+			lost += r[i].lost.count;
+	GT_HOST_LOCK(b->h);
+	b->info.records += n;
+	b->info.lost += lost;
+	b->info.malformed += bad;
+}
+
+static void hook_push(struct gt_plugin *p, const union gt_record *r, size_t n)
+{
+	struct gt_be *b = be_of(p);
+	uint64_t now = gt_host_now();
+
+	if (!b->h->order || !r)
+		return;
+	while (n) {
+		size_t good = 0;
+
+		while (good < n && may_push(&r[good]))
+			good++;
+		if (good)
+			gt_order_push(b->h->order, b->index, r, good, now);
+		count(b, r, good, good < n);
+		good += good < n; /* the bad one is left out */
+		r += good;
+		n -= good;
+	}
+}
+
+static void hook_watermark(struct gt_plugin *p, uint64_t ts)
+{
+	struct gt_be *b = be_of(p);
+
+	if (b->h->order)
+		gt_order_watermark(b->h->order, b->index, ts);
+}
+
+static uint16_t hook_gpu(struct gt_plugin *p, const struct gt_gpu_desc *desc)
+{
+	struct gt_be *b = be_of(p);
+
+	return b->h->sink.gpu(b->h->sink.arg, desc, p->recording);
+}
+
+static uint16_t hook_ring(struct gt_plugin *p, uint16_t gpu, const char *name,
+			  enum gt_engine engine)
+{
+	struct gt_be *b = be_of(p);
+
+	if (gpu == GT_NONE16 || !name)
+		return GT_NONE16;
+	return b->h->sink.ring(b->h->sink.arg, gpu, name, engine);
+}
+
+static bool forget(struct gt_be *b, int fd)
+{
+	for (unsigned int i = 0; i < b->nfds; i++)
+		if (b->fds[i] == fd) {
+			b->fds[i] = b->fds[--b->nfds];
+			return true;
+		}
+	return false;
+}
+
+static int unwatch(struct gt_be *b, int fd)
+{
+	if (!forget(b, fd))
+		return -ENOENT;
+	/* A descriptor closed before it was unwatched is gone from epoll already. */
+	epoll_ctl(b->h->epfd, EPOLL_CTL_DEL, fd, NULL);
+	return 0;
+}
+
+static int remember(struct gt_be *b, int fd)
+{
+	if (b->nfds >= GT_HOST_MAX_WATCHES)
+		return -ENOSPC;
+	if (!(b->nfds & (b->nfds - 1))) { /* full at each power of two */
+		int *fds = realloc(b->fds, (b->nfds ? b->nfds * 2 : 1) * sizeof(*fds));
+
+		if (!fds)
+			return -ENOMEM;
+		b->fds = fds;
+	}
+	b->fds[b->nfds++] = fd;
+	return 0;
+}
+
+static int hook_watch(struct gt_plugin *p, int fd, bool on)
+{
+	struct gt_be *b = be_of(p);
+	struct epoll_event ev = { .events = EPOLLIN };
+	int ret;
+
+	if (!on)
+		return unwatch(b, fd);
+	/* The number of a descriptor that was closed without a word may be in use again. */
+	for (unsigned int i = 0; i < b->h->n; i++)
+		if (forget(b->h->be[i], fd))
+			epoll_ctl(b->h->epfd, EPOLL_CTL_DEL, fd, NULL);
+	ev.data.u64 = (uint64_t)(b->index + 1) << 32 | (uint32_t)fd;
+	ret = remember(b, fd);
+	if (ret)
+		return ret;
+	if (epoll_ctl(b->h->epfd, EPOLL_CTL_ADD, fd, &ev) < 0) {
+		ret = -errno;
+		forget(b, fd);
+	}
+	return ret;
+}
+
+void gt_be_unwatch_all(struct gt_be *b)
+{
+	while (b->nfds)
+		unwatch(b, b->fds[0]);
+}
+
+static void hook_timer(struct gt_plugin *p, uint64_t ns)
+{
+	struct gt_be *b = be_of(p);
+	uint64_t now = gt_host_now();
+
+	if (!ns)
+		b->timer = 0;
+	else
+		b->timer = ns < UINT64_MAX - now ? now + ns : UINT64_MAX;
+}
+
+static int hook_error(struct gt_plugin *p, int err, const char *fmt, ...)
+{
+	struct gt_be *b = be_of(p);
+	char text[sizeof(b->info.last_error)];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	for (char *s = text; *s; s++)
+		if ((unsigned char)*s < ' ')
+			*s = ' '; /* one line, whatever a file or device name had in it */
+	GT_HOST_LOCK(b->h);
+	if (b->info.state != GT_BS_QUARANTINED) { /* the first fault is the one to show */
+		memcpy(b->info.last_error, text, sizeof(text));
+		b->told = true;
+	}
+	return err > 0 ? -err : err < 0 ? err : -EIO;
+}
+
+static void hook_log(struct gt_plugin *p, int priority, const char *fmt, ...)
+{
+	struct gt_be *b = be_of(p);
+	char text[512];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	gt_host_log(b->h, b, priority, "%s", text);
+}
+
+static uint64_t hook_now(struct gt_plugin *p)
+{
+	return gt_host_now();
+}
+
+const struct gt_host gt_host_hooks = {
+	.push = hook_push,
+	.watermark = hook_watermark,
+	.gpu = hook_gpu,
+	.ring = hook_ring,
+	.watch = hook_watch,
+	.timer = hook_timer,
+	.error = hook_error,
+	.log = hook_log,
+	.now = hook_now,
+};
+
+void gt_be_clear_error(struct gt_be *b)
+{
+	GT_HOST_LOCK(b->h);
+
+	b->told = false;
+}
+
+void gt_be_fail(struct gt_be *b, enum gt_backend_state s, const char *doing, int err)
+{
+	{
+		GT_HOST_LOCK(b->h);
+
+		if (!b->told)
+			snprintf(b->info.last_error, sizeof(b->info.last_error), "%s failed: %s",
+				 doing, strerror(err < 0 ? -err : EIO));
+		b->info.state = s;
+	}
+	gt_host_log(b->h, b, s == GT_BS_UNAVAILABLE ? LOG_INFO : LOG_ERR, "%s: %s",
+		    gt_backend_state_name(s), b->info.last_error);
+}

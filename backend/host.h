@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The host of the backends: loads plugins, checks their ABI, starts and stops them, quarantines one
+ * that fails, merges what they deliver by time (order.c) and hands it to a sink. It owns the ingest
+ * thread; every plugin hook and every sink call is made from it.
+ */
+#ifndef GT_HOST_H
+#define GT_HOST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "backend.h"
+
+struct gt_host_state; /* the host */
+
+/**
+ * struct gt_sink - who gets the events (fs/pipeline.c); called from the ingest thread only
+ * @records: merged, in order of time (a late one is flagged by who appends it, not here)
+ * @watermark: nothing to come is older than @ts
+ * @idle: called after a round that delivered something, before the thread sleeps
+ * @live_pids: of the records: pids are of this machine, now
+ */
+struct gt_sink {
+	void *arg;
+	void (*records)(void *arg, const union gt_record *r, size_t n, bool live_pids);
+	void (*watermark)(void *arg, uint64_t ts);
+	void (*idle)(void *arg);
+	uint16_t (*gpu)(void *arg, const struct gt_gpu_desc *desc, bool recording);
+	uint16_t (*ring)(void *arg, uint16_t gpu, const char *name, enum gt_engine engine);
+};
+
+/**
+ * struct gt_host_conf - how to run; strings stay the caller's and must outlive the host
+ * @plugin_dir: *.so there are loaded, in order of name; must belong to root or the daemon's user and
+ *	not be writable by others
+ * @backends: "A:B", only these; NULL or "": every one that works here (not GT_BACKEND_DEMAND ones)
+ * @option: value of key @key in section [backend NAME], or NULL; may be called at any time
+ * @option_each: name of the @i'th such key and its section; false after the last. NULL: unknown keys
+ *	are not found
+ * @log: a line at a syslog priority; NULL: syslog(3)
+ * @level: enum gt_level (0 off: plugins are loaded and probed, none is started)
+ */
+struct gt_host_conf {
+	const char *plugin_dir;
+	const char *events_dir;
+	const char *tracefs;
+	const char *backends;
+	const char *(*option)(void *arg, const char *backend, const char *key);
+	bool (*option_each)(void *arg, unsigned int i, const char **backend, const char **key);
+	void *option_arg;
+	void (*log)(void *arg, int priority, const char *line);
+	void *log_arg;
+	int level;
+	bool has_gpu; /* this machine has a GPU: fallback backends stay off */
+};
+
+enum gt_backend_state {
+	GT_BS_REFUSED,	   /* could not be loaded: not an ABI we know, hooks missing, … */
+	GT_BS_UNAVAILABLE, /* probe said that it cannot work here */
+	GT_BS_OFF,	   /* not asked for */
+	GT_BS_RUNNING,
+	GT_BS_PAUSED,
+	GT_BS_ENDED,	   /* a recording came to its end */
+	GT_BS_QUARANTINED, /* failed while running */
+};
+
+struct gt_backend_info {
+	char name[32];
+	char version[32];
+	char help[128];
+	uint32_t flags; /* GT_BACKEND_* */
+	enum gt_backend_state state;
+	char last_error[512];
+	uint64_t records;    /* delivered */
+	uint64_t lost;	     /* told by its LOST records */
+	uint64_t malformed;  /* records of no known type: dropped */
+	uint64_t drains;
+	uint64_t drain_ns;
+	const struct gt_option *options; /* valid while the host lives */
+};
+
+const char *gt_backend_state_name(enum gt_backend_state s);
+
+/** gt_host_new() - loads and probes; starts nothing. NULL with a sentence in @err */
+struct gt_host_state *gt_host_new(const struct gt_host_conf *conf, const struct gt_sink *sink,
+				  char *err, size_t len);
+/** gt_host_start() - starts the ingest thread and in it the backends; returns when each has started
+ * or failed. -errno with a sentence only if nothing can run at all: the thread runs all the same,
+ * and GT_CTL_RESCAN tries again */
+int gt_host_start(struct gt_host_state *h, char *err, size_t len);
+/** gt_host_stop() - stops the backends, ends and joins the thread */
+void gt_host_stop(struct gt_host_state *h);
+void gt_host_free(struct gt_host_state *h);
+
+/* From here on: any thread but the ingest thread; none may hold the model's lock. */
+
+unsigned int gt_host_count(struct gt_host_state *h);
+/** gt_host_info() - a copy of what is known of backend @i; false if there is none */
+bool gt_host_info(struct gt_host_state *h, unsigned int i, struct gt_backend_info *out);
+int gt_host_find(struct gt_host_state *h, const char *name); /* index or -ENOENT */
+/** gt_host_doctor() - the plugin's doctor() text, asked in the ingest thread */
+int gt_host_doctor(struct gt_host_state *h, unsigned int i, char *buf, size_t len);
+/** gt_host_option_get() - value as text; set: strict parse, bounds, the plugin's set() */
+int gt_host_option_get(struct gt_host_state *h, unsigned int i, const char *name, char *buf, size_t len);
+int gt_host_option_set(struct gt_host_state *h, unsigned int i, const char *name, const char *value,
+		       char *err, size_t len);
+/** gt_host_control() - asks every running backend; -EOPNOTSUPP if none could. With GT_CTL_LEVEL the
+ * host itself stops (0) and starts (from 0) the backends */
+int gt_host_control(struct gt_host_state *h, enum gt_control what, int64_t arg, char *err, size_t len);
+/** gt_host_replaying() - is a recording among the running backends? */
+bool gt_host_replaying(struct gt_host_state *h);
+/** gt_host_drained() - waits until every running backend's drain() found nothing more: a replay at
+ * speed 0 has been read to its end; false after @timeout_ms */
+bool gt_host_drained(struct gt_host_state *h, int timeout_ms);
+/** struct gt_host_merge - what the merge by time did, see order.h; @pending records wait now */
+struct gt_host_merge {
+	uint64_t direct, queued, held, forced, dropped, pending;
+};
+void gt_host_merge(struct gt_host_state *h, struct gt_host_merge *out);
+/** gt_host_cpu_ns() - CPU time the ingest thread has used */
+uint64_t gt_host_cpu_ns(struct gt_host_state *h);
+
+#endif

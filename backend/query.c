@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What other threads ask of the host, see host.h: copies under its lock, or requests to the thread.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "host_internal.h"
+
+unsigned int gt_host_count(struct gt_host_state *h)
+{
+	return h->n;
+}
+
+bool gt_host_info(struct gt_host_state *h, unsigned int i, struct gt_backend_info *out)
+{
+	if (i >= h->n)
+		return false;
+	GT_HOST_LOCK(h);
+	*out = h->be[i]->info;
+	return true;
+}
+
+int gt_host_find(struct gt_host_state *h, const char *name)
+{
+	for (unsigned int i = 0; i < h->n; i++)
+		if (!strcmp(h->be[i]->info.name, name))
+			return (int)i;
+	return -ENOENT;
+}
+
+void gt_host_merge(struct gt_host_state *h, struct gt_host_merge *out)
+{
+	GT_HOST_LOCK(h);
+
+	*out = h->merge;
+}
+
+bool gt_host_replaying(struct gt_host_state *h)
+{
+	GT_HOST_LOCK(h);
+
+	for (unsigned int i = 0; i < h->n; i++) {
+		enum gt_backend_state s = h->be[i]->info.state;
+
+		if (h->be[i]->p.recording && (s == GT_BS_RUNNING || s == GT_BS_PAUSED))
+			return true;
+	}
+	return false;
+}
+
+/* A request, done; its sentence or answer in @out. */
+static int run(struct gt_host_state *h, struct gt_call *c, char *out, size_t len)
+{
+	int ret = gt_call_run(h, c, GT_HOST_CALL_MS);
+
+	if (ret == -ETIMEDOUT)
+		snprintf(out, len, "a backend has not answered for %d s", GT_HOST_CALL_MS / 1000);
+	else if (ret || c->kind == GT_CALL_DOCTOR)
+		snprintf(out, len, "%s", c->text);
+	gt_call_put(h, c);
+	return ret;
+}
+
+int gt_host_doctor(struct gt_host_state *h, unsigned int i, char *buf, size_t len)
+{
+	struct gt_call *c;
+
+	buf[0] = 0;
+	if (i >= h->n)
+		return -ENOENT;
+	c = gt_call_new(GT_CALL_DOCTOR);
+	if (!c)
+		return -ENOMEM;
+	c->index = i;
+	return run(h, c, buf, len);
+}
+
+int gt_host_option_get(struct gt_host_state *h, unsigned int i, const char *name, char *buf,
+		       size_t len)
+{
+	const struct gt_option *o = i < h->n ? gt_options_find(h->be[i], name) : NULL;
+
+	if (!o)
+		return -ENOENT;
+	GT_HOST_LOCK(h);
+	gt_options_print(h->be[i], o, buf, len);
+	return 0;
+}
+
+int gt_host_option_set(struct gt_host_state *h, unsigned int i, const char *name, const char *value,
+		       char *err, size_t len)
+{
+	struct gt_call *c;
+
+	err[0] = 0;
+	if (i >= h->n || strlen(name) >= sizeof(c->name))
+		return -ENOENT;
+	if (strlen(value) >= sizeof(c->value)) {
+		snprintf(err, len, "%s: longer than %zu bytes", name, sizeof(c->value) - 1);
+		return -E2BIG;
+	}
+	c = gt_call_new(GT_CALL_SET);
+	if (!c)
+		return -ENOMEM;
+	c->index = i;
+	strcpy(c->name, name);
+	strcpy(c->value, value);
+	return run(h, c, err, len);
+}
+
+int gt_host_control(struct gt_host_state *h, enum gt_control what, int64_t arg, char *err,
+		    size_t len)
+{
+	struct gt_call *c = gt_call_new(GT_CALL_CONTROL);
+
+	err[0] = 0;
+	if (!c)
+		return -ENOMEM;
+	c->what = what;
+	c->arg = arg;
+	return run(h, c, err, len);
+}
+
+bool gt_host_drained(struct gt_host_state *h, int timeout_ms)
+{
+	uint64_t end = gt_host_now() + (uint64_t)timeout_ms * 1000000, seq;
+	struct timespec until = { .tv_sec = (time_t)(end / 1000000000),
+				  .tv_nsec = (long)(end % 1000000000) };
+	bool done;
+
+	if (!h->threaded)
+		return false;
+	GT_HOST_LOCK(h);
+	h->waiters++;
+	seq = h->quiet_seq;
+	gt_host_wake(h);
+	while (h->quiet_seq == seq)
+		if (pthread_cond_timedwait(&h->cond, &h->lock, &until) == ETIMEDOUT)
+			break;
+	done = h->quiet_seq != seq;
+	h->waiters--;
+	return done;
+}

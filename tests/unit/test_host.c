@@ -1,0 +1,445 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The host with plugins built here by cc, as anybody would build them: good ones, broken ones and
+ * ones that fail while they run. Skipped without a compiler or the headers.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <syslog.h>
+#include <unistd.h>
+
+#include "../../backend/host_internal.h"
+#include "../lib/tap.h"
+
+static char root[4096]; /* of the sources */
+static char dir[] = "/tmp/gt-host-XXXXXX";
+
+/* The folder that holds backend/backend.h: from here, or from where the test lies, upwards. */
+static bool find_source(char *buf, size_t len)
+{
+	char exe[4096], probe[4200];
+	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+	const char *env = getenv("GT_SRC");
+
+	if (env || !access("backend/backend.h", R_OK)) {
+		if (!env && !getcwd(exe, sizeof(exe)))
+			return false;
+		snprintf(buf, len, "%s", env ? env : exe);
+		return true;
+	}
+	for (exe[n > 0 ? n : 0] = 0; strrchr(exe, '/');) {
+		*strrchr(exe, '/') = 0;
+		snprintf(probe, sizeof(probe), "%s/backend/backend.h", exe);
+		if (!access(probe, R_OK)) {
+			snprintf(buf, len, "%s", exe);
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool __attribute__((format(printf, 1, 2))) shell(const char *fmt, ...)
+{
+	char cmd[8192];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(cmd, sizeof(cmd), fmt, ap);
+	va_end(ap);
+	return system(cmd) == 0;
+}
+
+static bool build(const char *folder, const char *file, const char *flags)
+{
+	return shell("mkdir -p -m 755 %s/%s && cc -std=gnu11 -w -D_GNU_SOURCE -fPIC -shared "
+		     "-fvisibility=hidden -I%s/include '-DNAME=\"%s\"' %s -o %s/%s/%s.so "
+		     "'%s/tests/plugin/faulty.c' && "
+		     "chmod 755 %s/%s/%s.so",
+		     dir, folder, dir, file, flags, dir, folder, file, root, dir, folder, file);
+}
+
+static bool prepare(void)
+{
+	umask(022);
+	return find_source(root, sizeof(root)) && mkdtemp(dir) &&
+	       shell("chmod 755 %s && mkdir %s/include && ln -s '%s/backend' %s/include/gputrace",
+		     dir, dir, root, dir);
+}
+
+static struct {
+	_Atomic unsigned int records, live, back, idles, gpus, warnings;
+	_Atomic uint64_t last, mark;
+	char log[256];
+} sink;
+
+static void on_records(void *arg, const union gt_record *r, size_t n, bool live_pids)
+{
+	for (size_t i = 0; i < n; i++) {
+		sink.back += r[i].ev.ts < sink.last;
+		sink.last = r[i].ev.ts;
+	}
+	sink.records += (unsigned int)n;
+	sink.live += live_pids ? (unsigned int)n : 0;
+}
+
+static void on_watermark(void *arg, uint64_t ts)
+{
+	sink.mark = ts;
+}
+
+static void on_idle(void *arg)
+{
+	sink.idles++;
+}
+
+static uint16_t on_gpu(void *arg, const struct gt_gpu_desc *d, bool recording)
+{
+	return (uint16_t)sink.gpus++;
+}
+
+static uint16_t on_ring(void *arg, uint16_t gpu, const char *name, enum gt_engine e)
+{
+	return 0;
+}
+
+static void on_log(void *arg, int priority, const char *line)
+{
+	if (priority != LOG_WARNING)
+		return;
+	sink.warnings++;
+	snprintf(sink.log, sizeof(sink.log), "%s", line);
+}
+
+/* The configuration of a test: "backend key value", and so on. */
+static const char *settings[8][3];
+
+static const char *on_option(void *arg, const char *backend, const char *key)
+{
+	for (unsigned int i = 0; settings[i][0]; i++)
+		if (!strcmp(settings[i][0], backend) && !strcmp(settings[i][1], key))
+			return settings[i][2];
+	return NULL;
+}
+
+static bool on_each(void *arg, unsigned int i, const char **backend, const char **key)
+{
+	*backend = settings[i][0];
+	*key = settings[i][1];
+	return *backend;
+}
+
+static struct gt_host_state *make(const char *folder, const char *backends, int level, bool has_gpu,
+				  char *err, size_t len)
+{
+	static char path[128];
+	static const struct gt_sink to = { .records = on_records,
+					   .watermark = on_watermark,
+					   .idle = on_idle,
+					   .gpu = on_gpu,
+					   .ring = on_ring };
+	struct gt_host_conf conf = { .plugin_dir = path,
+				     .backends = backends,
+				     .option = on_option,
+				     .option_each = on_each,
+				     .log = on_log,
+				     .level = level,
+				     .has_gpu = has_gpu };
+
+	memset(&sink, 0, sizeof(sink));
+	snprintf(path, sizeof(path), "%s/%s", dir, folder);
+	err[0] = 0;
+	return gt_host_new(&conf, &to, err, len);
+}
+
+static struct gt_backend_info info(struct gt_host_state *h, const char *name)
+{
+	struct gt_backend_info i = { .name = "none" };
+	int n = gt_host_find(h, name);
+
+	if (n >= 0)
+		gt_host_info(h, (unsigned int)n, &i);
+	return i;
+}
+
+static void state_is(struct gt_host_state *h, const char *name, enum gt_backend_state s,
+		     const char *sentence)
+{
+	struct gt_backend_info i = info(h, name);
+
+	is_str(gt_backend_state_name(i.state), gt_backend_state_name(s), "%s", name);
+	if (sentence && !ok(strstr(i.last_error, sentence), "says: %s", sentence))
+		printf("# got \"%s\"\n", i.last_error);
+}
+
+static void test_refused(void)
+{
+	struct gt_host_state *h;
+	char err[512];
+
+	build("bad", "abi", "-DABI=99");
+	build("bad", "hook", "-DNO_DRAIN");
+	build("bad", "symbol", "-DSYMBOL=other");
+	build("bad", "Name", "");
+	build("bad", "writable", "");
+	build("bad", "key", "");
+	build("bad", "value", "");
+	build("bad", "bounds", "-DMAXIMUM=-1");
+	build("bad", "good", "-DTIMER");
+	shell("chmod 666 %s/bad/writable.so; echo text > %s/bad/text.so; cp %s/bad/good.so "
+	      "%s/bad/twin.so; ln -s good.so %s/bad/link.so",
+	      dir, dir, dir, dir, dir);
+	memcpy(settings,
+	       ((const char *[8][3]){ { "key", "nope", "1" },
+				      { "value", "n", "101" },
+				      { "ghost", "a", "1" },
+				      { "good", "n", "20" } }),
+	       sizeof(settings));
+	h = make("bad", NULL, 2, true, err, sizeof(err));
+	if (!ok(h, "a folder with bad plugins: %s", err))
+		return;
+	state_is(h, "abi", GT_BS_REFUSED, "built for backend ABI 99, this is 1");
+	state_is(h, "hook", GT_BS_REFUSED, "has no drain() hook");
+	state_is(h, "symbol", GT_BS_REFUSED, "exports no symbol gt_backend");
+	state_is(h, "_ame", GT_BS_REFUSED, "its name is not");
+	state_is(h, "writable", GT_BS_REFUSED, "can be written by others: chmod go-w it");
+	state_is(h, "text", GT_BS_REFUSED, "text.so");
+	state_is(h, "key", GT_BS_REFUSED, "section [backend key] has no key 'nope'");
+	state_is(h, "value", GT_BS_REFUSED, "n: 101 is not within 0 to 100");
+	state_is(h, "bounds", GT_BS_REFUSED, "option n: its bounds are the wrong way round");
+	state_is(h, "twin", GT_BS_REFUSED, "another plugin is named good already");
+	state_is(h, "link", GT_BS_REFUSED, "is not a regular file");
+	state_is(h, "good", GT_BS_OFF, NULL);
+	is(gt_host_count(h), 12, "one entry per file");
+	is(gt_host_start(h, err, sizeof(err)), 0, "the good one starts");
+	ok(gt_host_drained(h, 5000), "and drains");
+	is(sink.records, 100, "its records arrive");
+	state_is(h, "good", GT_BS_RUNNING, NULL);
+	gt_host_option_get(h, (unsigned int)gt_host_find(h, "good"), "n", err, sizeof(err));
+	is_str(err, "20", "with the configuration's setting");
+	gt_host_free(h);
+	memset(settings, 0, sizeof(settings));
+}
+
+static void test_folder(void)
+{
+	char err[512];
+
+	build("open", "good", "");
+	shell("chmod 777 %s/open", dir);
+	ok(!make("open", NULL, 2, true, err, sizeof(err)), "a folder that others can write");
+	ok(strstr(err, "chmod go-w"), "is refused: %s", err);
+	ok(!make("nowhere", NULL, 2, true, err, sizeof(err)), "a folder that is not there");
+	ok(strstr(err, "No such file"), "is told: %s", err);
+	ok(!make("bad", "good:nobody", 2, true, err, sizeof(err)), "a backend that is not there");
+	ok(strstr(err, "no backend 'nobody'"), "is told: %s", err);
+	memcpy(settings, ((const char *[8][3]){ { "ghost", "a", "1" } }), sizeof(settings));
+	gt_host_free(make("bad", "good", 2, true, err, sizeof(err)));
+	ok(strstr(sink.log, "[backend ghost]: there is no such backend"),
+	   "a section for nobody: %s", sink.log);
+	memset(settings, 0, sizeof(settings));
+}
+
+static void test_failing(void)
+{
+	struct gt_host_state *h;
+	char err[512], flags[128];
+
+	snprintf(flags, sizeof(flags), "'-DABSENT=\"%s/device\"' -DTIMER", dir);
+	build("mix", "absent", flags);
+	build("mix", "busy", "-DFAIL_START");
+	build("mix", "dies", "-DFAIL_DRAIN -DTIMER");
+	build("mix", "ends", "-DENDS -DTIMER -DFLAGS=GT_BACKEND_RECORDING");
+	build("mix", "good", "-DTIMER -DFLAGS=GT_BACKEND_LIVE_PIDS -DBAD_TYPE");
+	build("mix", "asked", "-DFLAGS=GT_BACKEND_DEMAND");
+	build("mix", "stand_in", "-DFLAGS=GT_BACKEND_FALLBACK");
+	h = make("mix", NULL, 2, false, err, sizeof(err));
+	if (!ok(h, "a folder with failing plugins: %s", err))
+		return;
+	state_is(h, "absent", GT_BS_UNAVAILABLE, "no device: make /tmp");
+	is(gt_host_start(h, err, sizeof(err)), 0, "the rest starts");
+	ok(gt_host_drained(h, 5000), "and drains");
+	state_is(h, "busy", GT_BS_QUARANTINED, "start failed: Device or resource busy");
+	state_is(h, "dies", GT_BS_QUARANTINED, "the device is gone");
+	state_is(h, "ends", GT_BS_ENDED, NULL);
+	state_is(h, "good", GT_BS_RUNNING, NULL);
+	state_is(h, "asked", GT_BS_OFF, NULL);
+	state_is(h, "stand_in", GT_BS_OFF, NULL);
+	is(info(h, "good").records, 50, "the good one's records are counted");
+	is(info(h, "good").malformed, 50, "and those of no known type, which are dropped");
+	is(sink.records, 50 + 10 + 6, "all that was pushed arrives");
+	is(sink.live, 50, "with the right kind of pids");
+	ok(sink.idles > 0 && sink.mark > 0, "the sink hears of pauses and watermarks");
+	shell("touch %s/device", dir);
+	is(gt_host_control(h, GT_CTL_RESCAN, 0, err, sizeof(err)), 0, "rescan");
+	state_is(h, "absent", GT_BS_RUNNING, NULL);
+	ok(gt_host_drained(h, 5000) && info(h, "absent").records == 100, "the device is found");
+	state_is(h, "dies", GT_BS_QUARANTINED, "the device is gone");
+	gt_host_stop(h);
+	state_is(h, "good", GT_BS_OFF, NULL);
+	ok(gt_host_cpu_ns(h) > 0, "the thread's time is known after its end");
+	gt_host_free(h);
+}
+
+static void test_choice(void)
+{
+	struct gt_host_state *h;
+	char err[512];
+
+	build("alone", "stand_in", "-DFLAGS=GT_BACKEND_FALLBACK");
+	h = make("alone", NULL, 2, false, err, sizeof(err));
+	ok(h && !gt_host_start(h, err, sizeof(err)), "a fallback runs where nothing else does");
+	gt_host_free(h);
+	h = make("alone", NULL, 2, true, err, sizeof(err));
+	is(gt_host_start(h, err, sizeof(err)), -ENODEV, "not where there is a GPU");
+	ok(strstr(err, "no backend for this machine"), "which is told: %s", err);
+	gt_host_free(h);
+	h = make("mix", "busy", 2, true, err, sizeof(err));
+	is(gt_host_start(h, err, sizeof(err)), -ENODEV, "one that is named, and fails");
+	ok(strstr(err, "busy: start failed"), "which is told: %s", err);
+	gt_host_free(h);
+	h = make("mix", "asked:stand_in", 2, true, err, sizeof(err));
+	ok(h && !gt_host_start(h, err, sizeof(err)), "whoever is named runs");
+	state_is(h, "asked", GT_BS_RUNNING, NULL);
+	state_is(h, "stand_in", GT_BS_RUNNING, NULL);
+	state_is(h, "good", GT_BS_OFF, NULL);
+	gt_host_free(h);
+}
+
+static void test_options(struct gt_host_state *h, unsigned int i)
+{
+	char err[512], text[64];
+
+	is(gt_host_option_set(h, i, "n", "50", err, sizeof(err)), 0, "a setting");
+	gt_host_option_get(h, i, "n", text, sizeof(text));
+	is_str(text, "50", "is set");
+	is(gt_host_option_set(h, i, "n", "66", err, sizeof(err)), -EINVAL, "a refused one");
+	is_str(err, "66 is unlucky", "has the plugin's sentence");
+	is(gt_host_option_set(h, i, "n", "101", err, sizeof(err)), -ERANGE, "out of bounds");
+	is(gt_host_option_set(h, i, "n", "5x", err, sizeof(err)), -EINVAL, "not a number");
+	is(gt_host_option_set(h, i, "n", " 5", err, sizeof(err)), -EINVAL, "nor this");
+	gt_host_option_get(h, i, "n", text, sizeof(text));
+	is_str(text, "50", "and the old value stays");
+	is(gt_host_option_set(h, i, "s", "some text", err, sizeof(err)), 0, "a string");
+	gt_host_option_get(h, i, "s", text, sizeof(text));
+	is_str(text, "some text", "is set");
+	is(gt_host_option_set(h, i, "b", "1", err, sizeof(err)), -EBUSY, "not while running");
+	is(gt_host_option_set(h, i, "zz", "1", err, sizeof(err)), -ENOENT, "no such setting");
+	is(gt_host_option_get(h, i, "zz", text, sizeof(text)), -ENOENT, "to read neither");
+}
+
+/* One byte into the plugin's pipe becomes two records, with no timer anywhere. */
+static void test_idle(struct gt_host_state *h, unsigned int i)
+{
+	char err[512];
+	uint64_t drains;
+
+	ok(gt_host_drained(h, 5000), "a plugin with nothing to do is drained");
+	is(h->armed, 0, "no timer is armed");
+	drains = info(h, "asked").drains;
+	is(gt_host_control(h, GT_CTL_SEEK, 1, err, sizeof(err)), 0, "its descriptor is readable");
+	while (sink.records < 2)
+		usleep(1000);
+	ok(gt_host_drained(h, 5000), "and is drained");
+	is(info(h, "asked").drains, drains + 1, "once");
+	is(gt_host_doctor(h, i, err, sizeof(err)), 0, "doctor");
+	is_str(err, "drains 1\n", "asks the plugin");
+}
+
+static void test_control(struct gt_host_state *h, unsigned int i)
+{
+	char err[512];
+
+	is(gt_host_control(h, GT_CTL_PAUSE, 0, err, sizeof(err)), 0, "pause");
+	state_is(h, "asked", GT_BS_PAUSED, NULL);
+	is(gt_host_control(h, GT_CTL_RESUME, 0, err, sizeof(err)), 0, "resume");
+	state_is(h, "asked", GT_BS_RUNNING, NULL);
+	is(gt_host_control(h, GT_CTL_LEVEL, 3, err, sizeof(err)), 0,
+	   "a level is the gate's affair");
+	is(gt_host_control(h, GT_CTL_LEVEL, 0, err, sizeof(err)), 0, "level off");
+	state_is(h, "asked", GT_BS_OFF, NULL);
+	is(gt_host_control(h, GT_CTL_PAUSE, 0, err, sizeof(err)), -EOPNOTSUPP, "nobody to pause");
+	is(gt_host_option_set(h, i, "b", "1", err, sizeof(err)), 0, "now it can be set");
+	is(gt_host_control(h, GT_CTL_LEVEL, 2, err, sizeof(err)), 0, "level normal");
+	state_is(h, "asked", GT_BS_RUNNING, NULL);
+	is(gt_host_control(h, GT_CTL_LEVEL, 9, err, sizeof(err)), -ERANGE, "no such level");
+}
+
+static void test_running(void)
+{
+	char err[512];
+	struct gt_host_state *h = make("mix", "asked", 2, true, err, sizeof(err));
+	unsigned int i;
+
+	if (!ok(h && !gt_host_start(h, err, sizeof(err)), "one that waits for its descriptor"))
+		return;
+	i = (unsigned int)gt_host_find(h, "asked");
+	test_idle(h, i);
+	test_options(h, i);
+	test_control(h, i);
+	ok(!gt_host_replaying(h), "nothing is replayed");
+	gt_host_free(h);
+	h = make("mix", "asked", 0, true, err, sizeof(err));
+	is(gt_host_start(h, err, sizeof(err)), 0, "level off starts nobody, and is no error");
+	state_is(h, "asked", GT_BS_OFF, NULL);
+	is(gt_host_control(h, GT_CTL_LEVEL, 2, err, sizeof(err)), 0, "until it is raised");
+	state_is(h, "asked", GT_BS_RUNNING, NULL);
+	gt_host_free(h);
+}
+
+/* The example for third parties. */
+static void test_minimal(void)
+{
+	char err[512];
+	struct gt_host_state *h;
+
+	ok(shell("mkdir -p -m 755 %s/inst/include %s/min && ln -s '%s/backend' "
+		 "%s/inst/include/gputrace && make -s -C '%s/tests/plugin' PREFIX=%s/inst O=%s/min "
+		 "CFLAGS='-O2 -Wall -Wextra -Werror -Wno-unused-parameter' "
+		 "CC=cc MAKEFLAGS= >&2",
+		 dir, dir, root, dir, root, dir, dir),
+	   "the example builds out of tree, without a warning");
+	memcpy(settings, ((const char *[8][3]){ { "minimal", "jobs_per_second", "1000" } }),
+	       sizeof(settings));
+	h = make("min", NULL, 2, true, err, sizeof(err));
+	ok(h && !gt_host_start(h, err, sizeof(err)), "and runs");
+	while (h && sink.records < 30)
+		usleep(1000);
+	is(sink.back, 0, "its records come in order of time");
+	gt_host_free(h);
+	memset(settings, 0, sizeof(settings));
+}
+
+static unsigned int count_fds(void)
+{
+	unsigned int n = 0;
+	DIR *d = opendir("/proc/self/fd");
+
+	while (d && readdir(d))
+		n++;
+	if (d)
+		closedir(d);
+	return n;
+}
+
+int main(void)
+{
+	unsigned int fds = count_fds();
+
+	alarm(120);
+	if (!shell("cc --version >/dev/null 2>&1") || !prepare()) {
+		printf("1..0 # SKIP no compiler, or no sources\n");
+		return 77;
+	}
+	test_refused();
+	test_folder();
+	test_failing();
+	test_choice();
+	test_running();
+	test_minimal();
+	is(count_fds(), fds, "no descriptor leaks");
+	shell("rm -rf %s", dir);
+	return done_testing();
+}
