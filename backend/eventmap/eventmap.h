@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Event maps: conf/events.d/<driver>.ini say which tracepoint is which event, and which field is
+ * what, for raw records and for printed text alike. Format: gputrace-events.d(5).
+ *
+ * A source loads the maps once, binds the tracepoints it meets to the formats of its kernel or
+ * recording, and hands over each event in order of time. What is kept between events (fence pointer
+ * to job, last seqno of a ring) lives in struct gt_eventmap: one instance per source.
+ */
+#ifndef GT_EVENTMAP_H
+#define GT_EVENTMAP_H
+
+#include "../backend.h"
+
+struct gt_eventmap;
+struct gt_tp; /* one tracepoint, with all sections of all maps that name it */
+
+/**
+ * struct gt_eventmap_stats - counters, never reset
+ * @decoded: records made
+ * @ignored: events of a map that a condition (`where`, `unless`, `match`) left out
+ * @unmatched: completions of jobs never seen (begun before tracing, or lost)
+ * @malformed: events whose fields did not fit: too short, out of bounds, no such key in the text
+ * @forgotten: remembered jobs that left the table because it was full
+ */
+struct gt_eventmap_stats {
+	uint64_t decoded, ignored, unmatched, malformed, forgotten;
+};
+
+/**
+ * struct gt_evctx - what a trace says of every event
+ * @tid: the thread; @pid: its thread group or GT_NONE32; @cpu: GT_NONE16 if unknown
+ */
+struct gt_evctx {
+	uint64_t ts;
+	uint32_t tid;
+	uint32_t pid;
+	uint16_t cpu;
+};
+
+/**
+ * gt_eventmap_load() - reads every *.ini of @dir, in order of name
+ * @p: whose host->gpu(), ring() and push() are used (push: NAME records of custom events only)
+ * @err: the sentence that says file, line and fault of the first bad file. A bad file is left out
+ *	(its other sections too) and the rest is loaded; @err is empty if all is well
+ *
+ * Return: the maps, or NULL with @err if there is no memory or no usable file.
+ */
+struct gt_eventmap *gt_eventmap_load(struct gt_plugin *p, const char *dir, char *err, size_t len);
+void gt_eventmap_free(struct gt_eventmap *m);
+
+/** gt_eventmap_present() - is @event (with @system, or any if NULL) offered here? */
+typedef bool (*gt_eventmap_present)(void *arg, const char *system, const char *event);
+
+/**
+ * gt_eventmap_select() - decides which sections are in use
+ * @present: says which tracepoints the kernel or the recording has. Sections whose `unless`
+ *	tracepoint is present are left out, so that no job is told twice
+ * @level: 2 normal, 3 verbose: sections of a higher level are left out
+ *
+ * Call it before the first event, and again after a change of level or of what is present; what is
+ * remembered stays.
+ */
+void gt_eventmap_select(struct gt_eventmap *m, gt_eventmap_present present, void *arg, int level);
+
+/**
+ * gt_eventmap_each() - the tracepoints with a section in use, in order of the files
+ * @i: from 0; Return: NULL at the end
+ */
+struct gt_tp *gt_eventmap_each(struct gt_eventmap *m, unsigned int i);
+
+/** gt_eventmap_find() - a tracepoint in use by name; @system NULL: any (text does not tell it) */
+struct gt_tp *gt_eventmap_find(struct gt_eventmap *m, const char *system, const char *event);
+
+const char *gt_tp_system(const struct gt_tp *tp);
+const char *gt_tp_event(const struct gt_tp *tp);
+
+/**
+ * gt_tp_bind() - takes field offsets and sizes from a `format` file's text
+ * @id: out: the event's number in common_type, may be NULL
+ * @err: which field is missing or odd, if any
+ *
+ * Return: 0, or -EINVAL if a field that the map needs is missing (the tracepoint is then not
+ * usable raw; text still is). Optional fields may be missing.
+ */
+int gt_tp_bind(struct gt_tp *tp, const char *format, size_t len, int *id, char *err, size_t errlen);
+
+/**
+ * gt_tp_raw() - one raw record (from common_type on) to at most @max records in @out
+ *
+ * Return: how many (0: left out, and counted).
+ */
+int gt_tp_raw(struct gt_tp *tp, const struct gt_evctx *c, const void *rec, size_t len,
+	      union gt_record *out, int max);
+
+/**
+ * gt_tp_text() - the same from printed text: what stands behind "event: " on a line
+ * @text: need not be NUL-terminated
+ */
+int gt_tp_text(struct gt_tp *tp, const struct gt_evctx *c, const char *text, size_t len,
+	       union gt_record *out, int max);
+
+/** gt_tp_text_dev() - the device a line names, into @buf; false if it names none */
+bool gt_tp_text_dev(struct gt_tp *tp, const char *text, size_t len, char *buf, size_t buflen);
+/** gt_tp_raw_dev() - the same for a raw record */
+bool gt_tp_raw_dev(struct gt_tp *tp, const void *rec, size_t len, char *buf, size_t buflen);
+
+const struct gt_eventmap_stats *gt_eventmap_stats(const struct gt_eventmap *m);
+
+#define GT_TP_MAX_RECORDS 4 /* what one event may become */
+
+#endif

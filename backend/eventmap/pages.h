@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The kernel's ring-buffer sub-buffers ("pages"), as trace_pipe_raw and trace.dat give them.
+ *
+ * Layout: Linux kernel/trace/ring_buffer.c (struct buffer_data_page, struct ring_buffer_event) and
+ * include/linux/ring_buffer.h, told to user space by events/header_page and events/header_event.
+ * A page is u64 time stamp, commit (a long: bytes used, and the lost marks), then events: 5 bits
+ * type_len, 27 bits time delta, and 32 bits of array[0] where the type has it.
+ *
+ *	struct gt_page_iter it;
+ *	struct gt_page_event ev;
+ *
+ *	if (gt_page_begin(&it, &format, page, bytes))
+ *		... malformed
+ *	if (it.missed)
+ *		... that many were lost before this page
+ *	while (gt_page_next(&it, &ev))
+ *		... ev.ts, ev.data, ev.len
+ *	if (it.malformed)
+ *		... the rest of the page made no sense
+ *
+ * Nothing outside the @bytes given is ever read, whatever the page says.
+ */
+#ifndef GT_PAGES_H
+#define GT_PAGES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#define GT_PAGE_MISSED_EVENTS  (1u << 31) /* in commit: events were lost before this page */
+#define GT_PAGE_MISSED_STORED  (1u << 30) /* and how many stands behind the data, as a long */
+#define GT_PAGE_COMMIT_MASK    ((1u << 27) - 1)
+#define GT_PAGE_TYPE_DATA_MAX  28u /* lengths 4 to 112 in type_len itself; 0: in array[0] */
+#define GT_PAGE_TYPE_PADDING   29u
+#define GT_PAGE_TYPE_EXTEND    30u
+#define GT_PAGE_TYPE_TIMESTAMP 31u
+#define GT_PAGE_DELTA_BITS     27
+#define GT_PAGE_STAMP_BITS     59 /* of an absolute time stamp: 27 and 32 */
+#define GT_PAGE_SIZE_MAX       (64u << 20)
+
+/**
+ * struct gt_page_format - where the parts of a page are, in bytes
+ * @size: a whole sub-buffer, header included
+ * @long_size: 4 or 8, of commit and of the count of lost events
+ */
+struct gt_page_format {
+	uint32_t size;
+	uint32_t data;
+	uint16_t stamp;
+	uint16_t commit;
+	uint16_t long_size;
+};
+
+/**
+ * gt_page_format_parse() - takes the layout from the kernel's (or a recording's) own description
+ * @header_page: text of events/header_page, @page_len bytes, need not be NUL-terminated
+ * @header_event: text of events/header_event; NULL: the numbers every kernel since 2.6.30 has
+ * @big_endian: of the pages
+ *
+ * Return: 0; -EINVAL if the text is not understood or describes events of other widths or types
+ * than this walk knows; -EOPNOTSUPP for pages of the other byte order.
+ */
+int gt_page_format_parse(struct gt_page_format *f, const char *header_page, size_t page_len,
+			 const char *header_event, size_t event_len, bool big_endian);
+
+/**
+ * gt_page_format_default() - the layout without a description
+ * @size: bytes of a sub-buffer; @long_size: 4 or 8
+ *
+ * Return: 0 or -EINVAL.
+ */
+int gt_page_format_default(struct gt_page_format *f, size_t size, unsigned int long_size);
+
+/**
+ * struct gt_page_event - one event; @data belongs to the page, is 4-byte aligned in it, and begins
+ * with common_type; @len may have up to 3 bytes more than were written (rounded up by the kernel)
+ */
+struct gt_page_event {
+	uint64_t ts;
+	const uint8_t *data;
+	uint32_t len;
+};
+
+/**
+ * struct gt_page_iter - a walk through a page
+ * @missed: events lost before this page: 0 none, GT_PAGE_MISSED_UNKNOWN some, not told how many
+ * @malformed: set when the walk ended because the page made no sense
+ * @ts: time of the last thing walked over; to begin with, the page's
+ *
+ * The other members are the walk's own.
+ */
+struct gt_page_iter {
+	const uint8_t *p, *end;
+	uint64_t ts;
+	uint64_t missed;
+	bool malformed;
+};
+#define GT_PAGE_MISSED_UNKNOWN UINT64_MAX
+
+/**
+ * gt_page_begin() - begins to walk @page
+ * @bytes: how many there are; more than the sub-buffer's size is not looked at
+ *
+ * Return: 0; -EINVAL if it is too short for a header or says it holds more than there is (then
+ * @it->malformed is set too and what there is can be walked).
+ */
+int gt_page_begin(struct gt_page_iter *it, const struct gt_page_format *f, const void *page,
+		  size_t bytes);
+
+/** gt_page_next_odd() - the types that are not plain data; use gt_page_next() */
+bool gt_page_next_odd(struct gt_page_iter *it, struct gt_page_event *ev);
+
+/**
+ * gt_page_next() - the next data event; padding and time stamps are stepped over
+ *
+ * Return: false at the end, or with @it->malformed set.
+ */
+static inline bool gt_page_next(struct gt_page_iter *it, struct gt_page_event *ev)
+{
+	size_t left = (size_t)(it->end - it->p);
+	uint32_t head, type;
+
+	if (left >= sizeof(head)) {
+		memcpy(&head, it->p, sizeof(head));
+		type = head & 31;
+		if (type - 1 < GT_PAGE_TYPE_DATA_MAX && 4 * type <= left - sizeof(head)) {
+			it->ts += head >> 5;
+			ev->ts = it->ts;
+			ev->data = it->p + sizeof(head);
+			ev->len = 4 * type;
+			it->p += sizeof(head) + 4 * type;
+			return true;
+		}
+	}
+	return gt_page_next_odd(it, ev);
+}
+
+#endif

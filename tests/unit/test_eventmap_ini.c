@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Event maps: their syntax and its faults, formats as they may come, bounds, hostile input. */
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "../../backend/eventmap/internal.h"
+#include "../lib/maphost.h"
+#include "../lib/tap.h"
+
+static char dir[] = "map-XXXXXX";
+static char err[512];
+
+static void put(const char *name, const char *text)
+{
+	char path[128];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	f = fopen(path, "w");
+	if (!f || fputs(text, f) < 0)
+		printf("# cannot write %s\n", path);
+	if (f)
+		fclose(f);
+}
+
+static void drop(const char *name)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	unlink(path);
+}
+
+static struct gt_eventmap *load(void)
+{
+	struct gt_eventmap *m;
+
+	memset(&maphost, 0, sizeof(maphost));
+	m = gt_eventmap_load(&maphost_plugin, dir, err, sizeof(err));
+	if (m)
+		gt_eventmap_select(m, NULL, NULL, 3);
+	return m;
+}
+
+/* One map with this text, and nothing else. */
+static struct gt_eventmap *load_text(const char *text)
+{
+	put("a.ini", text);
+	return load();
+}
+
+static union gt_record got[GT_TP_MAX_RECORDS];
+
+static int line(struct gt_eventmap *m, const char *event, const char *text)
+{
+	struct gt_evctx c = { .ts = 1, .tid = 7, .pid = 5, .cpu = 1 };
+	struct gt_tp *tp = gt_eventmap_find(m, NULL, event);
+
+	memset(got, 0, sizeof(got));
+	return tp ? gt_tp_text(tp, &c, text, strlen(text), got, GT_TP_MAX_RECORDS) : -1;
+}
+
+static void test_faults(void)
+{
+	static const struct {
+		const char *text, *says;
+	} bad[] = {
+		{ "[a/b]\nevent = SUBMITS\n", "a.ini:2: event: 'SUBMITS' is not an event type" },
+		{ "[a/b]\nevent = IRQ\ncolour = red\n", "a.ini:3: there is no key 'colour'" },
+		{ "[a/b]\nevent = IRQ\nevent = IRQ\n", "a.ini:3: 'event' is given twice" },
+		{ "[ab]\nevent = IRQ\n", "a.ini:1: [ab] is neither [map] nor [system/event]" },
+		{ "event = IRQ\n", "a.ini:1: 'event' stands before any section" },
+		{ "[map]\nname = x\n", "a.ini:2: [map] has no key 'name', only driver" },
+		{ "[map]\ndriver = a b\n", "a.ini:2: driver: 'a b' is not a name" },
+		{ "[a/b]\nevent IRQ\n", "a.ini:2: neither 'key = value' nor [section]" },
+		{ "[a/b\n", "a.ini:1: '[' without ']'" },
+		{ "[a/b]\n", "a.ini:1: [a/b] has no event" },
+		{ "[a/b]\nevent = IRQ\n  [c/d]\n", "a.ini:3: a section begins in the first" },
+		{ "[a/b]\nevent = SUBMIT\n", "a.ini:1: SUBMIT, COMMIT and START need ring" },
+		{ "[a/b]\nevent = CUSTOM1\n", "a.ini:1: name is needed for CUSTOM" },
+		{ "[a/b]\nevent = IRQ\nname = x\n", "a.ini:1: name is needed for CUSTOM" },
+		{ "[a/b]\nevent = CUSTOM1 IRQ\nname = x\n", "a.ini:2: event: 'IRQ' is too much" },
+		{ "[a/b]\nevent = IRQ IRQ\n", "a.ini:2: event: 'IRQ' is too much here" },
+		{ "[a/b]\nevent = IRQ\nlevel = loud\n", "a.ini:3: level: 'loud' is neither" },
+		{ "[a/b]\nevent = IRQ\nonly = some\n", "a.ini:3: only: 'some' is neither" },
+		{ "[a/b]\nevent = IRQ\nonly = known\n", "a.ini:1: only needs match" },
+		{ "[a/b]\nevent = IRQ\nmatch = fence\n", "a.ini:1: match names fence, which" },
+		{ "[a/b]\nevent = IRQ\nmatch = ctx || seqno\n", "a.ini:3: match: too many '|'" },
+		{ "[a/b]\nevent = IRQ\nmatch = moon\n", "a.ini:3: match: 'moon' is none of" },
+		{ "[a/b]\nevent = IRQ\nring = x\nmatch = order\n", "a.ini:1: order stands alone" },
+		{ "[a/b]\nevent = IRQ\nring = {x\n", "a.ini:3: ring: '{x': '{' without '}'" },
+		{ "[a/b]\nevent = IRQ\nring = x}\n", "a.ini:3: ring: 'x}': odd text" },
+		{ "[a/b]\nevent = IRQ\nring = {}\n", "a.ini:3: ring: '' does not begin" },
+		{ "[a/b]\nevent = IRQ\nring = {a}{b}{c}{d}{e}\n",
+		  "a.ini:3: ring: '{a}{b}{c}{d}{e}'" },
+		{ "[a/b]\nevent = IRQ\nring =\n", "a.ini:3: ring: an empty template" },
+		{ "[a/b]\nevent = IRQ\nctx = a@b:x\n", "a.ini:3: ctx: 'a@b:x': behind ':'" },
+		{ "[a/b]\nevent = IRQ\nctx = a@%z\n", "a.ini:3: ctx: 'a@%z': behind '%'" },
+		{ "[a/b]\nevent = IRQ\nvalue = 12x\n", "a.ini:3: value: '12x' is not a number" },
+		{ "[a/b]\nevent = IRQ\nvalue = a * b\n", "a.ini:3: value: behind '*' stands" },
+		{ "[a/b]\nevent = IRQ\nwhere = a < 3\n", "a.ini:3: where: 'a < 3' has none of" },
+		{ "[a/b]\nevent = IRQ\nwhere = a == b\n", "a.ini:3: where: 'a == b': a number" },
+	};
+	char text[400];
+
+	put("b.ini", "[good/one]\nevent = IRQ\n");
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		struct gt_eventmap *m = load_text(bad[i].text);
+
+		snprintf(text, sizeof(text), "%s/%s", dir, bad[i].says);
+		if (!ok(m && !strncmp(err, text, strlen(text)) &&
+				gt_eventmap_find(m, "good", "one") && !gt_eventmap_each(m, 1),
+			"%s", bad[i].says))
+			printf("# said: %s\n", err);
+		gt_eventmap_free(m);
+	}
+	drop("b.ini");
+}
+
+static void test_files(void)
+{
+	static char big[GT_MAP_FILE_SIZE + 64];
+	struct gt_eventmap *m;
+	char text[400];
+
+	drop("a.ini");
+	ok(!load(), "no map at all");
+	snprintf(text, sizeof(text), "%s: no event map (*.ini) here", dir);
+	is_str(err, text, "is told");
+	ok(!gt_eventmap_load(&maphost_plugin, "/nonexistent/x", err, sizeof(err)), "no folder");
+	is_str(err, "/nonexistent/x: No such file or directory", "is told");
+
+	memset(big, ';', sizeof(big) - 1);
+	ok(!load_text(big) && strstr(err, "not a file of at most"), "a file that is too big");
+	big[300] = '\0';
+	ok(!load_text(big) && strstr(err, "a.ini:1: a line of more than"), "a line too long");
+
+	put("b.ini", "[x/y]\nevent = CUSTOM3\nname = two\n");
+	m = load_text("[x/y]\nevent = CUSTOM3\nname = one\n");
+	ok(m && strstr(err, "b.ini:1: CUSTOM3 is called one already"), "two names of one event");
+	is(m ? line(m, "y", "") : 0, 1, "an event of it");
+	is(maphost.last.name.id, GT_CUSTOM0 + 3, "the first is told");
+	is_str(maphost.last.name.text, "one", "by name");
+	gt_eventmap_free(m);
+	drop("b.ini");
+}
+
+static void test_syntax(void)
+{
+	static const char text[] =
+		"; a comment\n# another\n[map]\ndriver = some\n"
+		"[a/a_name_that_is_longer_than_what_inih_itself_would_keep_of_it]\n"
+		"event = IRQ\nvalue = v@the value * 1000 ; 1000\n"
+		"[a/b]\nevent = SUBMIT,COMMIT\nring = {n||{k|zero,one}x\n"
+		"[a/b 2]\nevent = ERROR\nwhere = bad & 0x6\nvalue = 3\n";
+	struct gt_eventmap *m;
+
+	m = load_text(text);
+	ok(!m && strstr(err, "'{n': '{' without '}'"), "a template that does not close");
+	gt_eventmap_free(m);
+	m = load_text("[map]\ndriver = some\n"
+		      "[a/a_name_that_is_longer_than_what_inih_itself_would_keep_of_it]\n"
+		      "event = IRQ\nvalue = v@the value * 1000 ; a comment\n"
+		      "[a/b]\nevent = SUBMIT,COMMIT\nring = {n} || {k|zero,One}x\n"
+		      "[a/b 2]\nevent = ERROR\nwhere = bad & 0x6\nvalue = 3\n");
+	ok(m && !err[0], "a map of all sorts");
+	if (!m)
+		return;
+	is(line(m, "a_name_that_is_longer_than_what_inih_itself_would_keep_of_it", "the value: 7"),
+	   1, "a long name");
+	is(got[0].ev.value, 7000, "a key of two words, and a factor");
+	is_str(maphost.gpu[0], "some - -1", "the driver");
+	is(line(m, "b", "n=../x, bad=1"), 2, "one section's condition does not hold");
+	is_str(maphost.ring[0], "0 _._x 0",
+	       "a ring's name becomes a file's, so it is made harmless");
+	is(line(m, "b", "k=1, bad=5"), 3, "both sections hold");
+	is_str(maphost.ring[1], "0 onex 0", "the second template, from a list");
+	ok(got[2].ev.type == GT_ERROR && got[2].ev.value == 3, "and the second section");
+	line(m, "b", "k=9 bad=0");
+	is_str(maphost.ring[2], "0 9x 0", "beyond the list");
+	line(m, "b", "k=Two bad=0");
+	is_str(maphost.ring[3], "0 twox 0", "a word");
+	is(line(m, "b", "n=ffff91cb1ab1bdd0 bad=0"), 0, "a pointer is no name");
+	gt_eventmap_free(m);
+}
+
+static const char head[] = "name: b\nID: 77\nformat:\n"
+			   "\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n\n";
+
+static struct gt_tp *bind(struct gt_eventmap *m, const char *fields, int *rc)
+{
+	struct gt_tp *tp = m ? gt_eventmap_find(m, "a", "b") : NULL;
+	char text[2000];
+	int id = 0;
+
+	snprintf(text, sizeof(text), "%s%s\nprint fmt: \"field:int x; offset:0; size:4;\"\n", head,
+		 fields);
+	*rc = tp ? gt_tp_bind(tp, text, strlen(text), &id, err, sizeof(err)) : -1;
+	is(id, 77, "the event's number");
+	return tp;
+}
+
+static int raw(struct gt_tp *tp, const void *rec, size_t len)
+{
+	struct gt_evctx c = { .ts = 1, .tid = 7, .pid = 5, .cpu = 1 };
+
+	return gt_tp_raw(tp, &c, rec, len, got, GT_TP_MAX_RECORDS);
+}
+
+static void test_bind(void)
+{
+	/* unaligned, as uprobes lay their fields out; a relative string; one in a fixed array */
+	uint8_t rec[64] = {
+		[8] = 0xfe, 0xff, [11] = 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x08
+	};
+	uint32_t loc = 3 | 4 << 16;
+	struct gt_eventmap *m =
+		load_text("[a/b]\nevent = SUBMIT\nring = {n}-{c}\nctx = ctx\nseqno = s\nref = r\n");
+	struct gt_tp *tp;
+	int rc;
+
+	memcpy(rec + 20, &loc, 4);
+	memcpy(rec + 27, "abc", 4);
+	memcpy(rec + 32, "wxyz", 4);
+	tp = bind(m,
+		  "\tfield:s16 s;\toffset:8;\tsize:2;\tsigned:1;\n"
+		  "\tfield:unsigned long __probe_ip;\toffset:11;\tsize:8;\tsigned:0;\n"
+		  "\tfield:u64 ctx;\toffset:11;\tsize:8;\n"
+		  "\tfield:__rel_loc char[] n;\toffset:20;\tsize:4;\tsigned:0;\n"
+		  "\tfield:char c[4];\toffset:32;\tsize:4;\tsigned:0;\n"
+		  "\tfield:struct thing * r;\toffset:40;\tsize:8;\tsigned:0;\n",
+		  &rc);
+	is(rc, 0, "an odd format can be bound");
+	is(raw(tp, rec, sizeof(rec)), 1, "a record of it");
+	is_str(maphost.ring[0], "0 abc-wxyz 0", "strings");
+	is(got[0].ev.seqno, (uint64_t)-2, "a signed field");
+	is(got[0].ev.ctx, 0x0877665544332211, "an unaligned one");
+	is(got[0].ev.ref, GT_NONE64, "a pointer is not for records");
+	is(raw(tp, rec, 35), 0, "a record that ends within a string");
+	memset(rec + 11, 0xff, 6);
+	memset(rec + 17, 0x88, 1);
+	memset(rec + 18, 0xff, 1);
+	raw(tp, rec, sizeof(rec));
+	is(got[0].ev.ctx, GT_NONE64, "nor is an address in an integer");
+
+	bind(m, "\tfield:char c[4];\toffset:32;\tsize:4;\tsigned:0;\n", &rc);
+	is(rc, -EINVAL, "a field that is needed is missing");
+	is_str(err, "a/b has no usable field 'n' (a.ini:1)", "is told");
+	is(raw(tp, rec, sizeof(rec)), 0, "such a tracepoint gives nothing");
+	bind(m,
+	     "\tfield:const char * n;\toffset:8;\tsize:8;\n\tfield:char "
+	     "c[4];\toffset:99999;\tsize:4;\n",
+	     &rc);
+	is(rc, -EINVAL, "a pointer to a string, an offset beyond reason");
+	gt_eventmap_free(m);
+}
+
+static void test_bounds(void)
+{
+	struct gt_eventmap *m =
+		load_text("[a/sub]\nevent = SUBMIT\nring = {r}\nctx = #e\nseqno = s\n"
+			  "fence = f\nmatch = fence\n"
+			  "[a/end]\nevent = COMPLETE\nfence = f\nmatch = fence\n");
+	const struct gt_eventmap_stats *st;
+	char text[100];
+	int records = 0;
+
+	if (!ok(m && !err[0], "a map for many jobs"))
+		return;
+	st = gt_eventmap_stats(m);
+	for (int i = 1; i <= GT_MAP_JOBS + 10; i++) {
+		snprintf(text, sizeof(text), "r=x e=1 s=%d f=%x", i, i);
+		records += line(m, "sub", text);
+	}
+	is(records, GT_MAP_JOBS + 10, "more jobs than can be remembered");
+	is(st->forgotten, 10, "the oldest are forgotten");
+	is(line(m, "end", "f=5"), 0, "such a one has no end");
+	is(line(m, "end", "f=c"), 1, "one that is remembered has");
+	for (int i = 1; i <= 3 * GT_MAP_SMALL; i++) {
+		snprintf(text, sizeof(text), "r=x e=%x s=1 f=1", i % 2 ? 0xabcdef : i);
+		line(m, "sub", text);
+		if (i == 1)
+			records = (int)got[0].ev.ctx;
+	}
+	line(m, "sub", "r=x e=abcdef s=1 f=1");
+	is(got[0].ev.ctx, records, "a pointer in use keeps its number");
+	for (int i = 0; i < 3000; i++) {
+		snprintf(text, sizeof(text), "r=r%d e=1 s=1 f=1", i);
+		line(m, "sub", text);
+	}
+	ok(st->malformed > 2000 && line(m, "sub", "r=r1 e=1 s=1 f=1") == 1,
+	   "more rings than the host has room for");
+	gt_eventmap_free(m);
+}
+
+static uint32_t state = 1;
+
+static uint32_t rnd(uint32_t n)
+{
+	state = state * 1664525 + 1013904223;
+	return (state >> 8) % n;
+}
+
+/* Every shipped section, fed with its own kind of lines and formats, changed at random. */
+static void test_hostile(void)
+{
+	static const char seed[] = "dev=0000:03:00.0, fence=12:1, ring=gfx, engine=1:0, ctx=3, "
+				   "seqno=4, id=5 entity=0x12 completed?=1 name=\"a\" vq=0 vdev=1";
+	char *format = read_text(source_path("tests/data/format/6.12.txt"));
+	struct gt_eventmap *m;
+	struct gt_tp *tp;
+	char text[1500];
+	uint8_t rec[96];
+
+	m = gt_eventmap_load(&maphost_plugin, source_path("conf/events.d"), err, sizeof(err));
+	if (!ok(m && format, "the shipped maps"))
+		return;
+	gt_eventmap_select(m, NULL, NULL, 3);
+	for (int round = 0; round < 300; round++) {
+		for (unsigned int i = 0; (tp = gt_eventmap_each(m, i)); i++) {
+			struct gt_evctx c = { .ts = (uint64_t)round };
+			size_t at = rnd((uint32_t)strlen(format)), n = rnd(1400);
+
+			snprintf(text, sizeof(text), "%.*s", (int)n, format + at);
+			for (int k = 0; k < 6 && n; k++)
+				text[rnd((uint32_t)n)] = (char)rnd(256);
+			gt_tp_bind(tp, text, n, NULL, err, sizeof(err));
+			for (size_t k = 0; k < sizeof(rec); k++)
+				rec[k] = (uint8_t)rnd(rnd(2) ? 4 : 256);
+			gt_tp_raw(tp, &c, rec, rnd(sizeof(rec) + 1), got, (int)rnd(5));
+			memcpy(text, seed, sizeof(seed));
+			for (int k = 0; k < 8; k++)
+				text[rnd(sizeof(seed) - 1)] = (char)rnd(256);
+			gt_tp_text(tp, &c, text, rnd(sizeof(seed)), got, (int)rnd(5));
+			gt_tp_text_dev(tp, text, sizeof(seed), text + 1000, rnd(9));
+		}
+	}
+	ok(true, "hostile formats, records and lines do no harm");
+	gt_eventmap_free(m);
+	free(format);
+}
+
+int main(void)
+{
+	if (!mkdtemp(dir))
+		return 1;
+	test_faults();
+	test_files();
+	test_syntax();
+	test_bind();
+	test_bounds();
+	test_hostile();
+	drop("a.ini");
+	rmdir(dir);
+	return done_testing();
+}
