@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Our own instance of tracefs: instances/gputrace-<pid>. The top-level buffer is never touched. */
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <syslog.h>
+
+#include "internal.h"
+
+#define FILE_MAX (4u << 20)
+
+int ft_write(const char *dir, const char *file, const char *text)
+{
+	ft_auto_close int fd = -1;
+	char path[PATH_MAX];
+	ssize_t n;
+
+	if (snprintf(path, sizeof(path), "%s/%s", dir, file) >= (int)sizeof(path))
+		return -ENAMETOOLONG;
+	fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	n = write(fd, text, strlen(text));
+	return n < 0 ? -errno : 0;
+}
+
+char *ft_read(const char *dir, const char *file, size_t *len)
+{
+	ft_auto_free char *buf = NULL;
+	ft_auto_close int fd = -1;
+	size_t n = 0, cap = 0;
+	char path[PATH_MAX], *more;
+	ssize_t got;
+
+	if (snprintf(path, sizeof(path), "%s/%s", dir, file) >= (int)sizeof(path))
+		return NULL;
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return NULL;
+	do {
+		if (n + 1 >= cap) {
+			cap = cap ? cap * 2 : 8192;
+			more = realloc(buf, cap);
+			if (!more)
+				return NULL;
+			buf = more;
+		}
+		got = read(fd, buf + n, cap - n - 1);
+		if (got < 0)
+			return NULL;
+		n += (size_t)got;
+	} while (got && n < FILE_MAX);
+	buf[n] = '\0';
+	if (len)
+		*len = n;
+	more = buf;
+	buf = NULL;
+	return more;
+}
+
+/* Is @name the instance of a gputrace that is gone (or left by an earlier start of this one)? One
+ * that is in use cannot be removed anyway: its owner has files of it open. */
+static bool stale(const char *name)
+{
+	const char *p = name + strlen(FT_INSTANCE_PREFIX);
+	char *end;
+	long pid;
+
+	if (strncmp(name, FT_INSTANCE_PREFIX, strlen(FT_INSTANCE_PREFIX)) || !isdigit(*p))
+		return false;
+	pid = strtol(p, &end, 10);
+	if (*end || pid <= 0 || pid > INT_MAX)
+		return false;
+	return pid == getpid() || (kill((pid_t)pid, 0) && errno == ESRCH);
+}
+
+static void remove_stale(struct gt_plugin *p)
+{
+	char path[PATH_MAX];
+	struct dirent *d;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "%s/instances", p->tracefs);
+	dir = opendir(path);
+	while (dir && (d = readdir(dir))) {
+		if (!stale(d->d_name))
+			continue;
+		snprintf(path, sizeof(path), "%s/instances/%s", p->tracefs, d->d_name);
+		if (!rmdir(path))
+			p->host->log(p, LOG_NOTICE, "removed %s, left by a gputrace that is gone",
+				     path);
+	}
+	if (dir)
+		closedir(dir);
+}
+
+/* Layout of our pages: header_page tells the top-level buffer's size, an instance may differ. */
+static int read_format(struct ft *ft)
+{
+	size_t page_len = 0, event_len = 0;
+	ft_auto_free char *page = ft_read(ft->p->tracefs, "events/header_page", &page_len);
+	ft_auto_free char *event = ft_read(ft->p->tracefs, "events/header_event", &event_len);
+	ft_auto_free char *subbuf = ft_read(ft->dir, "buffer_subbuf_size_kb", NULL);
+	long kib = subbuf ? strtol(subbuf, NULL, 10) : 0;
+	int ret;
+
+	if (!page)
+		return ft->p->host->error(ft->p, EIO, "%s/events/header_page cannot be read",
+					  ft->p->tracefs);
+	ret = gt_page_format_parse(&ft->format, page, page_len, event, event_len, false);
+	if (ret)
+		return ft->p->host->error(ft->p, -ret,
+					  "this kernel's buffer pages have a layout not known here "
+					  "(see %s/events/header_page)",
+					  ft->p->tracefs);
+	if (kib > 0 && kib <= (long)(GT_PAGE_SIZE_MAX >> 10))
+		ft->format.size = (uint32_t)kib << 10;
+	return 0;
+}
+
+static int set_up(struct ft *ft)
+{
+	int ret;
+
+	ft_tracing_on(ft, false);
+	ret = ft_write(ft->dir, "trace_clock", "mono");
+	if (ret)
+		return ft->p->host->error(ft->p, -ret, "trace_clock cannot be set to mono");
+	/* Wishes: an older kernel may lack one, and works without. */
+	ft_write(ft->dir, "trace_options", "overwrite");
+	ft_write(ft->dir, "trace_options", "record-cmd");
+	ft_write(ft->dir, "trace_options", "record-tgid");
+	/* Readable from the first event on, not when half full. */
+	ft_write(ft->dir, "buffer_percent", "0");
+	return read_format(ft);
+}
+
+int ft_instance_create(struct ft *ft)
+{
+	struct gt_plugin *p = ft->p;
+	char name[32];
+
+	remove_stale(p);
+	snprintf(name, sizeof(name), FT_INSTANCE_PREFIX "%d", (int)getpid());
+	if (snprintf(ft->dir, sizeof(ft->dir), "%s/instances/%s", p->tracefs, name) >=
+	    (int)sizeof(ft->dir))
+		return p->host->error(p, ENAMETOOLONG, "the path of tracefs is too long");
+	if (mkdir(ft->dir, 0750))
+		return p->host->error(p, errno, "%s cannot be made (%s)%s", ft->dir,
+				      strerror(errno),
+				      errno == EEXIST ? ": something else uses it" : "");
+	ft->instance = tracefs_instance_alloc(p->tracefs, name);
+	if (!ft->instance) {
+		rmdir(ft->dir);
+		return p->host->error(p, ENOMEM, "%s cannot be used", ft->dir);
+	}
+	return set_up(ft);
+}
+
+void ft_instance_destroy(struct ft *ft)
+{
+	if (!ft->instance)
+		return;
+	ft_tracing_on(ft, false);
+	if (tracefs_instance_destroy(ft->instance))
+		ft->p->host->log(ft->p, LOG_WARNING, "%s could not be removed", ft->dir);
+	tracefs_instance_free(ft->instance);
+	ft->instance = NULL;
+}
+
+int ft_tracing_on(struct ft *ft, bool on)
+{
+	int ret = ft_write(ft->dir, "tracing_on", on ? "1" : "0");
+
+	return ret ? ft->p->host->error(ft->p, -ret, "%s/tracing_on cannot be written", ft->dir)
+		   : 0;
+}

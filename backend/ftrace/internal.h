@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Private to the ftrace backend: probe.c (can it work here), instance.c (our folder in tracefs),
+ * buffer.c (how large), select.c (which tracepoints), cpu.c (one CPU's pages), merge.c (all of them
+ * in order of time), tasks.c (who is a thread), stats.c (doctor).
+ *
+ * Everything runs in the ingest thread.
+ */
+#ifndef GT_FTRACE_INTERNAL_H
+#define GT_FTRACE_INTERNAL_H
+
+#include <limits.h>
+#include <stdlib.h>
+#include <tracefs.h>
+#include <unistd.h>
+
+#include "../eventmap/eventmap.h"
+#include "../eventmap/pages.h"
+
+#define FT_INSTANCE_PREFIX "gputrace-"
+#define FT_DRAIN_NS	   20000000ull /* between drains while events come */
+#define FT_DRAIN_EVENTS	   65536       /* at most in one drain */
+#define FT_MAX_ID	   65536       /* common_type has 16 bits */
+#define FT_BUFFER_MIN	   8192
+#define FT_BUFFER_TOTAL	   (256ll << 20)
+#define FT_OUT		   256 /* records handed over at a time */
+#define FT_TASKS	   4096
+
+static inline void ft_freep(void *p)
+{
+	free(*(void **)p);
+}
+static inline void ft_closep(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+}
+#define ft_auto_free  __attribute__((cleanup(ft_freep)))
+#define ft_auto_close __attribute__((cleanup(ft_closep)))
+
+/** struct ft_options - section [backend ftrace]; @buffer_size reads back what was granted */
+struct ft_options {
+	int64_t buffer_size;
+	int64_t level;
+};
+
+/**
+ * struct ft_cpu - one CPU's buffer
+ * @page: the sub-buffer being walked, of struct ft.format.size bytes
+ * @ev: the next event, if @have
+ * @pending: events lost before @ev, not yet told of; @unknown: and some more, of unknown number
+ * @told: lost events told of so far; @guessed: a part of that came from the CPU's stats file
+ * @last_ts: of the last event
+ */
+struct ft_cpu {
+	int fd;
+	uint16_t cpu;
+	bool have;
+	bool unknown;
+	bool guessed;
+	uint64_t pending;
+	uint64_t told;
+	uint64_t last_ts;
+	struct gt_page_iter it;
+	struct gt_page_event ev;
+	uint8_t *page;
+};
+
+/** struct ft_buffer - bytes: @asked per CPU, @cap per CPU, @granted to a CPU, @total to all */
+struct ft_buffer {
+	int64_t asked, cap, granted, total;
+};
+
+/** struct ft_stats - counters, never reset */
+struct ft_stats {
+	uint64_t events;    /* walked */
+	uint64_t records;   /* handed over */
+	uint64_t lost;	    /* told by LOST records */
+	uint64_t guessed;   /* of LOST records whose count came from the stats file */
+	uint64_t malformed; /* pages that made no sense from some point on */
+	uint64_t unknown;   /* events of no tracepoint in use */
+	uint64_t late;	    /* events older than a watermark told before */
+	uint64_t full;	    /* drains that ended at FT_DRAIN_EVENTS */
+	uint64_t drains;
+};
+
+struct ft;
+
+/** struct ft_shadow - the plugin the event maps see: what they push gets its place in our order */
+struct ft_shadow {
+	struct gt_plugin p;
+	struct gt_host host;
+	struct ft *ft;
+};
+
+/** struct ft - a running backend */
+struct ft {
+	struct gt_plugin *p;
+	struct ft_options *o;
+	struct ft_shadow shadow;
+	struct tracefs_instance *instance;
+	char dir[PATH_MAX]; /* of the instance */
+	struct ft_buffer buffer;
+	struct gt_page_format format;
+
+	struct gt_eventmap *map;
+	char map_error[256];
+	struct gt_tp **by_id; /* FT_MAX_ID */
+	char **enabled;	      /* "system/event" */
+	unsigned int nenabled;
+	char bind_error[256];
+	uint32_t pid_off; /* of common_pid */
+
+	struct ft_cpu *cpus;
+	struct ft_cpu **heap; /* those that have an event, the oldest first */
+	unsigned int ncpus, nheap;
+	bool watching;
+	uint64_t mark; /* the last watermark */
+	union gt_record out[FT_OUT];
+	unsigned int nout;
+
+	struct ft_tasks *tasks;
+	struct ft_stats stats;
+};
+
+/* instance.c */
+
+/** ft_write() - writes @text to DIR/@file; 0 or -errno */
+int ft_write(const char *dir, const char *file, const char *text);
+/** ft_read() - DIR/@file, malloc()ed and NUL-terminated, up to 4 MiB; NULL if it cannot be read */
+char *ft_read(const char *dir, const char *file, size_t *len);
+/** ft_instance_create() - removes stale ones, makes ours and sets it up, not tracing yet; -errno
+ * with the sentence told */
+int ft_instance_create(struct ft *ft);
+/** ft_instance_destroy() - NULL-safe; after the CPUs' files are closed */
+void ft_instance_destroy(struct ft *ft);
+int ft_tracing_on(struct ft *ft, bool on);
+
+/* buffer.c */
+
+/** ft_buffer_ask() - sets the size of the buffers as near to @bytes per CPU as may be; never fails:
+ * ft->buffer says what came of it */
+void ft_buffer_ask(struct ft *ft, int64_t bytes);
+/** ft_buffer_cap() - bytes per CPU allowed for @ncpus on a machine of @memory bytes */
+int64_t ft_buffer_cap(int64_t memory, int64_t ncpus);
+
+/* probe.c */
+int ft_probe(struct gt_plugin *p);
+/** ft_present() - gt_eventmap_present: @arg is tracefs' path */
+bool ft_present(void *arg, const char *system, const char *event);
+
+/* select.c */
+
+/** ft_select() - enables the tracepoints that the maps want and the kernel has, disables others.
+ * Return: how many are enabled, or -ENOMEM */
+int ft_select(struct ft *ft);
+void ft_select_free(struct ft *ft);
+
+/* cpu.c */
+int ft_cpus_open(struct ft *ft);
+void ft_cpus_close(struct ft *ft);
+/** ft_cpu_next() - moves to the CPU's next event (@c->have): reads on when the page is at its end
+ */
+void ft_cpu_next(struct ft *ft, struct ft_cpu *c);
+/** ft_cpu_lost() - how many events were lost before the present one, and forgets it */
+uint64_t ft_cpu_lost(struct ft *ft, struct ft_cpu *c);
+
+/* merge.c */
+int ft_drain(struct gt_plugin *p);
+/** ft_out() - a record takes its place in the order of what is handed over */
+void ft_out(struct ft *ft, const union gt_record *r);
+/** ft_watch() - is drain() to be called when a buffer is readable? */
+int ft_watch(struct ft *ft, bool on);
+
+/* tasks.c */
+struct ft_tasks *ft_tasks_new(const char *tracefs);
+void ft_tasks_free(struct ft_tasks *t);
+/** ft_tasks_foreign() - is our PID namespace not the trace's, so that pids stay unknown? */
+bool ft_tasks_foreign(const struct ft_tasks *t);
+/** ft_tasks_round() - a drain begins, at @now: what /proc and tracefs say may be read anew */
+void ft_tasks_round(struct ft_tasks *t, uint64_t now);
+/**
+ * ft_tasks_fill() - completes pid and uid of @r, where its type has an owner, and blanks them where
+ * the thread is only the one that was interrupted
+ * @proc: out: a PROCESS record that must go before @r, if true is returned
+ */
+bool ft_tasks_fill(struct ft_tasks *t, union gt_record *r, union gt_record *proc);
+
+/* stats.c */
+void ft_doctor(struct gt_plugin *p, char *buf, size_t len);
+
+#endif

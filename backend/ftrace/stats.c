@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What doctor and backends/ftrace/stats say. */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "internal.h"
+
+struct text {
+	char *p;
+	size_t left;
+};
+
+static void __attribute__((format(printf, 2, 3))) line(struct text *t, const char *fmt, ...)
+{
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(t->p, t->left, fmt, ap);
+	va_end(ap);
+	if (n < 0 || (size_t)n >= t->left) {
+		/* A line that does not fit is left out whole. */
+		*t->p = '\0';
+		return;
+	}
+	t->p += n;
+	t->left -= (size_t)n;
+}
+
+static void buffers(struct text *t, const struct ft *ft)
+{
+	line(t, "buffer_asked %" PRId64 "\n", ft->buffer.asked);
+	line(t, "buffer_cap %" PRId64 "\n", ft->buffer.cap);
+	line(t, "buffer_granted %" PRId64 "\n", ft->buffer.granted);
+	line(t, "buffer_total %" PRId64 "\n", ft->buffer.total);
+	line(t, "subbuffer_size %u\n", ft->format.size);
+}
+
+static void counters(struct text *t, const struct ft *ft)
+{
+	const struct gt_eventmap_stats *m = gt_eventmap_stats(ft->map);
+
+	line(t, "events %" PRIu64 "\n", ft->stats.events);
+	line(t, "records %" PRIu64 "\n", ft->stats.records);
+	/* Losses whose number the page had no room for are taken from per_cpu/cpuN/stats. */
+	line(t, "lost %" PRIu64 "\n", ft->stats.lost);
+	line(t, "lost_marks_without_count %" PRIu64 "\n", ft->stats.guessed);
+	line(t, "late %" PRIu64 "\n", ft->stats.late);
+	line(t, "events_unknown %" PRIu64 "\n", ft->stats.unknown);
+	line(t, "pages_malformed %" PRIu64 "\n", ft->stats.malformed);
+	line(t, "drains %" PRIu64 "\n", ft->stats.drains);
+	line(t, "drains_full %" PRIu64 "\n", ft->stats.full);
+	line(t, "ignored %" PRIu64 "\n", m->ignored);
+	line(t, "unmatched %" PRIu64 "\n", m->unmatched);
+	line(t, "malformed %" PRIu64 "\n", m->malformed);
+	line(t, "forgotten %" PRIu64 "\n", m->forgotten);
+}
+
+void ft_doctor(struct gt_plugin *p, char *buf, size_t len)
+{
+	struct text t = { buf, len };
+	struct ft *ft = p->priv;
+
+	if (!len)
+		return;
+	*buf = '\0';
+	if (!ft)
+		return;
+	line(&t, "instance %s\nclock mono\ncpus %u\n", ft->dir, ft->ncpus);
+	buffers(&t, ft);
+	counters(&t, ft);
+	line(&t, "tracepoints %u\n", ft->nenabled);
+	if (ft_tasks_foreign(ft->tasks))
+		line(&t,
+		     "pids unknown: not in the first PID namespace, whose pids the trace has\n");
+	if (ft->map_error[0])
+		line(&t, "event_map_error %s\n", ft->map_error);
+	if (ft->bind_error[0])
+		line(&t, "tracepoint_error %s\n", ft->bind_error);
+	for (unsigned int i = 0; i < ft->nenabled; i++)
+		line(&t, "tracepoint %s\n", ft->enabled[i]);
+}

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Who a thread is: its process, user and name, from /proc at first sight. For a thread that has
+ * ended already: from what the kernel saved with the trace, saved_tgids and saved_cmdlines.
+ *
+ * The cache is a table of fixed size where a thread has one place; a collision only costs a look.
+ * A thread id may be used again: an entry older than a second is good only if the thread in /proc
+ * began when the entry says.
+ */
+#include <ctype.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "internal.h"
+
+#define KEEP_NS 1000000000ull
+
+/* Identity of a process; @start in ns since boot, GT_NONE64 if unknown. */
+struct task {
+	uint32_t tid; /* GT_NONE32: free */
+	uint32_t pid, uid;
+	uint64_t start; /* of the thread */
+	uint64_t checked;
+	bool told; /* its PROCESS record went out */
+	char comm[16];
+	uint64_t pid_start;
+};
+
+struct ft_tasks {
+	const char *tracefs;
+	uint64_t now;
+	uint64_t tick; /* ns */
+	bool foreign;  /* our /proc has other thread ids than the trace */
+	bool saved_read;
+	char *tgids, *comms; /* the saved_* files, as of this round */
+	struct task slot[FT_TASKS];
+};
+
+struct ft_tasks *ft_tasks_new(const char *tracefs)
+{
+	struct ft_tasks *t = calloc(1, sizeof(*t));
+	char ns[64] = "";
+
+	if (!t)
+		return NULL;
+	t->tracefs = tracefs;
+	t->tick = 1000000000ull / (uint64_t)sysconf(_SC_CLK_TCK);
+	for (size_t i = 0; i < FT_TASKS; i++)
+		t->slot[i].tid = GT_NONE32;
+	/* PROC_PID_INIT_INO: the trace has thread ids of the first PID namespace */
+	t->foreign = readlink("/proc/self/ns/pid", ns, sizeof(ns) - 1) > 0 &&
+		     strcmp(ns, "pid:[4026531836]");
+	return t;
+}
+
+static void forget_saved(struct ft_tasks *t)
+{
+	free(t->tgids);
+	free(t->comms);
+	t->tgids = t->comms = NULL;
+	t->saved_read = false;
+}
+
+void ft_tasks_free(struct ft_tasks *t)
+{
+	if (!t)
+		return;
+	forget_saved(t);
+	free(t);
+}
+
+bool ft_tasks_foreign(const struct ft_tasks *t)
+{
+	return t->foreign;
+}
+
+void ft_tasks_round(struct ft_tasks *t, uint64_t now)
+{
+	t->now = now;
+	if (t->saved_read)
+		forget_saved(t);
+}
+
+/* /proc/@tid/@name into @buf; false if the thread is gone. */
+static bool proc_read(uint32_t tid, const char *name, char *buf, size_t len)
+{
+	ft_auto_close int fd = -1;
+	char path[64];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%u/%s", tid, name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? -1 : read(fd, buf, len - 1);
+	if (n <= 0)
+		return false;
+	buf[n] = '\0';
+	return true;
+}
+
+/* Field 22 of stat, and the comm before it, which may contain anything: proc(5). */
+static bool proc_start(struct ft_tasks *t, uint32_t tid, uint64_t *start, char comm[16])
+{
+	unsigned long long ticks;
+	char buf[1024], *open, *close;
+	size_t n;
+
+	if (!proc_read(tid, "stat", buf, sizeof(buf)))
+		return false;
+	open = strchr(buf, '(');
+	close = strrchr(buf, ')');
+	if (!open || !close || close < open ||
+	    sscanf(close + 1,
+		   " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d"
+		   " %*d %*d %*d %llu",
+		   &ticks) != 1)
+		return false;
+	*start = ticks * t->tick;
+	n = (size_t)(close - open - 1);
+	n = n > 15 ? 15 : n;
+	memset(comm, 0, 16);
+	memcpy(comm, open + 1, n);
+	return true;
+}
+
+static bool proc_number(const char *status, const char *key, uint32_t *out)
+{
+	const char *at = strstr(status, key);
+
+	return at && sscanf(at + strlen(key), " %u", out) == 1;
+}
+
+static bool from_proc(struct ft_tasks *t, struct task *k)
+{
+	char status[2048], comm[16];
+
+	if (!proc_start(t, k->tid, &k->start, k->comm) ||
+	    !proc_read(k->tid, "status", status, sizeof(status)))
+		return false;
+	if (!proc_number(status, "\nTgid:", &k->pid))
+		return false;
+	proc_number(status, "\nUid:", &k->uid);
+	k->pid_start = k->start;
+	if (k->pid != k->tid && proc_start(t, k->pid, &k->pid_start, comm))
+		memcpy(k->comm, comm, sizeof(comm));
+	return true;
+}
+
+/* What stands behind "@tid " at the start of a line of @text; NULL if none does. */
+static const char *saved_line(const char *text, uint32_t tid)
+{
+	char key[24];
+	size_t n = (size_t)snprintf(key, sizeof(key), "\n%u ", tid);
+	const char *at;
+
+	if (!text)
+		return NULL;
+	if (!strncmp(text, key + 1, n - 1))
+		return text + n - 1;
+	at = strstr(text, key);
+	return at ? at + n : NULL;
+}
+
+static void from_saved(struct ft_tasks *t, struct task *k)
+{
+	const char *tgid, *comm;
+	size_t n;
+
+	if (!t->saved_read) {
+		t->saved_read = true;
+		t->tgids = ft_read(t->tracefs, "saved_tgids", NULL);
+		t->comms = ft_read(t->tracefs, "saved_cmdlines", NULL);
+	}
+	tgid = saved_line(t->tgids, k->tid);
+	if (!tgid)
+		return;
+	k->pid = (uint32_t)strtoul(tgid, NULL, 10);
+	comm = saved_line(t->comms, k->pid);
+	if (!comm)
+		comm = saved_line(t->comms, k->tid);
+	if (!comm)
+		return;
+	n = strcspn(comm, "\n");
+	memcpy(k->comm, comm, n > 15 ? 15 : n);
+}
+
+/* Is what the cache says of @k still true? A thread that is gone has not been replaced. */
+static bool current(struct ft_tasks *t, struct task *k)
+{
+	uint64_t start;
+	char comm[16];
+
+	if (t->now - k->checked < KEEP_NS)
+		return true;
+	k->checked = t->now;
+	if (t->foreign)
+		return true;
+	if (!proc_start(t, k->tid, &start, comm))
+		return k->pid != GT_NONE32;
+	if (start != k->start)
+		return false;
+	/* exec() and prctl() give a process another name */
+	return k->pid != k->tid || !memcmp(comm, k->comm, sizeof(comm));
+}
+
+static struct task *find(struct ft_tasks *t, uint32_t tid)
+{
+	struct task *k = &t->slot[(tid * 2654435761u) % FT_TASKS];
+
+	if (k->tid == tid && current(t, k))
+		return k;
+	*k = (struct task){
+		.tid = tid,
+		.pid = GT_NONE32,
+		.uid = GT_NONE32,
+		.start = GT_NONE64,
+		.pid_start = GT_NONE64,
+		.checked = t->now,
+	};
+	/* Numbers of another PID namespace would name the wrong processes: rather none. */
+	if (!t->foreign && !from_proc(t, k))
+		from_saved(t, k);
+	return k;
+}
+
+static void describe(const struct task *k, uint64_t ts, union gt_record *proc)
+{
+	gt_record_init(proc, ts, (enum gt_type)GT_PROCESS);
+	proc->process.start = k->pid_start;
+	proc->process.pid = k->pid;
+	proc->process.uid = k->uid;
+	memcpy(proc->process.comm, k->comm, sizeof(proc->process.comm));
+}
+
+/* Does the running thread say whose doing the event is? Elsewhere it is a scheduler's worker, or
+ * whatever an interrupt found. */
+static bool by_owner(unsigned int type)
+{
+	static const uint32_t types =
+		1u << GT_SUBMIT | 1u << GT_SYNC_WAIT_ENTER | 1u << GT_SYNC_WAIT_EXIT |
+		1u << GT_IOCTL_ENTER | 1u << GT_IOCTL_EXIT | 1u << GT_QUEUE_CREATE |
+		1u << GT_QUEUE_TOKEN | 1u << GT_QUEUE_DESTROY | 1u << GT_LAUNCH | 1u << GT_FUNCTION;
+
+	return type < GT_NTYPES && (types >> type & 1);
+}
+
+bool ft_tasks_fill(struct ft_tasks *t, union gt_record *r, union gt_record *proc)
+{
+	bool owner = by_owner(r->ev.type);
+	struct task *k;
+	bool first;
+
+	if (r->ev.type >= GT_NTYPES)
+		return false;
+	if (!owner && r->ev.type != GT_COMMIT)
+		r->ev.tid = GT_NONE32;
+	/* A pid that the tracepoint itself tells is good for every type. */
+	if (r->ev.pid == GT_NONE32 && !owner)
+		return false;
+	k = find(t, r->ev.pid != GT_NONE32 ? r->ev.pid : r->ev.tid);
+	if (k->pid == GT_NONE32)
+		return false;
+	r->ev.pid = k->pid;
+	r->ev.uid = k->uid;
+	first = !k->told;
+	k->told = true;
+	if (first)
+		describe(k, r->ev.ts, proc);
+	return first;
+}

@@ -1,0 +1,469 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The ftrace backend on this kernel, with a host made here: a mock program plays GPU jobs, uprobes
+ * on it bear the names of the GPU scheduler's tracepoints, and what the backend delivers is
+ * compared event for event with what the program says it did.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+
+/* The vtable's file is the one of the plugin that is not in the tests' library. */
+#include "../../backend/ftrace/ftrace.c"
+#include "../lib/mockrun.h"
+#include "../lib/tap.h"
+#include "../lib/tracefs.h"
+
+#define MAX_RECORDS 200000
+#define MAX_FDS	    1024
+#define MAX_RINGS   16
+
+/* The host ----------------------------------------------------------------------------------- */
+
+static struct {
+	union gt_record *r;
+	size_t n;
+	struct pollfd fds[MAX_FDS];
+	nfds_t nfds;
+	uint64_t timer, mark;
+	uint64_t stopped;	  /* the clock stands here, if not 0 */
+	unsigned long below_mark; /* records older than a watermark told before */
+	char ring[MAX_RINGS][40];
+	unsigned int nrings;
+	char error[1024];
+	uint64_t drain_ns;
+} h;
+
+static uint64_t h_now(struct gt_plugin *p)
+{
+	struct timespec t;
+
+	if (h.stopped)
+		return h.stopped;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000ull + (uint64_t)t.tv_nsec;
+}
+
+static void h_push(struct gt_plugin *p, const union gt_record *r, size_t n)
+{
+	for (size_t i = 0; i < n && h.n < MAX_RECORDS; i++) {
+		h.below_mark += r[i].ev.ts < h.mark;
+		h.r[h.n++] = r[i];
+	}
+}
+
+static void h_watermark(struct gt_plugin *p, uint64_t ts)
+{
+	h.mark = ts > h.mark ? ts : h.mark;
+}
+
+static uint16_t h_gpu(struct gt_plugin *p, const struct gt_gpu_desc *desc)
+{
+	return 0;
+}
+
+static uint16_t h_ring(struct gt_plugin *p, uint16_t gpu, const char *name, enum gt_engine engine)
+{
+	for (unsigned int i = 0; i < h.nrings; i++)
+		if (!strcmp(h.ring[i], name))
+			return (uint16_t)i;
+	if (h.nrings == MAX_RINGS)
+		return GT_NONE16;
+	snprintf(h.ring[h.nrings], sizeof(h.ring[0]), "%s", name);
+	return (uint16_t)h.nrings++;
+}
+
+static int h_watch(struct gt_plugin *p, int fd, bool on)
+{
+	nfds_t i = 0;
+
+	while (i < h.nfds && h.fds[i].fd != fd)
+		i++;
+	if (on && i == h.nfds && h.nfds < MAX_FDS)
+		h.fds[h.nfds++] = (struct pollfd){ .fd = fd, .events = POLLIN };
+	else if (!on && i < h.nfds)
+		h.fds[i] = h.fds[--h.nfds];
+	return 0;
+}
+
+static void h_timer(struct gt_plugin *p, uint64_t ns)
+{
+	h.timer = ns ? h_now(p) + ns : 0;
+}
+
+static int h_error(struct gt_plugin *p, int err, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(h.error, sizeof(h.error), fmt, ap);
+	va_end(ap);
+	return -err;
+}
+
+static void h_log(struct gt_plugin *p, int priority, const char *fmt, ...)
+{
+}
+
+static const struct gt_host host = {
+	.push = h_push,
+	.watermark = h_watermark,
+	.gpu = h_gpu,
+	.ring = h_ring,
+	.watch = h_watch,
+	.timer = h_timer,
+	.error = h_error,
+	.log = h_log,
+	.now = h_now,
+};
+
+/* Waits as the real one does, for at most @ms, and drains; returns what drain() did or -1. */
+static int turn(struct gt_plugin *p, int ms)
+{
+	uint64_t t = h_now(p);
+	int wait = ms, n;
+
+	if (h.timer)
+		wait = h.timer <= t ? 0 : (int)((h.timer - t) / 1000000) + 1;
+	n = poll(h.fds, h.nfds, wait < ms ? wait : ms);
+	t = h_now(p);
+	if (n <= 0 && !(h.timer && h.timer <= t))
+		return -1;
+	h.timer = 0;
+	n = gt_backend.drain(p);
+	h.drain_ns += h_now(p) - t;
+	return n;
+}
+
+/* Until nothing is left: the descriptors are watched, none is readable, and no timer runs. */
+static void settle(struct gt_plugin *p)
+{
+	uint64_t end = h_now(p) + 10000000000ull;
+
+	while (h_now(p) < end && (h.timer || !h.nfds || poll(h.fds, h.nfds, 0) > 0))
+		turn(p, 100);
+}
+
+static void forget(void)
+{
+	h.n = h.below_mark = 0;
+	h.drain_ns = 0;
+}
+
+/* Drains while the mock runs (or only afterwards); false if it failed. */
+static bool mock_wait(struct gt_plugin *p, bool drain)
+{
+	bool good = false;
+
+	while (!mock_poll(!drain, &good))
+		turn(p, 20);
+	settle(p);
+	return good;
+}
+
+/* The truth ---------------------------------------------------------------------------------- */
+
+static struct mock_call *calls;
+static size_t ncalls;
+
+static void read_truth(void)
+{
+	free(calls);
+	ncalls = mock_truth(&calls);
+}
+
+static bool same_call(const struct mock_call *c, const struct gt_event *ev, bool pids)
+{
+	if (ev->ring >= h.nrings || strcmp(h.ring[ev->ring], c->ring))
+		return false;
+	if (ev->ts < c->before || ev->ts > c->after)
+		return false;
+	if (ev->type == GT_SUBMIT)
+		return ev->tid == c->tid && (!pids || (ev->pid == c->pid && ev->uid == 0));
+	if (ev->type == GT_COMMIT)
+		return ev->tid == c->tid;
+	return ev->tid == GT_NONE32;
+}
+
+/* Each ring makes its calls of a type one after another, so the k-th record is the k-th call. */
+static void compare(const char *title, bool pids)
+{
+	static const enum gt_type types[] = { GT_SUBMIT, GT_COMMIT, GT_COMPLETE };
+	static const char *const names[] = GT_TYPE_NAMES;
+	size_t at[3] = { 0 }, wrong = 0, back = 0, extra = 0, k;
+	uint64_t last = 0;
+
+	for (size_t i = 0; i < h.n; i++) {
+		const struct gt_event *ev = &h.r[i].ev;
+		bool found = false;
+
+		back += ev->ts < last;
+		last = ev->ts;
+		if (ev->type >= GT_NTYPES)
+			continue;
+		for (k = 0; k < 3 && types[k] != ev->type; k++)
+			;
+		/* By time of the calls' beginning those of different rings may be exchanged. */
+		for (size_t j = k < 3 ? at[k] : ncalls; j < ncalls && j < at[k] + 400; j++)
+			if (calls[j].type == ev->type && same_call(&calls[j], ev, pids)) {
+				calls[j].type = GT_NTYPES;
+				found = true;
+				break;
+			}
+		while (k < 3 && at[k] < ncalls && calls[at[k]].type == GT_NTYPES)
+			at[k]++;
+		wrong += k < 3 && !found;
+		extra += k == 3;
+	}
+	ok(!back && !h.below_mark, "%s: in order of time, none below a watermark", title);
+	ok(!wrong && !extra, "%s: each record is a call that was made, at its time", title);
+	for (k = 0; k < 3; k++) {
+		size_t left = 0;
+
+		for (size_t j = 0; j < ncalls; j++)
+			left += calls[j].type == types[k];
+		is(left, 0, "%s: no %s is missing of %zu calls", title, names[types[k]], ncalls);
+	}
+}
+
+static unsigned int processes(void)
+{
+	unsigned int n = 0;
+
+	for (size_t i = 0; i < h.n; i++)
+		n += h.r[i].ev.type == GT_PROCESS && !strcmp(h.r[i].process.comm, "mockjobs") &&
+		     h.r[i].process.uid == 0 && h.r[i].process.start != GT_NONE64;
+	return n;
+}
+
+/* Tests -------------------------------------------------------------------------------------- */
+
+static const char *tracefs;
+
+static unsigned int open_files(void)
+{
+	DIR *d = opendir("/proc/self/fd");
+	unsigned int n = 0;
+
+	while (d && readdir(d))
+		n++;
+	if (d)
+		closedir(d);
+	return n;
+}
+
+static long long doctor_number(struct gt_plugin *p, const char *key)
+{
+	char text[8192], *at;
+
+	gt_backend.doctor(p, text, sizeof(text));
+	at = strstr(text, key);
+	return at ? strtoll(at + strlen(key), NULL, 10) : -1;
+}
+
+static void test_probe(struct gt_plugin *p)
+{
+	const char *real = p->tracefs;
+
+	is(gt_backend.probe(p), -ENOENT, "no GPU tracepoints: probe refuses");
+	ok(strstr(h.error, "gpu-sched"), "and names a module that has them");
+	p->tracefs = NULL;
+	is(gt_backend.probe(p), -ENOENT, "no tracefs: probe refuses");
+	ok(strstr(h.error, "mount -t tracefs"), "and says how to mount it");
+	p->tracefs = "/proc";
+	ok(gt_backend.probe(p) < 0, "something that is not tracefs: probe refuses");
+	p->tracefs = real;
+	h.error[0] = '\0';
+}
+
+static void run(struct gt_plugin *p, const char *title, const char *jobs, const char *max_us,
+		const char *names, bool pids)
+{
+	forget();
+	mock_start(jobs, max_us, names);
+	ok(mock_wait(p, true), "%s: the mock ran", title);
+	read_truth();
+	compare(title, pids);
+	ok(h.timer == 0 && h.nfds > 0, "%s: idle again: no timer, buffers watched", title);
+	printf("# %s: %zu records, %.0f ns a record in drain()\n", title, h.n,
+	       h.n ? (double)h.drain_ns / (double)h.n : 0.0);
+}
+
+static void test_pause(struct gt_plugin *p)
+{
+	forget();
+	is(gt_backend.control(p, GT_CTL_PAUSE, 0), 0, "pause");
+	mock_start("50", "0", "old");
+	ok(mock_wait(p, true) && !h.n, "nothing comes while paused");
+	is(gt_backend.control(p, GT_CTL_RESUME, 0), 0, "resume");
+	is(gt_backend.control(p, GT_CTL_SEEK, 0), -EOPNOTSUPP, "seek is for replays");
+	run(p, "after a pause", "100", "0", "old", false);
+}
+
+/* What is newer than the moment a drain began stays for the next one. */
+static void test_moment(struct gt_plugin *p)
+{
+	size_t older = 0, newer = 0;
+	bool good;
+
+	forget();
+	mock_start("100", "50", "old");
+	while (!mock_poll(true, &good))
+		;
+	read_truth();
+	h.stopped = calls[ncalls / 2].before;
+	gt_backend.drain(p);
+	for (size_t i = 0; i < h.n; i++) {
+		older += h.r[i].ev.ts < h.stopped;
+		newer += h.r[i].ev.ts >= h.stopped;
+	}
+	ok(older && !newer, "a drain delivers what is older than its beginning: %zu", older);
+	ok(h.mark == h.stopped && h.timer, "that is the watermark, and there is a timer");
+	h.stopped = 0;
+	settle(p);
+	compare("the rest", false);
+}
+
+static void test_overrun(struct gt_plugin *p)
+{
+	uint64_t lost = 0, events = 0;
+
+	forget();
+	mock_start("4000", "0", "old");
+	ok(mock_wait(p, false), "a mock that nobody listens to ran");
+	read_truth();
+	for (size_t i = 0; i < h.n; i++)
+		if (h.r[i].ev.type == GT_LOST) {
+			lost += h.r[i].lost.count;
+			ok(h.r[i].lost.cpu != GT_NONE16 && h.r[i].lost.cause == GT_LOST_SOURCE,
+			   "a loss has its CPU");
+		}
+	events = (uint64_t)doctor_number(p, "\nevents ");
+	ok(lost > 0, "%" PRIu64 " events were lost", lost);
+	is(events + lost, ncalls, "lost and delivered are all that was done");
+	ok(!h.below_mark, "none below a watermark");
+}
+
+/* More than one drain takes, all at once: also says what an event costs. */
+static void test_burst(struct gt_plugin *p)
+{
+	long long full = doctor_number(p, "\ndrains_full ");
+
+	forget();
+	mock_start("30000", "0", "new");
+	ok(mock_wait(p, false), "burst: the mock ran");
+	read_truth();
+	compare("burst", false);
+	ok(doctor_number(p, "\ndrains_full ") > full, "burst: took more than one drain");
+	printf("# burst: %zu records, %.0f ns each in drain(), everything included\n", h.n,
+	       h.n ? (double)h.drain_ns / (double)h.n : 0.0);
+}
+
+static void test_buffer(struct gt_plugin *p)
+{
+	struct ft_options *o = p->options;
+
+	o->buffer_size = 1 << 30;
+	is(gt_backend.set(p, &gt_backend.options[0]), 0, "1 GiB per CPU may be asked");
+	is(doctor_number(p, "buffer_asked "), 1 << 30, "doctor says what was asked");
+	ok(doctor_number(p, "buffer_granted ") == o->buffer_size && o->buffer_size < 1 << 30 &&
+		   o->buffer_size > 4096,
+	   "the option reads back what was granted");
+	ok(doctor_number(p, "buffer_total ") <= (260ll << 20), "256 MiB in all");
+}
+
+static void stop_and_look(struct gt_plugin *p)
+{
+	char path[300];
+
+	snprintf(path, sizeof(path), "%s/instances/gputrace-%d", tracefs, getpid());
+	ok(!access(path, F_OK), "the instance is there");
+	gt_backend.stop(p);
+	ok(access(path, F_OK) && !h.nfds && !h.timer, "nothing is left after stop()");
+}
+
+static void test_old_names(struct gt_plugin *p)
+{
+	struct ft_options *o = p->options;
+	unsigned int files = open_files();
+	char path[300];
+	pid_t dead = fork();
+
+	if (!dead)
+		_exit(0);
+	waitpid(dead, NULL, 0);
+	snprintf(path, sizeof(path), "%s/instances/gputrace-%d", tracefs, dead);
+	mkdir(path, 0750);
+	if (!ok(mock_probes(false), "stand-ins for the old tracepoints"))
+		return;
+	is(gt_backend.probe(p), 0, "probe accepts");
+	if (!ok(!gt_backend.start(p), "start %s", h.error))
+		return;
+	ok(access(path, F_OK), "what a dead gputrace left is removed");
+	rmdir(path);
+	run(p, "old names", "1000", "1000", "old", true);
+	is(processes(), 3, "a PROCESS record for each submitter");
+	run(p, "short-lived", "30", "0", "old", false);
+	test_pause(p);
+	test_moment(p);
+	test_buffer(p);
+	stop_and_look(p);
+	o->buffer_size = 8192;
+	if (ok(!gt_backend.start(p), "start with a small buffer")) {
+		test_overrun(p);
+		stop_and_look(p);
+	}
+	is(open_files(), files, "no file stays open");
+}
+
+static void test_new_names(struct gt_plugin *p)
+{
+	struct ft_options *o = p->options;
+
+	o->buffer_size = 32 << 20;
+	if (!ok(!gt_backend.start(p), "start again"))
+		return;
+	ok(mock_probes(true), "stand-ins for the new tracepoints, as from a module loaded later");
+	is(gt_backend.control(p, GT_CTL_RESCAN, 0), 0, "rescan");
+	run(p, "new names", "500", "200", "new", false);
+	run(p, "both names", "200", "200", "both", false);
+	test_burst(p);
+	stop_and_look(p);
+}
+
+/* The maps: in the build folder, of which this program is in tests/. */
+static const char *maps(const char *self)
+{
+	static char dir[700];
+	const char *slash = strrchr(self, '/');
+
+	if (getenv("GT_EVENTS_DIR"))
+		return getenv("GT_EVENTS_DIR");
+	snprintf(dir, sizeof(dir), "%.*s/../share/gputrace/events.d",
+		 slash ? (int)(slash - self) : 1, slash ? self : ".");
+	return dir;
+}
+
+int main(int argc, char **argv)
+{
+	struct ft_options o = { .buffer_size = 4 << 20, .level = 2 };
+	struct gt_plugin p = { .host = &host, .options = &o };
+	const char *why = mock_find(argv[0], &tracefs);
+
+	p.events_dir = maps(argv[0]);
+	if (why) {
+		ok(true, "the ftrace backend on this kernel # skip %s", why);
+		return done_testing();
+	}
+	p.tracefs = tracefs;
+	h.r = calloc(MAX_RECORDS, sizeof(*h.r));
+	test_probe(&p);
+	test_old_names(&p);
+	test_new_names(&p);
+	free(h.r);
+	free(calls);
+	return done_testing();
+}
