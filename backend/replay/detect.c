@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What a file is, by its content. A new kind of recording is a file with a struct gt_reader and a
+ * line in the table.
+ */
+#include "internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* In this order: what has a magic number comes first, text last. */
+static const struct gt_reader *const readers[] = {
+	&gt_reader_stream,
+	&gt_reader_dat,
+	&gt_reader_text,
+};
+
+#define NREADERS (sizeof(readers) / sizeof(*readers))
+
+ssize_t gt_source_pread(const struct gt_source *s, void *buf, size_t len, uint64_t off)
+{
+	size_t done = 0;
+
+	if (off > INT64_MAX)
+		return 0;
+	while (done < len) {
+		ssize_t n = pread(s->fd, (char *)buf + done, len - done, (off_t)(off + done));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return done ? (ssize_t)done : -errno;
+		if (!n)
+			break;
+		done += (size_t)n;
+	}
+	return (ssize_t)done;
+}
+
+/* A file's bytes in a sentence must not do anything to a terminal. */
+static void printable(char *text)
+{
+	for (; *text; text++)
+		if ((unsigned char)*text < ' ' || (unsigned char)*text >= 0x7f)
+			*text = '?';
+}
+
+int gt_source_error(struct gt_source *s, int err, const char *fmt, ...)
+{
+	struct gt_plugin *p = gt_replay_plugin(s->r);
+	char text[320];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	printable(text);
+	(void)gt_replay_told(s->r);
+	return p->host->error(p, err, "%s: %s", s->path, text);
+}
+
+void gt_source_fault(struct gt_source *s, const char *fmt, ...)
+{
+	struct gt_plugin *p = gt_replay_plugin(s->r);
+	char text[320];
+	va_list ap;
+
+	s->bad++;
+	if (!gt_replay_told(s->r))
+		return;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	printable(text);
+	p->host->error(p, EBADMSG, "%s: %s", s->path, text);
+}
+
+void gt_item_lost(struct gt_item *it, uint64_t ts, uint64_t since, uint64_t count, uint16_t cpu)
+{
+	gt_record_init(&it->rec, ts, GT_LOST);
+	it->rec.lost.cpu = cpu;
+	it->rec.lost.count = count == GT_NONE64 ? 1 : count;
+	it->rec.lost.since = since < ts ? since : ts;
+	it->rec.lost.cause = GT_LOST_SOURCE;
+	it->kind = GT_ITEM_RECORD;
+	it->ts = ts;
+}
+
+static const struct gt_reader *detect(struct gt_source *s, int *err)
+{
+	uint8_t *head = malloc(GT_REPLAY_HEAD);
+	const struct gt_reader *found = NULL;
+	ssize_t n;
+
+	if (!head) {
+		*err = gt_source_error(s, ENOMEM, "no memory");
+		return NULL;
+	}
+	n = gt_source_pread(s, head, GT_REPLAY_HEAD, 0);
+	for (size_t i = 0; n > 0 && i < NREADERS && !found; i++)
+		if (readers[i]->detect(head, (size_t)n))
+			found = readers[i];
+	free(head);
+	if (n < 0)
+		*err = gt_source_error(s, (int)-n, "cannot be read: %s", strerror((int)-n));
+	else if (!n)
+		*err = gt_source_error(s, ENODATA, "is empty");
+	else if (!found)
+		*err = gt_source_error(s, EINVAL,
+				       "is no recording that is known here: neither a saved stream "
+				       "nor trace.dat nor ftrace text");
+	return found;
+}
+
+int gt_source_reopen(struct gt_source *s, const struct gt_reader *reader)
+{
+	if (s->reader)
+		s->reader->close(s);
+	s->reader = reader;
+	return reader->open(s);
+}
+
+int gt_source_open(struct gt_replay *r, struct gt_source *s, const char *path)
+{
+	const struct gt_reader *reader;
+	struct stat st;
+	int err = 0;
+
+	s->r = r;
+	s->fd = -1;
+	s->path = strdup(path);
+	if (!s->path)
+		return -ENOMEM;
+	/* Not to wait for a pipe's writer or for trace_pipe's next event. */
+	s->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (s->fd < 0)
+		return gt_source_error(s, errno, "cannot be opened: %s", strerror(errno));
+	if (fstat(s->fd, &st) < 0)
+		return gt_source_error(s, errno, "cannot be read: %s", strerror(errno));
+	if (!S_ISREG(st.st_mode))
+		return gt_source_error(s, EINVAL, "is not a regular file");
+	s->size = (uint64_t)st.st_size;
+	reader = detect(s, &err);
+	return reader ? gt_source_reopen(s, reader) : err;
+}
+
+void gt_source_close(struct gt_source *s)
+{
+	if (s->reader)
+		s->reader->close(s);
+	s->reader = NULL;
+	if (s->fd >= 0)
+		close(s->fd);
+	s->fd = -1;
+	free(s->path);
+	s->path = NULL;
+}

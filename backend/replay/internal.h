@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The replay backend's own interfaces.
+ *
+ *	replay.c    the vtable and the options
+ *	play.c      start, merge of several files, the end
+ *	pace.c      speed, pause, seek
+ *	detect.c    what a file is, by its content; opening
+ *	stream.c    a stream saved from an `events` pipe
+ *	text.c      ftrace text; line.c reads one line of it
+ *	dat.c       trace.dat through libtracecmd, in a child process: child.c
+ *	dat6.c      trace.dat of version 6 without libtracecmd; head6.c reads its header
+ *	head7.c     finds a trace.dat of version 7 that is cut short
+ *	events.c    tracepoints of a recording: which occur, of which devices, and what they decode
+ *to procs.c     names of processes
+ *
+ * A recording of tracepoints is read twice: the first time to know which tracepoints occur (what an
+ * event map's `unless` asks) and which devices they name (so that a GPU's number does not depend on
+ * who came first), the second time to decode.
+ */
+#ifndef GT_REPLAY_INTERNAL_H
+#define GT_REPLAY_INTERNAL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "../backend.h"
+#include "../eventmap/eventmap.h"
+
+struct gt_replay;
+struct gt_source;
+struct gt_events;
+struct gt_procs;
+
+#define GT_REPLAY_COMM 16
+#define GT_REPLAY_DEV  49 /* as long as the event maps take them */
+
+/** struct gt_replay_options - the plugin's options, filled by the host */
+struct gt_replay_options {
+	char *files;
+	char *speed;
+};
+
+enum gt_item_kind {
+	GT_ITEM_RECORD, /* rec is complete */
+	GT_ITEM_TEXT,	/* printed text of tracepoint ev */
+	GT_ITEM_RAW,	/* raw record of tracepoint ev */
+};
+
+/**
+ * struct gt_item - what a source has next
+ * @ts: its time, in the recording's clock
+ * @ev: which tracepoint, an index into the source's struct gt_events
+ * @data: @len bytes, valid until the source is asked again
+ * @where: its line in text, or 0
+ * @comm: name of the thread ctx.tid, "" if unknown
+ */
+struct gt_item {
+	uint64_t ts;
+	enum gt_item_kind kind;
+	int ev;
+	struct gt_evctx ctx;
+	const void *data;
+	size_t len;
+	uint64_t where;
+	char comm[GT_REPLAY_COMM];
+	union gt_record rec;
+};
+
+/**
+ * struct gt_reader - one kind of recording; detect.c has the table
+ * @name: as doctor shows it
+ * @detect: do these first @len bytes (up to GT_REPLAY_HEAD) begin such a file?
+ * @open: reads what is needed to read on. 0, or -errno with the sentence set by gt_source_error()
+ * @scan: a piece of the first reading; 0 when there is more, 1 when done. NULL: none is needed
+ * @next: fills s->item: 1; 0 when nothing is there yet (ask again); -ENODATA at the end, another
+ *	-errno when the rest cannot be read (told with gt_source_error())
+ * @close: frees what open() made; also called after a failed open()
+ */
+struct gt_reader {
+	const char *name;
+	bool (*detect)(const uint8_t *head, size_t len);
+	int (*open)(struct gt_source *s);
+	int (*scan)(struct gt_source *s);
+	int (*next)(struct gt_source *s);
+	void (*close)(struct gt_source *s);
+};
+
+#define GT_REPLAY_HEAD 65536 /* bytes of a file that detection looks at */
+
+extern const struct gt_reader gt_reader_stream;
+extern const struct gt_reader gt_reader_dat;
+extern const struct gt_reader gt_reader_dat6;
+extern const struct gt_reader gt_reader_text;
+
+/**
+ * struct gt_source - one file
+ * @fd: open for reading; its offset is nobody's: pread() only
+ * @begin: where a reader begins (text inside a trace.dat)
+ * @events: of a recording of tracepoints, else NULL
+ * @items, @bad, @skipped, @lost: handed over; damaged parts left out; what is not ours; as the
+ *	recording tells
+ */
+struct gt_source {
+	struct gt_replay *r;
+	const struct gt_reader *reader;
+	char *path;
+	int fd;
+	uint64_t size;
+	uint64_t begin;
+	void *priv;
+	struct gt_events *events;
+	struct gt_item item;
+	bool have, scanned, ended;
+	uint64_t items, bad, skipped, lost;
+};
+
+/* detect.c */
+
+/** gt_source_open() - opens @path and its reader; -errno with the sentence told to the host */
+int gt_source_open(struct gt_replay *r, struct gt_source *s, const char *path);
+void gt_source_close(struct gt_source *s);
+/** gt_source_reopen() - lets another reader have the file instead; frees the first one's */
+int gt_source_reopen(struct gt_source *s, const struct gt_reader *reader);
+/** gt_source_fault() - counts a damaged part of the file and keeps the first sentence */
+void gt_source_fault(struct gt_source *s, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+/** gt_source_error() - tells the host why the file cannot be read (on); returns -@err */
+int gt_source_error(struct gt_source *s, int err, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+/** gt_source_pread() - reads all of @len at @off, or up to the end of the file; bytes or -errno */
+ssize_t gt_source_pread(const struct gt_source *s, void *buf, size_t len, uint64_t off);
+/** gt_item_lost() - makes @it a LOST record: @count events since @since. Where the recording only
+ * says that some were lost, GT_NONE64, it is one: that many at least, and sums stay sums */
+void gt_item_lost(struct gt_item *it, uint64_t ts, uint64_t since, uint64_t count, uint16_t cpu);
+
+/* play.c: the plugin's hooks, as backend.h tells them */
+
+int gt_replay_probe(struct gt_plugin *p);
+int gt_replay_start(struct gt_plugin *p);
+int gt_replay_drain(struct gt_plugin *p);
+void gt_replay_stop(struct gt_plugin *p);
+int gt_replay_set(struct gt_plugin *p, const struct gt_option *o);
+int gt_replay_control(struct gt_plugin *p, enum gt_control what, int64_t arg);
+void gt_replay_doctor(struct gt_plugin *p, char *buf, size_t len);
+
+/** gt_replay_plugin() - whose replay this is */
+struct gt_plugin *gt_replay_plugin(const struct gt_replay *r);
+/** gt_replay_source() - its file @i, or NULL */
+struct gt_source *gt_replay_source(struct gt_replay *r, unsigned int i);
+/** gt_replay_told() - may a first sentence be told? True once */
+bool gt_replay_told(struct gt_replay *r);
+
+/* events.c */
+
+/** gt_events_new() - loads the event maps, every section in use; NULL with the sentence told */
+struct gt_events *gt_events_new(struct gt_source *s);
+void gt_events_free(struct gt_events *e);
+/**
+ * gt_events_add() - a tracepoint the recording may hold
+ * @system: NULL if not told
+ * @id: its common_type, or -1 in text
+ * @format: text of its `format` file, @len bytes; NULL in text
+ *
+ * Return: its index; -EEXIST if the id is taken, -ENOSPC if there are too many, -ENOMEM.
+ */
+int gt_events_add(struct gt_events *e, const char *system, const char *name, int id,
+		  const char *format, size_t len);
+/** gt_events_by_id() - index of a raw record's tracepoint, or -1 */
+int gt_events_by_id(const struct gt_events *e, unsigned int id);
+/** gt_events_by_name() - index of a line's tracepoint; adds it if new; -1 if that fails */
+int gt_events_by_name(struct gt_events *e, const char *system, size_t system_len, const char *name,
+		      size_t name_len);
+/** gt_events_known() - is there a map for a tracepoint? */
+bool gt_events_known(const struct gt_events *e, const char *system, const char *name);
+/** gt_events_wanted() - does a map have use for @ev? */
+bool gt_events_wanted(const struct gt_events *e, int ev);
+/** gt_events_seen() - first reading: @ev occurs; takes the device that it names */
+void gt_events_seen(struct gt_events *e, int ev, const void *data, size_t len, bool raw);
+/** gt_events_select() - the first reading is done, or @level changed */
+void gt_events_select(struct gt_events *e, int level);
+/** gt_events_decode() - @it to at most GT_TP_MAX_RECORDS in @out; how many */
+int gt_events_decode(struct gt_events *e, const struct gt_item *it, union gt_record *out);
+/** gt_events_devs() - names of devices, sorted; @n: how many */
+const char (*gt_events_devs(const struct gt_events *e, unsigned int *n))[GT_REPLAY_DEV];
+/** gt_events_driver() - the driver that device @i was told by, or NULL */
+const char *gt_events_driver(const struct gt_events *e, unsigned int i);
+/** gt_events_name() - of a tracepoint */
+const char *gt_events_name(const struct gt_events *e, int ev);
+const struct gt_eventmap_stats *gt_events_stats(const struct gt_events *e);
+struct gt_procs *gt_events_procs(struct gt_events *e);
+
+/* procs.c */
+
+struct gt_procs *gt_procs_new(void);
+void gt_procs_free(struct gt_procs *p);
+/** gt_procs_learn() - thread @tid, which leads its group, is called @comm */
+void gt_procs_learn(struct gt_procs *p, uint32_t tid, const char *comm);
+/**
+ * gt_procs_tell() - is there something new to tell of @pid, which thread @tid called @comm acts
+ * for?
+ *
+ * Return: the name to tell, or NULL. Of a group whose leader was not seen it is the thread's.
+ */
+const char *gt_procs_tell(struct gt_procs *p, uint32_t pid, uint32_t tid, const char *comm);
+/** gt_comm_set() - takes a name from a trace; "<...>" is none */
+void gt_comm_set(char out[GT_REPLAY_COMM], const char *comm, size_t len);
+
+/* line.c */
+
+enum gt_line_kind {
+	GT_LINE_EVENT,
+	GT_LINE_SKIP, /* a comment, a function, a header: not ours */
+	GT_LINE_LOST,
+	GT_LINE_BAD,
+};
+
+/**
+ * struct gt_line - a line of ftrace text; the strings are parts of it
+ * @system: NULL if the line does not tell
+ * @tgid: GT_NONE32 if the line does not tell
+ * @cpu: GT_NONE16 likewise
+ * @lost: of a GT_LINE_LOST: how many, GT_NONE64 if not told
+ */
+struct gt_line {
+	const char *comm, *system, *event, *text;
+	size_t comm_len, system_len, event_len, text_len;
+	uint64_t ts, lost;
+	uint32_t tid, tgid;
+	uint16_t cpu;
+};
+
+/** gt_line_parse() - what line @p of @len bytes, without its newline, is */
+enum gt_line_kind gt_line_parse(const char *p, size_t len, struct gt_line *out);
+
+/* child.c */
+
+enum gt_frame_kind {
+	GT_FRAME_OPEN,	 /* the file is open */
+	GT_FRAME_FORMAT, /* payload: system, NUL, name, NUL, text of a `format` file */
+	GT_FRAME_SEEN,	 /* first reading: a record */
+	GT_FRAME_SCANNED,
+	GT_FRAME_EVENT, /* second reading: a record, in order of time */
+	GT_FRAME_LOST,	/* missed: how many, GT_NONE64 if not told; payload: u64 since */
+	GT_FRAME_FAULT, /* payload: a sentence; something was left out */
+	GT_FRAME_FAIL,	/* payload: a sentence; nothing can be read */
+	GT_FRAME_ALIVE, /* nothing to tell for a long time */
+	GT_FRAME_END,
+	GT_FRAME_KINDS
+};
+
+/** struct gt_frame - what the child writes, before @len bytes of payload */
+struct gt_frame {
+	uint32_t len;
+	uint32_t kind;
+	uint64_t ts;
+	uint64_t missed;
+	int32_t id;
+	uint32_t tid;
+	uint32_t cpu;
+	uint32_t reserved;
+	char comm[GT_REPLAY_COMM];
+};
+
+#define GT_FRAME_MAX (1u << 20)
+
+/**
+ * gt_child_main() - reads a trace.dat with libtracecmd; the whole of the child process
+ * @fd: the file, of @size bytes; @out: where frames go; @parent: who started it
+ * @e: the maps, to know what is of use
+ *
+ * It does not return: it ends the process.
+ */
+void gt_child_main(int fd, uint64_t size, int out, pid_t parent, const struct gt_events *e)
+	__attribute__((noreturn));
+
+/* head6.c */
+
+/** struct gt_cpu6 - a CPU's pages in the file, bytes */
+struct gt_cpu6 {
+	uint64_t off, size;
+};
+
+/**
+ * struct gt_head6 - the header of a trace.dat of version 6
+ * @header_page: text, @page_len bytes; @header_event likewise; @cmdlines: lines "TID NAME"
+ * @offset: added to every time
+ * @text: where the text of a latency trace begins, 0: there are pages
+ */
+struct gt_head6 {
+	uint8_t long_size;
+	uint32_t page_size;
+	char *header_page, *header_event, *cmdlines;
+	size_t page_len, event_len, cmdlines_len;
+	int64_t offset;
+	uint64_t text;
+	struct gt_cpu6 *cpu;
+	uint32_t cpus;
+};
+
+/** gt_head6_read() - reads it and adds its tracepoints to s->events; -errno with the sentence told
+ */
+int gt_head6_read(struct gt_source *s, struct gt_head6 *h);
+void gt_head6_free(struct gt_head6 *h);
+
+/* head7.c */
+
+/** gt_head7_whole() - false with a sentence if a trace.dat of version 7 is cut short */
+bool gt_head7_whole(struct gt_source *s, char *text, size_t len);
+
+#endif

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * One line of ftrace text. What the kernel and trace-cmd print before an event's own text (Linux
+ * kernel/trace/trace_output.c, trace-cmd 3.1's report, seen with its samples):
+ *
+ *	    COMM-TID   ( TGID) [CPU] FLAGS  SEC.FRACTION: [(+DIFF)] [SYSTEM:]EVENT: TEXT
+ *	  COMM-TID     CPUFLAGS  SEC.FRACTION: EVENT: TEXT
+ *	  COMM-TID     CPUFLAGS  MICROSECONDSus+: EVENT: TEXT
+ *
+ * TGID, CPU and FLAGS may be missing, and a name of 15 bytes may hold blanks, dashes, brackets and
+ * all of the above. The name ends in column 16 where it was not trimmed, so that place is tried
+ * first; then each dash from the left.
+ */
+#include "internal.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#define COMM_COLUMNS 16
+
+/* A place in the line; every step checks against the end. */
+struct cur {
+	const char *p, *end;
+};
+
+static void blanks(struct cur *c)
+{
+	while (c->p < c->end && (*c->p == ' ' || *c->p == '\t'))
+		c->p++;
+}
+
+static bool is_digit(char ch)
+{
+	return ch >= '0' && ch <= '9';
+}
+
+static bool take(struct cur *c, char ch)
+{
+	if (c->p == c->end || *c->p != ch)
+		return false;
+	c->p++;
+	return true;
+}
+
+static bool number(struct cur *c, uint64_t *out)
+{
+	uint64_t v = 0;
+
+	if (c->p == c->end || !is_digit(*c->p))
+		return false;
+	for (; c->p < c->end && is_digit(*c->p); c->p++)
+		if (__builtin_mul_overflow(v, 10, &v) ||
+		    __builtin_add_overflow(v, (uint64_t)(*c->p - '0'), &v))
+			return false;
+	*out = v;
+	return true;
+}
+
+/* A fraction of a second in ns; digits beyond the ninth do not count. */
+static bool fraction(struct cur *c, uint64_t *ns)
+{
+	unsigned int n = 0;
+
+	*ns = 0;
+	for (; c->p < c->end && is_digit(*c->p); c->p++, n++)
+		if (n < 9)
+			*ns = *ns * 10 + (uint64_t)(*c->p - '0');
+	if (!n)
+		return false;
+	for (; n < 9; n++)
+		*ns *= 10;
+	return true;
+}
+
+/* "12.345678:", "12345:" (a clock that does not count seconds), "12us+:" */
+static bool timestamp(struct cur *c, uint64_t *ts)
+{
+	struct cur t = *c;
+	uint64_t v, ns;
+
+	if (!number(&t, &v))
+		return false;
+	if (take(&t, '.')) {
+		if (!fraction(&t, &ns) || __builtin_mul_overflow(v, 1000000000u, &v) ||
+		    __builtin_add_overflow(v, ns, &v))
+			return false;
+	} else if (t.end - t.p >= 2 && t.p[0] == 'u' && t.p[1] == 's') {
+		t.p += 2;
+		if (t.p < t.end && *t.p && strchr(" +!#*@$", *t.p))
+			t.p++;
+		if (__builtin_mul_overflow(v, 1000u, &v))
+			return false;
+	}
+	if (!take(&t, ':') || (t.p < t.end && *t.p != ' ' && *t.p != '\t'))
+		return false;
+	/* All ones is "unknown", and no clock gets near. */
+	if (v >= GT_NONE64 / 2)
+		return false;
+	*ts = v;
+	*c = t;
+	return true;
+}
+
+static bool tid(struct cur *c, struct gt_line *l)
+{
+	uint64_t v;
+
+	if (!number(c, &v) || v > INT32_MAX || c->p == c->end || (*c->p != ' ' && *c->p != '\t'))
+		return false;
+	l->tid = (uint32_t)v;
+	blanks(c);
+	return true;
+}
+
+/* "( 1234)" or "(-----)"; its absence is fine */
+static bool tgid(struct cur *c, struct gt_line *l)
+{
+	uint64_t v;
+
+	l->tgid = GT_NONE32;
+	if (!take(c, '('))
+		return true;
+	blanks(c);
+	if (number(c, &v)) {
+		if (v > INT32_MAX)
+			return false;
+		l->tgid = (uint32_t)v;
+	} else {
+		while (take(c, '-'))
+			;
+	}
+	if (!take(c, ')'))
+		return false;
+	blanks(c);
+	return true;
+}
+
+static bool is_flag(char ch)
+{
+	return isalnum((unsigned char)ch) || ch == '.' || ch == '#' || ch == '*' || ch == '~';
+}
+
+/* Four to six characters of flags, perhaps a CPU's number before, and the blanks behind them. */
+static bool flags(struct cur *c)
+{
+	const char *from = c->p;
+
+	while (c->p < c->end && is_flag(*c->p))
+		c->p++;
+	if (c->p - from < 3 || c->p - from > 10 || c->p == c->end || *c->p != ' ')
+		return false;
+	blanks(c);
+	return true;
+}
+
+static bool cpu_number(struct cur *c, struct gt_line *l)
+{
+	uint64_t v;
+
+	if (!number(c, &v) || v >= GT_NONE16)
+		return false;
+	l->cpu = (uint16_t)v;
+	return true;
+}
+
+/* What stands between TGID and event: CPU and flags, each of which may be missing, and the time. */
+static bool cpu_flags_time(struct cur *c, struct gt_line *l)
+{
+	struct cur t;
+
+	l->cpu = GT_NONE16;
+	if (take(c, '[')) {
+		blanks(c);
+		if (!cpu_number(c, l) || !take(c, ']'))
+			return false;
+		blanks(c);
+	}
+	if (timestamp(c, &l->ts))
+		return true;
+	t = *c;
+	if (flags(&t) && timestamp(&t, &l->ts)) {
+		if (l->cpu == GT_NONE16 && is_digit(*c->p))
+			/* "1d..1": the latency layout has CPU and flags in one */
+			(void)cpu_number(c, l);
+		*c = t;
+		return true;
+	}
+	return false;
+}
+
+/* The header, if the name ends at @dash. */
+static bool header(const char *p, const char *dash, const char *end, struct gt_line *l,
+		   struct cur *rest)
+{
+	struct cur c = { dash + 1, end };
+	const char *from = dash - p > COMM_COLUMNS ? dash - COMM_COLUMNS : p;
+
+	if (!tid(&c, l) || !tgid(&c, l) || !cpu_flags_time(&c, l))
+		return false;
+	while (from < dash && *from == ' ')
+		from++;
+	l->comm = from;
+	l->comm_len = (size_t)(dash - from);
+	*rest = c;
+	return true;
+}
+
+static bool find_header(const char *p, const char *end, struct gt_line *l, struct cur *rest)
+{
+	const char *dash = p;
+
+	if (end - p > COMM_COLUMNS && p[COMM_COLUMNS] == '-' &&
+	    header(p, p + COMM_COLUMNS, end, l, rest))
+		return true;
+	while ((dash = memchr(dash, '-', (size_t)(end - dash))) != NULL) {
+		if (header(p, dash, end, l, rest))
+			return true;
+		dash++;
+	}
+	return false;
+}
+
+static size_t identifier(const struct cur *c)
+{
+	const char *q = c->p;
+
+	while (q < c->end && (isalnum((unsigned char)*q) || *q == '_' || *q == '-' || *q == '.'))
+		q++;
+	return (size_t)(q - c->p);
+}
+
+/* "(+1724)" of `trace-cmd report --ts-diff` */
+static void skip_diff(struct cur *c)
+{
+	struct cur t = *c;
+	uint64_t v;
+
+	if (take(&t, '(') && take(&t, '+') && number(&t, &v) && take(&t, ')')) {
+		blanks(&t);
+		*c = t;
+	}
+}
+
+/* "event: text" or "system:event: text"; anything else is of another kind of tracer */
+static enum gt_line_kind event(struct cur c, struct gt_line *l)
+{
+	size_t n;
+
+	blanks(&c);
+	skip_diff(&c);
+	n = identifier(&c);
+	if (!n || c.p + n == c.end || c.p[n] != ':')
+		return GT_LINE_SKIP;
+	l->system = NULL;
+	l->system_len = 0;
+	l->event = c.p;
+	l->event_len = n;
+	c.p += n + 1;
+	n = identifier(&c);
+	if (n && c.p + n < c.end && c.p[n] == ':') {
+		l->system = l->event;
+		l->system_len = l->event_len;
+		l->event = c.p;
+		l->event_len = n;
+		c.p += n + 1;
+	}
+	blanks(&c);
+	l->text = c.p;
+	l->text_len = (size_t)(c.end - c.p);
+	return GT_LINE_EVENT;
+}
+
+static bool starts(const struct cur *c, const char *what)
+{
+	size_t n = strlen(what);
+
+	return (size_t)(c->end - c->p) >= n && !memcmp(c->p, what, n);
+}
+
+/* "CPU:3 [LOST 27 EVENTS]" (kernel), "CPU:3 [27 EVENTS DROPPED]" (trace-cmd), both without number
+ */
+static bool lost(struct cur c, struct gt_line *l)
+{
+	if (!starts(&c, "CPU:"))
+		return false;
+	c.p += 4;
+	if (!cpu_number(&c, l))
+		return false;
+	blanks(&c);
+	if (!take(&c, '['))
+		return false;
+	if (starts(&c, "LOST "))
+		c.p += 5;
+	if (number(&c, &l->lost))
+		blanks(&c);
+	else
+		l->lost = GT_NONE64;
+	return starts(&c, "EVENTS]") || starts(&c, "EVENTS DROPPED]");
+}
+
+/* Lines that tools print around events, and those of function_graph and of stack traces. */
+static bool other(struct cur c)
+{
+	static const char *const known[] = { "=> ",	"{",	    "cpus=",	"version = ",
+					     "CPU ",	"---",	    "filter:",	"<stack trace",
+					     "Kernel ", "  Note: ", "trace-cmd" };
+	struct cur t;
+	uint64_t v;
+
+	blanks(&c);
+	if (c.p == c.end)
+		return true;
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+		if (starts(&c, known[i]))
+			return true;
+	t = c;
+	if (number(&t, &v) && take(&t, ')'))
+		return true;
+	/* With a time before: " 12.345678 |   1)   0.123 us  |  f();" */
+	return memchr(c.p, '|', (size_t)(c.end - c.p)) && memchr(c.p, ')', (size_t)(c.end - c.p));
+}
+
+/* "a.dat: cpus=2" heads the text of several files */
+static bool ends_in_cpus(struct cur c)
+{
+	static const char what[] = "cpus=";
+	const char *digits = c.end;
+
+	while (c.end > c.p && is_digit(c.end[-1]))
+		c.end--;
+	return c.end < digits && (size_t)(c.end - c.p) >= sizeof(what) - 1 &&
+	       !memcmp(c.end - (sizeof(what) - 1), what, sizeof(what) - 1);
+}
+
+enum gt_line_kind gt_line_parse(const char *p, size_t len, struct gt_line *out)
+{
+	struct cur c = { p, p + len }, rest;
+
+	while (c.end > p && (c.end[-1] == '\r' || c.end[-1] == ' '))
+		c.end--;
+	if (c.end == p || *p == '#')
+		return GT_LINE_SKIP;
+	if (lost(c, out))
+		return GT_LINE_LOST;
+	if (find_header(p, c.end, out, &rest))
+		return event(rest, out);
+	if (other(c) || ends_in_cpus(c))
+		return GT_LINE_SKIP;
+	return GT_LINE_BAD;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The state of a replay, for play.c and pace.c. */
+#ifndef GT_REPLAY_PLAY_H
+#define GT_REPLAY_PLAY_H
+
+#include "internal.h"
+
+#define GT_REPLAY_BATCH 512
+#define GT_REPLAY_SLEEP 1000000000u /* ns at most until drain() is called again: time goes on */
+
+enum gt_replay_phase { GT_REPLAY_SCANS, GT_REPLAY_PLAYS, GT_REPLAY_ENDED };
+
+/**
+ * struct gt_replay - a replay
+ * @speed: times real time, 0: as fast as it reads
+ * @pos: time of the last record handed over; the greatest, and what the watermark says
+ * @base_ts, @base_now: recording's time @base_ts was played at @base_now; @based: they are set
+ * @seek: play up to there as fast as it reads; 0: no
+ */
+struct gt_replay {
+	struct gt_plugin *p;
+	struct gt_source *src;
+	unsigned int n;
+	enum gt_replay_phase phase;
+	int level;
+	double speed;
+	uint64_t pos, base_ts, base_now, seek;
+	bool based, paused, told;
+	unsigned int batched;
+	union gt_record batch[GT_REPLAY_BATCH];
+};
+
+/** gt_pace_parse() - the option's text; -EINVAL with the sentence told */
+int gt_pace_parse(struct gt_plugin *p, const char *text, double *speed);
+/** gt_pace_due() - ns until a record of time @ts is to be played, 0 if now */
+uint64_t gt_pace_due(struct gt_replay *r, uint64_t ts);
+/** gt_pace_position() - where it plays: time goes on between records, but never beyond the next */
+uint64_t gt_pace_position(const struct gt_replay *r);
+/** gt_replay_select() - the maps' level changed, or the first reading is done */
+void gt_replay_select(struct gt_replay *r);
+
+#endif

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Plays recordings: streams saved from an `events` pipe, trace.dat, ftrace text. Several files are
+ * merged by time.
+ */
+#include "internal.h"
+
+#define OPT(field) offsetof(struct gt_replay_options, field)
+
+static const struct gt_option options[] = {
+	{ .name = "files",
+	  .type = GT_OPT_STR,
+	  .flags = GT_OPT_HIDDEN,
+	  .off = OPT(files),
+	  .help = "recordings to play, separated by colons" },
+	{ .name = "speed",
+	  .type = GT_OPT_STR,
+	  .flags = GT_OPT_RUNTIME,
+	  .off = OPT(speed),
+	  .def = "0",
+	  .help = "times real time, such as 1 or 0.5; 0 plays as fast as it reads" },
+	{ .name = NULL },
+};
+
+GT_EXPORT const struct gt_backend gt_backend = {
+	.abi = GT_BACKEND_ABI,
+	.size = sizeof(struct gt_backend),
+	.name = "replay",
+	.version = "1",
+	.help = "plays recordings: saved streams, trace.dat, ftrace text",
+	.flags = GT_BACKEND_RECORDING | GT_BACKEND_DEMAND,
+	.options = options,
+	.options_size = sizeof(struct gt_replay_options),
+	.probe = gt_replay_probe,
+	.start = gt_replay_start,
+	.drain = gt_replay_drain,
+	.stop = gt_replay_stop,
+	.set = gt_replay_set,
+	.control = gt_replay_control,
+	.doctor = gt_replay_doctor,
+};

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * trace.dat of version 6 and 7, by libtracecmd and by our own reader, against the same events as
+ * trace-cmd prints them. The files are of Linux 6.12 with a mock GPU on the real scheduler.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../lib/replay_host.h"
+#include "../lib/tap.h"
+
+static char src[256], maps[512];
+
+static struct rh *play(const char *path, const struct gt_reader *reader, int *ret)
+{
+	struct rh *h = rh_new(path, maps, true);
+
+	h->reader = reader;
+	*ret = rh_play(h);
+	return h;
+}
+
+static const char *data(const char *name)
+{
+	static char path[512];
+
+	snprintf(path, sizeof(path), "%s/tests/data/replay/%s", src, name);
+	return path;
+}
+
+/* Names of custom events come before everything else and are of no interest here. */
+static size_t next(const struct rh *h, size_t i)
+{
+	while (i < h->n && h->rec[i].ev.type == GT_NAME)
+		i++;
+	return i;
+}
+
+/* How many records differ; times may by @slack ns, as text is rounded. */
+static unsigned int compare(const struct rh *a, const struct rh *b, uint64_t slack)
+{
+	unsigned int bad = 0;
+	size_t i = next(a, 0), j = next(b, 0);
+
+	for (; i < a->n && j < b->n; i = next(a, i + 1), j = next(b, j + 1)) {
+		union gt_record x = a->rec[i], y = b->rec[j];
+		uint64_t d = x.ev.ts > y.ev.ts ? x.ev.ts - y.ev.ts : y.ev.ts - x.ev.ts;
+
+		x.ev.ts = y.ev.ts = 0;
+		if (slack && x.ev.type == GT_SYNC_WAIT_EXIT)
+			x.ev.value = y.ev.value = 0; /* a difference of times */
+		bad += d > slack || memcmp(&x, &y, sizeof(x));
+	}
+	return bad + (i < a->n) + (j < b->n);
+}
+
+static bool same_gpus(const struct rh *a, const struct rh *b)
+{
+	return a->gpus == b->gpus && !memcmp(a->gpu, b->gpu, sizeof(a->gpu));
+}
+
+static void same(void)
+{
+	struct rh *text, *v[3];
+	static const char *const names[] = { "version 7", "version 6",
+					     "version 6 by our own reader" };
+	int ret[4];
+
+	text = play(data("sched_6.12.txt"), NULL, &ret[3]);
+	v[0] = play(data("sched_6.12_v7.dat"), NULL, &ret[0]);
+	v[1] = play(data("sched_6.12_v6.dat"), NULL, &ret[1]);
+	v[2] = play(data("sched_6.12_v6.dat"), &gt_reader_dat6, &ret[2]);
+	is(text->types[GT_SUBMIT], 80, "text: 80 jobs");
+	for (int i = 0; i < 3; i++) {
+		ok(ret[i] == -ENODATA && !v[i]->errors, "%s is played to the end %s", names[i],
+		   v[i]->error);
+		is(v[i]->types[GT_SUBMIT], 80, "%s: 80 jobs", names[i]);
+		ok(same_gpus(v[i], text), "%s: GPUs and rings and their numbers as in text",
+		   names[i]);
+		is(compare(v[i], text, 500), 0, "%s: every record as in text, times rounded",
+		   names[i]);
+		is(compare(v[i], v[0], 0), 0, "%s: every record the same", names[i]);
+	}
+	for (int i = 0; i < 3; i++)
+		rh_free(v[i]);
+	rh_free(text);
+}
+
+static int nfds(void)
+{
+	DIR *d = opendir("/proc/self/fd");
+	int n = 0;
+
+	while (d && readdir(d))
+		n++;
+	closedir(d);
+	return n;
+}
+
+/* A file cut or with bytes changed, into a temporary one. */
+static void damaged(const char *name, long cut, long at, const char *bytes, char *path)
+{
+	static uint8_t buf[1 << 18];
+	int fd = open(data(name), O_RDONLY), out;
+	ssize_t n = read(fd, buf, sizeof(buf));
+
+	close(fd);
+	strcpy(path, "/tmp/gputrace-replay.XXXXXX");
+	out = mkstemp(path);
+	if (at >= 0)
+		memcpy(buf + at, bytes, strlen(bytes));
+	if (cut >= 0)
+		n = cut;
+	if (write(out, buf, (size_t)n) != n)
+		tap_ok(false, "temporary file");
+	close(out);
+}
+
+static void failures(void)
+{
+	char path[64];
+	int ret, before = nfds();
+	struct rh *h;
+
+	damaged("sched_6.12_v7.dat", 9000, -1, NULL, path);
+	h = play(path, NULL, &ret);
+	ok(ret == -EBADMSG && strstr(h->error, path) && strstr(h->error, "options"),
+	   "version 7, cut: refused: %s", h->error);
+	rh_free(h);
+	unlink(path);
+
+	damaged("sched_6.12_v6.dat", 70000, -1, NULL, path);
+	h = play(path, NULL, &ret);
+	ok(ret == -ENODATA && h->errors && h->types[GT_SUBMIT] > 0,
+	   "version 6, cut: what is there is played, and: %s", h->first);
+	rh_free(h);
+	unlink(path);
+
+	damaged("sched_6.12_v6.dat", 300, -1, NULL, path);
+	h = play(path, NULL, &ret);
+	ok(ret == -EBADMSG && strstr(h->error, "byte "), "version 6, cut in its header: %s",
+	   h->error);
+	rh_free(h);
+	unlink(path);
+
+	damaged("sched_6.12_v6.dat", -1, 30, "XXXX", path);
+	h = play(path, NULL, &ret);
+	ok(ret < 0 && h->errors, "version 6, damaged header: %s", h->error);
+	rh_free(h);
+	unlink(path);
+	is(nfds(), before, "no descriptor is left");
+	ok(waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD, "and no process");
+}
+
+/* The child is killed while it plays: the replay says so and ends. */
+static void killed(void)
+{
+	char path[512], cmd[64];
+	struct rh *h;
+	int ret;
+	FILE *f;
+	long child = 0;
+
+	strcpy(path, data("sched_6.12_v7.dat"));
+	h = rh_new(path, maps, false);
+	ret = gt_replay_start(&h->p);
+	is(ret, 0, "started");
+	snprintf(cmd, sizeof(cmd), "/proc/self/task/%d/children", getpid());
+	f = fopen(cmd, "r");
+	if (!f || fscanf(f, "%ld", &child) != 1 || child <= 0) {
+		ok(true, "killing the child # skip the kernel does not list children");
+	} else {
+		kill(-(pid_t)child, SIGKILL);
+		while ((ret = gt_replay_drain(&h->p)) >= 0)
+			;
+		/* It may have written everything before: then it ended well. */
+		ok(ret == -ENODATA && (h->types[GT_SUBMIT] == 80 || strstr(h->error, "signal 9")),
+		   "a killed child is told: %s", h->error);
+	}
+	if (f)
+		fclose(f);
+	rh_free(h);
+}
+
+int main(void)
+{
+	const char *env = getenv("GT_SRC");
+
+	snprintf(src, sizeof(src), "%s", env ? env : ".");
+	snprintf(maps, sizeof(maps), "%s/conf/events.d", src);
+	same();
+	failures();
+	killed();
+	return done_testing();
+}

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Streams saved from an `events` pipe: numbers of GPUs and rings, what is not known, and damage. */
+#include <errno.h>
+#include <unistd.h>
+
+#include "../lib/replay_host.h"
+#include "../lib/tap.h"
+
+struct file {
+	union gt_record r[64];
+	size_t n;
+};
+
+static union gt_record *add(struct file *f, uint64_t ts, unsigned int type)
+{
+	union gt_record *r = &f->r[f->n++];
+
+	gt_record_init(r, ts, (enum gt_type)type);
+	return r;
+}
+
+static void header(struct file *f, uint64_t session)
+{
+	struct gt_header *h = &add(f, 0, GT_HEADER)->header;
+
+	h->version = GT_RECORD_VERSION;
+	h->record_size = GT_RECORD_SIZE;
+	memcpy(h->magic, GT_RECORD_MAGIC, sizeof(GT_RECORD_MAGIC));
+	h->session = session;
+}
+
+static void gpu(struct file *f, uint16_t n, const char *name, const char *dev)
+{
+	struct gt_gpu_name *g = &add(f, 0, GT_GPU_NAME)->gpu_name;
+
+	g->gpu = n;
+	memset(g->name, 0, sizeof(g->name));
+	memset(g->dev, 0, sizeof(g->dev));
+	memcpy(g->name, name, strlen(name));
+	memcpy(g->dev, dev, strlen(dev));
+}
+
+static void ring(struct file *f, uint16_t g, uint16_t n, const char *name)
+{
+	struct gt_ring_name *r = &add(f, 0, GT_RING_NAME)->ring_name;
+
+	r->gpu = g;
+	r->ring = n;
+	r->engine = 99; /* none that is known */
+	memset(r->name, 0, sizeof(r->name));
+	memcpy(r->name, name, strlen(name));
+}
+
+static union gt_record *submit(struct file *f, uint64_t ts, uint16_t g, uint16_t r, uint64_t seqno)
+{
+	union gt_record *rec = add(f, ts, GT_SUBMIT);
+
+	rec->ev.gpu = g;
+	rec->ev.ring = r;
+	rec->ev.seqno = seqno;
+	return rec;
+}
+
+static struct rh *play(const void *data, size_t len, int *ret)
+{
+	char path[] = "/tmp/gputrace-replay.XXXXXX";
+	int fd = mkstemp(path);
+	struct rh *h = rh_new(path, "", true);
+
+	if (fd < 0 || write(fd, data, len) != (ssize_t)len)
+		tap_ok(false, "temporary file");
+	close(fd);
+	*ret = rh_play(h);
+	unlink(path);
+	return h;
+}
+
+static struct file sample(void)
+{
+	struct file f = { .n = 0 };
+
+	header(&f, 1);
+	gpu(&f, 5, "i915-0", "0000:00:02.0");
+	gpu(&f, 7, "amdgpu-any", "");
+	ring(&f, 5, 9, "rcs0");
+	ring(&f, 7, 9, "gfx");
+	submit(&f, 100, 5, 9, 1);
+	submit(&f, 200, 7, 9, 2);
+	add(&f, 300, GT_PROCESS)->process.pid = 4;
+	add(&f, 300, GT_LOST)->lost.count = 12;
+	add(&f, 300, GT_NAME);
+	add(&f, 300, GT_QUEUE)->queue.queue = 3;
+	submit(&f, 400, 5, 9, 3);
+	return f;
+}
+
+static void numbers(void)
+{
+	struct file f = sample();
+	int ret;
+	struct rh *h = play(f.r, f.n * GT_RECORD_SIZE, &ret);
+
+	is(ret, -ENODATA, "a stream is played to the end");
+	is(h->errors, 0, "without a complaint");
+	is(h->bad, 0, "all records are well formed");
+	ok(h->gpus == 2 && !strcmp(h->gpu[0].driver, "i915") &&
+		   !strcmp(h->gpu[0].dev, "0000:00:02.0"),
+	   "driver and device of i915-0");
+	ok(!strcmp(h->gpu[1].driver, "amdgpu") && !strcmp(h->gpu[1].dev, "amdgpu-any"),
+	   "and of amdgpu-any");
+	ok(h->n == 7 && h->rec[0].ev.gpu == 0 && h->rec[0].ev.ring == 0 && h->rec[1].ev.gpu == 1 &&
+		   h->rec[1].ev.ring == 0,
+	   "numbers are the host's");
+	ok(h->types[GT_PROCESS] == 1 && h->types[GT_LOST] == 1 && h->types[GT_NAME] == 1 &&
+		   h->types[GT_QUEUE] == 1,
+	   "descriptions go through");
+	is(h->watermark, 400, "the watermark is the last time");
+	rh_free(h);
+}
+
+static void odd(void)
+{
+	struct file f = sample();
+	int ret;
+	struct rh *h;
+
+	add(&f, 500, 77);
+	add(&f, 500, 40);
+	submit(&f, 600, 99, 0, 4);
+	submit(&f, 1ull << 60, 5, 9, 5);
+	submit(&f, 700, 5, 9, 6);
+	h = play(f.r, f.n * GT_RECORD_SIZE, &ret);
+	is(h->types[GT_SUBMIT], 5,
+	   "a record with a time far ahead is left out, the rest is played");
+	is(h->types[77] + h->types[40], 0, "unknown types are left out");
+	is(h->rec[h->n - 2].ev.gpu, GT_NONE16, "a GPU without a name is unknown");
+	ok(strstr(h->first, "byte 768: a record of type 77"), "the first is told: %s", h->first);
+	is(gt_replay_source(h->p.priv, 0)->bad, 3, "all are counted");
+	rh_free(h);
+}
+
+/* A later run's stream behind the first: its numbers are others. */
+static void appended(void)
+{
+	struct file f = sample();
+	int ret;
+	struct rh *h;
+
+	header(&f, 2);
+	gpu(&f, 5, "amdgpu-any", "");
+	ring(&f, 5, 0, "sdma0");
+	submit(&f, 50, 5, 0, 9);
+	submit(&f, 60, 5, 9, 10);
+	h = play(f.r, f.n * GT_RECORD_SIZE, &ret);
+	ok(h->rec[h->n - 2].ev.gpu == 1 && h->rec[h->n - 2].ev.ring == 1,
+	   "the second's numbers count");
+	is(h->rec[h->n - 1].ev.ring, GT_NONE16, "the first's no more");
+	is(h->errors, 0, "an earlier time behind a header is no damage");
+	rh_free(h);
+}
+
+static void longer(void)
+{
+	struct file f = sample();
+	uint8_t *data = calloc(f.n, 80);
+	int ret;
+	struct rh *h;
+
+	f.r[0].header.record_size = 80;
+	for (size_t i = 0; i < f.n; i++)
+		memcpy(data + i * 80, &f.r[i], GT_RECORD_SIZE);
+	h = play(data, f.n * 80, &ret);
+	is(h->types[GT_SUBMIT], 3, "longer records are read by their first 64 bytes");
+	rh_free(h);
+	f.r[0].header.version = 2;
+	h = play(f.r, f.n * GT_RECORD_SIZE, &ret);
+	ok(ret == -EPROTONOSUPPORT && strstr(h->error, "version 2"),
+	   "another version is refused: %s", h->error);
+	rh_free(h);
+	free(data);
+}
+
+static void cut(void)
+{
+	struct file f = sample();
+	bool told = true, whole = true;
+	int ret;
+
+	for (size_t len = 1; len < f.n * GT_RECORD_SIZE; len++) {
+		struct rh *h = play(f.r, len, &ret);
+		size_t records = len / GT_RECORD_SIZE;
+
+		told &= h->errors || len % GT_RECORD_SIZE == 0;
+		whole &= h->n == (records > 5 ? records - 5 : 0);
+		rh_free(h);
+	}
+	ok(told, "each cut inside a record is told");
+	ok(whole, "each whole record before it is played");
+}
+
+int main(void)
+{
+	numbers();
+	odd();
+	appended();
+	longer();
+	cut();
+	return done_testing();
+}
