@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The parts of the daemon, as main.c puts them together and as files see them. */
+#ifndef GT_APP_H
+#define GT_APP_H
+
+#include <stdatomic.h>
+
+#include "../backend/host.h"
+#include "../conf/config.h"
+#include "gate/gate.h"
+#include "model/model.h"
+#include "stream/stream.h"
+
+struct gt_writelog; /* fs/tree/writelog.h: last_cmd_status and error_log */
+struct gt_device;   /* fs/devices.h */
+
+/**
+ * struct gt_app - everything a file's show or store may need
+ * @readers: open pipes; @objects: FUSE nodes alive
+ */
+struct gt_app {
+	struct gt_config *conf;
+	struct gt_model *model;
+	struct gt_gate *gate; /* guarded by model->lock */
+	struct gt_log *log;
+	struct gt_host_state *host;
+	struct gt_writelog *writes;
+	bool stopped;	      /* control: stop */
+	bool simulated;	      /* sim0 stands in for a GPU */
+	bool replay;
+	uint64_t started;     /* CLOCK_MONOTONIC */
+	const char *mountpoint;
+	_Atomic unsigned int readers, parked;
+	_Atomic uint64_t nodes;
+	_Atomic uint64_t snapshots; /* texts alive */
+	_Atomic uint64_t snapshot_bytes;
+};
+
+#endif

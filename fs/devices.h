@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The GPUs this machine has, as sysfs tells: names, PCI order, card and render nodes. */
+#ifndef GT_DEVICES_H
+#define GT_DEVICES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/** struct gt_device - one GPU; "" is unknown */
+struct gt_device {
+	char name[16];	 /* directory: driver and number in PCI order */
+	char driver[16];
+	char dev[32];	 /* name on its bus */
+	char pci[16];
+	char card[16], render[16];
+	char uuid[48];
+	uint32_t kfd_id;
+	int minor;	 /* of card<N>, -1 none */
+};
+
+struct gt_devices {
+	struct gt_device *dev;
+	unsigned int n;
+};
+
+/** gt_devices_scan() - reads @sysfs ("/sys"); 0 or -errno. Display-only devices without a render
+ * node that are no GPU (simpledrm, bochs, vkms) are left out unless a source names them */
+int gt_devices_scan(struct gt_devices *d, const char *sysfs);
+void gt_devices_free(struct gt_devices *d);
+/** gt_device_name() - "<driver><n>", with a dash if the driver ends in a digit */
+void gt_device_name(char *out, unsigned long len, const char *driver, unsigned int n);
+
+#endif

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The object behind a directory: whether it lives, who may see it, and what its pipes show. */
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "node.h"
+#include "shows.h"
+
+/* struct who - what the model knows of a directory, copied under its lock */
+struct who {
+	bool alive, seen, open;
+	uint32_t uid;	/* of a process */
+	uint32_t queue; /* id of a queue */
+};
+
+static bool is_proc(const struct gt_obj *dir)
+{
+	return dir->kind == GT_DIR_PROC || dir->kind == GT_DIR_PROC_QUEUES;
+}
+
+/* Those that need no look at the model: always there, for everyone */
+static bool is_fixed(const struct gt_obj *dir)
+{
+	return dir->kind == GT_DIR_ROOT || dir->kind == GT_DIR_CONFIG ||
+	       dir->kind == GT_DIR_BACKENDS || (dir->kind == GT_DIR_PROCS && dir->gpu == GT_NONE16);
+}
+
+static void look_at_proc(struct who *w, const struct gt_show *s)
+{
+	const struct gt_proc *p = gt_obj_proc(s);
+
+	w->alive = p;
+	if (!p)
+		return;
+	w->uid = p->uid;
+	w->seen = gt_proc_seen(p, &s->view);
+	w->open = gt_view_sees(&s->view, p->uid);
+}
+
+static void look_at_queue(struct who *w, const struct gt_show *s)
+{
+	const struct gt_queue *q = gt_obj_queue(s);
+
+	w->alive = q;
+	if (!q)
+		return;
+	w->queue = q->id;
+	w->seen = gt_queue_seen(s->app->model, q, &s->view);
+}
+
+static struct who look(struct gt_app *app, const struct gt_obj *dir, const struct gt_view *v)
+{
+	const struct gt_show s = { .app = app, .obj = *dir, .view = *v };
+	struct who w = { .alive = true, .seen = true, .open = true };
+	const struct gt_gpu *g;
+
+	if (dir->kind == GT_DIR_BACKEND) {
+		w.alive = app->host && dir->id < gt_host_count(app->host);
+		return w;
+	}
+	if (is_fixed(dir))
+		return w;
+	GT_MODEL_LOCK(app->model);
+	if (dir->gpu != GT_NONE16) {
+		g = dir->gpu < app->model->ngpus ? app->model->gpus[dir->gpu] : NULL;
+		w.alive = g && !g->gone;
+	}
+	if (!w.alive)
+		return w;
+	if (is_proc(dir))
+		look_at_proc(&w, &s);
+	else if (dir->kind == GT_DIR_QUEUE)
+		look_at_queue(&w, &s);
+	else if (dir->kind == GT_DIR_RING)
+		w.alive = gt_obj_ring(&s);
+	return w;
+}
+
+static const struct gt_view everything = { .all = true, .pid = 0 };
+
+bool gt_tree_alive(struct gt_app *app, const struct gt_obj *obj)
+{
+	return look(app, obj, &everything).alive;
+}
+
+static int entry_of(const struct gt_app *app, const struct gt_obj *dir, const struct who *w,
+		    struct gt_entry *out)
+{
+	memset(out, 0, sizeof(*out));
+	if (!w->alive)
+		return -ENODEV;
+	if (!w->seen)
+		return -ENOENT;
+	out->kind = GT_ENTRY_DIR;
+	out->obj = *dir;
+	out->ino = gt_ino(dir, 0);
+	out->mode = S_IFDIR | 0555;
+	gt_tree_owner(&out->uid, &out->gid);
+	if (is_proc(dir)) {
+		/* the same for every caller: the kernel keeps one inode */
+		if (app->conf->visibility != GT_VIS_ALL)
+			out->mode = S_IFDIR | 0550;
+		if (w->uid != GT_NONE32)
+			out->uid = w->uid;
+	}
+	out->shared = !is_proc(dir) && dir->kind != GT_DIR_PROCS && dir->kind != GT_DIR_QUEUES &&
+		      dir->kind != GT_DIR_QUEUE;
+	return 0;
+}
+
+int gt_tree_entry(struct gt_app *app, const struct gt_obj *dir, const struct gt_view *v,
+		  struct gt_entry *out)
+{
+	struct who w = look(app, dir, v);
+
+	return entry_of(app, dir, &w, out);
+}
+
+int gt_tree_enter(struct gt_app *app, const struct gt_obj *dir, const struct gt_view *v,
+		  struct gt_entry *out)
+{
+	struct who w = look(app, dir, v);
+	int ret = entry_of(app, dir, &w, out);
+
+	return ret || w.open ? ret : -EACCES;
+}
+
+struct gt_scope gt_tree_scope(const struct gt_app *app, const struct gt_obj *dir)
+{
+	struct gt_scope s = { GT_NONE16, GT_NONE16, GT_NONE32, GT_NONE32 };
+
+	s.gpu = dir->gpu;
+	if (dir->kind == GT_DIR_RING)
+		s.ring = dir->ring;
+	if (is_proc(dir))
+		s.pid = dir->pid;
+	if (dir->kind == GT_DIR_QUEUE)
+		s.queue = look((struct gt_app *)app, dir, &everything).queue;
+	return s;
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The root's `control`: what the daemon is told to do. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "control.h"
+
+static const char *const run_words[] = { "start", "stop", NULL };
+static const char *const play_words[] = { "play", "pause", NULL };
+
+uint64_t gt_gen_control(const struct gt_show *s)
+{
+	return __atomic_load_n(&s->app->stopped, __ATOMIC_RELAXED);
+}
+
+int gt_show_control(struct gt_text *t, const struct gt_show *s)
+{
+	unsigned int stopped = (unsigned int)gt_gen_control(s);
+
+	gt_text_choice(t, run_words, stopped);
+	if (s->app->replay) {
+		gt_text_ch(t, ' ');
+		gt_text_choice(t, play_words, stopped);
+	}
+	gt_text_ch(t, '\n');
+	return 0;
+}
+
+static int ask(struct gt_app *app, enum gt_control what, int64_t arg, char *err, size_t len)
+{
+	int ret;
+
+	if (!app->host) {
+		snprintf(err, len, "no backend is running");
+		return -EOPNOTSUPP;
+	}
+	ret = gt_host_control(app->host, what, arg, err, len);
+	if (!ret)
+		*err = '\0';
+	return ret;
+}
+
+static int set_stopped(struct gt_app *app, bool stop, char *err, size_t len)
+{
+	int ret = ask(app, stop ? GT_CTL_PAUSE : GT_CTL_RESUME, 0, err, len);
+
+	if (!ret)
+		__atomic_store_n(&app->stopped, stop, __ATOMIC_RELAXED);
+	return ret;
+}
+
+static int run(struct gt_app *app, char *err, size_t len)
+{
+	return set_stopped(app, false, err, len);
+}
+
+static int stop(struct gt_app *app, char *err, size_t len)
+{
+	return set_stopped(app, true, err, len);
+}
+
+/* All of it under one lock, which the ingest thread holds while it folds and appends: no reader of
+ * a file sees statistics without their records, or the other way round. */
+static int clear(struct gt_app *app, char *err, size_t len)
+{
+	GT_MODEL_LOCK(app->model);
+	gt_model_clear(app->model);
+	gt_gate_clear(app->gate);
+	gt_log_clear(app->log);
+	return 0;
+}
+
+static int rescan(struct gt_app *app, char *err, size_t len)
+{
+	return ask(app, GT_CTL_RESCAN, 0, err, len);
+}
+
+static const struct word {
+	const char *name;
+	bool replay; /* only there */
+	int (*fn)(struct gt_app *app, char *err, size_t len);
+} words[] = {
+	{ "start", false, run },     { "stop", false, stop }, { "clear", false, clear },
+	{ "rescan", false, rescan }, { "play", true, run },   { "pause", true, stop },
+};
+
+static int bad_seek(const char *at, int ret, char *err, size_t len)
+{
+	gt_parse_at = at;
+	snprintf(err, len,
+		 ret == -ERANGE ? "seek: that is further than a clock goes"
+				: "seek takes [+-]N and s, ms, us or ns: seek +5s");
+	return ret;
+}
+
+/* [+-]N[s|ms|us|ns] as ns; bare numbers are seconds */
+static int parse_span(const char *s, int64_t *out, char *err, size_t len)
+{
+	static const struct {
+		const char *name;
+		int64_t ns;
+	} units[] = { { "", 1000000000 },
+		      { "s", 1000000000 },
+		      { "ms", 1000000 },
+		      { "us", 1000 },
+		      { "ns", 1 } };
+	bool back = *s == '-';
+	const char *p = s + (*s == '-' || *s == '+'), *first = p;
+	int64_t v = 0;
+	bool over = false;
+
+	for (; *p >= '0' && *p <= '9'; p++)
+		over |= __builtin_mul_overflow(v, 10, &v) ||
+			__builtin_add_overflow(v, *p - '0', &v);
+	if (p == first)
+		return bad_seek(p, -EINVAL, err, len);
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+		if (strcmp(p, units[i].name))
+			continue;
+		if (over || __builtin_mul_overflow(v, units[i].ns, &v))
+			return bad_seek(first, -ERANGE, err, len);
+		*out = back ? -v : v;
+		return 0;
+	}
+	return bad_seek(p, -EINVAL, err, len);
+}
+
+static int need_replay(struct gt_app *app, const char *word, char *err, size_t len)
+{
+	if (app->replay)
+		return 0;
+	snprintf(err, len, "%s: only where a recording is played (mount with -o replay=FILE)",
+		 word);
+	return -EOPNOTSUPP;
+}
+
+static int seek(struct gt_app *app, const char *span, char *err, size_t len)
+{
+	int64_t ns;
+	int ret = need_replay(app, "seek", err, len);
+
+	if (!ret)
+		ret = parse_span(span + strspn(span, " \t"), &ns, err, len);
+	return ret ? ret : ask(app, GT_CTL_SEEK, ns, err, len);
+}
+
+int gt_store_control(const struct gt_show *s, const char *value, char *err, size_t len)
+{
+	const struct word *w;
+	int ret;
+
+	if (!strcmp(value, "seek") || !strncmp(value, "seek ", 5) || !strncmp(value, "seek\t", 5))
+		return seek(s->app, value + 4, err, len);
+	for (w = words; w < words + sizeof(words) / sizeof(words[0]); w++) {
+		if (strcmp(value, w->name))
+			continue;
+		ret = w->replay ? need_replay(s->app, w->name, err, len) : 0;
+		return ret ? ret : w->fn(s->app, err, len);
+	}
+	gt_parse_at = value;
+	snprintf(err, len, "control takes start, stop, clear or rescan%s",
+		 s->app->replay ? ", play, pause or seek [+-]N[s|ms|us|ns]" : "");
+	return -EINVAL;
+}

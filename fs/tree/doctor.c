@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The root's `doctor`: what works here, what does not and why, and what stays invisible. */
+#include <string.h>
+#include <unistd.h>
+
+#include "about.h"
+
+/* Lines from elsewhere, each indented: none can look like a line of ours. */
+static void indented(struct gt_text *t, const char *key, const char *lines)
+{
+	size_t len;
+
+	for (; *lines; lines += len + (lines[len] == '\n')) {
+		len = strcspn(lines, "\n");
+		gt_text_str(t, "  ");
+		gt_text_str(t, key);
+		gt_text_mem(t, lines, len);
+		gt_text_ch(t, '\n');
+	}
+}
+
+static void show_backend(struct gt_text *t, struct gt_host_state *h, unsigned int i)
+{
+	struct gt_backend_info info;
+	char text[4096] = "";
+
+	if (!gt_host_info(h, i, &info))
+		return;
+	gt_text_str(t, "backend ");
+	gt_text_word(t, info.name, sizeof(info.name));
+	gt_text_ch(t, ' ');
+	gt_text_str(t, gt_backend_state_name(info.state));
+	gt_text_ch(t, '\n');
+	indented(t, "error ", info.last_error);
+	if (info.records || info.lost) {
+		gt_text_str(t, "  ");
+		gt_text_kv(t, "records", info.records);
+		gt_text_str(t, "  ");
+		gt_text_kv(t, "lost", info.lost);
+	}
+	if (!gt_host_doctor(h, i, text, sizeof(text)))
+		indented(t, "", text);
+}
+
+static void show_losses(struct gt_text *t, struct gt_app *app)
+{
+	struct gt_counts c;
+	uint64_t source, refused, queues;
+
+	{
+		GT_MODEL_LOCK(app->model);
+		c = app->model->counts;
+		source = app->gate->n.lost_source;
+		refused = app->model->procs_refused;
+		queues = app->model->queues_refused;
+	}
+	if (source)
+		gt_text_printf(t,
+			       "lost %llu events in the buffers of their sources: statistics lack "
+			       "them; a larger buffer_size in gputrace.conf helps\n",
+			       (unsigned long long)source);
+	if (c.evicted)
+		gt_text_printf(t, "lost %llu jobs in flight: raise max_jobs in gputrace.conf\n",
+			       (unsigned long long)c.evicted);
+	if (c.aged)
+		gt_text_printf(t, "lost %llu jobs that did not end within max_job_age_s\n",
+			       (unsigned long long)c.aged);
+	if (refused)
+		gt_text_printf(t,
+			       "lost %llu events of processes too many: raise max_processes in "
+			       "gputrace.conf\n",
+			       (unsigned long long)refused);
+	if (queues)
+		gt_text_printf(t, "lost %llu events of queues: more than %d were made\n",
+			       (unsigned long long)queues, GT_MAX_QUEUES);
+}
+
+/*
+ * struct blind - GPU work that passes no tracepoint
+ * @path: there where this machine can have such work
+ */
+static const struct blind {
+	const char *name, *path, *why, *remedy;
+} blinds[] = {
+	{ "doorbell-submits", "/sys/class/kfd/kfd",
+	  "ROCm (HSA) queues and amdgpu user queues are rung by a doorbell in the program's own "
+	  "memory: no tracepoint fires for their jobs",
+	  "rocprofv3, or AMD_LOG_LEVEL=3 of the program's runtime, tells of each" },
+	{ "kfd-queues", "/sys/class/kfd/kfd",
+	  "a stock kernel has no tracepoint for the making, mapping and preemption of KFD queues",
+	  "ROCm's DKMS module has amdkfd tracepoints; /sys/kernel/debug/kfd/mqds and hqds show the "
+	  "queues of a moment" },
+	{ "nvidia", "/proc/driver/nvidia/version",
+	  "NVIDIA's own driver passes no DRM scheduler, and work is rung by a doorbell",
+	  "the scheduling hooks of a patched open kernel module tell of its queues (TSGs)" },
+	{ "firmware-scheduling", "/sys/module/xe",
+	  "the GuC firmware orders the work of xe: start times are concluded, exec_source says so",
+	  "nothing in a stock kernel" },
+	{ "firmware-scheduling", "/sys/module/i915",
+	  "where the GuC firmware orders the work of i915, start times are concluded",
+	  "a kernel with CONFIG_DRM_I915_LOW_LEVEL_TRACEPOINTS has i915_request_in and _out" },
+};
+
+static void show_blinds(struct gt_text *t)
+{
+	for (const struct blind *b = blinds; b < blinds + sizeof(blinds) / sizeof(blinds[0]); b++) {
+		gt_text_printf(t, "invisible %s %s\n  why %s\n  shown-by %s\n", b->name,
+			       access(b->path, F_OK) ? "not-on-this-machine" : "here", b->why,
+			       b->remedy);
+	}
+}
+
+int gt_show_doctor(struct gt_text *t, const struct gt_show *s)
+{
+	struct gt_app *app = s->app;
+	unsigned int n = app->host ? gt_host_count(app->host) : 0;
+
+	if (app->simulated)
+		gt_text_str(t, "simulated sim0 is no GPU, its work never happened: it stands in "
+			       "where none was found, or where backend=sim asks for it\n");
+	if (app->replay)
+		gt_text_str(t, "replay what is shown was recorded: this machine's GPUs are not\n");
+	if (getuid())
+		gt_text_str(t, "unprivileged mounted by an ordinary user: tracefs is root's alone, "
+			       "so live tracing needs a mount made by root\n");
+	for (unsigned int i = 0; i < n; i++)
+		show_backend(t, app->host, i);
+	gt_text_str(t, "buffers\n  ");
+	gt_text_kv(t, "history_bytes", (app->log->mask + 1) * sizeof(*app->log->rec));
+	if (app->conf) {
+		gt_text_str(t, "  ");
+		gt_text_kv(t, "buffer_size_asked_bytes", (uint64_t)app->conf->buffer_size);
+	}
+	show_losses(t, app);
+	if (!app->replay)
+		show_blinds(t);
+	return 0;
+}

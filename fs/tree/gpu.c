@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Files of a GPU's directory. */
+#include <errno.h>
+#include <string.h>
+
+#include "lines.h"
+
+static void word_line(struct gt_text *t, const char *key, const char *s, size_t max)
+{
+	if (!s[0])
+		return;
+	gt_text_str(t, key);
+	gt_cell_word(t, s, max);
+	gt_text_ch(t, '\n');
+}
+
+/** struct gpu_info - what info tells, copied */
+struct gpu_info {
+	char name[16], driver[16], pci[16], card[16], render[16], uuid[48];
+	uint32_t kfd_id;
+	bool any;
+	unsigned int rings, engines; /* engines: a bit each */
+};
+
+static int take_info(const struct gt_show *s, struct gpu_info *i)
+{
+	const struct gt_gpu *g;
+
+	GT_MODEL_LOCK(s->app->model);
+	g = gt_obj_gpu(s);
+	if (!g)
+		return -ENODEV;
+	memcpy(i->name, g->name, sizeof(i->name));
+	memcpy(i->driver, g->driver, sizeof(i->driver));
+	memcpy(i->pci, g->pci, sizeof(i->pci));
+	memcpy(i->card, g->card, sizeof(i->card));
+	memcpy(i->render, g->render, sizeof(i->render));
+	memcpy(i->uuid, g->uuid, sizeof(i->uuid));
+	i->kfd_id = g->kfd_id;
+	i->any = g->any;
+	i->rings = g->nrings;
+	for (unsigned int r = 0; r < g->nrings; r++)
+		i->engines |= 1U << g->rings[r]->engine;
+	return 0;
+}
+
+static void engines_line(struct gt_text *t, unsigned int engines)
+{
+	bool first = true;
+
+	if (!engines)
+		return;
+	gt_text_str(t, "engines ");
+	/* UNKNOWN is number 0: last, whatever there is */
+	for (unsigned int i = 1; i <= GT_NENGINES; i++) {
+		unsigned int e = i % GT_NENGINES;
+
+		if (!(engines & 1U << e))
+			continue;
+		if (!first)
+			gt_text_ch(t, ',');
+		first = false;
+		gt_text_str(t, gt_engine_name((enum gt_engine)e));
+	}
+	gt_text_ch(t, '\n');
+}
+
+static int show_info(struct gt_text *t, const struct gt_show *s)
+{
+	struct gpu_info i = { 0 };
+	int err = take_info(s, &i);
+
+	if (err)
+		return err;
+	word_line(t, "driver", i.driver, sizeof(i.driver));
+	word_line(t, "name", i.name, sizeof(i.name));
+	word_line(t, "pci", i.pci, sizeof(i.pci));
+	word_line(t, "card", i.card, sizeof(i.card));
+	word_line(t, "render", i.render, sizeof(i.render));
+	if (i.kfd_id)
+		gt_text_kv(t, "kfd_id", i.kfd_id);
+	word_line(t, "uuid", i.uuid, sizeof(i.uuid));
+	gt_text_kv(t, "rings", i.rings);
+	engines_line(t, i.engines);
+	if (i.any)
+		gt_text_kvs(t, "flags", "any");
+	return 0;
+}
+
+static int show_stats(struct gt_text *t, const struct gt_show *s)
+{
+	uint64_t inflight = 0;
+	struct gt_counts c;
+	unsigned int told;
+	{
+		GT_MODEL_LOCK(s->app->model);
+		const struct gt_gpu *g = gt_obj_gpu(s);
+
+		if (!g)
+			return -ENODEV;
+		c = g->counts;
+		told = gt_told(s->app->model);
+		for (unsigned int i = 0; i < g->nrings; i++)
+			inflight += g->rings[i]->depth.now;
+	}
+	gt_counts_lines(t, &c, told, inflight);
+	return 0;
+}
+
+/* Engine @e, if the GPU has a ring of it. Return: 1, 0 if it has none, or -ENODEV */
+static int take_engine(const struct gt_show *s, enum gt_engine e, uint64_t now, struct gt_util *u)
+{
+	struct gt_model *m = s->app->model;
+	unsigned int r = 0;
+	const struct gt_gpu *g;
+
+	GT_MODEL_LOCK(m);
+	g = gt_obj_gpu(s);
+	if (!g)
+		return -ENODEV;
+	while (r < g->nrings && g->rings[r]->engine != e)
+		r++;
+	if (r == g->nrings)
+		return 0;
+	u->total = g->engine[e].total_ns;
+	for (int i = 0; i < 3; i++)
+		u->ns[i] = gt_engine_busy_ns(m, g, e, now, gt_util_windows[i]);
+	return 1;
+}
+
+static int show_utilization(struct gt_text *t, const struct gt_show *s)
+{
+	uint64_t now = gt_model_now(s->app->model);
+	bool any = false;
+	struct gt_util u;
+
+	for (unsigned int i = 1; i <= GT_NENGINES; i++) {
+		enum gt_engine e = (enum gt_engine)(i % GT_NENGINES);
+		int has = take_engine(s, e, now, &u);
+
+		if (has < 0)
+			return has;
+		if (!has)
+			continue;
+		any = true;
+		gt_text_str(t, gt_engine_name(e));
+		gt_util_avgs(t, &u);
+	}
+	if (any)
+		gt_text_kvs(t, "source", "scheduler");
+	else
+		gt_text_str(t, "unavailable\n"); /* no ring to be seen: that is not 0 */
+	return 0;
+}
+
+/* memory, clock, power and temperature are absent: no source tells them. */
+const struct gt_file gt_gpu_files[] = {
+	{ .name = "info",
+	  .mode = 0444,
+	  .show = show_info,
+	  .gen = gt_gen_object_only,
+	  .help = "driver, name, PCI address, device nodes, engines" },
+	{ .name = "stats",
+	  .mode = 0444,
+	  .show = show_stats,
+	  .gen = gt_gen_object_only,
+	  .help = "counters of all rings since the start or the last clear" },
+	{ .name = "utilization",
+	  .mode = 0444,
+	  .show = show_utilization,
+	  .gen = gt_gen_object,
+	  .help = "busy percent per engine over 1, 10 and 60 s, and what it was taken from" },
+	{ .name = "events_by_type",
+	  .mode = 0444,
+	  .show = gt_show_events_by_type,
+	  .gen = gt_gen_object,
+	  .help = "table: type, seen, recorded, per second over 10 s" },
+	{ .name = "errors",
+	  .mode = 0444,
+	  .flags = GT_FILE_VIEW,
+	  .show = gt_show_errors,
+	  .gen = gt_gen_object_only,
+	  .help = "table: the last 16 errors, newest last" },
+	{ .name = "rings",
+	  .mode = 0444,
+	  .show = gt_show_rings,
+	  .gen = gt_gen_object,
+	  .help = "table: all rings; busy_percent is of the last 10 s" },
+	{ .name = "aggregate",
+	  .mode = 0444,
+	  .show = gt_show_aggregate,
+	  .gen = gt_gen_object,
+	  .help = "table: the last finished window per ring: events, latency, depth" },
+	{ .name = "report",
+	  .mode = 0444,
+	  .flags = GT_FILE_VIEW | GT_FILE_LONG,
+	  .show = gt_show_report,
+	  .gen = gt_gen_history,
+	  .help = "table: a row a finished job of the history, oldest first" },
+	{ .name = "timeline",
+	  .mode = 0444,
+	  .flags = GT_FILE_VIEW | GT_FILE_LONG,
+	  .show = gt_show_timeline,
+	  .gen = gt_gen_history,
+	  .help = "CPU and GPU events of the history merged by time, with notes" },
+	{ .name = "events",
+	  .mode = 0444,
+	  .flags = GT_FILE_VIEW | GT_FILE_PIPE,
+	  .help = "binary pipe of this GPU's records, see gputrace-event(5)" },
+	{ .name = "trace",
+	  .mode = 0444,
+	  .flags = GT_FILE_VIEW | GT_FILE_TPIPE,
+	  .help = "text pipe: one line an event of this GPU, blocking" },
+	{ 0 },
+};

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the files of GPUs, rings, queues and processes are put together from: cells of tables, lines
+ * of statistics, and copied names for those that walk the history without the model's lock.
+ */
+#ifndef GT_LINES_H
+#define GT_LINES_H
+
+#include "shows.h"
+
+#define GT_ROWS_MAX 200000 /* of a report or a timeline; what is older is counted in a line */
+#define GT_SEC	    1000000000ULL
+
+/** enum gt_see - how much of a process's work a caller is shown: whole, blanked, or not at all */
+enum gt_see { GT_SEE_WHOLE, GT_SEE_BLANK, GT_SEE_NOT };
+static inline enum gt_see gt_see(const struct gt_view *v, uint32_t uid)
+{
+	if (gt_view_sees(v, uid))
+		return GT_SEE_WHOLE;
+	return v->visibility == GT_VIS_REDACTED ? GT_SEE_BLANK : GT_SEE_NOT;
+}
+
+/* cells.c: each cell puts a blank before itself unless it begins a line; unknown is "-" */
+void gt_cell(struct gt_text *t, const char *s); /* our own words: as they are; NULL: unknown */
+void gt_cell_word(struct gt_text *t, const char *s, size_t max); /* from outside: escaped */
+void gt_cell_u64(struct gt_text *t, uint64_t v);		 /* GT_NONE64: unknown */
+void gt_cell_u32(struct gt_text *t, uint32_t v);		 /* GT_NONE32: unknown */
+void gt_cell_ring(struct gt_text *t, uint16_t ring);		 /* "ring0", as the directory */
+void gt_cell_ratio(struct gt_text *t, uint64_t n, uint64_t d);	 /* n / d, "1.23"; d 0: unknown */
+void gt_cell_time(struct gt_text *t, uint64_t ts);
+void gt_time(struct gt_text *t, uint64_t ts); /* "12.000345678", nothing before it */
+/** gt_pad() - blanks up to column @width, counted from byte @from of the text */
+void gt_pad(struct gt_text *t, size_t from, size_t width);
+/** gt_percent() - thousandths of a percent of @ns within @window, at most 100 % */
+uint64_t gt_percent(uint64_t ns, uint64_t window);
+
+/**
+ * struct gt_names - a copy of all names, so that formatting needs no lock
+ * @proc: by pid, one each, the living before the dead
+ */
+struct gt_names {
+	unsigned int ngpus;
+	struct {
+		char name[16];
+		unsigned int nrings;
+		struct gt_name_ring {
+			char name[40];
+			enum gt_engine engine;
+		} * ring;
+	} gpu[GT_MAX_GPUS];
+	size_t nprocs;
+	struct gt_name_proc {
+		uint32_t pid;
+		bool dead;
+		char comm[16];
+	} * proc;
+	char custom[7][32];
+};
+
+/** gt_names_take() - copies; locks for each GPU and for some processes at a time. NULL: no memory
+ */
+struct gt_names *gt_names_take(struct gt_model *m);
+void gt_names_free(struct gt_names *n);
+static inline void gt_names_freep(struct gt_names **n)
+{
+	gt_names_free(*n);
+}
+/* What is not known gives NULL. */
+const char *gt_names_gpu(const struct gt_names *n, uint16_t gpu);
+const struct gt_name_ring *gt_names_ring(const struct gt_names *n, uint16_t gpu, uint16_t ring);
+const char *gt_names_comm(const struct gt_names *n, uint32_t pid);
+
+/** struct gt_ring_set - rings by GPU and number */
+struct gt_ring_set {
+	uint64_t bit[GT_MAX_GPUS][GT_MAX_RINGS / 64];
+};
+struct gt_ring_key {
+	uint16_t gpu, ring;
+};
+/** gt_ring_set_next() - the first member from @k on; false if there is none */
+bool gt_ring_set_next(const struct gt_ring_set *set, struct gt_ring_key *k);
+/** gt_ring_set_of() - rings that @p used; of GPU @gpu, GT_NONE16: of any. Lock held */
+void gt_ring_set_of(struct gt_ring_set *set, const struct gt_proc *p, uint16_t gpu);
+/** gt_proc_ring_at() - what @p did on a ring, or NULL. Lock held */
+const struct gt_proc_ring *gt_proc_ring_at(const struct gt_proc *p, struct gt_ring_key k);
+
+/* Walking rings; s->obj is the root or a GPU. */
+struct gt_ring_pos {
+	unsigned int gpu, ring;
+};
+/** gt_ring_next() - ring at @p, which moves on; NULL at the end. Model's lock held. */
+struct gt_ring *gt_ring_next(const struct gt_show *s, struct gt_ring_pos *p);
+
+/* latency.c */
+/** gt_ring_tells() - can the ring's source tell this stage? True while nothing is known of it yet.
+ * Lock held. */
+bool gt_ring_tells(const struct gt_ring *r, enum gt_stage_id st);
+extern const char *const gt_stage_names[GT_NSTAGES];
+/** gt_stage_line() - "NAME count=9 min_ns=… 10s_count=…\n" */
+void gt_stage_line(struct gt_text *t, const char *name, const struct gt_summary *all,
+		   const struct gt_summary *last10);
+int gt_show_ring_latency(struct gt_text *t, const struct gt_show *s);
+int gt_show_ring_histogram(struct gt_text *t, const struct gt_show *s);
+
+/* stats.c */
+/** struct gt_util - busy time of the last 1, 10 and 60 s, and of all times */
+struct gt_util {
+	uint64_t ns[3], total;
+};
+extern const uint64_t gt_util_windows[3];
+/** gt_util_of() - of one struct gt_busy; lock held */
+struct gt_util gt_util_of(const struct gt_busy *b, uint64_t now);
+/** gt_util_avgs() - " avg1=0.00 avg10=0.00 avg60=0.00 total_ns=0\n" */
+void gt_util_avgs(struct gt_text *t, const struct gt_util *u);
+/** gt_util_ring() - of a ring, with the job now running; lock held */
+struct gt_util gt_util_ring(const struct gt_model *m, const struct gt_ring *r, uint64_t now);
+
+#define GT_TOLD_COMMITS 0x1
+#define GT_TOLD_WAITS	0x2
+#define GT_TOLD_IOCTLS	0x4
+/** gt_told() - which counters some source tells: a 0 among these is a true 0. Lock held. */
+unsigned int gt_told(const struct gt_model *m);
+/** gt_counts_lines() - flat-keyed; what is 0 and not in @told is left out
+ * @inflight: GT_NONE64 if not known */
+void gt_counts_lines(struct gt_text *t, const struct gt_counts *c, unsigned int told,
+		     uint64_t inflight);
+void gt_depth_lines(struct gt_text *t, const struct gt_depth *d, uint64_t now);
+int gt_show_throughput(struct gt_text *t, const struct gt_show *s);
+
+/* jobs.c */
+int gt_show_jobs(struct gt_text *t, const struct gt_show *s);
+uint64_t gt_gen_jobs(const struct gt_show *s);
+
+/* gen.c */
+uint64_t gt_gen_depth(const struct gt_show *s);
+/** gt_gen_mix() - one number of two: differs if either does */
+uint64_t gt_gen_mix(uint64_t gen, uint64_t other);
+
+/* errors.c */
+const char *gt_error_name(uint64_t code); /* NULL: none that we know */
+
+/* traceline.c */
+const char *gt_type_name(unsigned int type); /* an event's; NULL if it is none */
+/** gt_event_keys() - " key=value" for what the type's value and ref mean, queue, and flags */
+void gt_event_keys(struct gt_text *t, const struct gt_event *e);
+void gt_lost_line(struct gt_text *t, const struct gt_lost *l);
+
+#endif

@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Files of a process's directory, below the root (its work on every GPU) and below one GPU. The
+ * directory's mode keeps others out; each look at the process asks the view again.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "lines.h"
+
+/* Lock held; NULL with the reason in @err. */
+static const struct gt_proc *find(const struct gt_show *s, int *err)
+{
+	const struct gt_proc *p = gt_obj_proc(s);
+
+	*err = !p ? -ENODEV : gt_view_sees(&s->view, p->uid) ? 0 : -EACCES;
+	return *err ? NULL : p;
+}
+
+static bool here(const struct gt_show *s, const struct gt_proc_ring *r)
+{
+	return s->obj.gpu == GT_NONE16 || r->gpu == s->obj.gpu;
+}
+
+/** struct who - identity, copied */
+struct who {
+	uint32_t uid;
+	bool dead;
+	char comm[16], cgroup[256];
+};
+
+static int take_who(const struct gt_show *s, struct who *w)
+{
+	const struct gt_proc *p;
+	int err;
+
+	GT_MODEL_LOCK(s->app->model);
+	p = find(s, &err);
+	if (!p)
+		return err;
+	w->uid = p->uid;
+	w->dead = p->dead;
+	memcpy(w->comm, p->comm, sizeof(w->comm));
+	memcpy(w->cgroup, p->cgroup, sizeof(w->cgroup));
+	return 0;
+}
+
+static bool has_comm(const struct gt_show *s)
+{
+	struct who w;
+
+	return !take_who(s, &w) && w.comm[0];
+}
+
+static bool has_uid(const struct gt_show *s)
+{
+	struct who w;
+
+	return !take_who(s, &w) && w.uid != GT_NONE32;
+}
+
+static bool has_cgroup(const struct gt_show *s)
+{
+	struct who w;
+
+	return !take_who(s, &w) && w.cgroup[0];
+}
+
+static int show_comm(struct gt_text *t, const struct gt_show *s)
+{
+	struct who w;
+	int err = take_who(s, &w);
+
+	if (err)
+		return err;
+	gt_cell_word(t, w.comm, sizeof(w.comm));
+	gt_text_ch(t, '\n');
+	return 0;
+}
+
+static int show_uid(struct gt_text *t, const struct gt_show *s)
+{
+	struct who w;
+	int err = take_who(s, &w);
+
+	if (err)
+		return err;
+	gt_cell_u32(t, w.uid);
+	gt_text_ch(t, '\n');
+	return 0;
+}
+
+static int show_cgroup(struct gt_text *t, const struct gt_show *s)
+{
+	struct who w;
+	int err = take_who(s, &w);
+
+	if (err)
+		return err;
+	gt_cell_word(t, w.cgroup, sizeof(w.cgroup));
+	gt_text_ch(t, '\n');
+	return 0;
+}
+
+static int show_state(struct gt_text *t, const struct gt_show *s)
+{
+	struct who w;
+	int err = take_who(s, &w);
+
+	if (err)
+		return err;
+	gt_text_str(t, w.dead ? "dead\n" : "alive\n");
+	return 0;
+}
+
+static void add_counts(struct gt_counts *to, const struct gt_counts *c)
+{
+	to->submitted += c->submitted;
+	to->committed += c->committed;
+	to->completed += c->completed;
+	to->errors += c->errors;
+	to->lost += c->lost;
+	to->aged += c->aged;
+	to->evicted += c->evicted;
+	to->unmatched += c->unmatched;
+	to->waits += c->waits;
+	to->wait_ns += c->wait_ns;
+	to->ioctls += c->ioctls;
+	to->ioctl_ns += c->ioctl_ns;
+}
+
+/** struct work - what it did: at all, or on the directory's GPU */
+struct work {
+	struct gt_counts counts;
+	unsigned int told;
+	uint64_t inflight, busy_ns;
+};
+
+static int take_work(const struct gt_show *s, struct work *w)
+{
+	const struct gt_proc *p;
+	int err;
+
+	GT_MODEL_LOCK(s->app->model);
+	p = find(s, &err);
+	if (!p)
+		return err;
+	for (const struct gt_proc_ring *r = p->rings; r; r = r->next) {
+		if (!here(s, r))
+			continue;
+		w->inflight += r->inflight;
+		w->busy_ns += r->busy.total_ns;
+		add_counts(&w->counts, &r->counts);
+	}
+	w->told = gt_told(s->app->model);
+	if (s->obj.gpu == GT_NONE16)
+		w->counts = p->counts; /* with what belongs to no ring */
+	else
+		w->told &= GT_TOLD_COMMITS; /* waits and ioctls are not told by ring */
+	return 0;
+}
+
+static int show_stats(struct gt_text *t, const struct gt_show *s)
+{
+	struct work w = { 0 };
+	int err = take_work(s, &w);
+
+	if (err)
+		return err;
+	gt_counts_lines(t, &w.counts, w.told, w.inflight);
+	gt_text_kv(t, "busy_ns", w.busy_ns);
+	return 0;
+}
+
+static void wait_line(struct gt_text *t, const char *name, bool told, uint64_t n, uint64_t ns)
+{
+	if (!told && !n)
+		return;
+	gt_text_str(t, name);
+	gt_text_gkv(t, "count", n);
+	gt_text_gkv(t, "total_ns", ns);
+	gt_text_ch(t, '\n');
+}
+
+static int show_waits(struct gt_text *t, const struct gt_show *s)
+{
+	struct work w = { 0 };
+	int err = take_work(s, &w);
+
+	if (err)
+		return err;
+	wait_line(t, "sync_wait", w.told & GT_TOLD_WAITS, w.counts.waits, w.counts.wait_ns);
+	wait_line(t, "ioctl", w.told & GT_TOLD_IOCTLS, w.counts.ioctls, w.counts.ioctl_ns);
+	return 0;
+}
+
+static int take_rings(const struct gt_show *s, struct gt_ring_set *set)
+{
+	const struct gt_proc *p;
+	int err;
+
+	GT_MODEL_LOCK(s->app->model);
+	p = find(s, &err);
+	if (p)
+		gt_ring_set_of(set, p, s->obj.gpu);
+	return err;
+}
+
+/* "amdgpu0/ring0", or "ring0" below a GPU; lock taken. */
+static void label(struct gt_text *t, const struct gt_show *s, struct gt_ring_key k)
+{
+	char gpu[16];
+	{
+		GT_MODEL_LOCK(s->app->model);
+		memcpy(gpu, s->app->model->gpus[k.gpu]->name, sizeof(gpu));
+	}
+	if (s->obj.gpu == GT_NONE16) {
+		gt_text_word(t, gpu, sizeof(gpu));
+		gt_text_ch(t, '/');
+	}
+	gt_text_str(t, "ring");
+	gt_text_u64(t, k.ring);
+}
+
+/** struct stage_look - one stage of one ring, copied; @told: it is known or may yet be */
+struct stage_look {
+	bool told;
+	struct gt_summary all, last10;
+};
+
+static int take_stage(const struct gt_show *s, struct gt_ring_key k, enum gt_stage_id st,
+		      uint64_t now, struct stage_look *l)
+{
+	struct gt_model *m = s->app->model;
+	const struct gt_proc_ring *r;
+	const struct gt_proc *p;
+	int err;
+
+	GT_MODEL_LOCK(m);
+	p = find(s, &err);
+	if (!p)
+		return err;
+	r = gt_proc_ring_at(p, k);
+	l->told = r && gt_ring_tells(m->gpus[k.gpu]->rings[k.ring], st);
+	if (l->told)
+		gt_stage_summary(&r->stage[st], now, &l->all, &l->last10);
+	return 0;
+}
+
+static int show_latency(struct gt_text *t, const struct gt_show *s)
+{
+	uint64_t now = gt_model_now(s->app->model);
+	struct gt_ring_set set = { { { 0 } } };
+	struct gt_ring_key k = { 0 };
+	struct stage_look l;
+	int err = take_rings(s, &set);
+
+	for (; !err && gt_ring_set_next(&set, &k); k.ring++) {
+		for (enum gt_stage_id st = 0; st < GT_NSTAGES; st++) {
+			err = take_stage(s, k, st, now, &l);
+			if (err)
+				break;
+			if (!l.told)
+				continue;
+			label(t, s, k);
+			gt_text_ch(t, ' ');
+			gt_stage_line(t, gt_stage_names[st], &l.all, &l.last10);
+		}
+	}
+	return err;
+}
+
+static int take_util(const struct gt_show *s, struct gt_ring_key k, uint64_t now, struct gt_util *u)
+{
+	const struct gt_proc_ring *r;
+	const struct gt_proc *p;
+	int err;
+
+	GT_MODEL_LOCK(s->app->model);
+	p = find(s, &err);
+	if (!p)
+		return err;
+	r = gt_proc_ring_at(p, k);
+	if (!r)
+		return -ENODEV;
+	*u = gt_util_of(&r->busy, now);
+	return 0;
+}
+
+static int show_utilization(struct gt_text *t, const struct gt_show *s)
+{
+	uint64_t now = gt_model_now(s->app->model);
+	struct gt_ring_set set = { { { 0 } } };
+	struct gt_ring_key k = { 0 };
+	struct gt_util u;
+	int err = take_rings(s, &set);
+
+	for (; !err && gt_ring_set_next(&set, &k); k.ring++) {
+		err = take_util(s, k, now, &u);
+		if (err)
+			break;
+		label(t, s, k);
+		gt_util_avgs(t, &u);
+	}
+	return err;
+}
+
+const struct gt_file gt_proc_files[] = {
+	{ .name = "comm",
+	  .mode = 0444,
+	  .flags = GT_FILE_VIEW,
+	  .show = show_comm,
+	  .exists = has_comm,
+	  .gen = gt_gen_object_only,
+	  .help = "name of the program" },
+	{ .name = "uid",
+	  .mode = 0444,
+	  .flags = GT_FILE_VIEW,
+	  .show = show_uid,
+	  .exists = has_uid,
+	  .gen = gt_gen_object_only,
+	  .help = "user it runs as" },
+	{ .name = "cgroup",
+	  .mode = 0444,
+	  .flags = GT_FILE_VIEW,
+	  .show = show_cgroup,
+	  .exists = has_cgroup,
+	  .gen = gt_gen_object_only,
+	  .help = "path of its control group" },
+	{ .name = "state",
+	  .mode = 0444,
+	  .flags = GT_FILE_VIEW,
+	  .show = show_state,
+	  .gen = gt_gen_object_only,
+	  .help = "alive, or dead: then it stays for 60 s" },
+	{ .name = "stats",
+	  .mode = 0444,
+	  .flags = GT_FILE_VIEW,
+	  .show = show_stats,
+	  .gen = gt_gen_object_only,
+	  .help = "counters since the start or the last clear" },
+	{ .name = "latency",
+	  .mode = 0444,
+	  .flags = GT_FILE_VIEW,
+	  .show = show_latency,
+	  .gen = gt_gen_object,
+	  .help = "as a ring's latency, a group for each ring it used" },
+	{ .name = "utilization",
+	  .mode = 0444,
+	  .flags = GT_FILE_VIEW,
+	  .show = show_utilization,
+	  .gen = gt_gen_object,
+	  .help = "share of each ring's time over 1, 10 and 60 s" },
+	{ .name = "waits",
+	  .mode = 0444,
+	  .flags = GT_FILE_VIEW,
+	  .show = show_waits,
+	  .gen = gt_gen_object_only,
+	  .help = "waits for the GPU, and ioctls: count and time" },
+	{ .name = "report",
+	  .mode = 0444,
+	  .flags = GT_FILE_VIEW | GT_FILE_LONG,
+	  .show = gt_show_report,
+	  .gen = gt_gen_history,
+	  .help = "table: a row a finished job of the history, oldest first" },
+	{ .name = "events",
+	  .mode = 0444,
+	  .flags = GT_FILE_VIEW | GT_FILE_PIPE,
+	  .help = "binary pipe of this process's records, see gputrace-event(5)" },
+	{ .name = "trace",
+	  .mode = 0444,
+	  .flags = GT_FILE_VIEW | GT_FILE_TPIPE,
+	  .help = "text pipe: one line an event of this process, blocking" },
+	{ 0 },
+};

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What is in a directory. A position is a class (files, fixed directories, or one kind of object)
+ * and an index in it, so that it stays valid while objects come and go. Names are gathered in
+ * batches, so that the model's lock is never held for a whole listing.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "node.h"
+#include "shows.h"
+
+#define BATCH	   64
+#define SCAN	   1024 /* slots looked at in one go, free ones too */
+#define CLASS_BITS 24	/* of a position: the index; a position fits 31 bits */
+
+struct item {
+	char name[GT_NAME_MAX];
+	ino_t ino;
+	mode_t type;
+	uint32_t next; /* index to go on at */
+};
+
+/**
+ * struct walk - one listing
+ * @at: next index of the class that is being listed
+ * @end: that class has no more
+ * @pids, @npids: of a GPU's proc/: pids with a queue there, sorted
+ */
+struct walk {
+	struct gt_app *app;
+	struct gt_obj dir;
+	struct gt_view view;
+	uint32_t at;
+	bool end;
+	uint32_t *pids;
+	size_t npids;
+	unsigned int n;
+	struct item item[BATCH];
+};
+
+static struct item *add(struct walk *w, ino_t ino, mode_t type)
+{
+	struct item *it = &w->item[w->n++];
+
+	it->ino = ino;
+	it->type = type;
+	it->next = w->at;
+	return it;
+}
+
+static void add_file(struct walk *w, const struct gt_file *f, unsigned int index)
+{
+	const struct gt_show s = { .app = w->app, .obj = w->dir, .view = w->view, .file = f };
+
+	if (f->exists && !f->exists(&s))
+		return;
+	snprintf(add(w, gt_ino(&w->dir, index + 1), f->flags & GT_FILE_LINK ? S_IFLNK : S_IFREG)
+			 ->name,
+		 GT_NAME_MAX, "%s", f->name);
+}
+
+static void list_files(struct walk *w)
+{
+	const struct gt_file *f = gt_tree_files[w->dir.kind];
+	unsigned int n = 0;
+
+	while (f[n].name)
+		n++;
+	while (w->at < n && w->n < BATCH) {
+		w->at++;
+		add_file(w, &f[w->at - 1], w->at - 1);
+	}
+	w->end = w->at >= n;
+}
+
+static void list_subdirs(struct walk *w)
+{
+	const struct gt_subdir *sub = gt_tree_subdirs[w->dir.kind];
+	unsigned int n = 0;
+	struct gt_obj o;
+
+	while (sub[n].name)
+		n++;
+	while (w->at < n && w->n < BATCH) {
+		o = gt_subdir_obj(&w->dir, &sub[w->at++]);
+		snprintf(add(w, gt_ino(&o, 0), S_IFDIR)->name, GT_NAME_MAX, "%s",
+			 sub[w->at - 1].name);
+	}
+	w->end = w->at >= n;
+}
+
+static void list_gpus(struct walk *w)
+{
+	struct gt_model *m = w->app->model;
+	const struct gt_gpu *g;
+	struct gt_obj o;
+
+	GT_MODEL_LOCK(m);
+	while (w->at < m->ngpus && w->n < BATCH) {
+		g = m->gpus[w->at];
+		o = gt_obj(GT_DIR_GPU, (uint16_t)w->at++, GT_NONE16, 0);
+		if (!g->gone)
+			gt_name_escape(add(w, gt_ino(&o, 0), S_IFDIR)->name, g->name,
+				       sizeof(g->name));
+	}
+	w->end = w->at >= m->ngpus;
+}
+
+/* The rings of a GPU: directories, or in by-name/ links to them. */
+static void list_rings(struct walk *w)
+{
+	struct gt_model *m = w->app->model;
+	bool links = w->dir.kind == GT_DIR_BY_NAME;
+	const struct gt_gpu *g;
+	struct gt_obj o;
+	uint32_t i;
+
+	GT_MODEL_LOCK(m);
+	g = w->dir.gpu < m->ngpus ? m->gpus[w->dir.gpu] : NULL;
+	while (g && w->at < g->nrings && w->n < BATCH) {
+		i = w->at++;
+		o = gt_obj(GT_DIR_RING, w->dir.gpu, (uint16_t)i, 0);
+		if (links)
+			gt_name_escape(add(w, gt_ino_queue_link(&w->dir, i), S_IFLNK)->name,
+				       g->rings[i]->name, sizeof(g->rings[i]->name));
+		else
+			snprintf(add(w, gt_ino(&o, 0), S_IFDIR)->name, GT_NAME_MAX, "ring%u", i);
+	}
+	w->end = !g || w->at >= g->nrings;
+}
+
+static void list_queues(struct walk *w)
+{
+	struct gt_model *m = w->app->model;
+	const struct gt_queue *q;
+	unsigned int scanned = 0;
+	struct gt_obj o;
+
+	GT_MODEL_LOCK(m);
+	while (w->at < m->nqueues && w->n < BATCH && scanned++ < SCAN) {
+		o = gt_obj(GT_DIR_QUEUE, w->dir.gpu, GT_NONE16, w->at);
+		q = m->queues[w->at++];
+		if (q->gpu != w->dir.gpu || gt_model_queue(m, q->gpu, q->id) != q ||
+		    !gt_queue_seen(m, q, &w->view))
+			continue;
+		snprintf(add(w, gt_ino(&o, 0), S_IFDIR)->name, GT_NAME_MAX, "%u", q->id);
+	}
+	w->end = w->at >= m->nqueues;
+}
+
+static void list_queue_links(struct walk *w)
+{
+	struct gt_model *m = w->app->model;
+	char name[GT_NAME_MAX], target[256];
+	unsigned int scanned = 0;
+	uint32_t i;
+
+	GT_MODEL_LOCK(m);
+	while (w->at < m->nqueues && w->n < BATCH && scanned++ < SCAN) {
+		i = w->at++;
+		if (gt_queue_link(m, m->queues[i], w->dir.gpu, w->dir.pid, name, target))
+			memcpy(add(w, gt_ino_queue_link(&w->dir, i), S_IFLNK)->name, name,
+			       sizeof(name));
+	}
+	w->end = w->at >= m->nqueues;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* A process may be known to a GPU by its queues alone: KFD's work passes no ring. */
+static void find_queue_pids(struct walk *w)
+{
+	struct gt_model *m = w->app->model;
+	unsigned int i = 0, end;
+	bool more = true;
+
+	if (w->dir.gpu == GT_NONE16)
+		return;
+	w->pids = malloc(GT_MAX_QUEUES * sizeof(*w->pids));
+	while (w->pids && more) {
+		GT_MODEL_LOCK(m);
+		end = m->nqueues < i + SCAN ? m->nqueues : i + SCAN;
+		for (; i < end; i++)
+			if (m->queues[i]->gpu == w->dir.gpu && m->queues[i]->desc.pid != GT_NONE32)
+				w->pids[w->npids++] = m->queues[i]->desc.pid;
+		more = i < m->nqueues;
+	}
+	if (w->npids)
+		qsort(w->pids, w->npids, sizeof(*w->pids), by_value);
+}
+
+static bool used(const struct walk *w, const struct gt_proc *p)
+{
+	return gt_proc_on_ring(p, w->dir.gpu) ||
+	       (w->npids && bsearch(&p->pid, w->pids, w->npids, sizeof(p->pid), by_value));
+}
+
+static void list_procs(struct walk *w)
+{
+	struct gt_model *m = w->app->model;
+	const struct gt_proc *p;
+	unsigned int scanned = 0;
+	struct gt_obj o;
+
+	GT_MODEL_LOCK(m);
+	while (w->at < m->proc_slots && w->n < BATCH && scanned++ < SCAN) {
+		p = m->procs[w->at++];
+		/* a dead process whose pid another one has got is not reachable by name */
+		if (!p || !gt_proc_seen(p, &w->view) || !used(w, p) ||
+		    gt_model_proc(m, p->pid) != p)
+			continue;
+		o = gt_obj_of_proc(GT_DIR_PROC, w->dir.gpu, p);
+		snprintf(add(w, gt_ino(&o, 0), S_IFDIR)->name, GT_NAME_MAX, "%u", p->pid);
+	}
+	w->end = w->at >= m->proc_slots;
+}
+
+static void list_backends(struct walk *w)
+{
+	unsigned int n = w->app->host ? gt_host_count(w->app->host) : 0;
+	struct gt_backend_info info;
+	struct gt_obj o;
+
+	while (w->at < n && w->n < BATCH) {
+		o = gt_obj(GT_DIR_BACKEND, GT_NONE16, GT_NONE16, w->at++);
+		if (gt_host_info(w->app->host, o.id, &info))
+			gt_name_escape(add(w, gt_ino(&o, 0), S_IFDIR)->name, info.name,
+				       sizeof(info.name));
+	}
+	w->end = w->at >= n;
+}
+
+static void list_options(struct walk *w)
+{
+	const struct gt_file *f = gt_tree_files[GT_DIR_BACKEND];
+	struct gt_backend_info info;
+	unsigned int nfiles = 0, n = 0;
+	struct gt_file dyn;
+	char name[64];
+
+	while (f[nfiles].name)
+		nfiles++;
+	w->end = true;
+	if (!gt_host_info(w->app->host, w->dir.id, &info) || !info.options)
+		return;
+	while (info.options[n].name)
+		n++;
+	while (w->at < n && w->n < BATCH) {
+		w->at++;
+		if (!gt_option_visible(&info.options[w->at - 1]))
+			continue;
+		gt_option_file(&info.options[w->at - 1], &dyn, name);
+		add_file(w, &dyn, nfiles + w->at - 1);
+	}
+	w->end = w->at >= n;
+}
+
+typedef void (*lister)(struct walk *w);
+
+#define CLASSES 4
+static const lister classes[GT_NDIRS][CLASSES] = {
+	[GT_DIR_ROOT] = { list_files, list_subdirs, list_gpus },
+	[GT_DIR_CONFIG] = { list_files },
+	[GT_DIR_BACKENDS] = { list_backends },
+	[GT_DIR_BACKEND] = { list_files, list_options },
+	[GT_DIR_GPU] = { list_files, list_subdirs, list_rings },
+	[GT_DIR_RING] = { list_files },
+	[GT_DIR_BY_NAME] = { list_rings },
+	[GT_DIR_QUEUES] = { list_queues },
+	[GT_DIR_QUEUE] = { list_files },
+	[GT_DIR_PROCS] = { list_procs },
+	[GT_DIR_PROC] = { list_files, list_subdirs },
+	[GT_DIR_PROC_QUEUES] = { list_queue_links },
+};
+
+static void walk_class(struct walk *w, uint64_t class, gt_tree_fill fn, void *arg, bool *more)
+{
+	const struct item *it;
+
+	for (w->end = false; *more && !w->end;) {
+		w->n = 0;
+		classes[w->dir.kind][class](w);
+		for (it = w->item; *more && it < w->item + w->n; it++)
+			*more = fn(arg, it->name, it->ino, it->type,
+				   class << CLASS_BITS | it->next);
+	}
+}
+
+int gt_tree_readdir(struct gt_app *app, const struct gt_obj *dir, const struct gt_view *v,
+		    uint64_t pos, gt_tree_fill fn, void *arg)
+{
+	uint64_t class = pos >> CLASS_BITS;
+	struct gt_entry self;
+	struct walk w;
+	bool more = true;
+	int ret;
+
+	ret = gt_tree_enter(app, dir, v, &self);
+	if (ret)
+		return ret;
+	w.app = app;
+	w.dir = *dir;
+	w.view = *v;
+	w.pids = NULL;
+	w.npids = 0;
+	w.at = pos & ((1U << CLASS_BITS) - 1);
+	if (dir->kind == GT_DIR_PROCS)
+		find_queue_pids(&w);
+	for (; more && class < CLASSES && classes[dir->kind][class]; class ++) {
+		walk_class(&w, class, fn, arg, &more);
+		w.at = 0;
+	}
+	free(w.pids);
+	return 0;
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The root's README: the tables' own help, so that it cannot differ from what is there. */
+#include "about.h"
+
+static const struct {
+	enum gt_dir_kind kind;
+	const char *path, *what;
+} sections[] = {
+	{ GT_DIR_ROOT, ".", "the whole machine" },
+	{ GT_DIR_CONFIG, "config", "settings: `cat` reads, `echo` writes" },
+	{ GT_DIR_BACKENDS, "backends", "a directory for each source of events" },
+	{ GT_DIR_BACKEND, "backends/<name>",
+	  "one source; its own settings are files beside these" },
+	{ GT_DIR_GPU, "<gpu>", "one GPU; its rings, queues and processes are directories in it" },
+	{ GT_DIR_RING, "<gpu>/ring<N>", "one ring: a queue of the hardware" },
+	{ GT_DIR_BY_NAME, "<gpu>/by-name", "links to the rings by the driver's names" },
+	{ GT_DIR_QUEUES, "<gpu>/queues", "a directory for each queue that a program made" },
+	{ GT_DIR_QUEUE, "<gpu>/queues/<id>", "one such queue (KFD, NVIDIA TSG, Xe exec queue)" },
+	{ GT_DIR_PROCS, "proc, <gpu>/proc", "a directory for each process that used a GPU" },
+	{ GT_DIR_PROC, "proc/<pid>",
+	  "one process; `self` in the root is a link to the reader's own" },
+	{ GT_DIR_PROC_QUEUES, "proc/<pid>/queues", "links to the queues of the process" },
+};
+
+static void show_section(struct gt_text *t, enum gt_dir_kind kind)
+{
+	for (const struct gt_file *f = gt_tree_files[kind]; f->name; f++) {
+		gt_text_printf(t, "  %-18s", f->name);
+		gt_text_str(t, f->help ? f->help : "");
+		if (f->flags & (GT_FILE_PIPE | GT_FILE_TPIPE))
+			gt_text_str(t, " (blocks)");
+		if (f->store)
+			gt_text_str(t, " (may be written)");
+		gt_text_ch(t, '\n');
+	}
+}
+
+/* The settings of each backend, from the table it came with. */
+static void show_options(struct gt_text *t, struct gt_app *app)
+{
+	struct gt_backend_info info;
+
+	for (unsigned int i = 0; app->host && gt_host_info(app->host, i, &info); i++) {
+		for (const struct gt_option *o = info.options; o && o->name; o++) {
+			if (o->flags & GT_OPT_HIDDEN)
+				continue;
+			gt_text_printf(t, "  %-18s%s (%s)\n", o->name, o->help ? o->help : "", info.name);
+		}
+	}
+}
+
+static void show_examples(struct gt_text *t, const char *mnt)
+{
+	gt_text_printf(
+		t,
+		"Try:\n"
+		"  cat %1$s/gpus                            which GPUs there are\n"
+		"  cat %1$s/*/ring0/latency                 how long jobs wait and run\n"
+		"  watch -n1 cat %1$s/top                   who uses the GPU\n"
+		"  cat %1$s/self/stats                      what this process did\n"
+		"  timeout 5 cat %1$s/trace                 events as they happen\n"
+		"  tail -n 20 %1$s/report                   the last finished jobs\n"
+		"  echo 10 > %1$s/config/sampling           record one job in ten\n"
+		"  cat %1$s/last_cmd_status                 why a write was refused\n"
+		"  cat %1$s/doctor                          what cannot be seen here, and why\n"
+		"  mkdir t; cat %1$s/metadata > t/metadata; timeout 5 cat %1$s/events > "
+		"t/events; babeltrace2 t\n\n",
+		mnt);
+}
+
+int gt_show_readme(struct gt_text *t, const struct gt_show *s)
+{
+	const char *mnt = s->app->mountpoint ? s->app->mountpoint : "/gputrace";
+
+	gt_text_str(t, "gputrace " GT_VERSION ": what the GPUs of this machine do, as files.\n\n");
+	if (s->app->simulated)
+		gt_text_str(t, "sim0 is SIMULATED: its work never happened. It stands in where no "
+			       "GPU was found; `doctor` says what is missing.\n\n");
+	if (s->app->replay)
+		gt_text_str(t, "This is a recording that is being played, not this machine.\n\n");
+	show_examples(t, mnt);
+	gt_text_printf(t,
+		       "`events` and `trace` block until something happens: leave them out of "
+		       "recursive readers,\n"
+		       "  grep -r --exclude=events --exclude=trace WORD %s\n"
+		       "  rsync -a --exclude=events --exclude=trace %s/ copy/\n\n"
+		       "Text is a snapshot per open. Statistics see every event; settings narrow "
+		       "only what is recorded.\nA value that is not known is left out, or `-` in a "
+		       "table; 0 is a measured 0.\n",
+		       mnt, mnt);
+	for (size_t i = 0; i < sizeof(sections) / sizeof(sections[0]); i++) {
+		gt_text_printf(t, "\n%s: %s\n", sections[i].path, sections[i].what);
+		show_section(t, sections[i].kind);
+		if (sections[i].kind == GT_DIR_BACKEND)
+			show_options(t, s->app);
+	}
+	return 0;
+}

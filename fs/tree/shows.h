@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What files of several kinds of directory show: each looks at s->obj and tells of the whole machine
+ * (root), one GPU, one ring, one queue or one process.
+ */
+#ifndef GT_SHOWS_H
+#define GT_SHOWS_H
+
+#include "tree.h"
+
+/* tables.c, top.c, errors.c */
+int gt_show_gpus(struct gt_text *t, const struct gt_show *s);
+int gt_show_rings(struct gt_text *t, const struct gt_show *s);
+int gt_show_aggregate(struct gt_text *t, const struct gt_show *s);
+int gt_show_perf(struct gt_text *t, const struct gt_show *s);
+int gt_show_top(struct gt_text *t, const struct gt_show *s);
+int gt_show_events_by_type(struct gt_text *t, const struct gt_show *s);
+int gt_show_errors(struct gt_text *t, const struct gt_show *s);
+/* report.c, timeline.c */
+int gt_show_report(struct gt_text *t, const struct gt_show *s);
+int gt_show_timeline(struct gt_text *t, const struct gt_show *s);
+
+/* gen.c: gt_file.gen for files that change with the object, and for a while with the clock */
+uint64_t gt_gen_model(const struct gt_show *s); /* anything at all, and each second while active */
+uint64_t gt_gen_dirs(const struct gt_show *s);	/* objects came or went */
+uint64_t gt_gen_object(const struct gt_show *s); /* the object of s->obj, and each second while it was
+						  * active in the last minute */
+uint64_t gt_gen_object_only(const struct gt_show *s); /* the object alone: no clock in the text */
+uint64_t gt_gen_history(const struct gt_show *s); /* the log: report, timeline */
+
+/* Objects by s->obj; model's lock held; NULL: gone */
+struct gt_gpu *gt_obj_gpu(const struct gt_show *s);
+struct gt_ring *gt_obj_ring(const struct gt_show *s);
+struct gt_proc *gt_obj_proc(const struct gt_show *s);
+struct gt_queue *gt_obj_queue(const struct gt_show *s);
+
+/* Tables of files: gpu.c, ring.c, queue.c, proc.c; root.c, settings.c, backends.c */
+extern const struct gt_file gt_root_files[], gt_config_files[], gt_backend_files[];
+extern const struct gt_file gt_gpu_files[], gt_ring_files[], gt_queue_files[], gt_proc_files[];
+
+#endif

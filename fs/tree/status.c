@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The root's `status`: what the daemon does, and where every event went. */
+#include <time.h>
+
+#include "about.h"
+
+static uint64_t clock_ns(clockid_t id)
+{
+	struct timespec ts;
+
+	clock_gettime(id, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+static const char *state_of(const struct gt_app *app)
+{
+	if (__atomic_load_n(&app->stopped, __ATOMIC_RELAXED))
+		return "stopped";
+	if (!app->replay)
+		return "running";
+	return app->host && gt_host_replaying(app->host) ? "replaying" : "ended";
+}
+
+/* struct counts - one moment of everything the model's lock guards, so that sums hold */
+struct counts {
+	struct gt_gate_counts n;
+	int level;
+	unsigned int gpus, rings, queues, procs, jobs;
+	uint64_t aged, evicted, unmatched, procs_refused, queues_refused, memory;
+};
+
+static struct counts count(struct gt_app *app)
+{
+	struct gt_model *m = app->model;
+	struct counts c = { 0 };
+
+	GT_MODEL_LOCK(m);
+	c.n = app->gate->n;
+	c.level = app->gate->level;
+	for (unsigned int i = 0; i < m->ngpus; i++) {
+		c.gpus += !m->gpus[i]->gone;
+		c.rings += m->gpus[i]->nrings;
+	}
+	c.queues = m->nqueues;
+	c.procs = m->nprocs;
+	c.jobs = m->njobs;
+	c.aged = m->counts.aged;
+	c.evicted = m->counts.evicted;
+	c.unmatched = m->counts.unmatched;
+	c.procs_refused = m->procs_refused;
+	c.queues_refused = m->queues_refused;
+	c.memory = m->memory;
+	return c;
+}
+
+static void show_events(struct gt_text *t, const struct counts *c)
+{
+	gt_text_kv(t, "events_seen", c->n.seen);
+	gt_text_kv(t, "events_recorded", c->n.recorded);
+	gt_text_kv(t, "events_filtered_level", c->n.filtered_level);
+	gt_text_kv(t, "events_filtered", c->n.filtered);
+	gt_text_kv(t, "events_sampled_out", c->n.sampled_out);
+	gt_text_kv(t, "events_rate_limited", c->n.rate_limited);
+	gt_text_kv(t, "events_lost_source", c->n.lost_source);
+}
+
+/* Memory of the log that has been touched: what was never written costs nothing. */
+static uint64_t log_bytes(const struct gt_log *l)
+{
+	uint64_t n = l->head < l->mask + 1 ? l->head : l->mask + 1;
+	uint64_t nfin = l->fin_head < l->fin_mask + 1 ? l->fin_head : l->fin_mask + 1;
+
+	return n * sizeof(*l->rec) + nfin * sizeof(*l->fin);
+}
+
+static void show_memory(struct gt_text *t, const struct gt_app *app, const struct counts *c)
+{
+	uint64_t history = log_bytes(app->log), texts = app->snapshot_bytes;
+
+	gt_text_kv(t, "memory_bytes", c->memory + history + texts);
+	gt_text_kv(t, "model_bytes", c->memory);
+	gt_text_kv(t, "history_bytes", history);
+	gt_text_kv(t, "snapshots", app->snapshots);
+	gt_text_kv(t, "snapshot_bytes", texts);
+	gt_text_kv(t, "nodes", app->nodes);
+}
+
+static void show_objects(struct gt_text *t, const struct counts *c)
+{
+	gt_text_kv(t, "objects", (uint64_t)c->gpus + c->rings + c->queues + c->procs);
+	gt_text_kv(t, "gpus", c->gpus);
+	gt_text_kv(t, "rings", c->rings);
+	gt_text_kv(t, "queues", c->queues);
+	gt_text_kv(t, "queues_refused", c->queues_refused);
+	gt_text_kv(t, "processes", c->procs);
+	gt_text_kv(t, "processes_refused", c->procs_refused);
+	gt_text_kv(t, "jobs_in_flight", c->jobs);
+	gt_text_kv(t, "jobs_aged_out", c->aged);
+	gt_text_kv(t, "jobs_evicted", c->evicted);
+	gt_text_kv(t, "jobs_unmatched", c->unmatched);
+}
+
+int gt_show_status(struct gt_text *t, const struct gt_show *s)
+{
+	static const char *const levels[] = { "off", "stats", "normal", "verbose" };
+	struct gt_app *app = s->app;
+	struct counts c = count(app);
+
+	gt_text_kvs(t, "state", state_of(app));
+	gt_text_kvs(t, "level", levels[c.level & 3]);
+	gt_text_kv(t, "uptime_s", (clock_ns(CLOCK_MONOTONIC) - app->started) / 1000000000);
+	if (app->simulated)
+		gt_text_kv(t, "simulated", 1);
+	show_events(t, &c);
+	gt_text_kv(t, "readers", app->readers);
+	gt_text_kv(t, "parked", app->parked);
+	show_objects(t, &c);
+	show_memory(t, app, &c);
+	gt_text_kv(t, "records_late", app->log->late);
+	gt_text_kv(t, "daemon_cpu_ns", clock_ns(CLOCK_PROCESS_CPUTIME_ID));
+	if (app->host)
+		gt_text_kv(t, "ingest_cpu_ns", gt_host_cpu_ns(app->host));
+	return 0;
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* A write to a setting: checked as a whole, stored, and told in last_cmd_status and error_log. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "node.h"
+#include "writelog.h"
+
+#define VALUE_MAX 4096
+
+static int try_store(const struct gt_show *s, char *value, const char *data, size_t len, char *err,
+		     size_t errlen)
+{
+	int ret;
+
+	if (!s->file->store) {
+		snprintf(err, errlen, "%s cannot be written", s->file->name);
+		return -EACCES;
+	}
+	if (len > VALUE_MAX) {
+		snprintf(err, errlen, "a value has at most %d bytes, this one %zu", VALUE_MAX, len);
+		return -E2BIG;
+	}
+	memcpy(value, data, len);
+	if (gt_parse_trim(value, len)) {
+		snprintf(err, errlen, "a value is one line of text, this one has a NUL byte");
+		return -EINVAL;
+	}
+	if (strchr(value, '\n')) {
+		gt_parse_at = strchr(value, '\n');
+		snprintf(err, errlen, "a value is one line; each write is one whole value");
+		return -EINVAL;
+	}
+	ret = s->file->store(s, value, err, errlen);
+	if (ret && !*err)
+		snprintf(err, errlen, "%s", strerror(-ret));
+	return ret;
+}
+
+/* config/level, backends/ftrace/cpu; other files that can be written are in the root. */
+static void full_path(const struct gt_show *s, const char *path, char *out, size_t len)
+{
+	struct gt_backend_info info;
+
+	if (strchr(path, '/'))
+		snprintf(out, len, "%s", path);
+	else if (s->obj.kind == GT_DIR_CONFIG)
+		snprintf(out, len, "config/%s", path);
+	else if (s->obj.kind == GT_DIR_BACKEND && gt_host_info(s->app->host, s->obj.id, &info))
+		snprintf(out, len, "backends/%s/%s", info.name, path);
+	else
+		snprintf(out, len, "%s", path);
+}
+
+static void tell(const struct gt_show *s, const struct gt_refused *r, bool repeat)
+{
+	struct gt_writelog *w = s->app->writes;
+	char line[64 + GT_WRITELOG_SENTENCE + 3];
+
+	if (r->err)
+		snprintf(line, sizeof(line), "%s: %s", r->path, r->sentence);
+	else
+		snprintf(line, sizeof(line), "%s", *r->sentence ? r->sentence : "ok");
+	gt_writelog_status(w, r->uid, gt_writelog_session(r->pid), line);
+	if (r->err && !repeat)
+		gt_writelog_refused(w, r);
+}
+
+int gt_tree_store(const struct gt_show *s, const char *path, const char *data, size_t len,
+		  bool repeat)
+{
+	struct gt_refused r = { .uid = s->view.uid, .pid = s->view.pid, .at = GT_NONE32 };
+	char value[VALUE_MAX + 1] = "";
+	uintptr_t at;
+	bool raw;
+	int ret;
+
+	gt_parse_at = NULL;
+	ret = try_store(s, value, data, len, r.sentence, sizeof(r.sentence));
+	at = (uintptr_t)gt_parse_at;
+	r.err = -ret;
+	/* what was parsed; or what was written, if it was not even a line of text */
+	raw = len > VALUE_MAX || memchr(data, '\0', len);
+	r.len = raw ? len : strlen(value);
+	memcpy(r.value, raw ? data : value, r.len < sizeof(r.value) ? r.len : sizeof(r.value));
+	if (at >= (uintptr_t)value && at <= (uintptr_t)value + r.len)
+		r.at = (uint32_t)(at - (uintptr_t)value);
+	full_path(s, path, r.path, sizeof(r.path));
+	if (s->app->writes)
+		tell(s, &r, repeat);
+	return ret;
+}

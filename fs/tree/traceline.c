@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* One record as a line of `trace`; and the key=value pairs that `timeline` shows as well. */
+#include <string.h>
+
+#include "lines.h"
+
+const char *gt_type_name(unsigned int type)
+{
+	static const char *const names[GT_NTYPES] = GT_TYPE_NAMES;
+
+	return type < GT_NTYPES ? names[type] : NULL;
+}
+
+/* What value and ref mean, by type; NULL: nothing. */
+static const struct {
+	const char *value, *ref;
+} meaning[GT_NTYPES] = {
+	[GT_SUBMIT] = { NULL, "client" },
+	[GT_COMPLETE] = { "exec_ns", NULL },
+	[GT_CTX_SWITCH] = { NULL, "from" },
+	[GT_IRQ] = { "source", NULL },
+	[GT_SYNC_WAIT_EXIT] = { "waited_ns", NULL },
+	[GT_IOCTL_EXIT] = { NULL, "inside_ns" },
+	[GT_DISPATCH] = { "exec_ns", "kernel" },
+	[GT_COPY] = { "bytes", "time_ns" },
+	[GT_COUNTER] = { "reading", "counter" },
+	[GT_CLOCK] = { "hz", NULL },
+	[GT_POWER] = { "uw", NULL },
+	[GT_FUNCTION] = { "function", NULL },
+	[GT_CUSTOM0... GT_CUSTOM6] = { "value", "ref" },
+};
+
+static void error_key(struct gt_text *t, uint64_t code)
+{
+	const char *name = gt_error_name(code);
+
+	if (code == GT_ERR_UNKNOWN || code == GT_NONE64)
+		return;
+	gt_text_str(t, " error=");
+	if (name)
+		gt_text_str(t, name);
+	else
+		gt_text_u64(t, code);
+}
+
+static void value_key(struct gt_text *t, const struct gt_event *e)
+{
+	switch (e->type) {
+	case GT_ERROR:
+		error_key(t, e->value);
+		break;
+	case GT_IOCTL_ENTER:
+		if (e->value == GT_NONE64)
+			break;
+		gt_text_str(t, " cmd=");
+		gt_text_hex(t, e->value);
+		break;
+	case GT_IOCTL_EXIT: /* -1 is -EPERM, and all ones: not told apart, so neither is claimed */
+		if (e->value == GT_NONE64)
+			break;
+		gt_text_str(t, " result=");
+		gt_text_i64(t, (int64_t)e->value);
+		break;
+	default:
+		if (meaning[e->type].value && e->value != GT_NONE64)
+			gt_text_gkv(t, meaning[e->type].value, e->value);
+	}
+}
+
+void gt_event_keys(struct gt_text *t, const struct gt_event *e)
+{
+	if (e->type >= GT_NTYPES)
+		return;
+	value_key(t, e);
+	if (e->flags & GT_F_LATE) {
+		if (e->ref != GT_NONE64) {
+			gt_text_str(t, " late_from=");
+			gt_time(t, e->ref);
+		}
+	} else if (meaning[e->type].ref && e->ref != GT_NONE64) {
+		gt_text_gkv(t, meaning[e->type].ref, e->ref);
+	}
+	if (e->tid != GT_NONE32 && e->tid != e->pid)
+		gt_text_gkv(t, "tid", e->tid);
+	if (e->queue != GT_NONE32)
+		gt_text_gkv(t, "queue", e->queue);
+	if (e->flags & GT_F_LATE)
+		gt_text_str(t, " late");
+	if (e->flags & GT_F_INFERRED)
+		gt_text_str(t, " inferred");
+	if (e->flags & GT_F_REDACTED)
+		gt_text_str(t, " redacted");
+}
+
+void gt_lost_line(struct gt_text *t, const struct gt_lost *l)
+{
+	gt_text_ch(t, '[');
+	gt_time(t, l->ts);
+	gt_text_str(t, "] LOST");
+	if (l->count != GT_NONE64) {
+		gt_text_ch(t, ' ');
+		gt_text_u64(t, l->count);
+	}
+	gt_text_str(t, l->cause == GT_LOST_READER ? " records (reader too slow)\n"
+						  : " records (source's buffer ran over)\n");
+}
+
+/** struct words - what a line names, copied under the model's lock; "" unknown */
+struct words {
+	char gpu[16], ring[40], comm[16], type[32];
+};
+
+static void take_words(struct gt_model *m, const struct gt_event *e, struct words *w)
+{
+	const struct gt_gpu *g;
+	const struct gt_proc *p;
+
+	memset(w, 0, sizeof(*w));
+	GT_MODEL_LOCK(m);
+	g = e->gpu < m->ngpus ? m->gpus[e->gpu] : NULL;
+	if (g)
+		memcpy(w->gpu, g->name, sizeof(w->gpu));
+	if (g && e->ring < g->nrings)
+		memcpy(w->ring, g->rings[e->ring]->name, sizeof(w->ring));
+	p = e->pid != GT_NONE32 ? gt_model_proc(m, e->pid) : NULL;
+	if (p)
+		memcpy(w->comm, p->comm, sizeof(w->comm));
+	if (e->type >= GT_CUSTOM0 && e->type <= GT_CUSTOM6)
+		memcpy(w->type, m->custom[e->type - GT_CUSTOM0], sizeof(w->type));
+}
+
+/* amdgpu0/ring2(sdma0) */
+static void source(struct gt_text *t, const struct gt_event *e, const struct words *w)
+{
+	if (!w->gpu[0]) {
+		gt_text_dash(t);
+		return;
+	}
+	gt_text_word(t, w->gpu, sizeof(w->gpu));
+	if (e->ring == GT_NONE16)
+		return;
+	gt_text_str(t, "/ring");
+	gt_text_u64(t, e->ring);
+	if (!w->ring[0])
+		return;
+	gt_text_ch(t, '(');
+	gt_text_word(t, w->ring, sizeof(w->ring));
+	gt_text_ch(t, ')');
+}
+
+static void job_cell(struct gt_text *t, const struct gt_event *e)
+{
+	gt_cell_u64(t, e->ctx);
+	gt_text_ch(t, ':');
+	if (e->seqno == GT_NONE64)
+		gt_text_dash(t);
+	else
+		gt_text_u64(t, e->seqno);
+}
+
+static void event_line(struct gt_text *t, const struct gt_event *e, const struct words *w)
+{
+	size_t at = t->len;
+
+	gt_text_ch(t, '[');
+	gt_time(t, e->ts);
+	gt_text_ch(t, ']');
+	gt_pad(t, at, 18);
+	gt_cell_u64(t, e->cpu == GT_NONE16 ? GT_NONE64 : e->cpu);
+	gt_pad(t, at, 22);
+	gt_text_ch(t, ' ');
+	source(t, e, w);
+	gt_pad(t, at, 46);
+	gt_cell_word(t, w->type[0] ? w->type : gt_type_name(e->type), sizeof(w->type));
+	gt_pad(t, at, 62);
+	gt_cell_u32(t, e->pid);
+	gt_pad(t, at, 70);
+	gt_cell_word(t, w->comm[0] ? w->comm : NULL, sizeof(w->comm));
+	gt_pad(t, at, 87);
+	job_cell(t, e);
+	gt_event_keys(t, e);
+	gt_text_ch(t, '\n');
+}
+
+void gt_trace_line(struct gt_text *t, struct gt_app *app, const union gt_record *r)
+{
+	struct words w;
+
+	if (r->ev.type == GT_LOST)
+		gt_lost_line(t, &r->lost);
+	if (r->ev.type >= GT_NTYPES)
+		return;
+	take_words(app->model, &r->ev, &w);
+	event_line(t, &r->ev, &w);
+}

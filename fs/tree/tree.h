@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The tree: which directories and files there are, and what each shows. One const table of files per
+ * kind of directory drives lookup, readdir, open, stat, the README and the manual. No FUSE here.
+ */
+#ifndef GT_TREE_H
+#define GT_TREE_H
+
+#include <sys/types.h>
+
+#include "../app.h"
+#include "../text/text.h"
+
+enum gt_dir_kind {
+	GT_DIR_ROOT,
+	GT_DIR_CONFIG,
+	GT_DIR_BACKENDS,
+	GT_DIR_BACKEND,	 /* id: index */
+	GT_DIR_GPU,	 /* gpu */
+	GT_DIR_RING,	 /* gpu, ring */
+	GT_DIR_BY_NAME,	 /* gpu */
+	GT_DIR_QUEUES,	 /* gpu */
+	GT_DIR_QUEUE,	 /* gpu, id: index in model->queues */
+	GT_DIR_PROCS,	 /* gpu, or GT_NONE16: the root's */
+	GT_DIR_PROC,	 /* gpu or GT_NONE16; id: slot, start and pid: who it was */
+	GT_DIR_PROC_QUEUES, /* the same; links */
+	GT_NDIRS
+};
+
+/** struct gt_obj - names a directory; equal objects are equal in every field */
+struct gt_obj {
+	uint8_t kind; /* enum gt_dir_kind */
+	uint16_t gpu, ring;
+	uint32_t id;
+	uint32_t pid;
+	uint64_t start;
+};
+
+struct gt_show {
+	struct gt_app *app;
+	struct gt_obj obj;
+	struct gt_view view;
+	const struct gt_file *file;
+};
+
+#define GT_FILE_VIEW 0x01  /* differs by caller: never shared, entry timeout 0 */
+#define GT_FILE_LONG 0x02  /* rendered by open, not by lookup */
+#define GT_FILE_PIPE 0x04  /* binary pipe */
+#define GT_FILE_TPIPE 0x08 /* text pipe */
+#define GT_FILE_LINK 0x10  /* symbolic link; show writes the target, no newline */
+#define GT_FILE_STATIC 0x20 /* never changes while the daemon runs */
+
+/**
+ * struct gt_file - one file of a directory
+ * @show: writes the whole text. 0, -ENODEV if the object has gone, or another errno for open
+ * @store: one whole value, NUL-terminated, trimmed. 0 or -errno with the sentence in @err
+ * @exists: NULL: always
+ * @gen: a number that changes whenever the text does; NULL: it may change at any time. Called
+ *	without the model's lock; must be cheap (one lock, a few loads)
+ * @help: one line: what it shows (README, manual)
+ */
+struct gt_file {
+	const char *name;
+	mode_t mode;
+	unsigned int flags;
+	int (*show)(struct gt_text *t, const struct gt_show *s);
+	int (*store)(const struct gt_show *s, const char *value, char *err, size_t len);
+	bool (*exists)(const struct gt_show *s);
+	uint64_t (*gen)(const struct gt_show *s);
+	const char *help;
+};
+
+enum gt_entry_kind { GT_ENTRY_DIR, GT_ENTRY_FILE, GT_ENTRY_LINK };
+
+/**
+ * struct gt_entry - what a name stands for
+ * @obj: of a directory: itself; of a file or link: the directory that holds it
+ * @ino: the same for the same thing as long as the daemon runs, never 0
+ * @shared: the same for every caller: may be cached for a second
+ */
+struct gt_entry {
+	enum gt_entry_kind kind;
+	struct gt_obj obj;
+	const struct gt_file *file;
+	mode_t mode;
+	uid_t uid;
+	gid_t gid;
+	ino_t ino;
+	bool shared;
+	char target[256]; /* of a link */
+	/* a file that the tables do not hold (an option of a backend) has its description here */
+	struct gt_file dyn;
+	char dyn_name[64];
+};
+
+extern const struct gt_obj gt_tree_root;
+
+/** gt_tree_entry() - the entry of a directory itself; -ENODEV/-ENOENT if its object has gone */
+int gt_tree_entry(struct gt_app *app, const struct gt_obj *dir, const struct gt_view *v,
+		  struct gt_entry *out);
+/** gt_tree_lookup() - @name in @dir as @v sees it: 0, -ENOENT, -ENODEV, -ENAMETOOLONG */
+int gt_tree_lookup(struct gt_app *app, const struct gt_obj *dir, const char *name,
+		   const struct gt_view *v, struct gt_entry *out);
+/**
+ * gt_tree_parent() - the directory above; the root's is itself
+ */
+struct gt_obj gt_tree_parent(const struct gt_obj *dir);
+/**
+ * gt_tree_readdir() - calls @fn for each name from position @pos on (0: the first); @fn gets the
+ *	position to go on at, and returns false to stop. "." and ".." are not among them. Positions stay
+ *	valid while other objects come and go.
+ */
+typedef bool (*gt_tree_fill)(void *arg, const char *name, ino_t ino, mode_t type, uint64_t next);
+int gt_tree_readdir(struct gt_app *app, const struct gt_obj *dir, const struct gt_view *v,
+		    uint64_t pos, gt_tree_fill fn, void *arg);
+/** gt_tree_nlink() - 2 + directories in it, as `find` expects (1 if not known: find then copes) */
+unsigned int gt_tree_nlink(const struct gt_obj *dir);
+
+/** gt_tree_scope() - which records the pipes of a directory show */
+struct gt_scope gt_tree_scope(const struct gt_app *app, const struct gt_obj *dir);
+/** gt_tree_alive() - does the object still exist? Pipes of a gone one end. */
+bool gt_tree_alive(struct gt_app *app, const struct gt_obj *obj);
+
+/** gt_trace_line() - one record as a line of `trace`; names from the model (lock taken) */
+void gt_trace_line(struct gt_text *t, struct gt_app *app, const union gt_record *r);
+
+/** The tables, by kind of directory; each ends with a NULL name. */
+extern const struct gt_file *const gt_tree_files[GT_NDIRS];
+
+/** gt_tree_store() - checks the view, trims, stores, and writes last_cmd_status and error_log */
+int gt_tree_store(const struct gt_show *s, const char *path, const char *data, size_t len,
+		  bool repeat);
+
+#endif

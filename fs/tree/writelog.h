@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What became of writes: the last one of each user and session (last_cmd_status) and the last
+ * refused ones (error_log). Both are bounded; any thread.
+ */
+#ifndef GT_WRITELOG_H
+#define GT_WRITELOG_H
+
+#include "../stream/stream.h"
+#include "../text/text.h"
+
+#define GT_WRITELOG_ERRORS   8
+#define GT_WRITELOG_CALLERS  256 /* users and sessions remembered; the oldest goes first */
+#define GT_WRITELOG_VALUE    64	 /* bytes of a refused value that are kept */
+#define GT_WRITELOG_SENTENCE 256
+
+/**
+ * struct gt_refused - one refused write
+ * @realtime: CLOCK_REALTIME, seconds
+ * @len: of the value as it was written; more than GT_WRITELOG_VALUE of it is cut
+ * @at: offset of the fault in the value, or GT_NONE32
+ */
+struct gt_refused {
+	int64_t realtime;
+	uint32_t pid, uid;
+	int err; /* errno, positive */
+	char path[64];
+	char value[GT_WRITELOG_VALUE];
+	size_t len;
+	uint32_t at;
+	char sentence[GT_WRITELOG_SENTENCE];
+};
+
+/** gt_writelog_new() - NULL if there is no memory */
+struct gt_writelog *gt_writelog_new(void);
+void gt_writelog_free(struct gt_writelog *w);
+
+/** gt_writelog_session() - session id of @pid, as /proc tells; 0 if it does not */
+uint32_t gt_writelog_session(uint32_t pid);
+
+/** gt_writelog_status() - @sentence is what last_cmd_status says to @uid in @session from now on */
+void gt_writelog_status(struct gt_writelog *w, uint32_t uid, uint32_t session,
+			const char *sentence);
+/** gt_writelog_refused() - one more line of the error log; @r->realtime is filled in */
+void gt_writelog_refused(struct gt_writelog *w, const struct gt_refused *r);
+
+/** gt_writelog_show_status() - the sentence, or "ok" to who has written nothing */
+void gt_writelog_show_status(struct gt_writelog *w, struct gt_text *t, const struct gt_view *v);
+/** gt_writelog_show_errors() - the viewer's own entries, oldest first; all of them to root */
+void gt_writelog_show_errors(struct gt_writelog *w, struct gt_text *t, const struct gt_view *v);
+/** gt_writelog_gen() - changes with every write */
+uint64_t gt_writelog_gen(struct gt_writelog *w);
+
+#endif

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What walks the history shows, word for word: report, timeline and the lines of trace. */
+#include "shown.h"
+
+#define REPORT                                                                                     \
+	"# end gpu ring engine ctx seqno pid comm t_ioctl_ns t_queue_ns t_hw_wait_ns t_exec_ns "   \
+	"t_gpu_wait_ns t_complete_ns\n"
+#define ROW_A	   "100.001171000 amdgpu0 ring0 GRAPHICS 5 1 1000 glxgears 130000 50000 0 1000000 - -\n"
+#define ROW_B_REST " - 100000 871000 1000000 - -\n"
+#define ROW_B	   "100.002171000 amdgpu0 ring0 GRAPHICS "
+#define ROW_C	   "100.004002000 amdgpu0 ring1 COPY 7 1 1000 glxgears - 5000 3000 992000 - 2000\n"
+
+static void test_report(void)
+{
+	SHOWS(at_root, "report", root,
+	      REPORT ROW_A ROW_B "6 1 2000 \\x23x\\x20y\\x0az" ROW_B_REST ROW_C);
+	SHOWS(at_root, "report", user, REPORT ROW_A ROW_B "- 1 - -" ROW_B_REST ROW_C);
+	SHOWS(at_root, "report", owner, REPORT ROW_A ROW_C);
+	SHOWS(at_sdma, "report", root, REPORT ROW_C);
+	SHOWS(at_proc, "report", user, REPORT ROW_A ROW_C);
+	SHOWS(at_any, "report", root, REPORT);
+}
+
+static void test_timeline(void)
+{
+	SHOWS(at_sdma, "timeline", root, "absent");
+	ok(begins(text(&at_gpu, "timeline", &root),
+		  "# events: 19\n# duration: 0.810000000 s\n# rate: 23.45 events/s\n"
+		  "[100.000000000] CPU IOCTL_ENTER cpu=3 pid=1000 comm=glxgears cmd=0xc0186444\n"
+		  "[100.000121000] amdgpu0/gfx_0.0.0 SUBMIT cpu=3 pid=1000 comm=glxgears ctx=5 "
+		  "seqno=1 (121 us after ioctl)\n"
+		  "[100.000130000] CPU IOCTL_EXIT cpu=3 pid=1000 comm=glxgears result=0\n"
+		  "[100.000171000] amdgpu0/gfx_0.0.0 COMMIT cpu=3 pid=1000 comm=glxgears ctx=5 "
+		  "seqno=1 (50 us queue wait)\n"),
+	   "timeline: head, CPU and GPU events, notes");
+	ok(strstr(text(&at_root, "timeline", &user),
+		  "[100.000200000] amdgpu0/gfx_0.0.0 SUBMIT cpu=3 seqno=1 redacted\n"),
+	   "timeline: another's event is blanked");
+	ok(strstr(text(&at_root, "timeline", &user), "ERROR cpu=3 seqno=2 error=reset redacted\n"),
+	   "timeline: which error it was");
+	ok(!strstr(text(&at_root, "timeline", &owner), "[100.000200000]"), "timeline: or left out");
+	ok(strstr(text(&at_root, "timeline", &root),
+		  "END cpu=3 pid=1000 comm=glxgears ctx=7 seqno=1 (992 us execution)\n"),
+	   "timeline: execution where start and end are told");
+}
+
+static const char *line(const union gt_record *r)
+{
+	static struct gt_text t;
+
+	gt_text_free(&t);
+	gt_text_init(&t, 0);
+	gt_trace_line(&t, &app, r);
+	gt_text_ch(&t, '\0');
+	return t.buf;
+}
+
+static void test_trace_line(void)
+{
+	union gt_record r = event(12 * S + 345, GT_COMPLETE, 1, 7, 9);
+
+	r.ev.pid = r.ev.tid = 1000;
+	r.ev.value = 992000;
+	is_str(line(&r),
+	       "[12.000000345]     3   amdgpu0/ring1(sdma\\x200) COMPLETE       1000    glxgears  "
+	       "       7:9 exec_ns=992000\n",
+	       "trace: an event");
+	gt_record_init(&r, 13 * S, GT_IOCTL_EXIT);
+	r.ev.value = (uint64_t)-22;
+	r.ev.flags = GT_F_LATE | GT_F_REDACTED;
+	r.ev.ref = 12 * S;
+	is_str(line(&r),
+	       "[13.000000000]     -   -                       IOCTL_EXIT      -       -           "
+	       " "
+	       "    -:- result=-22 late_from=12.000000000 late redacted\n",
+	       "trace: nothing but what is known");
+	r.lost = (struct gt_lost){
+		.ts = 14 * S, .type = GT_LOST, .count = 27, .cause = GT_LOST_READER
+	};
+	is_str(line(&r), "[14.000000000] LOST 27 records (reader too slow)\n", "trace: a loss");
+	gt_record_init(&r, 1, GT_HEADER);
+	is_str(line(&r), "", "trace: a header gives no line");
+	memset(&r, 0xff, sizeof(r));
+	is_str(line(&r), "", "trace: nor does an unknown type");
+}
+
+/* More than a report and a timeline hold, and more jobs in flight than one look takes. */
+static void test_many(void)
+{
+	const uint64_t n = 200003;
+	const char *t;
+
+	for (uint64_t i = 0; i < n; i++) {
+		submit(1000 + i * 10, 0, 5, i, 1000);
+		job_event(1005 + i * 10, GT_COMPLETE, 0, 5, i);
+	}
+	t = text(&at_gfx, "report", &root);
+	ok(begins(strchr(t, '\n'), "\n0.000001035 "), "report: the newest 200,000 rows");
+	ok(strstr(t, "\n# 3 older rows left out\n"), "report: says how many are older");
+	t = text(&at_root, "timeline", &root);
+	ok(begins(t, "# events: 400006\n"), "timeline: counts all");
+	ok(strstr(t, "events/s\n[0.001001030] "), "timeline: shows the newest 200,000");
+	ok(strstr(t, "\n# 200006 older events left out\n"), "timeline: says how many are older");
+	for (uint64_t i = 0; i < 1000; i++)
+		submit(n * 10 + 2000, 1, 8, i, 1000);
+	t = text(&at_sdma, "jobs", &root);
+	ok(strstr(t, "\n8 0 1000 ") && strstr(t, "\n8 63 1000 ") && strstr(t, "\n8 64 1000 ") &&
+		   strstr(t, "\n8 999 1000 "),
+	   "jobs: all of a long list");
+}
+
+int main(void)
+{
+	setup(0);
+	make_events();
+	test_report();
+	test_timeline();
+	test_trace_line();
+	teardown();
+	setup(1 << 27);
+	test_many();
+	teardown();
+	text(NULL, NULL, NULL);
+	return done_testing();
+}

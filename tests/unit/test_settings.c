@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* fs/tree: settings, control, last_cmd_status and error_log, and what the root tells of the daemon.
+ */
+#include "../lib/treebed.h"
+
+static void test_settings(void)
+{
+	is_str(show("config/level", &root_view), "off stats [normal] verbose\n", "level reads");
+	asked = -1;
+	is(put("config/level", "stats\n"), 0, "level is written");
+	is(asked, -1, "no source need know");
+	is_str(show("config/level", &root_view), "off [stats] normal verbose\n", "and reads back");
+	is(put("config/level", "3"), 0, "level by number");
+	ok(asked == GT_CTL_LEVEL && asked_arg == 3, "verbose: the sources are told");
+	is_str(show("last_cmd_status", &root_view), "ok\n", "ok");
+	answer = -EIO;
+	is(put("config/level", "off"), -EIO, "a source that fails");
+	is(gate.level, GT_LEVEL_VERBOSE, "leaves the old level");
+	answer = 0;
+	is(put("config/level", "loud"), -EINVAL, "no level");
+	is(put("config/level", "4"), -ERANGE, "none either");
+	is(put("config/level", "normal"), 0, "back to normal");
+	is(put("config/sampling", "25\n"), 0, "sampling");
+	is_str(show("config/sampling", &root_view), "25\n", "reads back");
+	is(put("config/sampling", "101"), -ERANGE, "over the bound");
+	is(put("config/sampling", "12x"), -EINVAL, "syntax");
+	is(gate.sampling, 25, "a refused value changes nothing");
+	is(put("status", "1"), -EACCES, "a file that cannot be written");
+	is(put_raw("config/sampling", "1\0", 2, &root_view, false), -EINVAL, "a NUL byte");
+	is(put("config/sampling", "1\n2\n"), -EINVAL, "two lines");
+	is(put("config/sampling", ""), -EINVAL, "nothing");
+	is(put("backends/ftrace/cpu", "0,1\n"), 0, "an option");
+	is_str(show("backends/ftrace/cpu", &root_view), "0,1\n", "reads back");
+	is(put("backends/ftrace/cpu", "bad"), -EINVAL, "refused by its backend");
+	is_str(show("last_cmd_status", &root_view), "backends/ftrace/cpu: no such CPU\n",
+	       "and says why");
+	is(put("backends/ftrace/path", "x"), -EACCES, "a fixed option");
+}
+
+static void test_big_value(void)
+{
+	static char big[5000];
+
+	memset(big, '7', sizeof(big));
+	is(put_raw("config/sampling", big, 4097, &root_view, false), -E2BIG, "oversize");
+	is(put_raw("config/sampling", big, 4096, &root_view, false), -ERANGE, "the largest value");
+	ok(strstr(show("error_log", &root_view), "7777\"...\n"), "the log cuts it");
+}
+
+static void test_writelog(void)
+{
+	struct gt_view a = { .uid = 1, .pid = (uint32_t)getpid(), .visibility = GT_VIS_ALL };
+	struct gt_view b = { .uid = 2, .visibility = GT_VIS_ALL };
+	char want[256];
+
+	is(put_raw("config/sampling", "50%\n", 4, &a, false), -EINVAL, "refused");
+	put_raw("config/sampling", "50%\n", 4, &a, true);
+	put_raw("config/sampling", "\x1b[1m", 4, &b, false);
+	is_str(show("last_cmd_status", &a),
+	       "config/sampling: sampling is a whole number of percent, 0 to 100\n",
+	       "the sentence");
+	snprintf(want, sizeof(want),
+		 " config/sampling uid=1 pid=%d EINVAL\n    \"50%%\"\n       ^\n"
+		 "    sampling is a whole number of percent, 0 to 100\n",
+		 getpid());
+	ok(strstr(show("error_log", &a), want) && strchr(text, ']'), "the log has place and caret");
+	is_str(strstr(text, want) ? strstr(text, want) + strlen(want) : "?", "",
+	       "a repeated write is logged once");
+	ok(!strstr(show("error_log", &a), "uid=2"), "others' entries are not shown");
+	ok(strstr(show("error_log", &b), "\"\\x1b[1m\""), "values are quoted");
+	ok(strstr(show("error_log", &root_view), "uid=1") && strstr(text, "uid=2"),
+	   "root sees all");
+	for (int i = 0; i < 20; i++)
+		put_raw("config/sampling", "x", 1, &b, false);
+	ok(!strstr(show("error_log", &root_view), "uid=1"), "8 entries are kept");
+	b.uid = 3;
+	is_str(show("last_cmd_status", &b), "ok\n", "who wrote nothing");
+	for (uint32_t uid = 10; uid < 1000; uid++) {
+		b.uid = uid;
+		put_raw("config/sampling", "x", 1, &b, false);
+	}
+	ok(strstr(show("last_cmd_status", &b), "percent"), "the latest writer is remembered");
+	is(gt_writelog_session((uint32_t)getpid()), getsid(0), "session of a process");
+}
+
+static void test_control(void)
+{
+	static const struct {
+		const char *value;
+		int what;
+		int64_t arg;
+	} seeks[] = {
+		{ "seek +5s", GT_CTL_SEEK, 5000000000 },
+		{ "seek -1500ms", GT_CTL_SEEK, -1500000000 },
+		{ "seek 7us\n", GT_CTL_SEEK, 7000 },
+		{ "seek  +3ns", GT_CTL_SEEK, 3 },
+		{ "seek 2", GT_CTL_SEEK, 2000000000 },
+		{ "pause", GT_CTL_PAUSE, 0 },
+		{ "play", GT_CTL_RESUME, 0 },
+	};
+	static const char *const bad[] = { "seek",  "seek +", "seek 5m", "seek 5 s",
+					   "seekx", "Start",  "" };
+
+	is_str(show("control", &root_view), "[start] stop\n", "control reads");
+	is(put("control", "stop"), 0, "stop");
+	is(asked, GT_CTL_PAUSE, "the sources are told");
+	is_str(show("control", &root_view), "start [stop]\n", "stopped");
+	ok(strstr(show("status", &root_view), "state stopped\n"), "status says so");
+	is(put("control", "start\n"), 0, "start");
+	is(put("control", "clear"), 0, "clear");
+	is(put("control", "rescan"), 0, "rescan");
+	is(asked, GT_CTL_RESCAN, "is passed on");
+	is_str(show("last_cmd_status", &root_view), "ok\n", "ok");
+	is(put("control", "pause"), -EOPNOTSUPP, "pause without a replay");
+	is(put("control", "seek 1s"), -EOPNOTSUPP, "seek without a replay");
+	app.replay = true;
+	is_str(show("control", &root_view), "[start] stop [play] pause\n", "control of a replay");
+	for (size_t i = 0; i < sizeof(seeks) / sizeof(seeks[0]); i++) {
+		is(put("control", seeks[i].value), 0, "replay: case %zu", i);
+		ok(asked == seeks[i].what && asked_arg == seeks[i].arg, "is passed on");
+	}
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		is(put("control", bad[i]), -EINVAL, "no command: \"%s\"", bad[i]);
+	is(put("control", "seek 9223372037s"), -ERANGE, "seek too far");
+	is(put("control", "seek 99999999999999999999"), -ERANGE, "and much too far");
+	ok(strstr(show("status", &root_view), "state replaying\n"), "status of a replay");
+	app.replay = false;
+}
+
+static uint64_t value_of(const char *key)
+{
+	char line[64];
+	const char *p;
+
+	snprintf(line, sizeof(line), "\n%s ", key);
+	p = strstr(text, line);
+	return p ? strtoull(p + strlen(line), NULL, 10) : UINT64_MAX;
+}
+
+static void test_about(void)
+{
+	unsigned int missing = 0;
+
+	gate.n = (struct gt_gate_counts){ .seen = 100,
+					  .recorded = 50,
+					  .filtered_level = 20,
+					  .filtered = 9,
+					  .sampled_out = 10,
+					  .rate_limited = 5,
+					  .lost_source = 6 };
+	show("status", &root_view);
+	is(value_of("events_recorded") + value_of("events_filtered_level") +
+		   value_of("events_filtered") + value_of("events_sampled_out") +
+		   value_of("events_rate_limited") + value_of("events_lost_source"),
+	   value_of("events_seen"), "where every event went");
+	is(value_of("queues"), 3, "status counts queues");
+	is(value_of("ingest_cpu_ns"), 42, "and asks the host");
+	ok(!strstr(text, "simulated"), "nothing is simulated");
+	app.simulated = true;
+	ok(strstr(show("status", &root_view), "simulated 1\n"), "status says simulated");
+	ok(strstr(show("README", &root_view), "SIMULATED"), "README too");
+	ok(strstr(show("doctor", &root_view), "simulated sim0"), "doctor too");
+	app.simulated = false;
+	ok(strstr(text, "backend sim unavailable\n  error not here:\n  error backend forged"),
+	   "no backend's sentence makes a line of ours");
+	show("README", &root_view);
+	for (unsigned int k = 0; k < GT_NDIRS; k++)
+		for (const struct gt_file *f = gt_tree_files[k]; f->name; f++) {
+			missing += !f->help || !*f->help || !strstr(text, f->name);
+			if (!f->help || !*f->help)
+				printf("# no help: %s\n", f->name);
+		}
+	is(missing, 0, "README tells of every file");
+	ok(strstr(text, "cat /mnt/gpu/doctor"), "with this mount's own paths");
+	ok(strstr(show("clocks", &root_view), "\nftrace CLOCK_MONOTONIC 0 - -\n"),
+	   "a backend's clock; what it does not tell is not known");
+	ok(!strncmp(show("version", &root_view), "release ", 8), "version");
+	ok(strstr(show("features", &root_view), "\nsampling\n"), "features");
+	is_str(show("backends/sim/state", &root_view), "unavailable\n", "state of a backend");
+}
+
+int main(void)
+{
+	make_machine();
+	test_settings();
+	test_big_value();
+	test_writelog();
+	test_control();
+	test_about();
+	is(locked_calls, 0, "the host is never called with the model's lock held");
+	free_machine();
+	return done_testing();
+}

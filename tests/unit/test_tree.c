@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* fs/tree: names, inode numbers, positions, owners and views. */
+#include <time.h>
+
+#include "../lib/treebed.h"
+
+struct walk {
+	struct gt_obj dir;
+	ino_t *inos;
+	unsigned int n, bad;
+};
+
+static void walk(struct walk *w);
+
+/* What readdir says of a name, lookup says too; and down it goes. */
+static bool walk_one(void *arg, const char *name, ino_t ino, mode_t type, uint64_t next)
+{
+	struct walk *w = arg, down = *w;
+	struct gt_entry e;
+	int ret = gt_tree_lookup(&app, &w->dir, name, &root_view, &e);
+
+	if (ret || e.ino != ino || !ino || (e.mode & S_IFMT) != type || strchr(name, '/') ||
+	    next >= 1U << 31) {
+		printf("# %s: %d\n", name, ret);
+		w->bad++;
+	}
+	w->inos[w->n++] = ino;
+	if (ret || e.kind != GT_ENTRY_DIR)
+		return true;
+	down.n = w->n;
+	down.dir = e.obj;
+	down.bad = 0;
+	walk(&down);
+	w->n = down.n;
+	w->bad += down.bad;
+	return true;
+}
+
+static void walk(struct walk *w)
+{
+	struct gt_obj up = gt_tree_parent(&w->dir);
+
+	w->bad += gt_tree_readdir(&app, &w->dir, &root_view, 0, walk_one, w) != 0;
+	w->bad += !gt_tree_alive(&app, &w->dir) || !gt_tree_alive(&app, &up);
+}
+
+static int by_ino(const void *a, const void *b)
+{
+	ino_t x = *(const ino_t *)a, y = *(const ino_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static void test_walk(void)
+{
+	struct walk w = { .dir = gt_tree_root, .inos = calloc(1 << 20, sizeof(ino_t)) };
+	unsigned int twice = 0;
+
+	walk(&w);
+	is(w.bad, 0, "readdir, lookup, parent and alive agree on the whole tree");
+	ok(w.n > 200, "there is a tree: %u names", w.n);
+	qsort(w.inos, w.n, sizeof(*w.inos), by_ino);
+	for (unsigned int i = 1; i < w.n; i++)
+		twice += w.inos[i] == w.inos[i - 1];
+	is(twice, 0, "inode numbers are unique");
+	free(w.inos);
+}
+
+static void test_names(void)
+{
+	static const char *const missing[] = {
+		"nothing",
+		"amdgpu1",
+		"amdgpu0/ring3",
+		"amdgpu0/ring00",
+		"amdgpu0/ring",
+		"amdgpu0/ring-1",
+		"amdgpu0/ring 0",
+		"amdgpu0/ring65536",
+		"proc/0100",
+		"proc/+100",
+		"proc/101",
+		"proc/4294967396",
+		"proc/",
+		"amdgpu0/proc/200",
+		"amdgpu0/queues/8",
+		"amdgpu0/queues/07",
+		"backends/x",
+		"backends/ftrace/secret",
+		"config/nothing",
+		"amdgpu0/by-name/gfx",
+		"proc/100/queues/7",
+	};
+	struct gt_entry e;
+	char longname[300];
+
+	for (size_t i = 0; i < sizeof(missing) / sizeof(missing[0]); i++)
+		if (strcmp(missing[i], "proc/"))
+			is(find(missing[i], &root_view, &e), -ENOENT, "%s is not there",
+			   missing[i]);
+	memset(longname, 'x', sizeof(longname) - 1);
+	longname[sizeof(longname) - 1] = '\0';
+	is(find(longname, &root_view, &e), -ENAMETOOLONG, "a long name");
+	is_str(list("amdgpu0/by-name", &root_view), "gfx_0.0.0 a%2Fb%25%FF %2E. ",
+	       "escaped ring names");
+	ok(!find("amdgpu0/by-name/a%2Fb%25%FF", &root_view, &e) && e.kind == GT_ENTRY_LINK,
+	   "by-name");
+	is_str(e.target, "../ring1", "by-name links to its ring");
+	is_str(list("proc/100/queues", &root_view), "amdgpu0-7 i915-0-9 ", "queues of a process");
+	ok(!find("proc/100/queues/i915-0-9", &root_view, &e), "one of them");
+	is_str(e.target, "../../../i915-0/queues/9", "links to its GPU");
+	ok(!find("amdgpu0/proc/100/queues/7", &root_view, &e), "the same in a GPU");
+	is_str(e.target, "../../../queues/7", "links within it");
+	is_str(list("amdgpu0/proc", &root_view), "100 300 ", "processes of a GPU");
+	is_str(list("i915-0/proc", &root_view), "100 200 ", "a queue alone counts too");
+	is_str(list("backends/ftrace", &root_view), "state version stats last_error cpu path ",
+	       "a backend's options are files");
+}
+
+static void test_links(void)
+{
+	struct gt_view v = { .uid = 1000, .pid = 100, .visibility = GT_VIS_OWNER };
+	struct gt_entry e;
+
+	ok(!find("self", &v, &e) && e.kind == GT_ENTRY_LINK && !e.shared, "self");
+	is_str(e.target, "proc/100", "self is the reader");
+	v.pid = 0;
+	ok(!find("self", &v, &e), "self without a pid");
+	is(find(e.target, &v, &e), -ENOENT, "dangles");
+}
+
+static void test_attributes(void)
+{
+	static const struct gt_view bare = { .all = true };
+	struct gt_entry e;
+
+	ok(!find("", &root_view, &e) && e.ino == 1 && e.mode == (S_IFDIR | 0555) && e.shared,
+	   "root");
+	ok(!find("config/level", &root_view, &e) && e.mode == (S_IFREG | 0664) && e.uid == getuid(),
+	   "a setting");
+	ok(!find("proc/100", &root_view, &e) && e.uid == 1000 && e.mode == (S_IFDIR | 0550) &&
+		   !e.shared,
+	   "a process's directory is its user's");
+	ok(!find("proc/100/stats", &root_view, &e) && e.uid == 1000, "and the files in it");
+	ok(!find("proc/300", &root_view, &e) && e.uid == getuid(), "a user that is not known");
+	ok(!find("proc/100", &bare, &e) && e.mode == (S_IFDIR | 0550), "whoever looks at it");
+	conf.visibility = GT_VIS_ALL;
+	ok(!find("proc/100", &bare, &e) && e.mode == (S_IFDIR | 0555), "visibility all: open");
+	conf.visibility = GT_VIS_REDACTED;
+	ok(!find("backends/ftrace/cpu", &root_view, &e) && e.mode == (S_IFREG | 0644), "option");
+	is_str(e.file->name, "cpu", "its description is there");
+	ok(!find("backends/ftrace/path", &root_view, &e) && e.mode == (S_IFREG | 0444),
+	   "fixed option");
+	ok(!find("last_cmd_status", &root_view, &e) && !e.shared, "a file that differs by caller");
+	ok(!find("status", &root_view, &e) && e.shared, "one that does not");
+	is(gt_tree_nlink(&gt_tree_root), 1, "nlink of a directory that changes");
+	ok(!find("amdgpu0/ring0", &root_view, &e) && gt_tree_nlink(&e.obj) == 2, "of a ring");
+	ok(!find("proc/100", &root_view, &e) && gt_tree_nlink(&e.obj) == 3, "of a process");
+}
+
+static void test_scope(void)
+{
+	struct gt_scope s;
+	struct gt_entry e;
+
+	s = gt_tree_scope(&app, &gt_tree_root);
+	ok(s.gpu == GT_NONE16 && s.ring == GT_NONE16 && s.pid == GT_NONE32 && s.queue == GT_NONE32,
+	   "scope of the root");
+	find("amdgpu0/ring1", &root_view, &e);
+	s = gt_tree_scope(&app, &e.obj);
+	ok(s.gpu == 0 && s.ring == 1 && s.pid == GT_NONE32, "of a ring");
+	find("i915-0/queues/9", &root_view, &e);
+	s = gt_tree_scope(&app, &e.obj);
+	ok(s.gpu == 1 && s.queue == 9 && s.ring == GT_NONE16, "of a queue");
+	find("amdgpu0/proc/100", &root_view, &e);
+	s = gt_tree_scope(&app, &e.obj);
+	ok(s.gpu == 0 && s.pid == 100, "of a process in a GPU");
+}
+
+static void test_views(void)
+{
+	struct gt_view redacted = { .uid = 1000, .visibility = GT_VIS_REDACTED };
+	struct gt_view owner = { .uid = 1000, .visibility = GT_VIS_OWNER };
+	struct gt_view all = { .uid = 1000, .visibility = GT_VIS_ALL };
+	struct gt_entry e;
+
+	is_str(list("proc", &redacted), "100 200 300 ", "redacted: others are listed");
+	ok(!find("proc/200", &redacted, &e), "and can be looked at");
+	is(find("proc/200/stats", &redacted, &e), -EACCES, "but not into");
+	is(find("proc/300/stats", &redacted, &e), -EACCES, "nor whose user is not known");
+	ok(!find("proc/100/stats", &redacted, &e), "one's own can");
+	is_str(list("proc/200", &redacted), "(error)", "nor listed");
+	is_str(list("proc", &owner), "100 ", "owner: others are not there");
+	is(find("proc/200", &owner, &e), -ENOENT, "by name neither");
+	is_str(list("i915-0/queues", &owner), "9 ", "nor their queues");
+	is(find("i915-0/queues/7", &owner, &e), -ENOENT, "by name neither");
+	is_str(list("i915-0/queues", &redacted), "7 9 ", "redacted: queues are");
+	ok(!find("proc/200/stats", &all, &e), "all: everything is open");
+	is_str(list("proc", &root_view), "100 200 300 ", "root sees all");
+}
+
+/* One name at a time, while processes come and go: who stays is listed once. */
+static void test_positions(void)
+{
+	struct names one = { .max = 1 };
+	unsigned int seen100 = 0, seen200 = 0, seen300 = 0, rounds = 0;
+	struct gt_entry e;
+	uint64_t pos = 0;
+
+	find("proc", &root_view, &e);
+	do {
+		memset(&one, 0, sizeof(one));
+		one.max = 1;
+		gt_tree_readdir(&app, &e.obj, &root_view, pos, collect, &one);
+		pos = one.next;
+		seen100 += !strcmp(one.all, "100 ");
+		seen200 += !strcmp(one.all, "200 ");
+		seen300 += !strcmp(one.all, "300 ");
+		GT_MODEL_LOCK(app.model);
+		if (rounds < 20)
+			make_proc(1000 + rounds, 1, GT_NONE16);
+	} while (one.n && ++rounds < 100);
+	ok(seen100 == 1 && seen200 == 1 && seen300 == 1, "each is listed once");
+	ok(rounds < 100, "and the listing ends");
+	for (pos = 0; pos < 8ULL << 24; pos += 999983)
+		gt_tree_readdir(&app, &e.obj, &root_view, pos, collect, &one);
+	find("backends/ftrace", &root_view, &e);
+	for (pos = 0; pos < 8ULL << 24; pos += 999983)
+		gt_tree_readdir(&app, &e.obj, &root_view, pos, collect, &one);
+	gt_tree_readdir(&app, &e.obj, &root_view, UINT64_MAX, collect, &one);
+	ok(true, "positions that never were given do no harm");
+}
+
+static void test_gone(void)
+{
+	struct gt_entry e;
+	struct gt_obj proc, gpu;
+	ino_t ino;
+
+	find("proc/1000", &root_view, &e);
+	proc = e.obj;
+	ino = e.ino;
+	ok(gt_tree_alive(&app, &proc), "a process");
+	{
+		GT_MODEL_LOCK(app.model);
+		gt_model_exit(app.model, proc.id);
+	}
+	ok(gt_tree_alive(&app, &proc), "a dead one stays for a while");
+	gt_model_advance(app.model, 200000000000);
+	{
+		GT_MODEL_LOCK(app.model);
+		gt_model_reap(app.model);
+	}
+	ok(!gt_tree_alive(&app, &proc), "then it has gone");
+	is(gt_tree_entry(&app, &proc, &root_view, &e), -ENODEV, "its directory too");
+	is(gt_tree_lookup(&app, &proc, "stats", &root_view, &e), -ENODEV, "and what was in it");
+	is(find("proc/1000", &root_view, &e), -ENOENT, "and its name");
+	{
+		GT_MODEL_LOCK(app.model);
+		make_proc(5555, 1000, GT_NONE16);
+	}
+	ok(!find("proc/5555", &root_view, &e) && e.obj.id == proc.id && e.ino != ino,
+	   "who gets its slot gets no inode number of it");
+	find("i915-0", &root_view, &e);
+	gpu = e.obj;
+	app.model->gpus[1]->gone = true;
+	is(gt_tree_entry(&app, &gpu, &root_view, &e), -ENODEV, "a GPU that has gone");
+	is(find("i915-0", &root_view, &e), -ENOENT, "by name");
+	is_str(list("proc/100/queues", &root_view), "amdgpu0-7 ", "and links to its queues");
+	app.model->gpus[1]->gone = false;
+}
+
+static double since(const struct timespec *t0)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)(t.tv_sec - t0->tv_sec) * 1e3 + (double)(t.tv_nsec - t0->tv_nsec) / 1e6;
+}
+
+static bool count_one(void *arg, const char *name, ino_t ino, mode_t type, uint64_t next)
+{
+	++*(unsigned int *)arg;
+	return true;
+}
+
+static void test_many(void)
+{
+	struct gt_gpu *g;
+	struct timespec t0;
+	struct gt_entry e;
+	char name[64];
+	unsigned int n = 0;
+	double ms;
+
+	{
+		GT_MODEL_LOCK(app.model);
+		g = make_gpu("big0");
+		for (unsigned int i = 0; i < 256; i++) {
+			snprintf(name, sizeof(name), "ring_%u", i);
+			make_ring(g, name);
+		}
+		for (uint32_t i = 0; i < 5000; i++)
+			make_proc(20000 + i, 1000, 2);
+	}
+	clock_gettime(CLOCK_MONOTONIC, &t0);
+	find("big0/proc", &root_view, &e);
+	gt_tree_readdir(&app, &e.obj, &root_view, 0, count_one, &n);
+	ms = since(&t0);
+	printf("# 5,000 processes listed in %.2f ms\n", ms);
+	is(n, 5000, "5,000 processes are listed");
+	clock_gettime(CLOCK_MONOTONIC, &t0);
+	for (uint32_t i = 0; i < 5000; i++) {
+		snprintf(name, sizeof(name), "%u", 20000 + i);
+		n -= gt_tree_lookup(
+			     &app,
+			     &(struct gt_obj){ .kind = GT_DIR_PROCS, .gpu = 2, .ring = GT_NONE16 },
+			     name, &root_view, &e) == 0;
+	}
+	printf("# and looked up in %.2f ms\n", since(&t0));
+	is(n, 0, "and looked up");
+	clock_gettime(CLOCK_MONOTONIC, &t0);
+	find("big0", &root_view, &e);
+	gt_tree_readdir(&app, &e.obj, &root_view, 0, count_one, &n);
+	printf("# 256 rings listed in %.2f ms\n", since(&t0));
+	ok(n >= 256 + 3, "256 rings are listed");
+	ok(ms < 500, "fast");
+}
+
+int main(void)
+{
+	make_machine();
+	test_walk();
+	test_names();
+	test_links();
+	test_attributes();
+	test_scope();
+	test_views();
+	test_positions();
+	test_gone();
+	test_many();
+	test_walk();
+	is(locked_calls, 0, "the host is never called with the model's lock held");
+	free_machine();
+	return done_testing();
+}
