@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+#   make              build everything into .output/
+#   make demo         install what is needed, build, mount at /gputrace and show it
+#   make test         install what is needed, build, run every test
+#
+# V=1 shows commands, O=DIR builds elsewhere, SAN=all adds address, undefined and leak sanitizers,
+# CC=clang uses clang.
+
+VERSION := 0.1.0
+
+ifneq ($(SAN),)
+O ?= .output/san
+else
+O ?= .output
+endif
+PREFIX ?= /usr/local
+# mount(8) looks for helpers in /sbin only
+MOUNTDIR ?= /sbin
+SYSCONFDIR ?= /etc
+
+ifneq ($(findstring s,$(filter-out --%,$(firstword $(MAKEFLAGS)))),)
+Q := @
+say := @:
+else ifeq ($(V),1)
+Q :=
+say := @:
+else
+Q := @
+say := @printf '  %-7s %s\n'
+endif
+
+PKGS := fuse3 inih
+PKG_CONFIG ?= pkg-config
+pkgs := $(shell $(PKG_CONFIG) --exists $(PKGS) && echo yes)
+
+CFLAGS ?= -O2 -g
+gt_cflags := -std=gnu11 -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
+	-Wno-unused-parameter -D_GNU_SOURCE -DGT_VERSION='"$(VERSION)"' \
+	-DGT_SYSCONFDIR='"$(SYSCONFDIR)"' -fPIC -fvisibility=hidden -fno-strict-aliasing
+gt_ldflags := -rdynamic -Wl,-z,relro,-z,now
+ifneq ($(SAN),)
+gt_cflags += -fsanitize=address,undefined -fno-omit-frame-pointer -fno-sanitize-recover=undefined
+gt_ldflags += -fsanitize=address,undefined
+endif
+ifneq ($(COVERAGE),)
+gt_cflags += --coverage
+gt_ldflags += --coverage
+endif
+
+fuse_cflags = $(shell $(PKG_CONFIG) --cflags fuse3)
+fuse_libs = $(shell $(PKG_CONFIG) --libs fuse3)
+inih_libs = $(shell $(PKG_CONFIG) --libs inih)
+tracefs_cflags = $(shell $(PKG_CONFIG) --cflags libtracefs libtraceevent)
+tracefs_libs = $(shell $(PKG_CONFIG) --libs libtracefs libtraceevent)
+tracecmd_cflags = $(shell $(PKG_CONFIG) --cflags libtracecmd libtraceevent)
+tracecmd_libs = $(shell $(PKG_CONFIG) --libs libtracecmd libtraceevent)
+
+# What each part is made of ------------------------------------------------------------------
+
+PLUGINS := ftrace replay sim
+plugin_libs_ftrace = $(tracefs_libs) $(inih_libs)
+plugin_libs_replay = $(tracecmd_libs) $(inih_libs)
+
+obj = $(patsubst %.c,$(O)/obj/%.o,$(1))
+src_eventmap := $(wildcard backend/eventmap/*.c)
+src_host := $(addprefix backend/,host.c load.c options.c hooks.c run.c ingest.c call.c query.c order.c)
+src_core := $(wildcard fs/model/*.c fs/gate/*.c fs/stream/*.c fs/tree/*.c fs/text/*.c fs/access/*.c \
+	fs/export/*.c) $(filter-out fs/main.c,$(wildcard fs/*.c)) conf/config.c $(src_host)
+src_fuse := $(wildcard fs/fuse/*.c)
+src_plugin = $(wildcard backend/$(1)/*.c)
+# A plugin's vtable is in backend/NAME/NAME.c: everything else of it can be linked into a test
+src_parts := $(foreach p,$(PLUGINS),$(filter-out backend/$(p)/$(p).c,$(call src_plugin,$(p))))
+src_unit := $(wildcard tests/unit/test_*.c)
+src_tool := $(wildcard tests/bench/*.c tests/fuzz/*.c tests/tools/*.c)
+
+daemon := $(O)/sbin/mount.gputrace
+plugins := $(PLUGINS:%=$(O)/lib/gputrace/%.so)
+maps := $(patsubst conf/%,$(O)/share/gputrace/%,$(wildcard conf/events.d/*.ini))
+units := $(patsubst tests/unit/%.c,$(O)/tests/%,$(src_unit))
+tools := $(patsubst tests/%.c,$(O)/tests/%,$(src_tool))
+lib := $(O)/obj/libgputrace.a
+man := $(wildcard fs/*.8 fs/*.5 backend/*.5 backend/eventmap/*.5 conf/*.5)
+
+.PHONY: all tools demo test bench check install uninstall clean deps deps-test deps-vm deps-web help
+all: need-pkgs $(daemon) $(plugins) $(maps)
+tools: all $(units) $(tools)
+
+.PHONY: need-pkgs
+need-pkgs:
+ifneq ($(pkgs),yes)
+	@echo "gputrace: libfuse3 or inih is not installed: run 'make deps' (as root) first" >&2; exit 1
+endif
+
+$(O)/obj/fs/fuse/%.o $(O)/obj/fs/main.o: extra = $(fuse_cflags)
+$(O)/obj/backend/ftrace/%.o: extra = $(tracefs_cflags)
+$(O)/obj/backend/replay/%.o: extra = $(tracecmd_cflags)
+$(O)/obj/tests/%.o: extra = $(fuse_cflags) $(tracecmd_cflags)
+
+$(O)/obj/%.o: %.c Makefile
+	@mkdir -p $(@D)
+	$(say) CC $<
+	$(Q)$(CC) $(gt_cflags) $(extra) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+$(daemon): $(call obj,fs/main.c $(src_core) $(src_fuse))
+	@mkdir -p $(@D)
+	$(say) LD $@
+	$(Q)$(CC) $(gt_ldflags) $(LDFLAGS) $(CFLAGS) -o $@ $^ $(fuse_libs) $(inih_libs) -ldl -lpthread
+
+define plugin_rule
+$(O)/lib/gputrace/$(1).so: $(call obj,$(call src_plugin,$(1)) $(src_eventmap))
+	@mkdir -p $$(@D)
+	$$(say) SO $$@
+	$$(Q)$$(CC) -shared $$(filter -fsanitize% --coverage,$$(gt_ldflags)) $$(LDFLAGS) $$(CFLAGS) -o $$@ $$^ \
+		$$(plugin_libs_$(1)) $$(inih_libs)
+endef
+$(foreach p,$(PLUGINS),$(eval $(call plugin_rule,$(p))))
+
+$(O)/share/gputrace/events.d/%.ini: conf/events.d/%.ini
+	@mkdir -p $(@D)
+	$(Q)cp $< $@
+
+$(lib): $(call obj,$(src_core) $(src_eventmap) $(src_parts) $(wildcard tests/lib/*.c))
+	$(say) AR $@
+	$(Q)rm -f $@; $(AR) rcs $@ $^
+
+test_libs = $(fuse_libs) $(tracecmd_libs) $(tracefs_libs) $(inih_libs) -ldl -lpthread -lm
+define link_test
+	@mkdir -p $(@D)
+	$(say) LD $@
+	$(Q)$(CC) $(gt_ldflags) $(LDFLAGS) $(CFLAGS) -o $@ $(filter %.o %.a,$^) $(test_libs)
+endef
+$(units): $(O)/tests/%: $(O)/obj/tests/unit/%.o $(lib)
+	$(link_test)
+$(tools): $(O)/tests/%: $(O)/obj/tests/%.o $(lib)
+	$(link_test)
+
+.SECONDARY:
+-include $(shell find $(O)/obj -name '*.d' 2>/dev/null)
+
+clean:
+	rm -rf .output $(filter-out / . ./ ..,$(O))
+
+# Packages -----------------------------------------------------------------------------------
+#
+# Each list names what its part calls itself, not what happens to come along.
+
+DEPS := gcc libc6-dev make pkg-config fuse3 libfuse3-dev libinih-dev libtracefs-dev \
+	libtraceevent-dev libtracecmd-dev mount
+DEPS_TEST := clang libclang-rt-dev babeltrace2 busybox trace-cmd python3 golang-go less procps \
+	util-linux coreutils findutils mandoc rsync tar
+DEPS_VM := qemu-system-x86 busybox-static cpio kmod pahole xz-utils
+DEPS_WEB := chromium chromium-driver
+
+deps:
+	@tests/lib/apt.sh $(DEPS)
+deps-test:
+	@tests/lib/apt.sh $(DEPS_TEST)
+deps-vm:
+	@tests/lib/apt.sh $(DEPS_VM)
+deps-web:
+	@tests/lib/apt.sh $(DEPS_WEB)
+
+# Running ------------------------------------------------------------------------------------
+
+# A package that was missing when make started changes what it found: start again after deps
+demo: deps
+	@$(MAKE) --no-print-directory all
+	@O=$(O) tests/lib/demo.sh
+
+test: deps deps-test
+	@$(MAKE) --no-print-directory tools
+	@O=$(O) CC=$(CC) tests/run.sh $(T)
+
+bench: deps
+	@$(MAKE) --no-print-directory tools
+	@O=$(O) tests/bench/run.sh
+
+help:
+	@sed -n '3,11s/^# \{0,1\}//p' Makefile
+
+# Installing ---------------------------------------------------------------------------------
+
+D := $(DESTDIR)$(PREFIX)
+INSTALL ?= install
+
+install: all
+	$(INSTALL) -d $(D)/sbin $(D)/lib/gputrace $(D)/share/gputrace/events.d $(D)/include/gputrace \
+		$(D)/share/man/man5 $(D)/share/man/man8 $(D)/bin $(DESTDIR)$(MOUNTDIR) $(DESTDIR)$(SYSCONFDIR)
+	$(INSTALL) -m 755 $(daemon) $(D)/sbin/mount.gputrace
+	$(INSTALL) -m 644 $(plugins) $(D)/lib/gputrace/
+	$(INSTALL) -m 644 $(maps) $(D)/share/gputrace/events.d/
+	$(INSTALL) -m 644 backend/backend.h backend/event.h $(D)/include/gputrace/
+	$(INSTALL) -m 644 $(filter %.5,$(man)) $(D)/share/man/man5/
+	$(INSTALL) -m 644 $(filter %.8,$(man)) $(D)/share/man/man8/
+	[ -e $(DESTDIR)$(SYSCONFDIR)/gputrace.conf ] || \
+		$(INSTALL) -m 644 conf/gputrace.conf $(DESTDIR)$(SYSCONFDIR)/gputrace.conf
+	ln -sf $(PREFIX)/sbin/mount.gputrace $(D)/bin/gputrace
+	[ $(DESTDIR)$(MOUNTDIR) -ef $(D)/sbin ] || \
+		ln -sf $(PREFIX)/sbin/mount.gputrace $(DESTDIR)$(MOUNTDIR)/mount.gputrace
+	ln -sf $(PREFIX)/sbin/mount.gputrace $(DESTDIR)$(MOUNTDIR)/mount.fuse.gputrace
+
+uninstall:
+	rm -f $(D)/sbin/mount.gputrace $(D)/bin/gputrace $(DESTDIR)$(MOUNTDIR)/mount.gputrace \
+		$(DESTDIR)$(MOUNTDIR)/mount.fuse.gputrace
+	rm -f $(patsubst %.5,$(D)/share/man/man5/%.5,$(notdir $(filter %.5,$(man)))) \
+		$(patsubst %.8,$(D)/share/man/man8/%.8,$(notdir $(filter %.8,$(man))))
+	rm -rf $(D)/lib/gputrace $(D)/share/gputrace $(D)/include/gputrace

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "daemon.h"
+
+#define PROGRAM "mount.gputrace"
+
+static int result = -1; /* write end of the pipe to the process that waits */
+
+/* What the background process says: an exit code, then the reason. */
+struct verdict {
+	int code;
+	char why[1024];
+};
+
+static void wait_for_verdict(int fd, pid_t child)
+{
+	struct verdict v = { 0 };
+	size_t got = 0;
+	ssize_t n;
+	int status;
+
+	while (got < sizeof(v) && ((n = read(fd, (char *)&v + got, sizeof(v) - got)) > 0 ||
+				   (n < 0 && errno == EINTR)))
+		got += n > 0 ? (size_t)n : 0;
+	if (got < sizeof(v)) {
+		/* it died without a word */
+		waitpid(child, &status, 0);
+		fprintf(stderr, PROGRAM ": the daemon died while it started%s\n",
+			WIFSIGNALED(status) ? " (by a signal)" : "");
+		_exit(32);
+	}
+	if (v.code)
+		fprintf(stderr, PROGRAM ": %s\n", v.why);
+	_exit(v.code);
+}
+
+int gt_daemon_detach(bool foreground)
+{
+	int fds[2];
+	pid_t pid;
+
+	if (foreground)
+		return 0;
+	if (pipe2(fds, O_CLOEXEC))
+		return -errno;
+	fflush(NULL);
+	pid = fork();
+	if (pid < 0)
+		return -errno;
+	if (pid) {
+		close(fds[1]);
+		wait_for_verdict(fds[0], pid);
+	}
+	close(fds[0]);
+	result = fds[1];
+	setsid();
+	return chdir("/") ? -errno : 0;
+}
+
+static void say(int code, const char *why)
+{
+	struct verdict v = { .code = code };
+
+	snprintf(v.why, sizeof(v.why), "%s", why);
+	if (write(result, &v, sizeof(v)) < 0)
+		return; /* nobody waits any more */
+	close(result);
+	result = -1;
+}
+
+void gt_daemon_ready(void)
+{
+	int null;
+
+	if (result < 0)
+		return;
+	say(0, "");
+	null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	if (null < 0)
+		return;
+	dup2(null, STDIN_FILENO);
+	dup2(null, STDOUT_FILENO);
+#ifndef __SANITIZE_ADDRESS__ /* a sanitizer's report must not be lost */
+	dup2(null, STDERR_FILENO);
+#endif
+	if (null > STDERR_FILENO)
+		close(null);
+}
+
+void gt_daemon_failed(const char *why, int code)
+{
+	if (result >= 0)
+		say(code, why);
+	else
+		fprintf(stderr, PROGRAM ": %s\n", why);
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Going to the background, with the caller told how the start went. */
+#ifndef GT_DAEMON_H
+#define GT_DAEMON_H
+
+#include <stdbool.h>
+
+/**
+ * gt_daemon_detach() - returns in the background process; the caller's process waits until
+ *	gt_daemon_ready() or gt_daemon_failed() and exits accordingly. Before any thread is made
+ * @foreground: stays where it is; the two then only print
+ */
+int gt_daemon_detach(bool foreground);
+/** gt_daemon_ready() - the start went well: the caller's process exits with 0 */
+void gt_daemon_ready(void);
+/** gt_daemon_failed() - the caller's process prints @why and exits with @code */
+void gt_daemon_failed(const char *why, int code);
+
+#endif

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Open descriptors: texts and settings; pipes are in pipe.c. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../access/access.h"
+#include "fuse.h"
+
+/** gt_handle_new() - a descriptor of @n for an opener who sees @v; holds the node */
+struct gt_handle *gt_handle_new(struct gt_fs *fs, struct gt_node *n, const struct gt_view *v)
+{
+	struct gt_handle *h = calloc(1, sizeof(*h));
+
+	if (!h)
+		return NULL;
+	h->fs = fs;
+	h->node = n;
+	h->view = *v;
+	pthread_mutex_init(&h->lock, NULL);
+	gt_node_hold(n);
+	pthread_mutex_lock(&fs->lock);
+	h->next = fs->handles;
+	h->pprev = &fs->handles;
+	if (h->next)
+		h->next->pprev = &h->next;
+	fs->handles = h;
+	pthread_mutex_unlock(&fs->lock);
+	return h;
+}
+
+/** gt_handle_free() - ends a descriptor, and drops what it holds */
+void gt_handle_free(struct gt_handle *h)
+{
+	gt_poll_remove(h);
+	pthread_mutex_lock(&h->fs->lock);
+	*h->pprev = h->next;
+	if (h->next)
+		h->next->pprev = h->pprev;
+	pthread_mutex_unlock(&h->fs->lock);
+	if (gt_is_pipe(&h->node->entry))
+		gt_pipe_close(h);
+	gt_snap_put(h->snap);
+	gt_node_release(h->node);
+	pthread_mutex_destroy(&h->lock);
+	free(h);
+}
+
+static int open_text(struct gt_handle *h, struct gt_node *n)
+{
+	struct gt_view *v = &h->view;
+	int err = 0;
+
+	h->snap = gt_node_snap(n);
+	if (!h->snap && n->entry.file->show)
+		h->snap = gt_snap_get(h->fs, &n->entry, v, &err);
+	return err;
+}
+
+static int open_check(const struct gt_entry *e, const struct fuse_file_info *fi)
+{
+	bool writes = (fi->flags & O_ACCMODE) != O_RDONLY;
+
+	if (e->kind != GT_ENTRY_FILE)
+		return -EISDIR;
+	return writes && !e->file->store ? -EACCES : 0;
+}
+
+void gt_op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	struct gt_fs *fs = fuse_req_userdata(req);
+	struct gt_node *n = gt_node_of(fs, ino);
+	struct gt_entry *e = &n->entry;
+	struct gt_handle *h;
+	struct gt_view view;
+	unsigned int need = 0;
+	int err = open_check(e, fi);
+
+	if (err) {
+		fuse_reply_err(req, -err);
+		return;
+	}
+	if (gt_is_pipe(e) || (e->file->flags & GT_FILE_VIEW) || e->file->store)
+		need = GT_NEED_GROUPS | GT_NEED_PID;
+	view = gt_req_view(fs, req, need);
+	fi->direct_io = 1;
+	fi->keep_cache = 0;
+	if (e->file->flags & GT_FILE_LONG) {
+		err = gt_worker_open(fs, req, n, &view, fi);
+		if (err)
+			fuse_reply_err(req, -err);
+		return;
+	}
+	h = gt_handle_new(fs, n, &view);
+	err = !h ? -ENOMEM : gt_is_pipe(e) ? gt_pipe_open(h) : open_text(h, n);
+	if (err) {
+		if (h)
+			gt_handle_free(h);
+		fuse_reply_err(req, -err);
+		return;
+	}
+	fi->nonseekable = gt_is_pipe(e);
+	fi->fh = (uint64_t)(uintptr_t)h;
+	if (fuse_reply_open(req, fi) == -ENOENT)
+		gt_handle_free(h);
+}
+
+/*
+ * A read at the start of a descriptor that has been read takes a new snapshot: monitors keep files
+ * open. Long texts are too costly for that; they stay as opened.
+ */
+static int refresh(struct gt_handle *h)
+{
+	const struct gt_entry *e = &h->node->entry;
+	struct gt_snap *s;
+	int err = 0;
+
+	if (!h->read_once || (e->file->flags & GT_FILE_LONG)) {
+		h->read_once = true;
+		return 0;
+	}
+	s = gt_snap_get(h->fs, e, &h->view, &err);
+	if (!s)
+		return err;
+	gt_snap_put(h->snap);
+	h->snap = s;
+	return 0;
+}
+
+void gt_op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_file_info *fi)
+{
+	struct gt_handle *h = (struct gt_handle *)(uintptr_t)fi->fh;
+	size_t len;
+	int err = 0;
+
+	if (gt_is_pipe(&h->node->entry)) {
+		gt_pipe_read(req, h, size, fi->flags & O_NONBLOCK);
+		return;
+	}
+	if (off == 0) {
+		if (h->polled)
+			gt_file_gen(h->fs->app, &h->node->entry, &h->view, &h->seen_gen);
+		err = refresh(h);
+	}
+	if (err || !h->snap) {
+		fuse_reply_err(req, err ? -err : EACCES);
+		return;
+	}
+	len = h->snap->len;
+	if ((size_t)off >= len) {
+		fuse_reply_buf(req, NULL, 0);
+		return;
+	}
+	len -= (size_t)off;
+	fuse_reply_buf(req, h->snap->data + off, len < size ? len : size);
+}
+
+/* FNV-1a: recognises the same refused write, which Python makes twice */
+static uint32_t hash_of(const char *p, size_t n)
+{
+	uint32_t h = 2166136261U;
+
+	while (n--)
+		h = (h ^ (unsigned char)*p++) * 16777619U;
+	return h ? h : 1;
+}
+
+void gt_op_write(fuse_req_t req, fuse_ino_t ino, const char *buf, size_t size, off_t off,
+		 struct fuse_file_info *fi)
+{
+	struct gt_handle *h = (struct gt_handle *)(uintptr_t)fi->fh;
+	const struct gt_entry *e = &h->node->entry;
+	struct gt_show s = { .app = h->fs->app, .obj = e->obj, .view = h->view, .file = e->file };
+	uint32_t hash = hash_of(buf, size < 4096 ? size : 4096);
+	int err;
+
+	if (!e->file->store) {
+		fuse_reply_err(req, EACCES);
+		return;
+	}
+	/* the writer may not be the opener: messages go to who wrote, rights stay the opener's */
+	s.view.pid = gt_req_view(h->fs, req, GT_NEED_PID).pid;
+	err = gt_tree_store(&s, e->file->name, buf, size, hash == h->last_write);
+	h->last_write = err ? hash : 0;
+	if (err)
+		fuse_reply_err(req, -err);
+	else
+		fuse_reply_write(req, size);
+}
+
+void gt_op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	gt_handle_free((struct gt_handle *)(uintptr_t)fi->fh);
+	fuse_reply_err(req, 0);
+}
+
+void gt_op_poll(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi,
+		struct fuse_pollhandle *ph)
+{
+	struct gt_handle *h = (struct gt_handle *)(uintptr_t)fi->fh;
+	const struct gt_entry *e = &h->node->entry;
+	unsigned int revents = 0;
+	uint64_t gen;
+
+	if (ph)
+		gt_poll_add(h, ph);
+	if (gt_is_pipe(e)) {
+		if (gt_pipe_ready(h))
+			revents = POLLIN | POLLRDNORM;
+	} else {
+		revents = POLLIN | POLLRDNORM | (e->file->store ? POLLOUT | POLLWRNORM : 0);
+		if (!h->polled) {
+			/* what the first read showed is not known: compare from now on */
+			h->polled = true;
+			if (!gt_file_gen(h->fs->app, e, &h->view, &h->seen_gen))
+				h->seen_gen = h->fs->app->model->gen;
+			if (!h->read_once)
+				h->seen_gen--;
+		}
+		if (!gt_file_gen(h->fs->app, e, &h->view, &gen))
+			gen = h->fs->app->model->gen;
+		if (gen != h->seen_gen)
+			revents |= POLLPRI;
+	}
+	fuse_reply_poll(req, revents);
+}

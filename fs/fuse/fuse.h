@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The FUSE front end. One session thread answers requests; a worker renders long texts; the notifier
+ * wakes parked reads and pollers and watches signals, the mount and processes. Only this folder and
+ * main.c include libfuse.
+ *
+ * Locks, outer first: gt_fs.lock (lists of parked reads, pollers and jobs), gt_handle.lock (its
+ * cursor). The model's lock is never taken with either held by someone who waits for FUSE.
+ */
+#ifndef GT_FUSE_H
+#define GT_FUSE_H
+
+#define FUSE_USE_VERSION 35
+#include <fuse_lowlevel.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "../tree/tree.h"
+
+/** struct gt_snap - one rendered text, shared by reference */
+struct gt_snap {
+	_Atomic unsigned int refs;
+	struct gt_app *app;
+	uint64_t gen;
+	struct timespec time;	/* when it was rendered: the file's mtime */
+	size_t len;
+	char data[];
+};
+
+/**
+ * struct gt_node - what the kernel holds an id of
+ *
+ * A directory, link or pipe has one node as long as the kernel remembers it, found by inode number; a
+ * text file has a new one for each LOOKUP, with the text it will show (tree.md, Size).
+ */
+struct gt_node {
+	struct gt_entry entry;
+	uint64_t nlookup;
+	unsigned int holds;	/* open descriptors and queued work: the node outlives them */
+	struct gt_node *next, **pprev; /* of its hash chain, or of gt_fs.texts */
+	struct gt_snap *snap;	/* of a text: what open returns and stat measures */
+	struct gt_fs *fs;
+};
+
+struct gt_handle;
+
+/** struct gt_park - a read that waits for data */
+struct gt_park {
+	fuse_req_t req;
+	size_t size;
+	struct gt_handle *h;
+	bool queued;
+	unsigned int pass;
+	struct gt_park *next, *prev;
+};
+
+/** struct gt_handle - an open descriptor */
+struct gt_handle {
+	struct gt_fs *fs;
+	struct gt_node *node;
+	struct gt_view view;	/* of the opener, fixed */
+	/* text */
+	struct gt_snap *snap;
+	bool read_once;
+	uint64_t seen_gen;	/* what the last read showed; poll compares */
+	uint32_t last_write;	/* hash of the last refused write */
+	/* pipe */
+	pthread_mutex_t lock;
+	struct gt_cursor cursor;
+	struct gt_text text;	/* of a text pipe: lines not read yet */
+	size_t text_at;
+	/* poll */
+	struct fuse_pollhandle *poll;
+	uint64_t poll_after;	/* not before this time, ns */
+	struct gt_handle *poll_next, *poll_prev;
+	bool polled;
+	struct gt_handle *next, **pprev; /* gt_fs.handles */
+};
+
+#define GT_NODE_BUCKETS 4096
+#define GT_CACHE_SLOTS 1024
+
+struct gt_job_open {
+	fuse_req_t req;
+	struct fuse_file_info fi;
+	struct gt_node *node;
+	struct gt_view view;
+	struct gt_job_open *next;
+};
+
+struct gt_readbuf {
+	char *buf;
+	size_t size;
+};
+
+struct gt_fs {
+	struct gt_app *app;
+	struct gt_readbuf session_buf, notifier_buf; /* one a thread */
+	struct fuse_session *se;
+	struct gt_node root;
+	struct gt_node *buckets[GT_NODE_BUCKETS]; /* guarded by node_lock, with every node's counts */
+	struct gt_node *texts;
+	pthread_mutex_t node_lock;
+	struct {
+		ino_t ino;
+		struct gt_snap *snap;
+	} cache[GT_CACHE_SLOTS];
+
+	pthread_mutex_t lock;
+	struct gt_park *parked;
+	struct gt_handle *polls;
+	struct gt_handle *handles; /* all, to be freed at the end */
+	int wake;		/* eventfd: something new for the notifier */
+	_Atomic bool waiting;	/* somebody is parked or polls */
+	_Atomic bool ending;
+	_Atomic uint64_t end_head; /* when ending: readers get what was in the log by then */
+	_Atomic bool ended;	/* the session loop has left */
+	pthread_t loop, notifier, worker;
+	struct timespec started; /* CLOCK_REALTIME */
+	int signals;		/* signalfd */
+	int mountinfo;
+	int processes;		/* epoll of gt_procwatch */
+
+	pthread_cond_t work;
+	struct gt_job_open *jobs, **jobs_tail;
+	unsigned int njobs;
+	bool worker_stop;
+};
+
+/* snap.c */
+struct gt_snap *gt_snap_render(struct gt_app *app, const struct gt_entry *e, const struct gt_view *v,
+			       int *err);
+/** gt_snap_get() - the text now; from the cache if it cannot have changed. Session thread only. */
+struct gt_snap *gt_snap_get(struct gt_fs *fs, const struct gt_entry *e, const struct gt_view *v,
+			    int *err);
+struct gt_snap *gt_snap_ref(struct gt_snap *s);
+void gt_snap_put(struct gt_snap *s);
+void gt_snap_flush(struct gt_fs *fs);
+/** gt_file_gen() - number that changes with the text of @e; false if there is none to ask for */
+bool gt_file_gen(struct gt_app *app, const struct gt_entry *e, const struct gt_view *v, uint64_t *gen);
+
+/* node.c */
+struct gt_node *gt_node_new(struct gt_fs *fs, const struct gt_entry *e);
+void gt_node_forget(struct gt_node *n, uint64_t nlookup);
+void gt_node_hold(struct gt_node *n);
+/** gt_node_snap() - the text to open, with a reference; NULL if there is none yet */
+struct gt_snap *gt_node_snap(struct gt_node *n);
+/** gt_node_set_snap() - gives it another text (takes a reference of its own); -> the size told by stat */
+void gt_node_set_snap(struct gt_node *n, struct gt_snap *s);
+/** gt_node_text() - size of its text, and when it was rendered (@time untouched if it has none) */
+size_t gt_node_text(struct gt_node *n, struct timespec *time);
+void gt_node_release(struct gt_node *n);
+void gt_node_free_all(struct gt_fs *fs);
+struct gt_node *gt_node_of(struct gt_fs *fs, fuse_ino_t ino);
+fuse_ino_t gt_node_id(struct gt_node *n);
+
+/* ops.c, dir.c, file.c, pipe.c */
+extern const struct fuse_lowlevel_ops gt_fuse_ops;
+void gt_op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name);
+void gt_op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
+void gt_op_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_file_info *fi);
+void gt_op_releasedir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
+void gt_op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
+void gt_op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_file_info *fi);
+void gt_op_write(fuse_req_t req, fuse_ino_t ino, const char *buf, size_t size, off_t off,
+		 struct fuse_file_info *fi);
+void gt_op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
+void gt_op_poll(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi,
+		struct fuse_pollhandle *ph);
+void gt_attr(struct gt_node *n, const struct gt_entry *e, struct stat *st);
+double gt_attr_timeout(const struct gt_node *n);
+struct gt_view gt_req_view(struct gt_fs *fs, fuse_req_t req, unsigned int need);
+struct gt_handle *gt_handle_new(struct gt_fs *fs, struct gt_node *n, const struct gt_view *v);
+void gt_handle_free(struct gt_handle *h);
+
+bool gt_is_pipe(const struct gt_entry *e);
+int gt_pipe_open(struct gt_handle *h);
+void gt_pipe_close(struct gt_handle *h);
+void gt_pipe_read(fuse_req_t req, struct gt_handle *h, size_t size, bool nonblock);
+bool gt_pipe_ready(struct gt_handle *h);
+/** gt_pipe_wake() - answers parked reads that have data; with @end all of them, with end of file */
+void gt_pipe_wake(struct gt_fs *fs, bool end);
+
+/* worker.c */
+int gt_worker_open(struct gt_fs *fs, fuse_req_t req, struct gt_node *n, const struct gt_view *v,
+		   const struct fuse_file_info *fi);
+void *gt_worker_main(void *fs);
+
+/* notify.c */
+void *gt_notifier_main(void *fs);
+void gt_notify_wake(struct gt_fs *fs);
+void gt_poll_add(struct gt_handle *h, struct fuse_pollhandle *ph);
+void gt_poll_remove(struct gt_handle *h);
+
+/* session.c */
+struct gt_fs *gt_fs_new(struct gt_app *app, struct fuse_args *args, char *err, size_t len);
+int gt_fs_mount(struct gt_fs *fs, const char *dir, char *err, size_t len);
+/** gt_fs_run() - answers until unmounted, or a signal; then ends readers and unmounts */
+int gt_fs_run(struct gt_fs *fs);
+void gt_fs_free(struct gt_fs *fs);
+
+#endif

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The notifier thread: the only one that speaks to the kernel unasked. It sleeps until the ingest
+ * thread has something for a waiting reader, a process ends, a signal comes or the mount goes.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../procwatch.h"
+#include "fuse.h"
+#include "mounted.h"
+
+#define POLL_EVERY_NS 50000000ULL
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000ULL + (uint64_t)ts.tv_nsec;
+}
+
+void gt_notify_wake(struct gt_fs *fs)
+{
+	uint64_t one = 1;
+
+	if (write(fs->wake, &one, sizeof(one)) < 0)
+		return; /* the counter is full: it is awake */
+}
+
+/** gt_poll_add() - @h wants to be told of the next change; takes @ph over */
+void gt_poll_add(struct gt_handle *h, struct fuse_pollhandle *ph)
+{
+	struct gt_fs *fs = h->fs;
+	struct fuse_pollhandle *old;
+
+	pthread_mutex_lock(&fs->lock);
+	old = h->poll;
+	h->poll = ph;
+	if (!old) {
+		h->poll_prev = NULL;
+		h->poll_next = fs->polls;
+		if (h->poll_next)
+			h->poll_next->poll_prev = h;
+		fs->polls = h;
+	}
+	atomic_store(&fs->waiting, true);
+	pthread_mutex_unlock(&fs->lock);
+	if (old)
+		fuse_pollhandle_destroy(old);
+}
+
+/* fs->lock held */
+static struct fuse_pollhandle *poll_take(struct gt_handle *h)
+{
+	struct fuse_pollhandle *ph = h->poll;
+
+	if (!ph)
+		return NULL;
+	h->poll = NULL;
+	if (h->poll_prev)
+		h->poll_prev->poll_next = h->poll_next;
+	else
+		h->fs->polls = h->poll_next;
+	if (h->poll_next)
+		h->poll_next->poll_prev = h->poll_prev;
+	return ph;
+}
+
+void gt_poll_remove(struct gt_handle *h)
+{
+	struct fuse_pollhandle *ph;
+
+	pthread_mutex_lock(&h->fs->lock);
+	ph = poll_take(h);
+	pthread_mutex_unlock(&h->fs->lock);
+	if (ph)
+		fuse_pollhandle_destroy(ph);
+}
+
+static bool changed(struct gt_handle *h)
+{
+	struct gt_app *app = h->fs->app;
+	uint64_t gen;
+
+	if (gt_is_pipe(&h->node->entry))
+		return gt_pipe_ready(h);
+	if (!gt_file_gen(app, &h->node->entry, &h->view, &gen))
+		gen = __atomic_load_n(&app->model->gen, __ATOMIC_RELAXED);
+	return gen != h->seen_gen;
+}
+
+/*
+ * The next poller that is to be told, or NULL; @next: the earliest time somebody told recently may be
+ * told again.
+ */
+static struct fuse_pollhandle *next_poll(struct gt_fs *fs, uint64_t now, uint64_t *next)
+{
+	struct fuse_pollhandle *ph = NULL;
+	struct gt_handle *h;
+
+	pthread_mutex_lock(&fs->lock);
+	for (h = fs->polls; h && !ph; h = h->poll_next) {
+		bool pipe = gt_is_pipe(&h->node->entry);
+
+		if (!atomic_load(&fs->ending) && !changed(h))
+			continue;
+		if (!pipe && now < h->poll_after && !atomic_load(&fs->ending)) {
+			if (h->poll_after < *next)
+				*next = h->poll_after;
+			continue;
+		}
+		h->poll_after = now + POLL_EVERY_NS;
+		ph = poll_take(h);
+	}
+	pthread_mutex_unlock(&fs->lock);
+	return ph;
+}
+
+static uint64_t wake_polls(struct gt_fs *fs)
+{
+	uint64_t next = UINT64_MAX, now = now_ns();
+	struct fuse_pollhandle *ph;
+
+	while ((ph = next_poll(fs, now, &next))) {
+		fuse_lowlevel_notify_poll(ph);
+		fuse_pollhandle_destroy(ph);
+	}
+	pthread_mutex_lock(&fs->lock);
+	atomic_store(&fs->waiting, fs->parked || fs->polls);
+	pthread_mutex_unlock(&fs->lock);
+	return next;
+}
+
+/* The session loop may be about to sleep in read(): it is told again until it has heard. */
+static void end_loop(struct gt_fs *fs)
+{
+	atomic_store(&fs->end_head, atomic_load(&fs->app->log->head));
+	atomic_store(&fs->ending, true);
+	gt_pipe_wake(fs, true);
+	wake_polls(fs);
+	while (!atomic_load(&fs->ended)) {
+		struct timespec ts = { .tv_nsec = 20000000 };
+
+		pthread_kill(fs->loop, SIGUSR1);
+		nanosleep(&ts, NULL);
+		gt_pipe_wake(fs, true);
+	}
+}
+
+static bool stop_asked(struct gt_fs *fs, const struct pollfd *p)
+{
+	struct signalfd_siginfo si;
+
+	if (p[1].revents && read(fs->signals, &si, sizeof(si)) == sizeof(si))
+		return true;
+	return (p[2].revents & (POLLPRI | POLLERR)) && fs->app->mountpoint &&
+	       !gt_mounted(fs->mountinfo, fs->app->mountpoint);
+}
+
+static int timeout_ms(uint64_t next)
+{
+	uint64_t now = now_ns();
+
+	if (next == UINT64_MAX)
+		return -1;
+	return next <= now ? 0 : (int)((next - now) / 1000000 + 1);
+}
+
+void *gt_notifier_main(void *arg)
+{
+	struct gt_fs *fs = arg;
+	struct pollfd p[] = {
+		{ .fd = fs->wake, .events = POLLIN },
+		{ .fd = fs->signals, .events = POLLIN },
+		{ .fd = fs->mountinfo, .events = POLLPRI },
+		{ .fd = fs->processes, .events = POLLIN },
+	};
+	uint64_t next = UINT64_MAX, n;
+
+	while (!atomic_load(&fs->ended)) {
+		if (poll(p, 4, timeout_ms(next)) < 0 && errno != EINTR)
+			break;
+		if (stop_asked(fs, p)) {
+			end_loop(fs);
+			break;
+		}
+		if (p[3].revents)
+			gt_procwatch_ended(fs->app->model, fs->processes);
+		if (p[0].revents && read(fs->wake, &n, sizeof(n)) < 0 && errno != EAGAIN)
+			break;
+		gt_pipe_wake(fs, false);
+		next = wake_polls(fs);
+	}
+	return NULL;
+}

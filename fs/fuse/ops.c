@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Names, attributes and the table of operations. */
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "../access/access.h"
+#include "fuse.h"
+
+#define NEED_ALL (GT_NEED_GROUPS | GT_NEED_PID)
+#define SHARED_TIMEOUT 1.0
+#define TEXT_ATTR_TIMEOUT 86400.0 /* the node is the text: its size cannot change */
+
+/**
+ * gt_req_view() - what the caller of @req may see
+ * @need: GT_NEED_*
+ */
+struct gt_view gt_req_view(struct gt_fs *fs, fuse_req_t req, unsigned int need)
+{
+	const struct fuse_ctx *c = fuse_req_ctx(req);
+
+	return gt_access_view(fs->app, c->uid, c->gid, (uint32_t)c->pid, need);
+}
+
+/** gt_attr() - attributes of @n, whose entry is @e now */
+void gt_attr(struct gt_node *n, const struct gt_entry *e, struct stat *st)
+{
+	struct timespec time = n->fs->started;
+	size_t size = gt_node_text(n, &time);
+
+	memset(st, 0, sizeof(*st));
+	st->st_ino = e->ino;
+	st->st_uid = e->uid;
+	st->st_gid = e->gid;
+	st->st_blksize = 4096;
+	st->st_mode = e->mode & 07777;
+	switch (e->kind) {
+	case GT_ENTRY_DIR:
+		st->st_mode |= S_IFDIR;
+		st->st_nlink = gt_tree_nlink(&e->obj);
+		break;
+	case GT_ENTRY_LINK:
+		st->st_mode |= S_IFLNK;
+		st->st_nlink = 1;
+		st->st_size = (off_t)strlen(e->target);
+		break;
+	default:
+		st->st_mode |= S_IFREG;
+		st->st_nlink = 1;
+		st->st_size = (off_t)size;
+	}
+	st->st_atim = st->st_ctim = st->st_mtim = time;
+}
+
+/** gt_attr_timeout() - how long the kernel may keep attributes of @n */
+double gt_attr_timeout(const struct gt_node *n)
+{
+	const struct gt_entry *e = &n->entry;
+
+	if (e->kind != GT_ENTRY_FILE)
+		return e->shared ? SHARED_TIMEOUT : 0;
+	if (gt_is_pipe(e))
+		return SHARED_TIMEOUT;
+	return e->file->flags & GT_FILE_LONG ? 0 : TEXT_ATTR_TIMEOUT;
+}
+
+/* Only directories and pipes that are the same for everybody stay in the dentry cache. */
+static double entry_timeout(const struct gt_entry *e)
+{
+	return e->shared && (e->kind == GT_ENTRY_DIR || gt_is_pipe(e)) ? SHARED_TIMEOUT : 0;
+}
+
+static bool depends_on_caller(const struct gt_entry *e)
+{
+	return e->kind == GT_ENTRY_FILE && (e->file->flags & GT_FILE_VIEW);
+}
+
+/* A text is rendered by the lookup, so that stat tells its exact size. */
+static int node_text(struct gt_fs *fs, struct gt_node *n, const struct gt_view *v)
+{
+	struct gt_snap *s;
+	int err = 0;
+
+	if (n->entry.kind != GT_ENTRY_FILE || gt_is_pipe(&n->entry) ||
+	    (n->entry.file->flags & GT_FILE_LONG) || !n->entry.file->show)
+		return 0;
+	s = gt_snap_get(fs, &n->entry, v, &err);
+	if (!s)
+		return err;
+	gt_node_set_snap(n, s);
+	gt_snap_put(s);
+	return 0;
+}
+
+void gt_op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
+{
+	struct gt_fs *fs = fuse_req_userdata(req);
+	struct gt_node *dir = gt_node_of(fs, parent), *n;
+	struct fuse_entry_param p = { 0 };
+	struct gt_view view;
+	struct gt_entry e;
+	int err;
+
+	view = gt_req_view(fs, req, gt_access_need(&dir->entry.obj, name));
+	err = gt_tree_lookup(fs->app, &dir->entry.obj, name, &view, &e);
+	if (err) {
+		fuse_reply_err(req, -err);
+		return;
+	}
+	if (depends_on_caller(&e))
+		view = gt_req_view(fs, req, NEED_ALL);
+	n = gt_node_new(fs, &e);
+	err = n ? node_text(fs, n, &view) : -ENOMEM;
+	if (err) {
+		if (n)
+			gt_node_forget(n, 1);
+		fuse_reply_err(req, -err);
+		return;
+	}
+	p.ino = gt_node_id(n);
+	p.attr_timeout = gt_attr_timeout(n);
+	p.entry_timeout = entry_timeout(&e);
+	gt_attr(n, &e, &p.attr);
+	if (fuse_reply_entry(req, &p))
+		gt_node_forget(n, 1);
+}
+
+static void op_forget(fuse_req_t req, fuse_ino_t ino, uint64_t nlookup)
+{
+	gt_node_forget(gt_node_of(fuse_req_userdata(req), ino), nlookup);
+	fuse_reply_none(req);
+}
+
+static void op_forget_multi(fuse_req_t req, size_t count, struct fuse_forget_data *f)
+{
+	struct gt_fs *fs = fuse_req_userdata(req);
+
+	for (size_t i = 0; i < count; i++)
+		gt_node_forget(gt_node_of(fs, f[i].ino), f[i].nlookup);
+	fuse_reply_none(req);
+}
+
+static void reply_attr(fuse_req_t req, struct gt_node *n, const struct gt_entry *e)
+{
+	struct stat st;
+
+	gt_attr(n, e, &st);
+	fuse_reply_attr(req, &st, gt_attr_timeout(n));
+}
+
+static void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	struct gt_fs *fs = fuse_req_userdata(req);
+	struct gt_node *n = gt_node_of(fs, ino);
+	struct gt_view view = { .all = true };
+	struct gt_entry e = n->entry;
+	int err = 0;
+
+	/* a directory's owner and mode may have changed, or it may be gone */
+	if (n->entry.kind == GT_ENTRY_DIR)
+		err = gt_tree_entry(fs->app, &n->entry.obj, &view, &e);
+	if (err)
+		fuse_reply_err(req, err == -ENOENT ? ENODEV : -err);
+	else
+		reply_attr(req, n, &e);
+}
+
+/* Truncation to any size succeeds and changes nothing; owner, mode and times are the tree's. */
+static void op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to_set,
+		       struct fuse_file_info *fi)
+{
+	struct gt_node *n = gt_node_of(fuse_req_userdata(req), ino);
+
+	if (to_set & (FUSE_SET_ATTR_MODE | FUSE_SET_ATTR_UID | FUSE_SET_ATTR_GID))
+		fuse_reply_err(req, EPERM);
+	else if ((to_set & FUSE_SET_ATTR_SIZE) &&
+		 (n->entry.kind != GT_ENTRY_FILE || !n->entry.file->store))
+		fuse_reply_err(req, EACCES);
+	else
+		reply_attr(req, n, &n->entry);
+}
+
+static void op_readlink(fuse_req_t req, fuse_ino_t ino)
+{
+	struct gt_fs *fs = fuse_req_userdata(req);
+	struct gt_node *n = gt_node_of(fs, ino);
+	struct gt_entry e = n->entry;
+
+	/* `self` is another for each caller, though the link is one */
+	if (!e.shared && e.file) {
+		struct gt_view view = gt_req_view(fs, req, NEED_ALL);
+
+		if (gt_tree_lookup(fs->app, &n->entry.obj, e.file->name, &view, &e)) {
+			fuse_reply_err(req, ENODEV);
+			return;
+		}
+	}
+	fuse_reply_readlink(req, e.target);
+}
+
+static void op_statfs(fuse_req_t req, fuse_ino_t ino)
+{
+	struct statvfs st = { .f_bsize = 4096, .f_frsize = 4096, .f_namemax = 255 };
+
+	fuse_reply_statfs(req, &st);
+}
+
+static void op_init(void *userdata, struct fuse_conn_info *conn)
+{
+	conn->want &= ~(unsigned int)(FUSE_CAP_READDIRPLUS | FUSE_CAP_READDIRPLUS_AUTO);
+	conn->want &= ~(unsigned int)FUSE_CAP_AUTO_INVAL_DATA;
+	if (conn->capable & FUSE_CAP_ATOMIC_O_TRUNC)
+		conn->want |= FUSE_CAP_ATOMIC_O_TRUNC;
+	conn->max_readahead = 0;
+	conn->time_gran = 1;
+}
+
+static void no_create(fuse_req_t req)
+{
+	fuse_reply_err(req, EPERM);
+}
+
+static void op_mknod(fuse_req_t req, fuse_ino_t p, const char *name, mode_t mode, dev_t dev)
+{
+	no_create(req);
+}
+
+static void op_mkdir(fuse_req_t req, fuse_ino_t p, const char *name, mode_t mode)
+{
+	no_create(req);
+}
+
+static void op_unlink(fuse_req_t req, fuse_ino_t p, const char *name)
+{
+	no_create(req);
+}
+
+static void op_rename(fuse_req_t req, fuse_ino_t p, const char *name, fuse_ino_t np,
+		      const char *newname, unsigned int flags)
+{
+	no_create(req);
+}
+
+static void op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t p, const char *name)
+{
+	no_create(req);
+}
+
+static void op_symlink(fuse_req_t req, const char *link, fuse_ino_t p, const char *name)
+{
+	no_create(req);
+}
+
+const struct fuse_lowlevel_ops gt_fuse_ops = {
+	.init = op_init,
+	.lookup = gt_op_lookup,
+	.forget = op_forget,
+	.forget_multi = op_forget_multi,
+	.getattr = op_getattr,
+	.setattr = op_setattr,
+	.readlink = op_readlink,
+	.mknod = op_mknod,
+	.mkdir = op_mkdir,
+	.unlink = op_unlink,
+	.rmdir = op_unlink,
+	.rename = op_rename,
+	.link = op_link,
+	.symlink = op_symlink,
+	.open = gt_op_open,
+	.read = gt_op_read,
+	.write = gt_op_write,
+	.release = gt_op_release,
+	.opendir = gt_op_opendir,
+	.readdir = gt_op_readdir,
+	.releasedir = gt_op_releasedir,
+	.statfs = op_statfs,
+	.poll = gt_op_poll,
+};

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Pipes: `events` and `trace`. A read that finds nothing is parked, and answered by the notifier, an
+ * interrupt, or the end.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fuse.h"
+
+#define PARKED_MAX 4096
+#define TEXT_BATCH 256
+#define READ_MAX (1U << 20)
+
+bool gt_is_pipe(const struct gt_entry *e)
+{
+	return e->kind == GT_ENTRY_FILE && e->file && (e->file->flags & (GT_FILE_PIPE | GT_FILE_TPIPE));
+}
+
+static bool is_text(const struct gt_handle *h)
+{
+	return h->node->entry.file->flags & GT_FILE_TPIPE;
+}
+
+int gt_pipe_open(struct gt_handle *h)
+{
+	struct gt_app *app = h->fs->app;
+	struct gt_scope scope = gt_tree_scope(app, &h->node->entry.obj);
+	int err;
+
+	if (atomic_fetch_add(&app->readers, 1) >= (unsigned int)app->conf->max_pipes)
+		return -EMFILE;
+	err = gt_cursor_init(&h->cursor, app->log, app->model, &h->view, &scope);
+	gt_text_init(&h->text, 1 << 20);
+	return err;
+}
+
+void gt_pipe_close(struct gt_handle *h)
+{
+	atomic_fetch_sub(&h->fs->app->readers, 1);
+	gt_cursor_destroy(&h->cursor);
+	gt_text_free(&h->text);
+}
+
+static size_t read_records(struct gt_handle *h, void *buf, size_t size)
+{
+	return gt_cursor_read(&h->cursor, buf, size / GT_RECORD_SIZE) * GT_RECORD_SIZE;
+}
+
+/* Fills the line buffer when all of it has been read. */
+static void more_lines(struct gt_handle *h)
+{
+	union gt_record rec[TEXT_BATCH];
+	size_t n;
+
+	h->text.len = 0;
+	h->text.failed = false;
+	h->text_at = 0;
+	do {
+		n = gt_cursor_read(&h->cursor, rec, TEXT_BATCH);
+		for (size_t i = 0; i < n; i++)
+			gt_trace_line(&h->text, h->fs->app, &rec[i]);
+	} while (n && !h->text.len);
+}
+
+static size_t read_lines(struct gt_handle *h, char *buf, size_t size)
+{
+	size_t done = 0, n;
+
+	while (done < size) {
+		if (h->text_at == h->text.len)
+			more_lines(h);
+		n = h->text.len - h->text_at;
+		if (!n)
+			break;
+		if (n > size - done)
+			n = size - done;
+		memcpy(buf + done, h->text.buf + h->text_at, n);
+		h->text_at += n;
+		done += n;
+	}
+	return done;
+}
+
+/* What a read gives now: bytes, 0 if there is nothing yet. */
+static size_t pipe_take(struct gt_handle *h, char *buf, size_t size)
+{
+	size_t n;
+
+	pthread_mutex_lock(&h->lock);
+	n = is_text(h) ? read_lines(h, buf, size) : read_records(h, buf, size);
+	pthread_mutex_unlock(&h->lock);
+	return n;
+}
+
+bool gt_pipe_ready(struct gt_handle *h)
+{
+	bool ready;
+
+	pthread_mutex_lock(&h->lock);
+	ready = atomic_load(&h->fs->ending) || h->text_at < h->text.len ||
+		gt_cursor_ready(&h->cursor);
+	pthread_mutex_unlock(&h->lock);
+	return ready;
+}
+
+/* The daemon ends, and this reader has what there was to read. */
+static bool at_end(struct gt_handle *h)
+{
+	bool end;
+
+	if (!atomic_load(&h->fs->ending))
+		return false;
+	pthread_mutex_lock(&h->lock);
+	end = h->text_at == h->text.len && (h->cursor.at >= atomic_load(&h->fs->end_head) ||
+					    !gt_cursor_ready(&h->cursor));
+	pthread_mutex_unlock(&h->lock);
+	return end;
+}
+
+/* Takes @p out of the list; false: somebody else has it, and answers. fs->lock held. */
+static bool claim(struct gt_fs *fs, struct gt_park *p)
+{
+	if (!p->queued)
+		return false;
+	p->queued = false;
+	if (p->prev)
+		p->prev->next = p->next;
+	else
+		fs->parked = p->next;
+	if (p->next)
+		p->next->prev = p->prev;
+	atomic_fetch_sub(&fs->app->parked, 1);
+	return true;
+}
+
+static void interrupted(fuse_req_t req, void *data)
+{
+	struct gt_park *p = data;
+	struct gt_fs *fs = fuse_req_userdata(req);
+	bool mine;
+
+	pthread_mutex_lock(&fs->lock);
+	mine = claim(fs, p);
+	pthread_mutex_unlock(&fs->lock);
+	/* not queued yet: gt_pipe_read() sees it by fuse_req_interrupted(); or being answered */
+	if (!mine)
+		return;
+	fuse_reply_err(req, EINTR);
+	free(p);
+}
+
+static void answer(struct gt_park *p, const char *buf, size_t n)
+{
+	/* waits for interrupted() if it is running now: after this nobody else knows of @p */
+	fuse_req_interrupt_func(p->req, NULL, NULL);
+	fuse_reply_buf(p->req, buf, n);
+	free(p);
+}
+
+/* A buffer for reads of up to *@size, which is cut to what is given; NULL if there is no memory. */
+static char *read_buffer(struct gt_readbuf *b, size_t *size)
+{
+	if (*size > READ_MAX)
+		*size = READ_MAX;
+	if (b->size < *size) {
+		char *bigger = realloc(b->buf, *size);
+
+		if (!bigger)
+			return NULL;
+		b->buf = bigger;
+		b->size = *size;
+	}
+	return b->buf;
+}
+
+static void park(fuse_req_t req, struct gt_handle *h, size_t size)
+{
+	struct gt_fs *fs = h->fs;
+	struct gt_park *p = atomic_load(&fs->app->parked) < PARKED_MAX ? calloc(1, sizeof(*p)) : NULL;
+
+	if (!p) {
+		fuse_reply_err(req, ENOMEM);
+		return;
+	}
+	*p = (struct gt_park){ .req = req, .size = size, .h = h };
+	/* before it is published: an interrupt that comes first finds it unqueued */
+	fuse_req_interrupt_func(req, interrupted, p);
+	pthread_mutex_lock(&fs->lock);
+	if (fuse_req_interrupted(req)) {
+		pthread_mutex_unlock(&fs->lock);
+		fuse_req_interrupt_func(req, NULL, NULL);
+		fuse_reply_err(req, EINTR);
+		free(p);
+		return;
+	}
+	p->queued = true;
+	p->next = fs->parked;
+	if (p->next)
+		p->next->prev = p;
+	fs->parked = p;
+	atomic_fetch_add(&fs->app->parked, 1);
+	atomic_store(&fs->waiting, true);
+	pthread_mutex_unlock(&fs->lock);
+	/* what came between the first look and now has woken nobody */
+	if (gt_pipe_ready(h))
+		gt_notify_wake(fs);
+}
+
+void gt_pipe_read(fuse_req_t req, struct gt_handle *h, size_t size, bool nonblock)
+{
+	bool ended = at_end(h) || !gt_tree_alive(h->fs->app, &h->node->entry.obj);
+	char *buf;
+	size_t n;
+
+	if (!is_text(h) && size < GT_RECORD_SIZE) {
+		fuse_reply_err(req, EINVAL);
+		return;
+	}
+	buf = read_buffer(&h->fs->session_buf, &size);
+	n = buf && !ended ? pipe_take(h, buf, size) : 0;
+	if (!buf)
+		fuse_reply_err(req, ENOMEM);
+	else if (n || ended)
+		fuse_reply_buf(req, buf, n);
+	else if (nonblock)
+		fuse_reply_err(req, EAGAIN);
+	else
+		park(req, h, size);
+}
+
+/* The next parked read that can be answered, claimed; NULL when there is none. */
+static struct gt_park *next_ready(struct gt_fs *fs, bool end, unsigned int pass)
+{
+	struct gt_park *p;
+
+	pthread_mutex_lock(&fs->lock);
+	for (p = fs->parked; p; p = p->next) {
+		if (p->pass == pass)
+			continue;
+		p->pass = pass;
+		if (end || gt_pipe_ready(p->h) || !gt_tree_alive(fs->app, &p->h->node->entry.obj))
+			break;
+	}
+	if (p)
+		claim(fs, p);
+	pthread_mutex_unlock(&fs->lock);
+	return p;
+}
+
+/* Claimed, but what was ready was not for this reader: it waits on. */
+static void unclaim(struct gt_fs *fs, struct gt_park *p)
+{
+	fuse_req_t req = p->req;
+
+	pthread_mutex_lock(&fs->lock);
+	if (!fuse_req_interrupted(req)) {
+		p->queued = true;
+		p->prev = NULL;
+		p->next = fs->parked;
+		if (p->next)
+			p->next->prev = p;
+		fs->parked = p;
+		atomic_fetch_add(&fs->app->parked, 1);
+		p = NULL;
+	}
+	pthread_mutex_unlock(&fs->lock);
+	if (p) {
+		fuse_req_interrupt_func(req, NULL, NULL);
+		fuse_reply_err(req, EINTR);
+		free(p);
+	}
+}
+
+void gt_pipe_wake(struct gt_fs *fs, bool end)
+{
+	static unsigned int pass; /* each is looked at once: none can keep the others waiting */
+	struct gt_park *p;
+
+	for (pass++; (p = next_ready(fs, end, pass));) {
+		size_t size = p->size;
+		char *buf = read_buffer(&fs->notifier_buf, &size);
+		size_t n = buf && !end ? pipe_take(p->h, buf, size) : 0;
+
+		if (n || end || !gt_tree_alive(fs->app, &p->h->node->entry.obj))
+			answer(p, buf, n);
+		else
+			unclaim(fs, p);
+	}
+}

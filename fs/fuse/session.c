@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The session: threads, the loop that answers requests, and the end. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "fuse.h"
+
+static void nothing(int sig)
+{
+}
+
+/* SIGUSR1 only interrupts the loop's read(); the rest comes through a descriptor. */
+static int take_signals(void)
+{
+	struct sigaction sa = { .sa_handler = nothing };
+	sigset_t set;
+
+	sigaction(SIGUSR1, &sa, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGHUP, SIG_IGN);
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
+	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+/** gt_fs_new() - a session with FUSE's own options in @args; nothing is mounted yet */
+struct gt_fs *gt_fs_new(struct gt_app *app, struct fuse_args *args, char *err, size_t len)
+{
+	struct gt_view all = { .all = true };
+	struct gt_fs *fs = calloc(1, sizeof(*fs));
+
+	if (!fs) {
+		snprintf(err, len, "not enough memory");
+		return NULL;
+	}
+	fs->app = app;
+	fs->root.fs = fs;
+	clock_gettime(CLOCK_REALTIME, &fs->started);
+	fs->jobs_tail = &fs->jobs;
+	pthread_mutex_init(&fs->lock, NULL);
+	pthread_mutex_init(&fs->node_lock, NULL);
+	pthread_cond_init(&fs->work, NULL);
+	gt_tree_entry(app, &gt_tree_root, &all, &fs->root.entry);
+	fs->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	fs->mountinfo = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
+	fs->signals = take_signals();
+	fs->processes = -1;
+	fs->se = fuse_session_new(args, &gt_fuse_ops, sizeof(gt_fuse_ops), fs);
+	if (!fs->se || fs->wake < 0 || fs->signals < 0) {
+		snprintf(err, len, fs->se ? "cannot set up: %s" : "FUSE refuses the mount options",
+			 strerror(errno));
+		gt_fs_free(fs);
+		return NULL;
+	}
+	return fs;
+}
+
+int gt_fs_mount(struct gt_fs *fs, const char *dir, char *err, size_t len)
+{
+	errno = 0;
+	if (!fuse_session_mount(fs->se, dir))
+		return 0;
+	snprintf(err, len, "%s: cannot mount: %s", dir,
+		 errno ? strerror(errno) : "see the message of fusermount3 above");
+	return errno ? -errno : -EPERM;
+}
+
+/* At the end readers have this long to read what is left, and end of file. */
+#define GRACE_NS 500000000L
+
+static bool grace_over(struct gt_fs *fs, struct timespec *since)
+{
+	struct timespec now;
+
+	if (!atomic_load(&fs->ending))
+		return false;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	if (!since->tv_sec)
+		*since = now;
+	return !atomic_load(&fs->app->readers) ||
+	       (now.tv_sec - since->tv_sec) * 1000000000L + now.tv_nsec - since->tv_nsec > GRACE_NS;
+}
+
+static int loop(struct gt_fs *fs)
+{
+	struct timespec ending = { 0 };
+	struct fuse_buf buf = { 0 };
+	int n = 0;
+
+	while (!fuse_session_exited(fs->se)) {
+		if (grace_over(fs, &ending))
+			break;
+		n = fuse_session_receive_buf(fs->se, &buf);
+		if (n == -EINTR)
+			continue;
+		if (n <= 0)
+			break;
+		fuse_session_process_buf(fs->se, &buf);
+	}
+	free(buf.mem);
+	return n < 0 && n != -ENODEV && n != -EINTR ? n : 0;
+}
+
+static int start_threads(struct gt_fs *fs)
+{
+	sigset_t set, old;
+	int err;
+
+	sigfillset(&set);
+	pthread_sigmask(SIG_SETMASK, &set, &old);
+	fs->loop = pthread_self();
+	err = pthread_create(&fs->notifier, NULL, gt_notifier_main, fs);
+	if (!err) {
+		err = pthread_create(&fs->worker, NULL, gt_worker_main, fs);
+		if (err) {
+			atomic_store(&fs->ended, true);
+			gt_notify_wake(fs);
+			pthread_join(fs->notifier, NULL);
+		}
+	}
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	return -err;
+}
+
+static void stop_threads(struct gt_fs *fs)
+{
+	atomic_store(&fs->ending, true);
+	atomic_store(&fs->ended, true);
+	gt_notify_wake(fs);
+	pthread_mutex_lock(&fs->lock);
+	fs->worker_stop = true;
+	pthread_cond_signal(&fs->work);
+	pthread_mutex_unlock(&fs->lock);
+	pthread_join(fs->notifier, NULL);
+	pthread_join(fs->worker, NULL);
+	gt_pipe_wake(fs, true);
+}
+
+int gt_fs_run(struct gt_fs *fs)
+{
+	int err = start_threads(fs);
+
+	if (err) {
+		fuse_session_unmount(fs->se);
+		return err;
+	}
+	err = loop(fs);
+	stop_threads(fs);
+	fuse_session_exit(fs->se);
+	fuse_session_unmount(fs->se);
+	return err;
+}
+
+void gt_fs_free(struct gt_fs *fs)
+{
+	if (fs->se)
+		fuse_session_destroy(fs->se);
+	while (fs->handles)
+		gt_handle_free(fs->handles);
+	gt_snap_flush(fs);
+	gt_node_free_all(fs);
+	if (fs->wake >= 0)
+		close(fs->wake);
+	if (fs->signals >= 0)
+		close(fs->signals);
+	if (fs->mountinfo >= 0)
+		close(fs->mountinfo);
+	free(fs->session_buf.buf);
+	free(fs->notifier_buf.buf);
+	free(fs);
+}

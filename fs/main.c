@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* mount.gputrace: arguments, configuration, and start and stop of the parts in order. */
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <syslog.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "access/access.h"
+#include "daemon.h"
+#include "fuse/fuse.h"
+#include "fuse/mounted.h"
+#include "mountargs.h"
+#include "pipeline.h"
+#include "tracefs.h"
+#include "tree/writelog.h"
+
+#define REPLAY_WAIT_MS 10000 /* a small recording is read when mount returns */
+#define NS 1000000000ULL
+
+/** struct gt_daemon - everything that is started, in the order of starting */
+struct gt_daemon {
+	struct gt_mountargs args;
+	struct gt_config conf;
+	struct gt_devices devices;
+	struct gt_gate gate;
+	struct gt_app app;
+	struct gt_pipeline *pipeline;
+	struct gt_fs *fs;
+	char dir[PATH_MAX], plugin_dir[PATH_MAX], events_dir[PATH_MAX];
+	char tracefs[PATH_MAX];
+	char err[1024];
+};
+
+/* The program stands in PREFIX/sbin; what it needs is found from there, installed or just built. */
+static int beside(char *out, const char *what)
+{
+	char exe[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+
+	if (n <= 0)
+		return -errno;
+	exe[n] = 0;
+	n = snprintf(out, PATH_MAX, "%s/%s", dirname(dirname(exe)), what);
+	return n < PATH_MAX ? 0 : -ENAMETOOLONG;
+}
+
+static int configure(struct gt_daemon *d)
+{
+	const char *path = d->args.conf ? d->args.conf : GT_SYSCONFDIR "/gputrace.conf";
+	int err = gt_config_init(&d->conf);
+
+	if (!err && (d->args.conf || !access(path, F_OK)))
+		err = gt_config_read(&d->conf, path, d->err, sizeof(d->err));
+	for (struct gt_setting *s = d->args.settings; s && !err; s = s->next)
+		err = gt_config_set(&d->conf, s->key, s->value, d->err, sizeof(d->err));
+	if (err)
+		return err;
+	if (*d->conf.plugin_dir)
+		snprintf(d->plugin_dir, PATH_MAX, "%s", d->conf.plugin_dir);
+	else
+		err = beside(d->plugin_dir, "lib/gputrace");
+	if (*d->conf.events_dir)
+		snprintf(d->events_dir, PATH_MAX, "%s", d->conf.events_dir);
+	else if (!err)
+		err = beside(d->events_dir, "share/gputrace/events.d");
+	return err;
+}
+
+/* Relative names are the caller's: the daemon stands in "/". */
+static int absolute_files(const char *list, char **out, char *err, size_t len)
+{
+	char *copy = strdup(list), *save = NULL, *all = NULL;
+	int ret = copy ? 0 : -ENOMEM;
+
+	for (char *f = copy ? strtok_r(copy, ":", &save) : NULL; f && !ret;
+	     f = strtok_r(NULL, ":", &save)) {
+		char path[PATH_MAX], *more;
+
+		if (!realpath(f, path)) {
+			ret = -errno;
+			snprintf(err, len, "%s: %s", f, strerror(errno));
+		} else if (asprintf(&more, "%s%s%s", all ? all : "", all ? ":" : "", path) < 0) {
+			ret = -ENOMEM;
+		} else {
+			free(all);
+			all = more;
+		}
+	}
+	free(copy);
+	if (!ret && !all) {
+		snprintf(err, len, "replay= needs a file");
+		ret = -EINVAL;
+	}
+	if (ret)
+		free(all);
+	else
+		*out = all;
+	return ret;
+}
+
+/* `replay=FILE` is short for the backend of that name with its files. */
+static int configure_replay(struct gt_daemon *d)
+{
+	char *files = NULL;
+	int err;
+
+	if (d->args.speed && !d->args.replay) {
+		snprintf(d->err, sizeof(d->err), "speed= goes with replay=");
+		return -EINVAL;
+	}
+	if (!d->args.replay)
+		return 0;
+	err = absolute_files(d->args.replay, &files, d->err, sizeof(d->err));
+	if (!err)
+		err = gt_config_set(&d->conf, "backend", "replay", d->err, sizeof(d->err));
+	if (!err)
+		err = gt_config_backend_set(&d->conf, "replay", "files", files);
+	if (!err && d->args.speed)
+		err = gt_config_backend_set(&d->conf, "replay", "speed", d->args.speed);
+	free(files);
+	d->app.replay = !err;
+	return err;
+}
+
+static int make_parts(struct gt_daemon *d)
+{
+	struct gt_config *c = &d->conf;
+	struct gt_limits limits = {
+		.max_jobs = (unsigned int)c->max_jobs,
+		.max_job_age_ns = (uint64_t)c->max_job_age_s * NS,
+		.max_procs = (unsigned int)c->max_processes,
+		.proc_linger_ns = (uint64_t)c->proc_linger_s * NS,
+	};
+	struct gt_app *app = &d->app;
+
+	app->conf = c;
+	app->gate = &d->gate;
+	app->mountpoint = d->dir;
+	gt_gate_init(&d->gate);
+	d->gate.level = (int)c->level;
+	d->gate.sampling = (unsigned int)c->sampling;
+	app->model = gt_model_new(&limits, !app->replay);
+	app->log = gt_log_new((uint64_t)c->history_size, !app->replay);
+	app->writes = gt_writelog_new();
+	gt_access_init(app, d->args.gid);
+	if (!app->replay)
+		gt_devices_scan(&d->devices, "/sys");
+	if (app->model && app->log && app->writes)
+		d->pipeline = gt_pipeline_new(app, &d->devices);
+	if (d->pipeline)
+		return 0;
+	snprintf(d->err, sizeof(d->err), "not enough memory");
+	return -ENOMEM;
+}
+
+static int make_host(struct gt_daemon *d)
+{
+	struct gt_host_conf hc = {
+		.plugin_dir = d->plugin_dir,
+		.events_dir = d->events_dir,
+		.tracefs = *d->tracefs ? d->tracefs : NULL,
+		.backends = d->conf.backend,
+		.option = gt_config_backend,
+		.option_each = gt_config_backend_each,
+		.option_arg = &d->conf,
+		.level = (int)d->conf.level,
+		.has_gpu = d->devices.n > 0,
+	};
+	struct gt_sink sink;
+
+	gt_pipeline_sink(d->pipeline, &sink);
+	d->app.host = gt_host_new(&hc, &sink, d->err, sizeof(d->err));
+	return d->app.host ? 0 : -EINVAL;
+}
+
+static int make_fs(struct gt_daemon *d)
+{
+	struct fuse_args args = FUSE_ARGS_INIT(0, NULL);
+	bool root = !geteuid();
+	char opts[256];
+
+	snprintf(opts, sizeof(opts), "-odefault_permissions,fsname=gputrace,subtype=gputrace%s",
+		 root ? ",allow_other,nosuid,nodev,noexec" : "");
+	if (fuse_opt_add_arg(&args, "gputrace") || fuse_opt_add_arg(&args, opts) ||
+	    (d->args.fuse && (fuse_opt_add_arg(&args, "-o") || fuse_opt_add_arg(&args, d->args.fuse)))) {
+		snprintf(d->err, sizeof(d->err), "not enough memory");
+		fuse_opt_free_args(&args);
+		return -ENOMEM;
+	}
+	d->fs = gt_fs_new(&d->app, &args, d->err, sizeof(d->err));
+	fuse_opt_free_args(&args);
+	return d->fs ? 0 : -EINVAL;
+}
+
+static void wake(void *fs)
+{
+	gt_notify_wake(fs);
+}
+
+/* The recording's own failure must fail the mount: there is nothing else to show. */
+static int replay_started(struct gt_daemon *d)
+{
+	struct gt_backend_info info;
+	int i = gt_host_find(d->app.host, "replay");
+
+	if (i < 0 || !gt_host_info(d->app.host, (unsigned int)i, &info))
+		return -ENOENT;
+	if (info.state == GT_BS_RUNNING || info.state == GT_BS_ENDED || info.state == GT_BS_PAUSED)
+		return 0;
+	snprintf(d->err, sizeof(d->err), "%s", info.last_error);
+	return -EINVAL;
+}
+
+static void find_simulated(struct gt_app *app)
+{
+	struct gt_backend_info info;
+
+	for (unsigned int i = 0; gt_host_info(app->host, i, &info); i++)
+		if (info.state == GT_BS_RUNNING && (info.flags & GT_BACKEND_FALLBACK))
+			app->simulated = true;
+}
+
+static int start(struct gt_daemon *d)
+{
+	struct timespec ts;
+	int err;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	d->app.started = (uint64_t)ts.tv_sec * NS + (uint64_t)ts.tv_nsec;
+	err = make_parts(d);
+	if (!err)
+		err = make_host(d);
+	if (!err)
+		err = make_fs(d);
+	if (err)
+		return err;
+	d->fs->processes = gt_pipeline_processes(d->pipeline);
+	gt_pipeline_notify(d->pipeline, wake, d->fs, &d->fs->waiting);
+	err = gt_host_start(d->app.host, d->err, sizeof(d->err));
+	if (!err && d->app.replay)
+		err = replay_started(d);
+	if (err)
+		return err;
+	find_simulated(&d->app);
+	if (d->app.replay && (!d->args.speed || !strcmp(d->args.speed, "0")))
+		gt_host_drained(d->app.host, REPLAY_WAIT_MS);
+	return gt_fs_mount(d->fs, d->dir, d->err, sizeof(d->err));
+}
+
+static void stop(struct gt_daemon *d)
+{
+	if (d->app.host) {
+		gt_host_stop(d->app.host);
+		gt_host_free(d->app.host);
+	}
+	if (d->fs)
+		gt_fs_free(d->fs);
+	gt_pipeline_free(d->pipeline);
+	gt_writelog_free(d->app.writes);
+	gt_log_free(d->app.log);
+	gt_gate_destroy(&d->gate);
+	if (d->app.model)
+		gt_model_free(d->app.model);
+	gt_devices_free(&d->devices);
+	gt_config_free(&d->conf);
+	gt_mountargs_free(&d->args);
+}
+
+static void raise_limits(void)
+{
+	struct rlimit r;
+
+	if (getrlimit(RLIMIT_NOFILE, &r))
+		return;
+	r.rlim_cur = r.rlim_max < 65536 ? r.rlim_max : 65536;
+	setrlimit(RLIMIT_NOFILE, &r);
+}
+
+static int prepare(struct gt_daemon *d)
+{
+	int err;
+
+	if (!realpath(d->args.dir, d->dir)) {
+		if (errno != ENOTCONN && errno != ECONNABORTED) {
+			snprintf(d->err, sizeof(d->err), "%s: %s", d->args.dir, strerror(errno));
+			return -errno;
+		}
+		snprintf(d->dir, sizeof(d->dir), "%s", d->args.dir);
+	}
+	err = gt_mount_prepare(d->dir, d->err, sizeof(d->err));
+	if (!err)
+		err = configure(d);
+	if (!err)
+		err = configure_replay(d);
+	if (!err && !d->app.replay)
+		gt_tracefs_find(d->conf.tracefs, d->tracefs, sizeof(d->tracefs));
+	return err;
+}
+
+static int fail(struct gt_daemon *d, int code)
+{
+	gt_daemon_failed(d->err, code);
+	stop(d);
+	return code;
+}
+
+int main(int argc, char **argv)
+{
+	static struct gt_daemon d;
+	int err;
+
+	openlog("gputrace", LOG_PID, LOG_DAEMON);
+	if (gt_mountargs_parse(&d.args, argc, argv, d.err, sizeof(d.err)))
+		return fail(&d, GT_EXIT_USAGE);
+	if (d.args.help || d.args.version) {
+		if (d.args.help)
+			gt_mountargs_help(argv[0]);
+		else
+			puts("gputrace " GT_VERSION);
+		stop(&d);
+		return 0;
+	}
+	err = prepare(&d);
+	if (err)
+		return fail(&d, err == -EINVAL || err == -ERANGE ? GT_EXIT_USAGE : GT_EXIT_MOUNT);
+	if (d.args.fake) {
+		stop(&d);
+		return 0;
+	}
+	raise_limits();
+	err = gt_daemon_detach(d.args.foreground);
+	if (err) {
+		snprintf(d.err, sizeof(d.err), "cannot go to the background: %s", strerror(-err));
+		return fail(&d, GT_EXIT_SYSTEM);
+	}
+	if (start(&d))
+		return fail(&d, GT_EXIT_MOUNT);
+	gt_daemon_ready();
+	err = gt_fs_run(d.fs);
+	if (err)
+		syslog(LOG_ERR, "%s: ended: %s", d.dir, strerror(-err));
+	stop(&d);
+	return err ? GT_EXIT_SYSTEM : 0;
+}

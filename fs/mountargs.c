@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../conf/config.h"
+#include "mountargs.h"
+
+/* What mount(8), fstab and systemd put among the options for themselves. */
+static const char *const ignored[] = {
+	"auto", "noauto", "user", "nouser", "users", "owner", "group", "_netdev", "nofail",
+	"defaults", "rw", "async", "sync", "relatime", "noatime", "strictatime", "nodiratime",
+	"lazytime", "nolazytime", "silent", "loud", "nomand", "suid", "dev", "exec", NULL
+};
+
+/* The kernel's and libfuse's own, handed on. */
+static const char *const fuses[] = {
+	"allow_other", "allow_root", "default_permissions", "nosuid", "nodev", "noexec", "debug",
+	"auto_unmount", "max_read", "fsname", "subtype", "context", "fscontext", "defcontext",
+	"rootcontext", NULL
+};
+
+static bool is_in(const char *const *list, const char *name)
+{
+	for (; *list; list++)
+		if (!strcmp(*list, name))
+			return true;
+	return false;
+}
+
+static int add_fuse(struct gt_mountargs *a, const char *opt)
+{
+	char *all;
+
+	if (asprintf(&all, "%s%s%s", a->fuse ? a->fuse : "", a->fuse ? "," : "", opt) < 0)
+		return -ENOMEM;
+	free(a->fuse);
+	a->fuse = all;
+	return 0;
+}
+
+static int add_setting(struct gt_mountargs *a, const char *key, const char *value)
+{
+	struct gt_setting **p = &a->settings, *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return -ENOMEM;
+	s->key = strdup(key);
+	s->value = strdup(value);
+	while (*p)
+		p = &(*p)->next;
+	*p = s;
+	return s->key && s->value ? 0 : -ENOMEM;
+}
+
+static bool is_setting(const char *key)
+{
+	for (const struct gt_conf_item *i = gt_conf_items; i->key; i++)
+		if (!strcmp(i->key, key))
+			return true;
+	return false;
+}
+
+static int set_string(char **to, const char *value)
+{
+	free(*to);
+	*to = strdup(value);
+	return *to ? 0 : -ENOMEM;
+}
+
+static int set_gid(struct gt_mountargs *a, const char *value, char *err, size_t len)
+{
+	char *end;
+	unsigned long v = strtoul(value, &end, 10);
+
+	if (*value < '0' || *value > '9' || *end || v >= UINT32_MAX) {
+		snprintf(err, len, "gid=%s: not a group id", value);
+		return -EINVAL;
+	}
+	a->gid = (int64_t)v;
+	return 0;
+}
+
+static int with_value(struct gt_mountargs *a, const char *key, const char *value, const char *opt,
+		      char *err, size_t len)
+{
+	if (!strcmp(key, "conf"))
+		return set_string(&a->conf, value);
+	if (!strcmp(key, "replay"))
+		return set_string(&a->replay, value);
+	if (!strcmp(key, "speed"))
+		return set_string(&a->speed, value);
+	if (!strcmp(key, "gid"))
+		return set_gid(a, value, err, len);
+	if (!strcmp(key, "comment") || !strncmp(key, "x-", 2) || !strncmp(key, "X-", 2))
+		return 0;
+	if (is_setting(key))
+		return add_setting(a, key, value);
+	if (is_in(fuses, key))
+		return add_fuse(a, opt);
+	snprintf(err, len, "mount option '%s' is not known (see --help)", key);
+	return a->sloppy ? 0 : -EINVAL;
+}
+
+static int without_value(struct gt_mountargs *a, const char *key, char *err, size_t len)
+{
+	if (!strcmp(key, "remount")) {
+		snprintf(err, len, "remount is not supported: change files under config/, or unmount");
+		return -EINVAL;
+	}
+	if (!strcmp(key, "foreground")) {
+		a->foreground = true;
+		return 0;
+	}
+	if (!strcmp(key, "ro")) {
+		a->read_only = true;
+		return add_fuse(a, "ro");
+	}
+	if (is_in(ignored, key) || !strncmp(key, "x-", 2) || !strncmp(key, "X-", 2))
+		return 0;
+	if (is_in(fuses, key))
+		return add_fuse(a, key);
+	if (is_setting(key) || !strcmp(key, "conf") || !strcmp(key, "replay") || !strcmp(key, "gid"))
+		snprintf(err, len, "mount option '%s' needs a value", key);
+	else
+		snprintf(err, len, "mount option '%s' is not known (see --help)", key);
+	return a->sloppy ? 0 : -EINVAL;
+}
+
+static int one_option(struct gt_mountargs *a, char *opt, char *err, size_t len)
+{
+	char *eq = strchr(opt, '='), key[64];
+
+	if (!*opt)
+		return 0;
+	if (!eq)
+		return without_value(a, opt, err, len);
+	snprintf(key, sizeof(key), "%.*s", (int)(eq - opt), opt);
+	return with_value(a, key, eq + 1, opt, err, len);
+}
+
+/* Options are separated by commas; "\," is a comma within one. */
+static int options(struct gt_mountargs *a, const char *list, char *err, size_t len)
+{
+	char *copy = strdup(list), *out = copy, *opt = copy;
+	int ret = copy ? 0 : -ENOMEM;
+
+	for (const char *p = list; copy && !ret; p++) {
+		if (*p == '\\' && p[1] == ',') {
+			*out++ = *++p;
+			continue;
+		}
+		if (*p && *p != ',') {
+			*out++ = *p;
+			continue;
+		}
+		*out++ = 0;
+		ret = one_option(a, opt, err, len);
+		opt = out;
+		if (!*p)
+			break;
+	}
+	free(copy);
+	return ret;
+}
+
+static int operands(struct gt_mountargs *a, int n, char **v, char *err, size_t len)
+{
+	if (n < 1 || n > 2) {
+		snprintf(err, len, n ? "too many arguments" : "which directory?");
+		return -EINVAL;
+	}
+	if (n == 2 && set_string(&a->source, v[0]))
+		return -ENOMEM;
+	return set_string(&a->dir, v[n - 1]);
+}
+
+static int flag(struct gt_mountargs *a, int c, char *err, size_t len)
+{
+	switch (c) {
+	case 's':
+		a->sloppy = true;
+		return 0;
+	case 'f':
+		a->fake = true;
+		return 0;
+	case 'v':
+		a->verbose = true;
+		return 0;
+	case 'n': /* no /etc/mtab: there is none */
+	case 't':
+	case 'N':
+		return 0;
+	case 'r':
+		return without_value(a, (char[]){ "ro" }, err, len);
+	case 'o':
+		return options(a, optarg, err, len);
+	case 'h':
+		a->help = true;
+		return 0;
+	case 'V':
+		a->version = true;
+		return 0;
+	default:
+		snprintf(err, len, "unknown option (see --help)");
+		return -EINVAL;
+	}
+}
+
+int gt_mountargs_parse(struct gt_mountargs *a, int argc, char **argv, char *err, size_t len)
+{
+	static const struct option longs[] = { { "help", no_argument, NULL, 'h' },
+					       { "version", no_argument, NULL, 'V' },
+					       { NULL, 0, NULL, 0 } };
+	int c, ret = 0;
+
+	*a = (struct gt_mountargs){ .gid = -1 };
+	*err = 0;
+	opterr = 0;
+	/* -s first: it says how strict the options are */
+	for (int i = 1; i < argc; i++)
+		a->sloppy |= !strcmp(argv[i], "-s");
+	while (!ret && (c = getopt_long(argc, argv, "sfnvrt:N:o:hV", longs, NULL)) != -1)
+		ret = flag(a, c, err, len);
+	if (ret || a->help || a->version)
+		return ret;
+	return operands(a, argc - optind, argv + optind, err, len);
+}
+
+void gt_mountargs_free(struct gt_mountargs *a)
+{
+	while (a->settings) {
+		struct gt_setting *s = a->settings;
+
+		a->settings = s->next;
+		free(s->key);
+		free(s->value);
+		free(s);
+	}
+	free(a->source);
+	free(a->dir);
+	free(a->conf);
+	free(a->replay);
+	free(a->speed);
+	free(a->fuse);
+}
+
+void gt_mountargs_help(const char *program)
+{
+	printf("Usage: %s [SOURCE] DIR [-s] [-f] [-n] [-v] [-o OPTIONS]\n"
+	       "\n"
+	       "Mounts a tree at DIR that shows what the GPUs of this machine, or of a recording, are\n"
+	       "doing. Read DIR/README; unmount with `umount DIR`.\n"
+	       "\n"
+	       "  -f          only check: mount nothing\n"
+	       "  -s          ignore mount options that are not known\n"
+	       "  -v          say what is done\n"
+	       "  -n, -t TYPE accepted for mount(8), without effect\n"
+	       "  -r          the same as -o ro\n"
+	       "  --help, --version\n"
+	       "\n"
+	       "Mount options:\n"
+	       "  conf=FILE           configuration (default: " GT_SYSCONFDIR "/gputrace.conf, if there)\n"
+	       "  replay=FILE[:FILE]  a recording instead of this machine\n"
+	       "  speed=N             of the replay, in times of real time; 0: as fast as it reads\n"
+	       "  gid=N               group that may write settings and sees everything\n"
+	       "  ro                  settings cannot be written\n"
+	       "  foreground          do not go to the background\n"
+	       "  allow_other, max_read=N, …   FUSE's own\n"
+	       "and each key of gputrace.conf(5):\n",
+	       program);
+	for (const struct gt_conf_item *i = gt_conf_items; i->key; i++)
+		printf("  %-19s %s (default: %s)\n", i->key, i->help, *i->def ? i->def : "none");
+}

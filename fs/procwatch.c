@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "procwatch.h"
+
+#define ENDED_BATCH 64
+
+/* What is kept for a watched process: epoll gives it back. Freed when the process ends. */
+struct watched {
+	int fd;
+	uint32_t pid, slot;
+};
+
+int gt_procwatch_new(void)
+{
+	return epoll_create1(EPOLL_CLOEXEC);
+}
+
+static ssize_t read_proc(uint32_t pid, const char *name, char *buf, size_t len)
+{
+	char path[64];
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%u/%s", pid, name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -1;
+	n = read(fd, buf, len - 1);
+	close(fd);
+	buf[n > 0 ? n : 0] = 0;
+	return n;
+}
+
+/* proc(5): field 22 of stat is the start in clock ticks since boot; comm may hold any byte but NUL */
+static uint64_t start_ns(const char *stat)
+{
+	const char *p = strrchr(stat, ')');
+	unsigned long long ticks;
+
+	for (int field = 2; p && field < 22; field++)
+		p = strchr(p + 1, ' ');
+	if (!p || sscanf(p, "%llu", &ticks) != 1)
+		return 0;
+	return ticks * (1000000000ULL / (uint64_t)sysconf(_SC_CLK_TCK));
+}
+
+static void comm_of(const char *stat, char *comm, size_t len)
+{
+	const char *a = strchr(stat, '('), *b = strrchr(stat, ')');
+	size_t n = a && b && b > a ? (size_t)(b - a - 1) : 0;
+
+	if (n >= len)
+		n = len - 1;
+	if (n)
+		memcpy(comm, a + 1, n);
+	comm[n] = 0;
+}
+
+static uint32_t uid_of(uint32_t pid)
+{
+	char path[64];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%u", pid);
+	return stat(path, &st) ? GT_NONE32 : st.st_uid;
+}
+
+/* The unified hierarchy's line "0::/path", else the first one. */
+static void cgroup_of(uint32_t pid, char *out, size_t len)
+{
+	char buf[4096], *p, *nl;
+
+	*out = 0;
+	if (read_proc(pid, "cgroup", buf, sizeof(buf)) <= 0)
+		return;
+	p = strncmp(buf, "0::", 3) ? strstr(buf, "\n0::") : buf;
+	if (!p)
+		p = buf;
+	p = strchr(p + (*p == '\n'), '/');
+	if (!p)
+		return;
+	nl = strchr(p, '\n');
+	if (nl)
+		*nl = 0;
+	snprintf(out, len, "%s", p);
+}
+
+static void watch(int epfd, uint32_t pid, uint32_t slot)
+{
+	struct epoll_event ev = { .events = EPOLLIN };
+	struct watched *w = malloc(sizeof(*w));
+
+	if (!w)
+		return;
+	w->fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	w->pid = pid;
+	w->slot = slot;
+	ev.data.ptr = w;
+	if (w->fd < 0 || epoll_ctl(epfd, EPOLL_CTL_ADD, w->fd, &ev)) {
+		if (w->fd >= 0)
+			close(w->fd);
+		free(w);
+	}
+}
+
+void gt_procwatch_met(struct gt_model *m, int epfd, uint32_t pid)
+{
+	char stat[1024], comm[16], cgroup[256];
+	struct gt_proc *p;
+
+	if (read_proc(pid, "stat", stat, sizeof(stat)) <= 0)
+		return; /* ended already: all that is known is the pid */
+	comm_of(stat, comm, sizeof(comm));
+	cgroup_of(pid, cgroup, sizeof(cgroup));
+	p = gt_model_process(m, pid, start_ns(stat), uid_of(pid), comm, cgroup, 0);
+	if (p && epfd >= 0)
+		watch(epfd, pid, p->slot);
+}
+
+void gt_procwatch_ended(struct gt_model *m, int epfd)
+{
+	struct epoll_event ev[ENDED_BATCH];
+	int n = epoll_wait(epfd, ev, ENDED_BATCH, 0);
+
+	for (int i = 0; i < n; i++) {
+		struct watched *w = ev[i].data.ptr;
+		GT_MODEL_LOCK(m);
+
+		if (w->slot < m->proc_slots && m->procs[w->slot] && m->procs[w->slot]->pid == w->pid &&
+		    !m->procs[w->slot]->dead)
+			gt_model_exit(m, w->slot);
+		epoll_ctl(epfd, EPOLL_CTL_DEL, w->fd, NULL);
+		close(w->fd);
+		free(w);
+	}
+}

@@ -1,0 +1,74 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# run.sh - measures reading and ingesting, each against a floor measured in the same run. Everything is
+# pinned to one CPU. The limits are those of the first issue; a figure above one is told, and the exit
+# status is 1.
+set -u
+O=$(readlink -f "${O:-.output}")
+work=$(mktemp -d)
+bad=0
+pin="taskset -c $(($(nproc) - 1))"
+
+end() {
+	umount "$work/gt" "$work/floor" 2>/dev/null
+	rm -rf "$work"
+}
+trap end EXIT
+
+limit() { # limit NAME VALUE OP LIMIT - "op" is le or ge
+	local good=ok
+	awk -v a="$2" -v b="$4" -v op="$3" 'BEGIN { exit !(op == "le" ? a <= b : a >= b) }' || { good=MISSED; bad=1; }
+	printf 'ratio %-28s %6.2f  (%s %s) %s\n' "$1" "$2" "$([ "$3" = le ] && echo "at most" || echo "at least")" "$4" $good
+}
+
+over() { awk -v a="$1" -v b="$2" 'BEGIN { printf "%.3f", a / b }'; }
+
+mkdir "$work/gt" "$work/floor"
+chmod 755 "$work"
+printf '[backend sim]\nrate = 2000000\njobs = 280000\n' >"$work/conf"
+$pin "$O/sbin/mount.gputrace" "$work/gt" -o conf="$work/conf",backend=sim || exit 1
+echo stop >"$work/gt/control"
+exec 5<"$work/gt/events"
+echo start >"$work/gt/control"
+gpu=$(awk '!/^#/ { print $1; exit }' "$work/gt/gpus")
+lat=$work/gt/$gpu/ring0/latency
+
+# until sim has done its jobs, and the last 10 s and minute have passed out of the texts
+recorded() { awk '$1 == "events_recorded" { print $2 }' "$work/gt/status"; }
+last=-1
+while [ "$(recorded)" != "$last" ]; do last=$(recorded); sleep 1; done
+echo "bench records $(recorded)"
+
+$pin "$O/tests/bench/floor" "$work/floor" "$(stat -c %s "$lat")" || exit 1
+
+zero=$($pin "$O/tests/bench/reads" stream "$work/floor/zeroes" 2000)
+events=$($pin "$O/tests/bench/reads" stream - 48 <&5)
+exec 5<&-
+echo "bench events.read $events MB/s, zeroes $zero MB/s"
+limit events/zeroes "$(over "$events" "$zero")" ge 0.8
+
+for who in root user; do
+	as=
+	[ $who = user ] && as="setpriv --reuid 65534 --regid 65534 --clear-groups"
+	for what in pread open; do
+		f=$($as $pin "$O/tests/bench/reads" $what "$work/floor/text")
+		g=$($as $pin "$O/tests/bench/reads" $what "$lat")
+		echo "bench latency.$what.$who $g ns, floor $f ns"
+		limit "latency.$what.$who" "$(over "$g" "$f")" le 1.25
+	done
+done
+
+# an idle daemon: nothing runs in it
+pid=$(pgrep -f "mount.gputrace $work/gt")
+cpu() { awk '{ print $14 + $15 }' "/proc/$pid/stat"; }
+switches() { cat /proc/"$pid"/task/*/status | awk '/ctxt_switches/ { n += $2 } END { print n }'; }
+a=$(switches)
+sleep 2
+b=$(switches)
+echo "bench idle.switches $((b - a)) in 2 s"
+limit idle.switches $((b - a)) le 0
+
+$pin "$O/tests/bench/ingest" | tee "$work/ingest"
+ns=$(awk '$1 == "bench" && $2 == "ingest" { print $3 }' "$work/ingest")
+limit ingest.ns "${ns:-999}" le 60
+exit $bad

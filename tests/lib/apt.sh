@@ -1,0 +1,37 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# apt.sh PACKAGE... - installs what is missing, and starts no service.
+set -eu
+
+missing=
+for p; do
+	dpkg-query -W -f '${Status}' "$p" 2>/dev/null | grep -q ' installed$' || missing="$missing $p"
+done
+[ -n "$missing" ] || exit 0
+
+if [ "$(id -u)" != 0 ]; then
+	command -v sudo >/dev/null || {
+		echo "gputrace: these packages are missing, and only root can install them:$missing" >&2
+		exit 1
+	}
+	exec sudo "$0" "$@"
+fi
+
+# A package's scripts start services only if this program agrees: it does not
+policy=/usr/sbin/policy-rc.d
+if [ ! -e $policy ]; then
+	trap 'rm -f $policy' EXIT
+	printf '#!/bin/sh\nexit 101\n' >$policy
+	chmod 755 $policy
+fi
+
+export DEBIAN_FRONTEND=noninteractive
+echo "  APT    $missing"
+log=$(mktemp)
+# shellcheck disable=SC2086 # a list
+if ! { apt-get update -q && apt-get install -q -y --no-install-recommends $missing; } >"$log" 2>&1; then
+	tail -n 20 "$log" >&2
+	rm -f "$log"
+	exit 1
+fi
+rm -f "$log"

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# Sourced by each case: TAP, mounts that end with the case, waiting for conditions.
+set -u
+tap_n=0 tap_bad=0
+mnt=$PWD/mnt
+
+ok() { # ok "what" COMMAND...
+	local what=$1
+	shift
+	tap_n=$((tap_n + 1))
+	if "$@" >ok.out 2>&1; then
+		echo "ok $tap_n - $what"
+	else
+		echo "not ok $tap_n - $what"
+		tap_bad=$((tap_bad + 1))
+		sed 's/^/# /' ok.out | head -n 20
+	fi
+}
+
+is() { # is "got" "wanted" "what"
+	tap_n=$((tap_n + 1))
+	if [ "$1" = "$2" ]; then
+		echo "ok $tap_n - $3"
+	else
+		echo "not ok $tap_n - $3"
+		printf '# got    "%s"\n# wanted "%s"\n' "$1" "$2"
+		tap_bad=$((tap_bad + 1))
+	fi
+}
+
+like() { # like "got" "extended regular expression" "what"
+	tap_n=$((tap_n + 1))
+	if printf '%s\n' "$1" | grep -qE -- "$2"; then
+		echo "ok $tap_n - $3"
+	else
+		echo "not ok $tap_n - $3"
+		printf '# got "%s"\n# not like /%s/\n' "$1" "$2" | head -n 20
+		tap_bad=$((tap_bad + 1))
+	fi
+}
+
+skip() { # the whole case
+	echo "skipped: $*"
+	exit 77
+}
+
+skip_ok() { # one check: skip_ok "what" "why"
+	tap_n=$((tap_n + 1))
+	echo "ok $tap_n - $1 # skip $2"
+}
+
+wait_for() { # wait_for SECONDS COMMAND... - until it succeeds
+	local end=$((SECONDS + $1))
+	shift
+	until "$@" >/dev/null 2>&1; do
+		[ $SECONDS -lt $end ] || return 1
+		read -rt 0.02 <> <(:) || :
+	done
+}
+
+mounts=()
+mount_gt() { # mount_gt DIR [ARGUMENTS...]
+	local dir=$1
+	shift
+	mkdir -p "$dir"
+	"$GT_PROG" "$dir" "$@" || return
+	mounts+=("$dir")
+}
+
+gone() { # no daemon serves DIR any more
+	! pgrep -f "mount.gputrace $1( |\$)" >/dev/null
+}
+
+umount_gt() {
+	umount "$1" && wait_for 20 gone "$1"
+}
+
+finish() {
+	local d
+	for d in ${mounts[@]+"${mounts[@]}"}; do
+		mountpoint -q "$d" && { umount "$d" 2>/dev/null || umount -l "$d"; }
+		wait_for 20 gone "$d"
+	done
+	if declare -F cleanup >/dev/null; then cleanup; fi
+}
+trap finish EXIT
+
+done_testing() {
+	echo "1..$tap_n"
+	[ $tap_bad = 0 ]
+	exit
+}
+
+value() { # value FILE KEY - of a flat-keyed file
+	awk -v k="$2" '$1 == k { print $2; exit }' "$1"
+}
+
+stage() { # stage LATENCY STAGE KEY
+	awk -v s="$2" -v k="$3" '$1 == s { for (i = 2; i <= NF; i++) { split($i, a, "="); if (a[1] == k) print a[2] } }' "$1"
+}
+
+as_user() { # as_user COMMAND... - as an ordinary user
+	setpriv --reuid 65534 --regid 65534 --clear-groups "$@"
+}
+
+is_root() { [ "$(id -u)" = 0 ]; }

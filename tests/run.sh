@@ -1,0 +1,89 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# run.sh [NAME...] - runs every unit test and every executable case, or those whose name holds a NAME.
+#
+# A test prints TAP, runs in a folder of its own, and may take TIME_LIMIT seconds. It fails if it says
+# so, exits with anything but 0 or 77 (skipped: its last line says why), writes a sanitizer's report, or
+# leaves a mount, a daemon or a tracefs instance behind.
+set -u
+
+cd "$(dirname "$0")/.." || exit 1
+export GT_SRC=$PWD
+export GT_OUT
+GT_OUT=$(readlink -f "${O:-.output}")
+export GT_PROG=$GT_OUT/sbin/mount.gputrace
+export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=1:abort_on_error=0}
+limit=${TIME_LIMIT:-300}
+work=$(mktemp -d "${TMPDIR:-/tmp}/gputrace-test.XXXXXX")
+passed=0 failed=0 skipped=0
+
+wanted() {
+	local w
+	[ ${#names[@]} -eq 0 ] && return 0
+	for w in "${names[@]}"; do [[ $1 == *$w* ]] && return 0; done
+	return 1
+}
+
+leftovers() {
+	grep -F "$work" /proc/mounts
+	pgrep -f "$GT_OUT/sbin/mount.gputrace" | sed 's/^/process /'
+	ls -d /sys/kernel/tracing/instances/gputrace* 2>/dev/null
+	grep -s gputrace_test /sys/kernel/tracing/uprobe_events
+}
+
+clean() {
+	local m
+	pkill -KILL -f "$GT_OUT/sbin/mount.gputrace" 2>/dev/null
+	grep -F "$work" /proc/mounts | while read -r _ m _; do umount -l "$m" 2>/dev/null; done
+	rmdir /sys/kernel/tracing/instances/gputrace* 2>/dev/null
+}
+
+run() {
+	local name=$1 dir=$work/$1 log rc left ok not skip
+	shift
+	mkdir -p "$dir"
+	chmod 755 "$work" "$dir"
+	log=$dir/log
+	(cd "$dir" && TMPDIR=$dir exec timeout -k 10 "$limit" "$@") >"$log" 2>&1 </dev/null
+	rc=$?
+	left=$(leftovers)
+	ok=$(grep -cE '^ok ' "$log")
+	skip=$(grep -cE '^ok .*# skip' "$log")
+	not=$(grep -cE '^not ok ' "$log")
+	if [ $rc = 77 ]; then
+		skipped=$((skipped + 1))
+		printf 'skipped %-24s %s\n' "$name" "$(grep -m1 '^skipped: ' "$log")"
+		return
+	fi
+	if [ $rc = 124 ] || [ $rc = 137 ]; then echo "# took more than $limit s" >>"$log"; fi
+	if [ $rc != 0 ] && [ "$not" = 0 ]; then not=1; fi
+	if grep -qE 'Sanitizer|runtime error:' "$log" "$dir"/*.san* 2>/dev/null; then
+		echo "# a sanitizer reported" >>"$log"
+		not=$((not + 1))
+	fi
+	if [ -n "$left" ]; then
+		printf '# left behind: %s\n' "$left" >>"$log"
+		not=$((not + 1))
+		clean
+	fi
+	passed=$((passed + ok - skip)) failed=$((failed + not)) skipped=$((skipped + skip))
+	if [ "$not" = 0 ]; then
+		printf 'passed  %-24s %d checks\n' "$name" "$((ok - skip))"
+		grep -E '^(# bench|# measured|ok .*# skip)' "$log"
+	else
+		printf 'FAILED  %-24s %d of %d checks, exit %d\n' "$name" "$not" "$((ok + not))" "$rc"
+		grep -E -A3 '^not ok|Sanitizer|^# ' "$log" | head -n 60
+		[ "$ok" = 0 ] && tail -n 20 "$log"
+	fi
+}
+
+names=("$@")
+trap 'clean; rm -rf "$work"' EXIT
+for t in "$GT_OUT"/tests/test_*; do
+	[ -x "$t" ] && [ "${t%.d}" = "$t" ] && wanted "$(basename "$t")" && run "$(basename "$t")" "$t"
+done
+for t in "$GT_SRC"/tests/cases/*.sh; do
+	[ -x "$t" ] && wanted "$(basename "$t")" && run "$(basename "$t" .sh)" "$t"
+done
+echo "$passed passed, $failed failed, $skipped skipped"
+[ $failed = 0 ] && [ $((passed + skipped)) -gt 0 ]
