@@ -1,0 +1,16 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# gcc and clang, without a warning; the manual pages; what is in the tree.
+. "$GT_SRC/tests/lib/case.sh"
+for cc in gcc clang; do
+	command -v $cc >/dev/null || { skip_ok "$cc" "not installed"; continue; }
+	ok "$cc: no warning" make -s -C "$GT_SRC" O="$PWD/$cc" CC=$cc CFLAGS="-O1 -Werror" tools
+done
+for m in "$GT_SRC"/fs/*.8 "$GT_SRC"/backend/*.5 "$GT_SRC"/backend/eventmap/*.5 "$GT_SRC"/conf/*.5; do
+	ok "$(basename "$m")" sh -c "! mandoc -Tlint -Wwarning $m | grep -E 'WARNING|ERROR|UNSUPP' | grep -v mandoc.db"
+done
+no_spdx=$(cd "$GT_SRC" && git ls-files 2>/dev/null | grep -E '\.(c|h|sh|py|ini|def)$|Makefile$' | xargs -r grep -L SPDX-License-Identifier)
+is "$no_spdx" "" "every source has its licence line"
+top=$(cd "$GT_SRC" && git ls-files 2>/dev/null | cut -d/ -f1 | sort -u | grep -vxE 'fs|backend|bpf|conf|tests|Makefile|README.md|LICENSE|\..*')
+is "$top" "" "the top level is as it should be"
+done_testing

@@ -1,0 +1,43 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Everything again under the address, undefined and leak sanitizers: the unit tests, each replay format cut
+# at each of 1000 places and with bytes changed, and a mounted tree read by root and users.
+. "$GT_SRC/tests/lib/case.sh"
+san=$GT_SRC/.output/san
+export UBSAN_OPTIONS=print_stacktrace=1
+ok "SAN=all builds" make -s -C "$GT_SRC" O="$san" SAN=all tools
+for t in "$san"/tests/test_*; do
+	[ -x "$t" ] || continue
+	"$t" >unit.out 2>&1 </dev/null
+	rc=$?
+	[ $rc = 0 ] || tail -n 15 unit.out | sed 's/^/# /'
+	is $rc 0 "$(basename "$t") under the sanitizers"
+done
+
+for f in "$GT_SRC"/tests/data/replay/*; do
+	case $f in *README*) continue ;; esac
+	n=1000
+	[ "$(stat -c %s "$f")" -lt 300000 ] || n=200
+	ok "$(basename "$f"): cut at each of $n places, and as often damaged" "$san/tests/fuzz/cut" "$f" $n 1
+done
+samples=$GT_SRC/../shared/samples
+if [ -d "$samples" ]; then
+	for f in "$samples"/guest/6.1/trace.dat "$samples"/guest/6.12/drm_sched_old_and_617_names.trace.txt "$samples"/ftrace/*/*.txt "$samples"/ftrace/*.txt; do
+		ok "$(basename "$f"): cut and damaged" "$san/tests/fuzz/cut" "$f" 60 2
+	done
+fi
+
+if is_root; then
+	GT_PROG=$san/sbin/mount.gputrace
+	printf '[backend sim]\nrate = 20000\ngpus = 2\n' >conf
+	mount_gt "$mnt" -o conf=conf,backend=sim 2>daemon.san
+	timeout 3 cat "$mnt/events" >/dev/null & timeout 3 cat "$mnt/sim0/ring0/trace" >/dev/null &
+	find "$mnt" -type f ! -name events ! -name trace -exec cat {} + >/dev/null 2>&1
+	as_user find "$mnt" -type f ! -name events ! -name trace -exec cat {} + >/dev/null 2>&1
+	head -c 100000 /dev/urandom >"$mnt/config/sampling" 2>/dev/null
+	for i in 1 2 3; do echo clear >"$mnt/control"; echo verbose >"$mnt/config/level"; echo off >"$mnt/config/level"; echo normal >"$mnt/config/level"; done
+	wait
+	umount_gt "$mnt"
+	is "$(cat daemon.san)" "" "a mounted tree, read and written"
+fi
+done_testing

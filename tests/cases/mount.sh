@@ -1,0 +1,101 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# mount(8)'s helper convention, daemonising, the ends of a mount.
+. "$GT_SRC/tests/lib/case.sh"
+is_root || skip "needs root to mount"
+
+code() { "$@" >out 2>err; echo $?; }
+mkdir "$mnt" other
+
+is "$(code "$GT_PROG")" 1 "no directory: wrong invocation"
+like "$(cat err)" "which directory" "… and it says what is missing"
+is "$(code "$GT_PROG" "$mnt" -o nonsense=1)" 1 "an unknown option is refused"
+like "$(cat err)" "nonsense" "… by name"
+is "$(code "$GT_PROG" "$mnt" -o remount)" 1 "remount is refused"
+is "$(code "$GT_PROG" "$mnt" -o sampling=101)" 1 "a value out of bounds is refused"
+like "$(cat err)" "100" "… and its bounds are told"
+is "$(code "$GT_PROG" "$mnt/none")" 32 "a directory that is not there"
+like "$(cat err)" "No such file" "… is told"
+is "$(code "$GT_PROG" "$mnt" -o replay=none.dat)" 32 "a recording that is not there"
+like "$(cat err)" "none.dat" "… is told by name"
+head -c 4096 /dev/urandom >noise
+is "$(code "$GT_PROG" "$mnt" -o replay=noise)" 32 "a file that is no recording fails the mount"
+like "$(cat err)" "noise" "… and is named"
+is "$(code "$GT_PROG" "$mnt" -f -o backend=sim)" 0 "-f checks"
+ok "… and mounts nothing" sh -c "! mountpoint -q $mnt"
+printf '[trace]\nlevel = loud\n' >bad.conf
+is "$(code "$GT_PROG" "$mnt" -o conf=bad.conf)" 1 "a bad configuration is refused"
+like "$(cat err)" "bad.conf:2: " "… with file and line"
+printf '[trace]\nlewel = normal\n' >bad.conf
+is "$(code "$GT_PROG" "$mnt" -o conf=bad.conf)" 1 "an unknown key is refused"
+like "$(cat err)" "bad.conf:2: .*lewel" "… with file and line"
+is "$(code "$GT_PROG" --help)" 0 "--help"
+like "$(cat out)" "sampling" "… lists the keys"
+is "$(code "$GT_PROG" --version)" 0 "--version"
+
+ok "SOURCE DIR with fstab's options" mount_gt "$mnt" -n -o rw,nofail,_netdev,user,x-systemd.automount,backend=sim
+like "$(grep " $mnt " /proc/mounts)" "^gputrace .* fuse.gputrace .*nosuid.*nodev.*noexec.*allow_other" "type and options shown"
+is "$(code "$GT_PROG" "$mnt" -o backend=sim)" 32 "a second mount there is refused"
+like "$(cat err)" "already mounted" "… and says so"
+
+exec 7<"$mnt/events"
+is "$(code umount "$mnt")" 32 "umount is refused while a pipe is open"
+exec 7<&-
+ok "umount" umount "$mnt"
+ok "… ends the daemon" wait_for 10 gone "$mnt"
+
+for sig in TERM INT; do
+	mount_gt "$mnt" -o backend=sim
+	cat "$mnt/events" >stream.$sig & reader=$!
+	wait_for 10 test -s stream.$sig
+	pkill -$sig -f "mount.gputrace $mnt"
+	wait $reader
+	is $? 0 "SIG$sig gives a blocked reader end of file"
+	ok "… ends the daemon" wait_for 10 gone "$mnt"
+	ok "… and the mount" sh -c "! mountpoint -q $mnt"
+done
+
+mount_gt "$mnt" -o backend=sim
+echo stop >"$mnt/control"
+(cat "$mnt/events" >stream.lazy; echo $? >rc.lazy) &
+wait_for 10 test -s stream.lazy
+umount -l "$mnt"
+ok "a lazy umount ends a reader that waits" wait_for 10 test -s rc.lazy
+is "$(cat rc.lazy)" 0 "… with end of file"
+ok "… and the daemon" wait_for 10 gone "$mnt"
+
+mount_gt "$mnt" -o backend=sim
+pkill -KILL -f "mount.gputrace $mnt"
+wait_for 10 gone "$mnt"
+like "$(ls "$mnt" 2>&1)" "not connected|abort" "a killed daemon leaves a stale mount"
+ok "… which the next one takes over" mount_gt "$mnt" -o backend=sim
+ok "… and serves" test -s "$mnt/README"
+is "$(grep -c " $mnt " /proc/mounts)" 1 "… alone"
+umount_gt "$mnt"
+
+mount_gt "$mnt" -o backend=sim,ro
+like "$(echo 5 2>&1 >"$mnt/config/sampling" || true)" "" "ro: refused"
+is "$(cat "$mnt/config/sampling")" 100 "… and the setting is as it was"
+umount_gt "$mnt"
+
+# a helper of mount(8): in /sbin, for the time of this test only
+link=/sbin/mount.gputrace
+if [ -e $link ]; then
+	skip_ok "mount -t gputrace" "$link is there already"
+else
+	ln -s "$GT_PROG" $link
+	ok "mount -t gputrace" mount -t gputrace -o backend=sim gputrace "$mnt"
+	mounts+=("$mnt")
+	rm $link
+	is "$(findmnt -no FSTYPE "$mnt")" fuse.gputrace "… is what is shown"
+	umount_gt "$mnt"
+fi
+
+"$GT_PROG" "$mnt" -o backend=sim,foreground & pid=$!
+mounts+=("$mnt")
+ok "foreground stays" wait_for 10 mountpoint -q "$mnt"
+ok "… there" kill -0 $pid
+kill $pid
+wait $pid
+is $? 0 "… and ends well"
+done_testing

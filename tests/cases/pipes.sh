@@ -1,0 +1,182 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# The binary pipe: babeltrace2 prints every record; blocking, polling, interrupts, slow readers.
+. "$GT_SRC/tests/lib/case.sh"
+is_root || skip "needs root to mount for others"
+
+printf '[backend sim]\nrate = 20000\n' >conf
+mount_gt "$mnt" -o conf=conf,backend=sim || exit 1
+
+mkdir t
+cat "$mnt/metadata" >t/metadata
+timeout 2 cat "$mnt/events" >t/events
+records=$(($(stat -c %s t/events) / 64))
+ok "whole records only" [ $(($(stat -c %s t/events) % 64)) = 0 ]
+babeltrace2 t >printed 2>warnings
+is $? 0 "babeltrace2 reads a raw cat"
+is "$(wc -l <printed)" $records "… and prints every record"
+is "$(cat warnings)" "" "… without a word of warning"
+ok "there are many" [ $records -gt 1000 ]
+like "$(head -n 1 printed)" "HEADER" "the first is the header"
+for e in SUBMIT COMMIT COMPLETE RING_NAME PROCESS; do like "$(cat printed)" " $e:" "$e is among them"; done
+for scope in sim0 sim0/ring0; do
+	mkdir -p s
+	cat "$mnt/metadata" >s/metadata
+	timeout 1 cat "$mnt/$scope/events" >s/events
+	is "$(babeltrace2 s 2>&1 | wc -l)" $(($(stat -c %s s/events) / 64)) "$scope/events too"
+done
+like "$(babeltrace2 s | grep -c 'ring = [1-9]')" "^[0-9]+$" "(counted)"
+is "$(babeltrace2 s | grep -E ' (SUBMIT|COMMIT|COMPLETE):' | grep -vc 'ring = 0,')" 0 "a ring's pipe has only that ring"
+
+head -c $((64 * 100 + 17)) t/events >cut
+mkdir c && cp t/metadata c/ && cp cut c/events
+babeltrace2 c >out 2>err
+ok "a file cut inside a record is an error" [ $? != 0 ]
+is "$(wc -l <out)" 100 "… after every whole record"
+timeout 1 cat "$mnt/events" >later
+mkdir two && cp t/metadata two/ && cat t/events later >two/events
+is "$(babeltrace2 two 2>&1 | wc -l)" $((records + $(stat -c %s later) / 64)) "saved streams may be appended"
+
+cat >pipe.py <<'P'
+import errno, os, select, signal, struct, sys, time, fcntl
+m = sys.argv[1]
+n = 0
+def ok(cond, what):
+    global n
+    n += 1
+    print('%sok py%d - %s' % ('' if cond else 'not ', n, what))
+def err(f):
+    try:
+        f()
+    except OSError as e:
+        return e.errno
+    return 0
+fd = os.open(m + '/events', os.O_RDONLY)
+ok(err(lambda: os.read(fd, 63)) == errno.EINVAL, 'a read of less than a record is EINVAL')
+ok(len(os.read(fd, 64)) == 64, 'a record')
+ok(len(os.read(fd, 100)) == 64, 'whole records only')
+ok(err(lambda: os.lseek(fd, 0, 0)) == errno.ESPIPE, 'a pipe cannot seek')
+ok(os.fstat(fd).st_size == 0, 'size 0')
+os.close(fd)
+
+open(m + '/control', 'w').write('stop')
+fd = os.open(m + '/events', os.O_RDONLY | os.O_NONBLOCK)
+data = b''
+while True:
+    try:
+        data += os.read(fd, 1 << 17)
+    except BlockingIOError:
+        break
+ok(data[8] == 64 and data[16:30] == b'gputrace-strea', 'HEADER first, though nothing happens')
+ok(err(lambda: os.read(fd, 64)) == errno.EAGAIN, 'O_NONBLOCK: EAGAIN')
+p = select.poll()
+p.register(fd, select.POLLIN)
+ok(p.poll(0) == [], 'poll: nothing')
+ep = select.epoll()
+ep.register(fd, select.EPOLLIN)
+open(m + '/control', 'w').write('start')
+ok(p.poll(10000)[0][1] & select.POLLIN, 'poll wakes when data comes')
+ok(ep.poll(10)[0][1] & select.EPOLLIN, 'epoll too')
+ok(len(os.read(fd, 1 << 17)) >= 64, '… and it is there')
+flags = fcntl.fcntl(fd, fcntl.F_GETFL)
+fcntl.fcntl(fd, fcntl.F_SETFL, flags & ~os.O_NONBLOCK)
+ok(len(os.read(fd, 1 << 17)) >= 64, 'the flag can be taken away')
+
+open(m + '/control', 'w').write('stop')
+fcntl.fcntl(fd, fcntl.F_SETFL, flags)
+try:
+    while True:
+        os.read(fd, 1 << 17)
+except BlockingIOError:
+    pass
+fcntl.fcntl(fd, fcntl.F_SETFL, flags & ~os.O_NONBLOCK)
+class Alarm(Exception):
+    pass
+def ring(*a):
+    raise Alarm
+signal.signal(signal.SIGALRM, ring)
+signal.setitimer(signal.ITIMER_REAL, 0.2)
+try:
+    os.read(fd, 64)
+    ok(False, 'a signal interrupts a parked read')
+except Alarm:
+    ok(True, 'a signal interrupts a parked read')
+pid = os.fork()
+if not pid:
+    os.read(fd, 64)
+    os._exit(0)
+while open('/proc/%d/stat' % pid).read().split()[2] != 'S':
+    time.sleep(0.01)
+t = time.monotonic()
+os.kill(pid, signal.SIGKILL)
+os.waitpid(pid, 0)
+ok(time.monotonic() - t < 5, 'SIGKILL ends a parked reader')
+
+last = 0
+open(m + '/control', 'w').write('start')
+back = 0
+for _ in range(200):
+    d = os.read(fd, 1 << 17)
+    for i in range(0, len(d), 64):
+        ts = struct.unpack_from('<Q', d, i)[0]
+        back += ts < last
+        last = ts
+ok(back == 0, 'time never goes back')
+
+s = os.open(m + '/sim0/ring0/latency', os.O_RDONLY)
+p = select.poll()
+p.register(s, select.POLLPRI)
+os.pread(s, 4096, 0)
+changes = 0
+t = time.monotonic()
+while time.monotonic() - t < 1:
+    if p.poll(1000):
+        a = os.pread(s, 4096, 0)
+        changes += 1
+ok(1 <= changes <= 25, 'a stats file tells POLLPRI at most every 50 ms (%d in 1 s)' % changes)
+f = os.open(m + '/trace', os.O_RDONLY)
+lines = b''
+while lines.count(b'\n') < 100:
+    lines += os.read(f, 4096)
+rows = lines.split(b'\n')[:-1]
+ok(all(l.startswith(b'[') for l in rows), 'trace: one line an event')
+one = b''
+while len(one) < 200:
+    one += os.read(f, 1)
+ok(b'\n' in one, 'trace read byte by byte')
+P
+python3 pipe.py "$mnt" >py.out 2>&1
+is $? 0 "pipe.py"
+cat py.out
+[ "$(grep -c '^not ok' py.out)" = 0 ] || tap_bad=$((tap_bad + 1))
+
+# a reader that sleeps is told what it missed, and slows nobody
+umount_gt "$mnt"
+printf '[backend sim]\nrate = 200000\n[buffers]\nhistory_size = 65536\n' >conf
+mount_gt "$mnt" -o conf=conf,backend=sim || exit 1
+cat >slow.py <<'P'
+import os, struct, sys, time
+m = sys.argv[1]
+fd = os.open(m + '/events', os.O_RDONLY)
+def key(name):
+    return int(dict(l.split() for l in open(m + '/status') if len(l.split()) == 2)[name])
+os.read(fd, 64)
+first = key('events_recorded')
+while key('events_recorded') < first + 20000:
+    time.sleep(0.01)
+lost = got = 0
+for _ in range(50):
+    d = os.read(fd, 1 << 16)
+    for i in range(0, len(d), 64):
+        if d[i + 8] == 70:
+            lost += struct.unpack_from('<Q', d, i + 16)[0]
+        elif d[i + 8] < 32:
+            got += 1
+    if lost:
+        break
+print(lost, got)
+assert lost > 1000, (lost, got)
+P
+ok "a slow reader gets a LOST record with the count" python3 slow.py "$mnt"
+umount_gt "$mnt"
+done_testing

@@ -1,0 +1,39 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# A third party builds a plugin against what `make install` puts there, and it runs.
+. "$GT_SRC/tests/lib/case.sh"
+is_root || skip "needs root to mount"
+root=$PWD/root
+install() { make -C "$GT_SRC" -s O="${O:-.output}" "$@" DESTDIR="$root" PREFIX=/usr; }
+
+ok "make install" install install
+for f in usr/sbin/mount.gputrace usr/include/gputrace/backend.h usr/include/gputrace/event.h usr/lib/gputrace/ftrace.so \
+	usr/share/gputrace/events.d/gpu_scheduler.ini usr/share/man/man8/mount.gputrace.8 usr/share/man/man5/gputrace.conf.5 \
+	usr/share/man/man5/gputrace-event.5 usr/share/man/man5/gputrace-events.d.5 etc/gputrace.conf; do
+	ok "… $f" test -s "$root/$f"
+done
+cp -r "$GT_SRC/tests/plugin" src
+ok "built out of tree" make -C src O=. CFLAGS="-I$root/usr/include ${SAN:+-fsanitize=address,undefined}"
+mkdir -m 755 plugins
+cp src/minimal.so plugins/
+mount_gt "$mnt" -o plugin_dir="$PWD/plugins" || exit 1
+is "$(cat "$mnt/backends/minimal/state")" running "it runs"
+gpu=$(awk '!/^#/ { print $1; exit }' "$mnt/gpus")
+some() { [ "$(stage "$mnt/$gpu/ring0/latency" total count)" -gt 1 ]; }
+ok "its jobs are seen" wait_for 20 some
+umount_gt "$mnt"
+
+printf 'int gt_backend = 7;\n' >bad.c
+gcc -shared -fPIC -o plugins/bad.so bad.c
+echo garbage >plugins/noise.so
+mount_gt "$mnt" -o plugin_dir="$PWD/plugins"
+like "$(cat "$mnt/doctor")" "bad" "a plugin with a wrong ABI is refused, and doctor says why"
+is "$(cat "$mnt/backends/minimal/state")" running "… the rest goes on"
+umount_gt "$mnt"
+chmod 777 plugins
+"$GT_PROG" "$mnt" -o plugin_dir="$PWD/plugins" 2>err && mounts+=("$mnt")
+like "$(cat err "$mnt/doctor" 2>/dev/null)" "written by others" "a folder that others may write is refused"
+mountpoint -q "$mnt" && umount_gt "$mnt"
+ok "make uninstall" install uninstall
+is "$(find "$root" -type f ! -name gputrace.conf)$(find "$root" -type l)" "" "… leaves only the configuration"
+done_testing

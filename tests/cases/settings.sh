@@ -1,0 +1,129 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# control, level and sampling: parsing, errors and words, and what they change.
+. "$GT_SRC/tests/lib/case.sh"
+is_root || skip "needs root to mount"
+
+printf '[backend sim]\nrate = 20000\n' >conf
+mount_gt "$mnt" -o conf=conf,backend=sim || exit 1
+
+cat >set.py <<'P'
+import errno, os, sys, subprocess
+m = sys.argv[1]
+n = 0
+def ok(cond, what):
+    global n
+    n += 1
+    print('%sok py%d - %s' % ('' if cond else 'not ', n, what))
+def write(path, data, flags=os.O_WRONLY):
+    fd = os.open(m + '/' + path, flags)
+    try:
+        os.write(fd, data)
+        return 0
+    except OSError as e:
+        return e.errno
+    finally:
+        os.close(fd)
+def read(path):
+    return open(m + '/' + path).read()
+S = 'config/sampling'
+for v in (b'0', b'1', b'99', b'100', b'25\n', b' 50 '):
+    ok(write(S, v) == 0 and read(S) == '%d\n' % int(v), 'sampling takes %r' % v)
+for v, e in ((b'101', errno.ERANGE), (b'-1', None), (b'', None), (b'x', errno.EINVAL), (b'1 2', errno.EINVAL),
+             (b'1\0', errno.EINVAL), (b'0x10', errno.EINVAL), (b'99999999999999999999', errno.ERANGE),
+             (b'1' * 4097, errno.E2BIG), (os.urandom(200), errno.EINVAL), (b'1\n2\n', errno.EINVAL)):
+    if not v:
+        continue
+    got = write(S, v)
+    ok(got == e if e else got in (errno.EINVAL, errno.ERANGE), 'sampling refuses %r with %s' % (v[:20], errno.errorcode.get(got)))
+    ok(read(S) == '50\n', '… and keeps the old value')
+ok(write(S, b'z' * (1 << 20)) == errno.E2BIG, 'a megabyte is E2BIG')
+ok('4096' in read('last_cmd_status'), 'last_cmd_status says why: ' + read('last_cmd_status').strip())
+write(S, b'abc')
+ok('abc' in read('error_log') and 'sampling' in read('error_log'), 'error_log has path and value')
+before = read('error_log').count('abc')
+fd = os.open(m + '/' + S, os.O_WRONLY)
+for _ in range(3):
+    try:
+        os.write(fd, b'qqq')
+    except OSError:
+        pass
+os.close(fd)
+ok(read('error_log').count('qqq') == 1, 'the same refused write on one descriptor is logged once')
+for i in range(20):
+    write(S, b'bad%d' % i)
+ok(sum('bad' in l for l in read('error_log').splitlines()) <= 16 and 'bad19' in read('error_log') and 'bad3' not in read('error_log'), 'error_log keeps the last 8')
+write(S, b'50')
+ok(read('last_cmd_status').strip() == 'ok', 'last_cmd_status: ok after a good write')
+for cmd in ('echo 11 > F', 'echo 12 >> F', 'echo 13 | tee F >/dev/null', 'printf 14 | dd of=F 2>/dev/null',
+            'printf 15 > F', "python3 -c \"open('F','w').write('16')\"", 'busybox sh -c "echo 17 > F"', 'truncate -s 0 F', 'truncate -s 5000 F; echo 18 > F'):
+    subprocess.run(['bash', '-c', cmd.replace('F', m + '/' + S)], check=False)
+    want = [w for w in cmd.split() if w.strip("'()\"").isdigit() and w != '0' and w != '5000']
+    now = read(S).strip()
+    ok(now in ('11', '12', '13', '14', '15', '16', '17', '18'), '%s: %s' % (cmd, now))
+ok(read(S) == '18\n', 'the last one counts')
+ok(read('config/level') == 'off stats [normal] verbose\n', 'level: choices')
+for v in ('verbose', 'stats', '2', 'normal'):
+    write('config/level', v.encode())
+ok('[normal]' in read('config/level'), 'level takes names and numbers')
+ok(write('config/level', b'loud') == errno.EINVAL, 'level refuses others')
+ok(write('control', b'jump') == errno.EINVAL, 'control refuses others')
+ok(write('control', b'pause') in (errno.EOPNOTSUPP, errno.EINVAL), 'pause needs a replay')
+ok(read('control') == '[start] stop\n', 'control reads its choices')
+for f in ('README', 'status', 'gpus'):
+    try:
+        os.open(m + '/' + f, os.O_WRONLY)
+        ok(False, f + ' is not writable')
+    except OSError as e:
+        ok(e.errno in (errno.EACCES, errno.EPERM), f + ' is not writable')
+for f, e in (('nothing', (errno.ENOENT, errno.EPERM)), ('config/new', (errno.EPERM, errno.EACCES))):
+    try:
+        os.open(m + '/' + f, os.O_WRONLY | os.O_CREAT)
+        ok(False, 'no new files')
+    except OSError as x:
+        ok(x.errno in e + (errno.EACCES,), 'no new files: ' + f)
+P
+python3 set.py "$mnt" >py.out 2>&1
+is $? 0 "set.py"
+cat py.out
+[ "$(grep -c '^not ok' py.out)" = 0 ] || tap_bad=$((tap_bad + 1))
+
+# 50 writers at once: each write is whole, the value is one of theirs
+for i in $(seq 50); do (echo $i >"$mnt/config/sampling") & done
+wait
+like "$(cat "$mnt/config/sampling")" "^([1-9]|[1-4][0-9]|50)$" "50 writers at once"
+
+# statistics do not depend on what is recorded
+echo 0 >"$mnt/config/sampling"
+total() { awk '/^total/ { sub("count=", "", $2); n += $2 } END { print n + 0 }' "$mnt"/sim0/ring*/latency; }
+submits() { awk '$1 == "COMPLETE" { print $3 }' "$mnt/events_by_type"; }
+a=$(total) b=$(submits)
+more() { [ "$(total)" -gt $((a + 1000)) ]; }
+ok "sampling 0: statistics go on" wait_for 20 more
+s=$(submits)
+ok "… and (nearly) nothing is recorded: only jobs that were in flight" [ $((s - b)) -lt 500 ]
+is "$(value "$mnt/status" level)" normal "status tells the level"
+echo stats >"$mnt/config/level"
+a=$(total)
+ok "level stats: statistics go on" wait_for 20 more
+echo off >"$mnt/config/level"
+a=$(value "$mnt/status" events_seen)
+b=$(value "$mnt/status" events_seen)
+is "$a" "$b" "level off: nothing comes"
+echo normal >"$mnt/config/level"
+a=$(total)
+ok "level normal: it goes on" wait_for 20 more
+echo stop >"$mnt/control"
+is "$(cat "$mnt/control")" "start [stop]" "control: stopped"
+a=$(value "$mnt/status" events_seen)
+is "$(value "$mnt/status" events_seen)" "$a" "… nothing comes"
+echo clear >"$mnt/control"
+is "$(total)" 0 "clear: counters start again"
+is "$(value "$mnt/status" events_seen)" 0 "… all of them"
+is "$(cat "$mnt/config/sampling")" 0 "… settings stay"
+echo start >"$mnt/control"
+a=0
+ok "start: it goes on" wait_for 20 more
+ok "rescan" sh -c "echo rescan > $mnt/control"
+umount_gt "$mnt"
+done_testing

@@ -1,0 +1,30 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# 100,000 simulated events a second: the files equal the ground truth, event for event.
+. "$GT_SRC/tests/lib/case.sh"
+is_root || skip "needs root to mount"
+export GPUTRACE_TEST=1
+
+for measured in 0 1; do
+	printf '[backend sim]\nrate = 100000\njobs = 120000\ngpus = 2\nseed = 5\nmeasured = %d\ntruth = %s/truth.csv\n' $measured "$PWD" >conf
+	mount_gt "$mnt" -o conf=conf,backend=sim,level=off || exit 1
+	rm -f stream
+	cat "$mnt/events" >stream & reader=$!
+	wait_for 10 test -s stream
+	echo normal >"$mnt/config/level"
+	pid=$(pgrep -f "mount.gputrace $mnt")
+	ticks() { awk '{ print $14 + $15 }' "/proc/$pid/stat"; }
+	t0=$(date +%s%N) c0=$(ticks)
+	total() { awk '/^total/ { sub("count=", "", $2); n += $2 } END { print n + 0 }' "$mnt"/sim?/ring*/latency; }
+	done_jobs() { [ "$(total)" = 120000 ]; }
+	ok "measured=$measured: 120000 jobs are done" wait_for 90 done_jobs
+	t1=$(date +%s%N) c1=$(ticks)
+	echo "# measured daemon's CPU at 100,000 events/s, measured=$measured: $(((c1 - c0) * 1000000000 / (t1 - t0))) % of a CPU"
+	caught_up() { [ "$(($(stat -c %s stream) / 64))" -ge "$(value "$mnt/status" events_recorded)" ]; }
+	wait_for 20 caught_up
+	ok "measured=$measured: the files equal the truth" python3 "$GT_SRC/tests/lib/truth.py" truth.csv "$mnt" stream
+	kill $reader
+	wait $reader
+	umount_gt "$mnt"
+done
+done_testing

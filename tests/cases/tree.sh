@@ -1,0 +1,102 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Every file: it is documented, reads, has the right mode and size; big trees list fast; nothing leaks.
+. "$GT_SRC/tests/lib/case.sh"
+is_root || skip "needs root to mount"
+
+printf '[backend sim]\nrate = 5000\njobs = 3000\ngpus = 2\n' >conf
+mount_gt "$mnt" -o conf=conf,backend=sim || exit 1
+total() { awk '/^total/ { sub("count=", "", $2); n += $2 } END { print n + 0 }' "$mnt"/sim?/ring*/latency; }
+done_jobs() { [ "$(total)" = 3000 ]; }
+ok "sim has done its jobs" wait_for 60 done_jobs
+for d in "" sim0 sim0/ring0 config backends backends/sim; do
+	for f in $(find "$mnt/$d" -maxdepth 1 -type f -printf '%f\n'); do
+		ok "README tells of $d/$f" grep -qE "(^|[ \`/])$f([ \`,]|\$)" "$mnt/README"
+	done
+done
+find "$mnt" -type f ! -name events ! -name trace | while read -r f; do
+	cat "$f" >text 2>err || { echo "# $f: $(cat err)"; echo x; continue; }
+	LC_ALL=C grep -qP '[^\n\t\x20-\x7e\x80-\xff]' text && { echo "# $f has control characters"; echo x; }
+	[ ! -s text ] || [ "$(tail -c 1 text)" = "" ] || { echo "# $f does not end in a newline"; echo x; }
+	case $f in */report | */timeline) continue ;; esac
+	[ "$(stat -c %s "$f")" = "$(cat "$f" | wc -c)" ] || case $f in */status | */doctor | */stats | */clocks | */error_log) ;; *) echo "# $f: size"; echo x ;; esac
+done >bad
+ok "every file reads, is text, ends in a newline and has its size" [ "$(grep -c '^x' bad)" = 0 ]
+grep '^#' bad | head
+ok "ls -lR" ls -lR "$mnt"
+ok "find -L finds no loop but the links" find "$mnt" -type l
+find "$mnt" -type l ! -name self | while read -r l; do [ -e "$l" ] || echo "$l"; done >dangling
+is "$(cat dangling)" "" "links lead somewhere"
+like "$(sh -c "readlink $mnt/self; :")" "^proc/[0-9]+$" "self is a link to proc/<pid>"
+is "$(python3 -c "
+import os, threading
+r = []
+t = threading.Thread(target=lambda: r.append(os.readlink('$mnt/self')))
+t.start(); t.join()
+print(r[0] == 'proc/%d' % os.getpid())")" True "… from any of its threads"
+like "$(cat "$mnt/gpus")" "^sim0 +sim" "gpus"
+like "$(cat "$mnt/doctor")" "(simulat|SIMULAT)" "doctor says that it is simulated"
+like "$(cat "$mnt/README")" "(simulat|SIMULAT)" "README too"
+is "$(value "$mnt/status" simulated)" 1 "status too"
+is "$(ls "$mnt/sim0/by-name" | wc -l)" "$(ls -d "$mnt"/sim0/ring[0-9]* | wc -l)" "by-name has every ring"
+r=$(ls "$mnt/sim0/by-name" | head -n 1)
+is "$(cat "$mnt/sim0/by-name/$r/name")" "$r" "… and leads to it"
+is "$(ls "$mnt/sim0" | sort | uniq -d)" "" "no name twice"
+
+# 10,000 opens of each file leak nothing
+pid=$(pgrep -f "mount.gputrace $mnt")
+fds() { ls "/proc/$pid/fd" | wc -l; }
+cat >opens.py <<'P'
+import os, sys
+for path in sys.stdin.read().split('\n'):
+    if not path:
+        continue
+    n = 300 if path.endswith(('report', 'timeline')) else int(sys.argv[1])
+    pipe = path.endswith(('/events', '/trace'))
+    for _ in range(n):
+        fd = os.open(path, os.O_RDONLY | (os.O_NONBLOCK if pipe else 0))
+        try:
+            os.read(fd, 4096)
+        except BlockingIOError:
+            pass
+        os.close(fd)
+P
+list() { find "$mnt" -type f | grep -vE '/proc/.*/proc/|/ring[1-9]/|/sim1/|/queues/[^/]*[1-9]/' | awk -F/ '{ k = $NF; if (n[k]++ < 2) print }'; }
+list | python3 opens.py 200
+forgotten() { echo 2 >/proc/sys/vm/drop_caches; [ "$(value "$mnt/status" nodes)" -lt 100 ]; }
+wait_for 10 forgotten
+a=$(fds) rss=$(awk '/VmRSS/ { print $2 }' "/proc/$pid/status")
+list | python3 opens.py 10000
+ok "nodes are forgotten" wait_for 20 forgotten
+is "$(fds)" "$a" "no descriptor is left of 10,000 opens of each file"
+b=$(awk '/VmRSS/ { print $2 }' "/proc/$pid/status")
+ok "no memory either ($rss kB, then $b kB)" [ $((b - rss)) -lt 16384 ]
+is "$(value "$mnt/status" readers)" 0 "no reader is left"
+umount_gt "$mnt"
+
+# many processes and rings
+python3 - >many.txt <<'P'
+print('# tracer: nop')
+t = 10**9
+for i in range(5000):
+    ring, pid = 'ring%d' % (i % 250), 10000 + i
+    for ev, task in (('drm_sched_job', 'job%d-%d' % (i, pid)), ('drm_run_job', 'w-99')):
+        t += 3
+        print('%20s [000] ..... %d.%06d: %s: entity=%016x, id=%d, fence=%016x, ring=%s, job count:0, hw job count:0' %
+              (task, t // 10**6, t % 10**6, ev, 0xabc000 + i, i, 0xdef000 + i * 8, ring))
+    t += 3
+    print('%20s [000] d.h.. %d.%06d: drm_sched_process_job: fence=%016x signaled' % ('<idle>-0', t // 10**6, t % 10**6, 0xdef000 + i * 8))
+P
+mount_gt "$mnt" -o replay=many.txt || exit 1
+gpu=$(awk '!/^#/ { print $1; exit }' "$mnt/gpus")
+is "$(ls "$mnt/proc" | wc -l)" 5000 "5000 processes"
+is "$(ls -d "$mnt/$gpu"/ring[0-9]* | wc -l)" 250 "250 rings"
+start=$(date +%s%N)
+ls -l "$mnt/proc" >/dev/null
+echo "# measured ls -l of 5000 processes: $((($(date +%s%N) - start) / 1000000)) ms"
+start=$(date +%s%N)
+cat "$mnt/rings" >/dev/null
+echo "# measured cat rings of 250: $((($(date +%s%N) - start) / 1000000)) ms"
+is "$(grep -vc '^#' "$mnt/rings")" 250 "rings has them all"
+umount_gt "$mnt"
+done_testing

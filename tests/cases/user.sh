@@ -1,0 +1,31 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# An ordinary user mounts a recording in a directory of their own.
+. "$GT_SRC/tests/lib/case.sh"
+is_root || skip "needs root to become another user"
+command -v fusermount3 >/dev/null || skip "fusermount3 is not installed"
+
+mode=$(stat -c %a /dev/fuse)
+cleanup() {
+	as_user fusermount3 -u -q "$mnt" 2>/dev/null
+	chmod "$mode" /dev/fuse
+}
+chmod 666 /dev/fuse # as on any Debian; for the time of this test
+mkdir "$mnt"
+chown 65534 "$mnt"
+rec=$GT_SRC/tests/data/replay/sched_6.12.txt
+cp "$rec" rec.txt
+chmod 644 rec.txt
+
+as_user "$GT_PROG" "$mnt" -o replay=rec.txt 2>err
+is $? 0 "mounted by uid 65534"
+mounts+=("$mnt")
+is "$(stat -c %U "$mnt" 2>&1 | head -c 200)" "$(stat -c %U "$mnt" 2>&1 | head -c 200)" "stat"
+ok "reads" as_user sh -c "grep -q '^total count=' $mnt/*/ring0/latency"
+ok "its settings are the user's" as_user sh -c "echo 7 > $mnt/config/sampling"
+is "$(as_user cat "$mnt/config/sampling")" 7 "… and kept"
+like "$(as_user cat "$mnt/report" | sed -n '/^[^#]/p' | head -n 1)" "[0-9]" "… who sees whose jobs they are"
+ok "root is kept out, as of every FUSE mount" sh -c "! ls $mnt 2>/dev/null"
+ok "unmounts" as_user fusermount3 -u "$mnt"
+ok "the daemon ends" wait_for 10 gone "$mnt"
+done_testing

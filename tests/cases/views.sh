@@ -1,0 +1,53 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Root, the owner of a process, and others: what each sees in this release.
+. "$GT_SRC/tests/lib/case.sh"
+is_root || skip "needs root to become other users"
+
+printf '[backend sim]\nrate = 5000\njobs = 2000\nusers = 3\n' >conf
+mount_gt "$mnt" -o conf=conf,backend=sim || exit 1
+done_jobs() { [ "$(awk '/^total/ { sub("count=", "", $2); n += $2 } END { print n + 0 }' "$mnt"/sim0/ring*/latency)" = 2000 ]; }
+ok "sim has done its jobs" wait_for 60 done_jobs
+
+uids=$(for p in "$mnt"/proc/*; do stat -c %u "$p"; done | sort -u)
+ok "processes of several users" [ "$(echo "$uids" | wc -l)" -gt 1 ]
+one=$(echo "$uids" | head -n 1)
+own=$(for p in "$mnt"/proc/*; do [ "$(stat -c %u "$p")" = "$one" ] && echo "${p##*/}"; done | head -n 1)
+other=$(for p in "$mnt"/proc/*; do [ "$(stat -c %u "$p")" != "$one" ] && echo "${p##*/}"; done | head -n 1)
+be() { setpriv --reuid "$one" --regid 65534 --clear-groups "$@"; }
+
+ok "everybody reads a ring" be grep -q '^total count=' "$mnt/sim0/ring0/latency"
+ok "the owner reads the own process" be grep -q . "$mnt/proc/$own/comm"
+ok "… not another's" sh -c "! setpriv --reuid $one --regid 65534 --clear-groups cat $mnt/proc/$other/comm 2>/dev/null"
+is "$(stat -c %a "$mnt/proc/$other")" 550 "… whose mode says so"
+rows() { awk '!/^#/ { print $7 }' "$1" | sort | uniq -c | sort -rn; }
+all=$(grep -vc '^#' "$mnt/report")
+is "$(be cat "$mnt/report" | grep -vc '^#')" "$all" "redacted: others' jobs are there"
+is "$(be cat "$mnt/report" | awk '!/^#/ && $7 != "-" { print $7 }' | sort -u | while read -r p; do stat -c %u "$mnt/proc/$p"; done | sort -u)" "$one" "… without their pids"
+ok "root sees every pid" [ "$(awk '!/^#/ && $7 == "-"' "$mnt/report" | wc -l)" = 0 ]
+be timeout 2 cat "$mnt/events" >stream # names come with the header, though sim is done
+is "$(python3 -c "
+import struct
+d = open('stream', 'rb').read()
+print(sorted({struct.unpack_from('<I', d, i + 36)[0] for i in range(0, len(d), 64) if d[i + 8] == 67}))")" "[$one]" "a pipe names only the reader's own processes"
+ok "settings are not everybody's" sh -c "! setpriv --reuid $one --regid 65534 --clear-groups sh -c 'echo 1 > $mnt/config/sampling' 2>/dev/null"
+is "$(cat "$mnt/config/sampling")" 100 "… and stay"
+umount_gt "$mnt"
+
+for vis in all owner; do
+	mount_gt "$mnt" -o conf=conf,backend=sim,visibility=$vis || exit 1
+	wait_for 60 done_jobs
+	case $vis in
+	all)
+		ok "all: others' processes are open" be grep -q . "$mnt/proc/$other/comm"
+		is "$(be cat "$mnt/report" | awk '!/^#/ && $7 == "-"' | wc -l)" 0 "all: nothing is blanked"
+		;;
+	owner)
+		ok "owner: others' processes are not there" sh -c "! setpriv --reuid $one --regid 65534 --clear-groups ls $mnt/proc | grep -qx $other"
+		ok "owner: nor by name" sh -c "setpriv --reuid $one --regid 65534 --clear-groups ls -d $mnt/proc/$other 2>&1 | grep -q 'No such file'"
+		ok "owner: nor their jobs" [ "$(be cat "$mnt/report" | grep -vc '^#')" -lt "$(grep -vc '^#' "$mnt/report")" ]
+		;;
+	esac
+	umount_gt "$mnt"
+done
+done_testing
