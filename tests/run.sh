@@ -78,7 +78,7 @@ run() {
 }
 
 names=("$@")
-trap 'clean; rm -rf "$work"' EXIT
+trap 'clean; rm -rf --one-file-system "$work"' EXIT
 for t in "$GT_OUT"/tests/test_*; do
 	[ -x "$t" ] && [ "${t%.d}" = "$t" ] && wanted "$(basename "$t")" && run "$(basename "$t")" "$t"
 done

@@ -186,6 +186,45 @@ static void check_processes(void)
 	gt_model_free(m);
 }
 
+/* Thousands come and go: each is found while it lives, and not when it is gone */
+static void check_many_processes(void)
+{
+	enum { PIDS = 4000 };
+	static bool alive[PIDS];
+	uint64_t seed = 3;
+	unsigned int n = 0;
+	bool good = true;
+
+	begin_with(64, PIDS);
+	memset(alive, 0, sizeof(alive));
+	for (int i = 0; i < 40000; i++) {
+		uint32_t k;
+
+		seed = seed * 6364136223846793005ULL + 1442695040888963407ULL;
+		k = (uint32_t)(seed >> 33) % PIDS;
+		if (alive[k])
+			gt_model_exit(m, gt_model_proc(m, 1000 + k)->slot);
+		else
+			gt_model_process(m, 1000 + k, 1 + (uint64_t)i, 0, "x", NULL, 0);
+		alive[k] = !alive[k];
+		if (i % 100 == 99) {
+			gt_model_advance(m, T0 + (uint64_t)i * 100 * SEC);
+			gt_model_reap(m);
+		}
+	}
+	gt_model_advance(m, m->now + 100 * SEC);
+	gt_model_reap(m);
+	for (uint32_t k = 0; k < PIDS; k++) {
+		const struct gt_proc *p = gt_model_proc(m, 1000 + k);
+
+		good &= alive[k] ? p && p->pid == 1000 + k && !p->dead : !p;
+		n += alive[k];
+	}
+	ok(good, "of thousands, the living are found and the dead are gone");
+	is(m->nprocs, n, "and no other is left");
+	gt_model_free(m);
+}
+
 static void check_queues(void)
 {
 	struct gt_queue *q;
@@ -358,7 +397,7 @@ static void check_errors(void)
 
 static void check_hostile(void)
 {
-	uint64_t seed = 99, n = 0;
+	uint64_t seed = 99;
 
 	begin();
 	gt_model_gpu(m, "a name that is far too long for its field", NULL);
@@ -377,7 +416,6 @@ static void check_hostile(void)
 		if (i % 7)
 			rec.ev.ts >>= 20;
 		fold();
-		n += folded.finished;
 		if (i % 1000 == 0)
 			gt_model_reap(m);
 	}
@@ -394,6 +432,7 @@ int main(void)
 	check_unmatched();
 	check_bounds();
 	check_processes();
+	check_many_processes();
 	check_queues();
 	check_waits();
 	check_loss();
