@@ -19,6 +19,7 @@ is "$(cat warnings)" "" "… without a word of warning"
 ok "there are many" [ $records -gt 1000 ]
 like "$(head -n 1 printed)" "HEADER" "the first is the header"
 for e in SUBMIT COMMIT COMPLETE RING_NAME PROCESS; do like "$(cat printed)" " $e:" "$e is among them"; done
+ok "head -n reads a text pipe without complaint" sh -c "head -n 5 $mnt/trace 2>&1 | wc -l | grep -qx 5"
 for scope in sim0 sim0/ring0; do
 	mkdir -p s
 	cat "$mnt/metadata" >s/metadata

@@ -18,13 +18,9 @@ else
 	"$prog" "$dir"
 fi
 
-# The first numbers are there when something has run on a ring
-gpu=
-for _ in 1 2 3 4 5 6 7 8 9 10; do
-	gpu=$(awk '!/^#/ { print $1; exit }' "$dir/gpus")
-	[ -n "$gpu" ] && grep -q '^total count=[1-9]' "$dir/$gpu/ring0/latency" 2>/dev/null && break
-	read -r _ <"$dir/trace" || true
-done
+# A second or two of work, so that there are numbers; an idle GPU has none
+timeout 2 head -n 3000 "$dir/trace" >/dev/null || true
+gpu=$(awk '!/^#/ { print $1; exit }' "$dir/gpus")
 
 show() {
 	printf '\n$ cat %s\n' "$1"
