@@ -153,7 +153,10 @@ struct gt_model_private {
 	uint32_t age_head, age_tail;
 
 	struct gt_map pids;   /* to slots: the living, or the last dead */
-	struct gt_map queues; /* gpu and id to index */
+	struct gt_map queues; /* gpu and id to slot */
+	uint32_t free_queues; /* the first free slot + 1, by gt_queue.next_free */
+	uint32_t queue_reaped; /* where gt_queues_reap() goes on */
+	uint64_t queue_serial;
 	uint32_t *free_slots;
 	unsigned int nfree;
 	uint32_t dead_head, dead_tail;
@@ -333,6 +336,8 @@ struct gt_queue *gt_queue_met(struct gt_model *m, uint16_t gpu, uint32_t id, uin
 void gt_queue_event(struct gt_model *m, struct gt_queue *q, const struct gt_event *e);
 void gt_queue_describe(struct gt_model *m, const struct gt_queue_desc *d, struct gt_folded *f);
 void gt_queues_destroy(struct gt_model *m);
+/** gt_queues_reap() - frees the slots of queues that were destroyed long enough ago */
+void gt_queues_reap(struct gt_model *m);
 void gt_queue_clear(struct gt_queue *q, uint64_t now);
 
 /* wait.c */

@@ -89,6 +89,7 @@ void gt_model_reap(struct gt_model *m)
 {
 	gt_jobs_reap(m);
 	gt_procs_reap(m);
+	gt_queues_reap(m);
 	m->memory = gt_hist_memory();
 }
 
@@ -109,7 +110,8 @@ void gt_model_clear(struct gt_model *m)
 		p->gen++;
 	}
 	for (unsigned int i = 0; i < m->nqueues; i++)
-		gt_queue_clear(m->queues[i], now);
+		if (m->queues[i]->gpu != GT_NONE16)
+			gt_queue_clear(m->queues[i], now);
 	memset(&m->types, 0, sizeof(m->types));
 	memset(&m->counts, 0, sizeof(m->counts));
 	m->cleared = now;

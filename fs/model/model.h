@@ -214,9 +214,16 @@ struct gt_proc {
 	uint64_t cgroup_id;
 };
 
+/**
+ * struct gt_queue - a queue that a program made
+ * @gpu: GT_NONE16: the slot is free; a destroyed queue is forgotten like a dead process
+ * @serial: another for each queue that had this slot
+ */
 struct gt_queue {
 	uint32_t id;
 	uint16_t gpu;
+	uint64_t serial, destroyed;
+	uint32_t next_free;		/* slot number + 1 */
 	struct gt_queue_desc desc; /* what is unknown is all ones */
 	int state;		   /* enum gt_queue_state */
 	uint64_t created, gen;

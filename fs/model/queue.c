@@ -5,6 +5,8 @@
 
 #include "internal.h"
 
+#define REAP_PIECE 1024
+
 static uint64_t queue_key(uint16_t gpu, uint32_t id)
 {
 	return (uint64_t)gpu << 32 | id;
@@ -27,24 +29,63 @@ static void desc_unknown(struct gt_queue *q, uint64_t ts)
 	q->desc.queue = q->id;
 }
 
-static struct gt_queue *queue_new(struct gt_model *m, uint16_t gpu, uint32_t id, uint64_t ts)
+void gt_queue_clear(struct gt_queue *q, uint64_t now)
+{
+	memset(&q->counts, 0, sizeof(q->counts));
+	memset(&q->types, 0, sizeof(q->types));
+	gt_stages_reset(q->stage);
+	gt_depth_reset(&q->depth, now);
+	q->gen++;
+}
+
+/* A free slot with nothing in it, or a new one; NULL if there are too many queues. */
+static struct gt_queue *take_slot(struct gt_model *m, uint32_t *slot)
 {
 	struct gt_queue *q = NULL;
 
-	if (m->nqueues < GT_MAX_QUEUES)
+	if (m->priv->free_queues) {
+		*slot = m->priv->free_queues - 1;
+		q = m->queues[*slot];
+		m->priv->free_queues = q->next_free;
+	} else if (m->nqueues < GT_MAX_QUEUES) {
+		*slot = m->nqueues;
 		q = gt_mem_get(sizeof(*q), false);
-	if (!q || gt_map_set(&m->priv->queues, queue_key(gpu, id), m->nqueues)) {
-		gt_mem_put(q, sizeof(*q));
+		if (q)
+			m->queues[m->nqueues++] = q;
+	}
+	return q;
+}
+
+static void free_slot(struct gt_model *m, struct gt_queue *q, uint32_t slot)
+{
+	gt_queue_clear(q, m->now);
+	q->gpu = GT_NONE16;
+	desc_unknown(q, m->now);
+	q->next_free = m->priv->free_queues;
+	m->priv->free_queues = slot + 1;
+}
+
+static struct gt_queue *queue_new(struct gt_model *m, uint16_t gpu, uint32_t id, uint64_t ts)
+{
+	uint32_t slot;
+	struct gt_queue *q = take_slot(m, &slot);
+
+	if (q && gt_map_set(&m->priv->queues, queue_key(gpu, id), slot)) {
+		free_slot(m, q, slot);
+		q = NULL;
+	}
+	if (!q) {
 		m->queues_refused++;
 		return NULL;
 	}
 	q->id = id;
 	q->gpu = gpu;
+	q->serial = ++m->priv->queue_serial;
+	q->created = q->destroyed = 0;
 	q->state = GT_QS_CREATED;
 	desc_unknown(q, ts);
 	gt_stages_init(q->stage);
 	gt_depth_reset(&q->depth, ts);
-	m->queues[m->nqueues++] = q;
 	m->dir_gen++;
 	m->gen++;
 	return q;
@@ -60,15 +101,6 @@ struct gt_queue *gt_queue_met(struct gt_model *m, uint16_t gpu, uint32_t id, uin
 	return q ? q : queue_new(m, gpu, id, ts);
 }
 
-void gt_queue_clear(struct gt_queue *q, uint64_t now)
-{
-	memset(&q->counts, 0, sizeof(q->counts));
-	memset(&q->types, 0, sizeof(q->types));
-	gt_stages_reset(q->stage);
-	gt_depth_reset(&q->depth, now);
-	q->gen++;
-}
-
 void gt_queue_event(struct gt_model *m, struct gt_queue *q, const struct gt_event *e)
 {
 	switch (e->type) {
@@ -76,6 +108,7 @@ void gt_queue_event(struct gt_model *m, struct gt_queue *q, const struct gt_even
 		if (q->state == GT_QS_DESTROYED) { /* ids are used again: this is another queue */
 			gt_queue_clear(q, e->ts);
 			desc_unknown(q, e->ts);
+			q->serial = ++m->priv->queue_serial;
 		}
 		q->state = GT_QS_CREATED;
 		q->created = e->ts;
@@ -89,6 +122,7 @@ void gt_queue_event(struct gt_model *m, struct gt_queue *q, const struct gt_even
 		break;
 	case GT_QUEUE_DESTROY:
 		q->state = GT_QS_DESTROYED;
+		q->destroyed = e->ts;
 		break;
 	}
 	if (q->desc.pid == GT_NONE32)
@@ -129,6 +163,25 @@ void gt_queue_describe(struct gt_model *m, const struct gt_queue_desc *d, struct
 	q->gen++;
 	m->gpus[q->gpu]->gen++;
 	m->gen++;
+}
+
+/* A piece at a time: the model is locked meanwhile. */
+void gt_queues_reap(struct gt_model *m)
+{
+	uint64_t now = gt_model_now(m);
+
+	for (unsigned int n = 0; n < REAP_PIECE && n < m->nqueues; n++) {
+		uint32_t slot = m->priv->queue_reaped++ % m->nqueues;
+		struct gt_queue *q = m->queues[slot];
+
+		if (q->gpu == GT_NONE16 || q->state != GT_QS_DESTROYED || q->depth.now ||
+		    now < q->destroyed + m->limits.proc_linger_ns)
+			continue;
+		gt_map_del(&m->priv->queues, queue_key(q->gpu, q->id));
+		free_slot(m, q, slot);
+		m->dir_gen++;
+		m->gen++;
+	}
 }
 
 void gt_queues_destroy(struct gt_model *m)

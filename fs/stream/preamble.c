@@ -115,7 +115,7 @@ static bool fill_queue(struct gt_model *m, unsigned int i, union gt_record *r, u
 {
 	const struct gt_queue *q = m->queues[i];
 
-	if (!q)
+	if (!q || q->gpu == GT_NONE16)
 		return false;
 	r->queue = q->desc;
 	r->queue.ts = ts;

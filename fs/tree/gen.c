@@ -39,7 +39,7 @@ struct gt_queue *gt_obj_queue(const struct gt_show *s)
 	const struct gt_model *m = s->app->model;
 	struct gt_queue *q = s->obj.id < m->nqueues ? m->queues[s->obj.id] : NULL;
 
-	return q && q->gpu == s->obj.gpu && gt_obj_gpu(s) ? q : NULL;
+	return q && q->gpu == s->obj.gpu && q->serial == s->obj.start && gt_obj_gpu(s) ? q : NULL;
 }
 
 uint64_t gt_gen_mix(uint64_t gen, uint64_t other)

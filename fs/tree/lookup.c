@@ -120,6 +120,7 @@ static bool queue_numbered(struct gt_model *m, const char *name, uint16_t gpu, s
 	for (unsigned int i = 0; q && i < m->nqueues; i++) {
 		if (m->queues[i] == q) {
 			*o = gt_obj(GT_DIR_QUEUE, gpu, GT_NONE16, i);
+			o->start = q->serial;
 			return true;
 		}
 	}

@@ -173,7 +173,7 @@ at_any = { .kind = GT_DIR_GPU, .gpu = 1, .ring = GT_NONE16 };
 static const struct gt_obj __attribute__((unused)) at_gfx = { .kind = GT_DIR_RING };
 static const struct gt_obj __attribute__((unused)) at_sdma = { .kind = GT_DIR_RING, .ring = 1 };
 static const struct gt_obj __attribute__((unused))
-at_queue = { .kind = GT_DIR_QUEUE, .ring = GT_NONE16 };
+at_queue = { .kind = GT_DIR_QUEUE, .ring = GT_NONE16, .start = 1 };
 static const struct gt_obj __attribute__((unused))
 at_proc = { .kind = GT_DIR_PROC, .gpu = GT_NONE16, .ring = GT_NONE16, .pid = 1000, .start = 77 };
 

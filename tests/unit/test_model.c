@@ -228,6 +228,7 @@ static void check_many_processes(void)
 static void check_queues(void)
 {
 	struct gt_queue *q;
+	uint64_t was;
 
 	begin();
 	event(T0, GT_QUEUE_CREATE)->ev.queue = 5;
@@ -260,6 +261,20 @@ static void check_queues(void)
 	fold();
 	ok(q->state == GT_QS_CREATED && q->desc.pid == GT_NONE32 && !q->counts.completed,
 	   "an id used again is another queue");
+
+	event(T0 + 7, GT_QUEUE_DESTROY)->ev.queue = 5;
+	fold();
+	gt_model_advance(m, T0 + 60 * SEC);
+	gt_model_reap(m);
+	ok(gt_model_queue(m, 0, 5) == q, "a destroyed queue stays for a while");
+	gt_model_advance(m, T0 + 61 * SEC);
+	gt_model_reap(m);
+	ok(!gt_model_queue(m, 0, 5) && q->gpu == GT_NONE16, "then it is forgotten");
+	was = q->serial;
+	event(T0 + 62 * SEC, GT_QUEUE_CREATE)->ev.queue = 6;
+	fold();
+	ok(gt_model_queue(m, 0, 6) == q && m->nqueues == 1 && q->serial != was,
+	   "and another has its place, but not its identity");
 	gt_model_free(m);
 }
 
