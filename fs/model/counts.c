@@ -9,36 +9,44 @@ static_assert(sizeof(((struct gt_typecount *)0)->slot_sec) / sizeof(uint64_t) ==
 
 void gt_types_slow(struct gt_typecount *t, const struct gt_second *s)
 {
-	if (s->sec > t->sec || !t->slot_sec[s->slot]) {
-		t->sec = s->sec;
-		t->slot_sec[s->slot] = s->sec;
-		memset(t->slot_seen[s->slot], 0, sizeof(t->slot_seen[s->slot]));
+	if (s->sec < t->sec) /* late: it counts as of now */
+		return;
+	t->sec = s->sec;
+	t->slot_sec[s->slot] = s->sec;
+	for (unsigned int i = 0; i < GT_NTYPES; i++)
+		t->before[s->slot][i] = t->n[i].seen;
+}
+
+/* How many had been seen when second @sec began: what the first slot from there on says */
+static uint64_t seen_before(const struct gt_typecount *t, unsigned int type, uint64_t sec)
+{
+	uint64_t n = t->n[type].seen, first = UINT64_MAX;
+
+	for (unsigned int i = 0; i < GT_RATE_SLOTS; i++) {
+		if (t->slot_sec[i] < sec || t->slot_sec[i] >= first)
+			continue;
+		first = t->slot_sec[i];
+		n = t->before[i][type];
 	}
-	if (t->slot_sec[s->slot] == s->sec) /* else late by more than the window: in seen[] only */
-		t->slot_seen[s->slot][s->type]++;
+	return n;
 }
 
 /*
- * Ten seconds that end at now begin within a second: of that one, the share that lies in the window
+ * A window that ends at now begins within a second: of that one, the share that lies in the window
  * counts, as if its events had come evenly.
  */
-uint64_t gt_types_rate(const struct gt_typecount *t, unsigned int type, uint64_t now)
+uint64_t gt_types_rate(const struct gt_typecount *t, unsigned int type, uint64_t now,
+		       unsigned int window)
 {
-	uint64_t sec = now / GT_SEC, milli = 0;
+	uint64_t sec = now / GT_SEC, whole, cut, first;
 
-	if (type >= GT_NTYPES)
+	if (type >= GT_NTYPES || !window || window >= GT_RATE_SLOTS)
 		return 0;
-	for (unsigned int i = 0; i < GT_RATE_SLOTS; i++) {
-		uint64_t n = t->slot_seen[i][type];
-
-		if (t->slot_sec[i] > sec || sec - t->slot_sec[i] >= GT_RATE_SLOTS)
-			continue;
-		if (sec - t->slot_sec[i] == GT_RATE_SLOTS - 1)
-			milli += n * (GT_SEC - now % GT_SEC) / (GT_SEC / 1000);
-		else
-			milli += n * 1000;
-	}
-	return milli / (GT_RATE_SLOTS - 1);
+	first = sec >= window ? sec - window : 0;
+	whole = seen_before(t, type, first + 1);
+	cut = sec >= window ? whole - seen_before(t, type, first) : whole;
+	whole = t->n[type].seen - whole;
+	return (whole * 1000 + cut * (GT_SEC - now % GT_SEC) / (GT_SEC / 1000)) / window;
 }
 
 void gt_depth_reset(struct gt_depth *d, uint64_t now)

@@ -110,13 +110,12 @@ static void count_seen(struct gt_model *m, const struct gt_where *w, const struc
 			w->ring->first_ts = e->ts;
 	}
 	if (w->proc) {
-		gt_types_seen(&w->proc->types, &s);
 		w->proc->gen++;
 		w->proc->last_ts = e->ts;
 	}
 	if (w->queue) {
-		gt_types_seen(&w->queue->types, &s);
 		w->queue->gen++;
+		w->queue->last_ts = e->ts;
 	}
 }
 
@@ -255,13 +254,46 @@ void gt_model_recorded(struct gt_model *m, const union gt_record *r)
 		w = &found;
 		gt_bump(m, w);
 	}
-	m->types.recorded[type]++;
+	m->types.n[type].recorded++;
 	if (w->gpu)
-		w->gpu->types.recorded[type]++;
+		w->gpu->types.n[type].recorded++;
 	if (w->ring)
-		w->ring->types.recorded[type]++;
-	if (w->proc)
-		w->proc->types.recorded[type]++;
-	if (w->queue)
-		w->queue->types.recorded[type]++;
+		w->ring->types.n[type].recorded++;
+}
+
+/* The job that a look-up of @hash meets first: nearly always the one that is looked for */
+static const struct gt_job *first_of(const struct gt_model *m, uint32_t hash)
+{
+	uint32_t i = m->priv->heads[hash & m->priv->head_mask];
+
+	return i == GT_NONE32 ? NULL : &m->jobs[i];
+}
+
+/*
+ * Three steps, each needing what the one before has fetched, so that none waits: the head of the
+ * hash chain; some records later the job; later still what its end will write to.
+ */
+void gt_model_fetch(struct gt_model *m, const union gt_record *r)
+{
+	struct gt_model_private *p = m->priv;
+	unsigned int k = p->nahead++;
+	struct gt_ahead *a = &p->ahead[k % GT_AHEAD], *b = &p->ahead[(k - 3) % GT_AHEAD],
+			*c = &p->ahead[(k - 6) % GT_AHEAD];
+	const struct gt_job *j;
+
+	a->type = r->ev.type;
+	if (a->type < GT_NTYPES && (BIT(a->type) & JOB_TYPES)) {
+		a->hash = gt_event_hash(m, &r->ev);
+		__builtin_prefetch(&p->heads[a->hash & p->head_mask], 1);
+	} else {
+		a->type = GT_NTYPES;
+	}
+	j = b->type < GT_NTYPES ? first_of(m, b->hash) : NULL;
+	if (j) {
+		__builtin_prefetch(j, 1);
+		__builtin_prefetch(&j->start, 1); /* its second line */
+	}
+	j = c->type == GT_COMPLETE ? first_of(m, c->hash) : NULL;
+	for (unsigned int i = 0; j && j->pring && i < GT_NSTAGES; i++)
+		__builtin_prefetch(&j->pring->stage[i], 1);
 }

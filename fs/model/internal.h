@@ -7,6 +7,7 @@
 
 #define GT_SEC		  1000000000ULL
 #define GT_RATE_SLOTS	  11   /* gt_typecount.slot_sec */
+#define GT_AHEAD	  8    /* records looked at ahead, a power of two */
 #define GT_TIDS		  1024 /* threads inside an ioctl or a wait that are remembered */
 #define GT_PROC_MAX_RINGS 256  /* rings with statistics of one process */
 
@@ -162,6 +163,11 @@ struct gt_model_private {
 	uint32_t dead_head, dead_tail;
 	unsigned int nprings;
 	uint32_t expire_at; /* slot where gt_model_reap() goes on */
+	struct gt_ahead { /* the latest gt_model_fetch() */
+		uint32_t hash;
+		uint8_t type; /* GT_NTYPES: no event of a job */
+	} ahead[GT_AHEAD];
+	unsigned int nahead;
 	/* the last event, and what it was about: its record is usually counted next */
 	const union gt_record *last;
 	struct gt_where where;
@@ -211,15 +217,13 @@ struct gt_second {
 	uint64_t sec;
 	unsigned int slot, type;
 };
-/** gt_types_slow() - an event of another second than the latest */
+/** gt_types_slow() - before an event of another second than the latest */
 void gt_types_slow(struct gt_typecount *t, const struct gt_second *s);
 static inline void gt_types_seen(struct gt_typecount *t, const struct gt_second *s)
 {
-	t->seen[s->type]++;
-	if (likely(t->sec == s->sec))
-		((uint32_t *)t->slot_seen)[s->slot * GT_NTYPES + s->type]++;
-	else
+	if (unlikely(t->sec != s->sec))
 		gt_types_slow(t, s);
+	t->n[s->type].seen++;
 }
 /** gt_depth_to() - brings the integral up to @ts. Return: what that added, depth x ns */
 static inline uint64_t gt_depth_to(struct gt_depth *d, uint64_t ts)

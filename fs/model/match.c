@@ -96,7 +96,7 @@ static void on_submit(struct gt_model *m, struct gt_where *w, struct gt_event *e
 	j->submit = e->ts;
 	if (!w->ring->commits && !w->ring->starts)
 		gt_ring_hw_enter(w->ring, j, e->ts);
-	if (m->types.seen[GT_IOCTL_ENTER] | m->types.seen[GT_IOCTL_EXIT])
+	if (m->types.n[GT_IOCTL_ENTER].seen | m->types.n[GT_IOCTL_EXIT].seen)
 		gt_wait_submit(m, j, e->tid);
 	adopt(m, w, e, j);
 	count_submit(m, w, j);
@@ -275,22 +275,12 @@ static void describe_finished(const struct gt_model *m, const struct gt_where *w
 		memset(fin->comm, 0, sizeof(fin->comm));
 }
 
-/* What the end of a job will write to; with many processes it is rarely in the first caches */
-static void fetch(const struct gt_proc_ring *pr)
-{
-	for (unsigned int i = 0; pr && i < GT_NSTAGES; i++)
-		__builtin_prefetch(&pr->stage[i], 1);
-	if (pr)
-		__builtin_prefetch(&pr->busy, 1);
-}
-
 static void on_complete(struct gt_model *m, struct gt_where *w, struct gt_event *e,
 			struct gt_job *j, struct gt_folded *f)
 {
 	struct gt_ring *r = w->ring;
 	struct times t = { 0 };
 
-	fetch(j->pring);
 	adopt(m, w, e, j);
 	conclude(r, j, e, &t);
 	j->after_loss = r->after_loss;

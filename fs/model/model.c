@@ -105,7 +105,6 @@ void gt_model_clear(struct gt_model *m)
 		if (!p)
 			continue;
 		memset(&p->counts, 0, sizeof(p->counts));
-		memset(&p->types, 0, sizeof(p->types));
 		gt_prings_clear(p, now);
 		p->gen++;
 	}

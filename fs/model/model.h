@@ -45,14 +45,16 @@ struct gt_limits {
 
 /**
  * struct gt_typecount - per event type: how many were seen and how many recorded
+ * @n: those of a job's usual events lie in one cache line
  * @sec: second of the last event
- * @slot_seen: of the last seconds, for "per second"
+ * @before: what had been seen when second @slot_sec began, for "per second"
  */
 struct gt_typecount {
+	struct {
+		uint64_t seen, recorded;
+	} n[GT_NTYPES];
 	uint64_t sec;
-	uint64_t seen[GT_NTYPES];
-	uint64_t recorded[GT_NTYPES];
-	uint32_t slot_seen[11][GT_NTYPES];
+	uint64_t before[11][GT_NTYPES];
 	uint64_t slot_sec[11];
 } __attribute__((aligned(64)));
 
@@ -206,7 +208,6 @@ struct gt_proc {
 	uint32_t inflight;  /* jobs; it is not freed while there are any */
 	uint32_t dead_next; /* slot of the next to die */
 	struct gt_counts counts;
-	struct gt_typecount types;
 	struct gt_proc_ring *rings;
 	struct gt_proc_ring *near[16]; /* those used last, by ring number: saves the walk */
 	char comm[16];
@@ -228,7 +229,7 @@ struct gt_queue {
 	int state;		   /* enum gt_queue_state */
 	uint64_t created, gen;
 	struct gt_counts counts;
-	struct gt_typecount types;
+	uint64_t last_ts;
 	struct gt_stage stage[GT_NSTAGES];
 	struct gt_depth depth;
 };
@@ -352,6 +353,12 @@ struct gt_folded {
  * the record's GPU, or of all if GT_NONE16, does not know its next hw_wait and exec).
  */
 void gt_model_event(struct gt_model *m, union gt_record *r, struct gt_folded *f);
+/**
+ * gt_model_fetch() - brings what a record to come will touch nearer to the CPU: call it for each
+ *	record, GT_FETCH_AHEAD records before gt_model_event(). Lock held. Optional.
+ */
+#define GT_FETCH_AHEAD 8
+void gt_model_fetch(struct gt_model *m, const union gt_record *r);
 /** gt_model_done() - after an event: frees the job if it ended. Lock held. */
 void gt_model_done(struct gt_model *m, struct gt_folded *f);
 /** gt_model_recorded() - counts a record that went to the log. Lock held. */
@@ -363,8 +370,10 @@ void gt_model_clear(struct gt_model *m);
 
 /** gt_depth_avg() - average since clear, in thousandths */
 uint64_t gt_depth_avg(const struct gt_depth *d, uint64_t now);
-/** gt_types_rate() - events of @type in the last 10 s, per second, in thousandths */
-uint64_t gt_types_rate(const struct gt_typecount *t, unsigned int type, uint64_t now);
+/** gt_types_rate() - events of @type in the last @window seconds (1 to 10), per second, in thousandths
+ */
+uint64_t gt_types_rate(const struct gt_typecount *t, unsigned int type, uint64_t now,
+		       unsigned int window);
 /**
  * gt_ring_busy_ns() - busy time of the @window before @now, with the job now running; lock held
  */

@@ -32,7 +32,6 @@ static void desc_unknown(struct gt_queue *q, uint64_t ts)
 void gt_queue_clear(struct gt_queue *q, uint64_t now)
 {
 	memset(&q->counts, 0, sizeof(q->counts));
-	memset(&q->types, 0, sizeof(q->types));
 	gt_stages_reset(q->stage);
 	gt_depth_reset(&q->depth, now);
 	q->gen++;

@@ -56,7 +56,7 @@ uint64_t gt_gen_mix(uint64_t gen, uint64_t other)
  */
 struct seen {
 	uint64_t gen;
-	const struct gt_typecount *types;
+	uint64_t last; /* second of the last event */
 	bool busy;
 };
 
@@ -73,48 +73,37 @@ static bool see_object(const struct gt_show *s, struct seen *o)
 	case GT_DIR_GPU:
 		g = gt_obj_gpu(s);
 		if (g)
-			*o = (struct seen){ g->gen, &g->types, m->njobs > 0 };
+			*o = (struct seen){ g->gen, g->types.sec, m->njobs > 0 };
 		return g;
 	case GT_DIR_RING:
 		r = gt_obj_ring(s);
 		if (r)
-			*o = (struct seen){ r->gen, &r->types, r->depth.now > 0 };
+			*o = (struct seen){ r->gen, r->types.sec, r->depth.now > 0 };
 		return r;
 	case GT_DIR_QUEUE:
 		q = gt_obj_queue(s);
 		if (q)
-			*o = (struct seen){ q->gen, &q->types, q->depth.now > 0 };
+			*o = (struct seen){ q->gen, q->last_ts / GT_SEC, q->depth.now > 0 };
 		return q;
 	case GT_DIR_PROC:
 		p = gt_obj_proc(s);
 		if (p)
-			*o = (struct seen){ p->gen, &p->types, p->inflight > 0 };
+			*o = (struct seen){ p->gen, p->last_ts / GT_SEC, p->inflight > 0 };
 		return p;
 	default:
-		*o = (struct seen){ m->gen, &m->types, m->njobs > 0 };
+		*o = (struct seen){ m->gen, m->types.sec, m->njobs > 0 };
 		return true;
 	}
-}
-
-static uint64_t last_second(const struct gt_typecount *t)
-{
-	uint64_t last = 0;
-
-	for (unsigned int i = 0; i < sizeof(t->slot_sec) / sizeof(t->slot_sec[0]); i++)
-		if (t->slot_sec[i] > last)
-			last = t->slot_sec[i];
-	return last;
 }
 
 /* The clock's second while it matters, then a constant. */
 static uint64_t tick(const struct seen *o, uint64_t now)
 {
-	uint64_t sec = now / GT_SEC, last;
+	uint64_t sec = now / GT_SEC;
 
 	if (o->busy)
 		return sec;
-	last = last_second(o->types);
-	return last && sec <= last + ACTIVE_SEC ? sec : 0;
+	return o->last && sec <= o->last + ACTIVE_SEC ? sec : 0;
 }
 
 uint64_t gt_gen_object(const struct gt_show *s)

@@ -13,7 +13,7 @@ bool gt_ring_tells(const struct gt_ring *r, enum gt_stage_id st)
 		return true;
 	if (st == GT_ST_QUEUE) /* while no job has ended it may yet be told */
 		return r->commits || !r->counts.completed;
-	return st != GT_ST_COMPLETE || r->types.seen[GT_END];
+	return st != GT_ST_COMPLETE || r->types.n[GT_END].seen;
 }
 
 static void summary(struct gt_text *t, const char *prefix, const struct gt_summary *m)

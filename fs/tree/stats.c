@@ -38,14 +38,14 @@ void gt_util_avgs(struct gt_text *t, const struct gt_util *u)
 
 unsigned int gt_told(const struct gt_model *m)
 {
-	const uint64_t *seen = m->types.seen;
+	const struct gt_typecount *c = &m->types;
 	unsigned int told = 0;
 
-	if (seen[GT_COMMIT])
+	if (c->n[GT_COMMIT].seen)
 		told |= GT_TOLD_COMMITS;
-	if (seen[GT_SYNC_WAIT_ENTER] || seen[GT_SYNC_WAIT_EXIT])
+	if (c->n[GT_SYNC_WAIT_ENTER].seen || c->n[GT_SYNC_WAIT_EXIT].seen)
 		told |= GT_TOLD_WAITS;
-	if (seen[GT_IOCTL_ENTER] || seen[GT_IOCTL_EXIT])
+	if (c->n[GT_IOCTL_ENTER].seen || c->n[GT_IOCTL_EXIT].seen)
 		told |= GT_TOLD_IOCTLS;
 	return told;
 }
@@ -86,24 +86,15 @@ void gt_depth_lines(struct gt_text *t, const struct gt_depth *d, uint64_t now)
 	gt_text_kv(t, "peak", d->peak);
 }
 
-/* Events of the last whole second; thousandths per second. */
-static uint64_t rate1(const struct gt_typecount *c, unsigned int type, uint64_t now)
-{
-	for (unsigned int i = 0; i < sizeof(c->slot_sec) / sizeof(c->slot_sec[0]); i++)
-		if (c->slot_sec[i] && c->slot_sec[i] + 1 == now / GT_SEC)
-			return c->slot_seen[i][type] * 1000ULL;
-	return 0;
-}
-
 static void throughput(struct gt_text *t, const char *name, const struct gt_typecount *c,
 		       unsigned int type, uint64_t now)
 {
 	gt_text_str(t, name);
 	gt_text_str(t, " avg1=");
-	gt_text_milli(t, rate1(c, type, now), 2);
+	gt_text_milli(t, gt_types_rate(c, type, now, 1), 2);
 	gt_text_str(t, " avg10=");
-	gt_text_milli(t, gt_types_rate(c, type, now), 2);
-	gt_text_gkv(t, "total", c->seen[type]);
+	gt_text_milli(t, gt_types_rate(c, type, now, 10), 2);
+	gt_text_gkv(t, "total", c->n[type].seen);
 	gt_text_ch(t, '\n');
 }
 
@@ -121,7 +112,7 @@ int gt_show_throughput(struct gt_text *t, const struct gt_show *s)
 		c = r->types;
 	}
 	/* where a source tells no SUBMIT, none is known */
-	if (c.seen[GT_SUBMIT] || !c.seen[GT_COMPLETE])
+	if (c.n[GT_SUBMIT].seen || !c.n[GT_COMPLETE].seen)
 		throughput(t, "submitted", &c, GT_SUBMIT, now);
 	throughput(t, "completed", &c, GT_COMPLETE, now);
 	return 0;

@@ -225,12 +225,12 @@ int gt_show_events_by_type(struct gt_text *t, const struct gt_show *s)
 	for (unsigned int i = 0; i < GT_NTYPES; i++) {
 		bool named = i >= GT_CUSTOM0 && custom[i - GT_CUSTOM0][0];
 
-		if (!c.seen[i])
+		if (!c.n[i].seen)
 			continue;
 		gt_cell_word(t, named ? custom[i - GT_CUSTOM0] : gt_type_name(i), 32);
-		gt_cell_u64(t, c.seen[i]);
-		gt_cell_u64(t, c.recorded[i]);
-		gt_cell_ratio(t, gt_types_rate(&c, i, now), 1000);
+		gt_cell_u64(t, c.n[i].seen);
+		gt_cell_u64(t, c.n[i].recorded);
+		gt_cell_ratio(t, gt_types_rate(&c, i, now, 10), 1000);
 		gt_text_ch(t, '\n');
 	}
 	return 0;

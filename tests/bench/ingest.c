@@ -153,27 +153,42 @@ static void model_piece(struct gt_model *m, union gt_record *r)
 	struct gt_folded f;
 	GT_MODEL_LOCK(m);
 
-	for (size_t i = 0; i < PIECE; i++) {
-		gt_model_event(m, &r[i], &f);
+	for (size_t i = 0; i < PIECE + GT_FETCH_AHEAD; i++) {
+		if (i < PIECE)
+			gt_model_fetch(m, &r[i]);
+		if (i < GT_FETCH_AHEAD)
+			continue;
+		gt_model_event(m, &r[i - GT_FETCH_AHEAD], &f);
 		gt_model_done(m, &f);
 	}
+}
+
+/* What fs/pipeline.c does with one record */
+static void ingest_one(struct gt_model *m, struct gt_gate *gate, struct gt_log *log,
+		       union gt_record *r)
+{
+	struct gt_folded f;
+
+	gt_model_event(m, r, &f);
+	if (gt_gate_pass(gate, r, f.job)) {
+		gt_log_append(log, r);
+		gt_model_recorded(m, r);
+		if (f.finished)
+			gt_log_finished(log, &f.fin);
+	}
+	gt_model_done(m, &f);
 }
 
 static void ingest_piece(struct gt_model *m, struct gt_gate *gate, struct gt_log *log,
 			 union gt_record *r)
 {
-	struct gt_folded f;
 	GT_MODEL_LOCK(m);
 
-	for (size_t i = 0; i < PIECE; i++) {
-		gt_model_event(m, &r[i], &f);
-		if (gt_gate_pass(gate, &r[i], f.job)) {
-			gt_log_append(log, &r[i]);
-			gt_model_recorded(m, &r[i]);
-		}
-		if (f.finished)
-			gt_log_finished(log, &f.fin);
-		gt_model_done(m, &f);
+	for (size_t i = 0; i < PIECE + GT_FETCH_AHEAD; i++) {
+		if (i < PIECE)
+			gt_model_fetch(m, &r[i]);
+		if (i >= GT_FETCH_AHEAD)
+			ingest_one(m, gate, log, &r[i - GT_FETCH_AHEAD]);
 	}
 }
 

