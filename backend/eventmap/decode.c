@@ -5,6 +5,7 @@
 #include "internal.h"
 
 #define BIT(type) (1u << (type))
+#define HEARD_NS  1000000000ULL /* `unless_heard` */
 
 /* What a process's own thread does in a call, so that pid is the caller's. */
 #define BY_TASK                                                                                    \
@@ -197,6 +198,18 @@ static int decode(struct gt_eventmap *m, struct gt_section *s, const struct gt_s
 	return emit(m, s, c, out, max);
 }
 
+/* Another tracepoint tells the same jobs, and did so just now. */
+static bool heard_better(const struct gt_section *s, uint64_t ts)
+{
+	for (unsigned int i = 0; i < s->nheard; i++) {
+		const struct gt_tp *o = s->heard_tp[i];
+
+		if (o && o->heard && ts >= o->heard && ts - o->heard < HEARD_NS)
+			return true;
+	}
+	return false;
+}
+
 static void count(struct gt_eventmap_stats *st, int res)
 {
 	if (res == RES_UNMATCHED)
@@ -213,12 +226,15 @@ static int run(struct gt_tp *tp, const struct gt_src *src, const struct gt_evctx
 {
 	int total = 0, res = RES_MALFORMED;
 
+	tp->heard = c->ts;
 	for (struct gt_section *s = tp->sections; s; s = s->next) {
 		int n;
 
 		if (!s->use || (src->raw && !s->bound))
 			continue;
-		n = decode(tp->m, s, src, c, out + total, max - total);
+		n = s->nheard && heard_better(s, c->ts) ?
+			    RES_IGNORED :
+			    decode(tp->m, s, src, c, out + total, max - total);
 		if (n > 0)
 			total += n;
 		else if (n < 0 && n > res)

@@ -158,6 +158,7 @@ enum key {
 	KEY_NAME,
 	KEY_LEVEL,
 	KEY_UNLESS,
+	KEY_HEARD,
 	KEY_WHERE,
 	KEY_ONLY,
 	KEY_MATCH,
@@ -173,6 +174,7 @@ static const char *const keys[KEYS] = {
 	[KEY_NAME] = "name",
 	[KEY_LEVEL] = "level",
 	[KEY_UNLESS] = "unless",
+	[KEY_HEARD] = "unless_heard",
 	[KEY_WHERE] = "where",
 	[KEY_ONLY] = "only",
 	[KEY_MATCH] = "match",
@@ -199,7 +201,9 @@ static bool set_key(struct gt_section *s, unsigned int k, const char *v, char *e
 	case KEY_LEVEL:
 		return level(s, v, err, len);
 	case KEY_UNLESS:
-		return gt_parse_unless(s, v, err, len);
+		return gt_parse_tracepoints(s->unless, &s->nunless, v, err, len);
+	case KEY_HEARD:
+		return gt_parse_tracepoints(s->heard, &s->nheard, v, err, len);
 	case KEY_WHERE:
 		return gt_parse_cond(&s->where, v, err, len);
 	case KEY_ONLY:

@@ -154,7 +154,7 @@ enum gt_num_id {
 struct gt_section {
 	struct gt_section *next;
 	bool use, bound, gpu_known;
-	uint8_t ntypes, nmatch, nunless, level;
+	uint8_t ntypes, nmatch, nunless, nheard, level;
 	uint8_t types[GT_TP_MAX_RECORDS];
 	uint8_t match[GT_M_ALTS];
 	uint8_t only; /* enum gt_only */
@@ -173,6 +173,8 @@ struct gt_section {
 	char system[GT_MAP_NAME];
 	char event[GT_MAP_NAME];
 	char unless[GT_MAP_UNLESS][2 * GT_MAP_NAME];
+	char heard[GT_MAP_UNLESS][2 * GT_MAP_NAME]; /* names in `unless_heard` */
+	const struct gt_tp *heard_tp[GT_MAP_UNLESS]; /* those of them in use; NULL others */
 };
 
 struct gt_tp {
@@ -180,6 +182,7 @@ struct gt_tp {
 	struct gt_tp *hnext; /* same hash of the event's name */
 	struct gt_section *sections;
 	bool use;
+	uint64_t heard; /* time of its last event, 0 none */
 	char system[GT_MAP_NAME];
 	char event[GT_MAP_NAME];
 };
@@ -241,7 +244,8 @@ bool gt_parse_tmpl(struct gt_tmpl *t, const char *s, char *err, size_t len);
 bool gt_parse_cond(struct gt_cond *c, const char *s, char *err, size_t len);
 bool gt_parse_match(struct gt_section *s, const char *v, char *err, size_t len);
 bool gt_parse_types(struct gt_section *s, const char *v, char *err, size_t len);
-bool gt_parse_unless(struct gt_section *s, const char *v, char *err, size_t len);
+bool gt_parse_tracepoints(char (*names)[2 * GT_MAP_NAME], uint8_t *n, const char *v, char *err,
+			  size_t len);
 
 /**
  * gt_ini_read() - the sections of one file's text, as a list in order

@@ -239,22 +239,40 @@ void gt_eventmap_free(struct gt_eventmap *m)
 	free(m);
 }
 
+/* "system/event" or "event": the event, and the system in @system or NULL */
+static const char *split(const char *name, char *buf, size_t len, const char **system)
+{
+	const char *slash = strchr(name, '/');
+
+	*system = slash ? buf : NULL;
+	if (!slash)
+		return name;
+	snprintf(buf, len, "%.*s", (int)(slash - name), name);
+	return slash + 1;
+}
+
 static bool told_better(const struct gt_section *s, gt_eventmap_present present, void *arg)
 {
-	for (unsigned int i = 0; present && i < s->nunless; i++) {
-		const char *slash = strchr(s->unless[i], '/');
-		char system[2 * GT_MAP_NAME];
+	char buf[2 * GT_MAP_NAME];
+	const char *system, *event;
 
-		if (!slash) {
-			if (present(arg, NULL, s->unless[i]))
-				return true;
-			continue;
-		}
-		snprintf(system, sizeof(system), "%.*s", (int)(slash - s->unless[i]), s->unless[i]);
-		if (present(arg, system, slash + 1))
+	for (unsigned int i = 0; present && i < s->nunless; i++) {
+		event = split(s->unless[i], buf, sizeof(buf), &system);
+		if (present(arg, system, event))
 			return true;
 	}
 	return false;
+}
+
+static void find_heard(struct gt_eventmap *m, struct gt_section *s)
+{
+	char buf[2 * GT_MAP_NAME];
+	const char *system, *event;
+
+	for (unsigned int i = 0; i < s->nheard; i++) {
+		event = split(s->heard[i], buf, sizeof(buf), &system);
+		s->heard_tp[i] = gt_eventmap_find(m, system, event);
+	}
 }
 
 void gt_eventmap_select(struct gt_eventmap *m, gt_eventmap_present present, void *arg, int level)
@@ -270,6 +288,9 @@ void gt_eventmap_select(struct gt_eventmap *m, gt_eventmap_present present, void
 			tp->use |= s->use;
 		}
 	}
+	for (unsigned int i = 0; i < m->ntps; i++)
+		for (struct gt_section *s = m->tps[i]->sections; s; s = s->next)
+			find_heard(m, s);
 }
 
 struct gt_tp *gt_eventmap_each(struct gt_eventmap *m, unsigned int i)

@@ -290,16 +290,17 @@ bool gt_parse_types(struct gt_section *s, const char *v, char *err, size_t len)
 	return s->ntypes || fail(err, len, "no event type");
 }
 
-bool gt_parse_unless(struct gt_section *s, const char *v, char *err, size_t len)
+bool gt_parse_tracepoints(char (*names)[2 * GT_MAP_NAME], uint8_t *n, const char *v, char *err,
+			  size_t len)
 {
 	struct gt_slice w;
 
 	while (next_word(&v, &w)) {
-		if (s->nunless == GT_MAP_UNLESS)
+		if (*n == GT_MAP_UNLESS)
 			return fail(err, len, "more than %d tracepoints", GT_MAP_UNLESS);
-		if (!copy(s->unless[s->nunless], sizeof(s->unless[0]), w))
+		if (!copy(names[*n], sizeof(names[0]), w))
 			return fail(err, len, "'%.*s' is too long", (int)w.n, w.p);
-		s->nunless++;
+		++*n;
 	}
-	return s->nunless || fail(err, len, "no tracepoint");
+	return *n || fail(err, len, "no tracepoint");
 }

@@ -67,7 +67,8 @@ void ft_doctor(struct gt_plugin *p, char *buf, size_t len)
 	*buf = '\0';
 	if (!ft)
 		return;
-	line(&t, "instance %s\nclock mono\ncpus %u\n", ft->dir, ft->ncpus);
+	line(&t, "instance %s\nclock mono\nclock_offset_ns 0\nclock_uncertainty_ns 0\n"
+	     "clock_measured trace_clock of the instance is CLOCK_MONOTONIC\ncpus %u\n", ft->dir, ft->ncpus);
 	buffers(&t, ft);
 	counters(&t, ft);
 	line(&t, "tracepoints %u\n", ft->nenabled);

@@ -437,6 +437,8 @@ void gt_sim_doctor(const struct gt_sim *s, char *buf, size_t len)
 {
 	snprintf(buf, len,
 		 "simulated 1\njobs_submitted %" PRIu64 "\njobs_completed %" PRIu64
-		 "\njobs_refused %" PRIu64 "\n",
+		 "\njobs_refused %" PRIu64
+		 "\nclock CLOCK_MONOTONIC\nclock_offset_ns 0\nclock_uncertainty_ns 0\n"
+		 "clock_measured times are made with it\n",
 		 s->submitted, s->completed, s->refused);
 }

@@ -25,6 +25,9 @@ for names in old new; do
 	all_there() { python3 "$GT_SRC/tests/lib/mocktruth.py" truth.csv stream; }
 	wait_for 20 all_there
 	ok "$names: the stream equals the truth" all_there
+	ok "$names: the latencies are those of its events" python3 "$GT_SRC/tests/lib/streamlat.py" stream "$mnt"
+	first=$(grep -m 1 . "$mnt/trace" & "$mock" -n 20 -p 1 -r 1 -d 300 -m $names -o /dev/null; wait)
+	like "$first" "SUBMIT|COMMIT|COMPLETE" "$names: trace shows them"
 	echo "# $names: $(records) records"
 	kill $reader
 	wait $reader 2>/dev/null
@@ -32,4 +35,17 @@ for names in old new; do
 	ok "$names: the instance is gone" test ! -e "$instance"
 	uprobes_remove
 done
+
+# both names offered at once, one after the other, in one mount
+uprobes_add "$mock" old && uprobes_add "$mock" new
+mount_gt "$mnt" -o backend=ftrace || exit 1
+finished() { awk '/^exec count/ { sub("count=", "", $2); n += $2 } END { print n + 0 }' "$mnt"/drm*/ring[0-9]*/latency 2>/dev/null || echo 0; }
+n=0
+for names in old new; do
+	"$mock" -n 300 -p 1 -r 1 -d 300 -m $names -o truth.csv
+	n=$((n + $(grep -c '^done,' truth.csv)))
+	reached() { [ "$(finished)" = $n ]; }
+	ok "both offered: the $names ones are counted once ($n jobs)" wait_for 20 reached
+done
+umount_gt "$mnt"
 done_testing

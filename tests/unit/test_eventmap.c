@@ -187,7 +187,7 @@ static void test_new_text(void)
 		"entity=00000000cee29b27, id=1, fence=00000000cb6d5a27, ring=gfx_0.0.0, job "
 		"count:0, "
 		"hw job count:0"),
-	   -1, "the old name is left out");
+	   0, "the old name is left out where the new one was heard just now");
 	is(text(m, 2, "dma_fence_wait_start",
 		"driver=drm_sched timeline=gfx_0.0.0 context=12 seqno=1"),
 	   1, "a wait begins");
