@@ -133,7 +133,7 @@ void gt_option_file(const struct gt_option *o, struct gt_file *dyn, char name[64
 	snprintf(name, 64, "%s", o->name);
 	*dyn = (struct gt_file){
 		.name = name,
-		.mode = o->flags & GT_OPT_RUNTIME ? 0644 : 0444,
+		.mode = o->flags & GT_OPT_RUNTIME ? 0664 : 0444,
 		.show = show_option,
 		.store = o->flags & GT_OPT_RUNTIME ? store_option : NULL,
 		.help = o->help,

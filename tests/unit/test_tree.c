@@ -147,7 +147,7 @@ static void test_attributes(void)
 	conf.visibility = GT_VIS_ALL;
 	ok(!find("proc/100", &bare, &e) && e.mode == (S_IFDIR | 0555), "visibility all: open");
 	conf.visibility = GT_VIS_REDACTED;
-	ok(!find("backends/ftrace/cpu", &root_view, &e) && e.mode == (S_IFREG | 0644), "option");
+	ok(!find("backends/ftrace/cpu", &root_view, &e) && e.mode == (S_IFREG | 0664), "option");
 	is_str(e.file->name, "cpu", "its description is there");
 	ok(!find("backends/ftrace/path", &root_view, &e) && e.mode == (S_IFREG | 0444),
 	   "fixed option");
