@@ -185,6 +185,8 @@ void gt_op_write(fuse_req_t req, fuse_ino_t ino, const char *buf, size_t size, o
 	s.view.pid = gt_req_view(h->fs, req, GT_NEED_PID).pid;
 	err = gt_tree_store(&s, e->file->name, buf, size, hash == h->last_write);
 	h->last_write = err ? hash : 0;
+	/* the text of the open is out of date: a program that reads back sees what it wrote */
+	h->read_once |= !err;
 	if (err)
 		fuse_reply_err(req, -err);
 	else

@@ -27,6 +27,10 @@ def write(path, data, flags=os.O_WRONLY):
 def read(path):
     return open(m + '/' + path).read()
 S = 'config/sampling'
+fd = os.open(m + '/' + S, os.O_RDWR)
+os.write(fd, b'42')
+ok(os.pread(fd, 99, 0) == b'42\n', 'what was written reads back on the same descriptor')
+os.close(fd)
 for v in (b'0', b'1', b'99', b'100', b'25\n', b' 50 '):
     ok(write(S, v) == 0 and read(S) == '%d\n' % int(v), 'sampling takes %r' % v)
 for v, e in ((b'101', errno.ERANGE), (b'-1', None), (b'', None), (b'x', errno.EINVAL), (b'1 2', errno.EINVAL),
