@@ -199,8 +199,10 @@ static int ask_all(struct gt_host_state *h, enum gt_control what, int64_t arg, c
 			continue;
 		ret = ask(b, what, arg);
 		any |= ret == 0;
-		if (ret == 0 || ret == -EOPNOTSUPP || result != -EOPNOTSUPP)
+		if (ret == 0 || result != -EOPNOTSUPP)
 			continue;
+		if (ret == -EOPNOTSUPP && !(b->be->control && b->told))
+			continue; /* it has nothing to say to this */
 		result = ret;
 		snprintf(err, len, "%s: %s", b->info.name,
 			 b->told ? b->info.last_error : strerror(-ret));

@@ -85,4 +85,8 @@ head -c 100000 saved >cut
 mount_gt "$mnt" -o replay=cut
 like "$(cat "$mnt/backends/replay/last_error")" "cut" "a stream cut inside a record says so"
 umount_gt "$mnt"
+mount_gt "$mnt" -o replay="$GT_SRC/tests/data/replay/sched_6.12.txt",speed=0.01 || exit 1
+ok "a replay does not go back" sh -c "! echo 'seek -1s' 2>/dev/null >$mnt/control"
+like "$(cat "$mnt/last_cmd_status")" 'forward only' "… and says why"
+umount_gt "$mnt"
 done_testing
