@@ -44,7 +44,10 @@ static void log_process(struct gt_app *app, const struct gt_proc *p, uint64_t ts
 	gt_log_append(app->log, &r);
 }
 
-/* A pid that was not known: /proc is asked while it is there, and readers are told before its events */
+/*
+ * A process that was not known: /proc is asked while it is there, it is watched until it ends, and
+ * readers are told of it before its events. @r may be the record that told of it.
+ */
 static void meet(struct gt_pipeline *p, const struct gt_proc *proc, union gt_record *r, bool live)
 {
 	struct gt_model *m = p->app->model;
@@ -57,7 +60,8 @@ static void meet(struct gt_pipeline *p, const struct gt_proc *proc, union gt_rec
 		if (r->ev.type < GT_NTYPES && r->ev.uid == GT_NONE32)
 			r->ev.uid = proc->uid;
 	}
-	log_process(p->app, proc, r->ev.ts);
+	if (r->ev.type != GT_PROCESS)
+		log_process(p->app, proc, r->ev.ts);
 }
 
 static void one(struct gt_pipeline *p, union gt_record *r, bool live)
@@ -66,7 +70,7 @@ static void one(struct gt_pipeline *p, union gt_record *r, bool live)
 	struct gt_folded f;
 
 	gt_model_event(app->model, r, &f);
-	if (f.new_proc && r->ev.type != GT_PROCESS)
+	if (f.new_proc)
 		meet(p, f.new_proc, r, live);
 	if (gt_gate_pass(app->gate, r, f.job)) {
 		gt_log_append(app->log, r);

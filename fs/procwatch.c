@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -93,22 +94,27 @@ static void cgroup_of(uint32_t pid, char *out, size_t len)
 	snprintf(out, len, "%s", p);
 }
 
-static void watch(int epfd, uint32_t pid, uint32_t slot)
+/* False: it has ended already. */
+static bool watch(int epfd, uint32_t pid, uint32_t slot)
 {
 	struct epoll_event ev = { .events = EPOLLIN };
 	struct watched *w = malloc(sizeof(*w));
 
 	if (!w)
-		return;
+		return true;
 	w->fd = (int)syscall(SYS_pidfd_open, pid, 0);
 	w->pid = pid;
 	w->slot = slot;
 	ev.data.ptr = w;
 	if (w->fd < 0 || epoll_ctl(epfd, EPOLL_CTL_ADD, w->fd, &ev)) {
+		bool ended = w->fd < 0 && errno == ESRCH;
+
 		if (w->fd >= 0)
 			close(w->fd);
 		free(w);
+		return !ended;
 	}
+	return true;
 }
 
 void gt_procwatch_met(struct gt_model *m, int epfd, uint32_t pid)
@@ -116,13 +122,17 @@ void gt_procwatch_met(struct gt_model *m, int epfd, uint32_t pid)
 	char stat[1024], comm[16], cgroup[256];
 	struct gt_proc *p;
 
-	if (read_proc(pid, "stat", stat, sizeof(stat)) <= 0)
-		return; /* ended already: all that is known is the pid */
-	comm_of(stat, comm, sizeof(comm));
-	cgroup_of(pid, cgroup, sizeof(cgroup));
-	p = gt_model_process(m, pid, start_ns(stat), uid_of(pid), comm, cgroup, 0);
-	if (p && epfd >= 0)
-		watch(epfd, pid, p->slot);
+	if (read_proc(pid, "stat", stat, sizeof(stat)) > 0) {
+		comm_of(stat, comm, sizeof(comm));
+		cgroup_of(pid, cgroup, sizeof(cgroup));
+		p = gt_model_process(m, pid, start_ns(stat), uid_of(pid), comm, cgroup, 0);
+		if (!p || epfd < 0 || watch(epfd, pid, p->slot))
+			return;
+	}
+	/* ended already: nothing will tell of that any more */
+	p = gt_model_proc(m, pid);
+	if (p)
+		gt_model_exit(m, p->slot);
 }
 
 void gt_procwatch_ended(struct gt_model *m, int epfd)

@@ -31,6 +31,8 @@ for names in old new; do
 	echo "# $names: $(records) records"
 	kill $reader
 	wait $reader 2>/dev/null
+	ended() { ! grep -L dead "$mnt"/proc/*/state | grep -q .; }
+	ok "$names: processes that have ended are dead" wait_for 5 ended
 	umount_gt "$mnt"
 	ok "$names: the instance is gone" test ! -e "$instance"
 	uprobes_remove
