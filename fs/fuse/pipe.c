@@ -281,11 +281,15 @@ void gt_pipe_wake(struct gt_fs *fs, bool end)
 	for (pass++; (p = next_ready(fs, end, pass));) {
 		size_t size = p->size;
 		char *buf = read_buffer(&fs->notifier_buf, &size);
-		size_t n = buf && !end ? pipe_take(p->h, buf, size) : 0;
+		size_t n = buf && !at_end(p->h) ? pipe_take(p->h, buf, size) : 0;
+		bool more = !n && !end && gt_pipe_ready(p->h);
 
 		if (n || end || !gt_tree_alive(fs->app, &p->h->node->entry.obj))
 			answer(p, buf, n);
 		else
 			unclaim(fs, p);
+		/* one call looks at so many records only: none was for this reader, there are others */
+		if (more)
+			gt_notify_wake(fs);
 	}
 }
