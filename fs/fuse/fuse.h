@@ -124,7 +124,7 @@ struct gt_fs {
 	pthread_cond_t work;
 	struct gt_job_open *jobs, **jobs_tail;
 	unsigned int njobs;
-	bool worker_stop;
+	_Atomic bool worker_stop;
 };
 
 /* snap.c */

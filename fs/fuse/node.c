@@ -70,6 +70,12 @@ struct gt_node *gt_node_new(struct gt_fs *fs, const struct gt_entry *e)
 	if (is_shared(e))
 		for (n = *head; n && !same(&n->entry, e); n = n->next)
 			;
+	/* a pipe's entry never changes, and the notifier may be looking at it */
+	if (n && e->kind == GT_ENTRY_FILE) {
+		n->nlookup++;
+		pthread_mutex_unlock(&fs->node_lock);
+		return n;
+	}
 	if (!n)
 		n = node_add(fs, head);
 	if (n) {

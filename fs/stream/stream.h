@@ -21,7 +21,7 @@ struct gt_log {
 	_Atomic uint64_t writing; /* head + what is being written: a slot below writing-capacity is gone */
 	_Atomic uint64_t floor;	 /* no record to come has a lower ts */
 	_Atomic uint64_t from;	 /* the history's first record: what was the head at the last clear */
-	uint64_t late;		 /* records that came after their time */
+	_Atomic uint64_t late;	 /* records that came after their time */
 
 	/* finished jobs, newest last; readers copy and check `fin_writing` as above */
 	struct gt_finished *fin;

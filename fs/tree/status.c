@@ -116,7 +116,7 @@ int gt_show_status(struct gt_text *t, const struct gt_show *s)
 	gt_text_kv(t, "parked", app->parked);
 	show_objects(t, &c);
 	show_memory(t, app, &c);
-	gt_text_kv(t, "records_late", app->log->late);
+	gt_text_kv(t, "records_late", atomic_load(&app->log->late));
 	gt_text_kv(t, "daemon_cpu_ns", clock_ns(CLOCK_PROCESS_CPUTIME_ID));
 	if (app->host)
 		gt_text_kv(t, "ingest_cpu_ns", gt_host_cpu_ns(app->host));
