@@ -270,7 +270,8 @@ struct gt_model {
 	uint64_t procs_refused;	 /* events of processes without an entry: there were too many */
 	uint64_t prings_refused; /* jobs without statistics per process and ring, likewise */
 
-	unsigned int nqueues;
+	unsigned int nqueues;	  /* slots to look at */
+	unsigned int free_queues; /* of which so many are free */
 	struct gt_queue *queues[GT_MAX_QUEUES];
 	uint64_t queues_refused; /* events of queues without an entry */
 

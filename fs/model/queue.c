@@ -46,6 +46,7 @@ static struct gt_queue *take_slot(struct gt_model *m, uint32_t *slot)
 		*slot = m->priv->free_queues - 1;
 		q = m->queues[*slot];
 		m->priv->free_queues = q->next_free;
+		m->free_queues--;
 	} else if (m->nqueues < GT_MAX_QUEUES) {
 		*slot = m->nqueues;
 		q = gt_mem_get(sizeof(*q), false);
@@ -62,6 +63,7 @@ static void free_slot(struct gt_model *m, struct gt_queue *q, uint32_t slot)
 	desc_unknown(q, m->now);
 	q->next_free = m->priv->free_queues;
 	m->priv->free_queues = slot + 1;
+	m->free_queues++;
 }
 
 static struct gt_queue *queue_new(struct gt_model *m, uint16_t gpu, uint32_t id, uint64_t ts)

@@ -41,7 +41,7 @@ static struct counts count(struct gt_app *app)
 		c.gpus += !m->gpus[i]->gone;
 		c.rings += m->gpus[i]->nrings;
 	}
-	c.queues = m->nqueues;
+	c.queues = m->nqueues - m->free_queues;
 	c.procs = m->nprocs;
 	c.jobs = m->njobs;
 	c.aged = m->counts.aged;

@@ -269,6 +269,7 @@ static void check_queues(void)
 	gt_model_advance(m, T0 + 61 * SEC);
 	gt_model_reap(m);
 	ok(!gt_model_queue(m, 0, 5) && q->gpu == GT_NONE16, "then it is forgotten");
+	is(m->nqueues - m->free_queues, 0, "and not counted");
 	was = q->serial;
 	event(T0 + 62 * SEC, GT_QUEUE_CREATE)->ev.queue = 6;
 	fold();
