@@ -110,7 +110,11 @@ void gt_node_release(struct gt_node *n)
 	struct gt_fs *fs = n->fs;
 
 	pthread_mutex_lock(&fs->node_lock);
-	n->holds--;
+	/* the kernel may remember the name for long: a long text goes with its last descriptor */
+	if (!--n->holds && n->snap && (n->entry.file->flags & GT_FILE_LONG)) {
+		gt_snap_put(n->snap);
+		n->snap = NULL;
+	}
 	free_if_unused(n);
 	pthread_mutex_unlock(&fs->node_lock);
 }

@@ -12,6 +12,11 @@
 #include "fuse.h"
 
 #define JOBS_MAX 64
+/*
+ * A long text is kept for each descriptor and may have 30 MB: with so much in all texts no other is
+ * rendered. Those who do not see everything have half of it, so that they leave some to root.
+ */
+#define TEXTS_MAX (512ULL << 20)
 
 /**
  * gt_worker_open() - queues the open of a long text; it is answered later
@@ -73,13 +78,18 @@ static void tell_size(struct gt_fs *fs, struct gt_node *n, const struct gt_snap 
 	fuse_lowlevel_notify_store(fs->se, gt_node_id(n), (off_t)s->len - 1, &b, 0);
 }
 
+static bool too_much(const struct gt_fs *fs, const struct gt_view *v)
+{
+	return atomic_load(&fs->app->snapshot_bytes) >= (v->all ? TEXTS_MAX : TEXTS_MAX / 2);
+}
+
 static void open_now(struct gt_fs *fs, struct gt_job_open *j)
 {
 	struct gt_snap *s = NULL;
 	struct gt_handle *h = NULL;
-	int err = -EINTR;
+	int err = too_much(fs, &j->view) ? -ENOMEM : -EINTR;
 
-	if (!fuse_req_interrupted(j->req))
+	if (err == -EINTR && !fuse_req_interrupted(j->req))
 		s = gt_snap_render(fs->app, &j->node->entry, &j->view, &err);
 	if (s)
 		h = gt_handle_new(fs, j->node, &j->view);

@@ -82,6 +82,9 @@ for f in README version status sim0/ring0/name report timeline sim0/ring0/histog
 done
 ok "rsync of texts" sh -c "rsync -a --exclude events --exclude trace $mnt/config $mnt/sim0/ring0 rs/ && cmp rs/ring0/name $mnt/sim0/ring0/name && cmp rs/config/level $mnt/config/level"
 ok "tar of texts" sh -c "tar -C $mnt --exclude events --exclude trace -cf t.tar sim0/ring0 README && tar -xf t.tar && cmp README $mnt/README"
+cat "$mnt/report" "$mnt/timeline" "$mnt"/sim0/ring*/report >/dev/null
+sleep 0.2
+ok "a long text goes with its last descriptor" [ "$(value "$mnt/status" snapshot_bytes)" -lt 200000 ]
 ok "report is longer than a page" [ "$(wc -c <"$mnt/report")" -gt 100000 ]
 
 cat >snap.py <<'P'
