@@ -61,6 +61,7 @@ void gt_op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	struct gt_view view = gt_req_view(fs, req, GT_NEED_GROUPS | GT_NEED_PID);
 	struct gt_handle *h = gt_handle_new(fs, n, &view);
 
+	gt_reap(fs);
 	if (!h) {
 		fuse_reply_err(req, ENOMEM);
 		return;

@@ -141,6 +141,7 @@ void gt_op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct f
 		return;
 	}
 	if (off == 0) {
+		gt_reap(h->fs);
 		if (h->polled)
 			gt_file_gen(h->fs->app, &h->node->entry, &h->view, &h->seen_gen);
 		err = refresh(h);

@@ -10,6 +10,7 @@
 
 #define NEED_ALL (GT_NEED_GROUPS | GT_NEED_PID)
 #define SHARED_TIMEOUT 1.0
+#define REAP_NS 1000000000ULL
 #define TEXT_ATTR_TIMEOUT 86400.0 /* the node is the text: its size cannot change */
 
 /**
@@ -21,6 +22,22 @@ struct gt_view gt_req_view(struct gt_fs *fs, fuse_req_t req, unsigned int need)
 	const struct fuse_ctx *c = fuse_req_ctx(req);
 
 	return gt_access_view(fs->app, c->uid, c->gid, (uint32_t)c->pid, need);
+}
+
+/*
+ * The ingest thread reaps as events come. On an idle machine a hung job would keep its ring busy and
+ * a dead process its directory for ever; a timer for that would cost more than to ask when it matters.
+ */
+void gt_reap(struct gt_fs *fs)
+{
+	struct gt_model *m = fs->app->model;
+	uint64_t now = gt_model_now(m);
+
+	if (now - atomic_load_explicit(&fs->reaped, memory_order_relaxed) < REAP_NS)
+		return;
+	atomic_store_explicit(&fs->reaped, now, memory_order_relaxed);
+	GT_MODEL_LOCK(m);
+	gt_model_reap(m);
 }
 
 /** gt_attr() - attributes of @n, whose entry is @e now */
@@ -102,6 +119,7 @@ void gt_op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 	struct gt_entry e;
 	int err;
 
+	gt_reap(fs);
 	view = gt_req_view(fs, req, gt_access_need(&dir->entry.obj, name));
 	err = gt_tree_lookup(fs->app, &dir->entry.obj, name, &view, &e);
 	if (err) {

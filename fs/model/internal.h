@@ -314,8 +314,8 @@ struct gt_job *gt_job_new(struct gt_model *m, const struct gt_where *w, const st
 			  uint32_t hash);
 /** gt_job_drop() - out of the table, at @ts */
 void gt_job_drop(struct gt_model *m, struct gt_job *j, uint64_t ts);
-/** gt_jobs_reap() - drops jobs that are too old */
-void gt_jobs_reap(struct gt_model *m);
+/** gt_jobs_reap() - drops jobs that are too old at @now */
+void gt_jobs_reap(struct gt_model *m, uint64_t now);
 
 /* match.c */
 /** gt_match() - SUBMIT, COMMIT, START, END or COMPLETE of a known ring */

@@ -134,7 +134,7 @@ void gt_job_drop(struct gt_model *m, struct gt_job *j, uint64_t ts)
 	m->njobs--;
 }
 
-static void give_up(struct gt_model *m, struct gt_job *j, bool aged)
+static void give_up(struct gt_model *m, struct gt_job *j, uint64_t now, bool aged)
 {
 	struct gt_where w = { .gpu = m->gpus[j->gpu] };
 
@@ -145,19 +145,19 @@ static void give_up(struct gt_model *m, struct gt_job *j, bool aged)
 		GT_COUNT(m, &w, aged, 1);
 	else
 		GT_COUNT(m, &w, evicted, 1);
-	gt_ring_window(w.ring, m->now, m->window_ns);
-	gt_job_drop(m, j, m->now);
+	gt_ring_window(w.ring, now, m->window_ns);
+	gt_job_drop(m, j, now);
 	gt_bump(m, &w);
 }
 
-void gt_jobs_reap(struct gt_model *m)
+void gt_jobs_reap(struct gt_model *m, uint64_t now)
 {
 	while (m->priv->age_head != GT_NONE32) {
 		struct gt_job *j = &m->jobs[m->priv->age_head];
 
-		if (m->now < j->seen || m->now - j->seen <= m->limits.max_job_age_ns)
+		if (now < j->seen || now - j->seen <= m->limits.max_job_age_ns)
 			break;
-		give_up(m, j, true);
+		give_up(m, j, now, true);
 	}
 }
 
@@ -167,9 +167,9 @@ static uint32_t take_index(struct gt_model *m)
 	struct gt_model_private *p = m->priv;
 	uint32_t i;
 
-	gt_jobs_reap(m);
+	gt_jobs_reap(m, m->now);
 	if (m->njobs == m->limits.max_jobs)
-		give_up(m, &m->jobs[p->age_head], false);
+		give_up(m, &m->jobs[p->age_head], m->now, false);
 	i = p->free_job;
 	if (i == GT_NONE32)
 		return p->fresh_job++;

@@ -81,13 +81,13 @@ void gt_model_advance(struct gt_model *m, uint64_t ts)
 {
 	GT_MODEL_LOCK(m);
 	gt_set_now(m, ts);
-	gt_jobs_reap(m);
+	gt_jobs_reap(m, m->now);
 	m->memory = gt_hist_memory();
 }
 
 void gt_model_reap(struct gt_model *m)
 {
-	gt_jobs_reap(m);
+	gt_jobs_reap(m, gt_model_now(m));
 	gt_procs_reap(m);
 	gt_queues_reap(m);
 	m->memory = gt_hist_memory();

@@ -50,4 +50,22 @@ for names in old new; do
 	ok "both offered: the $names ones are counted once ($n jobs)" wait_for 20 reached
 done
 umount_gt "$mnt"
+uprobes_remove
+
+# Killed in the middle, and nothing happens any more
+printf '[limits]\nmax_job_age_s = 1\nproc_linger_s = 1\n' >conf
+uprobes_add "$mock" new
+mount_gt "$mnt" -o conf=conf,backend=ftrace || exit 1
+"$mock" -n 100000 -p 2 -r 2 -d 3000 -m new -o /dev/null & mocks=$!
+in_flight() { [ "$(value "$mnt/status" jobs_in_flight)" -gt 0 ]; }
+ok "jobs are in flight" wait_for 10 in_flight
+pkill -STOP -P $mocks
+pkill -KILL -P $mocks
+kill $mocks
+wait $mocks 2>/dev/null
+none_left() { [ "$(value "$mnt/status" jobs_in_flight)" = 0 ]; }
+ok "hung jobs leave by age though no event comes" wait_for 10 none_left
+no_dirs() { ! ls "$mnt/proc" | grep -q .; }
+ok "dead processes too" wait_for 10 no_dirs
+umount_gt "$mnt"
 done_testing
