@@ -19,6 +19,7 @@ struct gt_handle *gt_handle_new(struct gt_fs *fs, struct gt_node *n, const struc
 	h->fs = fs;
 	h->node = n;
 	h->view = *v;
+	atomic_init(&h->unread, true);
 	pthread_mutex_init(&h->lock, NULL);
 	gt_node_hold(n);
 	pthread_mutex_lock(&fs->lock);
@@ -142,13 +143,15 @@ void gt_op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct f
 	}
 	if (off == 0) {
 		gt_reap(h->fs);
-		if (h->polled)
-			gt_file_gen(h->fs->app, &h->node->entry, &h->view, &h->seen_gen);
 		err = refresh(h);
 	}
 	if (err || !h->snap) {
 		fuse_reply_err(req, err ? -err : EACCES);
 		return;
+	}
+	if (off == 0 || atomic_load(&h->unread)) {
+		atomic_store(&h->seen_gen, h->snap->gen);
+		atomic_store(&h->unread, false);
 	}
 	len = h->snap->len;
 	if ((size_t)off >= len) {
@@ -188,6 +191,8 @@ void gt_op_write(fuse_req_t req, fuse_ino_t ino, const char *buf, size_t size, o
 	h->last_write = err ? hash : 0;
 	/* the text of the open is out of date: a program that reads back sees what it wrote */
 	h->read_once |= !err;
+	if (atomic_load(&h->fs->waiting)) /* it may have changed what somebody polls */
+		gt_notify_wake(h->fs);
 	if (err)
 		fuse_reply_err(req, -err);
 	else
@@ -206,7 +211,6 @@ void gt_op_poll(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi,
 	struct gt_handle *h = (struct gt_handle *)(uintptr_t)fi->fh;
 	const struct gt_entry *e = &h->node->entry;
 	unsigned int revents = 0;
-	uint64_t gen;
 
 	if (ph)
 		gt_poll_add(h, ph);
@@ -215,17 +219,7 @@ void gt_op_poll(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi,
 			revents = POLLIN | POLLRDNORM;
 	} else {
 		revents = POLLIN | POLLRDNORM | (e->file->store ? POLLOUT | POLLWRNORM : 0);
-		if (!h->polled) {
-			/* what the first read showed is not known: compare from now on */
-			h->polled = true;
-			if (!gt_file_gen(h->fs->app, e, &h->view, &h->seen_gen))
-				h->seen_gen = h->fs->app->model->gen;
-			if (!h->read_once)
-				h->seen_gen--;
-		}
-		if (!gt_file_gen(h->fs->app, e, &h->view, &gen))
-			gen = h->fs->app->model->gen;
-		if (gen != h->seen_gen)
+		if (gt_poll_text(h))
 			revents |= POLLPRI;
 	}
 	fuse_reply_poll(req, revents);

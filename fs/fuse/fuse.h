@@ -21,7 +21,7 @@
 struct gt_snap {
 	_Atomic unsigned int refs;
 	struct gt_app *app;
-	uint64_t gen;
+	uint64_t gen;		/* gt_poll_gen() before it was rendered */
 	struct timespec time;	/* when it was rendered: the file's mtime */
 	size_t len;
 	char data[];
@@ -62,7 +62,6 @@ struct gt_handle {
 	/* text */
 	struct gt_snap *snap;
 	bool read_once;
-	uint64_t seen_gen;	/* what the last read showed; poll compares */
 	uint32_t last_write;	/* hash of the last refused write */
 	/* pipe */
 	pthread_mutex_t lock;
@@ -71,9 +70,10 @@ struct gt_handle {
 	size_t text_at;
 	/* poll */
 	struct fuse_pollhandle *poll;
-	uint64_t poll_after;	/* not before this time, ns */
+	_Atomic uint64_t seen_gen; /* of the text last read; poll compares */
+	_Atomic uint64_t poll_after; /* told of a change again no earlier, ns */
+	_Atomic bool unread;	/* the text has not been read at all */
 	struct gt_handle *poll_next, *poll_prev;
-	bool polled;
 	struct gt_handle *next, **pprev; /* gt_fs.handles */
 };
 
@@ -139,6 +139,8 @@ void gt_snap_put(struct gt_snap *s);
 void gt_snap_flush(struct gt_fs *fs);
 /** gt_file_gen() - number that changes with the text of @e; false if there is none to ask for */
 bool gt_file_gen(struct gt_app *app, const struct gt_entry *e, const struct gt_view *v, uint64_t *gen);
+/** gt_poll_gen() - the same for every file: the model's where it has none of its own */
+uint64_t gt_poll_gen(struct gt_app *app, const struct gt_entry *e, const struct gt_view *v);
 
 /* node.c */
 struct gt_node *gt_node_new(struct gt_fs *fs, const struct gt_entry *e);
@@ -191,6 +193,11 @@ void *gt_worker_main(void *fs);
 
 /* notify.c */
 void *gt_notifier_main(void *fs);
+/**
+ * gt_poll_text() - has the text changed since it was read, and may that be told now? Then it counts as
+ *	told
+ */
+bool gt_poll_text(struct gt_handle *h);
 void gt_notify_wake(struct gt_fs *fs);
 void gt_poll_add(struct gt_handle *h, struct fuse_pollhandle *ph);
 void gt_poll_remove(struct gt_handle *h);

@@ -18,6 +18,7 @@
 #include "mounted.h"
 
 #define POLL_EVERY_NS 50000000ULL
+#define POLL_CLOCK_NS 1000000000ULL
 
 static uint64_t now_ns(void)
 {
@@ -87,19 +88,34 @@ void gt_poll_remove(struct gt_handle *h)
 
 static bool changed(struct gt_handle *h)
 {
-	struct gt_app *app = h->fs->app;
-	uint64_t gen;
-
 	if (gt_is_pipe(&h->node->entry))
 		return gt_pipe_ready(h);
-	if (!gt_file_gen(app, &h->node->entry, &h->view, &gen))
-		gen = __atomic_load_n(&app->model->gen, __ATOMIC_RELAXED);
-	return gen != h->seen_gen;
+	return atomic_load(&h->unread) ||
+	       gt_poll_gen(h->fs->app, &h->node->entry, &h->view) != atomic_load(&h->seen_gen);
+}
+
+bool gt_poll_text(struct gt_handle *h)
+{
+	uint64_t now = now_ns();
+
+	if (!changed(h))
+		return false;
+	if (now < atomic_load(&h->poll_after)) {
+		gt_notify_wake(h->fs); /* it sees to it that this is told later */
+		return false;
+	}
+	atomic_store(&h->poll_after, now + POLL_EVERY_NS);
+	return true;
+}
+
+/* When a text that is polled is looked at next, though nothing comes: some move with the clock. */
+static uint64_t look_again(struct gt_handle *h, uint64_t now, bool is_changed)
+{
+	return is_changed ? atomic_load(&h->poll_after) : now + POLL_CLOCK_NS;
 }
 
 /*
- * The next poller that is to be told, or NULL; @next: the earliest time somebody told recently may be
- * told again.
+ * The next poller that is to be told, or NULL; @next: the earliest time to look at another again.
  */
 static struct fuse_pollhandle *next_poll(struct gt_fs *fs, uint64_t now, uint64_t *next)
 {
@@ -108,17 +124,13 @@ static struct fuse_pollhandle *next_poll(struct gt_fs *fs, uint64_t now, uint64_
 
 	pthread_mutex_lock(&fs->lock);
 	for (h = fs->polls; h && !ph; h = h->poll_next) {
-		bool pipe = gt_is_pipe(&h->node->entry);
+		bool pipe = gt_is_pipe(&h->node->entry), news = changed(h);
+		uint64_t again = pipe ? UINT64_MAX : look_again(h, now, news);
 
-		if (!atomic_load(&fs->ending) && !changed(h))
-			continue;
-		if (!pipe && now < h->poll_after && !atomic_load(&fs->ending)) {
-			if (h->poll_after < *next)
-				*next = h->poll_after;
-			continue;
-		}
-		h->poll_after = now + POLL_EVERY_NS;
-		ph = poll_take(h);
+		if (atomic_load(&fs->ending) || (news && (pipe || now >= again)))
+			ph = poll_take(h);
+		else if (again < *next)
+			*next = again;
 	}
 	pthread_mutex_unlock(&fs->lock);
 	return ph;
@@ -129,6 +141,7 @@ static uint64_t wake_polls(struct gt_fs *fs)
 	uint64_t next = UINT64_MAX, now = now_ns();
 	struct fuse_pollhandle *ph;
 
+	gt_reap(fs);
 	while ((ph = next_poll(fs, now, &next))) {
 		fuse_lowlevel_notify_poll(ph);
 		fuse_pollhandle_destroy(ph);

@@ -12,6 +12,16 @@ static struct gt_show show_of(struct gt_app *app, const struct gt_entry *e, cons
 	return (struct gt_show){ .app = app, .obj = e->obj, .view = *v, .file = e->file };
 }
 
+uint64_t gt_poll_gen(struct gt_app *app, const struct gt_entry *e, const struct gt_view *v)
+{
+	uint64_t gen;
+
+	if (gt_file_gen(app, e, v, &gen))
+		return gen;
+	GT_MODEL_LOCK(app->model);
+	return app->model->gen;
+}
+
 bool gt_file_gen(struct gt_app *app, const struct gt_entry *e, const struct gt_view *v, uint64_t *gen)
 {
 	struct gt_show s = show_of(app, e, v);
@@ -68,13 +78,17 @@ struct gt_snap *gt_snap_render(struct gt_app *app, const struct gt_entry *e, con
 {
 	struct gt_show s = show_of(app, e, v);
 	struct gt_snap *snap = NULL;
+	uint64_t gen = gt_poll_gen(app, e, v);
 	struct gt_text t;
 
+	/* asked before rendering: if the text changes meanwhile, it is rendered once too often */
 	gt_text_init(&t, 0);
 	*err = e->file->show ? e->file->show(&t, &s) : -EACCES;
 	if (!*err) {
 		snap = t.failed ? NULL : snap_from(app, &t);
-		if (!snap)
+		if (snap)
+			snap->gen = gen;
+		else
 			*err = -ENOMEM;
 	}
 	gt_text_free(&t);
@@ -88,7 +102,6 @@ struct gt_snap *gt_snap_get(struct gt_fs *fs, const struct gt_entry *e, const st
 	struct gt_snap *snap;
 	uint64_t gen;
 
-	/* asked before rendering: if the text changes meanwhile, it is rendered once too often */
 	if ((e->file->flags & GT_FILE_VIEW) || !gt_file_gen(fs->app, e, v, &gen))
 		return gt_snap_render(fs->app, e, v, err);
 	snap = fs->cache[slot].snap;
@@ -97,7 +110,6 @@ struct gt_snap *gt_snap_get(struct gt_fs *fs, const struct gt_entry *e, const st
 	snap = gt_snap_render(fs->app, e, v, err);
 	if (!snap)
 		return NULL;
-	snap->gen = gen;
 	gt_snap_put(fs->cache[slot].snap);
 	fs->cache[slot].ino = e->ino;
 	fs->cache[slot].snap = gt_snap_ref(snap);

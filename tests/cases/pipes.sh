@@ -135,6 +135,38 @@ while time.monotonic() - t < 1:
         a = os.pread(s, 4096, 0)
         changes += 1
 ok(1 <= changes <= 25, 'a stats file tells POLLPRI at most every 50 ms (%d in 1 s)' % changes)
+p = select.poll()
+s = os.open(m + '/status', os.O_RDONLY)
+p.register(s, select.POLLPRI)
+t = time.monotonic()
+changes = 0
+while time.monotonic() - t < 1:
+    if p.poll(1000):
+        os.pread(s, 4096, 0)
+        changes += 1
+ok(1 <= changes <= 25, 'so does one with no generation of its own (%d in 1 s)' % changes)
+s = os.open(m + '/sim0/ring0/stats', os.O_RDONLY)
+time.sleep(0.3)
+open(m + '/control', 'w').write('stop')
+time.sleep(0.3)
+a = os.pread(s, 4096, 0)
+p = select.poll()
+p.register(s, select.POLLPRI)
+ok(p.poll(1000) != [] and os.pread(s, 4096, 0) != a, 'what changed between open and the first read is told')
+ok(p.poll(200) == [], 'and then no more')
+s = os.open(m + '/config/sampling', os.O_RDONLY)
+p = select.poll()
+p.register(s, select.POLLPRI)
+os.pread(s, 4096, 0)
+ok(p.poll(100) == [], 'a setting that stays')
+if os.fork() == 0:
+    time.sleep(0.3)
+    open(m + '/config/sampling', 'w').write('50')
+    os._exit(0)
+t = time.monotonic()
+ok(p.poll(5000) != [] and time.monotonic() - t < 3, 'a setting that changes wakes its pollers')
+open(m + '/config/sampling', 'w').write('100')
+open(m + '/control', 'w').write('start')
 f = os.open(m + '/trace', os.O_RDONLY)
 lines = b''
 while lines.count(b'\n') < 100:
