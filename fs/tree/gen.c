@@ -7,6 +7,7 @@
 
 /* avg60 and the 10s_ keys move with the clock for so long after the last event, in seconds */
 #define ACTIVE_SEC 61
+#define MOVING_NS  50000000 /* busy and per second are told of windows that end at now: so often anew */
 
 struct gt_gpu *gt_obj_gpu(const struct gt_show *s)
 {
@@ -96,23 +97,31 @@ static bool see_object(const struct gt_show *s, struct seen *o)
 	}
 }
 
-/* The clock's second while it matters, then a constant. */
-static uint64_t tick(const struct seen *o, uint64_t now)
+/* The clock in units of @step while it matters, then a constant. */
+static uint64_t tick(const struct seen *o, uint64_t now, uint64_t step)
 {
-	uint64_t sec = now / GT_SEC;
-
-	if (o->busy)
-		return sec;
-	return o->last && sec <= o->last + ACTIVE_SEC ? sec : 0;
+	if (!o->busy && (!o->last || now / GT_SEC > o->last + ACTIVE_SEC))
+		return 0;
+	return now / step;
 }
 
-uint64_t gt_gen_object(const struct gt_show *s)
+static uint64_t object_with_clock(const struct gt_show *s, uint64_t step)
 {
 	uint64_t now = gt_model_now(s->app->model);
 	struct seen o;
 
 	GT_MODEL_LOCK(s->app->model);
-	return see_object(s, &o) ? gt_gen_mix(o.gen, tick(&o, now)) : 0;
+	return see_object(s, &o) ? gt_gen_mix(o.gen, tick(&o, now, step)) : 0;
+}
+
+uint64_t gt_gen_object(const struct gt_show *s)
+{
+	return object_with_clock(s, GT_SEC);
+}
+
+uint64_t gt_gen_moving(const struct gt_show *s)
+{
+	return object_with_clock(s, MOVING_NS);
 }
 
 uint64_t gt_gen_object_only(const struct gt_show *s)
@@ -128,7 +137,7 @@ uint64_t gt_gen_model(const struct gt_show *s)
 	struct gt_show root = *s;
 
 	root.obj.kind = GT_DIR_ROOT;
-	return gt_gen_object(&root);
+	return gt_gen_moving(&root);
 }
 
 uint64_t gt_gen_dirs(const struct gt_show *s)

@@ -123,7 +123,7 @@ const struct gt_file gt_root_files[] = {
 	  "table of the history's finished jobs and the time of each stage" },
 	{ "timeline", 0444, GT_FILE_VIEW | GT_FILE_LONG, gt_show_timeline, NULL, NULL, gt_gen_history,
 	  "the history's CPU and GPU events by time, with notes on waits" },
-	{ "rings", 0444, 0, gt_show_rings, NULL, NULL, gt_gen_dirs,
+	{ "rings", 0444, 0, gt_show_rings, NULL, NULL, gt_gen_model,
 	  "table of all rings with name and engine" },
 	{ "aggregate", 0444, 0, gt_show_aggregate, NULL, NULL, gt_gen_model,
 	  "table of rings over the last finished window: events, latency, depth" },

@@ -21,10 +21,12 @@ int gt_show_report(struct gt_text *t, const struct gt_show *s);
 int gt_show_timeline(struct gt_text *t, const struct gt_show *s);
 
 /* gen.c: gt_file.gen for files that change with the object, and for a while with the clock */
-uint64_t gt_gen_model(const struct gt_show *s); /* anything at all, and each second while active */
+uint64_t gt_gen_model(const struct gt_show *s); /* anything at all, and the clock while active */
 uint64_t gt_gen_dirs(const struct gt_show *s);	/* objects came or went */
 uint64_t gt_gen_object(const struct gt_show *s); /* the object of s->obj, and each second while it was
 						  * active in the last minute */
+/** gt_gen_moving() - as gt_gen_object(), but the clock is told by 50 ms: for windows that end at now */
+uint64_t gt_gen_moving(const struct gt_show *s);
 uint64_t gt_gen_object_only(const struct gt_show *s); /* the object alone: no clock in the text */
 uint64_t gt_gen_history(const struct gt_show *s); /* the log: report, timeline */
 

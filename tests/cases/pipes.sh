@@ -88,6 +88,7 @@ fcntl.fcntl(fd, fcntl.F_SETFL, flags & ~os.O_NONBLOCK)
 ok(len(os.read(fd, 1 << 17)) >= 64, 'the flag can be taken away')
 
 open(m + '/control', 'w').write('stop')
+time.sleep(0.2) # what is being merged still comes
 fcntl.fcntl(fd, fcntl.F_SETFL, flags)
 rest(fd)
 fcntl.fcntl(fd, fcntl.F_SETFL, flags & ~os.O_NONBLOCK)
@@ -167,6 +168,11 @@ t = time.monotonic()
 ok(p.poll(5000) != [] and time.monotonic() - t < 3, 'a setting that changes wakes its pollers')
 open(m + '/config/sampling', 'w').write('100')
 open(m + '/control', 'w').write('start')
+time.sleep(0.2)
+for name in 'rings', 'sim0/rings', 'aggregate', 'perf', 'events_by_type', 'sim0/utilization', 'sim0/ring0/depth':
+    a = open(m + '/' + name).read()
+    time.sleep(1.2 if name in ('aggregate', 'perf') else 0.3)
+    ok(open(m + '/' + name).read() != a, name + ' is not served stale')
 f = os.open(m + '/trace', os.O_RDONLY)
 lines = b''
 while lines.count(b'\n') < 100:
