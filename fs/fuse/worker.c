@@ -11,7 +11,8 @@
 
 #include "fuse.h"
 
-#define JOBS_MAX 64
+/* Each waiting open is a thread of its caller: only a runaway reaches this. */
+#define JOBS_MAX 4096
 /*
  * A long text is kept for each descriptor and may have 30 MB: with so much in all texts no other is
  * rendered. Those who do not see everything have half of it, so that they leave some to root.
