@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <libgen.h>
 #include <limits.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,6 +37,7 @@ struct gt_daemon {
 	struct gt_fs *fs;
 	char dir[PATH_MAX], plugin_dir[PATH_MAX], events_dir[PATH_MAX];
 	char tracefs[PATH_MAX];
+	char buffer_size[24];
 	char err[1024];
 };
 
@@ -161,6 +163,25 @@ static int make_parts(struct gt_daemon *d)
 	return -ENOMEM;
 }
 
+/* What [buffers] asks of all sources holds for each that has such an option and no word of its own. */
+static const char *option_of(void *arg, const char *backend, const char *key)
+{
+	struct gt_daemon *d = arg;
+	const char *value = gt_config_backend(&d->conf, backend, key);
+
+	if (value || strcmp(key, "buffer_size"))
+		return value;
+	snprintf(d->buffer_size, sizeof(d->buffer_size), "%lld", (long long)d->conf.buffer_size);
+	return d->buffer_size;
+}
+
+static bool each_option(void *arg, unsigned int i, const char **backend, const char **key)
+{
+	struct gt_daemon *d = arg;
+
+	return gt_config_backend_each(&d->conf, i, backend, key);
+}
+
 static int make_host(struct gt_daemon *d)
 {
 	struct gt_host_conf hc = {
@@ -168,9 +189,9 @@ static int make_host(struct gt_daemon *d)
 		.events_dir = d->events_dir,
 		.tracefs = *d->tracefs ? d->tracefs : NULL,
 		.backends = d->conf.backend,
-		.option = gt_config_backend,
-		.option_each = gt_config_backend_each,
-		.option_arg = &d->conf,
+		.option = option_of,
+		.option_each = each_option,
+		.option_arg = d,
 		.level = (int)d->conf.level,
 		.has_gpu = d->devices.n > 0,
 	};
@@ -274,10 +295,17 @@ static void stop(struct gt_daemon *d)
 	gt_mountargs_free(&d->args);
 }
 
-static void raise_limits(void)
+/*
+ * Long texts come and go. Left alone, malloc takes the first one freed as a sign to keep all later ones
+ * on its heap, which never shrinks again.
+ */
+#define BIG_TEXT (256 << 10)
+
+static void set_limits(void)
 {
 	struct rlimit r;
 
+	mallopt(M_MMAP_THRESHOLD, BIG_TEXT);
 	if (getrlimit(RLIMIT_NOFILE, &r))
 		return;
 	r.rlim_cur = r.rlim_max < 65536 ? r.rlim_max : 65536;
@@ -335,7 +363,7 @@ int main(int argc, char **argv)
 		stop(&d);
 		return 0;
 	}
-	raise_limits();
+	set_limits();
 	err = gt_daemon_detach(d.args.foreground);
 	if (err) {
 		snprintf(d.err, sizeof(d.err), "cannot go to the background: %s", strerror(-err));

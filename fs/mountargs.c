@@ -91,7 +91,7 @@ static int with_value(struct gt_mountargs *a, const char *key, const char *value
 		return set_string(&a->conf, value);
 	if (!strcmp(key, "replay"))
 		return set_string(&a->replay, value);
-	if (!strcmp(key, "speed"))
+	if (!strcmp(key, "speed") && *value)
 		return set_string(&a->speed, value);
 	if (!strcmp(key, "gid"))
 		return set_gid(a, value, err, len);
@@ -101,7 +101,10 @@ static int with_value(struct gt_mountargs *a, const char *key, const char *value
 		return add_setting(a, key, value);
 	if (is_in(fuses, key))
 		return add_fuse(a, opt);
-	snprintf(err, len, "mount option '%s' is not known (see --help)", key);
+	if (!strcmp(key, "speed"))
+		snprintf(err, len, "mount option 'speed' needs a value");
+	else
+		snprintf(err, len, "mount option '%s' is not known (see --help)", key);
 	return a->sloppy ? 0 : -EINVAL;
 }
 
@@ -248,6 +251,21 @@ void gt_mountargs_free(struct gt_mountargs *a)
 	free(a->fuse);
 }
 
+/* The default as one would write it: of a choice the table has the number. */
+static void print_default(const struct gt_conf_item *i)
+{
+	const char *name = i->def;
+	int len = (int)strlen(name);
+
+	if (i->type == GT_CONF_CHOICE) {
+		name = i->names;
+		for (int n = atoi(i->def); n > 0 && strchr(name, ' '); n--)
+			name = strchr(name, ' ') + 1;
+		len = (int)strcspn(name, " ");
+	}
+	printf("%.*s)\n", len ? len : 4, len ? name : "none");
+}
+
 void gt_mountargs_help(const char *program)
 {
 	printf("Usage: %s [SOURCE] DIR [-s] [-f] [-n] [-v] [-o OPTIONS]\n"
@@ -272,6 +290,8 @@ void gt_mountargs_help(const char *program)
 	       "  allow_other, max_read=N, …   FUSE's own\n"
 	       "and each key of gputrace.conf(5):\n",
 	       program);
-	for (const struct gt_conf_item *i = gt_conf_items; i->key; i++)
-		printf("  %-19s %s (default: %s)\n", i->key, i->help, *i->def ? i->def : "none");
+	for (const struct gt_conf_item *i = gt_conf_items; i->key; i++) {
+		printf("  %-19s %s (default: ", i->key, i->help);
+		print_default(i);
+	}
 }

@@ -120,6 +120,7 @@ struct gt_fs {
 	_Atomic uint64_t reaped; /* when gt_reap() did something, model's time */
 	int signals;		/* signalfd */
 	int mountinfo;
+	char dev[32];		/* the mount's device number in mountinfo; "" not known */
 	int processes;		/* epoll of gt_procwatch */
 
 	pthread_cond_t work;

@@ -29,43 +29,67 @@ static void unescape(char *s)
 	*out = 0;
 }
 
-/* "36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw,errors=continue" */
-static bool line_is(char *line, const char *dir)
+/*
+ * Splits "36 35 0:57 / /mnt2 rw,noatime master:1 - fuse.gputrace gputrace rw" if it is of our type.
+ * Only fields 3 and 5 matter.
+ */
+static bool ours(char *line, char **dev, char **dir)
 {
 	char *dash = strstr(line, " - "), *save = NULL, *f = NULL;
 
 	if (!dash || strncmp(dash + 3, TYPE " ", sizeof(TYPE)))
 		return false;
 	*dash = 0;
-	for (int i = 0; i < 5; i++)
+	*dev = NULL;
+	for (int i = 0; i < 5; i++) {
 		f = strtok_r(i ? NULL : line, " ", &save);
+		if (i == 2)
+			*dev = f;
+	}
 	if (!f)
 		return false;
 	unescape(f);
-	return !strcmp(f, dir);
+	*dir = f;
+	return true;
 }
 
-bool gt_mounted(int fd, const char *dir)
+/* The first mount of ours that is at @dir, or has device number @dev if there is no @dir. */
+static bool find(int fd, const char *dir, const char *dev, char *found_dev)
 {
-	char *line = NULL;
+	char *line = NULL, *its_dev, *its_dir;
 	size_t cap = 0;
 	bool found = false;
-	FILE *f;
-	int own = fd < 0 ? open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC) : dup(fd);
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
 
-	if (own < 0)
-		return true; /* not known: nothing is ended on a guess */
-	lseek(own, 0, SEEK_SET);
-	f = fdopen(own, "r");
 	if (!f) {
-		close(own);
-		return true;
+		if (fd >= 0)
+			close(fd);
+		return !found_dev; /* not known: nothing is ended on a guess */
 	}
-	while (!found && getline(&line, &cap, f) > 0)
-		found = line_is(line, dir);
+	rewind(f);
+	while (!found && getline(&line, &cap, f) > 0) {
+		if (!ours(line, &its_dev, &its_dir))
+			continue;
+		found = dir ? !strcmp(its_dir, dir) : !strcmp(its_dev, dev);
+		if (found && found_dev)
+			snprintf(found_dev, GT_DEV_LEN, "%s", its_dev);
+	}
 	free(line);
 	fclose(f);
 	return found;
+}
+
+bool gt_mounted(const char *dir, char *dev)
+{
+	char unused[GT_DEV_LEN];
+
+	return find(open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC), dir, NULL,
+		    dev ? dev : unused);
+}
+
+bool gt_mounted_dev(int fd, const char *dev)
+{
+	return find(dup(fd), NULL, dev, NULL);
 }
 
 static int fusermount_lazy(const char *dir)
@@ -84,18 +108,18 @@ static int fusermount_lazy(const char *dir)
 
 int gt_mount_prepare(const char *dir, char *err, unsigned long len)
 {
-	bool ours = gt_mounted(-1, dir);
+	bool there = gt_mounted(dir, NULL);
 	struct stat st;
 
-	if (ours && stat(dir, &st) < 0 && (errno == ENOTCONN || errno == ECONNABORTED)) {
+	if (there && stat(dir, &st) < 0 && (errno == ENOTCONN || errno == ECONNABORTED)) {
 		if (umount2(dir, MNT_DETACH) < 0 && fusermount_lazy(dir) < 0) {
 			snprintf(err, len, "%s: a stale mount is there and cannot be taken away: %s", dir,
 				 strerror(errno));
 			return -EBUSY;
 		}
-		ours = gt_mounted(-1, dir);
+		there = gt_mounted(dir, NULL);
 	}
-	if (ours) {
+	if (there) {
 		snprintf(err, len, "%s: gputrace is already mounted there", dir);
 		return -EBUSY;
 	}

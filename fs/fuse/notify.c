@@ -174,8 +174,8 @@ static bool stop_asked(struct gt_fs *fs, const struct pollfd *p)
 
 	if (p[1].revents && read(fs->signals, &si, sizeof(si)) == sizeof(si))
 		return true;
-	return (p[2].revents & (POLLPRI | POLLERR)) && fs->app->mountpoint &&
-	       !gt_mounted(fs->mountinfo, fs->app->mountpoint);
+	/* by device: the mount may be moved, and bound elsewhere */
+	return (p[2].revents & (POLLPRI | POLLERR)) && *fs->dev && !gt_mounted_dev(fs->mountinfo, fs->dev);
 }
 
 static int timeout_ms(uint64_t next)

@@ -27,9 +27,13 @@ int gt_pipe_open(struct gt_handle *h)
 {
 	struct gt_app *app = h->fs->app;
 	struct gt_scope scope = gt_tree_scope(app, &h->node->entry.obj);
+	unsigned int max = (unsigned int)app->conf->max_pipes;
 	int err;
 
-	if (atomic_fetch_add(&app->readers, 1) >= (unsigned int)app->conf->max_pipes)
+	/* a quarter is kept for those who see everything */
+	if (!h->view.all)
+		max -= max / 4;
+	if (atomic_fetch_add(&app->readers, 1) >= max)
 		return -EMFILE;
 	err = gt_cursor_init(&h->cursor, app->log, app->model, &h->view, &scope);
 	gt_text_init(&h->text, 1 << 20);

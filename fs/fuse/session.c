@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "fuse.h"
+#include "mounted.h"
 
 static void nothing(int sig)
 {
@@ -68,8 +69,10 @@ struct gt_fs *gt_fs_new(struct gt_app *app, struct fuse_args *args, char *err, s
 int gt_fs_mount(struct gt_fs *fs, const char *dir, char *err, size_t len)
 {
 	errno = 0;
-	if (!fuse_session_mount(fs->se, dir))
+	if (!fuse_session_mount(fs->se, dir)) {
+		gt_mounted(dir, fs->dev);
 		return 0;
+	}
 	snprintf(err, len, "%s: cannot mount: %s", dir,
 		 errno ? strerror(errno) : "see the message of fusermount3 above");
 	return errno ? -errno : -EPERM;

@@ -65,6 +65,14 @@ is "$(cat rc.lazy)" 0 "… with end of file"
 ok "… and the daemon" wait_for 10 gone "$mnt"
 
 mount_gt "$mnt" -o backend=sim
+mkdir -p bound
+mount --bind "$mnt" bound
+umount -l "$mnt"
+ok "bound elsewhere it lives on" grep -q . bound/version
+umount bound
+ok "… until that is unmounted, too" wait_for 10 gone "$mnt"
+
+mount_gt "$mnt" -o backend=sim
 pkill -KILL -f "mount.gputrace $mnt"
 wait_for 10 gone "$mnt"
 like "$(ls "$mnt" 2>&1)" "not connected|abort" "a killed daemon leaves a stale mount"
