@@ -24,29 +24,39 @@ wanted() {
 	return 1
 }
 
-leftovers() {
-	grep -F "$work" /proc/mounts
-	pgrep -f "$GT_OUT/sbin/mount.gputrace" | sed 's/^/process /'
-	ls -d /sys/kernel/tracing/instances/gputrace* 2>/dev/null
-	grep -s gputrace_test /sys/kernel/tracing/uprobe_events
+# Other daemons may be at work here (make demo's, a second run of this): ours mount below $work, and
+# an instance is named after its daemon, so that one without a daemon was left behind.
+orphans() {
+	local i
+	for i in /sys/kernel/tracing/instances/gputrace-*; do
+		[ -d "$i" ] && [ ! -d "/proc/${i##*-}" ] && echo "$i"
+	done
 }
 
-clean() {
+leftovers() { # but for the instances $1, which were there before
+	grep -F "$work" /proc/mounts
+	pgrep -f "mount\.gputrace .*$work" | sed 's/^/process /'
+	orphans | grep -vxF "${1:-none}"
+	grep -sF "$GT_OUT/" /sys/kernel/tracing/uprobe_events
+}
+
+clean() { # the same
 	local m
-	pkill -KILL -f "$GT_OUT/sbin/mount.gputrace" 2>/dev/null
+	pkill -KILL -f "mount\.gputrace .*$work" 2>/dev/null
 	grep -F "$work" /proc/mounts | while read -r _ m _; do umount -l "$m" 2>/dev/null; done
-	rmdir /sys/kernel/tracing/instances/gputrace* 2>/dev/null
+	orphans | grep -vxF "${1:-none}" | xargs -r rmdir 2>/dev/null
 }
 
 run() {
-	local name=$1 dir=$work/$1 log rc left ok not skip
+	local name=$1 dir=$work/$1 log rc left before ok not skip
 	shift
+	before=$(orphans)
 	mkdir -p "$dir"
 	chmod 755 "$work" "$dir"
 	log=$dir/log
 	(cd "$dir" && TMPDIR=$dir exec timeout -k 10 "$limit" "$@") >"$log" 2>&1 </dev/null
 	rc=$?
-	left=$(leftovers)
+	left=$(leftovers "$before")
 	ok=$(grep -cE '^ok ' "$log")
 	skip=$(grep -cE '^ok .*# skip' "$log")
 	not=$(grep -cE '^not ok ' "$log")
@@ -64,7 +74,7 @@ run() {
 	if [ -n "$left" ]; then
 		printf '# left behind: %s\n' "$left" >>"$log"
 		not=$((not + 1))
-		clean
+		clean "$before"
 	fi
 	passed=$((passed + ok - skip)) failed=$((failed + not)) skipped=$((skipped + skip))
 	if [ "$not" = 0 ]; then
@@ -78,7 +88,8 @@ run() {
 }
 
 names=("$@")
-trap 'clean; rm -rf --one-file-system "$work"' EXIT
+before=$(orphans)
+trap 'clean "$before"; rm -rf --one-file-system "$work"' EXIT
 for t in "$GT_OUT"/tests/test_*; do
 	[ -x "$t" ] && [ "${t%.d}" = "$t" ] && wanted "$(basename "$t")" && run "$(basename "$t")" "$t"
 done
