@@ -21,6 +21,7 @@ fi
 policy=/usr/sbin/policy-rc.d
 if [ ! -e $policy ]; then
 	trap 'rm -f $policy' EXIT
+	trap 'exit 1' HUP INT TERM # else dash would leave it behind
 	printf '#!/bin/sh\nexit 101\n' >$policy
 	chmod 755 $policy
 fi
