@@ -32,7 +32,7 @@ endif
 
 PKGS := fuse3 inih
 PKG_CONFIG ?= pkg-config
-pkgs := $(shell $(PKG_CONFIG) --exists $(PKGS) && echo yes)
+pkgs := $(shell $(PKG_CONFIG) --exists $(PKGS) 2>/dev/null && echo yes)
 
 CFLAGS ?= -O2 -g
 gt_cflags := -std=gnu11 -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
@@ -158,8 +158,8 @@ clean:
 # Each list names what its part calls itself, not what happens to come along.
 
 DEPS := gcc libc6-dev make pkg-config fuse3 libfuse3-dev libinih-dev libtracefs-dev \
-	libtraceevent-dev libtracecmd-dev mount
-DEPS_TEST := clang libclang-rt-dev babeltrace2 busybox trace-cmd python3 golang-go less procps \
+	libtraceevent-dev libtracecmd-dev mount less procps
+DEPS_TEST := clang libclang-rt-dev babeltrace2 busybox trace-cmd python3 golang-go \
 	util-linux coreutils findutils mandoc rsync tar
 DEPS_VM := qemu-system-x86 busybox-static cpio kmod pahole xz-utils
 DEPS_WEB := chromium chromium-driver
