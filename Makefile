@@ -45,7 +45,7 @@ gt_ldflags += -fsanitize=address,undefined
 endif
 # Ingesting is made of small functions in many files: calling them costs a tenth of it (tests/bench).
 # Objects stay ordinary as well (fat), so that only the daemon and the benchmark pay for the linking.
-ifneq ($(findstring gcc version,$(shell $(CC) -v 2>&1)),)
+ifneq ($(findstring gcc version,$(shell $(CC) -v 2>&1 || :)),)
 ifeq ($(SAN)$(COVERAGE),)
 hot_cflags := -flto -ffat-lto-objects
 hot_ldflags := -flto=auto -Wno-stringop-overread
@@ -159,7 +159,7 @@ clean:
 
 DEPS := gcc libc6-dev make pkg-config fuse3 libfuse3-dev libinih-dev libtracefs-dev \
 	libtraceevent-dev libtracecmd-dev mount less procps
-DEPS_TEST := clang libclang-rt-dev babeltrace2 busybox trace-cmd python3 golang-go \
+DEPS_TEST := clang libclang-rt-dev babeltrace2 busybox-static trace-cmd python3 golang-go \
 	util-linux coreutils findutils mandoc rsync tar
 DEPS_VM := qemu-system-x86 busybox-static cpio kmod pahole xz-utils
 DEPS_WEB := chromium chromium-driver
