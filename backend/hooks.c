@@ -34,10 +34,36 @@ static void count(struct gt_be *b, const union gt_record *r, size_t n, size_t ba
 	b->info.malformed += bad;
 }
 
+/* A time of the source in the records' clock; one that would pass either end stays at it. */
+static uint64_t shifted(const struct gt_be *b, uint64_t ts)
+{
+	int64_t by = atomic_load_explicit(&b->clock_offset, memory_order_relaxed);
+	uint64_t d = by < 0 ? 0 - (uint64_t)by : (uint64_t)by;
+
+	if (by < 0)
+		return ts > d ? ts - d : 0;
+	return ts < UINT64_MAX - d ? ts + d : UINT64_MAX;
+}
+
+static void push(struct gt_be *b, const union gt_record *r, size_t n)
+{
+	uint64_t now = gt_host_now();
+	union gt_record moved;
+
+	if (!atomic_load_explicit(&b->clock_offset, memory_order_relaxed)) {
+		gt_order_push(b->h->order, b->index, r, n, now);
+		return;
+	}
+	for (size_t i = 0; i < n; i++) {
+		moved = r[i];
+		moved.ev.ts = shifted(b, moved.ev.ts);
+		gt_order_push(b->h->order, b->index, &moved, 1, now);
+	}
+}
+
 static void hook_push(struct gt_plugin *p, const union gt_record *r, size_t n)
 {
 	struct gt_be *b = be_of(p);
-	uint64_t now = gt_host_now();
 
 	if (!b->h->order || !r)
 		return;
@@ -47,7 +73,7 @@ static void hook_push(struct gt_plugin *p, const union gt_record *r, size_t n)
 		while (good < n && may_push(&r[good]))
 			good++;
 		if (good)
-			gt_order_push(b->h->order, b->index, r, good, now);
+			push(b, r, good);
 		count(b, r, good, good < n);
 		good += good < n; /* the bad one is left out */
 		r += good;
@@ -60,7 +86,7 @@ static void hook_watermark(struct gt_plugin *p, uint64_t ts)
 	struct gt_be *b = be_of(p);
 
 	if (b->h->order)
-		gt_order_watermark(b->h->order, b->index, ts);
+		gt_order_watermark(b->h->order, b->index, shifted(b, ts));
 }
 
 static uint16_t hook_gpu(struct gt_plugin *p, const struct gt_gpu_desc *desc)

@@ -72,6 +72,7 @@ struct gt_backend_info {
 	uint32_t flags; /* GT_BACKEND_* */
 	enum gt_backend_state state;
 	char last_error[512];
+	int64_t clock_offset; /* added to each of its times, ns */
 	uint64_t records;    /* delivered */
 	uint64_t lost;	     /* told by its LOST records */
 	uint64_t malformed;  /* records of no known type: dropped */
@@ -105,6 +106,8 @@ int gt_host_doctor(struct gt_host_state *h, unsigned int i, char *buf, size_t le
 int gt_host_option_get(struct gt_host_state *h, unsigned int i, const char *name, char *buf, size_t len);
 int gt_host_option_set(struct gt_host_state *h, unsigned int i, const char *name, const char *value,
 		       char *err, size_t len);
+/** gt_host_clock_offset() - @ns is added to every time that backend @i delivers from now on */
+int gt_host_clock_offset(struct gt_host_state *h, unsigned int i, int64_t ns);
 /** gt_host_control() - asks every running backend; -EOPNOTSUPP if none could. With GT_CTL_LEVEL the
  * host itself stops (0) and starts (from 0) the backends */
 int gt_host_control(struct gt_host_state *h, enum gt_control what, int64_t arg, char *err, size_t len);

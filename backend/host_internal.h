@@ -48,6 +48,7 @@ struct gt_be {
 	bool wanted, usable, started, told;
 	bool due, drained, empty;
 	uint64_t timer;
+	_Atomic int64_t clock_offset;
 	int *fds;
 	unsigned int nfds;
 };

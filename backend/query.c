@@ -22,6 +22,16 @@ bool gt_host_info(struct gt_host_state *h, unsigned int i, struct gt_backend_inf
 	return true;
 }
 
+int gt_host_clock_offset(struct gt_host_state *h, unsigned int i, int64_t ns)
+{
+	if (i >= h->n)
+		return -ENODEV;
+	GT_HOST_LOCK(h);
+	atomic_store_explicit(&h->be[i]->clock_offset, ns, memory_order_relaxed);
+	h->be[i]->info.clock_offset = ns;
+	return 0;
+}
+
 int gt_host_find(struct gt_host_state *h, const char *name)
 {
 	for (unsigned int i = 0; i < h->n; i++)

@@ -7,6 +7,8 @@
 #include "node.h"
 #include "shows.h"
 
+#define MAX_OFFSET_NS (3650ULL * 86400 * 1000000000)
+
 static int info_of(const struct gt_show *s, struct gt_backend_info *info)
 {
 	return s->app->host && gt_host_info(s->app->host, s->obj.id, info) ? 0 : -ENODEV;
@@ -76,6 +78,31 @@ static int show_last_error(struct gt_text *t, const struct gt_show *s)
 	return 0;
 }
 
+static int show_clock_offset(struct gt_text *t, const struct gt_show *s)
+{
+	struct gt_backend_info info;
+	int ret = info_of(s, &info);
+
+	if (ret)
+		return ret;
+	gt_text_i64(t, info.clock_offset);
+	gt_text_ch(t, '\n');
+	return 0;
+}
+
+static int store_clock_offset(const struct gt_show *s, const char *value, char *err, size_t len)
+{
+	bool negative = *value == '-';
+	uint64_t ns;
+	int ret = gt_parse_u64(value + negative, 0, MAX_OFFSET_NS, &ns);
+
+	if (ret) {
+		snprintf(err, len, "a clock's offset is a whole number of ns, at most 10 years either way");
+		return ret;
+	}
+	return gt_host_clock_offset(s->app->host, s->obj.id, negative ? -(int64_t)ns : (int64_t)ns);
+}
+
 const struct gt_file gt_backend_files[] = {
 	{ .name = "state",
 	  .mode = 0444,
@@ -94,6 +121,11 @@ const struct gt_file gt_backend_files[] = {
 	  .mode = 0444,
 	  .show = show_last_error,
 	  .help = "what is wrong and the remedy; empty: nothing" },
+	{ .name = "clock_offset",
+	  .mode = 0664,
+	  .show = show_clock_offset,
+	  .store = store_clock_offset,
+	  .help = "ns that are added to every time of this source; see clocks" },
 	{ 0 },
 };
 

@@ -69,11 +69,17 @@ static void show_backend(struct gt_text *t, struct gt_host_state *h, unsigned in
 	gt_text_ch(t, ' ');
 	show_value(t, text, "clock", true);
 	gt_text_ch(t, ' ');
-	show_value(t, text, "clock_offset_ns", true);
+	if (info.clock_offset)
+		gt_text_i64(t, info.clock_offset);
+	else
+		show_value(t, text, "clock_offset_ns", true);
 	gt_text_ch(t, ' ');
 	show_value(t, text, "clock_uncertainty_ns", true);
 	gt_text_ch(t, ' ');
-	show_value(t, text, "clock_measured", false);
+	if (info.clock_offset)
+		gt_text_str(t, "set by hand");
+	else
+		show_value(t, text, "clock_measured", false);
 	gt_text_ch(t, '\n');
 }
 

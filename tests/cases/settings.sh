@@ -130,6 +130,10 @@ is "$(cat "$mnt/config/sampling")" 0 "… settings stay"
 echo start >"$mnt/control"
 a=0
 ok "start: it goes on" wait_for 20 more
+echo 5000000000 >"$mnt/backends/sim/clock_offset"
+like "$(cat "$mnt/clocks")" "^sim .* 5000000000 .*by hand" "clock_offset is a setting, and clocks tells it"
+ahead() { [ "$(timeout 1 head -n 1 "$mnt/trace" | sed 's/^\[\([0-9]*\).*/\1/')" -gt $(($(cut -d. -f1 /proc/uptime) + 3)) ]; }
+ok "… which moves the source's times" wait_for 10 ahead
 ok "rescan" sh -c "echo rescan > $mnt/control"
 umount_gt "$mnt"
 done_testing

@@ -64,6 +64,11 @@ bool gt_host_info(struct gt_host_state *h, unsigned int i, struct gt_backend_inf
 	out->options = i ? NULL : options;
 	return true;
 }
+int gt_host_clock_offset(struct gt_host_state *h, unsigned int i, int64_t ns)
+{
+	return 0;
+}
+
 int gt_host_find(struct gt_host_state *h, const char *name)
 {
 	return -ENOENT;

@@ -113,7 +113,7 @@ static void test_names(void)
 	is_str(e.target, "../../../queues/7", "links within it");
 	is_str(list("amdgpu0/proc", &root_view), "100 300 ", "processes of a GPU");
 	is_str(list("i915-0/proc", &root_view), "100 200 ", "a queue alone counts too");
-	is_str(list("backends/ftrace", &root_view), "state version stats last_error cpu path ",
+	is_str(list("backends/ftrace", &root_view), "state version stats last_error clock_offset cpu path ",
 	       "a backend's options are files");
 }
 
