@@ -68,17 +68,27 @@ static bool has_section(const struct gt_host_state *h, const char *name)
 }
 
 /* A misspelt section would otherwise do nothing, without a word. */
-static void check_sections(struct gt_host_state *h)
+static int check_sections(struct gt_host_state *h, char *err, size_t len)
 {
-	const char *section, *key;
+	const struct gt_host_conf *c = &h->conf;
+	const char *section, *key, *where;
 
-	if (!h->conf.option_each)
-		return;
-	for (unsigned int i = 0; h->conf.option_each(h->conf.option_arg, i, &section, &key); i++)
-		if (!has_section(h, section))
-			gt_host_log(h, NULL, LOG_WARNING,
-				    "section [backend %s]: there is no such backend, %s is ignored",
-				    section, key);
+	for (unsigned int i = 0; c->option_each && c->option_each(c->option_arg, i, &section, &key);
+	     i++) {
+		if (has_section(h, section))
+			continue;
+		gt_host_log(h, NULL, LOG_WARNING,
+			    "section [backend %s]: there is no such backend, %s is ignored",
+			    section, key);
+		where = c->option_where ? c->option_where(c->option_arg, section, key) : NULL;
+		if (c->strict && !*h->bad_conf)
+			snprintf(h->bad_conf, sizeof(h->bad_conf), "%s%sthere is no backend '%s' in %s",
+				 where ? where : "", where ? ": " : "", section, c->plugin_dir);
+	}
+	if (!*h->bad_conf)
+		return 0;
+	snprintf(err, len, "%s", h->bad_conf);
+	return -EINVAL;
 }
 
 static int add_own(struct gt_host_state *h, int fd)
@@ -126,7 +136,9 @@ static int set_up(struct gt_host_state *h, char *err, size_t len)
 	ret = gt_host_load(h, err, len);
 	if (ret)
 		return ret;
-	check_sections(h);
+	ret = check_sections(h, err, len);
+	if (ret)
+		return ret;
 	h->order = gt_order_new(h->n, &ops);
 	if (!h->order) {
 		snprintf(err, len, "%s", strerror(ENOMEM));

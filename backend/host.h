@@ -38,6 +38,9 @@ struct gt_sink {
  * @option: value of key @key in section [backend NAME], or NULL; may be called at any time
  * @option_each: name of the @i'th such key and its section; false after the last. NULL: unknown keys
  *	are not found
+ * @option_where: "FILE:LINE" of such a key, or NULL; goes before what is wrong with it. NULL: not known
+ * @strict: a section of no backend, an unknown key or a bad value fails gt_host_new(); else that
+ *	backend alone is refused
  * @log: a line at a syslog priority; NULL: syslog(3)
  * @level: enum gt_level (0 off: plugins are loaded and probed, none is started)
  */
@@ -48,10 +51,12 @@ struct gt_host_conf {
 	const char *backends;
 	const char *(*option)(void *arg, const char *backend, const char *key);
 	bool (*option_each)(void *arg, unsigned int i, const char **backend, const char **key);
+	const char *(*option_where)(void *arg, const char *backend, const char *key);
 	void *option_arg;
 	void (*log)(void *arg, int priority, const char *line);
 	void *log_arg;
 	int level;
+	bool strict;
 	bool has_gpu; /* this machine has a GPU: fallback backends stay off */
 };
 

@@ -92,6 +92,7 @@ struct gt_host_state {
 	struct gt_order *order;
 	struct gt_host_merge merge; /* a copy for other threads, guarded by @lock */
 	int level;
+	char bad_conf[512]; /* the first fault of the configuration, if it is strict */
 	bool delivered;
 	_Atomic bool quit;
 	bool paused; /* what starts while this holds is asked to pause */

@@ -147,6 +147,22 @@ const struct gt_option *gt_options_find(const struct gt_be *b, const char *name)
 	return NULL;
 }
 
+/* Puts the place of @key in the configuration before the sentence, and remembers the first. */
+static int bad_key(struct gt_be *b, const char *key, int ret, char *err, size_t len)
+{
+	const struct gt_host_conf *c = &b->h->conf;
+	const char *where = c->option_where ? c->option_where(c->option_arg, b->be->name, key) : NULL;
+	char said[256];
+
+	if (where) {
+		snprintf(said, sizeof(said), "%s", err);
+		snprintf(err, len, "%s: %s", where, said);
+	}
+	if (c->strict && !*b->h->bad_conf)
+		snprintf(b->h->bad_conf, sizeof(b->h->bad_conf), "%s", err);
+	return ret;
+}
+
 static int fill_one(struct gt_be *b, const struct gt_option *o, char *err, size_t len)
 {
 	const struct gt_host_conf *c = &b->h->conf;
@@ -156,7 +172,7 @@ static int fill_one(struct gt_be *b, const struct gt_option *o, char *err, size_
 	int ret = parse(o, set ? set : def, &v, err, len);
 
 	if (ret)
-		return ret;
+		return bad_key(b, o->name, ret, err, len);
 	swap(b, o, &v);
 	discard(o, &v);
 	return 0;
@@ -171,7 +187,7 @@ static int check_keys(struct gt_be *b, char *err, size_t len)
 	     i++)
 		if (!strcmp(section, b->be->name) && !gt_options_find(b, key)) {
 			snprintf(err, len, "section [backend %s] has no key '%.64s'", section, key);
-			return -EINVAL;
+			return bad_key(b, key, -EINVAL, err, len);
 		}
 	return 0;
 }

@@ -54,6 +54,7 @@ struct gt_conf_extra {
 	char backend[BACKEND_LEN];
 	char key[KEY_LEN];
 	char *value;
+	char *where; /* "FILE:LINE", NULL if no file says it */
 	const void *file;
 };
 
@@ -200,6 +201,7 @@ void gt_config_free(struct gt_config *c)
 
 		c->extra = e->next;
 		free(e->value);
+		free(e->where);
 		free(e);
 	}
 	memset(c, 0, sizeof(*c));
@@ -238,6 +240,13 @@ const char *gt_config_backend(void *c, const char *backend, const char *key)
 	const struct gt_conf_extra *e = find_extra(c, backend, key);
 
 	return e ? e->value : NULL;
+}
+
+const char *gt_config_backend_where(void *c, const char *backend, const char *key)
+{
+	const struct gt_conf_extra *e = find_extra(c, backend, key);
+
+	return e ? e->where : NULL;
 }
 
 bool gt_config_backend_each(void *c, unsigned int i, const char **backend, const char **key)
@@ -290,6 +299,8 @@ int gt_config_backend_set(struct gt_config *c, const char *backend, const char *
 	}
 	free(e->value);
 	e->value = copy;
+	free(e->where);
+	e->where = NULL;
 	e->file = NULL;
 	return 0;
 }
@@ -368,16 +379,20 @@ static char *read_line(char *buf, int size, void *arg)
 
 static void backend_key(struct reader *r, const char *backend, const char *key, const char *value)
 {
-	const struct gt_conf_extra *e = find_extra(r->c, backend, key);
+	struct gt_conf_extra *e = find_extra(r->c, backend, key);
 
 	if (e && e->file == r) {
 		fail(r, "%s is set twice in [backend %s]", key, backend);
 		return;
 	}
-	if (gt_config_backend_set(r->c, backend, key, value))
+	if (gt_config_backend_set(r->c, backend, key, value)) {
 		fail(r, "'%.64s' cannot be a backend's key", key);
-	else
-		find_extra(r->c, backend, key)->file = r;
+		return;
+	}
+	e = find_extra(r->c, backend, key);
+	e->file = r;
+	if (asprintf(&e->where, "%s:%d", r->path, r->line) < 0)
+		e->where = NULL;
 }
 
 static int on_key(void *arg, const char *section, const char *key, const char *value)

@@ -59,6 +59,9 @@ const char *gt_config_backend(void *c, const char *backend, const char *key);
 /** gt_config_backend_each() - the @i'th key of all [backend NAME] sections, in order; false after the
  * last; gt_host_conf.option_each */
 bool gt_config_backend_each(void *c, unsigned int i, const char **backend, const char **key);
+/** gt_config_backend_where() - "FILE:LINE" where a key was set, or NULL if by no file;
+ * gt_host_conf.option_where */
+const char *gt_config_backend_where(void *c, const char *backend, const char *key);
 /** gt_config_backend_set() - -EINVAL: a name is empty or longer than 31; -ENOMEM, also for a key more
  * than 1024 */
 int gt_config_backend_set(struct gt_config *c, const char *backend, const char *key, const char *value);

@@ -175,6 +175,13 @@ static const char *option_of(void *arg, const char *backend, const char *key)
 	return d->buffer_size;
 }
 
+static const char *where_option(void *arg, const char *backend, const char *key)
+{
+	struct gt_daemon *d = arg;
+
+	return gt_config_backend_where(&d->conf, backend, key);
+}
+
 static bool each_option(void *arg, unsigned int i, const char **backend, const char **key)
 {
 	struct gt_daemon *d = arg;
@@ -191,6 +198,8 @@ static int make_host(struct gt_daemon *d)
 		.backends = d->conf.backend,
 		.option = option_of,
 		.option_each = each_option,
+		.option_where = where_option,
+		.strict = true,
 		.option_arg = d,
 		.level = (int)d->conf.level,
 		.has_gpu = d->devices.n > 0,

@@ -29,6 +29,15 @@ like "$(cat err)" "bad.conf:2: " "… with file and line"
 printf '[trace]\nlewel = normal\n' >bad.conf
 is "$(code "$GT_PROG" "$mnt" -o conf=bad.conf)" 1 "an unknown key is refused"
 like "$(cat err)" "bad.conf:2: .*lewel" "… with file and line"
+printf '[backend sim]\nseed = 1\nrate = fast\n' >bad.conf
+ok "a bad value of a backend is refused" sh -c "! $GT_PROG $mnt -o conf=bad.conf 2>err"
+like "$(cat err)" "bad.conf:3: .*rate" "… with file and line"
+printf '[backend sim]\nspeed = 1\n' >bad.conf
+ok "an unknown key of a backend is refused" sh -c "! $GT_PROG $mnt -o conf=bad.conf 2>err"
+like "$(cat err)" "bad.conf:2: .*speed" "… with file and line"
+printf '[backend nope]\nx = 1\n' >bad.conf
+ok "a section of no backend is refused" sh -c "! $GT_PROG $mnt -o conf=bad.conf 2>err"
+like "$(cat err)" "bad.conf:2: .*nope" "… with file and line"
 is "$(code "$GT_PROG" --help)" 0 "--help"
 like "$(cat out)" "sampling" "… lists the keys"
 is "$(code "$GT_PROG" --version)" 0 "--version"
