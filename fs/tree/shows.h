@@ -36,6 +36,24 @@ struct gt_ring *gt_obj_ring(const struct gt_show *s);
 struct gt_proc *gt_obj_proc(const struct gt_show *s);
 struct gt_queue *gt_obj_queue(const struct gt_show *s);
 
+/* Files that directories of several kinds have alike */
+#define GT_FILE_REPORT                                                                             \
+	{                                                                                          \
+		.name = "report", .mode = 0444, .flags = GT_FILE_VIEW | GT_FILE_LONG,              \
+		.show = gt_show_report, .gen = gt_gen_history,                                     \
+		.help = "table: a row a finished job of the history, oldest first"                 \
+	}
+#define GT_FILE_EVENTS(whose)                                                                      \
+	{                                                                                          \
+		.name = "events", .mode = 0444, .flags = GT_FILE_VIEW | GT_FILE_PIPE,              \
+		.help = "binary pipe of this " whose "'s records, see gputrace-event(5)"           \
+	}
+#define GT_FILE_TRACE(whose)                                                                       \
+	{                                                                                          \
+		.name = "trace", .mode = 0444, .flags = GT_FILE_VIEW | GT_FILE_TPIPE,              \
+		.help = "text pipe: one line an event of this " whose ", blocking"                 \
+	}
+
 /* Tables of files: gpu.c, ring.c, queue.c, proc.c; root.c, settings.c, backends.c */
 extern const struct gt_file gt_root_files[], gt_config_files[], gt_backend_files[];
 extern const struct gt_file gt_gpu_files[], gt_ring_files[], gt_queue_files[], gt_proc_files[];
