@@ -2,10 +2,15 @@
 #
 #   make              build everything into .output/
 #   make demo         install what is needed, build, mount at /gputrace and show it
-#   make test         install what is needed, build, run every test
+#   make test         install what is needed, build, run every test; T=WORD: those whose name holds it
+#   make bench        measure reading and ingesting against floors of the same run
+#   make install      PREFIX=/usr/local, DESTDIR=, MOUNTDIR=/sbin, SYSCONFDIR=/etc; make uninstall
+#   make deps         packages to build and run; deps-test, deps-vm, deps-web: those of the tests
+#   make tools        build the tests and benchmarks too
+#   make clean
 #
 # V=1 shows commands, O=DIR builds elsewhere, SAN=all adds address, undefined and leak sanitizers,
-# CC=clang uses clang.
+# COVERAGE=1 adds gcov's counters, CC=clang uses clang.
 
 VERSION := 0.1.0
 
@@ -189,7 +194,7 @@ bench: deps
 	@O=$(O) tests/bench/run.sh
 
 help:
-	@sed -n '3,11s/^# \{0,1\}//p' Makefile
+	@sed -n '3,/^$$/s/^# \{0,1\}//p' Makefile
 
 # Installing ---------------------------------------------------------------------------------
 

@@ -3,7 +3,7 @@
 # Everything again under the address, undefined and leak sanitizers: the unit tests, each replay format cut
 # at each of 1000 places and with bytes changed, and a mounted tree read by root and users.
 . "$GT_SRC/tests/lib/case.sh"
-san=$GT_SRC/.output/san
+san=$GT_OUT/san # kept from one run to the next
 export UBSAN_OPTIONS=print_stacktrace=1
 ok "SAN=all builds" make -s -C "$GT_SRC" O="$san" SAN=all tools
 for t in "$san"/tests/test_*; do
