@@ -139,7 +139,7 @@ enum gt_control {
  *	blocker and the remedy. Changes nothing. Mandatory
  * @start: begins; after an error stop() is not called. Mandatory
  * @drain: decodes and pushes what has come. Returns the number of records pushed, 0 if there was
- *	nothing, -ENODATA when the source has ended for good (stop() follows), or another negative
+ *	nothing (one that is called over and over and finds nothing is called more seldom), -ENODATA when the source has ended for good (stop() follows), or another negative
  *	errno: quarantine. Mandatory
  * @stop: ends and frees everything of start(). Mandatory
  * @set: option @o was changed; -errno refuses and the old value comes back. Needed for

@@ -140,10 +140,17 @@ static int remember(struct gt_be *b, int fd)
 	return 0;
 }
 
+static int listen_to(struct gt_be *b, int fd)
+{
+	struct epoll_event ev = { .events = EPOLLIN };
+
+	ev.data.u64 = (uint64_t)(b->index + 1) << 32 | (uint32_t)fd;
+	return epoll_ctl(b->h->epfd, EPOLL_CTL_ADD, fd, &ev) < 0 ? -errno : 0;
+}
+
 static int hook_watch(struct gt_plugin *p, int fd, bool on)
 {
 	struct gt_be *b = be_of(p);
-	struct epoll_event ev = { .events = EPOLLIN };
 	int ret;
 
 	if (!on)
@@ -152,15 +159,22 @@ static int hook_watch(struct gt_plugin *p, int fd, bool on)
 	for (unsigned int i = 0; i < b->h->n; i++)
 		if (forget(b->h->be[i], fd))
 			epoll_ctl(b->h->epfd, EPOLL_CTL_DEL, fd, NULL);
-	ev.data.u64 = (uint64_t)(b->index + 1) << 32 | (uint32_t)fd;
 	ret = remember(b, fd);
 	if (ret)
 		return ret;
-	if (epoll_ctl(b->h->epfd, EPOLL_CTL_ADD, fd, &ev) < 0) {
-		ret = -errno;
+	ret = listen_to(b, fd);
+	if (ret)
 		forget(b, fd);
-	}
 	return ret;
+}
+
+void gt_be_mute(struct gt_be *b, bool on)
+{
+	for (unsigned int i = 0; i < b->nfds; i++)
+		if (on)
+			epoll_ctl(b->h->epfd, EPOLL_CTL_DEL, b->fds[i], NULL);
+		else
+			listen_to(b, b->fds[i]); /* unless it was closed meanwhile */
 }
 
 void gt_be_unwatch_all(struct gt_be *b)

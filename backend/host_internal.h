@@ -36,6 +36,9 @@
  * @timer: CLOCK_MONOTONIC when drain() is to be called, 0 never
  * @due: drain() is to be called in this round
  * @drained: drain() was called since start(); @empty: the last one found nothing
+ * @drained_at: when that was; @empties: drains in a row, each on the heels of the one before, that
+ *	found nothing
+ * @rest: CLOCK_MONOTONIC up to which drain() is not called, 0: it does not rest
  * @fds: watched descriptors
  */
 struct gt_be {
@@ -47,6 +50,8 @@ struct gt_be {
 	struct gt_backend_info info;
 	bool wanted, usable, started, told;
 	bool due, drained, empty;
+	unsigned int empties;
+	uint64_t drained_at, rest;
 	uint64_t timer;
 	_Atomic int64_t clock_offset;
 	int *fds;
@@ -158,6 +163,8 @@ int gt_options_set(struct gt_be *b, const char *name, const char *value, char *e
 
 /* hooks.c */
 extern const struct gt_host gt_host_hooks;
+/** gt_be_mute() - its descriptors wake nobody, or do again */
+void gt_be_mute(struct gt_be *b, bool on);
 /** gt_be_unwatch_all() - forgets every descriptor of a plugin */
 void gt_be_unwatch_all(struct gt_be *b);
 /** gt_be_clear_error() - before a hook that may fail */

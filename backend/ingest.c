@@ -14,6 +14,15 @@
 
 #define BATCH 64
 
+/*
+ * A plugin whose descriptor stays readable though drain() takes nothing from it, or whose timer is
+ * always due, would have the thread run in circles: after so many empty drains, each within
+ * HEELS_NS of the one before, it rests.
+ */
+#define EMPTY_DRAINS 64
+#define HEELS_NS     1000000u
+#define REST_NS	     20000000u
+
 static void order_records(void *arg, unsigned int src, const union gt_record *r, size_t n)
 {
 	struct gt_host_state *h = arg;
@@ -40,6 +49,27 @@ struct gt_order_ops gt_host_order_ops(struct gt_host_state *h)
 	};
 }
 
+static void count_empty(struct gt_be *b, uint64_t began, uint64_t ended)
+{
+	if (!b->empty || began - b->drained_at > HEELS_NS)
+		b->empties = 0;
+	b->drained_at = ended;
+	if (!b->empty || ++b->empties < EMPTY_DRAINS)
+		return;
+	b->rest = b->drained_at = ended + REST_NS;
+	gt_be_mute(b, true);
+}
+
+static bool rests(struct gt_be *b, uint64_t now)
+{
+	if (b->rest > now)
+		return true;
+	if (b->rest)
+		gt_be_mute(b, false);
+	b->rest = 0;
+	return false;
+}
+
 static void drain(struct gt_be *b)
 {
 	uint64_t began = gt_host_now(), ended;
@@ -51,6 +81,7 @@ static void drain(struct gt_be *b)
 	ended = gt_host_now();
 	b->drained = true;
 	b->empty = ret == 0;
+	count_empty(b, began, ended);
 	{
 		GT_HOST_LOCK(b->h);
 		b->info.drains++;
@@ -99,7 +130,7 @@ static void drain_due(struct gt_host_state *h)
 	for (unsigned int i = 0; i < h->n; i++) {
 		struct gt_be *b = h->be[i];
 
-		if (!gt_be_live(b))
+		if (!gt_be_live(b) || rests(b, now))
 			continue;
 		if (b->timer && b->timer <= now) {
 			b->timer = 0;
@@ -116,9 +147,12 @@ static void arm(struct gt_host_state *h, uint64_t order_due)
 	uint64_t first = order_due;
 	struct itimerspec it;
 
-	for (unsigned int i = 0; i < h->n; i++)
-		if (h->be[i]->timer && (!first || h->be[i]->timer < first))
-			first = h->be[i]->timer;
+	for (unsigned int i = 0; i < h->n; i++) {
+		uint64_t due = h->be[i]->rest ? h->be[i]->rest : h->be[i]->timer;
+
+		if (due && (!first || due < first))
+			first = due;
+	}
 	if (first == h->armed)
 		return;
 	memset(&it, 0, sizeof(it));

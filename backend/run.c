@@ -105,7 +105,8 @@ static int ask(struct gt_be *b, enum gt_control what, int64_t arg)
 static void forget(struct gt_be *b)
 {
 	gt_be_unwatch_all(b);
-	b->timer = 0;
+	b->timer = b->rest = 0;
+	b->empties = 0;
 	b->due = false;
 	gt_order_end(b->h->order, b->index);
 }

@@ -63,7 +63,11 @@ static int start(struct gt_plugin *p)
 #ifdef TIMER
 	p->host->timer(p, 1);
 #endif
+#ifdef SPINS
+	return write(fds[1], "x", 1) == 1 ? 0 : -errno;
+#else
 	return 0;
+#endif
 }
 
 /* Two records, 50 times by timer or once for each byte. */
@@ -93,6 +97,10 @@ static int drain(struct gt_plugin *p)
 #ifdef ENDS
 	if (drains > 5)
 		return -ENODATA;
+#endif
+#ifdef SPINS /* the byte stays where it is */
+	p->host->timer(p, SPINS);
+	return 0;
 #endif
 #ifdef TIMER
 	if (drains > 50)

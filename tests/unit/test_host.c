@@ -389,6 +389,25 @@ static void test_running(void)
 	gt_host_free(h);
 }
 
+/* Plugins that call for drain() over and over, though there is nothing for it. */
+static void test_spinning(void)
+{
+	struct gt_host_state *h;
+	struct gt_backend_info i;
+	char err[512];
+
+	ok(build("spin", "fd", "-DSPINS=0") && build("spin", "timer", "-DSPINS=1"), "plugins");
+	h = make("spin", NULL, 2, true, err, sizeof(err));
+	ok(h && !gt_host_start(h, err, sizeof(err)), "that spin run");
+	usleep(500000);
+	i = info(h, "fd");
+	ok(i.drains > 64 && i.drains < 2000, "one whose descriptor stays readable is held back");
+	i = info(h, "timer");
+	ok(i.drains > 64 && i.drains < 2000, "and one whose timer is always due");
+	state_is(h, "fd", GT_BS_RUNNING, NULL);
+	gt_host_free(h);
+}
+
 /* The example for third parties. */
 static void test_minimal(void)
 {
@@ -438,6 +457,7 @@ int main(void)
 	test_failing();
 	test_choice();
 	test_running();
+	test_spinning();
 	test_minimal();
 	is(count_fds(), fds, "no descriptor leaks");
 	shell("rm -rf %s", dir);
