@@ -312,6 +312,11 @@ static void test_i915(void)
 	is(text(m, 5, "i915_request_retire", "dev=0, engine=0:0, ctx=7, seqno=3, tail=8"), 1,
 	   "retire");
 	ok(got[0].ev.type == GT_COMPLETE && got[0].ev.pid == 5, "COMPLETE, with the owner");
+	text(m, 5, "i915_request_queue", "dev=0, engine=0:0, ctx=7, seqno=4, flags=0x0");
+	is(text(m, 5, "dma_fence_signaled", "driver=i915 timeline=x context=7 seqno=4"), 1,
+	   "the fence tells the end");
+	is(text(m, 5, "i915_request_retire", "dev=0, engine=0:0, ctx=7, seqno=4, tail=8"), 0,
+	   "and then the retirement does not, again");
 	text(m, 6, "i915_request_add", "dev=1, engine=2:1, ctx=8, seqno=1, tail=8");
 	is_str(maphost.ring[1], "1 vcs1 4", "another card's second video engine");
 	text(m, 7, "i915_gem_request_add", "dev=1, ring=4, ctx=8, seqno=2, global=9");
