@@ -67,7 +67,8 @@ struct gt_gpu_desc {
  *
  * @push: hands @n records over, in the plugin's own order of time; the host copies them. pid is a
  *	thread group or GT_NONE32. Descriptions (PROCESS, NAME, QUEUE, LOST) go the same way.
- * @watermark: every later record of this plugin has ts >= @ts
+ * @watermark: every later record of this plugin has ts >= @ts. Of a live plugin a time in the future
+ *	counts as now, and a record of one more than a second ahead is left out as malformed
  * @gpu: number of a GPU for gt_event.gpu; the same description gives the same number.
  *	GT_NONE16 if there are too many
  * @ring: number of a ring of @gpu for gt_event.ring, by name; engine GT_ENGINE_UNKNOWN lets the

@@ -10,14 +10,21 @@
 
 #include "host_internal.h"
 
+#define AHEAD_NS 1000000000u /* of this clock, that a live source's may be */
+
 static struct gt_be *be_of(struct gt_plugin *p)
 {
 	return (struct gt_be *)(void *)p;
 }
 
-/* Events, and the descriptions that a plugin may send: the rest is the daemon's to write. */
-static bool may_push(const union gt_record *r)
+/*
+ * Events, and the descriptions that a plugin may send: the rest is the daemon's to write. One later
+ * than @latest would make every later record of everybody late.
+ */
+static bool may_push(const union gt_record *r, uint64_t latest)
 {
+	if (r->ev.ts > latest)
+		return false;
 	return r->ev.type < GT_NTYPES || (r->ev.type >= GT_PROCESS && r->ev.type < GT_TYPE_END);
 }
 
@@ -45,6 +52,14 @@ static uint64_t shifted(const struct gt_be *b, uint64_t ts)
 	return ts < UINT64_MAX - d ? ts + d : UINT64_MAX;
 }
 
+/* Now, of a live source; where the user moves its clock, that is his to know. */
+static uint64_t bounded(const struct gt_be *b, uint64_t ahead)
+{
+	if (b->p.recording || atomic_load_explicit(&b->clock_offset, memory_order_relaxed))
+		return UINT64_MAX;
+	return gt_host_now() + ahead;
+}
+
 static void push(struct gt_be *b, const union gt_record *r, size_t n)
 {
 	uint64_t now = gt_host_now();
@@ -64,13 +79,14 @@ static void push(struct gt_be *b, const union gt_record *r, size_t n)
 static void hook_push(struct gt_plugin *p, const union gt_record *r, size_t n)
 {
 	struct gt_be *b = be_of(p);
+	uint64_t latest = bounded(b, AHEAD_NS);
 
 	if (!b->h->order || !r)
 		return;
 	while (n) {
 		size_t good = 0;
 
-		while (good < n && may_push(&r[good]))
+		while (good < n && may_push(&r[good], latest))
 			good++;
 		if (good)
 			push(b, r, good);
@@ -84,7 +100,10 @@ static void hook_push(struct gt_plugin *p, const union gt_record *r, size_t n)
 static void hook_watermark(struct gt_plugin *p, uint64_t ts)
 {
 	struct gt_be *b = be_of(p);
+	uint64_t latest = bounded(b, 0); /* nobody knows the future */
 
+	if (ts > latest)
+		ts = latest;
 	if (b->h->order)
 		gt_order_watermark(b->h->order, b->index, shifted(b, ts));
 }

@@ -253,6 +253,7 @@ static void test_failing(void)
 	build("mix", "dies", "-DFAIL_DRAIN -DTIMER");
 	build("mix", "ends", "-DENDS -DTIMER -DFLAGS=GT_BACKEND_RECORDING");
 	build("mix", "good", "-DTIMER -DFLAGS=GT_BACKEND_LIVE_PIDS -DBAD_TYPE");
+	build("mix", "ahead", "-DTIMER -DFUTURE");
 	build("mix", "asked", "-DFLAGS=GT_BACKEND_DEMAND");
 	build("mix", "stand_in", "-DFLAGS=GT_BACKEND_FALLBACK");
 	h = make("mix", NULL, 2, false, err, sizeof(err));
@@ -269,7 +270,9 @@ static void test_failing(void)
 	state_is(h, "stand_in", GT_BS_OFF, NULL);
 	is(info(h, "good").records, 50, "the good one's records are counted");
 	is(info(h, "good").malformed, 50, "and those of no known type, which are dropped");
-	is(sink.records, 50 + 10 + 6, "all that was pushed arrives");
+	is(info(h, "ahead").malformed, 50, "likewise records from the future");
+	ok(sink.mark <= gt_host_now() && sink.last <= gt_host_now(), "where no mark gets to");
+	is(sink.records, 50 + 50 + 10 + 6, "all that was pushed arrives");
 	is(sink.live, 50, "with the right kind of pids");
 	ok(sink.idles > 0 && sink.mark > 0, "the sink hears of pauses and watermarks");
 	shell("touch %s/device", dir);
