@@ -6,7 +6,9 @@
  *	    COMM-TID   ( TGID) [CPU] FLAGS  SEC.FRACTION: [(+DIFF)] [SYSTEM:]EVENT: TEXT
  *	  COMM-TID     CPUFLAGS  SEC.FRACTION: EVENT: TEXT
  *	  COMM-TID     CPUFLAGS  MICROSECONDSus+: EVENT: TEXT
+ *	            COMM     TID CPU FLAGS COUNT INDEX [TIME] MS.USms (+MS.USms): EVENT: TEXT
  *
+ * (the last with the options latency-format and verbose; COUNT, INDEX and TIME are hexadecimal).
  * TGID, CPU and FLAGS may be missing, and a name of 15 bytes may hold blanks, dashes, brackets and
  * all of the above. The name ends in column 16 where it was not trimmed, so that place is tried
  * first; then each dash from the left.
@@ -205,6 +207,71 @@ static bool header(const char *p, const char *dash, const char *end, struct gt_l
 	return true;
 }
 
+static bool hex(struct cur *c, uint64_t *out)
+{
+	const char *from = c->p;
+	uint64_t v = 0;
+
+	for (; c->p < c->end && isxdigit((unsigned char)*c->p); c->p++)
+		v = v << 4 | (is_digit(*c->p) ? (uint64_t)(*c->p - '0')
+					      : (uint64_t)((*c->p | 0x20) - 'a' + 10));
+	*out = v;
+	return c->p > from && c->p - from <= 16;
+}
+
+/* "[1a6823084] 22.348ms (+0.088ms):" in us, "[00000000000003e8] 12 (+4):" of a clock without ns */
+static bool verbose_time(struct cur *c, uint64_t *ts)
+{
+	uint64_t v, since;
+	const char *colon;
+
+	if (!take(c, '[') || !hex(c, &v) || !take(c, ']'))
+		return false;
+	blanks(c);
+	if (!number(c, &since))
+		return false;
+	if (c->p < c->end && *c->p == '.' && __builtin_mul_overflow(v, 1000u, &v))
+		return false;
+	colon = memchr(c->p, ':', (size_t)(c->end - c->p));
+	if (!colon || colon[-1] != ')' || v >= GT_NONE64 / 2)
+		return false;
+	c->p = colon + 1;
+	*ts = v;
+	return true;
+}
+
+/* The header with the options latency-format and verbose. */
+static bool verbose_header(const char *p, const char *end, struct gt_line *l, struct cur *rest)
+{
+	struct cur c = { p + COMM_COLUMNS, end };
+	const char *name = p;
+	uint64_t v;
+
+	if (end - p <= COMM_COLUMNS || !take(&c, ' '))
+		return false;
+	blanks(&c);
+	if (!tid(&c, l) || !cpu_number(&c, l))
+		return false;
+	blanks(&c);
+	if (!number(&c, &v)) /* flags */
+		return false;
+	for (int i = 0; i < 2; i++) {
+		blanks(&c);
+		if (!hex(&c, &v))
+			return false;
+	}
+	blanks(&c);
+	if (!verbose_time(&c, &l->ts))
+		return false;
+	while (name < p + COMM_COLUMNS && *name == ' ')
+		name++;
+	l->tgid = GT_NONE32;
+	l->comm = name;
+	l->comm_len = (size_t)(p + COMM_COLUMNS - name);
+	*rest = c;
+	return true;
+}
+
 static bool find_header(const char *p, const char *end, struct gt_line *l, struct cur *rest)
 {
 	const char *dash = p;
@@ -217,7 +284,7 @@ static bool find_header(const char *p, const char *end, struct gt_line *l, struc
 			return true;
 		dash++;
 	}
-	return false;
+	return verbose_header(p, end, l, rest);
 }
 
 static size_t identifier(const struct cur *c)
