@@ -63,6 +63,20 @@ char *ft_read(const char *dir, const char *file, size_t *len)
 	return more;
 }
 
+/* A process that was killed may stay a zombie: in a container whose first process does not reap. */
+static bool is_alive(pid_t pid)
+{
+	ft_auto_free char *stat = NULL;
+	char dir[32], *state;
+
+	if (kill(pid, 0) && errno == ESRCH)
+		return false;
+	snprintf(dir, sizeof(dir), "/proc/%d", (int)pid);
+	stat = ft_read(dir, "stat", NULL);
+	state = stat ? strrchr(stat, ')') : NULL;
+	return !state || (strncmp(state, ") Z", 3) && strncmp(state, ") X", 3));
+}
+
 /* Is @name the instance of a gputrace that is gone (or left by an earlier start of this one)? One
  * that is in use cannot be removed anyway: its owner has files of it open. */
 static bool stale(const char *name)
@@ -76,7 +90,7 @@ static bool stale(const char *name)
 	pid = strtol(p, &end, 10);
 	if (*end || pid <= 0 || pid > INT_MAX)
 		return false;
-	return pid == getpid() || (kill((pid_t)pid, 0) && errno == ESRCH);
+	return pid == getpid() || !is_alive((pid_t)pid);
 }
 
 static void remove_stale(struct gt_plugin *p)
