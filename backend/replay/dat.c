@@ -20,7 +20,7 @@
 #define PIECE	   4096		/* frames taken before the caller is asked again */
 #define SILENCE	   10000000000u /* ns without a word before the child is given up */
 #define POLL_MS	   2
-#define VERSION_AT 10 /* in the file: behind 0x17 0x08 0x44 "tracing" */
+#define VERSION_AT 10 /* in the file: behind 0x17 0x08 0x44 "tracing"; then its byte order */
 
 /**
  * struct dat - the child and what it wrote
@@ -176,7 +176,7 @@ static int start_child(struct gt_source *s, struct dat *d)
 		return gt_source_error(s, errno, "no pipe: %s", strerror(errno));
 	d->pid = fork();
 	if (!d->pid)
-		gt_child_main(s->fd, s->size, pipes[1], self, s->events);
+		gt_child_main(s->fd, s->stored, pipes[1], self, s->events);
 	close(pipes[1]);
 	d->fd = pipes[0];
 	if (d->pid < 0)
@@ -186,8 +186,20 @@ static int start_child(struct gt_source *s, struct dat *d)
 	if (fcntl(d->fd, F_SETFL, O_NONBLOCK) < 0)
 		return gt_source_error(s, errno, "no pipe: %s", strerror(errno));
 	d->since = now(s);
-	d->patience = SILENCE + s->size * 100; /* 10 MB a second, where it must be unpacked */
+	d->patience = SILENCE + s->stored * 100; /* 10 MB a second, where it must be unpacked */
 	return 0;
+}
+
+/* Was it recorded on a machine of the other byte order? The library would not always say so. */
+static bool other_order(struct gt_source *s)
+{
+	char head[16] = "";
+	size_t n;
+
+	if (gt_source_pread(s, head, sizeof(head) - 1, VERSION_AT) < 3)
+		return false;
+	n = strlen(head);
+	return n < sizeof(head) - 2 && head[n + 1] == (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
 }
 
 /* Waits until the library has opened the file, or has not: then @text says why. */
@@ -222,6 +234,9 @@ static int dat_open(struct gt_source *s)
 	if (!d)
 		return gt_source_error(s, ENOMEM, "no memory");
 	d->fd = -1;
+	if (other_order(s))
+		return gt_source_error(s, EOPNOTSUPP,
+				       "was recorded on a machine of the other byte order");
 	d->buf = malloc(BUF);
 	if (!d->buf)
 		return gt_source_error(s, ENOMEM, "no memory");

@@ -21,6 +21,7 @@ static const struct gt_reader *const readers[] = {
 	&gt_reader_text,
 };
 
+#define HOLES_MATTER (256u << 20)
 #define NREADERS (sizeof(readers) / sizeof(*readers))
 
 ssize_t gt_source_pread(const struct gt_source *s, void *buf, size_t len, uint64_t off)
@@ -126,6 +127,14 @@ int gt_source_reopen(struct gt_source *s, const struct gt_reader *reader)
 	return reader->open(s);
 }
 
+/* File systems that compress, or write later, say less than there is: of little it is no matter. */
+static uint64_t without_holes(uint64_t size, uint64_t stored)
+{
+	if (stored < HOLES_MATTER)
+		stored = HOLES_MATTER;
+	return stored < size ? stored : size;
+}
+
 int gt_source_open(struct gt_replay *r, struct gt_source *s, const char *path)
 {
 	const struct gt_reader *reader;
@@ -146,6 +155,7 @@ int gt_source_open(struct gt_replay *r, struct gt_source *s, const char *path)
 	if (!S_ISREG(st.st_mode))
 		return gt_source_error(s, EINVAL, "is not a regular file");
 	s->size = (uint64_t)st.st_size;
+	s->stored = without_holes(s->size, (uint64_t)st.st_blocks * 512);
 	reader = detect(s, &err);
 	return reader ? gt_source_reopen(s, reader) : err;
 }

@@ -14,15 +14,17 @@
 #define CPUS_MAX   4096u
 #define SYSTEM_MAX 128u
 #define OPTION_MAX 256u
+#define EVENTS_MAX 65536u /* a tracepoint's number has 16 bits; systems are fewer */
 
 #define OPTION_DATE   1
 #define OPTION_OFFSET 7
 
-/* Where in the file it reads; @what is said when the file ends there. */
+/* Where in the file it reads; @what is said when the file ends there. @events: formats so far */
 struct cur {
 	struct gt_source *s;
 	uint64_t off;
 	const char *what;
+	uint32_t events;
 };
 
 static int cut(const struct cur *c)
@@ -175,6 +177,10 @@ static void add_format(struct gt_source *s, const char *system, const char *text
 static int formats(struct cur *c, const char *system, uint32_t n)
 {
 	c->what = "the event formats";
+	/* The file may have holes, so its size alone is no bound. */
+	if (n > EVENTS_MAX - c->events)
+		return odd(c, n);
+	c->events += n;
 	for (uint32_t i = 0; i < n; i++) {
 		uint64_t len;
 		char *text = NULL;
@@ -202,6 +208,8 @@ static int systems(struct cur *c)
 		ret = formats(c, NULL, n);
 	if (!ret)
 		ret = get32(c, &n);
+	if (!ret && n > EVENTS_MAX)
+		return odd(c, n);
 	for (uint32_t i = 0; !ret && i < n; i++) {
 		char system[SYSTEM_MAX];
 

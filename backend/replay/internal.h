@@ -97,6 +97,7 @@ extern const struct gt_reader gt_reader_text;
 /**
  * struct gt_source - one file
  * @fd: open for reading; its offset is nobody's: pread() only
+ * @stored: @size without its holes, for limits of time
  * @begin: where a reader begins (text inside a trace.dat)
  * @events: of a recording of tracepoints, else NULL
  * @items, @bad, @skipped, @lost: handed over; damaged parts left out; what is not ours; as the
@@ -107,7 +108,7 @@ struct gt_source {
 	const struct gt_reader *reader;
 	char *path;
 	int fd;
-	uint64_t size;
+	uint64_t size, stored;
 	uint64_t begin;
 	void *priv;
 	struct gt_events *events;
@@ -267,7 +268,7 @@ struct gt_frame {
 
 /**
  * gt_child_main() - reads a trace.dat with libtracecmd; the whole of the child process
- * @fd: the file, of @size bytes; @out: where frames go; @parent: who started it
+ * @fd: the file, of @size bytes without its holes; @out: where frames go; @parent: who started it
  * @e: the maps, to know what is of use
  *
  * It does not return: it ends the process.

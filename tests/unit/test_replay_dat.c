@@ -152,6 +152,12 @@ static void failures(void)
 	ok(ret < 0 && h->errors, "version 6, damaged header: %s", h->error);
 	rh_free(h);
 	unlink(path);
+	damaged("sched_6.12_v7.dat", -1, 12, "\1", path);
+	h = play(path, NULL, &ret);
+	ok(ret == -EOPNOTSUPP && strstr(h->error, "other byte order"),
+	   "version 7 of a big-endian machine: %s", h->error);
+	rh_free(h);
+	unlink(path);
 	is(nfds(), before, "no descriptor is left");
 	ok(waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD, "and no process");
 }
