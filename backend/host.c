@@ -212,16 +212,22 @@ uint64_t gt_host_cpu_ns(struct gt_host_state *h)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-void gt_host_stop(struct gt_host_state *h)
+bool gt_host_stop(struct gt_host_state *h)
 {
+	uint64_t end = gt_host_now() + GT_HOST_STOP_MS * 1000000ull;
+	struct timespec until = { .tv_sec = (time_t)(end / 1000000000),
+				  .tv_nsec = (long)(end % 1000000000) };
+
 	if (!h->threaded)
-		return;
+		return true;
 	h->cpu_ns = gt_host_cpu_ns(h); /* a thread that has ended has no clock */
 	h->quit = true;
 	gt_host_wake(h);
-	pthread_join(h->thread, NULL);
+	if (pthread_clockjoin_np(h->thread, NULL, CLOCK_MONOTONIC, &until))
+		return false;
 	h->threaded = false;
 	gt_call_serve(h); /* what was asked for while the thread ended */
+	return true;
 }
 
 static void close_fd(int fd)
@@ -234,7 +240,8 @@ void gt_host_free(struct gt_host_state *h)
 {
 	if (!h)
 		return;
-	gt_host_stop(h);
+	if (!gt_host_stop(h))
+		return;
 	for (unsigned int i = 0; i < h->n; i++)
 		gt_be_free(h->be[i]);
 	gt_order_free(h->order);

@@ -95,8 +95,9 @@ struct gt_host_state *gt_host_new(const struct gt_host_conf *conf, const struct 
  * or failed. -errno with a sentence only if nothing can run at all: the thread runs all the same,
  * and GT_CTL_RESCAN tries again */
 int gt_host_start(struct gt_host_state *h, char *err, size_t len);
-/** gt_host_stop() - stops the backends, ends and joins the thread */
-void gt_host_stop(struct gt_host_state *h);
+/** gt_host_stop() - stops the backends, ends and joins the thread. False if that hangs in a plugin:
+ * then it still uses all it was given, and the process can only exit */
+bool gt_host_stop(struct gt_host_state *h);
 void gt_host_free(struct gt_host_state *h);
 
 /* From here on: any thread but the ingest thread; none may hold the model's lock. */

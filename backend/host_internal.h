@@ -22,6 +22,7 @@
 #define GT_HOST_MAX_WATCHES 4096 /* of one plugin: a descriptor per CPU, and some */
 #define GT_HOST_VALUE_LEN   4096 /* a setting as text */
 #define GT_HOST_DOCTOR_LEN  8192
+#define GT_HOST_STOP_MS	    10000 /* how long the thread may take to end */
 #define GT_HOST_CALL_MS	    5000 /* how long another thread waits for the ingest thread */
 
 /**

@@ -288,7 +288,10 @@ static int start(struct gt_daemon *d)
 static void stop(struct gt_daemon *d)
 {
 	if (d->app.host) {
-		gt_host_stop(d->app.host);
+		if (!gt_host_stop(d->app.host)) {
+			syslog(LOG_CRIT, "%s: a backend hangs: not waited for", d->dir);
+			_exit(GT_EXIT_SYSTEM);
+		}
 		gt_host_free(d->app.host);
 	}
 	if (d->fs)
