@@ -71,6 +71,7 @@ static struct gt_call *take(struct gt_host_state *h)
 	struct gt_call *c;
 	GT_HOST_LOCK(h);
 
+	h->stuck = false;
 	c = h->calls;
 	if (c)
 		h->calls = c->next;
@@ -122,7 +123,16 @@ static bool wait_done(struct gt_host_state *h, struct gt_call *c, int ms)
 			pthread_cond_wait(&h->cond, &h->lock);
 		else if (pthread_cond_timedwait(&h->cond, &h->lock, &until) == ETIMEDOUT)
 			break;
+	h->stuck = !c->done;
 	return c->done;
+}
+
+/* Who waited once in vain shall not do so for every line of doctor: readers of all files wait too. */
+static bool is_stuck(struct gt_host_state *h)
+{
+	GT_HOST_LOCK(h);
+
+	return h->stuck;
 }
 
 void gt_host_wake(struct gt_host_state *h)
@@ -140,6 +150,8 @@ int gt_call_run(struct gt_host_state *h, struct gt_call *c, int ms)
 		perform(h, c);
 		return c->ret;
 	}
+	if (ms >= 0 && is_stuck(h))
+		return -ETIMEDOUT;
 	leave(h, c);
 	gt_host_wake(h);
 	return wait_done(h, c, ms) ? c->ret : -ETIMEDOUT;

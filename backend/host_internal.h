@@ -88,6 +88,7 @@ struct gt_call {
  * @threaded: the ingest thread runs, so requests go through @calls
  * @delivered: this round handed something to the sink
  * @armed: what @timerfd is set to, 0 off
+ * @stuck: a call was not answered in time and none was since; guarded by @lock
  * @waiters: gt_host_drained() calls that wait; @quiet_seq: counts the times all was drained
  */
 struct gt_host_state {
@@ -109,6 +110,7 @@ struct gt_host_state {
 	pthread_mutex_t lock;
 	pthread_cond_t cond;
 	struct gt_call *calls;
+	bool stuck;
 	pthread_t thread;
 	_Atomic bool threaded;
 	uint64_t cpu_ns; /* of a thread that has ended */
