@@ -67,8 +67,8 @@ struct gt_gpu_desc {
  *
  * @push: hands @n records over, in the plugin's own order of time; the host copies them. pid is a
  *	thread group or GT_NONE32. Descriptions (PROCESS, NAME, QUEUE, LOST) go the same way.
- * @watermark: every later record of this plugin has ts >= @ts. Of a live plugin a time in the future
- *	counts as now, and a record of one more than a second ahead is left out as malformed
+ * @watermark: every later record of this plugin has ts >= @ts. A live plugin's time in the future
+ *	counts as now; its records more than a second ahead are left out as malformed
  * @gpu: number of a GPU for gt_event.gpu; the same description gives the same number.
  *	GT_NONE16 if there are too many
  * @ring: number of a ring of @gpu for gt_event.ring, by name; engine GT_ENGINE_UNKNOWN lets the
@@ -140,8 +140,9 @@ enum gt_control {
  *	blocker and the remedy. Changes nothing. Mandatory
  * @start: begins; after an error stop() is not called. Mandatory
  * @drain: decodes and pushes what has come. Returns the number of records pushed, 0 if there was
- *	nothing (one that is called over and over and finds nothing is called more seldom), -ENODATA when the source has ended for good (stop() follows), or another negative
- *	errno: quarantine. Mandatory
+ *	nothing (one that is called over and over for nothing is called more seldom), -ENODATA when
+ *	the source has ended for good (stop() follows), or another negative errno: quarantine.
+ *	Mandatory
  * @stop: ends and frees everything of start(). Mandatory
  * @set: option @o was changed; -errno refuses and the old value comes back. Needed for
  *	GT_OPT_RUNTIME

@@ -127,7 +127,7 @@ static bool wait_done(struct gt_host_state *h, struct gt_call *c, int ms)
 	return c->done;
 }
 
-/* Who waited once in vain shall not do so for every line of doctor: readers of all files wait too. */
+/* Who waited once in vain shall not do so for each line of doctor: all readers wait too. */
 static bool is_stuck(struct gt_host_state *h)
 {
 	GT_HOST_LOCK(h);
