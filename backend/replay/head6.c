@@ -17,6 +17,7 @@
 #define EVENTS_MAX 65536u /* a tracepoint's number has 16 bits; systems are fewer */
 
 #define OPTION_DATE   1
+#define OPTION_BUFFER 3 /* the buffer of another instance */
 #define OPTION_OFFSET 7
 
 /* Where in the file it reads; @what is said when the file ends there. @events: formats so far */
@@ -251,6 +252,9 @@ static int option(struct cur *c, struct gt_head6 *h, uint16_t id, uint32_t size)
 	char text[OPTION_MAX] = "";
 	int ret;
 
+	if (id == OPTION_BUFFER)
+		gt_source_fault(c->s, "byte %llu: the events of another instance are left out",
+				(unsigned long long)c->off);
 	if ((id != OPTION_DATE && id != OPTION_OFFSET) || size >= sizeof(text))
 		return skip(c, size);
 	ret = get(c, text, size);

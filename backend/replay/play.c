@@ -237,6 +237,17 @@ static struct gt_source *earliest(struct gt_replay *r, bool *ended)
 	return wait ? NULL : first;
 }
 
+/* An empty tree says nothing: this is why it is empty. */
+static void tell_empty(struct gt_replay *r)
+{
+	for (unsigned int i = 0; i < r->n; i++)
+		if (!r->src[i].items && gt_replay_told(r))
+			r->p->host->error(r->p, ENODATA,
+					  "%s: has no event that an event map names, see "
+					  "gputrace-events.d(5)",
+					  r->src[i].path);
+}
+
 static int play(struct gt_replay *r, uint64_t deadline)
 {
 	bool ended = false, idle = false;
@@ -260,8 +271,10 @@ static int play(struct gt_replay *r, uint64_t deadline)
 			break;
 	}
 	flush(r);
-	if (ended)
+	if (ended) {
 		r->phase = GT_REPLAY_ENDED;
+		tell_empty(r);
+	}
 	if (r->pos)
 		r->p->host->watermark(r->p, gt_pace_position(r));
 	if (!idle || !r->paused)

@@ -63,6 +63,11 @@ for k in 6.1 6.12; do
 	is "$(grep -o 'exec count=[0-9]*' dat.$k | awk -F= '{ n += $2 } END { print n }')" "$(grep -c drm_sched_process_job: "$samples/$k/trace.dat.txt")" "$k: each job once ($runs runs)"
 done
 
+printf '%s\n' '# tracer: nop' '          <idle>-0     [003] d... 1.000001: sched_switch: prev_comm=a prev_pid=0' >other.txt
+mount_gt "$mnt" -o replay=other.txt
+like "$(cat "$mnt/doctor")" "other.txt: has no event that an event map names" "a recording of other things says why the tree is empty"
+umount_gt "$mnt"
+
 # a stream saved from events is a recording
 mount_gt "$mnt" -o backend=sim || exit 1
 echo stop >"$mnt/control"
