@@ -87,9 +87,15 @@ run() {
 	fi
 }
 
+# Where nobody has mounted tracefs, it is there for the time of the tests
+tracing=/sys/kernel/tracing mounted=
+if [ "$(id -u)" = 0 ] && [ -d $tracing ] && [ ! -e $tracing/uprobe_events ]; then
+	mount -t tracefs tracefs $tracing && mounted=$tracing
+fi
+
 names=("$@")
 before=$(orphans)
-trap 'clean "$before"; rm -rf --one-file-system "$work"' EXIT
+trap 'clean "$before"; rm -rf --one-file-system "$work"; [ -z "$mounted" ] || umount "$mounted"' EXIT
 for t in "$GT_OUT"/tests/test_*; do
 	[ -x "$t" ] && [ "${t%.d}" = "$t" ] && wanted "$(basename "$t")" && run "$(basename "$t")" "$t"
 done
