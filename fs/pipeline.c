@@ -8,7 +8,6 @@
 #include "procwatch.h"
 
 #define BATCH 128	   /* records for which the model stays locked: some 8 us */
-#define REAP_NS 1000000000ULL
 
 /* How a source named the GPU of one number. */
 struct known {
@@ -22,7 +21,6 @@ struct gt_pipeline {
 	const struct gt_devices *devices;
 	struct known known[GT_MAX_GPUS];
 	int processes;
-	uint64_t reaped;
 	void (*notify)(void *arg);
 	void *notify_arg;
 	_Atomic bool *wanted;
@@ -115,14 +113,8 @@ static void on_watermark(void *arg, uint64_t ts)
 static void on_idle(void *arg)
 {
 	struct gt_pipeline *p = arg;
-	uint64_t now = gt_model_now(p->app->model);
 
-	if (now - p->reaped >= REAP_NS) {
-		GT_MODEL_LOCK(p->app->model);
-
-		gt_model_reap(p->app->model);
-		p->reaped = now;
-	}
+	gt_model_tidy(p->app->model);
 	if (p->notify && atomic_load(p->wanted))
 		p->notify(p->notify_arg);
 }

@@ -15,6 +15,7 @@ gid_t gt_access_gid(void);
 
 #define GT_NEED_GROUPS 0x1
 #define GT_NEED_PID 0x2
+#define GT_NEED_ALL (GT_NEED_GROUPS | GT_NEED_PID)
 
 /**
  * gt_access_view() - what a caller may see

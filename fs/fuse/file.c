@@ -84,7 +84,7 @@ void gt_op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 		return;
 	}
 	if (gt_is_pipe(e) || (e->file->flags & GT_FILE_VIEW) || e->file->store)
-		need = GT_NEED_GROUPS | GT_NEED_PID;
+		need = GT_NEED_ALL;
 	view = gt_req_view(fs, req, need);
 	fi->direct_io = 1;
 	fi->keep_cache = 0;
@@ -142,7 +142,7 @@ void gt_op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct f
 		return;
 	}
 	if (off == 0) {
-		gt_reap(h->fs);
+		gt_model_tidy(h->fs->app->model);
 		err = refresh(h);
 	}
 	if (err || !h->snap) {

@@ -117,7 +117,6 @@ struct gt_fs {
 	_Atomic bool ended;	/* the session loop has left */
 	pthread_t loop, notifier, worker;
 	struct timespec started; /* CLOCK_REALTIME */
-	_Atomic uint64_t reaped; /* when gt_reap() did something, model's time */
 	int signals;		/* signalfd */
 	int mountinfo;
 	char dev[32];		/* the mount's device number in mountinfo; "" not known */
@@ -173,8 +172,6 @@ void gt_op_poll(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi,
 		struct fuse_pollhandle *ph);
 void gt_attr(struct gt_node *n, const struct gt_entry *e, struct stat *st);
 double gt_attr_timeout(const struct gt_node *n);
-/** gt_reap() - what is too old goes before somebody looks, though no event comes; any thread */
-void gt_reap(struct gt_fs *fs);
 struct gt_view gt_req_view(struct gt_fs *fs, fuse_req_t req, unsigned int need);
 struct gt_handle *gt_handle_new(struct gt_fs *fs, struct gt_node *n, const struct gt_view *v);
 void gt_handle_free(struct gt_handle *h);

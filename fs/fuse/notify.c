@@ -141,7 +141,7 @@ static uint64_t wake_polls(struct gt_fs *fs)
 	uint64_t next = UINT64_MAX, now = now_ns();
 	struct fuse_pollhandle *ph;
 
-	gt_reap(fs);
+	gt_model_tidy(fs->app->model);
 	while ((ph = next_poll(fs, now, &next))) {
 		fuse_lowlevel_notify_poll(ph);
 		fuse_pollhandle_destroy(ph);

@@ -8,9 +8,7 @@
 #include "../access/access.h"
 #include "fuse.h"
 
-#define NEED_ALL (GT_NEED_GROUPS | GT_NEED_PID)
 #define SHARED_TIMEOUT 1.0
-#define REAP_NS 1000000000ULL
 #define TEXT_ATTR_TIMEOUT 86400.0 /* the node is the text: its size cannot change */
 
 /**
@@ -22,22 +20,6 @@ struct gt_view gt_req_view(struct gt_fs *fs, fuse_req_t req, unsigned int need)
 	const struct fuse_ctx *c = fuse_req_ctx(req);
 
 	return gt_access_view(fs->app, c->uid, c->gid, (uint32_t)c->pid, need);
-}
-
-/*
- * The ingest thread reaps as events come. On an idle machine a hung job would keep its ring busy and
- * a dead process its directory for ever; a timer for that would cost more than to ask when it matters.
- */
-void gt_reap(struct gt_fs *fs)
-{
-	struct gt_model *m = fs->app->model;
-	uint64_t now = gt_model_now(m);
-
-	if (now - atomic_load_explicit(&fs->reaped, memory_order_relaxed) < REAP_NS)
-		return;
-	atomic_store_explicit(&fs->reaped, now, memory_order_relaxed);
-	GT_MODEL_LOCK(m);
-	gt_model_reap(m);
 }
 
 /** gt_attr() - attributes of @n, whose entry is @e now */
@@ -119,7 +101,7 @@ void gt_op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 	struct gt_entry e;
 	int err;
 
-	gt_reap(fs);
+	gt_model_tidy(fs->app->model);
 	view = gt_req_view(fs, req, gt_access_need(&dir->entry.obj, name));
 	err = gt_tree_lookup(fs->app, &dir->entry.obj, name, &view, &e);
 	if (err) {
@@ -127,7 +109,7 @@ void gt_op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 		return;
 	}
 	if (depends_on_caller(&e))
-		view = gt_req_view(fs, req, NEED_ALL);
+		view = gt_req_view(fs, req, GT_NEED_ALL);
 	n = gt_node_new(fs, &e);
 	err = n ? node_text(fs, n, &view) : -ENOMEM;
 	if (err) {
@@ -207,7 +189,7 @@ static void op_readlink(fuse_req_t req, fuse_ino_t ino)
 
 	/* `self` is another for each caller, though the link is one */
 	if (!e.shared && e.file) {
-		struct gt_view view = gt_req_view(fs, req, NEED_ALL);
+		struct gt_view view = gt_req_view(fs, req, GT_NEED_ALL);
 
 		if (gt_tree_lookup(fs->app, &n->entry.obj, e.file->name, &view, &e)) {
 			fuse_reply_err(req, ENODEV);

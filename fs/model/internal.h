@@ -3,6 +3,8 @@
 #ifndef GT_MODEL_INTERNAL_H
 #define GT_MODEL_INTERNAL_H
 
+#include <stdatomic.h>
+
 #include "model.h"
 
 #define GT_SEC		  1000000000ULL
@@ -158,6 +160,7 @@ struct gt_model_private {
 	uint32_t free_queues; /* the first free slot + 1, by gt_queue.next_free */
 	uint32_t queue_reaped; /* where gt_queues_reap() goes on */
 	uint64_t queue_serial;
+	_Atomic uint64_t tidied; /* when gt_model_tidy() did something */
 	uint32_t *free_slots;
 	unsigned int nfree;
 	uint32_t dead_head, dead_tail;

@@ -93,6 +93,18 @@ void gt_model_reap(struct gt_model *m)
 	m->memory = gt_hist_memory();
 }
 
+void gt_model_tidy(struct gt_model *m)
+{
+	_Atomic uint64_t *tidied = &m->priv->tidied;
+	uint64_t now = gt_model_now(m);
+
+	if (now - atomic_load_explicit(tidied, memory_order_relaxed) < GT_SEC)
+		return;
+	atomic_store_explicit(tidied, now, memory_order_relaxed);
+	GT_MODEL_LOCK(m);
+	gt_model_reap(m);
+}
+
 void gt_model_clear(struct gt_model *m)
 {
 	uint64_t now = gt_model_now(m);

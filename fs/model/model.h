@@ -331,6 +331,14 @@ struct gt_proc *gt_model_process(struct gt_model *m, uint32_t pid, uint64_t star
 void gt_model_exit(struct gt_model *m, uint32_t slot);
 /** gt_model_reap() - frees processes dead for longer than the limit and jobs too old. Lock held. */
 void gt_model_reap(struct gt_model *m);
+/**
+ * gt_model_tidy() - gt_model_reap(), at most once a second; any thread, takes the lock
+ *
+ * The ingest thread asks for it as events come, and whoever looks before looking: on an idle machine a
+ * hung job would else keep its ring busy and a dead process its directory for ever. A timer for that
+ * would cost more.
+ */
+void gt_model_tidy(struct gt_model *m);
 
 /**
  * struct gt_folded - what became of one event
