@@ -123,6 +123,18 @@ static bool at_end(struct gt_handle *h)
 	return end;
 }
 
+/* fs->lock held */
+static void enqueue(struct gt_fs *fs, struct gt_park *p)
+{
+	p->queued = true;
+	p->prev = NULL;
+	p->next = fs->parked;
+	if (p->next)
+		p->next->prev = p;
+	fs->parked = p;
+	atomic_fetch_add(&fs->app->parked, 1);
+}
+
 /* Takes @p out of the list; false: somebody else has it, and answers. fs->lock held. */
 static bool claim(struct gt_fs *fs, struct gt_park *p)
 {
@@ -199,12 +211,7 @@ static void park(fuse_req_t req, struct gt_handle *h, size_t size)
 		free(p);
 		return;
 	}
-	p->queued = true;
-	p->next = fs->parked;
-	if (p->next)
-		p->next->prev = p;
-	fs->parked = p;
-	atomic_fetch_add(&fs->app->parked, 1);
+	enqueue(fs, p);
 	atomic_store(&fs->waiting, true);
 	pthread_mutex_unlock(&fs->lock);
 	/* what came between the first look and now has woken nobody */
@@ -260,13 +267,7 @@ static void unclaim(struct gt_fs *fs, struct gt_park *p)
 
 	pthread_mutex_lock(&fs->lock);
 	if (!fuse_req_interrupted(req)) {
-		p->queued = true;
-		p->prev = NULL;
-		p->next = fs->parked;
-		if (p->next)
-			p->next->prev = p;
-		fs->parked = p;
-		atomic_fetch_add(&fs->app->parked, 1);
+		enqueue(fs, p);
 		p = NULL;
 	}
 	pthread_mutex_unlock(&fs->lock);

@@ -29,7 +29,7 @@ void gt_text_hex(struct gt_text *t, uint64_t v); /* 0x… */
 void gt_text_milli(struct gt_text *t, uint64_t thousandths, int decimals); /* 12345,2: "12.34" */
 void gt_text_printf(struct gt_text *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/** gt_text_kv() - "key value\n"; gt_text_group_kv() - " key=value" */
+/** gt_text_kv() - "key value\n"; gt_text_gkv() - " key=value" */
 void gt_text_kv(struct gt_text *t, const char *key, uint64_t v);
 void gt_text_kvs(struct gt_text *t, const char *key, const char *v);
 void gt_text_gkv(struct gt_text *t, const char *key, uint64_t v);
