@@ -40,12 +40,8 @@ is "$(babeltrace2 two 2>&1 | wc -l)" $((records + $(stat -c %s later) / 64)) "sa
 
 cat >pipe.py <<'P'
 import errno, os, select, signal, struct, sys, time, fcntl
+from tap import ok
 m = sys.argv[1]
-n = 0
-def ok(cond, what):
-    global n
-    n += 1
-    print('%sok py%d - %s' % ('' if cond else 'not ', n, what))
 def err(f):
     try:
         f()
@@ -186,10 +182,7 @@ while len(one) < 200:
     one += os.read(f, 1)
 ok(b'\n' in one, 'trace read byte by byte')
 P
-python3 pipe.py "$mnt" >py.out 2>&1
-is $? 0 "pipe.py"
-cat py.out
-[ "$(grep -c '^not ok' py.out)" = 0 ] || tap_bad=$((tap_bad + 1))
+python_checks pipe.py "$mnt"
 
 # a reader that sleeps is told what it missed, and slows nobody
 umount_gt "$mnt"

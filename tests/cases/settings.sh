@@ -9,12 +9,8 @@ mount_gt "$mnt" -o conf=conf,backend=sim || exit 1
 
 cat >set.py <<'P'
 import errno, os, sys, subprocess
+from tap import ok
 m = sys.argv[1]
-n = 0
-def ok(cond, what):
-    global n
-    n += 1
-    print('%sok py%d - %s' % ('' if cond else 'not ', n, what))
 def write(path, data, flags=os.O_WRONLY):
     fd = os.open(m + '/' + path, flags)
     try:
@@ -87,10 +83,7 @@ for f, e in (('nothing', (errno.ENOENT, errno.EPERM)), ('config/new', (errno.EPE
     except OSError as x:
         ok(x.errno in e + (errno.EACCES,), 'no new files: ' + f)
 P
-python3 set.py "$mnt" >py.out 2>&1
-is $? 0 "set.py"
-cat py.out
-[ "$(grep -c '^not ok' py.out)" = 0 ] || tap_bad=$((tap_bad + 1))
+python_checks set.py "$mnt"
 
 # 50 writers at once: each write is whole, the value is one of theirs
 for i in $(seq 50); do (echo $i >"$mnt/config/sampling") & done

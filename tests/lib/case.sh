@@ -92,6 +92,13 @@ done_testing() {
 	exit
 }
 
+python_checks() { # python_checks SCRIPT ARGUMENTS... - prints its TAP; `from tap import ok`
+	PYTHONPATH=$GT_SRC/tests/lib PYTHONDONTWRITEBYTECODE=1 python3 "$@" >py.out 2>&1
+	is $? 0 "$1"
+	cat py.out
+	! grep -q '^not ok' py.out || tap_bad=$((tap_bad + 1))
+}
+
 value() { # value FILE KEY - of a flat-keyed file
 	awk -v k="$2" '$1 == k { print $2; exit }' "$1"
 }
