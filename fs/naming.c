@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "naming.h"
+
+/* How a source named the GPU of one number. */
+struct known {
+	char driver[16], dev[32];
+	int minor;
+	bool recording;
+};
+
+struct gt_naming {
+	struct gt_app *app;
+	const struct gt_devices *devices;
+	struct known known[GT_MAX_GPUS];
+};
+
+static const struct gt_device *device_by(const struct gt_naming *nm, const struct gt_gpu_desc *d)
+{
+	const struct gt_device *only = NULL;
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < nm->devices->n; i++) {
+		const struct gt_device *dev = &nm->devices->dev[i];
+		bool driver_fits = !d->driver || !*d->driver || !strcmp(dev->driver, d->driver);
+
+		if (d->dev && *d->dev) {
+			if (!strcmp(dev->dev, d->dev) || !strcmp(dev->pci, d->dev))
+				return dev;
+		} else if (d->minor >= 0) {
+			if (dev->minor == d->minor)
+				return dev;
+		} else if (driver_fits) {
+			only = dev;
+			n++;
+		}
+	}
+	return n == 1 ? only : NULL;
+}
+
+/*
+ * The driver of a device that sysfs does not list as a GPU: by its bus, else from a name such as
+ * "mockgpu.0", as platform devices have.
+ */
+static void driver_of(const struct gt_gpu_desc *d, bool recording, char *out, size_t len)
+{
+	static const char *const buses[] = { "pci", "platform" };
+	const char *dot = d->dev ? strrchr(d->dev, '.') : NULL;
+	char path[128], link[256];
+
+	if (d->driver && *d->driver) {
+		snprintf(out, len, "%s", d->driver);
+		return;
+	}
+	snprintf(out, len, "drm");
+	if (!d->dev || !*d->dev || strchr(d->dev, '/'))
+		return;
+	for (size_t i = 0; !recording && i < 2; i++) {
+		ssize_t n;
+		const char *base;
+
+		snprintf(path, sizeof(path), "/sys/bus/%s/devices/%.64s/driver", buses[i], d->dev);
+		n = readlink(path, link, sizeof(link) - 1);
+		if (n <= 0)
+			continue;
+		link[n] = 0;
+		base = strrchr(link, '/');
+		snprintf(out, len, "%.15s", base ? base + 1 : link);
+		return;
+	}
+	if (dot && dot > d->dev && !strchr(d->dev, ':') && (size_t)(dot - d->dev) < len &&
+	    strspn(dot + 1, "0123456789") == strlen(dot + 1))
+		snprintf(out, len, "%.*s", (int)(dot - d->dev), d->dev);
+}
+
+static bool same_gpu(const struct known *k, const struct gt_gpu_desc *d, bool recording)
+{
+	if (k->recording != recording)
+		return false;
+	if (d->dev && *d->dev)
+		return !strcmp(k->dev, d->dev);
+	if (d->minor >= 0)
+		return k->minor == d->minor && (!d->driver || !strcmp(k->driver, d->driver));
+	return !*k->dev && k->minor < 0 && !strcmp(k->driver, d->driver ? d->driver : "");
+}
+
+/* Directory names are file names: what a hostile recording calls a driver must be one, too. */
+static void clean(char *s)
+{
+	for (; *s; s++)
+		if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-", *s))
+			*s = '_';
+}
+
+static void free_name(struct gt_naming *nm, const char *driver, char *out, size_t len)
+{
+	struct gt_model *m = nm->app->model;
+
+	for (unsigned int n = 0; n <= GT_MAX_GPUS + nm->devices->n; n++) {
+		bool taken = false;
+
+		gt_device_name(out, len, driver, n);
+		for (unsigned int i = 0; i < m->ngpus; i++)
+			taken |= !strcmp(m->gpus[i]->name, out);
+		for (unsigned int i = 0; i < nm->devices->n; i++)
+			taken |= !strcmp(nm->devices->dev[i].name, out);
+		if (!taken)
+			return;
+	}
+}
+
+static void fill_device(struct gt_gpu *g, const struct gt_device *dev)
+{
+	snprintf(g->driver, sizeof(g->driver), "%s", dev->driver);
+	snprintf(g->dev, sizeof(g->dev), "%s", dev->dev);
+	snprintf(g->pci, sizeof(g->pci), "%s", dev->pci);
+	snprintf(g->card, sizeof(g->card), "%s", dev->card);
+	snprintf(g->render, sizeof(g->render), "%s", dev->render);
+	snprintf(g->uuid, sizeof(g->uuid), "%s", dev->uuid);
+	g->kfd_id = dev->kfd_id;
+}
+
+static void log_gpu(struct gt_app *app, const struct gt_gpu *g)
+{
+	union gt_record r;
+
+	gt_record_init(&r, 0, GT_GPU_NAME);
+	r.gpu_name.gpu = g->id;
+	memset(r.gpu_name.name, 0, sizeof(r.gpu_name.name) + sizeof(r.gpu_name.dev));
+	snprintf(r.gpu_name.name, sizeof(r.gpu_name.name), "%s", g->name);
+	snprintf(r.gpu_name.dev, sizeof(r.gpu_name.dev), "%s", g->dev);
+	gt_log_append(app->log, &r);
+}
+
+static struct gt_gpu *make_gpu(struct gt_naming *nm, const struct gt_gpu_desc *d, bool recording)
+{
+	const struct gt_device *dev = recording ? NULL : device_by(nm, d);
+	bool any = !dev && !(d->dev && *d->dev) && d->minor < 0, is_new = false;
+	char name[32], driver[16];
+	struct gt_gpu *g;
+
+	driver_of(d, recording, driver, sizeof(driver));
+	clean(driver);
+	if (dev)
+		snprintf(name, sizeof(name), "%s", dev->name);
+	else if (any)
+		snprintf(name, sizeof(name), "%.11s-any", driver);
+	else
+		free_name(nm, driver, name, 16);
+	g = gt_model_gpu(nm->app->model, name, &is_new);
+	if (!g || !is_new)
+		return g;
+	if (dev) {
+		fill_device(g, dev);
+	} else {
+		snprintf(g->driver, sizeof(g->driver), "%s", driver);
+		snprintf(g->dev, sizeof(g->dev), "%s", d->dev ? d->dev : "");
+		if (d->dev && strlen(d->dev) == 12 && d->dev[4] == ':' && d->dev[7] == ':')
+			snprintf(g->pci, sizeof(g->pci), "%.12s", d->dev);
+		g->any = any;
+	}
+	log_gpu(nm->app, g);
+	return g;
+}
+
+uint16_t gt_naming_gpu(struct gt_naming *nm, const struct gt_gpu_desc *d, bool recording)
+{
+	struct gt_model *m = nm->app->model;
+	struct gt_gpu *g;
+	GT_MODEL_LOCK(m);
+
+	for (unsigned int i = 0; i < m->ngpus; i++)
+		if (same_gpu(&nm->known[i], d, recording))
+			return (uint16_t)i;
+	g = make_gpu(nm, d, recording);
+	if (!g)
+		return GT_NONE16;
+	if (!*nm->known[g->id].dev && !*nm->known[g->id].driver) {
+		struct known *k = &nm->known[g->id];
+
+		snprintf(k->driver, sizeof(k->driver), "%s", d->driver ? d->driver : "");
+		snprintf(k->dev, sizeof(k->dev), "%s", d->dev ? d->dev : "");
+		k->minor = d->minor;
+		k->recording = recording;
+	}
+	return g->id;
+}
+
+uint16_t gt_naming_ring(struct gt_naming *nm, uint16_t gpu, const char *name, enum gt_engine engine)
+{
+	struct gt_model *m = nm->app->model;
+	bool is_new = false;
+	union gt_record r;
+	struct gt_ring *ring;
+	GT_MODEL_LOCK(m);
+
+	if (gpu >= m->ngpus)
+		return GT_NONE16;
+	if (engine == GT_ENGINE_UNKNOWN)
+		engine = gt_engine_guess(name);
+	ring = gt_model_ring(m, m->gpus[gpu], name, engine, &is_new);
+	if (!ring)
+		return GT_NONE16;
+	if (is_new) {
+		gt_record_init(&r, 0, GT_RING_NAME);
+		r.ring_name.gpu = gpu;
+		r.ring_name.ring = ring->id;
+		r.ring_name.engine = ring->engine;
+		memset(r.ring_name.name, 0, sizeof(r.ring_name.name));
+		snprintf(r.ring_name.name, sizeof(r.ring_name.name), "%s", ring->name);
+		gt_log_append(nm->app->log, &r);
+	}
+	return ring->id;
+}
+
+/* GPUs of this machine are there from the start, idle or not. */
+static void add_devices(struct gt_naming *nm)
+{
+	struct gt_model *m = nm->app->model;
+
+	for (unsigned int i = 0; i < nm->devices->n; i++) {
+		const struct gt_device *dev = &nm->devices->dev[i];
+		bool is_new;
+		struct gt_gpu *g = gt_model_gpu(m, dev->name, &is_new);
+
+		if (!g)
+			break;
+		fill_device(g, dev);
+		snprintf(nm->known[g->id].dev, sizeof(nm->known[0].dev), "%s", dev->dev);
+		snprintf(nm->known[g->id].driver, sizeof(nm->known[0].driver), "%s", g->driver);
+		nm->known[g->id].minor = dev->minor;
+	}
+}
+
+struct gt_naming *gt_naming_new(struct gt_app *app, const struct gt_devices *devices)
+{
+	struct gt_naming *nm = calloc(1, sizeof(*nm));
+
+	if (!nm)
+		return NULL;
+	nm->app = app;
+	nm->devices = devices;
+	if (!app->replay)
+		add_devices(nm);
+	return nm;
+}
+
+void gt_naming_free(struct gt_naming *nm)
+{
+	free(nm);
+}
