@@ -156,7 +156,7 @@ static void find_amd_uuid(struct gt_device *dev, const char *device)
 
 static int add_card(struct gt_devices *d, const char *sysfs, const char *card)
 {
-	char path[PATH_MAX], device[PATH_MAX], link[PATH_MAX + 8];
+	char path[PATH_MAX], device[PATH_MAX], link[PATH_MAX + 16];
 	struct gt_device dev = { .minor = numbered(card, "card") }, *to;
 
 	snprintf(path, sizeof(path), "%s/class/drm/%s/device", sysfs, card);
@@ -166,6 +166,8 @@ static int add_card(struct gt_devices *d, const char *sysfs, const char *card)
 	snprintf(dev.dev, sizeof(dev.dev), "%.31s", strrchr(device, '/') + 1);
 	snprintf(link, sizeof(link), "%s/driver", device);
 	base_of_link(dev.driver, sizeof(dev.driver), link);
+	snprintf(link, sizeof(link), "%s/driver/module", device);
+	base_of_link(dev.module, sizeof(dev.module), link);
 	find_render(dev.render, sizeof(dev.render), device);
 	find_pci(dev.pci, device);
 	if (!is_gpu(&dev))
@@ -313,6 +315,23 @@ static void name_all(struct gt_devices *d)
 			n += !strcmp(d->dev[i].driver, d->dev[j].driver);
 		gt_device_name(d->dev[i].name, sizeof(d->dev[i].name), d->dev[i].driver, n);
 	}
+}
+
+/* A module's holders/ has those that use it; there is none where it is built in. */
+bool gt_device_uses(const struct gt_device *dev, const char *sysfs, const char *module)
+{
+	char holders[PATH_MAX], path[PATH_MAX + 40];
+
+	snprintf(holders, sizeof(holders), "%.2000s/module/%.60s/holders", sysfs, module);
+	if (!dev->module[0] || access(holders, F_OK))
+		return true;
+	snprintf(path, sizeof(path), "%s/%s", holders, dev->module);
+	return !access(path, F_OK);
+}
+
+bool gt_device_is(const struct gt_device *dev, unsigned int minor)
+{
+	return (int)minor == dev->minor || (int)minor == numbered(dev->render, "renderD");
 }
 
 int gt_devices_scan(struct gt_devices *d, const char *sysfs)

@@ -10,6 +10,7 @@
 struct gt_device {
 	char name[16];	 /* directory: driver and number in PCI order */
 	char driver[16];
+	char module[32]; /* of the driver */
 	char dev[32];	 /* name on its bus */
 	char pci[16];
 	char card[16], render[16];
@@ -27,6 +28,10 @@ struct gt_devices {
  * node that are no GPU (simpledrm, bochs, vkms) are left out unless a source names them */
 int gt_devices_scan(struct gt_devices *d, const char *sysfs);
 void gt_devices_free(struct gt_devices *d);
+/** gt_device_uses() - does its driver's module use @module? True also where that cannot be told */
+bool gt_device_uses(const struct gt_device *dev, const char *sysfs, const char *module);
+/** gt_device_is() - is @minor its card's or its render node's? */
+bool gt_device_is(const struct gt_device *dev, unsigned int minor);
 /** gt_device_name() - "<driver><n>", with a dash if the driver ends in a digit */
 void gt_device_name(char *out, unsigned long len, const char *driver, unsigned int n);
 

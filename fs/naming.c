@@ -2,9 +2,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "drmfds.h"
 #include "naming.h"
+
+#define LOOKS_A_SECOND 200 /* at most, into the descriptors of processes */
 
 /* How a source named the GPU of one number. */
 struct known {
@@ -17,7 +21,16 @@ struct gt_naming {
 	struct gt_app *app;
 	const struct gt_devices *devices;
 	struct known known[GT_MAX_GPUS];
+	uint64_t second; /* looks[] were made in this one */
+	unsigned int looks;
 };
+
+/* May a source that names no device mean @dev? */
+static bool fits(const struct gt_device *dev, const struct gt_gpu_desc *d)
+{
+	return (!d->driver || !*d->driver || !strcmp(dev->driver, d->driver)) &&
+	       (!d->module || gt_device_uses(dev, "/sys", d->module));
+}
 
 static const struct gt_device *device_by(const struct gt_naming *nm, const struct gt_gpu_desc *d)
 {
@@ -26,7 +39,6 @@ static const struct gt_device *device_by(const struct gt_naming *nm, const struc
 
 	for (unsigned int i = 0; i < nm->devices->n; i++) {
 		const struct gt_device *dev = &nm->devices->dev[i];
-		bool driver_fits = !d->driver || !*d->driver || !strcmp(dev->driver, d->driver);
 
 		if (d->dev && *d->dev) {
 			if (!strcmp(dev->dev, d->dev) || !strcmp(dev->pci, d->dev))
@@ -34,7 +46,7 @@ static const struct gt_device *device_by(const struct gt_naming *nm, const struc
 		} else if (d->minor >= 0) {
 			if (dev->minor == d->minor)
 				return dev;
-		} else if (driver_fits) {
+		} else if (fits(dev, d)) {
 			only = dev;
 			n++;
 		}
@@ -167,7 +179,54 @@ static struct gt_gpu *make_gpu(struct gt_naming *nm, const struct gt_gpu_desc *d
 	return g;
 }
 
-uint16_t gt_naming_gpu(struct gt_naming *nm, const struct gt_gpu_desc *d, bool recording)
+/* Of devices that all may be meant: the one of these minors; NULL: none, or several. */
+static const struct gt_device *device_open(const struct gt_naming *nm, const struct gt_gpu_desc *d,
+					   const unsigned int *minors, int n)
+{
+	const struct gt_device *found = NULL;
+
+	for (unsigned int i = 0; i < nm->devices->n; i++) {
+		const struct gt_device *dev = &nm->devices->dev[i];
+		bool open = false;
+
+		for (int k = 0; k < n; k++)
+			open |= gt_device_is(dev, minors[k]);
+		if (!open || !fits(dev, d))
+			continue;
+		if (found)
+			return NULL;
+		found = dev;
+	}
+	return found;
+}
+
+/* Name on its bus, into @out, of the only device that @d can mean, or the only one of @minors. */
+static bool only_device(struct gt_naming *nm, const struct gt_gpu_desc *d,
+			const unsigned int *minors, int n, char *out, size_t len)
+{
+	const struct gt_device *dev;
+	GT_MODEL_LOCK(nm->app->model);
+
+	dev = minors ? device_open(nm, d, minors, n) : device_by(nm, d);
+	if (dev)
+		snprintf(out, len, "%s", dev->dev);
+	return dev;
+}
+
+/* Processes are many, and looking into each costs: bounded, so that nobody can hold up the rest. */
+static bool may_look(struct gt_naming *nm)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+	if (nm->second != (uint64_t)now.tv_sec) {
+		nm->second = (uint64_t)now.tv_sec;
+		nm->looks = 0;
+	}
+	return nm->looks++ < LOOKS_A_SECOND;
+}
+
+static uint16_t by_name(struct gt_naming *nm, const struct gt_gpu_desc *d, bool recording)
 {
 	struct gt_model *m = nm->app->model;
 	struct gt_gpu *g;
@@ -188,6 +247,31 @@ uint16_t gt_naming_gpu(struct gt_naming *nm, const struct gt_gpu_desc *d, bool r
 		k->recording = recording;
 	}
 	return g->id;
+}
+
+/* The process is looked into with the model unlocked. */
+static uint16_t by_submitter(struct gt_naming *nm, const struct gt_gpu_desc *d)
+{
+	char name[sizeof(((struct gt_device *)0)->dev)];
+	struct gt_gpu_desc named = { .driver = d->driver, .dev = name, .minor = -1 };
+	unsigned int minors[16];
+	int n;
+
+	if (only_device(nm, d, NULL, 0, name, sizeof(name)))
+		return by_name(nm, &named, false);
+	n = may_look(nm) ? gt_drmfds(d->pid, minors, 16) : 0;
+	if (n <= 0 || !only_device(nm, d, minors, n, name, sizeof(name)))
+		return GT_NONE16;
+	return by_name(nm, &named, false);
+}
+
+uint16_t gt_naming_gpu(struct gt_naming *nm, const struct gt_gpu_desc *d, bool recording)
+{
+	bool named = (d->dev && *d->dev) || d->minor >= 0;
+
+	if (named || !d->pid)
+		return by_name(nm, d, recording);
+	return recording ? GT_NONE16 : by_submitter(nm, d);
 }
 
 uint16_t gt_naming_ring(struct gt_naming *nm, uint16_t gpu, const char *name, enum gt_engine engine)

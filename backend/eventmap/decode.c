@@ -58,22 +58,23 @@ static bool holds(const struct gt_cond *c, uint64_t v)
 	}
 }
 
-/* GPU and ring as the event tells them. Without a name of either, the job may tell. */
+/* GPU and ring, as the event tells them or lets conclude. Without a name of either, the job may
+ * tell.
+ */
 static bool place(struct gt_eventmap *m, struct gt_section *s, const struct gt_src *src,
-		  struct gt_job *j)
+		  const struct gt_evctx *c, struct gt_job *j)
 {
-	if (s->ring.n) {
-		j->gpu = gt_gpu_of(m, s, src);
-		if (j->gpu == GT_NONE16)
-			return false;
+	bool named = s->dev.n || s->nums & BIT(GT_NUM_MINOR);
+
+	if (!s->ring.n && !named && (!s->driver[0] || s->nmatch))
+		return true;
+	if (!gt_gpu_told(m, s, src, &j->gpu))
+		j->gpu = gt_gpu_concluded(m, s, j, c->tid, c->ts);
+	if (j->gpu == GT_NONE16)
+		return false;
+	if (s->ring.n)
 		j->ring = gt_ring_of(m, s, src, j->gpu);
-		return j->ring != GT_NONE16;
-	}
-	if (s->dev.n || s->nums & BIT(GT_NUM_MINOR) || (s->driver[0] && !s->nmatch)) {
-		j->gpu = gt_gpu_of(m, s, src);
-		return j->gpu != GT_NONE16;
-	}
-	return true;
+	return !s->ring.n || j->ring != GT_NONE16;
 }
 
 /* Returns 0 if the event may be told, or why not. */
@@ -144,8 +145,6 @@ static bool read_job(struct gt_eventmap *m, struct gt_section *s, const struct g
 		     const struct gt_evctx *c, struct gt_job *j)
 {
 	*j = (struct gt_job){ .gpu = GT_NONE16, .ring = GT_NONE16, .pid = GT_NONE32 };
-	if (!place(m, s, src, j))
-		return false;
 	j->ctx = num(m, s, GT_NUM_CTX, src);
 	j->seqno = num(m, s, GT_NUM_SEQNO, src);
 	if (s->nums & BIT(GT_NUM_PID))
@@ -154,7 +153,7 @@ static bool read_job(struct gt_eventmap *m, struct gt_section *s, const struct g
 		j->pid = c->pid;
 	if (s->nums & BIT(GT_NUM_FENCE) && !gt_src_key(src, &s->num[GT_NUM_FENCE].ref, &j->fence))
 		j->fence = 0;
-	return true;
+	return place(m, s, src, c, j);
 }
 
 static int decode(struct gt_eventmap *m, struct gt_section *s, const struct gt_src *src,
@@ -232,9 +231,9 @@ static int run(struct gt_tp *tp, const struct gt_src *src, const struct gt_evctx
 
 		if (!s->use || (src->raw && !s->bound))
 			continue;
-		n = s->nheard && heard_better(s, c->ts) ?
-			    RES_IGNORED :
-			    decode(tp->m, s, src, c, out + total, max - total);
+		n = s->nheard && heard_better(s, c->ts)
+			    ? RES_IGNORED
+			    : decode(tp->m, s, src, c, out + total, max - total);
 		if (n > 0)
 			total += n;
 		else if (n < 0 && n > res)

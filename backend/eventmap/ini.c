@@ -22,7 +22,7 @@ struct reader {
 	const char *p;
 	const char *base;
 	struct gt_section *first, **end, *s;
-	char driver[32];
+	char driver[32], module[32];
 	int line, count;
 	bool in_map, bad;
 	char *err;
@@ -225,10 +225,12 @@ static bool set_key(struct gt_section *s, unsigned int k, const char *v, char *e
 
 static int map_key(struct reader *r, const char *name, const char *v, char *err, size_t len)
 {
-	if (strcmp(name, "driver"))
-		return fault(r, r->line, "[map] has no key '%s', only driver", name);
-	if (*v && !word(r->driver, sizeof(r->driver), v, err, len))
-		return fault(r, r->line, "driver: %s", err);
+	char *to = !strcmp(name, "driver") ? r->driver : !strcmp(name, "module") ? r->module : NULL;
+
+	if (!to)
+		return fault(r, r->line, "[map] has no key '%s', only driver and module", name);
+	if (*v && !word(to, sizeof(r->driver), v, err, len))
+		return fault(r, r->line, "%s: %s", name, err);
 	return 1;
 }
 
@@ -317,6 +319,7 @@ int gt_ini_read(const char *text, const char *base, struct gt_section **list, ch
 		fault(&r, rc > 0 ? rc : r.line, "neither 'key = value' nor [section]");
 	for (struct gt_section *s = r.first; s && !r.bad; s = s->next) {
 		memcpy(s->driver, r.driver, sizeof(s->driver));
+		memcpy(s->module, r.module, sizeof(s->module));
 		check(&r, s);
 	}
 	if (r.bad) {

@@ -2,8 +2,8 @@
 /*
  * What the files of the event maps share. The way of an event: gt_tp_raw() or gt_tp_text()
  * (decode.c) takes each section of the tracepoint, reads the fields it names (raw.c, text.c by way
- * of value.c), finds the numbers of GPU and ring (names.c) and the job (state.c), and writes
- * records.
+ * of value.c), finds the numbers of GPU and ring (names.c, submitter.c) and the job (job.c, state.c),
+ * and writes records.
  */
 #ifndef GT_EVENTMAP_INTERNAL_H
 #define GT_EVENTMAP_INTERNAL_H
@@ -169,6 +169,7 @@ struct gt_section {
 	uint32_t seen; /* keys given, while the file is read */
 	char file[32];
 	char driver[32];
+	char module[32];
 	char name[32];
 	char system[GT_MAP_NAME];
 	char event[GT_MAP_NAME];
@@ -189,7 +190,8 @@ struct gt_tp {
 
 /**
  * struct gt_slot - what is remembered under a key: a job, a pointer's number, a wait, a ring's FIFO
- * @a, @b: job: ctx and seqno; number: in @a; wait: its begin in @a; FIFO: next out and next in
+ * @a, @b: job: ctx and seqno; number: in @a; wait: its begin in @a; FIFO: next out and next in;
+ *	submitter: when it was asked about, in @a
  */
 struct gt_slot {
 	uint64_t k1, k2;
@@ -228,6 +230,8 @@ struct gt_eventmap {
 	struct gt_plugin *p;
 	struct gt_eventmap_stats stats;
 	struct gt_table jobs, numbers, waits, fifos;
+	struct gt_table submitters, contexts; /* and their GPUs, see submitter.c */
+	uint64_t reasked; /* of the last two, those that left: they are only found out again */
 	uint64_t next_number;
 	uint32_t ctx_set[GT_CTX_SET]; /* contexts of which a job was remembered; a guess, by hash */
 	struct gt_name_slot names[GT_NAME_SLOTS];
@@ -269,7 +273,15 @@ bool gt_tmpl_eval(const struct gt_tmpl *t, const struct gt_src *src, char buf[GT
 		  struct gt_slice *out);
 
 /* names.c: numbers of GPU and ring; GT_NONE16: the host has no room, or the name is missing */
-uint16_t gt_gpu_of(struct gt_eventmap *m, struct gt_section *s, const struct gt_src *src);
+
+/** gt_gpu_told() - does the event name its device? Then *@gpu is it */
+bool gt_gpu_told(struct gt_eventmap *m, struct gt_section *s, const struct gt_src *src,
+		 uint16_t *gpu);
+/** gt_gpu_any() - the only GPU that the section can mean, or the one that stands for all of them */
+uint16_t gt_gpu_any(struct gt_eventmap *m, struct gt_section *s);
+/** gt_gpu_ask() - the host's answer; @tid: see struct gt_gpu_desc.pid */
+uint16_t gt_gpu_ask(struct gt_eventmap *m, const struct gt_section *s, const char *dev, int minor,
+		    uint32_t tid);
 uint16_t gt_ring_of(struct gt_eventmap *m, struct gt_section *s, const struct gt_src *src,
 		    uint16_t gpu);
 /** gt_names_forget() - the host is asked again */
@@ -298,7 +310,20 @@ struct gt_job {
 
 enum gt_found { GT_JOB_NO_KEY, GT_JOB_UNKNOWN, GT_JOB_FOUND };
 
+/* submitter.c */
+
+/**
+ * gt_gpu_concluded() - the GPU of an event that names no device: by its job, by who submits, or by
+ * its context, else gt_gpu_any()
+ * @tid: the thread; @ts: the time
+ */
+uint16_t gt_gpu_concluded(struct gt_eventmap *m, struct gt_section *s, const struct gt_job *j,
+			  uint32_t tid, uint64_t ts);
+
 /* job.c */
+/** gt_job_gpu() - the GPU of a job that is remembered under a key without a ring, or GT_NONE16 */
+uint16_t gt_job_gpu(const struct gt_eventmap *m, const struct gt_section *s,
+		    const struct gt_job *j);
 /**
  * gt_job_resolve() - finds, remembers or forgets the job of an event of section @s
  * @j: in: what the event itself tells; out: completed by what was remembered

@@ -118,6 +118,17 @@ static bool other_job(const struct gt_slot *s, const struct gt_job *j)
 	       (j->seqno != GT_NONE64 && s->b != GT_NONE64 && (uint32_t)s->b != (uint32_t)j->seqno);
 }
 
+uint16_t gt_job_gpu(const struct gt_eventmap *m, const struct gt_section *s, const struct gt_job *j)
+{
+	struct key k;
+	uint32_t i;
+
+	if (!make_key(s, j, &k) || k.order)
+		return GT_NONE16;
+	i = gt_table_find(&m->jobs, k.k1, k.k2);
+	return i ? m->jobs.slots[i].gpu : GT_NONE16;
+}
+
 enum gt_found gt_job_resolve(struct gt_eventmap *m, const struct gt_section *s, struct gt_job *j)
 {
 	uint32_t types = s->bits, i;

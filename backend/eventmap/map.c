@@ -201,7 +201,9 @@ static int init_tables(struct gt_eventmap *m)
 	if (gt_table_init(&m->jobs, GT_MAP_JOBS, seed, lost) ||
 	    gt_table_init(&m->numbers, GT_MAP_SMALL, seed, lost) ||
 	    gt_table_init(&m->waits, GT_MAP_SMALL, seed, lost) ||
-	    gt_table_init(&m->fifos, GT_MAP_SMALL, seed, lost))
+	    gt_table_init(&m->fifos, GT_MAP_SMALL, seed, lost) ||
+	    gt_table_init(&m->submitters, GT_MAP_SMALL, seed, &m->reasked) ||
+	    gt_table_init(&m->contexts, GT_MAP_SMALL, seed, &m->reasked))
 		return -ENOMEM;
 	return 0;
 }
@@ -236,6 +238,8 @@ void gt_eventmap_free(struct gt_eventmap *m)
 	gt_table_free(&m->numbers);
 	gt_table_free(&m->waits);
 	gt_table_free(&m->fifos);
+	gt_table_free(&m->submitters);
+	gt_table_free(&m->contexts);
 	free(m);
 }
 

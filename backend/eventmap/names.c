@@ -87,10 +87,16 @@ static void clean(char out[GT_MAP_STR], const struct name *n)
 	out[n->n] = '\0';
 }
 
-static uint16_t ask_gpu(struct gt_eventmap *m, const struct gt_section *s, const char *dev,
-			int minor)
+uint16_t gt_gpu_ask(struct gt_eventmap *m, const struct gt_section *s, const char *dev, int minor,
+		    uint32_t tid)
 {
-	struct gt_gpu_desc d = { s->driver[0] ? s->driver : NULL, dev, minor };
+	struct gt_gpu_desc d = {
+		.driver = s->driver[0] ? s->driver : NULL,
+		.dev = dev,
+		.minor = minor,
+		.module = s->module[0] ? s->module : NULL,
+		.pid = tid,
+	};
 
 	return m->p->host->gpu(m->p, &d);
 }
@@ -104,7 +110,7 @@ static uint16_t gpu_by_dev(struct gt_eventmap *m, const struct gt_section *s, st
 	if (find(m, &n, &id))
 		return id;
 	clean(text, &n);
-	return keep(m, &n, ask_gpu(m, s, text, -1));
+	return keep(m, &n, gt_gpu_ask(m, s, text, -1, 0));
 }
 
 static uint16_t gpu_by_minor(struct gt_eventmap *m, const struct gt_section *s, int minor)
@@ -115,22 +121,32 @@ static uint16_t gpu_by_minor(struct gt_eventmap *m, const struct gt_section *s, 
 
 	if (find(m, &n, &id))
 		return id;
-	return keep(m, &n, ask_gpu(m, s, NULL, minor));
+	return keep(m, &n, gt_gpu_ask(m, s, NULL, minor, 0));
 }
 
-uint16_t gt_gpu_of(struct gt_eventmap *m, struct gt_section *s, const struct gt_src *src)
+bool gt_gpu_told(struct gt_eventmap *m, struct gt_section *s, const struct gt_src *src,
+		 uint16_t *gpu)
 {
 	const struct gt_num *minor = &s->num[GT_NUM_MINOR];
 	char buf[GT_MAP_STR];
 	struct gt_slice dev;
 	uint64_t v;
 
-	if (s->dev.n && gt_tmpl_eval(&s->dev, src, buf, &dev))
-		return gpu_by_dev(m, s, dev);
-	if (minor->kind == GT_N_FIELD && gt_src_int(src, &minor->ref, &v) && v <= INT32_MAX)
-		return gpu_by_minor(m, s, (int)v);
+	if (s->dev.n && gt_tmpl_eval(&s->dev, src, buf, &dev)) {
+		*gpu = gpu_by_dev(m, s, dev);
+		return true;
+	}
+	if (minor->kind == GT_N_FIELD && gt_src_int(src, &minor->ref, &v) && v <= INT32_MAX) {
+		*gpu = gpu_by_minor(m, s, (int)v);
+		return true;
+	}
+	return false;
+}
+
+uint16_t gt_gpu_any(struct gt_eventmap *m, struct gt_section *s)
+{
 	if (!s->gpu_known) {
-		s->gpu = ask_gpu(m, s, NULL, -1);
+		s->gpu = gt_gpu_ask(m, s, NULL, -1, 0);
 		s->gpu_known = s->gpu != GT_NONE16;
 	}
 	return s->gpu;

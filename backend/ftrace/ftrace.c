@@ -41,9 +41,12 @@ static void shadow_push(struct gt_plugin *p, const union gt_record *r, size_t n)
 
 static uint16_t shadow_gpu(struct gt_plugin *p, const struct gt_gpu_desc *desc)
 {
-	struct gt_plugin *real = of_shadow(p)->p;
+	struct ft *ft = of_shadow(p);
 
-	return real->host->gpu(real, desc);
+	/* the trace's thread ids are not those of our /proc */
+	if (desc->pid && ft_tasks_foreign(ft->tasks))
+		return GT_NONE16;
+	return ft->p->host->gpu(ft->p, desc);
 }
 
 static uint16_t shadow_ring(struct gt_plugin *p, uint16_t gpu, const char *name, enum gt_engine e)

@@ -16,6 +16,8 @@ static struct {
 	char ring[MAPHOST_MAX][96]; /* "gpu name engine" */
 	unsigned int gpus, rings, calls, pushed;
 	bool full; /* has no room for anything new */
+	const char *open[16]; /* by thread id: the device that it has open, if just one */
+	unsigned int looks;
 	union gt_record last;
 } maphost;
 
@@ -33,9 +35,16 @@ static inline uint16_t maphost_number(char (*list)[96], unsigned int *n, const c
 
 static inline uint16_t maphost_gpu(struct gt_plugin *p, const struct gt_gpu_desc *d)
 {
+	const char *dev = d->dev;
 	char text[96];
 
-	snprintf(text, sizeof(text), "%s %s %d", d->driver ? d->driver : "-", d->dev ? d->dev : "-",
+	if (d->pid) {
+		maphost.looks++;
+		dev = d->pid < 16 ? maphost.open[d->pid] : NULL;
+		if (!dev)
+			return GT_NONE16;
+	}
+	snprintf(text, sizeof(text), "%s %s %d", d->driver ? d->driver : "-", dev ? dev : "-",
 		 d->minor);
 	return maphost_number(maphost.gpu, &maphost.gpus, text);
 }

@@ -72,7 +72,7 @@ static void test_faults(void)
 		{ "[a/b]\nevent = IRQ\nevent = IRQ\n", "a.ini:3: 'event' is given twice" },
 		{ "[ab]\nevent = IRQ\n", "a.ini:1: [ab] is neither [map] nor [system/event]" },
 		{ "event = IRQ\n", "a.ini:1: 'event' stands before any section" },
-		{ "[map]\nname = x\n", "a.ini:2: [map] has no key 'name', only driver" },
+		{ "[map]\nname = x\n", "a.ini:2: [map] has no key 'name', only driver and module" },
 		{ "[map]\ndriver = a b\n", "a.ini:2: driver: 'a b' is not a name" },
 		{ "[a/b]\nevent IRQ\n", "a.ini:2: neither 'key = value' nor [section]" },
 		{ "[a/b\n", "a.ini:1: '[' without ']'" },

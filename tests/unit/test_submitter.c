@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The GPU of events that name none: by job, submitter and context, as submitter.c has it. */
+#include <errno.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "../../backend/eventmap/internal.h"
+#include "../../fs/drmfds.h"
+#include "../lib/maphost.h"
+#include "../lib/tap.h"
+
+#define SECOND 1000000000ull
+
+static union gt_record got[GT_TP_MAX_RECORDS];
+
+static struct gt_eventmap *load(bool recording)
+{
+	static struct gt_plugin plugin;
+	struct gt_eventmap *m;
+	char err[512];
+
+	memset(&maphost, 0, sizeof(maphost));
+	plugin = maphost_plugin;
+	plugin.recording = recording;
+	m = gt_eventmap_load(&plugin, source_path("conf/events.d"), err, sizeof(err));
+	if (!m)
+		exit(!ok(false, "the maps can be loaded: %s", err));
+	gt_eventmap_select(m, NULL, NULL, 2);
+	return m;
+}
+
+/* The GPU of what @event becomes; "" if nothing */
+static const char *gpu(struct gt_eventmap *m, uint64_t ts, uint32_t tid, const char *event,
+		       const char *line)
+{
+	struct gt_evctx c = { .ts = ts, .tid = tid, .pid = tid, .cpu = 1 };
+	struct gt_tp *tp = gt_eventmap_find(m, NULL, event);
+
+	if (!tp || gt_tp_text(tp, &c, line, strlen(line), got, GT_TP_MAX_RECORDS) != 1)
+		return "";
+	return got[0].ev.gpu < maphost.gpus ? maphost.gpu[got[0].ev.gpu] : "none";
+}
+
+#define JOB(entity, id, fence)                                                                     \
+	"entity=00000000" entity ", id=" id ", fence=00000000" fence                               \
+	", ring=gfx, job count:1, hw job count:0"
+#define DONE(fence) "fence=00000000" fence " signaled"
+
+static void test_live(void)
+{
+	struct gt_eventmap *m = load(false);
+
+	maphost.open[5] = "pci:5";
+	maphost.open[6] = "pci:6";
+	is_str(gpu(m, 1000, 5, "drm_sched_job", JOB("aaaaaaa1", "1", "fffffff1")), "- pci:5 -1",
+	       "the submitter's GPU");
+	is_str(gpu(m, 1010, 6, "drm_sched_job", JOB("aaaaaaa2", "1", "fffffff2")), "- pci:6 -1",
+	       "another submitter's");
+	is_str(gpu(m, 1020, 9, "drm_run_job", JOB("aaaaaaa2", "1", "fffffff2")), "- pci:6 -1",
+	       "a kernel thread hands over: the job tells");
+	is_str(gpu(m, 1030, 0, "drm_sched_process_job", DONE("fffffff2")), "- pci:6 -1",
+	       "and its end");
+	is_str(gpu(m, 1040, 0, "drm_sched_process_job", DONE("fffffff1")), "- pci:5 -1",
+	       "the other's end");
+	is(maphost.looks, 2, "each submitter was looked at once");
+
+	is_str(gpu(m, 1050, 9, "drm_run_job", JOB("aaaaaaa1", "2", "fffffff3")), "- pci:5 -1",
+	       "a job of which the submission was not seen: its context tells");
+	is_str(gpu(m, 1060, 7, "drm_sched_job", JOB("aaaaaaa1", "3", "fffffff4")), "- pci:5 -1",
+	       "a submitter of whom nothing is known, in a known context");
+	is_str(gpu(m, 1070, 7, "drm_sched_job", JOB("aaaaaaa3", "1", "fffffff5")), "- - -1",
+	       "in an unknown one: the GPU that stands for all");
+	is_str(gpu(m, 1080, 6, "drm_sched_job", JOB("aaaaaaa1", "4", "fffffff6")), "- pci:6 -1",
+	       "a context's address used again by another: the submitter tells");
+	is_str(gpu(m, 1090, 9, "drm_run_job", JOB("aaaaaaa1", "4", "fffffff6")), "- pci:6 -1",
+	       "and is remembered");
+
+	maphost.open[7] = "pci:7";
+	is_str(gpu(m, 1100, 7, "drm_sched_job", JOB("aaaaaaa3", "2", "fffffff7")), "- - -1",
+	       "what was said holds for a second");
+	is_str(gpu(m, 1070 + SECOND, 7, "drm_sched_job", JOB("aaaaaaa3", "3", "fffffff8")),
+	       "- pci:7 -1", "then is asked again");
+	gt_eventmap_free(m);
+}
+
+static void test_told(void)
+{
+	struct gt_eventmap *m = load(false);
+
+	maphost.open[5] = "pci:5";
+	is_str(gpu(m, 1, 5, "drm_sched_job_queue",
+		   "dev=pci:9, fence=12:1, ring=gfx, job count:1, hw job count:0, client_id:3"),
+	       "- pci:9 -1", "what the event tells goes before");
+	is(maphost.looks, 0, "and nobody is asked");
+	gt_eventmap_free(m);
+}
+
+static void test_recording(void)
+{
+	struct gt_eventmap *m = load(true);
+
+	maphost.open[5] = "pci:5";
+	is_str(gpu(m, 1, 5, "drm_sched_job", JOB("aaaaaaa1", "1", "fffffff1")), "- - -1",
+	       "a recording's threads are not this machine's");
+	is(maphost.looks, 0, "nobody is asked");
+	gt_eventmap_free(m);
+}
+
+static void test_many(void)
+{
+	struct gt_eventmap *m = load(false);
+	char line[200];
+	int n = 0;
+
+	for (unsigned int i = 0; i < 3 * GT_MAP_SMALL; i++) {
+		snprintf(line, sizeof(line),
+			 "entity=%016x, id=1, fence=%016x, ring=gfx, job count:1, hw job count:0",
+			 0x10000 + i, 0x20000 + i);
+		n += !strcmp(gpu(m, 1, 100 + i, "drm_sched_job", line), "- - -1");
+	}
+	is(n, 3 * GT_MAP_SMALL, "more threads and contexts than are remembered");
+	is(m->submitters.count, GT_MAP_SMALL, "the table is bounded");
+	gt_eventmap_free(m);
+}
+
+static void test_drmfds(void)
+{
+	unsigned int minors[4];
+
+	is(gt_drmfds((uint32_t)getpid(), minors, 4), 0, "this test has no GPU open");
+	is(gt_drmfds(0x7fffffff, minors, 4), -ENOENT, "a process that is not there");
+}
+
+int main(void)
+{
+	test_live();
+	test_told();
+	test_recording();
+	test_many();
+	test_drmfds();
+	return done_testing();
+}
