@@ -14,7 +14,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 out=$(readlink -f "${O:-.output}")
 release=$1
 shift
-kernel=$out/vm/$release
+kernel=$(readlink -f "$out/vm/$release")
 share=${GT_SHARE:-$PWD/share}
 limit=${GT_GUEST_LIMIT:-300}
 work=$(mktemp -d "${TMPDIR:-/tmp}/gputrace-boot.XXXXXX")
