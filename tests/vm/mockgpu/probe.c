@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Probes of our own on the scheduler's tracepoints: the time that a job passed them is taken in
+ * the same place as the tracer takes it. Other modules hook in here to emit events beside them.
+ */
+#include <linux/module.h>
+#include <linux/rculist.h>
+#include <linux/timekeeping.h>
+#include <linux/tracepoint.h>
+
+#include "mockgpu.h"
+
+static LIST_HEAD(hooks);
+static DEFINE_MUTEX(hooks_lock);
+
+/* A tracepoint's probes run with preemption off, which an RCU grace period waits for */
+#define for_each_hook(h) list_for_each_entry_rcu(h, &hooks, link, true)
+
+void mockgpu_add_hooks(struct mockgpu_hooks *h)
+{
+	mutex_lock(&hooks_lock);
+	list_add_tail_rcu(&h->link, &hooks);
+	mutex_unlock(&hooks_lock);
+}
+EXPORT_SYMBOL_GPL(mockgpu_add_hooks);
+
+void mockgpu_del_hooks(struct mockgpu_hooks *h)
+{
+	mutex_lock(&hooks_lock);
+	list_del_rcu(&h->link);
+	mutex_unlock(&hooks_lock);
+	synchronize_rcu();
+}
+EXPORT_SYMBOL_GPL(mockgpu_del_hooks);
+
+u64 mockgpu_client_id(const struct drm_sched_job *job)
+{
+	return container_of(job, struct mock_job, base)->truth->client;
+}
+EXPORT_SYMBOL_GPL(mockgpu_client_id);
+
+static bool ours(const struct drm_gpu_scheduler *sched)
+{
+	return sched->ops == &mock_sched_ops;
+}
+
+static void on_queue(void *data, struct drm_sched_job *job, struct drm_sched_entity *entity)
+{
+	u64 now = ktime_get_mono_fast_ns();
+	struct mockgpu_hooks *h;
+
+	if (!ours(job->sched))
+		return;
+	WRITE_ONCE(mock_job(job)->truth->submit, now);
+	for_each_hook(h) if (h->queue) h->queue(job, entity);
+}
+
+static void on_run(void *data, struct drm_sched_job *job, struct drm_sched_entity *entity)
+{
+	u64 now = ktime_get_mono_fast_ns();
+	struct mockgpu_hooks *h;
+
+	if (!ours(job->sched))
+		return;
+	WRITE_ONCE(mock_job(job)->truth->run, now);
+	for_each_hook(h) if (h->run) h->run(job, entity);
+}
+
+/* The job is not at hand here; its truth is the owner that the fence was made with (ioctl.c) */
+static void on_done(void *data, struct drm_sched_fence *fence)
+{
+	u64 now = ktime_get_mono_fast_ns();
+	struct mockgpu_hooks *h;
+
+	if (!ours(fence->sched))
+		return;
+	WRITE_ONCE(((struct mock_truth *)fence->owner)->done, now);
+	for_each_hook(h) if (h->done) h->done(fence);
+}
+
+static void on_wait(void *data, struct drm_sched_job *job, struct dma_fence *fence)
+{
+	struct mockgpu_hooks *h;
+
+	if (!ours(job->sched))
+		return;
+	for_each_hook(h) if (h->wait) h->wait(job, fence);
+}
+
+static struct {
+	const char *name;
+	void *probe;
+	struct tracepoint *tp;
+	bool on;
+} points[] = {
+	{ "drm_sched_job", on_queue },
+	{ "drm_run_job", on_run },
+	{ "drm_sched_process_job", on_done },
+	{ "drm_sched_job_wait_dep", on_wait },
+};
+
+/* Tracers' probes have TRACEPOINT_DEFAULT_PRIO, 10. Behind them our time lies between the old event
+ * and the one that a hook emits. */
+#define AFTER_TRACERS 0
+
+static void find_points(struct module *mod)
+{
+	for (int i = 0; i < mod->num_tracepoints; i++) {
+		struct tracepoint *tp = tracepoint_ptr_deref(&mod->tracepoints_ptrs[i]);
+
+		for (int p = 0; p < ARRAY_SIZE(points); p++)
+			if (!strcmp(points[p].name, tp->name))
+				points[p].tp = tp;
+	}
+}
+
+/* The scheduler's tracepoints are not exported: the notifier is told each module that has some,
+ * those already loaded included. gpu_sched cannot go while we use its functions. */
+static int module_seen(struct notifier_block *nb, unsigned long state, void *data)
+{
+	struct tp_module *tpm = data;
+
+	if (state == MODULE_STATE_COMING && !strcmp(tpm->mod->name, "gpu_sched"))
+		find_points(tpm->mod);
+	return 0;
+}
+
+static struct notifier_block nb = { .notifier_call = module_seen };
+
+/** mock_probes_start() - Return: 0, -ENOENT if the scheduler has not all the tracepoints, -errno */
+int mock_probes_start(void)
+{
+	int r = register_tracepoint_module_notifier(&nb);
+
+	if (r)
+		return r;
+	unregister_tracepoint_module_notifier(&nb);
+	for (int i = 0; i < ARRAY_SIZE(points); i++) {
+		r = -ENOENT;
+		if (points[i].tp)
+			r = tracepoint_probe_register_prio(points[i].tp, points[i].probe, NULL,
+							   AFTER_TRACERS);
+		if (r) {
+			pr_err("mockgpu: tracepoint %s: %d\n", points[i].name, r);
+			mock_probes_stop();
+			return r;
+		}
+		points[i].on = true;
+	}
+	return 0;
+}
+
+/** mock_probes_stop() - returns when no probe runs any more */
+void mock_probes_stop(void)
+{
+	for (int i = 0; i < ARRAY_SIZE(points); i++) {
+		if (points[i].on)
+			tracepoint_probe_unregister(points[i].tp, points[i].probe, NULL);
+		points[i].on = false;
+	}
+	tracepoint_synchronize_unregister();
+}

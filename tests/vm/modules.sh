@@ -1,0 +1,37 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# modules.sh RELEASE: builds tests/vm/mockgpu for that kernel of fetch.sh, with BTF, into
+# $O/vm/RELEASE/modules/. Does nothing when no source and no header has changed.
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+out=$(readlink -f "${O:-.output}")
+kernel=$out/vm/$1
+to=$kernel/modules
+[ -e "$kernel/complete" ] || { echo "modules.sh: no kernel $1: run tests/vm/fetch.sh" >&2; exit 1; }
+
+# One builds at a time: make test and a person's own call may meet
+mkdir -p "$to"
+exec 9>"$to/lock"
+flock 9
+stamp=$(cat "$here"/mockgpu/* "$0" "$kernel/build/Makefile" "$kernel/build/.config" | sha256sum)
+[ "$(cat "$to/stamp" 2>/dev/null)" != "$stamp" ] || exit 0
+rm -rf "$to/build" "$to/src" "$to/stamp" "$to"/*.ko
+
+# The headers as they were unpacked, and beside them the vmlinux that a module's BTF refers to
+mkdir -p "$to/build"
+cp -rs "$(readlink -f "$kernel/build")/." "$to/build/"
+ln -sfn "$kernel/vmlinux" "$to/build/vmlinux"
+cp -r "$here/mockgpu" "$to/src"
+log=$to/log
+make -C "$to/build" M="$to/src" RESOLVE_BTFIDS=true modules >"$log" 2>&1 || { cat "$log" >&2; exit 1; }
+if grep -E 'warning:|WARNING:|Skipping BTF' "$log" >&2; then
+	exit 1
+fi
+for ko in "$to"/src/*.ko; do
+	strip -g "$ko"
+	readelf -SW "$ko" | grep -q ' \.BTF ' || { echo "modules.sh: no BTF in $ko" >&2; exit 1; }
+	mv "$ko" "$to/"
+done
+rm -rf "$to/build" "$to/src"
+echo "$stamp" >"$to/stamp"
