@@ -3,6 +3,7 @@
 #   make              build everything into .output/
 #   make demo         install what is needed, build, mount at /gputrace and show it
 #   make test         install what is needed, build, run every test; T=WORD: those whose name holds it
+#   make test-vm      only those in QEMU guests of Debian's kernels; KERNEL=6.12: only that one
 #   make bench        measure reading and ingesting against floors of the same run
 #   make install      PREFIX=/usr/local, DESTDIR=, MOUNTDIR=/sbin, SYSCONFDIR=/etc; make uninstall
 #   make deps         packages to build and run; deps-test, deps-vm, deps-web: those of the tests
@@ -95,7 +96,7 @@ tools := $(patsubst tests/%.c,$(O)/tests/%,$(src_tool))
 lib := $(O)/obj/libgputrace.a
 man := $(wildcard fs/*.8 fs/*.5 backend/*.5 backend/eventmap/*.5 conf/*.5)
 
-.PHONY: all tools demo test bench check install uninstall clean deps deps-test deps-vm deps-web help
+.PHONY: all tools demo test test-vm bench check install uninstall clean deps deps-test deps-vm deps-web help
 all: need-pkgs $(daemon) $(plugins) $(maps)
 tools: all $(units) $(tools)
 
@@ -185,9 +186,13 @@ demo: deps
 	@$(MAKE) --no-print-directory all
 	@O=$(O) tests/lib/demo.sh
 
-test: deps deps-test
+test: deps deps-test deps-vm
 	@$(MAKE) --no-print-directory tools
 	@O=$(O) CC=$(CC) tests/run.sh $(T)
+
+test-vm: deps deps-test deps-vm
+	@$(MAKE) --no-print-directory tools
+	@O=$(O) tests/run.sh --guests $(T)
 
 bench: deps
 	@$(MAKE) --no-print-directory tools

@@ -1,6 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# run.sh [NAME...] - runs every unit test and every executable case, or those whose name holds a NAME.
+# run.sh [NAME...] - runs every unit test and every executable case, or those whose name holds a NAME;
+# then the cases of tests/vm in a guest for each of Debian's kernels (--guests: only these).
+#
+# UNITS and CASES are the folders; in a guest CASES is tests/vm/cases. KERNEL=6.1 boots only the
+# kernels whose release begins so.
 #
 # A test prints TAP, runs in a folder of its own, and may take TIME_LIMIT seconds. It fails if it says
 # so, exits with anything but 0 or 77 (skipped: its last line says why), writes a sanitizer's report, or
@@ -93,14 +97,53 @@ if [ "$(id -u)" = 0 ] && [ -d $tracing ] && [ ! -e $tracing/uprobe_events ]; the
 	mount -t tracefs tracefs $tracing && mounted=$tracing
 fi
 
+# One kernel's guest: what it says is shown, and its counts are ours
+guest() { # release
+	local dir=$work/vm-$1 rc counts
+	mkdir -p "$dir"
+	echo "guest $1:"
+	O=$GT_OUT GT_SHARE=$dir TMPDIR=$dir tests/vm/run.sh "$1" ${names[@]+"${names[@]}"} >"$dir/log" 2>&1
+	rc=$?
+	counts=$(grep -E '^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$' "$dir/log" | tail -n 1)
+	if [ $rc -gt 1 ] || [ -z "$counts" ] || grep -q '^run.sh: ' "$dir/log"; then
+		failed=$((failed + 1))
+		echo "FAILED  guest $1, exit $rc"
+		tail -n 60 "$dir/log"
+	else
+		grep -vxF "$counts" "$dir/log" | sed 's/^/  /'
+	fi
+	# shellcheck disable=SC2086 # N passed, N failed, N skipped
+	set -- ${counts:-0 passed, 0 failed, 0 skipped}
+	passed=$((passed + $1)) failed=$((failed + $3)) skipped=$((skipped + $5))
+}
+
+guests() {
+	local c some= release kernels
+	for c in "$GT_SRC"/tests/vm/cases/*.sh; do [ -x "$c" ] && wanted "$(basename "$c")" && some=1; done
+	[ -n "$some" ] || return 0
+	if ! kernels=$(tests/vm/fetch.sh "$GT_OUT/vm" 2>"$work/fetch.log"); then
+		failed=$((failed + 1))
+		echo "FAILED  guests: their kernels could not be fetched"
+		tail -n 5 "$work/fetch.log"
+	fi
+	for release in $kernels; do
+		case $release in "${KERNEL:-}"*) guest "$release" ;; esac
+	done
+}
+
+only_guests=
+if [ "${1-}" = --guests ]; then only_guests=1 && shift; fi
 names=("$@")
 before=$(orphans)
 trap 'clean "$before"; rm -rf --one-file-system "$work"; [ -z "$mounted" ] || umount "$mounted"' EXIT
-for t in "$GT_OUT"/tests/test_*; do
-	[ -x "$t" ] && [ "${t%.d}" = "$t" ] && wanted "$(basename "$t")" && run "$(basename "$t")" "$t"
-done
-for t in "$GT_SRC"/tests/cases/*.sh; do
-	[ -x "$t" ] && wanted "$(basename "$t")" && run "$(basename "$t" .sh)" "$t"
-done
+if [ -z "$only_guests" ]; then
+	for t in "${UNITS-$GT_OUT/tests}"/test_*; do
+		[ -x "$t" ] && [ "${t%.d}" = "$t" ] && wanted "$(basename "$t")" && run "$(basename "$t")" "$t"
+	done
+	for t in "${CASES-tests/cases}"/*.sh; do
+		[ -x "$t" ] && wanted "$(basename "$t")" && run "$(basename "$t" .sh)" "$(readlink -f "$t")"
+	done
+fi
+[ -n "${GT_GUEST-}" ] || guests
 echo "$passed passed, $failed failed, $skipped skipped"
 [ $failed = 0 ] && [ $((passed + skipped)) -gt 0 ]

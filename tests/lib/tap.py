@@ -3,7 +3,10 @@
 count = 0
 
 
-def ok(cond, what):
+def ok(cond, what, got=None):
+    """One check; @got is shown if it failed."""
     global count
     count += 1
     print('%sok py%d - %s' % ('' if cond else 'not ', count, what))
+    if not cond and got is not None:
+        print('# got %s' % (got,))
