@@ -156,9 +156,10 @@ static bool read_job(struct gt_eventmap *m, struct gt_section *s, const struct g
 	return place(m, s, src, c, j);
 }
 
-static int decode(struct gt_eventmap *m, struct gt_section *s, const struct gt_src *src,
+static int decode(struct gt_tp *tp, struct gt_section *s, const struct gt_src *src,
 		  const struct gt_evctx *c, union gt_record *out, int max)
 {
+	struct gt_eventmap *m = tp->m;
 	struct gt_event *ev = &out->ev;
 	struct gt_job j;
 	uint64_t v;
@@ -174,9 +175,12 @@ static int decode(struct gt_eventmap *m, struct gt_section *s, const struct gt_s
 	}
 	if (!read_job(m, s, src, c, &j))
 		return RES_MALFORMED;
+	if (gt_twice_told(m, tp, s, c, &j))
+		return RES_IGNORED;
 	res = s->nmatch ? find_job(m, s, &j) : 0;
 	if (res)
 		return res;
+	gt_twice_note(m, s, c, &j);
 
 	gt_record_init(out, c->ts, GT_SUBMIT);
 	ev->value = num(m, s, GT_NUM_VALUE, src);
@@ -233,7 +237,7 @@ static int run(struct gt_tp *tp, const struct gt_src *src, const struct gt_evctx
 			continue;
 		n = s->nheard && heard_better(s, c->ts)
 			    ? RES_IGNORED
-			    : decode(tp->m, s, src, c, out + total, max - total);
+			    : decode(tp, s, src, c, out + total, max - total);
 		if (n > 0)
 			total += n;
 		else if (n < 0 && n > res)

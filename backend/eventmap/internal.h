@@ -2,8 +2,8 @@
 /*
  * What the files of the event maps share. The way of an event: gt_tp_raw() or gt_tp_text()
  * (decode.c) takes each section of the tracepoint, reads the fields it names (raw.c, text.c by way
- * of value.c), finds the numbers of GPU and ring (names.c, submitter.c) and the job (job.c, state.c),
- * and writes records.
+ * of value.c), finds the numbers of GPU and ring (names.c, submitter.c) and the job (job.c,
+ * state.c), and writes records.
  */
 #ifndef GT_EVENTMAP_INTERNAL_H
 #define GT_EVENTMAP_INTERNAL_H
@@ -174,7 +174,7 @@ struct gt_section {
 	char system[GT_MAP_NAME];
 	char event[GT_MAP_NAME];
 	char unless[GT_MAP_UNLESS][2 * GT_MAP_NAME];
-	char heard[GT_MAP_UNLESS][2 * GT_MAP_NAME]; /* names in `unless_heard` */
+	char heard[GT_MAP_UNLESS][2 * GT_MAP_NAME];  /* names in `unless_heard` */
 	const struct gt_tp *heard_tp[GT_MAP_UNLESS]; /* those of them in use; NULL others */
 };
 
@@ -199,6 +199,7 @@ struct gt_slot {
 	uint32_t bucket, hnext, older, newer;
 	uint32_t pid;
 	uint16_t gpu, ring;
+	bool renamed; /* a job that has other numbers than its key says, see twice.c */
 };
 
 /** struct gt_table - a hash of slots that is bounded: when full, the oldest leaves. Index 0: none
@@ -223,6 +224,24 @@ struct gt_name_slot {
 	char text[49];
 };
 
+/**
+ * struct gt_job - what an event tells of its job, and what is remembered of it
+ * @fence: the key that the map's `fence` gave; 0: none
+ */
+struct gt_job {
+	uint16_t gpu, ring;
+	uint32_t pid;
+	uint64_t ctx, seqno, fence;
+};
+
+/** struct gt_noted - the last begin of a job by a section with `unless_heard`; @s NULL: none */
+struct gt_noted {
+	const struct gt_section *s;
+	uint64_t ts;
+	uint32_t tid;
+	struct gt_job job;
+};
+
 #define GT_TP_HASH 256
 #define GT_CTX_SET 4096
 
@@ -233,6 +252,7 @@ struct gt_eventmap {
 	struct gt_table submitters, contexts; /* and their GPUs, see submitter.c */
 	uint64_t reasked; /* of the last two, those that left: they are only found out again */
 	uint64_t next_number;
+	struct gt_noted noted;
 	uint32_t ctx_set[GT_CTX_SET]; /* contexts of which a job was remembered; a guess, by hash */
 	struct gt_name_slot names[GT_NAME_SLOTS];
 	struct gt_tp *tps[GT_MAP_SECTIONS];
@@ -298,16 +318,6 @@ void gt_table_touch(struct gt_table *t, uint32_t i);
 /** gt_number() - a small number for a pointer, the same as long as it is remembered */
 uint64_t gt_number(struct gt_eventmap *m, uint64_t pointer);
 
-/**
- * struct gt_job - what an event tells of its job, and what is remembered of it
- * @fence: the key that the map's `fence` gave; 0: none
- */
-struct gt_job {
-	uint16_t gpu, ring;
-	uint32_t pid;
-	uint64_t ctx, seqno, fence;
-};
-
 enum gt_found { GT_JOB_NO_KEY, GT_JOB_UNKNOWN, GT_JOB_FOUND };
 
 /* submitter.c */
@@ -329,11 +339,22 @@ uint16_t gt_job_gpu(const struct gt_eventmap *m, const struct gt_section *s,
  * @j: in: what the event itself tells; out: completed by what was remembered
  */
 enum gt_found gt_job_resolve(struct gt_eventmap *m, const struct gt_section *s, struct gt_job *j);
+/** gt_job_same() - the job of @j, by the key of section @s, is @known: it has that one's numbers */
+void gt_job_same(struct gt_eventmap *m, const struct gt_section *s, const struct gt_job *j,
+		 const struct gt_job *known);
 /** gt_job_context_known() - was a job of this context remembered lately? */
 bool gt_job_context_known(const struct gt_eventmap *m, uint64_t ctx);
 /** gt_wait_enter(), gt_wait_exit() - a thread's wait; exit gives its GPU, ring and length */
 void gt_wait_enter(struct gt_eventmap *m, uint32_t tid, uint64_t ts, const struct gt_job *j);
 uint64_t gt_wait_exit(struct gt_eventmap *m, uint32_t tid, uint64_t ts, struct gt_job *j);
+
+/* twice.c */
+/** gt_twice_note() - section @s told of job @j */
+void gt_twice_note(struct gt_eventmap *m, const struct gt_section *s, const struct gt_evctx *c,
+		   const struct gt_job *j);
+/** gt_twice_told() - did another tracepoint tell just that, before it was known that @tp does? */
+bool gt_twice_told(struct gt_eventmap *m, const struct gt_tp *tp, const struct gt_section *s,
+		   const struct gt_evctx *c, const struct gt_job *j);
 
 #include "fast.h"
 

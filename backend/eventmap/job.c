@@ -100,6 +100,7 @@ static void remember(struct gt_eventmap *m, const struct key *k, const struct gt
 
 	if (at)
 		gt_table_touch(&m->jobs, at);
+	s->renamed = false;
 	s->gpu = j->gpu;
 	s->ring = j->ring;
 	s->a = j->ctx;
@@ -112,6 +113,8 @@ static void remember(struct gt_eventmap *m, const struct key *k, const struct gt
 /* Does what the event tells contradict what is remembered? Then that job's end was lost. */
 static bool other_job(const struct gt_slot *s, const struct gt_job *j)
 {
+	if (s->renamed)
+		return false;
 	return (j->gpu != GT_NONE16 && s->gpu != j->gpu) ||
 	       (j->ring != GT_NONE16 && s->ring != j->ring) ||
 	       (j->ctx != GT_NONE64 && s->a != GT_NONE64 && (uint32_t)s->a != (uint32_t)j->ctx) ||
@@ -155,6 +158,24 @@ enum gt_found gt_job_resolve(struct gt_eventmap *m, const struct gt_section *s, 
 	if (types & BIT(GT_COMPLETE))
 		gt_table_del(&m->jobs, i);
 	return GT_JOB_FOUND;
+}
+
+void gt_job_same(struct gt_eventmap *m, const struct gt_section *s, const struct gt_job *j,
+		 const struct gt_job *known)
+{
+	struct gt_slot *slot;
+	struct key k;
+
+	if (!make_key(s, j, &k) || k.order)
+		return;
+	remember(m, &k, j, gt_table_find(&m->jobs, k.k1, k.k2));
+	slot = &m->jobs.slots[gt_table_find(&m->jobs, k.k1, k.k2)];
+	slot->renamed = true;
+	slot->gpu = known->gpu;
+	slot->ring = known->ring;
+	slot->a = known->ctx;
+	slot->b = known->seqno;
+	slot->pid = known->pid;
 }
 
 bool gt_job_context_known(const struct gt_eventmap *m, uint64_t ctx)

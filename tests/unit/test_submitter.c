@@ -96,6 +96,35 @@ static void test_told(void)
 	gt_eventmap_free(m);
 }
 
+/* One of 6.17's, with the fields that change */
+#define NEW(fence) "dev=pci:5, fence=" fence ", ring=gfx, job count:1, hw job count:0, client_id:3"
+
+static void test_twice(void)
+{
+	struct gt_eventmap *m = load(false);
+
+	maphost.open[5] = "pci:5";
+	is_str(gpu(m, 5000, 5, "drm_sched_job", JOB("aaaaaaa1", "1", "fffffff1")), "- pci:5 -1",
+	       "told by the old name, as nobody knows of the new one");
+	is_str(gpu(m, 5500, 5, "drm_sched_job_queue", NEW("12:1")), "",
+	       "then by the new one: nothing more is told");
+	is_str(gpu(m, 6000, 9, "drm_run_job", JOB("aaaaaaa1", "1", "fffffff1")), "",
+	       "from now on the old ones say nothing");
+	is_str(gpu(m, 6500, 9, "drm_sched_job_run", NEW("12:1")), "- pci:5 -1", "the new ones do");
+	ok(got[0].ev.ctx == 1 && got[0].ev.seqno == 1, "with the numbers that were told first");
+	is_str(gpu(m, 7000, 0, "drm_sched_job_done", "fence=12:1 signaled"), "- pci:5 -1",
+	       "to its end");
+	ok(got[0].ev.ctx == 1 && got[0].ev.seqno == 1, "with the same numbers");
+	is_str(gpu(m, 8000, 5, "drm_sched_job_queue", NEW("12:2")), "- pci:5 -1", "the next job");
+	ok(got[0].ev.ctx == 12 && got[0].ev.seqno == 2, "has its own");
+
+	is_str(gpu(m, 2 * SECOND, 5, "drm_sched_job", JOB("aaaaaaa1", "3", "fffffff1")),
+	       "- pci:5 -1", "after a second of silence the old one is heard again");
+	is_str(gpu(m, 2 * SECOND + 2000000, 5, "drm_sched_job_queue", NEW("12:3")), "- pci:5 -1",
+	       "one that comes later is another job");
+	gt_eventmap_free(m);
+}
+
 static void test_recording(void)
 {
 	struct gt_eventmap *m = load(true);
@@ -136,6 +165,7 @@ int main(void)
 {
 	test_live();
 	test_told();
+	test_twice();
 	test_recording();
 	test_many();
 	test_drmfds();

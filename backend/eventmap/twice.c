@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * One event that two tracepoints tell, as where a module emits Linux 6.17's names beside the old
+ * ones. `unless_heard` leaves the old out once the new are heard; but the very first event, or the
+ * first after a second of silence, is told by the old before anybody knows. When the new one then
+ * tells the same, its job is the one that is there already: it takes that job's numbers, and later
+ * events find it by their own key.
+ */
+#include "internal.h"
+
+#define SAME_NS 1000000 /* the two come from one call, one right after the other */
+
+#define BEGINS (1u << GT_SUBMIT | 1u << GT_COMMIT | 1u << GT_START)
+
+void gt_twice_note(struct gt_eventmap *m, const struct gt_section *s, const struct gt_evctx *c,
+		   const struct gt_job *j)
+{
+	if (s->nheard && s->bits & BEGINS)
+		m->noted = (struct gt_noted){ .s = s, .ts = c->ts, .tid = c->tid, .job = *j };
+}
+
+static bool is_better(const struct gt_noted *n, const struct gt_tp *tp)
+{
+	for (unsigned int i = 0; i < n->s->nheard; i++)
+		if (n->s->heard_tp[i] == tp)
+			return true;
+	return false;
+}
+
+bool gt_twice_told(struct gt_eventmap *m, const struct gt_tp *tp, const struct gt_section *s,
+		   const struct gt_evctx *c, const struct gt_job *j)
+{
+	struct gt_noted n = m->noted;
+
+	if (!n.s || !(s->bits & BEGINS) || !is_better(&n, tp))
+		return false;
+	m->noted.s = NULL;
+	if (s->bits != n.s->bits || c->tid != n.tid || c->ts - n.ts > SAME_NS)
+		return false;
+	gt_job_same(m, s, j, &n.job);
+	return true;
+}
