@@ -107,8 +107,14 @@ stage() { # stage LATENCY STAGE KEY
 	awk -v s="$2" -v k="$3" '$1 == s { for (i = 2; i <= NF; i++) { split($i, a, "="); if (a[1] == k) print a[2] } }' "$1"
 }
 
+as_uid() { # as_uid UID COMMAND...
+	local uid=$1
+	shift
+	setpriv --reuid "$uid" --regid "$uid" --clear-groups "$@"
+}
+
 as_user() { # as_user COMMAND... - as an ordinary user
-	setpriv --reuid 65534 --regid 65534 --clear-groups "$@"
+	as_uid 65534 "$@"
 }
 
 is_root() { [ "$(id -u)" = 0 ]; }

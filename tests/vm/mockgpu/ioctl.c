@@ -135,6 +135,7 @@ static void job_push(struct mock_device *dev, struct mock_file *mf, struct mock_
 	job->truth->length = job->length;
 	mock_truth_publish(job->truth);
 	atomic_inc(&dev->users);
+	WRITE_ONCE(job->truth->before_submit, ktime_get_mono_fast_ns());
 	drm_sched_entity_push_job(&job->base);
 }
 

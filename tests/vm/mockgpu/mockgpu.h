@@ -46,6 +46,10 @@ enum mock_class { MOCK_GFX, MOCK_COMPUTE, MOCK_DMA, MOCK_DEC, MOCK_CLASSES };
  * @submit: drm_sched_job
  * @run: drm_run_job
  * @done: drm_sched_process_job
+ * @before_submit: the last thing done before drm_sched_job: a tracer's own time of it lies between
+ *	the two, however long another CPU or an interrupt had its turn there
+ * @before_run: likewise
+ * @before_done: likewise
  * @hw_start: the hardware began (for the last time, when a reset made it begin again)
  * @hw_end: the hardware ended, or was reset
  * @result: 0, a negative errno, or 1: not known yet
@@ -60,6 +64,7 @@ struct mock_truth {
 	u64 client;
 	u64 context, seqno, id, length;
 	u64 submit, run, done;
+	u64 before_submit, before_run, before_done;
 	u64 hw_start, hw_end;
 	int result;
 };

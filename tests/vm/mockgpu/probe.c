@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Probes of our own on the scheduler's tracepoints: the time that a job passed them is taken in
- * the same place as the tracer takes it. Other modules hook in here to emit events beside them.
+ * the same place as the tracer takes it, after all tracers had theirs. Other modules hook in here to
+ * emit events beside them.
  */
 #include <linux/module.h>
 #include <linux/rculist.h>
@@ -46,36 +47,33 @@ static bool ours(const struct drm_gpu_scheduler *sched)
 
 static void on_queue(void *data, struct drm_sched_job *job, struct drm_sched_entity *entity)
 {
-	u64 now = ktime_get_mono_fast_ns();
 	struct mockgpu_hooks *h;
 
 	if (!ours(job->sched))
 		return;
-	WRITE_ONCE(mock_job(job)->truth->submit, now);
 	for_each_hook(h) if (h->queue) h->queue(job, entity);
+	WRITE_ONCE(mock_job(job)->truth->submit, ktime_get_mono_fast_ns());
 }
 
 static void on_run(void *data, struct drm_sched_job *job, struct drm_sched_entity *entity)
 {
-	u64 now = ktime_get_mono_fast_ns();
 	struct mockgpu_hooks *h;
 
 	if (!ours(job->sched))
 		return;
-	WRITE_ONCE(mock_job(job)->truth->run, now);
 	for_each_hook(h) if (h->run) h->run(job, entity);
+	WRITE_ONCE(mock_job(job)->truth->run, ktime_get_mono_fast_ns());
 }
 
 /* The job is not at hand here; its truth is the owner that the fence was made with (ioctl.c) */
 static void on_done(void *data, struct drm_sched_fence *fence)
 {
-	u64 now = ktime_get_mono_fast_ns();
 	struct mockgpu_hooks *h;
 
 	if (!ours(fence->sched))
 		return;
-	WRITE_ONCE(((struct mock_truth *)fence->owner)->done, now);
 	for_each_hook(h) if (h->done) h->done(fence);
+	WRITE_ONCE(((struct mock_truth *)fence->owner)->done, ktime_get_mono_fast_ns());
 }
 
 static void on_wait(void *data, struct drm_sched_job *job, struct dma_fence *fence)

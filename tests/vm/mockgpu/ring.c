@@ -116,6 +116,12 @@ static void job_end(struct mock_job *job, int result, u64 now)
 	}
 }
 
+static void hw_signal(struct mock_truth *truth, struct dma_fence *fence)
+{
+	WRITE_ONCE(truth->before_done, ktime_get_mono_fast_ns());
+	dma_fence_signal(fence);
+}
+
 static enum hrtimer_restart hw_timer(struct hrtimer *timer)
 {
 	struct mock_job *job = container_of(timer, struct mock_job, timer);
@@ -134,7 +140,7 @@ static enum hrtimer_restart hw_timer(struct hrtimer *timer)
 	spin_unlock_irqrestore(&ring->lock, flags);
 	/* Whoever frees the job waits for this function to end */
 	if (ours)
-		dma_fence_signal(&job->fence->base);
+		hw_signal(job->truth, &job->fence->base);
 	return HRTIMER_NORESTART;
 }
 
@@ -155,6 +161,7 @@ void mock_ring_kill(struct mock_ring *ring)
 			break;
 		hw_take_off(job);
 		job_end(job, -ENODEV, ktime_get_mono_fast_ns());
+		WRITE_ONCE(job->truth->before_done, ktime_get_mono_fast_ns());
 		fence = dma_fence_get(&job->fence->base);
 		spin_unlock_irq(&ring->lock);
 		dma_fence_signal(fence);
@@ -165,6 +172,13 @@ void mock_ring_kill(struct mock_ring *ring)
 
 /* What the scheduler asks ----------------------------------------------------------------------
  */
+
+/* Its last question before drm_run_job: is there anything to wait for? */
+static struct dma_fence *prepare_job(struct drm_sched_job *base, struct drm_sched_entity *entity)
+{
+	WRITE_ONCE(mock_job(base)->truth->before_run, ktime_get_mono_fast_ns());
+	return NULL;
+}
 
 static struct dma_fence *run_job(struct drm_sched_job *base)
 {
@@ -188,7 +202,7 @@ static struct dma_fence *run_job(struct drm_sched_job *base)
 	}
 	spin_unlock_irqrestore(&ring->lock, flags);
 	if (ended)
-		dma_fence_signal(&job->fence->base);
+		hw_signal(job->truth, &job->fence->base);
 	return dma_fence_get(&job->fence->base);
 }
 
@@ -208,7 +222,7 @@ static void hw_reset(struct mock_ring *ring, struct mock_job *bad)
 		job_end(bad, -ETIME, ktime_get_mono_fast_ns());
 	spin_unlock_irq(&ring->lock);
 	list_for_each_entry(job, &stopped, link) hrtimer_cancel(&job->timer);
-	dma_fence_signal(&bad->fence->base);
+	hw_signal(bad->truth, &bad->fence->base);
 }
 
 static enum drm_gpu_sched_stat timedout_job(struct drm_sched_job *base)
@@ -242,6 +256,11 @@ static void free_job(struct drm_sched_job *base)
 }
 
 const struct drm_sched_backend_ops mock_sched_ops = {
+#ifdef HAVE_PREPARE_JOB
+	.prepare_job = prepare_job,
+#else
+	.dependency = prepare_job,
+#endif
 	.run_job = run_job,
 	.timedout_job = timedout_job,
 	.free_job = free_job,

@@ -124,7 +124,8 @@ static int truth_seq_show(struct seq_file *m, void *v)
 
 	if (at == 0) {
 		seq_puts(m, "# device ring pid tid uid comm client ctx seqno id length "
-			    "t_submit t_run t_hw_start t_hw_end t_done result\n");
+			    "t_submit t_run t_hw_start t_hw_end t_done "
+			    "before_submit before_run before_done result\n");
 		return 0;
 	}
 	t = table[at - 1];
@@ -136,6 +137,9 @@ static int truth_seq_show(struct seq_file *m, void *v)
 	show_time(m, &t->hw_start);
 	show_time(m, &t->hw_end);
 	show_time(m, &t->done);
+	show_time(m, &t->before_submit);
+	show_time(m, &t->before_run);
+	show_time(m, &t->before_done);
 	result = READ_ONCE(t->result);
 	if (result <= 0)
 		seq_printf(m, " %d\n", result);

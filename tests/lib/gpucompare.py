@@ -1,0 +1,138 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""gpucompare.py TRUTH TREE [contexts]: does the tree say what the mock GPU did?
+
+TRUTH is a copy of debugfs mockgpu/truth, taken when all jobs had ended; TREE a mounted tree that saw all
+of them. Counts must be equal. The truth tells a time before and one after the tracer had its turn, so a
+stage is known to lie between two values; each job's must be within NEAR of that, and the means within
+1 %. With `contexts` the tree must tell each job's own fence context and number.
+"""
+import collections
+import sys
+
+import gputruth
+from tap import ok
+
+NEAR = 50_000  # ns
+STAGES = ('queue', 'hw_wait', 'exec', 'total')
+
+
+def table(path):
+    """Rows of a text with a '#' header line, as dicts; '-' is None."""
+    head, rows = None, []
+    for line in open(path):
+        words = line.split()
+        if words[0] == '#':
+            head = head or words[1:]
+        else:
+            rows.append({k: None if v == '-' else v for k, v in zip(head, words)})
+    return rows
+
+
+def nested(path):
+    """{name: {key: number}} of a nested-keyed text; a name may have two words."""
+    out = {}
+    for line in open(path):
+        words = line.split()
+        pairs = dict(w.split('=') for w in words if '=' in w)
+        if pairs:
+            out[' '.join(w for w in words if '=' not in w)] = {k: int(v) for k, v in pairs.items()}
+    return out
+
+
+def flat(path):
+    return {k: int(v) for k, v in (line.split() for line in open(path))}
+
+
+def add_stages(jobs):
+    """Each stage of a ring's jobs as (least, most); the start of a job is inferred as the tree does it."""
+    last = (0, 0)
+    for j in sorted(jobs, key=lambda j: j.t_done):
+        submit, run, done = (j.before_submit, j.t_submit), (j.before_run, j.t_run), (j.before_done, j.t_done)
+        start = max(last[0], run[0]), max(last[1], run[1])
+        last = done
+        for stage, a, b in zip(STAGES, (submit, run, start, submit), (run, start, done, done)):
+            setattr(j, stage, (max(0, b[0] - a[1]), b[1] - a[0]))
+
+
+def away(value, between):
+    return max(between[0] - value, value - between[1], 0)
+
+
+def check_counts(tree, ring, jobs):
+    d = '%s/%s/by-name/%s/' % (tree, *ring)
+    s = flat(d + 'stats')
+    got = [s['submitted'], s['committed'], s['completed'], s['in_flight']]
+    ok(got == [len(jobs)] * 3 + [0], '%s/%s: %d jobs' % (*ring, len(jobs)), got)
+    latency = nested(d + 'latency')
+    for stage in STAGES:
+        mean = [sum(getattr(j, stage)[i] for j in jobs) / len(jobs) for i in (0, 1)]
+        got = latency[stage]
+        ok(got['count'] == len(jobs) and mean[0] * .99 <= got['avg_ns'] <= mean[1] * 1.01,
+           '%s/%s: mean of %s' % (*ring, stage), (got['count'], got['avg_ns'], mean))
+
+
+def check_owners(tree, jobs):
+    users = collections.Counter()
+    for (pid, uid, comm), own in sorted(gputruth.by(jobs, 'pid', 'uid', 'comm').items()):
+        d = '%s/proc/%d/' % (tree, pid)
+        got = sum(v['count'] for k, v in nested(d + 'latency').items() if k.endswith(' total'))
+        who = int(open(d + 'uid').read()), open(d + 'comm').read().strip()
+        ok(got == len(own) and who == (uid, comm), 'process %d (%s of user %d): %d jobs' % (pid, comm, uid, len(own)),
+           (got, who))
+        users[who[0]] += got
+    want = {uid: len(own) for (uid,), own in gputruth.by(jobs, 'uid').items()}
+    ok(users == want, 'users: %s' % want, users)
+
+
+def check_rows(ring, jobs, rows, contexts):
+    """report: a row for each job, each stage near the truth."""
+    # In the order of their ends: the tracer's and the truth's are the same but for two CPUs at once
+    rows, jobs = sorted(rows, key=lambda r: int(r['end'].replace('.', ''))), sorted(jobs, key=lambda j: j.t_done)
+    name = '%s/%s' % ring
+    ok(len(rows) == len(jobs), '%s: %d rows of report' % (name, len(jobs)), len(rows))
+    strange, worst, wide = [], (0, ''), 0
+    for r, j in zip(rows, jobs):
+        if int(r['pid']) != j.pid or (contexts and (int(r['ctx']), int(r['seqno'])) != (j.ctx, j.seqno)):
+            strange.append((r, j))
+        wide += any(getattr(j, s)[1] - getattr(j, s)[0] > NEAR for s in STAGES)
+        for stage in STAGES[:3]:
+            worst = max(worst, (away(int(r['t_%s_ns' % stage]), getattr(j, stage)),
+                                '%s of %d:%d' % (stage, j.ctx, j.seqno), r, vars(j)))
+    ok(not strange, '%s: each row is its job\'s' % name, strange[:1])
+    ok(worst[0] < NEAR, '%s: stages at most %d ns away, %d of %d known to no more than %d us' % (
+        name, worst[0], wide, len(jobs), NEAR / 1000), worst)
+
+
+def check_top(tree, jobs):
+    uid = {j.pid: j.uid for j in jobs}
+    got = {int(r['pid']): int(r['uid']) for r in table(tree + '/top') if r['pid']}
+    ok(got.items() <= uid.items(), 'top has only those processes, with their users', got)
+
+
+def check_idle(tree):
+    left = [r for ring in table(tree + '/rings') for r in table('%s/%s/%s/jobs' % (tree, ring['gpu'], ring['ring']))]
+    ok(not left, 'no job is in flight', left)
+
+
+def main(truth, tree, *flags):
+    jobs = gputruth.read(truth)
+    bad = [vars(j) for j in jobs if None in (j.t_submit, j.t_run, j.t_done)]
+    ok(jobs and not bad, 'the truth is whole: %d jobs' % len(jobs), bad[:3])
+    names = {(r['gpu'], r['ring']): r['name'] for r in table(tree + '/rings')}
+    rows = collections.defaultdict(list)
+    for r in table(tree + '/report'):
+        rows[r['gpu'], names[r['gpu'], r['ring']]].append(r)
+    for (device, name), own in sorted(gputruth.by(jobs, 'device', 'ring').items()):
+        ring = device.replace('.', ''), name
+        add_stages(own)
+        check_counts(tree, ring, own)
+        check_rows(ring, own, rows.pop(ring, []), 'contexts' in flags)
+    ok(not rows, 'no row is of another ring', list(rows))
+    check_owners(tree, jobs)
+    check_top(tree, jobs)
+    check_idle(tree)
+
+
+if __name__ == '__main__':
+    main(*sys.argv[1:])
