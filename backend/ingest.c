@@ -81,6 +81,7 @@ static void drain(struct gt_be *b)
 	ended = gt_host_now();
 	b->drained = true;
 	b->empty = ret == 0;
+	gt_order_busy(b->h->order, b->index, b->timer);
 	count_empty(b, began, ended);
 	{
 		GT_HOST_LOCK(b->h);
@@ -224,10 +225,10 @@ static void copy_merge_stats(struct gt_host_state *h)
 	};
 }
 
-/* Merges what came, tells the sink, and sees to the next wake-up. */
-static void finish_round(struct gt_host_state *h)
+/* Merges what came, tells the sink, and sees to the next wake-up. @began: of the round */
+static void finish_round(struct gt_host_state *h, uint64_t began)
 {
-	uint64_t due = gt_order_run(h->order, gt_host_now());
+	uint64_t due = gt_order_run(h->order, began);
 
 	if (h->delivered) {
 		h->sink.idle(h->sink.arg);
@@ -241,15 +242,17 @@ void *gt_host_ingest(void *arg)
 {
 	struct gt_host_state *h = arg;
 	struct epoll_event ev[BATCH];
+	uint64_t began = gt_host_now();
 
 	while (!h->quit) {
 		int n;
 
 		gt_call_serve(h);
-		finish_round(h);
+		finish_round(h, began);
 		if (h->quit)
 			break;
 		n = wait_events(h, ev);
+		began = gt_host_now();
 		if (n < 0 && errno != EINTR) {
 			gt_host_log(h, NULL, LOG_CRIT, "epoll: %s", strerror(errno));
 			break;
@@ -261,6 +264,6 @@ void *gt_host_ingest(void *arg)
 	for (unsigned int i = 0; i < h->n; i++)
 		gt_be_stop(h->be[i], GT_BS_OFF);
 	gt_order_flush(h->order);
-	finish_round(h);
+	finish_round(h, gt_host_now());
 	return NULL;
 }

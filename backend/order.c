@@ -13,8 +13,10 @@
  * @mark: later records are not older: told by a watermark or by the last record
  * @head, @count, @cap: of the ring buffers @q and @due; @cap is a power of two, or 0
  * @due: for each record, when it has waited long enough; UINT64_MAX in a recording
+ * @busy: has more to tell, and comes back by itself
  */
 struct source {
+	bool busy;
 	bool active;
 	bool recording;
 	uint64_t mark;
@@ -272,6 +274,11 @@ void gt_order_watermark(struct gt_order *o, unsigned int src, uint64_t ts)
 		o->s[src].mark = ts;
 }
 
+void gt_order_busy(struct gt_order *o, unsigned int src, bool busy)
+{
+	o->s[src].busy = busy;
+}
+
 void gt_order_begin(struct gt_order *o, unsigned int src, bool recording)
 {
 	struct source *s = &o->s[src];
@@ -281,6 +288,7 @@ void gt_order_begin(struct gt_order *o, unsigned int src, bool recording)
 		force(o, src, s->count, &o->stats.forced);
 	s->recording = recording;
 	s->active = true;
+	s->busy = false;
 	s->mark = 0;
 }
 
@@ -315,23 +323,23 @@ static void release_due(struct gt_order *o, uint64_t now)
 
 /*
  * The time up to which the group is complete: nothing queued, nothing promised is older. A silent
- * live source is taken to be complete but for the time that others would wait for it.
+ * live source is taken to be complete but for the time that others would wait for it; a busy one has
+ * more of that time, as what it will tell next is not of now.
  */
 static bool complete_to(const struct gt_order *o, bool recording, uint64_t now, uint64_t *ts)
 {
-	uint64_t grace = now > GT_ORDER_HOLD_NS ? now - GT_ORDER_HOLD_NS : 0;
 	bool any = false;
 
 	*ts = UINT64_MAX;
 	for (unsigned int i = 0; i < o->n; i++) {
 		const struct source *s = &o->s[i];
-		uint64_t t;
+		uint64_t hold = s->busy ? GT_ORDER_BUSY_NS : GT_ORDER_HOLD_NS, t;
 
 		if (s->recording != recording || (!s->count && !s->active))
 			continue;
 		t = s->count ? head_ts(s) : s->mark;
-		if (!s->count && !recording && t < grace)
-			t = grace;
+		if (!s->count && !recording && now > hold && t < now - hold)
+			t = now - hold;
 		if (t < *ts)
 			*ts = t;
 		any = true;

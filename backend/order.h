@@ -21,6 +21,7 @@
 #include "event.h"
 
 #define GT_ORDER_HOLD_NS 20000000ull
+#define GT_ORDER_BUSY_NS 500000000ull
 #define GT_ORDER_CAP	 65536u
 
 struct gt_order;
@@ -71,8 +72,11 @@ void gt_order_push(struct gt_order *o, unsigned int src, const union gt_record *
 		   uint64_t now);
 /** gt_order_watermark() - every later record of @src has ts >= @ts */
 void gt_order_watermark(struct gt_order *o, unsigned int src, uint64_t ts);
+/** gt_order_busy() - @src comes back for more by itself (@busy), or waits until something happens */
+void gt_order_busy(struct gt_order *o, unsigned int src, bool busy);
 /**
  * gt_order_run() - lets out what may go, and tells the watermark
+ * @now: when the sources were last looked at: what came since may be older than the present
  *
  * Return: when to call it again though nothing comes (CLOCK_MONOTONIC), 0: no need.
  */

@@ -207,7 +207,8 @@ static bool heard_better(const struct gt_section *s, uint64_t ts)
 	for (unsigned int i = 0; i < s->nheard; i++) {
 		const struct gt_tp *o = s->heard_tp[i];
 
-		if (o && o->heard && ts >= o->heard && ts - o->heard < HEARD_NS)
+		/* those of another CPU may be a little ahead */
+		if (o && o->heard && (ts < o->heard || ts - o->heard < HEARD_NS))
 			return true;
 	}
 	return false;

@@ -183,6 +183,20 @@ static void test_hold(void)
 	gt_order_free(o);
 }
 
+static void test_busy(void)
+{
+	struct gt_order *o = fresh(1, false);
+
+	gt_order_watermark(o, 0, 1000 * MS);
+	gt_order_busy(o, 0, true);
+	gt_order_run(o, 1100 * MS);
+	is(got.mark, 1000 * MS, "a source that comes back for more has the time it needs");
+	gt_order_busy(o, 0, false);
+	gt_order_run(o, 1100 * MS);
+	is(got.mark, 1100 * MS - GT_ORDER_HOLD_NS, "one that waits for events has none to tell");
+	gt_order_free(o);
+}
+
 static void test_future(void)
 {
 	struct gt_order *o = fresh(2, false);
@@ -272,6 +286,7 @@ int main(void)
 	test_property();
 	test_direct();
 	test_hold();
+	test_busy();
 	test_future();
 	test_older_goes_along();
 	test_recording();

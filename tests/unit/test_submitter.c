@@ -115,6 +115,8 @@ static void test_twice(void)
 	is_str(gpu(m, 7000, 0, "drm_sched_job_done", "fence=12:1 signaled"), "- pci:5 -1",
 	       "to its end");
 	ok(got[0].ev.ctx == 1 && got[0].ev.seqno == 1, "with the same numbers");
+	is_str(gpu(m, 6400, 5, "drm_sched_job", JOB("aaaaaaa1", "2", "fffffff2")), "",
+	       "an old one that comes late says nothing either");
 	is_str(gpu(m, 8000, 5, "drm_sched_job_queue", NEW("12:2")), "- pci:5 -1", "the next job");
 	ok(got[0].ev.ctx == 12 && got[0].ev.seqno == 2, "has its own");
 
