@@ -342,6 +342,8 @@ enum gt_found gt_job_resolve(struct gt_eventmap *m, const struct gt_section *s, 
 /** gt_job_same() - the job of @j, by the key of section @s, is @known: it has that one's numbers */
 void gt_job_same(struct gt_eventmap *m, const struct gt_section *s, const struct gt_job *j,
 		 const struct gt_job *known);
+/** gt_job_forget() - the job of @j by the key of section @s: what comes under it is of no job */
+void gt_job_forget(struct gt_eventmap *m, const struct gt_section *s, const struct gt_job *j);
 /** gt_job_context_known() - was a job of this context remembered lately? */
 bool gt_job_context_known(const struct gt_eventmap *m, uint64_t ctx);
 /** gt_wait_enter(), gt_wait_exit() - a thread's wait; exit gives its GPU, ring and length */

@@ -160,6 +160,18 @@ enum gt_found gt_job_resolve(struct gt_eventmap *m, const struct gt_section *s, 
 	return GT_JOB_FOUND;
 }
 
+void gt_job_forget(struct gt_eventmap *m, const struct gt_section *s, const struct gt_job *j)
+{
+	struct key k;
+	uint32_t i;
+
+	if (!make_key(s, j, &k) || k.order)
+		return;
+	i = gt_table_find(&m->jobs, k.k1, k.k2);
+	if (i)
+		gt_table_del(&m->jobs, i);
+}
+
 void gt_job_same(struct gt_eventmap *m, const struct gt_section *s, const struct gt_job *j,
 		 const struct gt_job *known)
 {

@@ -4,7 +4,7 @@
  * ones. `unless_heard` leaves the old out once the new are heard; but the very first event, or the
  * first after a second of silence, is told by the old before anybody knows. When the new one then
  * tells the same, its job is the one that is there already: it takes that job's numbers, and later
- * events find it by their own key.
+ * events find it by their own key, no longer by the old one's.
  */
 #include "internal.h"
 
@@ -37,6 +37,7 @@ bool gt_twice_told(struct gt_eventmap *m, const struct gt_tp *tp, const struct g
 	m->noted.s = NULL;
 	if (s->bits != n.s->bits || c->tid != n.tid || c->ts - n.ts > SAME_NS)
 		return false;
+	gt_job_forget(m, n.s, &n.job);
 	gt_job_same(m, s, j, &n.job);
 	return true;
 }

@@ -112,6 +112,8 @@ static void test_twice(void)
 	       "from now on the old ones say nothing");
 	is_str(gpu(m, 6500, 9, "drm_sched_job_run", NEW("12:1")), "- pci:5 -1", "the new ones do");
 	ok(got[0].ev.ctx == 1 && got[0].ev.seqno == 1, "with the numbers that were told first");
+	is_str(gpu(m, 6900, 0, "drm_sched_process_job", DONE("fffffff1")), "",
+	       "the old end is of no job any more");
 	is_str(gpu(m, 7000, 0, "drm_sched_job_done", "fence=12:1 signaled"), "- pci:5 -1",
 	       "to its end");
 	ok(got[0].ev.ctx == 1 && got[0].ev.seqno == 1, "with the same numbers");
