@@ -188,6 +188,10 @@ struct gt_process {
 	uint64_t reserved;
 };
 
+/* Ids of GT_NAME_FUNCTION are below the first; a name with its NUL is no longer than the second. */
+#define GT_MAX_FUNCTIONS 8192
+#define GT_FUNCTION_NAME 128
+
 enum gt_name_kind { GT_NAME_CUSTOM, GT_NAME_KERNEL, GT_NAME_COUNTER, GT_NAME_FUNCTION };
 
 /** struct gt_name - @part counts the pieces of a name longer than 32 bytes, from 0 */

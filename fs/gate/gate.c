@@ -5,8 +5,9 @@
 
 #define BIT(type) (1U << (type))
 
-/* What only level verbose records: it comes by the million and tells of no job */
-#define VERBOSE_TYPES (BIT(GT_IRQ) | BIT(GT_CTX_SWITCH) | BIT(GT_FUNCTION))
+/* What only level verbose records: it comes by the million and tells of no job. Calls of functions
+ * do too, but come only where somebody chose the functions. */
+#define VERBOSE_TYPES (BIT(GT_IRQ) | BIT(GT_CTX_SWITCH))
 /* A wait names the job waited for, but is somebody else's doing */
 #define WAIT_TYPES (BIT(GT_SYNC_WAIT_ENTER) | BIT(GT_SYNC_WAIT_EXIT))
 /* Events of a job even where the job itself is not known */

@@ -172,6 +172,8 @@ static void on_name(struct gt_model *m, const struct gt_name *n)
 {
 	uint64_t i = n->id >= GT_CUSTOM0 ? n->id - GT_CUSTOM0 : n->id;
 
+	if (n->kind == GT_NAME_FUNCTION)
+		gt_function_name(m, n);
 	if (n->kind != GT_NAME_CUSTOM || n->part != 0 || i > GT_CUSTOM6 - GT_CUSTOM0)
 		return;
 	memcpy(m->custom[i], n->text, sizeof(m->custom[i]));

@@ -347,6 +347,10 @@ void gt_queues_destroy(struct gt_model *m);
 void gt_queues_reap(struct gt_model *m);
 void gt_queue_clear(struct gt_queue *q, uint64_t now);
 
+/* function.c */
+/** gt_function_name() - a piece of a function's name; what does not fit is left out */
+void gt_function_name(struct gt_model *m, const struct gt_name *n);
+
 /* wait.c */
 /** gt_wait_event() - SYNC_WAIT and IOCTL events */
 void gt_wait_event(struct gt_model *m, struct gt_where *w, const struct gt_event *e);

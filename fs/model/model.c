@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* The model as a whole: made, freed, cleared, and brought forward in time. */
+#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <time.h>
@@ -67,6 +68,7 @@ void gt_model_free(struct gt_model *m)
 	}
 	for (unsigned int i = 0; i < m->ngpus; i++)
 		gt_gpu_free(m->gpus[i]);
+	free(m->functions);
 	gt_mem_put(m->priv, sizeof(*m->priv));
 	pthread_mutex_destroy(&m->lock);
 	gt_mem_put(m, sizeof(*m));

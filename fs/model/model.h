@@ -279,6 +279,8 @@ struct gt_model {
 	struct gt_counts counts;
 	uint64_t memory;    /* bytes the model holds */
 	char custom[7][32]; /* names of the CUSTOM events, "" none */
+	unsigned int nfunctions; /* names of functions by id, "" none; the array may move */
+	char (*functions)[GT_FUNCTION_NAME];
 	uint64_t window_ns; /* the aggregator's, 1 s */
 
 	struct gt_model_private *priv;

@@ -22,9 +22,8 @@ static const char *const type_names[GT_NTYPES] = GT_TYPE_NAMES;
 static const struct {
 	const char *value, *ref;
 } value_types[GT_NTYPES] = {
-	[GT_CTX_SWITCH] = { NULL, "hex64_t" },
-	[GT_ERROR] = { "enum gt_error", NULL },
-	[GT_IOCTL_ENTER] = { "hex64_t", NULL },
+	[GT_CTX_SWITCH] = { NULL, "hex64_t" },	      [GT_ERROR] = { "enum gt_error", NULL },
+	[GT_FUNCTION] = { "enum gt_function", NULL }, [GT_IOCTL_ENTER] = { "hex64_t", NULL },
 	[GT_IOCTL_EXIT] = { "int64_t", NULL },
 };
 
@@ -112,19 +111,24 @@ static void stream_desc(struct gt_text *t)
 		       "};\n");
 }
 
-/* An event's name is a quoted string: a name from an event map must neither end it nor escape. */
+static const char good[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.:-";
+
+/* A quoted string's inside: it must neither end it nor escape. */
+static void quoted(struct gt_text *t, const char *s, size_t max)
+{
+	for (size_t i = 0; i < max && s[i]; i++)
+		gt_text_ch(t, strchr(good, s[i]) ? s[i] : '_');
+}
+
 static void event_name(struct gt_text *t, int type, const char (*custom)[32])
 {
-	static const char good[] =
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.:-";
 	const char *s = type >= GT_CUSTOM0 ? custom[type - GT_CUSTOM0] : "";
 
 	if (!*s) {
 		gt_text_str(t, type_names[type]);
 		return;
 	}
-	for (size_t i = 0; i < sizeof(*custom) && s[i]; i++)
-		gt_text_ch(t, strchr(good, s[i]) ? s[i] : '_');
+	quoted(t, s, sizeof(*custom));
 }
 
 static void event_desc(struct gt_text *t, int type, const char (*custom)[32])
@@ -137,8 +141,22 @@ static void event_desc(struct gt_text *t, int type, const char (*custom)[32])
 		       value ? value : "uint64_t", ref ? ref : "uint64_t");
 }
 
-void gt_ctf_metadata(struct gt_text *t, const char (*custom)[32], int64_t realtime_offset,
-		     uint64_t session)
+/* Functions that were called so far. All bits set: not known. */
+static void function_names(struct gt_text *t, const struct gt_ctf_functions *f)
+{
+	gt_text_str(t, "enum gt_function : uint64_t {");
+	for (unsigned int i = 0; f && i < f->n; i++) {
+		if (!f->name[i][0])
+			continue;
+		gt_text_str(t, " \"");
+		quoted(t, f->name[i], sizeof(f->name[i]));
+		gt_text_printf(t, "\" = %u,", i);
+	}
+	gt_text_printf(t, " \"-\" = %llu };\n", (unsigned long long)GT_NONE64);
+}
+
+void gt_ctf_metadata(struct gt_text *t, const char (*custom)[32], const struct gt_ctf_functions *f,
+		     int64_t realtime_offset, uint64_t session)
 {
 	gt_text_str(t, basic_types);
 	/* env knows signed integers only, so the session is a string */
@@ -148,6 +166,7 @@ void gt_ctf_metadata(struct gt_text *t, const char (*custom)[32], int64_t realti
 		       GT_RECORD_VERSION, (unsigned long long)session);
 	clock_desc(t, realtime_offset);
 	gt_text_str(t, enums);
+	function_names(t, f);
 	stream_desc(t);
 	for (int i = 0; i < GT_NTYPES; i++)
 		event_desc(t, i, custom);

@@ -2,16 +2,24 @@
 #ifndef GT_CTF_H
 #define GT_CTF_H
 
+#include "../../backend/event.h"
 #include "../text/text.h"
+
+/** struct gt_ctf_functions - names of functions by id; "" where there is none */
+struct gt_ctf_functions {
+	unsigned int n;
+	const char (*name)[GT_FUNCTION_NAME];
+};
 
 /**
  * gt_ctf_metadata() - appends the CTF 1.8 metadata (TSDL) that describes a stream of records
  * @custom: gt_model.custom, names of the seven CUSTOM events; "" where there is none. Characters
  *	that are not [A-Za-z0-9_.:-] are printed as `_`. The model's lock is not taken: pass a copy
+ * @f: gt_model.functions, a copy too; NULL: none. A name is the label of its number
  * @realtime_offset: gt_log.realtime_offset; 0 if times are those of a recording
  * @session: gt_log.session
  */
-void gt_ctf_metadata(struct gt_text *t, const char (*custom)[32], int64_t realtime_offset,
-		     uint64_t session);
+void gt_ctf_metadata(struct gt_text *t, const char (*custom)[32], const struct gt_ctf_functions *f,
+		     int64_t realtime_offset, uint64_t session);
 
 #endif

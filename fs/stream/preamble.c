@@ -111,6 +111,25 @@ static bool fill_custom(struct gt_model *m, unsigned int i, union gt_record *r, 
 	return true;
 }
 
+/* @i counts the pieces of all names. */
+static bool fill_function(struct gt_model *m, unsigned int i, union gt_record *r, uint64_t ts)
+{
+	const unsigned int piece = sizeof(r->name.text), pieces = GT_FUNCTION_NAME / piece;
+	unsigned int id = i / pieces, part = i % pieces;
+	const char *whole = m->functions[id];
+	size_t len = strnlen(whole, GT_FUNCTION_NAME);
+
+	if (len <= part * piece)
+		return false;
+	init(r, ts, GT_NAME);
+	r->name.id = id;
+	r->name.kind = GT_NAME_FUNCTION;
+	r->name.part = part;
+	memset(r->name.text, 0, piece);
+	memcpy(r->name.text, whole + part * piece, strnlen(whole + part * piece, piece));
+	return true;
+}
+
 static bool fill_queue(struct gt_model *m, unsigned int i, union gt_record *r, uint64_t ts)
 {
 	const struct gt_queue *q = m->queues[i];
@@ -163,7 +182,7 @@ static void add_all(struct list *l, unsigned int n,
 int gt_preamble_make(struct gt_cursor *c, uint64_t ts)
 {
 	struct list l = { .c = c, .ts = ts };
-	unsigned int ngpus, nqueues, nprocs;
+	unsigned int ngpus, nqueues, nprocs, nfunctions;
 
 	{
 		/* What comes after this look is told in the log itself */
@@ -171,11 +190,14 @@ int gt_preamble_make(struct gt_cursor *c, uint64_t ts)
 		ngpus = c->model->ngpus;
 		nqueues = c->model->nqueues;
 		nprocs = c->model->proc_slots;
+		nfunctions = c->model->nfunctions;
 	}
 	add_header(&l);
 	add_all(&l, ngpus, fill_gpu);
 	add_all(&l, ngpus * GT_MAX_RINGS, fill_ring);
 	add_all(&l, sizeof(c->model->custom) / sizeof(c->model->custom[0]), fill_custom);
+	add_all(&l, nfunctions * (GT_FUNCTION_NAME / sizeof(((struct gt_name *)0)->text)),
+		fill_function);
 	add_all(&l, nqueues, fill_queue);
 	add_all(&l, nprocs, fill_process);
 	return l.err;

@@ -9,7 +9,7 @@
  * @c: log, model, view and scope are set; the array is owned by the cursor
  * @ts: time that all of it carries
  *
- * HEADER, then GPUs, rings, names of CUSTOM events, queues and living processes of the scope, as
+ * HEADER, then GPUs, rings, names of CUSTOM events and of functions, queues and living processes of the scope, as
  * the view may see them. The model's lock is held for one object at a time. Return: 0 or -ENOMEM.
  */
 int gt_preamble_make(struct gt_cursor *c, uint64_t ts);

@@ -185,6 +185,30 @@ static int take_procs(struct gt_model *m, struct gt_names *n)
 	return 0;
 }
 
+static int take_functions(struct gt_model *m, struct gt_names *n)
+{
+	unsigned int room;
+
+	{
+		GT_MODEL_LOCK(m);
+		room = m->nfunctions;
+	}
+	n->function = calloc(room ? room : 1, sizeof(*n->function));
+	if (!n->function)
+		return -1;
+	while (n->nfunctions < room) {
+		unsigned int some = room - n->nfunctions;
+		GT_MODEL_LOCK(m);
+
+		if (some > COPY_AT_ONCE)
+			some = COPY_AT_ONCE;
+		memcpy(n->function[n->nfunctions], m->functions[n->nfunctions],
+		       some * sizeof(*n->function));
+		n->nfunctions += some;
+	}
+	return 0;
+}
+
 struct gt_names *gt_names_take(struct gt_model *m)
 {
 	struct gt_names *n = calloc(1, sizeof(*n));
@@ -199,7 +223,7 @@ struct gt_names *gt_names_take(struct gt_model *m)
 	for (unsigned int i = 0; i < n->ngpus; i++)
 		if (take_rings(m, n, i))
 			goto fail;
-	if (take_procs(m, n))
+	if (take_procs(m, n) || take_functions(m, n))
 		goto fail;
 	return n;
 fail:
@@ -214,6 +238,7 @@ void gt_names_free(struct gt_names *n)
 	for (unsigned int i = 0; i < n->ngpus; i++)
 		free(n->gpu[i].ring);
 	free(n->proc);
+	free(n->function);
 	free(n);
 }
 
@@ -227,6 +252,11 @@ const struct gt_name_ring *gt_names_ring(const struct gt_names *n, uint16_t gpu,
 	if (gpu >= n->ngpus || ring >= n->gpu[gpu].nrings)
 		return NULL;
 	return &n->gpu[gpu].ring[ring];
+}
+
+const char *gt_names_function(const struct gt_names *n, const struct gt_event *e)
+{
+	return e->type == GT_FUNCTION && e->value < n->nfunctions ? n->function[e->value] : NULL;
 }
 
 const char *gt_names_comm(const struct gt_names *n, uint32_t pid)

@@ -55,6 +55,8 @@ struct gt_names {
 		char comm[16];
 	} * proc;
 	char custom[7][32];
+	unsigned int nfunctions;
+	char (*function)[GT_FUNCTION_NAME]; /* by id */
 };
 
 /** gt_names_take() - copies; locks for each GPU and for some processes at a time. NULL: no memory
@@ -69,6 +71,8 @@ static inline void gt_names_freep(struct gt_names **n)
 const char *gt_names_gpu(const struct gt_names *n, uint16_t gpu);
 const struct gt_name_ring *gt_names_ring(const struct gt_names *n, uint16_t gpu, uint16_t ring);
 const char *gt_names_comm(const struct gt_names *n, uint32_t pid);
+const char *gt_names_function(const struct gt_names *n,
+			      const struct gt_event *e); /* of a FUNCTION */
 
 /** struct gt_ring_set - rings by GPU and number */
 struct gt_ring_set {
@@ -141,8 +145,9 @@ const char *gt_error_name(uint64_t code); /* NULL: none that we know */
 
 /* traceline.c */
 const char *gt_type_name(unsigned int type); /* an event's; NULL if it is none */
-/** gt_event_keys() - " key=value" for what the type's value and ref mean, queue, and flags */
-void gt_event_keys(struct gt_text *t, const struct gt_event *e);
+/** gt_event_keys() - " key=value" for what the type's value and ref mean, queue, and flags
+ * @function: name of the function that a FUNCTION's value means; NULL or "": not known */
+void gt_event_keys(struct gt_text *t, const struct gt_event *e, const char *function);
 void gt_lost_line(struct gt_text *t, const struct gt_lost *l);
 
 #endif

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* The root directory's files. */
+#include <errno.h>
 #include <string.h>
 
 #include "../stream/ctf.h"
 #include "about.h"
 #include "control.h"
+#include "lines.h"
 #include "shows.h"
 #include "writelog.h"
 
@@ -67,13 +69,14 @@ static uint64_t gen_writes(const struct gt_show *s)
 static int show_metadata(struct gt_text *t, const struct gt_show *s)
 {
 	const struct gt_log *l = s->app->log;
-	char custom[7][32];
+	__attribute__((cleanup(gt_names_freep))) struct gt_names *n = gt_names_take(s->app->model);
+	struct gt_ctf_functions f;
 
-	{
-		GT_MODEL_LOCK(s->app->model);
-		memcpy(custom, s->app->model->custom, sizeof(custom));
-	}
-	gt_ctf_metadata(t, (const char(*)[32])custom, l->realtime_offset, l->session);
+	if (!n)
+		return -ENOMEM;
+	f.n = n->nfunctions;
+	f.name = (const char(*)[GT_FUNCTION_NAME])n->function;
+	gt_ctf_metadata(t, (const char(*)[32])n->custom, &f, l->realtime_offset, l->session);
 	return 0;
 }
 

@@ -248,7 +248,7 @@ static void event(struct gt_text *t, struct ctx *c, const struct gt_event *e)
 	}
 	pair(t, "ctx", e->ctx);
 	pair(t, "seqno", e->seqno);
-	gt_event_keys(t, e);
+	gt_event_keys(t, e, gt_names_function(c->names, e));
 	thread_notes(t, c->mem, e);
 	job_notes(t, c->mem, e);
 	gt_text_ch(t, '\n');

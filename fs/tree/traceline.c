@@ -26,7 +26,6 @@ static const struct {
 	[GT_COUNTER] = { "reading", "counter" },
 	[GT_CLOCK] = { "hz", NULL },
 	[GT_POWER] = { "uw", NULL },
-	[GT_FUNCTION] = { "function", NULL },
 	[GT_CUSTOM0... GT_CUSTOM6] = { "value", "ref" },
 };
 
@@ -43,9 +42,18 @@ static void error_key(struct gt_text *t, uint64_t code)
 		gt_text_u64(t, code);
 }
 
-static void value_key(struct gt_text *t, const struct gt_event *e)
+static void value_key(struct gt_text *t, const struct gt_event *e, const char *function)
 {
 	switch (e->type) {
+	case GT_FUNCTION:
+		if (e->value == GT_NONE64)
+			break;
+		gt_text_str(t, " function=");
+		if (function && *function)
+			gt_text_word(t, function, GT_FUNCTION_NAME);
+		else
+			gt_text_u64(t, e->value);
+		break;
 	case GT_ERROR:
 		error_key(t, e->value);
 		break;
@@ -67,11 +75,11 @@ static void value_key(struct gt_text *t, const struct gt_event *e)
 	}
 }
 
-void gt_event_keys(struct gt_text *t, const struct gt_event *e)
+void gt_event_keys(struct gt_text *t, const struct gt_event *e, const char *function)
 {
 	if (e->type >= GT_NTYPES)
 		return;
-	value_key(t, e);
+	value_key(t, e, function);
 	if (e->flags & GT_F_LATE) {
 		if (e->ref != GT_NONE64) {
 			gt_text_str(t, " late_from=");
@@ -107,7 +115,7 @@ void gt_lost_line(struct gt_text *t, const struct gt_lost *l)
 
 /** struct words - what a line names, copied under the model's lock; "" unknown */
 struct words {
-	char gpu[16], ring[40], comm[16], type[32];
+	char gpu[16], ring[40], comm[16], type[32], function[GT_FUNCTION_NAME];
 };
 
 static void take_words(struct gt_model *m, const struct gt_event *e, struct words *w)
@@ -127,6 +135,8 @@ static void take_words(struct gt_model *m, const struct gt_event *e, struct word
 		memcpy(w->comm, p->comm, sizeof(w->comm));
 	if (e->type >= GT_CUSTOM0 && e->type <= GT_CUSTOM6)
 		memcpy(w->type, m->custom[e->type - GT_CUSTOM0], sizeof(w->type));
+	if (e->type == GT_FUNCTION && e->value < m->nfunctions)
+		memcpy(w->function, m->functions[e->value], sizeof(w->function));
 }
 
 /* amdgpu0/ring2(sdma0) */
@@ -178,7 +188,7 @@ static void event_line(struct gt_text *t, const struct gt_event *e, const struct
 	gt_cell_word(t, w->comm[0] ? w->comm : NULL, sizeof(w->comm));
 	gt_pad(t, at, 87);
 	job_cell(t, e);
-	gt_event_keys(t, e);
+	gt_event_keys(t, e, w->function);
 	gt_text_ch(t, '\n');
 }
 

@@ -62,10 +62,12 @@ static unsigned int lines(const char *s)
 
 static void write_metadata(const char (*custom)[32], int64_t offset)
 {
+	static const char names[8][GT_FUNCTION_NAME] = { "f", [7] = "amdgpu_x.isra.0\"; };" };
+	const struct gt_ctf_functions functions = { 8, names };
 	struct gt_text t;
 
 	gt_text_init(&t, 0);
-	gt_ctf_metadata(&t, custom, offset, UINT64_MAX);
+	gt_ctf_metadata(&t, custom, &functions, offset, UINT64_MAX);
 	ok(!t.failed, "metadata of %zu bytes", t.len);
 	write_file("metadata", "w", t.buf, t.len);
 	gt_text_free(&t);
@@ -172,6 +174,7 @@ static void check_output(const char *out)
 	has(out, "cause = ( <unknown> : container = 4294967295 )");
 	has(out, "value = ( \"RESET\" : container = 2 )");
 	has(out, "value = -22, ref = 8 }");
+	has(out, "value = ( \"amdgpu_x.isra.0_____\" : container = 7 )");
 	for (int i = 0; i < GT_CUSTOM0; i++) {
 		snprintf(name, sizeof(name), " %s: {", type_names[i]);
 		types &= strstr(out, name) != NULL;

@@ -58,7 +58,7 @@ static uint32_t types_at(int level)
 
 static void test_levels(void)
 {
-	uint32_t verbose = 1U << GT_IRQ | 1U << GT_CTX_SWITCH | 1U << GT_FUNCTION;
+	uint32_t verbose = 1U << GT_IRQ | 1U << GT_CTX_SWITCH;
 
 	is(types_at(GT_LEVEL_OFF), 0, "off records nothing");
 	is(types_at(GT_LEVEL_STATS), 0, "stats records nothing");

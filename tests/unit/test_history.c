@@ -84,6 +84,46 @@ static void test_trace_line(void)
 	is_str(line(&r), "", "trace: nor does an unknown type");
 }
 
+static void name_function(uint64_t id, uint32_t part, const char *piece)
+{
+	union gt_record r;
+	struct gt_folded f;
+
+	gt_record_init(&r, 15 * S, GT_NAME);
+	r.name.id = id;
+	r.name.kind = GT_NAME_FUNCTION;
+	r.name.part = part;
+	memset(r.name.text, 0, sizeof(r.name.text));
+	memcpy(r.name.text, piece, strnlen(piece, sizeof(r.name.text)));
+	GT_MODEL_LOCK(app.model);
+	gt_model_event(app.model, &r, &f);
+}
+
+static void test_functions(void)
+{
+	union gt_record r;
+
+	name_function(70, 0, "amdgpu_a_name_of_more_letters_th");
+	name_function(70, 1, "an_fit_one_piece");
+	name_function(71, 1, "without_its_begin");
+	name_function(3, 0, "a b");
+	name_function(GT_MAX_FUNCTIONS, 0, "too_many");
+	name_function(GT_NONE64, 0, "none");
+	name_function(4, 9, "too_long");
+	gt_record_init(&r, 16 * S, GT_FUNCTION);
+	r.ev.value = 70;
+	ok(strstr(line(&r), " function=amdgpu_a_name_of_more_letters_than_fit_one_piece\n"),
+	   "functions: a name of two pieces");
+	r.ev.value = 3;
+	ok(strstr(line(&r), " function=a\\x20b\n"), "functions: escaped");
+	r.ev.value = 71;
+	ok(strstr(line(&r), " function=71\n"), "functions: no name, the number");
+	r.ev.value = GT_MAX_FUNCTIONS;
+	ok(strstr(line(&r), " function=8192\n"), "functions: a number beyond all");
+	r.ev.value = GT_NONE64;
+	ok(!strstr(line(&r), "function"), "functions: unknown");
+}
+
 /* More than a report and a timeline hold, and more jobs in flight than one look takes. */
 static void test_many(void)
 {
@@ -116,6 +156,7 @@ int main(void)
 	test_report();
 	test_timeline();
 	test_trace_line();
+	test_functions();
 	teardown();
 	setup(1 << 27);
 	test_many();
