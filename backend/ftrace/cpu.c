@@ -8,18 +8,26 @@
 
 #include "internal.h"
 
+static int open_raw(struct ft *ft, struct ft_cpu *c)
+{
+	char path[PATH_MAX];
+
+	if (snprintf(path, sizeof(path), "%s/per_cpu/cpu%u/trace_pipe_raw", ft->dir, c->cpu) >=
+	    (int)sizeof(path))
+		return -ENAMETOOLONG;
+	c->fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	return c->fd < 0 ? -errno : 0;
+}
+
 static int open_cpu(struct ft *ft, unsigned int cpu)
 {
 	struct ft_cpu *c = &ft->cpus[ft->ncpus];
-	char path[PATH_MAX];
+	int ret;
 
-	if (snprintf(path, sizeof(path), "%s/per_cpu/cpu%u/trace_pipe_raw", ft->dir, cpu) >=
-	    (int)sizeof(path))
-		return -ENAMETOOLONG;
 	c->cpu = (uint16_t)cpu;
-	c->fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-	if (c->fd < 0)
-		return -errno;
+	ret = open_raw(ft, c);
+	if (ret)
+		return ret;
 	ft->ncpus++;
 	c->page = malloc(ft->format.size);
 	return c->page ? 0 : -ENOMEM;
@@ -67,7 +75,8 @@ int ft_cpus_open(struct ft *ft)
 void ft_cpus_close(struct ft *ft)
 {
 	for (unsigned int i = 0; i < ft->ncpus; i++) {
-		close(ft->cpus[i].fd);
+		if (ft->cpus[i].fd >= 0)
+			close(ft->cpus[i].fd);
 		free(ft->cpus[i].page);
 	}
 	free(ft->cpus);
@@ -75,6 +84,25 @@ void ft_cpus_close(struct ft *ft)
 	ft->cpus = NULL;
 	ft->heap = NULL;
 	ft->ncpus = ft->nheap = 0;
+}
+
+int ft_cpus_tracer(struct ft *ft, const char *tracer)
+{
+	bool watched = ft->watching;
+	int ret, err;
+
+	ft_watch(ft, false);
+	for (unsigned int i = 0; i < ft->ncpus; i++) {
+		close(ft->cpus[i].fd);
+		ft->cpus[i].fd = -1;
+	}
+	ret = ft_write(ft->dir, "current_tracer", tracer);
+	for (unsigned int i = 0; i < ft->ncpus; i++) {
+		err = open_raw(ft, &ft->cpus[i]);
+		ret = ret ? ret : err;
+	}
+	err = watched ? ft_watch(ft, true) : 0;
+	return ret ? ret : err;
 }
 
 /* The next page; false when there is none now (or the CPU's buffer cannot be read). */

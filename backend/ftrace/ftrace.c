@@ -11,6 +11,7 @@
 
 static void ft_free(struct ft *ft)
 {
+	ft_functions_stop(ft);
 	ft_cpus_close(ft);
 	ft_instance_destroy(ft);
 	ft_select_free(ft);
@@ -78,6 +79,7 @@ static int load_maps(struct ft *ft)
 static int begin(struct ft *ft)
 {
 	const struct gt_host *host = ft->p->host;
+	char err[400] = "";
 	int ret;
 
 	ret = ft_instance_create(ft);
@@ -93,6 +95,9 @@ static int begin(struct ft *ft)
 	if (!ret)
 		return host->error(ft->p, ENOENT, "no tracepoint could be enabled: %s",
 				   ft->bind_error);
+	ret = ft_functions_set(ft, ft->o->functions, false, err, sizeof(err));
+	if (ret)
+		return host->error(ft->p, -ret, "%s", err);
 	ret = ft_watch(ft, true);
 	if (ret)
 		return host->error(ft->p, -ret, "trace_pipe_raw cannot be waited for");
@@ -108,6 +113,8 @@ static int start(struct gt_plugin *p)
 		return p->host->error(p, ENOMEM, "no memory");
 	ft->p = p;
 	ft->o = p->options;
+	ft->functions.id = -1;
+	ft->functions.matched = -1;
 	ft->by_id = calloc(FT_MAX_ID, sizeof(*ft->by_id));
 	ft->tasks = ft_tasks_new(p->tracefs);
 	if (!ft->by_id || !ft->tasks)
@@ -137,16 +144,27 @@ static void stop(struct gt_plugin *p)
 static int set(struct gt_plugin *p, const struct gt_option *o)
 {
 	struct ft *ft = p->priv;
+	char err[400] = "";
+	int ret;
 
-	ft_buffer_ask(ft, ft->o->buffer_size);
-	return 0;
+	if (o->type != GT_OPT_STR) {
+		ft_buffer_ask(ft, ft->o->buffer_size);
+		return 0;
+	}
+	ret = ft_functions_set(ft, ft->o->functions, true, err, sizeof(err));
+	return ret ? p->host->error(p, -ret, "%s", err) : 0;
 }
 
 static int rescan(struct ft *ft)
 {
 	int n = ft_select(ft);
 
-	return n < 0 ? n : 0;
+	if (n < 0)
+		return n;
+	ft_calls_bind(ft, ft->functions.syms);
+	ft_calls_bind(ft, ft->functions.before);
+	ft_functions_rescan(ft);
+	return 0;
 }
 
 static int control(struct gt_plugin *p, enum gt_control what, int64_t arg)
@@ -170,13 +188,21 @@ static int control(struct gt_plugin *p, enum gt_control what, int64_t arg)
 
 static const struct gt_option options[] = {
 	{
+		.name = "functions",
+		.type = GT_OPT_STR,
+		.flags = GT_OPT_RUNTIME,
+		.off = offsetof(struct ft_options, functions),
+		.help = "kernel functions whose calls are told, in ftrace's syntax: amdgpu_* "
+			":mod:xe !*_irq",
+	},
+	{
 		.name = "buffer_size",
 		.type = GT_OPT_INT,
 		.flags = GT_OPT_RUNTIME,
 		.off = offsetof(struct ft_options, buffer_size),
 		.def = "4194304",
 		.min = 4096,
-		.max = 1 << 30,
+		.max = FT_BUFFER_MAX,
 		.help = "bytes per CPU asked of the kernel; reads back what was granted",
 	},
 	{

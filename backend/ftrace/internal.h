@@ -2,9 +2,9 @@
 /*
  * Private to the ftrace backend: probe.c (can it work here), instance.c (our folder in tracefs),
  * buffer.c (how large), select.c (which tracepoints), cpu.c (one CPU's pages), merge.c (all of them
- * in order of time), tasks.c (who is a thread), stats.c (doctor).
+ * in order of time), tasks.c (who is a thread), stats.c (doctor); functions.h: the function tracer.
  *
- * Everything runs in the ingest thread.
+ * Everything runs in the ingest thread, but for what functions.c says.
  */
 #ifndef GT_FTRACE_INTERNAL_H
 #define GT_FTRACE_INTERNAL_H
@@ -16,6 +16,7 @@
 
 #include "../eventmap/eventmap.h"
 #include "../eventmap/pages.h"
+#include "functions.h"
 
 #define FT_INSTANCE_PREFIX "gputrace-"
 #define FT_DRAIN_NS	   20000000ull /* between drains while events come */
@@ -38,8 +39,11 @@ static inline void ft_closep(int *fd)
 #define ft_auto_free  __attribute__((cleanup(ft_freep)))
 #define ft_auto_close __attribute__((cleanup(ft_closep)))
 
+#define FT_BUFFER_MAX (1ll << 40) /* that may be asked */
+
 /** struct ft_options - section [backend ftrace]; @buffer_size reads back what was granted */
 struct ft_options {
+	char *functions;
 	int64_t buffer_size;
 	int64_t level;
 };
@@ -120,6 +124,7 @@ struct ft {
 	unsigned int nout;
 
 	struct ft_tasks *tasks;
+	struct ft_functions functions;
 	struct ft_stats stats;
 };
 
@@ -159,6 +164,9 @@ void ft_select_free(struct ft *ft);
 /* cpu.c */
 int ft_cpus_open(struct ft *ft);
 void ft_cpus_close(struct ft *ft);
+/** ft_cpus_tracer() - sets current_tracer, which the kernel refuses while the CPUs' files are open;
+ * nothing of the buffers is lost. 0 or -errno */
+int ft_cpus_tracer(struct ft *ft, const char *tracer);
 /** ft_cpu_next() - moves to the CPU's next event (@c->have): reads on when the page is at its end
  */
 void ft_cpu_next(struct ft *ft, struct ft_cpu *c);
@@ -185,6 +193,9 @@ void ft_tasks_round(struct ft_tasks *t, uint64_t now);
  * @proc: out: a PROCESS record that must go before @r, if true is returned
  */
 bool ft_tasks_fill(struct ft_tasks *t, union gt_record *r, union gt_record *proc);
+/** ft_tasks_own() - likewise for a call of a function: its thread is whose doing it is, whatever
+ * the type; only a thread of the kernel owns no queue */
+bool ft_tasks_own(struct ft_tasks *t, union gt_record *r, union gt_record *proc);
 
 /* stats.c */
 void ft_doctor(struct gt_plugin *p, char *buf, size_t len);

@@ -91,6 +91,10 @@ static void decode(struct ft *ft, struct ft_cpu *c)
 	memcpy(&id, ev->data, sizeof(id));
 	memcpy(&ctx.tid, ev->data + ft->pid_off, sizeof(ctx.tid));
 	tp = ft->by_id[id];
+	if (!tp && id == ft->functions.id) {
+		ft_call(ft, &ctx, ev->data, ev->len);
+		return;
+	}
 	if (!tp) {
 		ft->stats.unknown++;
 		return;

@@ -34,9 +34,9 @@ bool ft_present(void *arg, const char *system, const char *event)
 /* Systems that a kernel may have without any GPU: alone they are no reason to run. */
 static bool generic(const char *system)
 {
-	static const char *const names[] = { "dma_fence", "fence",	  "drm",
-					     "gpu_mem",	  "sync_trace",	  "syscalls",
-					     "sched",	  "raw_syscalls", "power" };
+	static const char *const names[] = { "dma_fence",  "fence",	    "drm",   "gpu_mem",
+					     "sync_trace", "syscalls",	    "sched", "raw_syscalls",
+					     "power",	   FT_FUNCTION_NAME };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (!strcmp(system, names[i]))
@@ -141,11 +141,25 @@ static int refused(struct gt_plugin *p, int err, const char *path)
 			      strerror(err));
 }
 
+/* Faults that need no kernel to be found */
+static int check_options(struct gt_plugin *p)
+{
+	const struct ft_options *o = p->options;
+	ft_auto_free struct ft_filter *f = NULL;
+	char err[400] = "";
+	int ret = o->functions ? ft_filter_parse(o->functions, &f, err, sizeof(err)) : 0;
+
+	return ret ? p->host->error(p, -ret, "%s", err) : 0;
+}
+
 int ft_probe(struct gt_plugin *p)
 {
 	static const char *const files[] = { "events/header_page", "trace_clock" };
 	char path[PATH_MAX];
+	int ret = check_options(p);
 
+	if (ret)
+		return ret;
 	if (!p->tracefs)
 		return p->host->error(p, ENOENT,
 				      "tracefs is not mounted: mount -t tracefs nodev "

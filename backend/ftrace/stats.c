@@ -57,6 +57,33 @@ static void counters(struct text *t, const struct ft *ft)
 	line(t, "forgotten %" PRIu64 "\n", m->forgotten);
 }
 
+static void functions(struct text *t, const struct ft *ft)
+{
+	const struct ft_functions *fn = &ft->functions;
+	char word[FT_WORD_NAME + FT_WORD_MODULE + 8];
+	long matched = fn->matched;
+
+	if (fn->calls) {
+		line(t, "function_calls %" PRIu64 "\n", fn->calls);
+		line(t, "function_calls_unknown %" PRIu64 "\n", fn->unknown);
+		line(t, "function_calls_unnamed %" PRIu64 "\n", fn->unnamed);
+	}
+	if (!fn->filter)
+		return;
+	line(t, "functions_filter %.400s\n", ft->o->functions);
+	if (matched >= 0)
+		line(t, "functions_traced %ld\n", matched);
+	if (fn->syms && fn->syms->cut)
+		line(t, "functions_named %zu, the others' calls are unknown\n", fn->syms->n);
+	for (unsigned int i = 0; i < fn->filter->n; i++) {
+		if (!ft_functions_pending(&fn->filter->word[i]))
+			continue;
+		ft_filter_print(&fn->filter->word[i], word, sizeof(word));
+		line(t, "functions_pending %s: module %s is not loaded\n", word,
+		     fn->filter->word[i].module);
+	}
+}
+
 void ft_doctor(struct gt_plugin *p, char *buf, size_t len)
 {
 	struct text t = { buf, len };
@@ -67,10 +94,12 @@ void ft_doctor(struct gt_plugin *p, char *buf, size_t len)
 	*buf = '\0';
 	if (!ft)
 		return;
+	ft_functions_rescan(ft);
 	line(&t, "instance %s\nclock mono\nclock_offset_ns 0\nclock_uncertainty_ns 0\n"
 	     "clock_measured trace_clock of the instance is CLOCK_MONOTONIC\ncpus %u\n", ft->dir, ft->ncpus);
 	buffers(&t, ft);
 	counters(&t, ft);
+	functions(&t, ft);
 	line(&t, "tracepoints %u\n", ft->nenabled);
 	if (ft_tasks_foreign(ft->tasks))
 		line(&t,

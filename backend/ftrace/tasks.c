@@ -15,6 +15,7 @@
 #include "internal.h"
 
 #define KEEP_NS 1000000000ull
+#define KTHREAD 0x00200000u /* PF_KTHREAD of include/linux/sched.h, in stat's flags */
 
 /* Identity of a process; @start in ns since boot, GT_NONE64 if unknown. */
 struct task {
@@ -22,7 +23,8 @@ struct task {
 	uint32_t pid, uid;
 	uint64_t start; /* of the thread */
 	uint64_t checked;
-	bool told; /* its PROCESS record went out */
+	bool told;   /* its PROCESS record went out */
+	bool kernel; /* a thread of the kernel itself */
 	char comm[16];
 	uint64_t pid_start;
 };
@@ -98,8 +100,9 @@ static bool proc_read(uint32_t tid, const char *name, char *buf, size_t len)
 	return true;
 }
 
-/* Field 22 of stat, and the comm before it, which may contain anything: proc(5). */
-static bool proc_start(struct ft_tasks *t, uint32_t tid, uint64_t *start, char comm[16])
+/* Fields 22 and 9 of stat, and the comm before them, which may contain anything: proc(5). */
+static bool proc_stat(struct ft_tasks *t, uint32_t tid, uint64_t *start, uint32_t *flags,
+		      char comm[16])
 {
 	unsigned long long ticks;
 	char buf[1024], *open, *close;
@@ -111,9 +114,9 @@ static bool proc_start(struct ft_tasks *t, uint32_t tid, uint64_t *start, char c
 	close = strrchr(buf, ')');
 	if (!open || !close || close < open ||
 	    sscanf(close + 1,
-		   " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d"
+		   " %*c %*d %*d %*d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d"
 		   " %*d %*d %*d %llu",
-		   &ticks) != 1)
+		   flags, &ticks) != 2)
 		return false;
 	*start = ticks * t->tick;
 	n = (size_t)(close - open - 1);
@@ -121,6 +124,13 @@ static bool proc_start(struct ft_tasks *t, uint32_t tid, uint64_t *start, char c
 	memset(comm, 0, 16);
 	memcpy(comm, open + 1, n);
 	return true;
+}
+
+static bool proc_start(struct ft_tasks *t, uint32_t tid, uint64_t *start, char comm[16])
+{
+	uint32_t flags;
+
+	return proc_stat(t, tid, start, &flags, comm);
 }
 
 static bool proc_number(const char *status, const char *key, uint32_t *out)
@@ -133,13 +143,15 @@ static bool proc_number(const char *status, const char *key, uint32_t *out)
 static bool from_proc(struct ft_tasks *t, struct task *k)
 {
 	char status[2048], comm[16];
+	uint32_t flags;
 
-	if (!proc_start(t, k->tid, &k->start, k->comm) ||
+	if (!proc_stat(t, k->tid, &k->start, &flags, k->comm) ||
 	    !proc_read(k->tid, "status", status, sizeof(status)))
 		return false;
 	if (!proc_number(status, "\nTgid:", &k->pid))
 		return false;
 	proc_number(status, "\nUid:", &k->uid);
+	k->kernel = flags & KTHREAD;
 	k->pid_start = k->start;
 	if (k->pid != k->tid && proc_start(t, k->pid, &k->pid_start, comm))
 		memcpy(k->comm, comm, sizeof(comm));
@@ -244,20 +256,11 @@ static bool by_owner(unsigned int type)
 	return type < GT_NTYPES && (types >> type & 1);
 }
 
-bool ft_tasks_fill(struct ft_tasks *t, union gt_record *r, union gt_record *proc)
+/* @k is whose doing @r is. */
+static bool fill(struct task *k, union gt_record *r, union gt_record *proc)
 {
-	bool owner = by_owner(r->ev.type);
-	struct task *k;
 	bool first;
 
-	if (r->ev.type >= GT_NTYPES)
-		return false;
-	if (!owner && r->ev.type != GT_COMMIT)
-		r->ev.tid = GT_NONE32;
-	/* A pid that the tracepoint itself tells is good for every type. */
-	if (r->ev.pid == GT_NONE32 && !owner)
-		return false;
-	k = find(t, r->ev.pid != GT_NONE32 ? r->ev.pid : r->ev.tid);
 	if (k->pid == GT_NONE32)
 		return false;
 	r->ev.pid = k->pid;
@@ -267,4 +270,31 @@ bool ft_tasks_fill(struct ft_tasks *t, union gt_record *r, union gt_record *proc
 	if (first)
 		describe(k, r->ev.ts, proc);
 	return first;
+}
+
+bool ft_tasks_fill(struct ft_tasks *t, union gt_record *r, union gt_record *proc)
+{
+	bool owner = by_owner(r->ev.type);
+
+	if (r->ev.type >= GT_NTYPES)
+		return false;
+	if (!owner && r->ev.type != GT_COMMIT)
+		r->ev.tid = GT_NONE32;
+	/* A pid that the tracepoint itself tells is good for every type. */
+	if (r->ev.pid == GT_NONE32 && !owner)
+		return false;
+	return fill(find(t, r->ev.pid != GT_NONE32 ? r->ev.pid : r->ev.tid), r, proc);
+}
+
+bool ft_tasks_own(struct ft_tasks *t, union gt_record *r, union gt_record *proc)
+{
+	struct task *k;
+
+	if (r->ev.pid == GT_NONE32 && r->ev.tid == GT_NONE32)
+		return false;
+	k = find(t, r->ev.pid != GT_NONE32 ? r->ev.pid : r->ev.tid);
+	/* KFD's workers evict and restore a process's queues, and are not that process. */
+	if (k->kernel && r->ev.type != GT_FUNCTION)
+		return false;
+	return fill(k, r, proc);
 }

@@ -38,6 +38,26 @@ for names in old new; do
 	uprobes_remove
 done
 
+# Functions, where the kernel cannot; the guest's cases have one that can
+uprobes_add "$mock" new
+mount_gt "$mnt" -o backend=ftrace || exit 1
+functions=$mnt/backends/ftrace/functions
+if grep -qw function "$uprobes_tracefs/available_tracers"; then
+	skip_ok "functions without a function tracer" "this kernel has one"
+else
+	like "$(echo 'amdgpu_*' 2>&1 >"$functions")" "not supported" "functions without a function tracer: EOPNOTSUPP"
+	like "$(cat "$mnt/last_cmd_status")" "no function tracer .*CONFIG_FUNCTION_TRACER" "… with the reason"
+fi
+like "$(echo 'schedule:traceoff' 2>&1 >"$functions")" "Invalid argument" "a command among functions: EINVAL"
+like "$(cat "$mnt/last_cmd_status")" "functions: 'schedule:traceoff' is a command" "… with the reason"
+is "$(cat "$functions")" "" "… and there are none"
+ok "none may be asked for" sh -c "echo > $functions"
+ok "100 GB of buffer may be asked" sh -c "echo 100000000000 >$mnt/backends/ftrace/buffer_size"
+is "$(value "$mnt/backends/ftrace/stats" buffer_asked)" 100000000000 "… and stats say so"
+is "$(value "$mnt/backends/ftrace/stats" buffer_granted)" "$(cat "$mnt/backends/ftrace/buffer_size")" "… and what was granted"
+umount_gt "$mnt"
+uprobes_remove
+
 # both names offered at once, one after the other, in one mount
 uprobes_add "$mock" old && uprobes_add "$mock" new
 mount_gt "$mnt" -o backend=ftrace || exit 1

@@ -87,10 +87,179 @@ static void test_tasks(void)
 	ft_tasks_free(t);
 }
 
+/* @text is refused with a sentence that holds @why. */
+static void bad(const char *text, const char *why)
+{
+	char err[300] = "";
+	struct ft_filter *f;
+
+	ok(ft_filter_parse(text, &f, err, sizeof(err)) == -EINVAL && !f && strstr(err, why),
+	   "functions: %.40s: %s", text, err);
+}
+
+static void test_filter_words(void)
+{
+	char long_name[2 * FT_WORD_NAME], many[2 * FT_WORDS + 3], err[300] = "", text[300];
+	struct ft_filter *f = NULL;
+
+	ok(!ft_filter_parse(" ,\t, \n", &f, err, sizeof(err)) && !f, "functions: no words");
+	ok(!ft_filter_parse("a_*,!*_irq  :mod:amd-gpu\n!x?:mod:!a*", &f, err, sizeof(err)) &&
+		   f->n == 4,
+	   "functions: four words");
+	if (!f)
+		abort();
+	ft_filter_print(&f->word[1], text, sizeof(text));
+	is_str(text, "!*_irq", "functions: taken away");
+	ft_filter_print(&f->word[2], text, sizeof(text));
+	is_str(text, ":mod:amd_gpu", "functions: a module by the name that it has in the kernel");
+	ft_filter_print(&f->word[3], text, sizeof(text));
+	is_str(text, "!x?:mod:!a*", "functions: of all other modules");
+	ok(f->word[2].plain && !f->word[3].plain && !f->word[0].plain, "functions: plain modules");
+	free(f);
+	bad("schedule:traceoff", "command");
+	bad("a b:stacktrace:5", "command");
+	bad(":snapshot", "command");
+	bad(":", "command");
+	bad("x:mod:a:b", "behind the module");
+	bad("x:mod:", "no module");
+	bad("x:mod:!", "no module");
+	bad("12", "number");
+	bad("!7x a", "number");
+	bad("!", "no name");
+	bad("a !", "no name");
+	bad("!a !b", "takes away");
+	bad("a;b", "character");
+	bad("a\x80", "character");
+	memset(long_name, 'a', sizeof(long_name) - 1);
+	long_name[sizeof(long_name) - 1] = '\0';
+	bad(long_name, "letters");
+	for (int i = 0; i <= FT_WORDS; i++)
+		memcpy(many + 2 * i, "a ", 3);
+	bad(many, "words");
+}
+
+static void test_glob(void)
+{
+	static const struct {
+		const char *pattern, *s;
+		bool want;
+	} t[] = {
+		{ "abc", "abc", true },
+		{ "abc", "abcd", false },
+		{ "*", "", true },
+		{ "a*", "abc", true },
+		{ "*c", "abc", true },
+		{ "*b*", "abc", true },
+		{ "a*c*e", "abcde", true },
+		{ "a*c*e", "abcd", false },
+		{ "a?c", "abc", true },
+		{ "a?c", "ac", false },
+		{ "[a-c]x", "bx", true },
+		{ "[a-c]x", "dx", false },
+		{ "[!a-c]x", "dx", true },
+		{ "[]]x", "]x", true },
+		{ "[ab", "[ab", true },
+		{ "a\\*", "a*", true },
+		{ "a\\*", "ab", false },
+		{ "", "a", false },
+		{ "*a*a*a*b", "aaaaaaa", false },
+	};
+	char stars[201], as[4001];
+
+	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++)
+		ok(ft_glob(t[i].pattern, t[i].s) == t[i].want, "glob: %s %s %s", t[i].pattern,
+		   t[i].want ? "is" : "is not", t[i].s);
+	for (int i = 0; i < 200; i += 2)
+		memcpy(stars + i, "*a", 3);
+	stars[199] = 'b';
+	memset(as, 'a', 4000);
+	as[4000] = '\0';
+	ok(!ft_glob(stars, as), "glob: a hundred stars end soon");
+}
+
+static const char kallsyms[] = "ffffffff81000000 T _text\n"
+			       "ffffffff81001000 t drm_open\n"
+			       "ffffffff81001000 T drm_open_alias\n"
+			       "ffffffff81002000 D drm_data\n"
+			       "ffffffff81003010 t drm_close\n"
+			       "ffffffffc0001000 t drm_open\t[amdgpu]\n"
+			       "ffffffffc0002000 t init_mqd\t[amdgpu]\n"
+			       "ffffffffc0003000 W other\t[xe]\n"
+			       "nonsense\n"
+			       "ffffffffc0004000 t\n"
+			       "ffffffffc0005000 t last\t[xe]";
+
+static void write_syms(const char *path, const char *text)
+{
+	int fd = open(path, O_CREAT | O_TRUNC | O_WRONLY, 0600);
+
+	if (fd < 0 || write(fd, text, strlen(text)) != (ssize_t)strlen(text) || close(fd))
+		abort();
+}
+
+static const char *name_at(const struct ft_syms *s, uint64_t ip)
+{
+	const struct ft_sym *sym = ft_syms_find(s, ip);
+
+	return sym ? ft_sym_name(s, sym) : "-";
+}
+
+static void test_syms(void)
+{
+	char path[] = "/tmp/gt-syms-XXXXXX", err[300];
+	int fd = mkstemp(path);
+	struct ft_filter *f;
+	struct ft_syms *s;
+
+	if (fd < 0 || ft_filter_parse("drm_* :mod:amdgpu !init_* nosuch", &f, err, sizeof(err)))
+		abort();
+	close(fd);
+	write_syms(path, kallsyms);
+	s = ft_syms_read(path, f);
+	if (!s)
+		abort();
+	is(s->n, 3, "symbols: what the filter means, once each");
+	is_str(name_at(s, 0xffffffff81001000), "drm_open", "symbols: the first name of an address");
+	is_str(name_at(s, 0xffffffff81001004), "drm_open", "symbols: an ip behind its begin");
+	is_str(name_at(s, 0xffffffff81001020), "-", "symbols: too far behind");
+	is_str(name_at(s, 0xffffffffc0001000), "drm_open", "symbols: of the module");
+	is_str(name_at(s, 0xffffffffc0002000), "-", "symbols: taken away");
+	is_str(name_at(s, 0xffffffff81002000), "-", "symbols: data");
+	is_str(name_at(s, 0), "-", "symbols: none before the first");
+	is_str(name_at(NULL, 1), "-", "symbols: no table");
+	ok(f->word[1].hit && f->word[2].hit && !f->word[3].hit && !s->hidden,
+	   "symbols: which words");
+	ft_syms_free(s);
+	write_syms(path, "0000000000000000 t drm_open\n");
+	s = ft_syms_read(path, f);
+	ok(s && s->hidden, "symbols: hidden by the kernel");
+	ft_syms_free(s);
+	unlink(path);
+	ok(!ft_syms_read(path, f) && errno == ENOENT, "symbols: no file");
+	free(f);
+}
+
+static void test_name_ids(void)
+{
+	uint32_t a = ft_name_id("gt_a"), b = ft_name_id("gt_b");
+	char name[32];
+
+	ok(a != b && ft_name_id("gt_a") == a && ft_name_id("gt_b") == b, "ids: stable");
+	for (int i = 0; i < GT_MAX_FUNCTIONS; i++) {
+		snprintf(name, sizeof(name), "gt_%d", i);
+		b = ft_name_id(name);
+	}
+	ok(b == GT_NONE32 && ft_name_id("gt_a") == a, "ids: bounded");
+}
+
 int main(void)
 {
 	test_cap();
 	test_lost_count();
 	test_tasks();
+	test_filter_words();
+	test_glob();
+	test_syms();
+	test_name_ids();
 	return done_testing();
 }

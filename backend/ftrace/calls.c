@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * From a call to a record: a FUNCTION with a small number for the function, whose name goes before
+ * its first; or what an event map says of that function, in a section [function/NAME].
+ *
+ * Numbers are by name, so that one that is loaded again keeps its own, and they outlive a stop of
+ * the backend: what was recorded before it still names them.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "internal.h"
+
+#define IN_INTERRUPT 0x18 /* common_flags: TRACE_FLAG_HARDIRQ, TRACE_FLAG_SOFTIRQ */
+#define FLAGS_OFF    2	  /* of common_flags, a byte behind common_type */
+#define NAME_HASH    4096
+
+/* Names of the numbers given; @next: of the same hash, or GT_NONE32 */
+static struct {
+	char *name[GT_MAX_FUNCTIONS];
+	uint32_t next[GT_MAX_FUNCTIONS];
+	bool told[GT_MAX_FUNCTIONS];
+	uint32_t head[NAME_HASH]; /* number and one, 0 none */
+	uint32_t n;
+} ids;
+
+static void __attribute__((destructor)) free_ids(void)
+{
+	for (uint32_t i = 0; i < ids.n; i++)
+		free(ids.name[i]);
+	ids.n = 0;
+}
+
+uint32_t ft_name_id(const char *name)
+{
+	uint32_t hash = 2166136261u, i; /* FNV-1a */
+
+	for (const char *p = name; *p; p++)
+		hash = (hash ^ (uint8_t)*p) * 16777619u;
+	hash = (hash ^ hash >> 16) % NAME_HASH;
+	for (i = ids.head[hash]; i; i = ids.next[i - 1])
+		if (!strcmp(ids.name[i - 1], name))
+			return i - 1;
+	if (ids.n == GT_MAX_FUNCTIONS)
+		return GT_NONE32;
+	ids.name[ids.n] = strdup(name);
+	if (!ids.name[ids.n])
+		return GT_NONE32;
+	ids.next[ids.n] = ids.head[hash];
+	ids.head[hash] = ids.n + 1;
+	return ids.n++;
+}
+
+int ft_calls_format(struct ft *ft)
+{
+	struct ft_functions *fn = &ft->functions;
+	const char *ip;
+	unsigned int id, off;
+
+	free(fn->format);
+	fn->id = -1;
+	/* an instance has no folder of these */
+	fn->format = ft_read(ft->p->tracefs, "events/ftrace/function/format", &fn->format_len);
+	ip = fn->format ? strstr(fn->format, " ip;") : NULL;
+	ip = ip ? strstr(ip, "offset:") : NULL;
+	if (!ip || sscanf(ip, "offset:%u; size:8;", &off) != 1 || off > 64 ||
+	    !(ip = strstr(fn->format, "ID: ")) || sscanf(ip, "ID: %u", &id) != 1 || id >= FT_MAX_ID)
+		return -1;
+	fn->ip = off;
+	fn->id = (int)id;
+	return fn->id;
+}
+
+/* The compiler renames a function that it makes a special version of; a part split off it is not
+ * it. */
+static struct gt_tp *section_of(struct ft *ft, const char *name)
+{
+	struct gt_tp *tp = gt_eventmap_find(ft->map, FT_FUNCTION_NAME, name);
+	char base[GT_FUNCTION_NAME];
+	const char *dot = strchr(name, '.');
+
+	if (tp || !dot || (strncmp(dot, ".constprop.", 11) && strncmp(dot, ".isra.", 6)))
+		return tp;
+	snprintf(base, sizeof(base), "%.*s", (int)(dot - name), name);
+	return gt_eventmap_find(ft->map, FT_FUNCTION_NAME, base);
+}
+
+void ft_calls_bind(struct ft *ft, struct ft_syms *s)
+{
+	struct ft_functions *fn = &ft->functions;
+	char err[200];
+
+	for (size_t i = 0; s && i < s->n; i++) {
+		struct ft_sym *sym = &s->sym[i];
+
+		sym->tp = section_of(ft, ft_sym_name(s, sym));
+		if (sym->tp &&
+		    gt_tp_bind(sym->tp, fn->format, fn->format_len, NULL, err, sizeof(err))) {
+			snprintf(ft->bind_error, sizeof(ft->bind_error), "%.250s", err);
+			sym->tp = NULL;
+		}
+	}
+}
+
+/* The pieces of a name, as NAME records. */
+static void tell_name(struct ft *ft, uint64_t ts, uint32_t id)
+{
+	const char *name = ids.name[id];
+	size_t len = strlen(name), piece = sizeof(((struct gt_name *)0)->text);
+
+	for (size_t at = 0; at < len; at += piece) {
+		size_t n = len - at < piece ? len - at : piece;
+		union gt_record r;
+
+		gt_record_init(&r, ts, (enum gt_type)GT_NAME);
+		r.name.id = id;
+		r.name.kind = GT_NAME_FUNCTION;
+		r.name.part = (uint32_t)(at / piece);
+		memset(r.name.text, 0, piece);
+		memcpy(r.name.text, name + at, n);
+		ft_out(ft, &r);
+	}
+	ids.told[id] = true;
+}
+
+/* The number of a function that is called, its name told. */
+static uint64_t number(struct ft *ft, uint64_t ts, const struct ft_syms *s, struct ft_sym *sym)
+{
+	if (!sym) {
+		ft->functions.unknown++;
+		return GT_NONE64;
+	}
+	if (sym->id == GT_NONE32)
+		sym->id = ft_name_id(ft_sym_name(s, sym));
+	if (sym->id == GT_NONE32) {
+		ft->functions.unnamed++;
+		return GT_NONE64;
+	}
+	if (!ids.told[sym->id])
+		tell_name(ft, ts, sym->id);
+	return sym->id;
+}
+
+static struct ft_sym *find(struct ft *ft, uint64_t ip, const struct ft_syms **in)
+{
+	struct ft_functions *fn = &ft->functions;
+	struct ft_sym *sym;
+
+	*in = fn->syms;
+	sym = ft_syms_find(fn->syms, ip);
+	if (sym || !fn->before)
+		return sym;
+	*in = fn->before;
+	return ft_syms_find(fn->before, ip);
+}
+
+static void out(struct ft *ft, union gt_record *r, bool interrupt)
+{
+	union gt_record process;
+
+	if (interrupt)
+		r->ev.tid = GT_NONE32;
+	else if (ft_tasks_own(ft->tasks, r, &process))
+		ft_out(ft, &process);
+	ft_out(ft, r);
+}
+
+void ft_call(struct ft *ft, const struct gt_evctx *c, const uint8_t *data, uint32_t len)
+{
+	bool interrupt = data[FLAGS_OFF] & IN_INTERRUPT;
+	union gt_record r[GT_TP_MAX_RECORDS];
+	const struct ft_syms *in;
+	struct ft_sym *sym;
+	uint64_t ip;
+	int n = 1;
+
+	if (len < ft->functions.ip + sizeof(ip)) {
+		ft->stats.unknown++;
+		return;
+	}
+	memcpy(&ip, data + ft->functions.ip, sizeof(ip));
+	ft->functions.calls++;
+	sym = find(ft, ip, &in);
+	if (!sym && ft_functions_missed(ft, c->ts))
+		sym = find(ft, ip, &in);
+	if (sym && sym->tp) {
+		n = gt_tp_raw(sym->tp, c, data, len, r, GT_TP_MAX_RECORDS);
+	} else {
+		gt_record_init(&r[0], c->ts, (enum gt_type)GT_FUNCTION);
+		r[0].ev.cpu = c->cpu;
+		r[0].ev.tid = c->tid;
+		r[0].ev.value = number(ft, c->ts, in, sym);
+	}
+	for (int i = 0; i < n; i++)
+		out(ft, &r[i], interrupt);
+}
