@@ -88,8 +88,8 @@ static const struct blind {
 	  "rocprofv3, or AMD_LOG_LEVEL=3 of the program's runtime, tells of each" },
 	{ "kfd-queues", "/sys/class/kfd/kfd",
 	  "a stock kernel has no tracepoint for the making, mapping and preemption of KFD queues",
-	  "ROCm's DKMS module has amdkfd tracepoints; /sys/kernel/debug/kfd/mqds and hqds show the "
-	  "queues of a moment" },
+	  ":mod:amdgpu in backends/ftrace/functions shows the calls that do it; ROCm's DKMS module "
+	  "has amdkfd tracepoints; /sys/kernel/debug/kfd/mqds and hqds show the queues of a moment" },
 	{ "nvidia", "/proc/driver/nvidia/version",
 	  "NVIDIA's own driver passes no DRM scheduler, and work is rung by a doorbell",
 	  "the scheduling hooks of a patched open kernel module tell of its queues (TSGs)" },

@@ -1,0 +1,148 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# backends/ftrace/functions: calls of kernel functions by ftrace's filter syntax, bad filters, modules
+# that come and go; and buffer_size, which never takes the machine's memory.
+. "$GT_SRC/tests/lib/case.sh"
+tracing=/sys/kernel/tracing
+map=$GT_OUT/share/gputrace/events.d/zz_functions.ini # the guest's own: this machine's is below an overlay
+cleanup() {
+	rm -f "$map"
+	rmmod vgem mockgpu 2>/dev/null
+}
+modprobe -a gpu-sched fuse drm_shmem_helper
+top_on=$(cat $tracing/tracing_on)
+printf '[function/vgem_fence_open]\nevent = QUEUE_MAP\nvalue = 1\n' >"$map"
+mount_gt "$mnt" -o backend=ftrace || exit 1
+ftrace=$mnt/backends/ftrace
+stats=$ftrace/stats
+instance=$(echo $tracing/instances/gputrace-*)
+filter() { printf '%s\n' "$1" >"$ftrace/functions"; }
+told() { grep -q "$1" "$mnt/timeline"; }
+vgem_card() { echo /dev/dri/"$(basename /sys/devices/platform/vgem/drm/card*)"; }
+open_vgem() { wait_for 5 test -e "$(vgem_card)" && (exec 5<>"$(vgem_card)"); }
+refused() { # refused "filter" "sentence" "what"
+	filter "$1" 2>err
+	like "$(cat err)" "Invalid argument" "$3: EINVAL"
+	like "$(cat "$mnt/last_cmd_status")" "$2" "… with a sentence"
+}
+
+is "$(cat "$ftrace/functions")$(cat "$instance/current_tracer")" nop "off from the start"
+ok "names and patterns" filter 'vfs_open, ksys_[r]ead* !*readahead*'
+is "$(cat "$ftrace/functions")" 'vfs_open, ksys_[r]ead* !*readahead*' "the filter reads back"
+is "$(cat "$instance/current_tracer")" function "the tracer is on in our instance"
+is "$(cat $tracing/current_tracer)" nop "… and only there"
+like "$(grep -v kernel_halt "$instance/set_ftrace_filter" | sort | xargs)" "^ksys_read vfs_open$" "the kernel has these"
+as_user cat /proc/self/stat >/dev/null
+ok "timeline shows calls by name" wait_for 10 told "CPU FUNCTION .* comm=cat .*function=vfs_open"
+counted() { grep -q '^functions_traced 2$' "$stats"; }
+ok "stats count the functions" wait_for 10 counted
+
+refused 'nosuch_function' "'nosuch_function' means no function" "a name of nothing"
+refused 'vfs_read nosuch_*' "'nosuch_\*' means no function" "… behind a good one"
+refused 'nosuch*:mod:fuse vfs_read' "means no function of fuse" "… of a module that is loaded" # built in since 6.12
+refused 'schedule:traceoff' "is a command" "a command"
+refused ':snapshot' "is a command" "a command alone"
+refused 'stacktrace' "means no function" "what is a command only behind a colon"
+refused '12' "is a number" "a place in the kernel's list"
+refused '!vfs_read' "only takes away" "nothing but exceptions"
+refused 'vfs_open;reboot' "no function has" "a character of no name"
+is "$(cat "$ftrace/functions")" 'vfs_open, ksys_[r]ead* !*readahead*' "the old one stays"
+like "$(grep -v kernel_halt "$instance/set_ftrace_filter" | sort | xargs)" "^ksys_read vfs_open$" "… and is at work"
+is "$(cat $tracing/tracing_on)" "$top_on" "the kernel's own tracing is as it was"
+
+ok "a module that is not loaded" filter ':mod:vgem'
+is "$(grep -c . <"$instance/set_ftrace_filter")" 2 "waits, and nothing else is traced meanwhile"
+like "$(cat "$mnt/doctor")" "functions_pending :mod:vgem: module vgem is not loaded" "doctor says so"
+cat "$mnt/trace" >trace & cat "$mnt/events" >events & readers=$(jobs -p)
+wait_for 5 test -s events
+modprobe vgem
+ok "its very init is traced, and has its name" wait_for 10 told "FUNCTION .*comm=modprobe .*function=vgem_init"
+ok "it waits no more" sh -c "! grep -q pending $stats"
+open_vgem
+traced() { grep -qE "FUNCTION .* bash .*function=vgem_open$" trace; }
+ok "trace shows calls with names" wait_for 10 traced
+ok "a section of an event map makes its event of one" wait_for 10 told "QUEUE_MAP .*comm=bash"
+ok "… instead of the call" sh -c "! grep -q function=vgem_fence_open $mnt/timeline"
+rmmod vgem
+ok "it is gone" grep -q "functions_pending :mod:vgem" "$stats"
+modprobe vgem
+echo rescan >"$mnt/control"
+before=$(value "$stats" function_calls)
+open_vgem
+again() { [ "$(value "$stats" function_calls)" -ge $((before + 3)) ]; }
+ok "and is traced when it comes again" wait_for 10 again
+is "$(value "$stats" function_calls_unknown)" 0 "no call without a name"
+
+# In CTF a name is the number's label; a new reader is told the names first
+kill $readers
+mkdir ctf
+cp "$mnt/metadata" ctf/metadata
+timeout 1 cat "$mnt/events" >new
+cp events ctf/events
+like "$(babeltrace2 ctf 2>&1)" 'FUNCTION: .*value = \( "vgem_open" : container = ' "babeltrace2 prints names"
+python3 - >names <<'P'
+import struct
+for f in ('events', 'new'):
+    data = open(f, 'rb').read()
+    for i in range(0, len(data) - 63, 64):
+        r = data[i:i + 64]
+        if r[8] == 68 and struct.unpack_from('<I', r, 24)[0] == 3:
+            print(f, struct.unpack_from('<Q', r, 16)[0], r[32:].split(b'\0')[0].decode())
+P
+is "$(sort -u -k 2 names | grep -c .)" "$(sort -u -k 3 names | grep -c .)" "one number for one name"
+like "$(grep ^new names)" "vgem_open" "a new reader is told them"
+like "$(as_user cat "$mnt/timeline")" "FUNCTION .*function=vgem_open.* redacted" "others see the call, not who made it"
+as_user cat "$mnt/timeline" | grep FUNCTION | grep -q 'pid=' && who=seen
+is "${who-hidden}" hidden "… nobody's pid"
+is "$(cat "$mnt/config/level")" "off stats [normal] verbose" "all that at level normal"
+
+if [ -e "${GT_MODULES-}/mockgpu.ko" ]; then
+	filter ':mod:mockgpu'
+	insmod "$GT_MODULES/mockgpu.ko"
+	ok "the mock GPU's init" wait_for 10 told "FUNCTION .*comm=insmod .*function=mock"
+	rmmod mockgpu
+fi
+
+ok "off" filter ''
+is "$(cat "$instance/current_tracer") $(cat "$ftrace/functions")" "nop " "… it is"
+like "$(head -1 "$instance/set_ftrace_filter")" "all functions" "no filter is left"
+calls=$(value "$stats" function_calls)
+cat /proc/self/stat >/dev/null
+is "$(value "$stats" function_calls)" "$calls" "no call comes any more"
+
+# 100 GB of buffers
+free=$(value /proc/meminfo MemAvailable:)
+ok "100 GB of buffer may be asked" sh -c "echo 100000000000 >$ftrace/buffer_size"
+left=$(value /proc/meminfo MemAvailable:)
+ok "MemAvailable falls by no more than an eighth ($free to $left kB)" [ $((left * 8)) -ge $((free * 7)) ]
+granted=$(cat "$ftrace/buffer_size")
+is "$(value "$stats" buffer_asked)" 100000000000 "stats say what was asked"
+is "$(value "$stats" buffer_granted)" "$granted" "… and granted"
+is "$(value "$stats" buffer_total)" $(($(cat "$instance/buffer_total_size_kb") * 1024)) "… over all CPUs"
+ok "less than asked, and something" [ "$granted" -lt 100000000000 -a "$granted" -gt 65536 ]
+like "$(cat "$mnt/doctor")" "buffer_asked 100000000000" "doctor says it"
+like "$(cat "$mnt/doctor")" "buffer_granted $granted" "… both"
+
+filter 'vfs_open'
+ok "unmounted while it traces" umount_gt "$mnt"
+ok "nothing is left" test ! -e "$instance"
+is "$(cat $tracing/enabled_functions)" "" "no function is traced"
+
+# From the configuration; a bad one
+printf '[backend ftrace]\nfunctions = vfs_open\n[buffers]\nbuffer_size = 100000000000\n' >conf
+mount_gt "$mnt" -o conf=conf,backend=ftrace
+is "$(cat "$ftrace/functions") $(cat $tracing/instances/gputrace-*/current_tracer)" "vfs_open function" "from the configuration"
+umount_gt "$mnt"
+for bad in vfs_open:traceon nosuch_function; do
+	printf '[backend ftrace]\nfunctions = %s\n' $bad >conf
+	like "$(mount_gt "$mnt" -o conf=conf,backend=ftrace 2>&1)" "functions: '$bad'" "a bad one there is told ($bad)"
+done
+is "$(ls $tracing/instances)" "" "and leaves nothing"
+
+# KFD's calls: every function that the map names is one that this kernel's amdgpu has
+modprobe amdgpu
+sed -n 's,^\[function/\(.*\)\]$,\1,p' "$GT_SRC/conf/events.d/amdkfd.ini" | sort >kfd
+awk '$2 == "[amdgpu]" { sub(/\.(constprop|isra)\..*/, "", $1); print $1 }' $tracing/available_filter_functions | sort -u >there
+ok "the map names KFD's functions ($(grep -c . kfd))" [ "$(grep -c . kfd)" -ge 10 ]
+is "$(comm -23 kfd there | xargs)" "" "and amdgpu has them"
+done_testing
