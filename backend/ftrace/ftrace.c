@@ -188,14 +188,6 @@ static int control(struct gt_plugin *p, enum gt_control what, int64_t arg)
 
 static const struct gt_option options[] = {
 	{
-		.name = "functions",
-		.type = GT_OPT_STR,
-		.flags = GT_OPT_RUNTIME,
-		.off = offsetof(struct ft_options, functions),
-		.help = "kernel functions whose calls are told, in ftrace's syntax: amdgpu_* "
-			":mod:xe !*_irq",
-	},
-	{
 		.name = "buffer_size",
 		.type = GT_OPT_INT,
 		.flags = GT_OPT_RUNTIME,
@@ -204,6 +196,14 @@ static const struct gt_option options[] = {
 		.min = 4096,
 		.max = FT_BUFFER_MAX,
 		.help = "bytes per CPU asked of the kernel; reads back what was granted",
+	},
+	{
+		.name = "functions",
+		.type = GT_OPT_STR,
+		.flags = GT_OPT_RUNTIME,
+		.off = offsetof(struct ft_options, functions),
+		.help = "kernel functions whose calls are told, in ftrace's syntax: amdgpu_* "
+			":mod:xe !*_irq",
 	},
 	{
 		.name = "level",

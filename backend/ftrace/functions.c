@@ -96,6 +96,8 @@ static void move(struct ft_change *c, enum stage to)
 /* The table, and whether each word can mean something; -errno with a sentence */
 static int name_them(struct ft_change *c)
 {
+	char word[FT_WORD_NAME + FT_WORD_MODULE + 8];
+
 	c->syms = ft_syms_read(KALLSYMS, c->want);
 	if (!c->syms) {
 		int err = errno;
@@ -112,12 +114,11 @@ static int name_them(struct ft_change *c)
 	for (unsigned int i = 0; !c->lenient && i < c->want->n; i++) {
 		const struct ft_word *w = &c->want->word[i];
 
-		/* The kernel would take it for one that waits. */
-		if (w->hit || !w->plain || !*w->module || !ft_module_loaded(w->module))
+		/* What has a module the kernel would take for a word that waits. */
+		if (w->hit || (*w->module && (!w->plain || !ft_module_loaded(w->module))))
 			continue;
-		snprintf(c->err, sizeof(c->err), "functions: '%.80s' means no function of %s",
-			 w->name, w->module);
-		return -EINVAL;
+		ft_filter_print(w, word, sizeof(word));
+		return ft_tracer_refused(word, -EINVAL, c->err, sizeof(c->err));
 	}
 	return 0;
 }

@@ -109,6 +109,8 @@ int ft_tracer_usable(const char *dir, char *err, size_t len);
  */
 int ft_tracer_filter(const char *dir, const struct ft_filter *f, const struct ft_filter *old,
 		     bool lenient, char *err, size_t len);
+/** ft_tracer_refused() - the sentence why @word cannot be used, for @ret; Return: @ret */
+int ft_tracer_refused(const char *word, int ret, char *err, size_t len);
 /** ft_tracer_forget() - the filter is empty; only with the tracer off, or all would be traced */
 void ft_tracer_forget(const char *dir);
 /** ft_tracer_count() - functions that the kernel traces, or -1 if @cancel comes first */

@@ -38,10 +38,20 @@ int ft_tracer_usable(const char *dir, char *err, size_t len)
 {
 	ft_auto_free char *tracers = ft_read(dir, "available_tracers", NULL);
 	ft_auto_free char *enabled = ft_read("/proc/sys/kernel", "ftrace_enabled", NULL);
+	ft_auto_close int fd = -1;
 	char path[PATH_MAX];
 
 	snprintf(path, sizeof(path), "%s/" FILTER, dir);
-	if (!tracers || !has_word(tracers, "function") || access(path, W_OK)) {
+	/* Reading it changes nothing, and is refused where writing is. */
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 && errno != ENOENT) {
+		snprintf(err, len,
+			 "functions: this kernel does not let its functions be traced: %s/" FILTER
+			 ": %s (a lockdown or another security policy)",
+			 dir, strerror(errno));
+		return -EOPNOTSUPP;
+	}
+	if (fd < 0 || !tracers || !has_word(tracers, "function")) {
 		snprintf(err, len,
 			 "functions: this kernel has no function tracer (it is built without "
 			 "CONFIG_FUNCTION_TRACER or CONFIG_DYNAMIC_FTRACE)");
@@ -82,7 +92,7 @@ static int write_word(int fd, const char *word)
 	return 0;
 }
 
-static int refused(const char *word, int ret, char *err, size_t len)
+int ft_tracer_refused(const char *word, int ret, char *err, size_t len)
 {
 	if (ret == -EINVAL)
 		snprintf(
@@ -105,7 +115,7 @@ static int write_words(int fd, const struct ft_filter *f, bool lenient, char *er
 		ft_filter_print(&f->word[i], word, sizeof(word));
 		ret = write_word(fd, word);
 		if (ret && !(lenient && ret == -EINVAL))
-			return refused(word, ret, err, len);
+			return ft_tracer_refused(word, ret, err, len);
 	}
 	return 0;
 }
@@ -162,7 +172,7 @@ int ft_tracer_filter(const char *dir, const struct ft_filter *f, const struct ft
 	/* Also after a word that was refused: for a moment what there is will be at work. */
 	never_ret = write_never(fd);
 	if (!ret && never_ret)
-		ret = refused(never[0], never_ret, err, len);
+		ret = ft_tracer_refused(never[0], never_ret, err, len);
 	if (ret) {
 		put_back(dir, fd, old);
 		return ret;

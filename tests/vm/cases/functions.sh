@@ -39,7 +39,7 @@ ok "stats count the functions" wait_for 10 counted
 
 refused 'nosuch_function' "'nosuch_function' means no function" "a name of nothing"
 refused 'vfs_read nosuch_*' "'nosuch_\*' means no function" "… behind a good one"
-refused 'nosuch*:mod:fuse vfs_read' "means no function of fuse" "… of a module that is loaded" # built in since 6.12
+refused 'nosuch*:mod:gpu_sched vfs_read' "gpu_sched. means no function" "… of a module that is loaded"
 refused 'schedule:traceoff' "is a command" "a command"
 refused ':snapshot' "is a command" "a command alone"
 refused 'stacktrace' "means no function" "what is a command only behind a colon"
