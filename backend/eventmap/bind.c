@@ -149,6 +149,31 @@ static void parse_format(struct format *fmt, const char *text, size_t len)
 	}
 }
 
+enum gt_format_kind gt_format_field(const char *format, size_t len, const char *name,
+				    unsigned int *size)
+{
+	static const uint8_t kinds[] = {
+		[GT_K_PTR] = GT_F_POINTER,
+		[GT_K_DYN] = GT_F_STRING,
+		[GT_K_REL] = GT_F_STRING,
+		[GT_K_CHARS] = GT_F_STRING,
+	};
+	struct format fmt;
+
+	parse_format(&fmt, format, len);
+	for (unsigned int i = 0; i < fmt.n; i++) {
+		const struct gt_field *f = &fmt.field[i].f;
+
+		if (strcmp(fmt.field[i].name, name))
+			continue;
+		*size = f->size;
+		if (f->kind == GT_K_INT)
+			return f->sign ? GT_F_SIGNED : GT_F_UNSIGNED;
+		return kinds[f->kind];
+	}
+	return GT_F_ABSENT;
+}
+
 static bool bind_ref(struct gt_ref *r, const struct format *fmt)
 {
 	r->raw = (struct gt_field){ .kind = GT_K_NONE };

@@ -83,8 +83,19 @@ static int find_job(struct gt_eventmap *m, const struct gt_section *s, struct gt
 	uint64_t ctx = j->ctx;
 	enum gt_found found = gt_job_resolve(m, s, j);
 
-	if (found == GT_JOB_FOUND || s->only == GT_ONLY_ANY)
+	if (found == GT_JOB_FOUND)
 		return 0;
+	if (s->only == GT_ONLY_ANY) {
+		if (j->gpu == GT_NONE16)
+			gt_job_context_place(m, j);
+		return 0;
+	}
+	if (s->only == GT_ONLY_RING) {
+		/* What it says of a job may be anything: a probe that could not follow a pointer
+		 * leaves what the kernel's buffer held before. */
+		j->ctx = j->seqno = GT_NONE64;
+		return 0;
+	}
 	if (found == GT_JOB_NO_KEY)
 		return RES_MALFORMED;
 	if (s->ring.n)

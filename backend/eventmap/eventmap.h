@@ -69,6 +69,60 @@ void gt_eventmap_select(struct gt_eventmap *m, gt_eventmap_present present, void
  */
 struct gt_tp *gt_eventmap_each(struct gt_eventmap *m, unsigned int i);
 
+#define GT_PROBE_FIELDS 16
+
+/** struct gt_probe_field - NAME=EXPR; the expression's syntax is right */
+struct gt_probe_field {
+	char name[32];
+	char expr[192];
+};
+
+/**
+ * struct gt_probe - how to make an event that the kernel lacks
+ * @function: its source is a function; else the tracepoint @scope/@name
+ * @scope: a function's module, or "" for the kernel itself
+ * @module: where the types of a tracepoint's fields are besides the kernel's own; may be ""
+ * @family: of those of one number either all are made or none; 0: stands alone
+ */
+struct gt_probe {
+	bool function;
+	unsigned int family;
+	unsigned int n;
+	char scope[64];
+	char name[64];
+	char module[64];
+	struct gt_probe_field field[GT_PROBE_FIELDS];
+};
+
+enum gt_probe_kind {
+	GT_P_BASE,  /* $NAME */
+	GT_P_CAST,  /* <T.m.n> */
+	GT_P_ARROW, /* ->NAME */
+	GT_P_DOT,   /* .NAME */
+};
+
+struct gt_probe_step {
+	enum gt_probe_kind kind;
+	char name[128];
+};
+
+/** gt_probe_next() - the step of an expression at *@p, which is moved behind it; false: there is
+ * none */
+bool gt_probe_next(const char **p, struct gt_probe_step *s);
+/** gt_probe_expr_ok() - is the expression's syntax right? */
+bool gt_probe_expr_ok(const char *expr);
+
+/** gt_tp_probe() - how to make the tracepoint's events where there are none; NULL: not at all */
+const struct gt_probe *gt_tp_probe(const struct gt_tp *tp);
+
+/**
+ * gt_tp_stand_in() - events made by gt_tp_probe() are (@on) what is bound to @tp and decoded by it
+ *
+ * From the next gt_eventmap_select() on, sections of the tracepoint that is its source are left out,
+ * if they are in the same file: its events are told already.
+ */
+void gt_tp_stand_in(struct gt_tp *tp, bool on);
+
 /** gt_eventmap_find() - a tracepoint in use by name; @system NULL: any (text does not tell it) */
 struct gt_tp *gt_eventmap_find(struct gt_eventmap *m, const char *system, const char *event);
 
@@ -84,6 +138,12 @@ const char *gt_tp_event(const struct gt_tp *tp);
  * usable raw; text still is). Optional fields may be missing.
  */
 int gt_tp_bind(struct gt_tp *tp, const char *format, size_t len, int *id, char *err, size_t errlen);
+
+enum gt_format_kind { GT_F_ABSENT, GT_F_SIGNED, GT_F_UNSIGNED, GT_F_POINTER, GT_F_STRING };
+
+/** gt_format_field() - what field @name is by a `format` file's text; @size: bytes of a number */
+enum gt_format_kind gt_format_field(const char *format, size_t len, const char *name,
+				    unsigned int *size);
 
 /**
  * gt_tp_raw() - one raw record (from common_type on) to at most @max records in @out

@@ -15,6 +15,13 @@ static inline bool gt_is_address(uint64_t v)
 	return v >= 0xff00000000000000ull && v < 0xffffffffffff0000ull;
 }
 
+/* What the kernel's probes write for a string that they could not read: FAULT_STRING in Linux
+ * kernel/trace/trace_probe_kernel.h. Unquoted text ends at the bracket. */
+static inline bool gt_is_fault(struct gt_slice s)
+{
+	return (s.n == 7 || s.n == 6) && !memcmp(s.p, "(fault)", s.n);
+}
+
 static inline bool gt_raw_int(const struct gt_src *src, const struct gt_field *f, uint64_t *v)
 {
 	const char *p = src->data + f->off;

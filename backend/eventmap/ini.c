@@ -146,10 +146,14 @@ static bool level(struct gt_section *s, const char *v, char *err, size_t len)
 
 static bool only(struct gt_section *s, const char *v, char *err, size_t len)
 {
-	s->only = !strcmp(v, "known") ? GT_ONLY_KNOWN : GT_ONLY_ANY;
-	if (s->only == GT_ONLY_KNOWN || !strcmp(v, "any"))
-		return true;
-	snprintf(err, len, "'%s' is neither known nor any", v);
+	static const char *const words[] = { [GT_ONLY_KNOWN] = "known",
+					     [GT_ONLY_ANY] = "any",
+					     [GT_ONLY_RING] = "ring" };
+
+	for (s->only = GT_ONLY_KNOWN; s->only <= GT_ONLY_RING; s->only++)
+		if (!strcmp(v, words[s->only]))
+			return true;
+	snprintf(err, len, "'%s' is none of known, any and ring", v);
 	return false;
 }
 
@@ -161,6 +165,7 @@ enum key {
 	KEY_HEARD,
 	KEY_WHERE,
 	KEY_ONLY,
+	KEY_PROBE,
 	KEY_MATCH,
 	KEY_DEV,
 	KEY_RING,
@@ -177,6 +182,7 @@ static const char *const keys[KEYS] = {
 	[KEY_HEARD] = "unless_heard",
 	[KEY_WHERE] = "where",
 	[KEY_ONLY] = "only",
+	[KEY_PROBE] = "probe",
 	[KEY_MATCH] = "match",
 	[KEY_DEV] = "dev",
 	[KEY_RING] = "ring",
@@ -208,6 +214,8 @@ static bool set_key(struct gt_section *s, unsigned int k, const char *v, char *e
 		return gt_parse_cond(&s->where, v, err, len);
 	case KEY_ONLY:
 		return only(s, v, err, len);
+	case KEY_PROBE:
+		return gt_parse_probe(s, v, err, len);
 	case KEY_MATCH:
 		return gt_parse_match(s, v, err, len);
 	case KEY_DEV:
@@ -251,7 +259,7 @@ static int on_key(void *arg, const char *section, const char *name, const char *
 		;
 	if (k == KEYS)
 		return fault(r, r->line, "there is no key '%s'", name);
-	if (r->s->seen & 1u << k && k != KEY_UNLESS)
+	if (r->s->seen & 1u << k && k != KEY_UNLESS && k != KEY_PROBE)
 		return fault(r, r->line, "'%s' is given twice", name);
 	r->s->seen |= 1u << k;
 	if (!set_key(r->s, k, v, err, sizeof(err)))
@@ -293,6 +301,8 @@ static int check(struct reader *r, const struct gt_section *s)
 	}
 	if (s->only && !s->nmatch)
 		return fault(r, s->line, "only needs match");
+	if (s->only == GT_ONLY_RING && !s->ring.n)
+		return fault(r, s->line, "only = ring needs ring");
 	if (s->bits & jobs && !s->ring.n && s->only != GT_ONLY_KNOWN)
 		return fault(r, s->line, "SUBMIT, COMMIT and START need ring");
 	return 1;
@@ -303,6 +313,7 @@ void gt_sections_free(struct gt_section *s)
 	while (s) {
 		struct gt_section *next = s->next;
 
+		free(s->probe);
 		free(s);
 		s = next;
 	}
@@ -320,6 +331,8 @@ int gt_ini_read(const char *text, const char *base, struct gt_section **list, ch
 	for (struct gt_section *s = r.first; s && !r.bad; s = s->next) {
 		memcpy(s->driver, r.driver, sizeof(s->driver));
 		memcpy(s->module, r.module, sizeof(s->module));
+		if (s->probe)
+			memcpy(s->probe->module, s->module, sizeof(s->module));
 		check(&r, s);
 	}
 	if (r.bad) {

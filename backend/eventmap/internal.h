@@ -3,7 +3,7 @@
  * What the files of the event maps share. The way of an event: gt_tp_raw() or gt_tp_text()
  * (decode.c) takes each section of the tracepoint, reads the fields it names (raw.c, text.c by way
  * of value.c), finds the numbers of GPU and ring (names.c, submitter.c) and the job (job.c,
- * state.c), and writes records.
+ * state.c), and writes records. What a map says of events that are to be made first is in probe.c.
  */
 #ifndef GT_EVENTMAP_INTERNAL_H
 #define GT_EVENTMAP_INTERNAL_H
@@ -128,7 +128,7 @@ struct gt_cond {
 #define GT_M_ORDER 0x10 /* the ring's jobs first in, first out */
 #define GT_M_ALTS  4
 
-enum gt_only { GT_ONLY_DEFAULT, GT_ONLY_KNOWN, GT_ONLY_ANY };
+enum gt_only { GT_ONLY_DEFAULT, GT_ONLY_KNOWN, GT_ONLY_ANY, GT_ONLY_RING };
 
 /* The integers of a section, in gt_section.num[] */
 enum gt_num_id {
@@ -153,6 +153,8 @@ enum gt_num_id {
  */
 struct gt_section {
 	struct gt_section *next;
+	struct gt_tp *tp;
+	struct gt_probe *probe; /* the section's own; NULL: no such key */
 	bool use, bound, gpu_known;
 	uint8_t ntypes, nmatch, nunless, nheard, level;
 	uint8_t types[GT_TP_MAX_RECORDS];
@@ -183,6 +185,7 @@ struct gt_tp {
 	struct gt_tp *hnext; /* same hash of the event's name */
 	struct gt_section *sections;
 	bool use;
+	bool stand_in; /* told by a probe: see gt_tp_stand_in() */
 	uint64_t heard; /* time of its last event, 0 none */
 	char system[GT_MAP_NAME];
 	char event[GT_MAP_NAME];
@@ -190,7 +193,7 @@ struct gt_tp {
 
 /**
  * struct gt_slot - what is remembered under a key: a job, a pointer's number, a wait, a ring's FIFO
- * @a, @b: job: ctx and seqno; number: in @a; wait: its begin in @a; FIFO: next out and next in;
+ * @a, @b: job: ctx and seqno; number: in @a; wait: its begin and ctx; FIFO: next out and next in;
  *	submitter: when it was asked about, in @a
  */
 struct gt_slot {
@@ -245,6 +248,16 @@ struct gt_noted {
 #define GT_TP_HASH 256
 #define GT_CTX_SET 4096
 
+/**
+ * struct gt_ctx_place - a context of which a job was remembered, and where its jobs run
+ * @ctx: its low 32 bits; @ring: GT_NONE16 once there were several
+ */
+struct gt_ctx_place {
+	uint32_t ctx;
+	uint16_t gpu, ring;
+	bool known;
+};
+
 struct gt_eventmap {
 	struct gt_plugin *p;
 	struct gt_eventmap_stats stats;
@@ -253,7 +266,7 @@ struct gt_eventmap {
 	uint64_t reasked; /* of the last two, those that left: they are only found out again */
 	uint64_t next_number;
 	struct gt_noted noted;
-	uint32_t ctx_set[GT_CTX_SET]; /* contexts of which a job was remembered; a guess, by hash */
+	struct gt_ctx_place ctx_place[GT_CTX_SET]; /* by hash: the last to come has the place */
 	struct gt_name_slot names[GT_NAME_SLOTS];
 	struct gt_tp *tps[GT_MAP_SECTIONS];
 	unsigned int ntps, nsections, nmaps;
@@ -270,6 +283,11 @@ bool gt_parse_match(struct gt_section *s, const char *v, char *err, size_t len);
 bool gt_parse_types(struct gt_section *s, const char *v, char *err, size_t len);
 bool gt_parse_tracepoints(char (*names)[2 * GT_MAP_NAME], uint8_t *n, const char *v, char *err,
 			  size_t len);
+
+/* probe.c */
+bool gt_parse_probe(struct gt_section *s, const char *v, char *err, size_t len);
+/** gt_told_by_probe() - do events made of this section's tell the same, by the same file? */
+bool gt_told_by_probe(const struct gt_section *s);
 
 /**
  * gt_ini_read() - the sections of one file's text, as a list in order
@@ -346,6 +364,8 @@ void gt_job_same(struct gt_eventmap *m, const struct gt_section *s, const struct
 void gt_job_forget(struct gt_eventmap *m, const struct gt_section *s, const struct gt_job *j);
 /** gt_job_context_known() - was a job of this context remembered lately? */
 bool gt_job_context_known(const struct gt_eventmap *m, uint64_t ctx);
+/** gt_job_context_place() - GPU and ring of a job that is not remembered any more, by its context */
+void gt_job_context_place(const struct gt_eventmap *m, struct gt_job *j);
 /** gt_wait_enter(), gt_wait_exit() - a thread's wait; exit gives its GPU, ring and length */
 void gt_wait_enter(struct gt_eventmap *m, uint32_t tid, uint64_t ts, const struct gt_job *j);
 uint64_t gt_wait_exit(struct gt_eventmap *m, uint32_t tid, uint64_t ts, struct gt_job *j);

@@ -93,6 +93,18 @@ static void recall(const struct gt_slot *s, struct gt_job *j)
 		j->pid = s->pid;
 }
 
+static void remember_context(struct gt_eventmap *m, const struct gt_job *j)
+{
+	struct gt_ctx_place *p = &m->ctx_place[(uint32_t)j->ctx % GT_CTX_SET];
+	bool same = p->known && p->ctx == (uint32_t)j->ctx && p->gpu == j->gpu;
+
+	/* A context may have a choice of rings. */
+	p->ring = same && p->ring != j->ring ? GT_NONE16 : j->ring;
+	p->gpu = j->gpu;
+	p->ctx = (uint32_t)j->ctx;
+	p->known = true;
+}
+
 static void remember(struct gt_eventmap *m, const struct key *k, const struct gt_job *j,
 		     uint32_t at)
 {
@@ -107,7 +119,7 @@ static void remember(struct gt_eventmap *m, const struct key *k, const struct gt
 	s->b = j->seqno;
 	s->pid = j->pid;
 	if (k->k1 >> 59 & GT_M_CTX)
-		m->ctx_set[(uint32_t)j->ctx % GT_CTX_SET] = (uint32_t)j->ctx + 1;
+		remember_context(m, j);
 }
 
 /* Does what the event tells contradict what is remembered? Then that job's end was lost. */
@@ -154,6 +166,8 @@ enum gt_found gt_job_resolve(struct gt_eventmap *m, const struct gt_section *s, 
 			remember(m, &k, j, i);
 		return GT_JOB_FOUND;
 	}
+	if (s->only == GT_ONLY_RING && other_job(&m->jobs.slots[i], j))
+		return GT_JOB_UNKNOWN;
 	recall(&m->jobs.slots[i], j);
 	if (types & BIT(GT_COMPLETE))
 		gt_table_del(&m->jobs, i);
@@ -192,7 +206,19 @@ void gt_job_same(struct gt_eventmap *m, const struct gt_section *s, const struct
 
 bool gt_job_context_known(const struct gt_eventmap *m, uint64_t ctx)
 {
-	return m->ctx_set[(uint32_t)ctx % GT_CTX_SET] == (uint32_t)ctx + 1;
+	const struct gt_ctx_place *p = &m->ctx_place[(uint32_t)ctx % GT_CTX_SET];
+
+	return p->known && p->ctx == (uint32_t)ctx;
+}
+
+void gt_job_context_place(const struct gt_eventmap *m, struct gt_job *j)
+{
+	const struct gt_ctx_place *p = &m->ctx_place[(uint32_t)j->ctx % GT_CTX_SET];
+
+	if (j->ctx == GT_NONE64 || !gt_job_context_known(m, j->ctx))
+		return;
+	j->gpu = p->gpu;
+	j->ring = p->ring;
 }
 
 static uint64_t wait_key(const struct gt_job *j)
@@ -207,6 +233,7 @@ void gt_wait_enter(struct gt_eventmap *m, uint32_t tid, uint64_t ts, const struc
 	if (!i)
 		i = gt_table_add(&m->waits, tid, wait_key(j));
 	m->waits.slots[i].a = ts;
+	m->waits.slots[i].b = j->ctx;
 	m->waits.slots[i].gpu = j->gpu;
 	m->waits.slots[i].ring = j->ring;
 }
@@ -221,6 +248,7 @@ uint64_t gt_wait_exit(struct gt_eventmap *m, uint32_t tid, uint64_t ts, struct g
 	if (s->gpu != GT_NONE16) {
 		j->gpu = s->gpu;
 		j->ring = s->ring;
+		j->ctx = s->b; /* the whole of it, as the job told */
 	}
 	gt_table_del(&m->waits, i);
 	return ts >= s->a ? ts - s->a : GT_NONE64;

@@ -59,6 +59,15 @@ static const char *other_name(const struct gt_eventmap *m, const struct gt_secti
 	return have[0] && strcmp(have, s->name) ? have : NULL;
 }
 
+/* What tells jobs must tell them alike: a map's probes for it come together. */
+static void set_family(struct gt_section *s)
+{
+	const uint32_t jobs = 1u << GT_SUBMIT | 1u << GT_COMMIT | 1u << GT_START | 1u << GT_COMPLETE;
+
+	if (s->probe && s->bits & jobs)
+		s->probe->family = s->map + 1u;
+}
+
 static int add_sections(struct gt_eventmap *m, struct gt_section *list)
 {
 	int rc = 0;
@@ -70,11 +79,13 @@ static int add_sections(struct gt_eventmap *m, struct gt_section *list)
 		list = s->next;
 		s->next = NULL;
 		if (!tp) {
-			free(s);
+			gt_sections_free(s);
 			rc = -ENOMEM;
 			continue;
 		}
 		s->map = (uint16_t)m->nmaps;
+		s->tp = tp;
+		set_family(s);
 		for (end = &tp->sections; *end; end = &(*end)->next)
 			;
 		*end = s;
@@ -288,7 +299,8 @@ void gt_eventmap_select(struct gt_eventmap *m, gt_eventmap_present present, void
 		tp->use = false;
 		for (struct gt_section *s = tp->sections; s; s = s->next) {
 			s->gpu_known = false;
-			s->use = s->level <= level && !told_better(s, present, arg);
+			s->use = s->level <= level && !told_better(s, present, arg) &&
+				 !gt_told_by_probe(s);
 			tp->use |= s->use;
 		}
 	}

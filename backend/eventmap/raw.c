@@ -32,5 +32,5 @@ bool gt_raw_str(const struct gt_src *src, const struct gt_field *f, struct gt_sl
 		out->n = n - 1;
 	else
 		out->n = strnlen(out->p, n);
-	return out->n > 0;
+	return out->n > 0 && !gt_is_fault(*out);
 }

@@ -89,7 +89,7 @@ static bool put_text(struct buf *b, const struct gt_part *part, const struct gt_
 	struct gt_slice s;
 	uint64_t v;
 
-	if (!gt_text_value(src, &part->ref, &s) || gt_text_pointer(s))
+	if (!gt_text_value(src, &part->ref, &s) || gt_text_pointer(s) || gt_is_fault(s))
 		return false;
 	if (!part->nwords)
 		put(b, s.p, s.n);

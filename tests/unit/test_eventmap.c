@@ -67,12 +67,27 @@ static int raw(struct gt_tp *tp, const void *rec, size_t len)
 	return gt_tp_raw(tp, &c, rec, len, got, GT_TP_MAX_RECORDS);
 }
 
+/* Binds to the event that a probe makes, but that its strings are those of which a name is made. */
+static int bind_probe(struct gt_tp *tp, const struct gt_probe *b)
+{
+	char format[2000] = "ID: 7\n";
+
+	for (unsigned int i = 0; i < b->n; i++) {
+		const char *name = b->field[i].name;
+		bool string = !strcmp(name, "name") || !strcmp(name, "dev");
+
+		sprintf(format + strlen(format), "\tfield:%s %s;\toffset:%u;\tsize:%d;\tsigned:0;\n",
+			string ? "__data_loc char[]" : "u64", name, 8 + 8 * i, string ? 4 : 8);
+	}
+	return !gt_tp_bind(tp, format, strlen(format), NULL, NULL, 0);
+}
+
 /* Every section of every map is right for at least one kernel's format. */
 static void test_bind_all(void)
 {
 	struct gt_eventmap *m = load(NULL);
 	struct gt_tp *tp;
-	int total = 0, unbound = 0;
+	int total = 0, unbound = 0, probes = 0, probed = 0;
 
 	for (unsigned int i = 0; (tp = gt_eventmap_each(m, i)); i++) {
 		struct gt_section *sections[8] = { NULL };
@@ -90,6 +105,11 @@ static void test_bind_all(void)
 			for (int j = 0; f && j < n; j++)
 				done[j] |= sections[j]->bound;
 		}
+		if (n && sections[0]->probe) {
+			probed += bind_probe(tp, sections[0]->probe);
+			probes++;
+			done[0] |= sections[0]->bound;
+		}
 		for (int j = 0; j < n; j++, total++) {
 			unbound += !done[j];
 			if (!done[j])
@@ -99,6 +119,8 @@ static void test_bind_all(void)
 	}
 	ok(total > 60, "%d sections", total);
 	is(unbound, 0, "each can be bound to a format");
+	ok(probes > 4, "%d with probes", probes);
+	is(probed, probes, "each probe gives what its section needs");
 	gt_eventmap_free(m);
 }
 

@@ -84,7 +84,7 @@ static void test_faults(void)
 		{ "[a/b]\nevent = CUSTOM1 IRQ\nname = x\n", "a.ini:2: event: 'IRQ' is too much" },
 		{ "[a/b]\nevent = IRQ IRQ\n", "a.ini:2: event: 'IRQ' is too much here" },
 		{ "[a/b]\nevent = IRQ\nlevel = loud\n", "a.ini:3: level: 'loud' is neither" },
-		{ "[a/b]\nevent = IRQ\nonly = some\n", "a.ini:3: only: 'some' is neither" },
+		{ "[a/b]\nevent = IRQ\nonly = some\n", "a.ini:3: only: 'some' is none of" },
 		{ "[a/b]\nevent = IRQ\nonly = known\n", "a.ini:1: only needs match" },
 		{ "[a/b]\nevent = IRQ\nmatch = fence\n", "a.ini:1: match names fence, which" },
 		{ "[a/b]\nevent = IRQ\nmatch = ctx || seqno\n", "a.ini:3: match: too many '|'" },

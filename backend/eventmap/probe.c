@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The key `probe`: how a source that can make events of its own makes one where the kernel has
+ * none. Here is its syntax and nothing else: what the members of an expression are is found out
+ * where the kernel's types are known (backend/ftrace/fetch.c).
+ */
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "internal.h"
+
+static bool __attribute__((format(printf, 3, 4))) fail(char *err, size_t len, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(err, len, fmt, ap);
+	va_end(ap);
+	return false;
+}
+
+static bool starts_name(char c)
+{
+	return isalpha((unsigned char)c) || c == '_';
+}
+
+/* Length of the C identifier at @p, at most @max, or 0. */
+static size_t name_length(const char *p, size_t max)
+{
+	size_t n = 0;
+
+	if (!starts_name(*p))
+		return 0;
+	while (isalnum((unsigned char)p[n]) || p[n] == '_')
+		n++;
+	return n < max ? n : 0;
+}
+
+/* "T.m.n": its length, or 0 */
+static size_t dotted_length(const char *p, size_t max)
+{
+	size_t n = 0, part;
+
+	while ((part = name_length(p + n, max))) {
+		n += part;
+		if (p[n] != '.')
+			return n < max ? n : 0;
+		n++;
+	}
+	return 0;
+}
+
+static bool take(struct gt_probe_step *s, enum gt_probe_kind kind, const char *from, size_t n,
+		 const char **p, size_t behind)
+{
+	if (!n)
+		return false;
+	s->kind = kind;
+	memcpy(s->name, from, n);
+	s->name[n] = '\0';
+	*p = from + n + behind;
+	return true;
+}
+
+bool gt_probe_next(const char **p, struct gt_probe_step *s)
+{
+	const char *at = *p;
+	size_t n;
+
+	switch (*at) {
+	case '$':
+		n = name_length(at + 1, sizeof(s->name));
+		return take(s, GT_P_BASE, at + 1, n, p, 0);
+	case '<':
+		n = dotted_length(at + 1, sizeof(s->name));
+		return at[n + 1] == '>' && take(s, GT_P_CAST, at + 1, n, p, 1);
+	case '-':
+		n = at[1] == '>' ? name_length(at + 2, sizeof(s->name)) : 0;
+		return take(s, GT_P_ARROW, at + 2, n, p, 0);
+	case '.':
+		n = name_length(at + 1, sizeof(s->name));
+		return take(s, GT_P_DOT, at + 1, n, p, 0);
+	default:
+		return false;
+	}
+}
+
+/* May @step stand behind @last? A pointer is followed, a struct has members. */
+static bool fits(enum gt_probe_kind last, enum gt_probe_kind step)
+{
+	switch (step) {
+	case GT_P_BASE:
+		return false;
+	case GT_P_CAST:
+		return last != GT_P_CAST;
+	case GT_P_ARROW:
+		return last != GT_P_BASE;
+	default:
+		return last == GT_P_ARROW || last == GT_P_DOT;
+	}
+}
+
+bool gt_probe_expr_ok(const char *expr)
+{
+	struct gt_probe_step s;
+	enum gt_probe_kind last;
+	const char *p = expr;
+
+	if (!gt_probe_next(&p, &s) || s.kind != GT_P_BASE)
+		return false;
+	for (last = s.kind; *p; last = s.kind)
+		if (!gt_probe_next(&p, &s) || !fits(last, s.kind))
+			return false;
+	return last != GT_P_CAST;
+}
+
+/* SYSTEM/EVENT, or [MODULE:]FUNCTION */
+static bool parse_source(struct gt_probe *b, const char *w, size_t n, char *err, size_t len)
+{
+	const char *slash = memchr(w, '/', n), *colon = memchr(w, ':', n);
+	const char *sep = slash ? slash : colon, *name = sep ? sep + 1 : w;
+	size_t nscope = sep ? (size_t)(sep - w) : 0, nname = n - (size_t)(name - w);
+
+	if ((sep && name_length(w, sizeof(b->scope)) != nscope) || (sep && !nscope) ||
+	    name_length(name, sizeof(b->name)) != nname || !nname)
+		return fail(err, len, "'%.*s' is neither system/event nor [module:]function",
+			    (int)n, w);
+	b->function = !slash;
+	memcpy(b->scope, w, nscope);
+	memcpy(b->name, name, nname);
+	return true;
+}
+
+/* FIELD=EXPR */
+static bool parse_field(struct gt_probe *b, const char *w, size_t n, char *err, size_t len)
+{
+	struct gt_probe_field *f = &b->field[b->n];
+	size_t name = name_length(w, sizeof(f->name));
+	const char *expr = w + name + 1;
+	size_t nexpr = n - name - 1;
+
+	if (!name || w[name] != '=')
+		return fail(err, len, "'%.*s' is not FIELD=EXPRESSION", (int)n, w);
+	if (b->n == GT_PROBE_FIELDS)
+		return fail(err, len, "more than %d fields", GT_PROBE_FIELDS);
+	if (nexpr >= sizeof(f->expr))
+		return fail(err, len, "%.*s: more than %zu characters", (int)name, w,
+			    sizeof(f->expr) - 1);
+	memcpy(f->name, w, name);
+	f->name[name] = '\0';
+	memcpy(f->expr, expr, nexpr);
+	f->expr[nexpr] = '\0';
+	for (unsigned int i = 0; i < b->n; i++)
+		if (!strcmp(b->field[i].name, f->name))
+			return fail(err, len, "field %s is given twice", f->name);
+	b->n++;
+	return gt_probe_expr_ok(f->expr) ||
+	       fail(err, len, "'%s' is not $FIELD, $argN, with <struct>->member.member", f->expr);
+}
+
+bool gt_parse_probe(struct gt_section *s, const char *v, char *err, size_t len)
+{
+	bool first = !s->probe;
+
+	if (first)
+		s->probe = calloc(1, sizeof(*s->probe));
+	if (!s->probe)
+		return fail(err, len, "no memory");
+	for (;;) {
+		size_t n;
+
+		v += strspn(v, " \t");
+		n = strcspn(v, " \t");
+		if (!n)
+			break;
+		if (!(first ? parse_source : parse_field)(s->probe, v, n, err, len))
+			return false;
+		first = false;
+		v += n;
+	}
+	return !first || fail(err, len, "no source");
+}
+
+static const struct gt_section *probed_section(const struct gt_tp *tp)
+{
+	const struct gt_section *s = tp->sections;
+
+	while (s && !(s->use && s->probe))
+		s = s->next;
+	return s;
+}
+
+const struct gt_probe *gt_tp_probe(const struct gt_tp *tp)
+{
+	const struct gt_section *s = probed_section(tp);
+
+	return s ? s->probe : NULL;
+}
+
+void gt_tp_stand_in(struct gt_tp *tp, bool on)
+{
+	tp->stand_in = on;
+}
+
+bool gt_told_by_probe(const struct gt_section *s)
+{
+	const struct gt_eventmap *m = s->tp->m;
+
+	for (unsigned int i = 0; i < m->ntps; i++) {
+		const struct gt_section *o;
+
+		if (!m->tps[i]->stand_in)
+			continue;
+		for (o = m->tps[i]->sections; o; o = o->next)
+			if (o->probe && o->map == s->map && !o->probe->function &&
+			    !strcmp(o->probe->scope, s->system) &&
+			    !strcmp(o->probe->name, s->event))
+				return true;
+	}
+	return false;
+}
