@@ -65,8 +65,8 @@ endif
 fuse_cflags = $(shell $(PKG_CONFIG) --cflags fuse3)
 fuse_libs = $(shell $(PKG_CONFIG) --libs fuse3)
 inih_libs = $(shell $(PKG_CONFIG) --libs inih)
-tracefs_cflags = $(shell $(PKG_CONFIG) --cflags libtracefs libtraceevent)
-tracefs_libs = $(shell $(PKG_CONFIG) --libs libtracefs libtraceevent)
+tracefs_cflags = $(shell $(PKG_CONFIG) --cflags libtracefs libtraceevent libbpf)
+tracefs_libs = $(shell $(PKG_CONFIG) --libs libtracefs libtraceevent libbpf)
 tracecmd_cflags = $(shell $(PKG_CONFIG) --cflags libtracecmd libtraceevent)
 tracecmd_libs = $(shell $(PKG_CONFIG) --libs libtracecmd libtraceevent)
 
@@ -164,7 +164,7 @@ clean:
 # Each list names what its part calls itself, not what happens to come along.
 
 DEPS := gcc libc6-dev make pkg-config fuse3 libfuse3-dev libinih-dev libtracefs-dev \
-	libtraceevent-dev libtracecmd-dev mount less procps
+	libtraceevent-dev libtracecmd-dev libbpf-dev mount less procps
 DEPS_TEST := clang libclang-rt-dev babeltrace2 busybox-static trace-cmd python3 golang-go \
 	util-linux coreutils findutils mandoc rsync tar
 DEPS_VM := qemu-system-x86 busybox-static cpio kmod pahole xz-utils

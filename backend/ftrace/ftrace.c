@@ -7,13 +7,14 @@
 #include <errno.h>
 #include <syslog.h>
 
-#include "internal.h"
+#include "probes.h"
 
 static void ft_free(struct ft *ft)
 {
 	ft_functions_stop(ft);
 	ft_cpus_close(ft);
 	ft_instance_destroy(ft);
+	ft_standins_free(ft);
 	ft_select_free(ft);
 	ft_tasks_free(ft->tasks);
 	gt_eventmap_free(ft->map);
@@ -214,6 +215,14 @@ static const struct gt_option options[] = {
 		.min = 2,
 		.max = 3,
 		.help = "sections of the event maps up to this level are used from the start",
+	},
+	{
+		.name = "probes",
+		.type = GT_OPT_BOOL,
+		.off = offsetof(struct ft_options, probes),
+		.def = "1",
+		.help = "1: events that the kernel lacks are made from its types; 0: only what the "
+			"kernel itself offers",
 	},
 	{ 0 },
 };

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <syslog.h>
 
-#include "internal.h"
+#include "probes.h"
 
 #define FILE_MAX (4u << 20)
 
@@ -77,15 +77,13 @@ static bool is_alive(pid_t pid)
 	return !state || (strncmp(state, ") Z", 3) && strncmp(state, ") X", 3));
 }
 
-/* Is @name the instance of a gputrace that is gone (or left by an earlier start of this one)? One
- * that is in use cannot be removed anyway: its owner has files of it open. */
-static bool stale(const char *name)
+bool ft_is_stale(const char *name, const char *prefix)
 {
-	const char *p = name + strlen(FT_INSTANCE_PREFIX);
+	const char *p = name + strlen(prefix);
 	char *end;
 	long pid;
 
-	if (strncmp(name, FT_INSTANCE_PREFIX, strlen(FT_INSTANCE_PREFIX)) || !isdigit(*p))
+	if (strncmp(name, prefix, strlen(prefix)) || !isdigit((unsigned char)*p))
 		return false;
 	pid = strtol(p, &end, 10);
 	if (*end || pid <= 0 || pid > INT_MAX)
@@ -102,7 +100,8 @@ static void remove_stale(struct gt_plugin *p)
 	snprintf(path, sizeof(path), "%s/instances", p->tracefs);
 	dir = opendir(path);
 	while (dir && (d = readdir(dir))) {
-		if (!stale(d->d_name))
+		/* One that is in use cannot be removed anyway: its owner has files of it open. */
+		if (!ft_is_stale(d->d_name, FT_INSTANCE_PREFIX))
 			continue;
 		snprintf(path, sizeof(path), "%s/instances/%s", p->tracefs, d->d_name);
 		if (!rmdir(path))
@@ -160,6 +159,7 @@ int ft_instance_create(struct ft *ft)
 	char name[32];
 
 	remove_stale(p);
+	ft_dynamic_clean(p); /* they cannot go while an instance has them enabled */
 	snprintf(name, sizeof(name), FT_INSTANCE_PREFIX "%d", (int)getpid());
 	if (snprintf(ft->dir, sizeof(ft->dir), "%s/instances/%s", p->tracefs, name) >=
 	    (int)sizeof(ft->dir))

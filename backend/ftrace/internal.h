@@ -2,7 +2,8 @@
 /*
  * Private to the ftrace backend: probe.c (can it work here), instance.c (our folder in tracefs),
  * buffer.c (how large), select.c (which tracepoints), cpu.c (one CPU's pages), merge.c (all of them
- * in order of time), tasks.c (who is a thread), stats.c (doctor); functions.h: the function tracer.
+ * in order of time), tasks.c (who is a thread), stats.c (doctor); functions.h: the function tracer;
+ * probes.h: events of our own.
  *
  * Everything runs in the ingest thread, but for what functions.c says.
  */
@@ -46,6 +47,7 @@ struct ft_options {
 	char *functions;
 	int64_t buffer_size;
 	int64_t level;
+	bool probes;
 };
 
 /**
@@ -89,6 +91,7 @@ struct ft_stats {
 };
 
 struct ft;
+struct ft_standins;
 
 /** struct ft_shadow - the plugin the event maps see: what they push gets its place in our order */
 struct ft_shadow {
@@ -114,6 +117,7 @@ struct ft {
 	unsigned int nenabled;
 	char bind_error[256];
 	uint32_t pid_off; /* of common_pid */
+	struct ft_standins *standins;
 
 	struct ft_cpu *cpus;
 	struct ft_cpu **heap; /* those that have an event, the oldest first */
@@ -134,6 +138,9 @@ struct ft {
 int ft_write(const char *dir, const char *file, const char *text);
 /** ft_read() - DIR/@file, malloc()ed and NUL-terminated, up to 4 MiB; NULL if it cannot be read */
 char *ft_read(const char *dir, const char *file, size_t *len);
+/** ft_is_stale() - is @name, which is @prefix and a pid, of a gputrace that is gone, or of an earlier
+ * start of this one? */
+bool ft_is_stale(const char *name, const char *prefix);
 /** ft_instance_create() - removes stale ones, makes ours and sets it up, not tracing yet; -errno
  * with the sentence told */
 int ft_instance_create(struct ft *ft);

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <syslog.h>
 
-#include "internal.h"
+#include "probes.h"
 
 /* "	field:int common_pid;	offset:4;	size:4;	signed:1;" -> 4 */
 static uint32_t pid_offset(const char *format)
@@ -46,33 +46,19 @@ static int enable(struct ft *ft, const char *name, bool on)
 	return ft_write(ft->dir, file, on ? "1" : "0");
 }
 
-/* Takes @tp into use if the kernel has it; "system/event" in *@name then, else NULL. */
-static int use(struct ft *ft, struct gt_tp *tp, char **name)
+/* "system/event" of what tells @tp here, malloc()ed; NULL if nothing does, or there is no memory.
+ */
+static char *name_of(struct ft *ft, struct gt_tp *tp)
 {
-	ft_auto_free char *full = NULL;
-	int id, ret;
+	const char *group = ft_standins_group(ft, tp);
+	char *name;
 
-	*name = NULL;
-	if (!ft_present((void *)(uintptr_t)ft->dir, gt_tp_system(tp), gt_tp_event(tp)))
-		return 0;
-	if (asprintf(&full, "%s/%s", gt_tp_system(tp), gt_tp_event(tp)) < 0) {
-		full = NULL;
-		return -ENOMEM;
-	}
-	id = bind(ft, tp, full);
-	if (id < 0)
-		return 0;
-	/* Known before it is on, or its first events would be no one's. */
-	ft->by_id[id] = tp;
-	ret = enable(ft, full, true);
-	if (ret) {
-		snprintf(ft->bind_error, sizeof(ft->bind_error), "%.100s cannot be enabled: %s",
-			 full, strerror(-ret));
-		return 0;
-	}
-	*name = full;
-	full = NULL;
-	return 0;
+	if (!group)
+		group = gt_tp_system(tp);
+	if (!ft_present(ft->dir, group, gt_tp_event(tp)) ||
+	    asprintf(&name, "%s/%s", group, gt_tp_event(tp)) < 0)
+		return NULL;
+	return name;
 }
 
 static bool listed(char *const *list, unsigned int n, const char *name)
@@ -96,28 +82,93 @@ void ft_select_free(struct ft *ft)
 	free(ft->by_id);
 }
 
-int ft_select(struct ft *ft)
+/* The tracepoints in use that there are and that can be bound, into @tps and @names. */
+static unsigned int find_all(struct ft *ft, struct gt_tp **tps, char **names, unsigned int max)
 {
-	char **old = ft->enabled, **now, *name;
-	unsigned int n = 0, nold = ft->nenabled, count = 0;
+	unsigned int n = 0;
 	struct gt_tp *tp;
+	int id;
 
+	memset(ft->by_id, 0, FT_MAX_ID * sizeof(struct gt_tp *));
+	for (unsigned int i = 0; i < max && (tp = gt_eventmap_each(ft->map, i)); i++) {
+		char *name = name_of(ft, tp);
+
+		id = name ? bind(ft, tp, name) : -1;
+		if (id < 0) {
+			free(name);
+			continue;
+		}
+		/* Known before it is on, or its first events would be no one's. */
+		ft->by_id[id] = tp;
+		tps[n] = tp;
+		names[n++] = name;
+	}
+	return n;
+}
+
+/* Enables those of @names; what cannot be leaves the list. True: another way is to be tried. */
+static bool enable_all(struct ft *ft, struct gt_tp **tps, char **names, unsigned int *n)
+{
+	unsigned int kept = 0;
+	bool again = false;
+
+	for (unsigned int i = 0; i < *n; i++) {
+		int ret = enable(ft, names[i], true);
+
+		if (!ret) {
+			names[kept++] = names[i];
+			continue;
+		}
+		snprintf(ft->bind_error, sizeof(ft->bind_error), "%.100s cannot be enabled: %s",
+			 names[i], strerror(-ret));
+		again |= ft_standins_refuse(ft, tps[i], ft->bind_error);
+		free(names[i]);
+	}
+	*n = kept;
+	return again;
+}
+
+/* Returns 1 if it is to be done again, as one of our events turned out to be of no use. */
+static int select_once(struct ft *ft)
+{
+	ft_auto_free struct gt_tp **tps = NULL;
+	unsigned int n, count = 0;
+	char **names;
+	bool again;
+
+	gt_eventmap_select(ft->map, ft_present, ft->dir, (int)ft->o->level);
+	if (ft_standins_update(ft))
+		return -ENOMEM;
 	gt_eventmap_select(ft->map, ft_present, ft->dir, (int)ft->o->level);
 	while (gt_eventmap_each(ft->map, count))
 		count++;
-	now = calloc(count + 1, sizeof(*now));
-	if (!now)
+	names = calloc(count + 1, sizeof(*names));
+	tps = calloc(count + 1, sizeof(*tps));
+	if (!names || !tps) {
+		free(names);
 		return -ENOMEM;
-	ft->bind_error[0] = '\0';
-	memset(ft->by_id, 0, FT_MAX_ID * sizeof(struct gt_tp *));
-	for (unsigned int i = 0; (tp = gt_eventmap_each(ft->map, i)) && i < count; i++)
-		if (!use(ft, tp, &name) && name)
-			now[n++] = name;
-	for (unsigned int i = 0; i < nold; i++)
-		if (!listed(now, n, old[i]))
-			enable(ft, old[i], false);
-	free_list(old, nold);
-	ft->enabled = now;
+	}
+	n = find_all(ft, tps, names, count);
+	/* First of all these, or a job could be told in two ways. */
+	for (unsigned int i = 0; i < ft->nenabled; i++)
+		if (!listed(names, n, ft->enabled[i]))
+			enable(ft, ft->enabled[i], false);
+	again = enable_all(ft, tps, names, &n);
+	free_list(ft->enabled, ft->nenabled);
+	ft->enabled = names;
 	ft->nenabled = n;
-	return (int)n;
+	return again;
+}
+
+int ft_select(struct ft *ft)
+{
+	int ret;
+
+	ft->bind_error[0] = '\0';
+	ft_standins_retry(ft);
+	do
+		ret = select_once(ft);
+	while (ret > 0);
+	ft_standins_trim(ft, false);
+	return ret ? ret : (int)ft->nenabled;
 }

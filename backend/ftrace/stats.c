@@ -4,7 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "internal.h"
+#include "probes.h"
 
 struct text {
 	char *p;
@@ -88,6 +88,7 @@ void ft_doctor(struct gt_plugin *p, char *buf, size_t len)
 {
 	struct text t = { buf, len };
 	struct ft *ft = p->priv;
+	char told[500];
 
 	if (!len)
 		return;
@@ -108,6 +109,8 @@ void ft_doctor(struct gt_plugin *p, char *buf, size_t len)
 		line(&t, "event_map_error %s\n", ft->map_error);
 	if (ft->bind_error[0])
 		line(&t, "tracepoint_error %s\n", ft->bind_error);
+	for (unsigned int i = 0; ft_standins_tell(ft, i, told, sizeof(told)); i++)
+		line(&t, "%s\n", told);
 	for (unsigned int i = 0; i < ft->nenabled; i++)
 		line(&t, "tracepoint %s\n", ft->enabled[i]);
 }

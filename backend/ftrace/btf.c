@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Types of this kernel, as /sys/kernel/btf has them: where a member lies in its struct, and what it
+ * is. Only what probes ask (fetch.c); the types are freed as soon as the probes are made, as those
+ * of a kernel take some 15 MB.
+ */
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "internal.h"
+#include "probes.h"
+
+#define CHAIN_MAX 32 /* typedefs and qualifiers before a type; more is a cycle */
+#define DEPTH_MAX 8  /* nameless structs and unions in each other */
+
+static int quiet(enum libbpf_print_level level, const char *fmt, va_list ap)
+{
+	return 0;
+}
+
+void ft_types_free(struct ft_types *t)
+{
+	btf__free(t->module);
+	btf__free(t->kernel);
+	*t = (struct ft_types){ 0 };
+}
+
+int ft_types_load(struct ft_types *t, const char *dir, const char *module, char *err, size_t len)
+{
+	char path[PATH_MAX];
+
+	*t = (struct ft_types){ 0 };
+	libbpf_set_print(quiet);
+	snprintf(path, sizeof(path), "%s/vmlinux", dir);
+	t->kernel = btf__parse(path, NULL);
+	if (!t->kernel) {
+		snprintf(err, len, "%s cannot be read (%s): the kernel needs CONFIG_DEBUG_INFO_BTF",
+			 path, strerror(errno));
+		return -ENOENT;
+	}
+	snprintf(path, sizeof(path), "%s/%s", dir, module);
+	if (!*module)
+		return 0;
+	t->module = btf__parse_split(path, t->kernel);
+	/* A driver that is part of the kernel has its types there: a type that is missing tells. */
+	if (!t->module)
+		snprintf(t->lacks, sizeof(t->lacks),
+			 ", and %.50s cannot be read: is the module loaded, and the kernel built "
+			 "with "
+			 "CONFIG_DEBUG_INFO_BTF_MODULES?",
+			 path);
+	return 0;
+}
+
+static const struct btf *btf_of(const struct ft_types *t)
+{
+	return t->module ? t->module : t->kernel;
+}
+
+/* The type behind typedefs and qualifiers; NULL: there is none, or no end. */
+static const struct btf_type *resolve(const struct btf *btf, uint32_t *id)
+{
+	const struct btf_type *t = btf__type_by_id(btf, *id);
+
+	for (int i = 0; t && (btf_is_mod(t) || btf_is_typedef(t)); i++) {
+		if (i == CHAIN_MAX)
+			return NULL;
+		*id = t->type;
+		t = btf__type_by_id(btf, *id);
+	}
+	return t;
+}
+
+int ft_type_find(const struct ft_types *t, const char *name, uint32_t *id, char *err, size_t len)
+{
+	const struct btf *btf = btf_of(t);
+	int found = btf__find_by_name_kind(btf, name, BTF_KIND_STRUCT);
+
+	if (found < 0)
+		found = btf__find_by_name_kind(btf, name, BTF_KIND_UNION);
+	if (found < 0) {
+		snprintf(err, len, "no struct %s in the kernel's types%s", name, t->lacks);
+		return -ENOENT;
+	}
+	*id = (uint32_t)found;
+	return 0;
+}
+
+/* Looks into nameless members too; 1: found, 0: not, -1: a bit field. Adds to *@off. */
+static int find_member(const struct btf *btf, uint32_t *id, const char *name, int64_t *off,
+		       int depth)
+{
+	const struct btf_type *t = resolve(btf, id);
+
+	if (!t || !btf_is_composite(t) || depth == DEPTH_MAX)
+		return 0;
+	for (unsigned int i = 0; i < btf_vlen(t); i++) {
+		const struct btf_member *m = &btf_members(t)[i];
+		const char *is = btf__name_by_offset(btf, m->name_off);
+		uint32_t bit = btf_member_bit_offset(t, i), inner = m->type;
+		int64_t at = 0;
+		int found = 0;
+
+		if (is && !strcmp(is, name))
+			found = btf_member_bitfield_size(t, i) || bit % 8 ? -1 : 1;
+		else if (is && !*is)
+			found = find_member(btf, &inner, name, &at, depth + 1);
+		if (!found)
+			continue;
+		*id = inner;
+		*off += at + bit / 8;
+		return found;
+	}
+	return 0;
+}
+
+int ft_type_member(const struct ft_types *t, uint32_t *id, const char *name, int64_t *off,
+		   char *err, size_t len)
+{
+	const struct btf *btf = btf_of(t);
+	uint32_t in = *id;
+	const struct btf_type *type = resolve(btf, &in);
+	const char *of = type ? btf__name_by_offset(btf, type->name_off) : NULL;
+	int found = find_member(btf, id, name, off, 0);
+
+	if (found > 0)
+		return 0;
+	if (found < 0)
+		snprintf(err, len, "member %s of struct %s is a bit field", name, of ? of : "");
+	else if (!type || !btf_is_composite(type))
+		snprintf(err, len, "what should have a member %s is no struct", name);
+	else
+		snprintf(err, len, "struct %s has no member %s", of ? of : "", name);
+	return -ENOENT;
+}
+
+int ft_type_target(const struct ft_types *t, uint32_t *id)
+{
+	const struct btf_type *type = resolve(btf_of(t), id);
+
+	if (!type || !btf_is_ptr(type))
+		return -EINVAL;
+	*id = type->type;
+	return 0;
+}
+
+static bool is_char(const struct btf *btf, uint32_t id)
+{
+	const struct btf_type *t = resolve(btf, &id);
+	const char *name = t ? btf__name_by_offset(btf, t->name_off) : NULL;
+
+	return t && btf_is_int(t) && t->size == 1 && name && !strcmp(name, "char");
+}
+
+static enum ft_class number(uint32_t size, bool sign, char type[8])
+{
+	if (size != 1 && size != 2 && size != 4 && size != 8)
+		return FT_CLASS_NONE;
+	snprintf(type, 8, "%c%u", sign ? 's' : 'u', size * 8);
+	return FT_CLASS_NUMBER;
+}
+
+enum ft_class ft_type_class(const struct ft_types *types, uint32_t id, char type[8])
+{
+	const struct btf *btf = btf_of(types);
+	const struct btf_type *t = resolve(btf, &id);
+
+	if (!t)
+		return FT_CLASS_NONE;
+	switch (btf_kind(t)) {
+	case BTF_KIND_PTR:
+		snprintf(type, 8, "x%zu", btf__pointer_size(btf) == 4 ? (size_t)32 : 64);
+		return is_char(btf, t->type) ? FT_CLASS_STRING_PTR : FT_CLASS_NUMBER;
+	case BTF_KIND_ARRAY:
+		return is_char(btf, btf_array(t)->type) ? FT_CLASS_STRING : FT_CLASS_NONE;
+	case BTF_KIND_INT:
+		return number(t->size, btf_int_encoding(t) & BTF_INT_SIGNED, type);
+	case BTF_KIND_ENUM:
+	case BTF_KIND_ENUM64:
+		return number(t->size, btf_kflag(t), type);
+	default:
+		return FT_CLASS_NONE;
+	}
+}

@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Probes of the event maps: their syntax, and what becomes of them by a kernel's types. */
+#include <bpf/btf.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "../../backend/eventmap/internal.h"
+#include "../../backend/ftrace/probes.h"
+#include "../lib/tap.h"
+
+static char dir[] = "btf-XXXXXX";
+static char err[300];
+
+/* Syntax -------------------------------------------------------------------------------------- */
+
+static void test_expr(void)
+{
+	static const char *const good[] = {
+		"$name", "$arg1", "$a<b>->c", "$a<b.c.d>->e.f->g", "$a<b>->c<d.e>->f.g",
+	};
+	static const char *const bad[] = {
+		"",
+		"name",
+		"$",
+		"$1",
+		"$a->b",
+		"$a.b",
+		"$a<b>",
+		"$a<>",
+		"$a<b.>",
+		"$a<b->c",
+		"$a<b>.c",
+		"$a<b>->",
+		"$a<b>->c.",
+		"$a$b",
+		"$a<b>->c<d>",
+		"$a<b><c>->d",
+		"$a<b>->c:u32",
+		"$a<b>->c)->d",
+		"$a<b>->c d",
+		"$a<b>->c\n",
+	};
+
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
+		ok(gt_probe_expr_ok(good[i]), "an expression: %s", good[i]);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		ok(!gt_probe_expr_ok(bad[i]), "none: '%.8s'", bad[i]);
+}
+
+static struct gt_section *ini(const char *text)
+{
+	struct gt_section *list = NULL;
+
+	err[0] = '\0';
+	return gt_ini_read(text, "a.ini", &list, err, sizeof(err)) > 0 ? list : NULL;
+}
+
+static void test_ini(void)
+{
+	struct gt_section *s = ini("[map]\nmodule = m\n[a/b]\nevent = IRQ\n"
+				   "probe = c/d x=$x\n\ty=$x<t>->u\n\tz=$x<t>->v\n");
+
+	ok(s && s->probe, "a probe over several lines (%s)", err);
+	if (!s || !s->probe)
+		return;
+	is_str(s->probe->scope, "c", "system of its source");
+	is_str(s->probe->name, "d", "event of its source");
+	is_str(s->probe->module, "m", "the map's module has the types");
+	ok(!s->probe->function && s->probe->n == 3, "three fields of an event");
+	is_str(s->probe->field[2].name, "z", "the last one's name");
+	is_str(s->probe->field[2].expr, "$x<t>->v", "and expression");
+	gt_sections_free(s);
+	s = ini("[a/b]\nevent = IRQ\nprobe = fn\n");
+	ok(s && s->probe->function && !s->probe->scope[0], "a function of the kernel itself");
+	gt_sections_free(s);
+	s = ini("[a/b]\nevent = IRQ\nprobe = m:fn x=$arg1\n");
+	is_str(s ? s->probe->scope : "", "m", "a function's module");
+	gt_sections_free(s);
+}
+
+static void test_faults(void)
+{
+	static const struct {
+		const char *value, *says;
+	} bad[] = {
+		{ "probe =\n", "a.ini:3: probe: no source" },
+		{ "probe = a/b/c\n", "neither system/event nor [module:]function" },
+		{ "probe = /b\n", "neither system/event" },
+		{ "probe = a:\n", "neither system/event" },
+		{ "probe = a-b:c\n", "neither system/event" },
+		{ "probe = a/b;rm\n", "neither system/event" },
+		{ "probe = a/b x\n", "'x' is not FIELD=EXPRESSION" },
+		{ "probe = a/b =$x\n", "is not FIELD=EXPRESSION" },
+		{ "probe = a/b x=$x x=$y\n", "field x is given twice" },
+		{ "probe = a/b x=@0\n", "'@0' is not $FIELD" },
+		{ "probe = a/b x=$x:string\n", "is not $FIELD" },
+		{ "probe = a/b\n a=$x b=$x c=$x d=$x e=$x f=$x g=$x h=$x i=$x j=$x k=$x\n"
+		  " l=$x m=$x n=$x o=$x p=$x q=$x\n",
+		  "a.ini:5: probe: more than 16 fields" },
+	};
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		char text[400];
+
+		snprintf(text, sizeof(text), "[a/b]\nevent = IRQ\n%s", bad[i].value);
+		ok(!ini(text) && strstr(err, bad[i].says), "refused: %s", err);
+	}
+	ok(!ini("[a/b]\nevent = ERROR\nctx = c\nmatch = ctx\nonly = ring\n") &&
+		   strstr(err, "only = ring needs ring"),
+	   "refused: %s", err);
+}
+
+/* 1000 members in a line of the file, and what a program might hand over itself */
+static void test_long(void)
+{
+	char *text = malloc(1 << 14), *p = text;
+	struct gt_probe_step s;
+	const char *at;
+	int n = 0;
+
+	p += sprintf(p, "$a<b>->c");
+	for (int i = 0; i < 1000; i++)
+		p += sprintf(p, "->m%d", i);
+	ok(gt_probe_expr_ok(text), "1000 members are an expression");
+	for (at = text; gt_probe_next(&at, &s);)
+		n++;
+	is(n, 1003, "each is a step");
+	memset(text, 'x', 5000);
+	text[0] = '$';
+	text[5000] = '\0';
+	ok(!gt_probe_expr_ok(text), "a name of 5000 letters is none");
+	p = text + sprintf(text, "[a/b]\nevent = IRQ\nprobe = a/b x=$x<b>");
+	for (int i = 0; i < 45; i++)
+		p += sprintf(p, "->ab");
+	ok(!ini(text) && strstr(err, "a line of more than"), "refused: %s", err);
+	free(text);
+}
+
+/* Types ---------------------------------------------------------------------------------------- */
+
+static struct btf *base, *mod;
+
+/* Ends a struct's or union's member list that btf__add_struct() began. */
+static void field(struct btf *b, const char *name, int type, uint32_t offset)
+{
+	if (btf__add_field(b, name, type, offset * 8, 0))
+		abort();
+}
+
+static void save(const struct btf *b, const char *name)
+{
+	char path[64];
+	uint32_t n = 0;
+	const void *data = btf__raw_data(b, &n);
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	f = fopen(path, "w");
+	if (!data || !f || fwrite(data, 1, n, f) != n)
+		abort();
+	fclose(f);
+}
+
+/*
+ * vmlinux:	struct kobj { const char *name; }; struct device { u64 pad; struct kobj kobj; };
+ *		struct list { struct list *next; }; struct far { char pad[1000000]; struct far
+ **next;
+ *}; mod:		struct sched { const char *name; u64 pad; struct { struct list pending; };
+ *			union { s32 error; struct { u8 flag; u16 half; }; }; struct device *dev;
+ *			char text[16]; u32 bits:3; enum state state; u64 big[4]; volatile loop
+ *cycle; } struct fence { u64 a, b; struct sched *sched; struct list list; } struct node { struct
+ *node *next; u64 value; }
+ */
+static int add_base(void)
+{
+	int u64, ch, ptr, kobj;
+
+	base = btf__new_empty();
+	u64 = btf__add_int(base, "u64", 8, 0);
+	ch = btf__add_int(base, "char", 1, BTF_INT_SIGNED);
+	ptr = btf__add_ptr(base, btf__add_const(base, ch));
+	kobj = btf__add_struct(base, "kobj", 8);
+	field(base, "name", ptr, 0);
+	btf__add_struct(base, "device", 16);
+	field(base, "pad", u64, 0);
+	field(base, "kobj", kobj, 8);
+	btf__add_struct(base, "list", 8);
+	field(base, "next", btf__type_cnt(base), 0);
+	btf__add_ptr(base, (int)btf__type_cnt(base) - 1);
+	btf__add_struct(base, "far", 1000008);
+	field(base, "next", (int)btf__type_cnt(base), 1000000);
+	btf__add_ptr(base, (int)btf__type_cnt(base) - 1);
+	save(base, "vmlinux");
+	return ptr;
+}
+
+static int add_union(void)
+{
+	int s32 = btf__add_int(mod, "int", 4, BTF_INT_SIGNED);
+	int u16 = btf__add_int(mod, "u16", 2, 0), in, un;
+	int flag = btf__add_typedef(mod, "flag_t", btf__add_int(mod, "u8", 1, 0));
+
+	in = btf__add_struct(mod, NULL, 4);
+	field(mod, "flag", flag, 0);
+	field(mod, "half", u16, 2);
+	/* a type that is its own typedef */
+	btf__add_typedef(mod, "loop", (int)btf__type_cnt(mod));
+	un = btf__add_union(mod, NULL, 4);
+	field(mod, "error", s32, 0);
+	field(mod, NULL, in, 0);
+	return un;
+}
+
+static void add_mod(int name)
+{
+	int u64 = btf__find_by_name(base, "u64"), ch = btf__find_by_name(base, "char");
+	int list = btf__find_by_name(base, "list"), un, anon, text, state, big, dev, sched, loop;
+
+	mod = btf__new_empty_split(base);
+	un = add_union();
+	loop = btf__find_by_name(mod, "loop");
+	anon = btf__add_struct(mod, NULL, 8);
+	field(mod, "pending", list, 0);
+	text = btf__add_array(mod, u64, ch, 16);
+	big = btf__add_array(mod, u64, u64, 4);
+	dev = btf__add_ptr(mod, btf__find_by_name(base, "device"));
+	state = btf__add_enum(mod, "state", 4);
+	btf__add_enum_value(mod, "IDLE", 0);
+	sched = btf__add_struct(mod, "sched", 112);
+	field(mod, "name", name, 0);
+	field(mod, "pad", u64, 8);
+	field(mod, NULL, anon, 16);
+	field(mod, NULL, un, 24);
+	field(mod, "dev", dev, 32);
+	field(mod, "text", text, 40);
+	btf__add_field(mod, "bits", state, 56 * 8, 3);
+	field(mod, "state", state, 60);
+	field(mod, "big", big, 64);
+	field(mod, "cycle", loop, 96);
+	btf__add_struct(mod, "fence", 32);
+	field(mod, "a", u64, 0);
+	field(mod, "b", u64, 8);
+	field(mod, "sched", (int)btf__type_cnt(mod) + 1, 16);
+	field(mod, "list", list, 24);
+	btf__add_ptr(mod, (int)btf__type_cnt(mod)); /* unused: keeps the numbers apart */
+	btf__add_ptr(mod, sched);
+	save(mod, "mod");
+}
+
+static const char format[] =
+	"ID: 1\n\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"
+	"\n\tfield:void * fence;\toffset:8;\tsize:8;\tsigned:0;\n"
+	"\tfield:__data_loc char[] name;\toffset:16;\tsize:4;\tsigned:1;\n"
+	"\tfield:int count;\toffset:20;\tsize:4;\tsigned:1;\n";
+
+static const struct {
+	const char *expr, *want; /* with a blank in it: the sentence */
+	bool function;
+} walks[] = {
+	{ "$name", "$name:string", false },
+	{ "$count", "$count:s32", false },
+	{ "$fence", "$fence:x64", false },
+	{ "$arg2", "$arg2:x64", true },
+	{ "$fence<fence>->b", "+8($fence):u64", false },
+	{ "$fence<fence.b>->a", "-8($fence):u64", false },
+	{ "$fence<fence.b>->sched->name", "+0(+0(+8($fence))):string", false },
+	{ "$fence<fence.b>->sched->dev->kobj.name", "+0(+8(+32(+8($fence)))):string", false },
+	{ "$fence<fence>->sched->text", "+40(+16($fence)):string", false },
+	{ "$arg1<sched>->error", "+24($arg1):s32", true },
+	{ "$arg1<sched>->flag", "+24($arg1):u8", true },
+	{ "$arg1<sched>->half", "+26($arg1):u16", true },
+	{ "$arg1<sched>->state", "+60($arg1):u32", true },
+	{ "$arg1<sched>->dev", "+32($arg1):x64", true },
+	{ "$arg1<sched.half>->pending.next<fence.list>->a", "-24(-10($arg1)):u64", true },
+	{ "$gone", "its source has no field gone", false },
+	{ "$fence<fence>->c", "struct fence has no member c", false },
+	{ "$fence<fence.c>->a", "struct fence has no member c", false },
+	{ "$fence<nosuch>->a", "no struct nosuch in the kernel's types", false },
+	{ "$fence<fence>->a->b", "what stands before ->b is no pointer", false },
+	{ "$fence<fence>->a<sched>->name", "what stands before <sched> is no pointer", false },
+	{ "$fence<fence>->a.b", "what should have a member b is no struct", false },
+	{ "$fence<fence>->sched.name", "what should have a member name is no struct", false },
+	{ "$fence<fence>->list", "what it leads to is neither a number nor a string", false },
+	{ "$arg1<sched>->big", "what it leads to is neither a number nor a string", true },
+	{ "$arg1<sched>->bits", "member bits of struct sched is a bit field", true },
+	{ "$arg1<sched>->cycle", "what it leads to is neither a number nor a string", true },
+	{ "$arg1<sched>->cycle.x", "what should have a member x is no struct", true },
+	{ "$arg0", "$arg0 is none of a function's arguments $arg1, $arg2, …", true },
+	{ "$arg123", "$arg123 is none of a function's arguments $arg1, $arg2, …", true },
+	{ "$retval", "$retval is none of a function's arguments $arg1, $arg2, …", true },
+};
+
+static void test_walks(void)
+{
+	struct ft_types t;
+	char out[FT_FETCH], deep[1 << 13] = "$arg1<list>";
+
+	is(ft_types_load(&t, dir, "mod", err, sizeof(err)), 0, "the types are read");
+	for (size_t i = 0; i < sizeof(walks) / sizeof(walks[0]); i++) {
+		int ret = ft_fetch(&t, walks[i].function ? NULL : format, walks[i].expr, out, err,
+				   sizeof(err));
+
+		is_str(ret ? err : out, walks[i].want, "%s", walks[i].expr);
+	}
+	for (int i = 0; i < 1000; i++)
+		strcat(deep, "->next");
+	ok(ft_fetch(&t, NULL, deep, out, err, sizeof(err)) &&
+		   !strcmp(err, "more than 12 pointers in a row"),
+	   "a chain of 1000: %s", err);
+	ok(!ft_fetch(&t, NULL, "$arg1<list>->next->next->next->next->next->next->next", out, err,
+		     sizeof(err)) &&
+		   strlen(out) < FT_FETCH,
+	   "seven: %s", out);
+	ok(ft_fetch(&t, NULL, "$arg1<far>->next->next->next->next->next->next->next", out, err,
+		    sizeof(err)) &&
+		   !strcmp(err, "longer than the kernel takes"),
+	   "seven far apart: %s", err);
+	memset(deep, 'x', 80);
+	deep[0] = '$';
+	deep[80] = '\0';
+	ok(ft_fetch(&t, format, deep, out, err, sizeof(err)) && strstr(err, "is too long a name"),
+	   "a name of 79 letters");
+	ft_types_free(&t);
+}
+
+static void test_no_types(void)
+{
+	struct ft_types t;
+	char out[FT_FETCH];
+	FILE *f;
+
+	is(ft_types_load(&t, dir, "other", err, sizeof(err)), 0, "a module without types");
+	ok(ft_fetch(&t, NULL, "$arg1<sched>->name", out, err, sizeof(err)) &&
+		   strstr(err, "CONFIG_DEBUG_INFO_BTF_MODULES"),
+	   "its structs are missing: %s", err);
+	is(ft_fetch(&t, NULL, "$arg1<device>->kobj.name", out, err, sizeof(err)), 0,
+	   "the kernel's own are not");
+	ft_types_free(&t);
+	ok(ft_types_load(&t, "/nonexistent", "", err, sizeof(err)) &&
+		   strstr(err, "CONFIG_DEBUG_INFO_BTF"),
+	   "a kernel without types: %s", err);
+	ft_types_free(&t);
+	if (!chdir(dir) && (f = fopen("vmlinux", "w"))) {
+		fputs("\x9f\xeb\x01 no types at all", f);
+		fclose(f);
+	}
+	ok(ft_types_load(&t, ".", "mod", err, sizeof(err)), "types that are none");
+	ft_types_free(&t);
+	unlink("vmlinux");
+	unlink("mod");
+	ok(!chdir("..") && !rmdir(dir), "cleaned up");
+}
+
+int main(void)
+{
+	if (!mkdtemp(dir))
+		return 1;
+	test_expr();
+	test_ini();
+	test_faults();
+	test_long();
+	add_mod(add_base());
+	test_walks();
+	test_no_types();
+	btf__free(mod);
+	btf__free(base);
+	return done_testing();
+}
