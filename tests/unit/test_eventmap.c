@@ -94,6 +94,8 @@ static void test_bind_all(void)
 		bool done[8] = { false };
 		int n = 0;
 
+		if (!strcmp(tp->system, "function"))
+			continue; /* calls have no format of their own */
 		for (struct gt_section *s = tp->sections; s && n < 8; s = s->next)
 			sections[n++] = s;
 		for (int k = 0; k < 5; k++) {
