@@ -116,6 +116,15 @@ static bool read_page(struct ft *ft, struct ft_cpu *c)
 	if (n <= 0)
 		return false;
 	gt_page_begin(&c->it, &ft->format, c->page, (size_t)n);
+	/*
+	 * The rest of a page that was read in part begins at the time which the kernel thinks it came
+	 * to (rb_update_read_stamp()). That leaves out what passed before discarded events, of which
+	 * event probes make some: the base event of a nested one. Ours does not.
+	 */
+	if (c->it.ts < c->page_end) {
+		c->it.ts = c->page_end;
+		ft->stats.restamped++;
+	}
 	if (c->it.missed == GT_PAGE_MISSED_UNKNOWN)
 		c->unknown = true;
 	else
@@ -130,6 +139,8 @@ void ft_cpu_next(struct ft *ft, struct ft_cpu *c)
 		if (c->have)
 			return;
 		ft->stats.malformed += c->it.malformed;
+		if (c->it.ts > c->page_end)
+			c->page_end = c->it.ts;
 		c->it = (struct gt_page_iter){ 0 };
 	} while (read_page(ft, c));
 }

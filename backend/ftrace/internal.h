@@ -56,7 +56,7 @@ struct ft_options {
  * @ev: the next event, if @have
  * @pending: events lost before @ev, not yet told of; @unknown: and some more, of unknown number
  * @told: lost events told of so far; @guessed: a part of that came from the CPU's stats file
- * @last_ts: of the last event
+ * @last_ts: of the last event; @page_end: up to where the pages read so far go
  */
 struct ft_cpu {
 	int fd;
@@ -67,6 +67,7 @@ struct ft_cpu {
 	uint64_t pending;
 	uint64_t told;
 	uint64_t last_ts;
+	uint64_t page_end;
 	struct gt_page_iter it;
 	struct gt_page_event ev;
 	uint8_t *page;
@@ -84,6 +85,7 @@ struct ft_stats {
 	uint64_t lost;	    /* told by LOST records */
 	uint64_t guessed;   /* of LOST records whose count came from the stats file */
 	uint64_t malformed; /* pages that made no sense from some point on */
+	uint64_t restamped; /* that the kernel had begin before the one before ended */
 	uint64_t unknown;   /* events of no tracepoint in use */
 	uint64_t late;	    /* events older than a watermark told before */
 	uint64_t full;	    /* drains that ended at FT_DRAIN_EVENTS */

@@ -49,6 +49,7 @@ static void counters(struct text *t, const struct ft *ft)
 	line(t, "late %" PRIu64 "\n", ft->stats.late);
 	line(t, "events_unknown %" PRIu64 "\n", ft->stats.unknown);
 	line(t, "pages_malformed %" PRIu64 "\n", ft->stats.malformed);
+	line(t, "pages_restamped %" PRIu64 "\n", ft->stats.restamped);
 	line(t, "drains %" PRIu64 "\n", ft->stats.drains);
 	line(t, "drains_full %" PRIu64 "\n", ft->stats.full);
 	line(t, "ignored %" PRIu64 "\n", m->ignored);
