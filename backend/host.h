@@ -117,6 +117,9 @@ int gt_host_clock_offset(struct gt_host_state *h, unsigned int i, int64_t ns);
 /** gt_host_control() - asks every running backend; -EOPNOTSUPP if none could. With GT_CTL_LEVEL the
  * host itself stops (0) and starts (from 0) the backends */
 int gt_host_control(struct gt_host_state *h, enum gt_control what, int64_t arg, char *err, size_t len);
+/** gt_host_rescan() - GT_CTL_RESCAN without waiting, since something was loaded or bound: a backend that
+ * could not work here is tried again, one in quarantine is not. Requests that wait together are one */
+void gt_host_rescan(struct gt_host_state *h);
 /** gt_host_replaying() - is a recording among the running backends? */
 bool gt_host_replaying(struct gt_host_state *h);
 /** gt_host_drained() - waits until every running backend's drain() found nothing more: a replay at

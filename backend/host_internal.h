@@ -110,6 +110,7 @@ struct gt_host_state {
 	pthread_mutex_t lock;
 	pthread_cond_t cond;
 	struct gt_call *calls;
+	_Atomic bool rescan; /* gt_host_rescan() waits to be done */
 	bool stuck;
 	pthread_t thread;
 	_Atomic bool threaded;
@@ -188,6 +189,8 @@ void gt_be_stop(struct gt_be *b, enum gt_backend_state s);
 /** gt_host_do_control() - gt_host_control() in the ingest thread */
 int gt_host_do_control(struct gt_host_state *h, enum gt_control what, int64_t arg, char *err,
 		       size_t len);
+/** gt_host_do_rescan() - what gt_host_rescan() asked for, if it did; ingest thread */
+void gt_host_do_rescan(struct gt_host_state *h);
 
 /* ingest.c */
 

@@ -248,6 +248,7 @@ void *gt_host_ingest(void *arg)
 		int n;
 
 		gt_call_serve(h);
+		gt_host_do_rescan(h);
 		finish_round(h, began);
 		if (h->quit)
 			break;

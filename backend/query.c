@@ -133,6 +133,12 @@ int gt_host_control(struct gt_host_state *h, enum gt_control what, int64_t arg, 
 	return run(h, c, err, len);
 }
 
+void gt_host_rescan(struct gt_host_state *h)
+{
+	atomic_store(&h->rescan, true);
+	gt_host_wake(h);
+}
+
 bool gt_host_drained(struct gt_host_state *h, int timeout_ms)
 {
 	uint64_t end = gt_host_now() + (uint64_t)timeout_ms * 1000000, seq;

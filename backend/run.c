@@ -227,7 +227,9 @@ static int set_level(struct gt_host_state *h, int level, char *err, size_t len)
 	return ret == -EOPNOTSUPP ? 0 : ret; /* then the gate alone does it */
 }
 
-static int rescan(struct gt_host_state *h, char *err, size_t len)
+/* What cannot work may be able to now; what failed while it ran is tried only where @all is asked
+ * for. */
+static int rescan(struct gt_host_state *h, bool all, char *err, size_t len)
 {
 	int ret = ask_all(h, GT_CTL_RESCAN, 0, err, len);
 
@@ -235,13 +237,22 @@ static int rescan(struct gt_host_state *h, char *err, size_t len)
 		struct gt_be *b = h->be[i];
 
 		if (!b->wanted || !b->be ||
-		    (b->info.state != GT_BS_UNAVAILABLE && b->info.state != GT_BS_QUARANTINED))
+		    (b->info.state != GT_BS_UNAVAILABLE &&
+		     !(all && b->info.state == GT_BS_QUARANTINED)))
 			continue;
 		probe(b);
 		if (b->usable && h->level)
 			start(b);
 	}
 	return ret == -EOPNOTSUPP ? 0 : ret;
+}
+
+void gt_host_do_rescan(struct gt_host_state *h)
+{
+	char err[GT_HOST_DOCTOR_LEN];
+
+	if (atomic_exchange(&h->rescan, false))
+		rescan(h, false, err, sizeof(err));
 }
 
 int gt_host_do_control(struct gt_host_state *h, enum gt_control what, int64_t arg, char *err,
@@ -256,7 +267,7 @@ int gt_host_do_control(struct gt_host_state *h, enum gt_control what, int64_t ar
 		snprintf(err, len, "level is 0 to 3");
 		return -ERANGE;
 	case GT_CTL_RESCAN:
-		return rescan(h, err, len);
+		return rescan(h, true, err, len);
 	case GT_CTL_PAUSE:
 	case GT_CTL_RESUME:
 		ret = ask_all(h, what, arg, err, len);
