@@ -6,10 +6,12 @@
  */
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "devices.h"
@@ -22,6 +24,16 @@ static void close_dir(DIR **d)
 		closedir(*d);
 }
 #define AUTO_DIR __attribute__((cleanup(close_dir))) DIR *
+
+/*
+ * 0, with *@d NULL, if there is no such folder: a device comes and goes while it is read. Anything
+ * else, such as no descriptor left, says nothing about what there is.
+ */
+static int open_dir(DIR **d, const char *path)
+{
+	*d = opendir(path);
+	return *d || errno == ENOENT || errno == ENOTDIR || errno == ENODEV ? 0 : -errno;
+}
 
 void gt_device_name(char *out, unsigned long len, const char *driver, unsigned int n)
 {
@@ -107,17 +119,27 @@ static void read_word(char *out, size_t len, const char *path)
 	fclose(f);
 }
 
-static void find_render(char *out, size_t len, const char *device)
+static int find_render(char *out, size_t len, const char *device)
 {
 	char path[PATH_MAX + 8];
 	struct dirent *e;
 	AUTO_DIR d = NULL;
+	int ret;
 
 	snprintf(path, sizeof(path), "%s/drm", device);
-	d = opendir(path);
+	ret = open_dir(&d, path);
 	while (d && (e = readdir(d)))
 		if (numbered(e->d_name, "renderD") >= 0)
 			snprintf(out, len, "%.*s", (int)len - 1, e->d_name);
+	return ret;
+}
+
+/* sysfs gives an entry a new inode number each time it is made (kernfs_get_ino) */
+static uint64_t instance_of(const char *path, bool follow)
+{
+	struct stat st;
+
+	return fstatat(AT_FDCWD, path, &st, follow ? 0 : AT_SYMLINK_NOFOLLOW) ? 0 : st.st_ino;
 }
 
 static struct gt_device *append(struct gt_devices *d)
@@ -158,20 +180,23 @@ static int add_card(struct gt_devices *d, const char *sysfs, const char *card)
 {
 	char path[PATH_MAX], device[PATH_MAX], link[PATH_MAX + 16];
 	struct gt_device dev = { .minor = numbered(card, "card") }, *to;
+	int ret;
 
 	snprintf(path, sizeof(path), "%s/class/drm/%s/device", sysfs, card);
 	if (dev.minor < 0 || !realpath(path, device))
 		return 0;
+	*strrchr(path, '/') = '\0';
+	dev.instance = instance_of(path, true);
 	snprintf(dev.card, sizeof(dev.card), "%.15s", card);
 	snprintf(dev.dev, sizeof(dev.dev), "%.31s", strrchr(device, '/') + 1);
 	snprintf(link, sizeof(link), "%s/driver", device);
 	base_of_link(dev.driver, sizeof(dev.driver), link);
 	snprintf(link, sizeof(link), "%s/driver/module", device);
 	base_of_link(dev.module, sizeof(dev.module), link);
-	find_render(dev.render, sizeof(dev.render), device);
+	ret = find_render(dev.render, sizeof(dev.render), device);
 	find_pci(dev.pci, device);
-	if (!is_gpu(&dev))
-		return 0;
+	if (ret || !is_gpu(&dev))
+		return ret;
 	find_amd_uuid(&dev, device);
 	to = append(d);
 	if (!to)
@@ -185,10 +210,10 @@ static int scan_drm(struct gt_devices *d, const char *sysfs)
 	char path[PATH_MAX];
 	struct dirent *e;
 	AUTO_DIR dir = NULL;
-	int ret = 0;
+	int ret;
 
 	snprintf(path, sizeof(path), "%s/class/drm", sysfs);
-	dir = opendir(path);
+	ret = open_dir(&dir, path);
 	while (dir && !ret && (e = readdir(dir)))
 		ret = add_card(d, sysfs, e->d_name);
 	return ret;
@@ -217,30 +242,38 @@ static void find_nvidia_uuid(struct gt_device *dev, const char *sysfs)
 		fclose(f);
 }
 
+static int add_nvidia(struct gt_devices *d, const char *sysfs, const char *pci)
+{
+	struct gt_device *dev = by_pci(d, pci);
+	char link[PATH_MAX];
+
+	if (!dev) {
+		dev = append(d);
+		if (!dev)
+			return -ENOMEM;
+		snprintf(dev->driver, sizeof(dev->driver), "nvidia");
+		snprintf(dev->pci, sizeof(dev->pci), "%.12s", pci);
+		snprintf(dev->dev, sizeof(dev->dev), "%.12s", pci);
+		snprintf(link, sizeof(link), "%s/bus/pci/drivers/nvidia/%s", sysfs, pci);
+		dev->instance = instance_of(link, false);
+	}
+	find_nvidia_uuid(dev, sysfs);
+	return 0;
+}
+
 static int scan_nvidia(struct gt_devices *d, const char *sysfs)
 {
 	char path[PATH_MAX];
-	struct gt_device *dev;
 	struct dirent *e;
 	AUTO_DIR dir = NULL;
+	int ret;
 
 	snprintf(path, sizeof(path), "%s/bus/pci/drivers/nvidia", sysfs);
-	dir = opendir(path);
-	while (dir && (e = readdir(dir))) {
-		if (!is_pci(e->d_name, strlen(e->d_name)))
-			continue;
-		dev = by_pci(d, e->d_name);
-		if (!dev) {
-			dev = append(d);
-			if (!dev)
-				return -ENOMEM;
-			snprintf(dev->driver, sizeof(dev->driver), "nvidia");
-			snprintf(dev->pci, sizeof(dev->pci), "%.12s", e->d_name);
-			snprintf(dev->dev, sizeof(dev->dev), "%.12s", e->d_name);
-		}
-		find_nvidia_uuid(dev, sysfs);
-	}
-	return 0;
+	ret = open_dir(&dir, path);
+	while (dir && !ret && (e = readdir(dir)))
+		if (is_pci(e->d_name, strlen(e->d_name)))
+			ret = add_nvidia(d, sysfs, e->d_name);
+	return ret;
 }
 
 /* "drm_render_minor 128" of a node's properties; the key to the DRM device */

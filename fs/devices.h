@@ -17,6 +17,7 @@ struct gt_device {
 	char uuid[48];
 	uint32_t kfd_id;
 	int minor;	 /* of card<N>, -1 none */
+	uint64_t instance; /* another each time its driver takes it; 0 unknown */
 };
 
 struct gt_devices {
@@ -24,8 +25,9 @@ struct gt_devices {
 	unsigned int n;
 };
 
-/** gt_devices_scan() - reads @sysfs ("/sys"); 0 or -errno. Display-only devices without a render
- * node that are no GPU (simpledrm, bochs, vkms) are left out unless a source names them */
+/** gt_devices_scan() - reads @sysfs ("/sys"); 0 or -errno: then what is there is not known. Display-only
+ * devices without a render node that are no GPU (simpledrm, bochs, vkms) are left out unless a source
+ * names them */
 int gt_devices_scan(struct gt_devices *d, const char *sysfs);
 void gt_devices_free(struct gt_devices *d);
 /** gt_device_uses() - does its driver's module use @module? True also where that cannot be told */
