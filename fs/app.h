@@ -12,7 +12,7 @@
 #include "stream/stream.h"
 
 struct gt_writelog; /* fs/tree/writelog.h: last_cmd_status and error_log */
-struct gt_device;   /* fs/devices.h */
+struct gt_naming;   /* fs/naming.h: GPUs that come and go */
 
 /**
  * struct gt_app - everything a file's show or store may need
@@ -25,6 +25,7 @@ struct gt_app {
 	struct gt_log *log;
 	struct gt_host_state *host;
 	struct gt_writelog *writes;
+	struct gt_naming *naming; /* NULL in a replay: this machine's devices say nothing */
 	bool stopped;	      /* control: stop */
 	bool simulated;	      /* sim0 stands in for a GPU */
 	bool replay;

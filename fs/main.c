@@ -22,6 +22,7 @@
 #include "pipeline.h"
 #include "tracefs.h"
 #include "tree/writelog.h"
+#include "uevent.h"
 
 #define REPLAY_WAIT_MS 10000 /* a small recording is read when mount returns */
 #define NS 1000000000ULL
@@ -273,6 +274,8 @@ static int start(struct gt_daemon *d)
 	if (err)
 		return err;
 	d->fs->processes = gt_pipeline_processes(d->pipeline);
+	if (!d->app.replay)
+		d->fs->uevents = gt_uevent_open();
 	gt_pipeline_notify(d->pipeline, wake, d->fs, &d->fs->waiting);
 	err = gt_host_start(d->app.host, d->err, sizeof(d->err));
 	if (!err && d->app.replay)

@@ -6,24 +6,9 @@
 #include <unistd.h>
 
 #include "drmfds.h"
-#include "naming.h"
+#include "naming_internal.h"
 
 #define LOOKS_A_SECOND 200 /* at most, into the descriptors of processes */
-
-/* How a source named the GPU of one number. */
-struct known {
-	char driver[16], dev[32];
-	int minor;
-	bool recording;
-};
-
-struct gt_naming {
-	struct gt_app *app;
-	const struct gt_devices *devices;
-	struct known known[GT_MAX_GPUS];
-	uint64_t second; /* looks[] were made in this one */
-	unsigned int looks;
-};
 
 /* May a source that names no device mean @dev? */
 static bool fits(const struct gt_device *dev, const struct gt_gpu_desc *d)
@@ -108,7 +93,7 @@ static void clean(char *s)
 			*s = '_';
 }
 
-static void free_name(struct gt_naming *nm, const char *driver, char *out, size_t len)
+void gt_naming_free_name(struct gt_naming *nm, const char *driver, char *out, size_t len)
 {
 	struct gt_model *m = nm->app->model;
 
@@ -125,7 +110,7 @@ static void free_name(struct gt_naming *nm, const char *driver, char *out, size_
 	}
 }
 
-static void fill_device(struct gt_gpu *g, const struct gt_device *dev)
+void gt_naming_fill(struct gt_gpu *g, const struct gt_device *dev)
 {
 	snprintf(g->driver, sizeof(g->driver), "%s", dev->driver);
 	snprintf(g->dev, sizeof(g->dev), "%s", dev->dev);
@@ -136,7 +121,7 @@ static void fill_device(struct gt_gpu *g, const struct gt_device *dev)
 	g->kfd_id = dev->kfd_id;
 }
 
-static void log_gpu(struct gt_app *app, const struct gt_gpu *g)
+void gt_naming_log(struct gt_app *app, const struct gt_gpu *g)
 {
 	union gt_record r;
 
@@ -148,6 +133,29 @@ static void log_gpu(struct gt_app *app, const struct gt_gpu *g)
 	gt_log_append(app->log, &r);
 }
 
+/* May a source that names no device mean GPU @i, which sysfs had? */
+static bool may_be(const struct gt_naming *nm, unsigned int i, const struct gt_gpu_desc *d)
+{
+	return nm->known[i].listed &&
+	       (!d->driver || !*d->driver || !strcmp(nm->known[i].driver, d->driver));
+}
+
+/* Late events of the only GPU that there was, which has gone: they say no more than its driver. */
+static struct gt_gpu *only_gone(const struct gt_naming *nm, const struct gt_gpu_desc *d)
+{
+	const struct gt_model *m = nm->app->model;
+	struct gt_gpu *only = NULL;
+
+	for (unsigned int i = 0; i < m->ngpus; i++) {
+		if (!may_be(nm, i, d))
+			continue;
+		if (only || !m->gpus[i]->gone)
+			return NULL;
+		only = m->gpus[i];
+	}
+	return only;
+}
+
 static struct gt_gpu *make_gpu(struct gt_naming *nm, const struct gt_gpu_desc *d, bool recording)
 {
 	const struct gt_device *dev = recording ? NULL : device_by(nm, d);
@@ -157,17 +165,20 @@ static struct gt_gpu *make_gpu(struct gt_naming *nm, const struct gt_gpu_desc *d
 
 	driver_of(d, recording, driver, sizeof(driver));
 	clean(driver);
+	g = any && !recording ? only_gone(nm, d) : NULL;
+	if (g)
+		return g;
 	if (dev)
 		snprintf(name, sizeof(name), "%s", dev->name);
 	else if (any)
 		snprintf(name, sizeof(name), "%.11s-any", driver);
 	else
-		free_name(nm, driver, name, 16);
+		gt_naming_free_name(nm, driver, name, 16);
 	g = gt_model_gpu(nm->app->model, name, &is_new);
 	if (!g || !is_new)
 		return g;
 	if (dev) {
-		fill_device(g, dev);
+		gt_naming_fill(g, dev);
 	} else {
 		snprintf(g->driver, sizeof(g->driver), "%s", driver);
 		snprintf(g->dev, sizeof(g->dev), "%s", d->dev ? d->dev : "");
@@ -175,7 +186,7 @@ static struct gt_gpu *make_gpu(struct gt_naming *nm, const struct gt_gpu_desc *d
 			snprintf(g->pci, sizeof(g->pci), "%.12s", d->dev);
 		g->any = any;
 	}
-	log_gpu(nm->app, g);
+	gt_naming_log(nm->app, g);
 	return g;
 }
 
@@ -200,6 +211,17 @@ static const struct gt_device *device_open(const struct gt_naming *nm, const str
 	return found;
 }
 
+/* One that may be meant has gone: what there is now does not tell whose late events these are. */
+static bool one_gone(const struct gt_naming *nm, const struct gt_gpu_desc *d)
+{
+	const struct gt_model *m = nm->app->model;
+
+	for (unsigned int i = 0; i < m->ngpus; i++)
+		if (m->gpus[i]->gone && may_be(nm, i, d))
+			return true;
+	return false;
+}
+
 /* Name on its bus, into @out, of the only device that @d can mean, or the only one of @minors. */
 static bool only_device(struct gt_naming *nm, const struct gt_gpu_desc *d,
 			const unsigned int *minors, int n, char *out, size_t len)
@@ -207,7 +229,10 @@ static bool only_device(struct gt_naming *nm, const struct gt_gpu_desc *d,
 	const struct gt_device *dev;
 	GT_MODEL_LOCK(nm->app->model);
 
-	dev = minors ? device_open(nm, d, minors, n) : device_by(nm, d);
+	if (minors)
+		dev = device_open(nm, d, minors, n);
+	else
+		dev = one_gone(nm, d) ? NULL : device_by(nm, d);
 	if (dev)
 		snprintf(out, len, "%s", dev->dev);
 	return dev;
@@ -229,12 +254,20 @@ static bool may_look(struct gt_naming *nm)
 static uint16_t by_name(struct gt_naming *nm, const struct gt_gpu_desc *d, bool recording)
 {
 	struct gt_model *m = nm->app->model;
+	uint16_t gone = GT_NONE16;
 	struct gt_gpu *g;
 	GT_MODEL_LOCK(m);
 
-	for (unsigned int i = 0; i < m->ngpus; i++)
-		if (same_gpu(&nm->known[i], d, recording))
+	/* one that is there before one that has gone: another driver may have its device now */
+	for (unsigned int i = 0; i < m->ngpus; i++) {
+		if (!same_gpu(&nm->known[i], d, recording))
+			continue;
+		if (!m->gpus[i]->gone)
 			return (uint16_t)i;
+		gone = gone == GT_NONE16 ? (uint16_t)i : gone;
+	}
+	if (gone != GT_NONE16)
+		return gone;
 	g = make_gpu(nm, d, recording);
 	if (!g)
 		return GT_NONE16;
@@ -301,39 +334,26 @@ uint16_t gt_naming_ring(struct gt_naming *nm, uint16_t gpu, const char *name, en
 	return ring->id;
 }
 
-/* GPUs of this machine are there from the start, idle or not. */
-static void add_devices(struct gt_naming *nm)
-{
-	struct gt_model *m = nm->app->model;
-
-	for (unsigned int i = 0; i < nm->devices->n; i++) {
-		const struct gt_device *dev = &nm->devices->dev[i];
-		bool is_new;
-		struct gt_gpu *g = gt_model_gpu(m, dev->name, &is_new);
-
-		if (!g)
-			break;
-		fill_device(g, dev);
-		snprintf(nm->known[g->id].dev, sizeof(nm->known[0].dev), "%s", dev->dev);
-		snprintf(nm->known[g->id].driver, sizeof(nm->known[0].driver), "%s", g->driver);
-		nm->known[g->id].minor = dev->minor;
-	}
-}
-
-struct gt_naming *gt_naming_new(struct gt_app *app, const struct gt_devices *devices)
+struct gt_naming *gt_naming_new(struct gt_app *app, struct gt_devices *devices)
 {
 	struct gt_naming *nm = calloc(1, sizeof(*nm));
+	struct gt_devices first = *devices;
 
 	if (!nm)
 		return NULL;
 	nm->app = app;
 	nm->devices = devices;
-	if (!app->replay)
-		add_devices(nm);
+	pthread_mutex_init(&nm->scanning, NULL);
+	*devices = (struct gt_devices){ 0 };
+	GT_MODEL_LOCK(app->model);
+	gt_naming_adopt(nm, &first);
 	return nm;
 }
 
 void gt_naming_free(struct gt_naming *nm)
 {
+	if (!nm)
+		return;
+	pthread_mutex_destroy(&nm->scanning);
 	free(nm);
 }

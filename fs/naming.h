@@ -8,8 +8,8 @@
 
 struct gt_naming;
 
-/** gt_naming_new() - the GPUs of @devices get their numbers at once, but in a replay */
-struct gt_naming *gt_naming_new(struct gt_app *app, const struct gt_devices *devices);
+/** gt_naming_new() - the GPUs of @devices get their numbers at once; there are none in a replay */
+struct gt_naming *gt_naming_new(struct gt_app *app, struct gt_devices *devices);
 void gt_naming_free(struct gt_naming *nm);
 
 /**
@@ -22,5 +22,26 @@ uint16_t gt_naming_gpu(struct gt_naming *nm, const struct gt_gpu_desc *d, bool r
 /** gt_naming_ring() - likewise for a ring of @gpu; an unknown engine is guessed from the name */
 uint16_t gt_naming_ring(struct gt_naming *nm, uint16_t gpu, const char *name,
 			enum gt_engine engine);
+
+/**
+ * gt_naming_scan() - looks at @sysfs again: a GPU that is no longer there is gone, one that is
+ *there again (by bus name and driver) goes on under its number, a new one gets the next of its
+ *driver Return: how many came or went, or -errno: then nothing has changed. Any thread; takes the
+ *lock
+ */
+int gt_naming_scan(struct gt_naming *nm, const char *sysfs);
+
+/** struct gt_stale - a GPU that went, maybe to come back, whose old directory the kernel may still
+ * hold */
+struct gt_stale {
+	uint16_t gpu;
+	uint32_t life;
+	char name[16];
+};
+/** gt_naming_stale() - the next such GPU; false: none. Takes the lock, as the one below */
+bool gt_naming_stale(struct gt_naming *nm, struct gt_stale *s);
+/** gt_naming_forgotten() - the kernel holds it no more; if it went again meanwhile it is stale
+ * again */
+void gt_naming_forgotten(struct gt_naming *nm, const struct gt_stale *s);
 
 #endif

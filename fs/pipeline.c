@@ -130,7 +130,7 @@ static uint16_t on_ring(void *arg, uint16_t gpu, const char *name, enum gt_engin
 
 /* --- */
 
-struct gt_pipeline *gt_pipeline_new(struct gt_app *app, const struct gt_devices *devices)
+struct gt_pipeline *gt_pipeline_new(struct gt_app *app, struct gt_devices *devices)
 {
 	struct gt_pipeline *p = calloc(1, sizeof(*p));
 
@@ -143,6 +143,7 @@ struct gt_pipeline *gt_pipeline_new(struct gt_app *app, const struct gt_devices 
 		gt_pipeline_free(p);
 		return NULL;
 	}
+	app->naming = app->replay ? NULL : p->naming;
 	return p;
 }
 

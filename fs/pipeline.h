@@ -12,7 +12,7 @@ struct gt_pipeline;
  * gt_pipeline_new() - @app's model, gate and log must be there
  * @wake: called when something new may be read and @waiting is set
  */
-struct gt_pipeline *gt_pipeline_new(struct gt_app *app, const struct gt_devices *devices);
+struct gt_pipeline *gt_pipeline_new(struct gt_app *app, struct gt_devices *devices);
 void gt_pipeline_free(struct gt_pipeline *p);
 void gt_pipeline_sink(struct gt_pipeline *p, struct gt_sink *out);
 /** gt_pipeline_notify() - @fn(@arg) is called after each round that brought something, if *@wanted */

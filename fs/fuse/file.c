@@ -60,12 +60,14 @@ static int open_text(struct gt_handle *h, struct gt_node *n)
 	return err;
 }
 
-static int open_check(const struct gt_entry *e, const struct fuse_file_info *fi)
+static int open_check(struct gt_fs *fs, const struct gt_entry *e, const struct fuse_file_info *fi)
 {
 	bool writes = (fi->flags & O_ACCMODE) != O_RDONLY;
 
 	if (e->kind != GT_ENTRY_FILE)
 		return -EISDIR;
+	if (gt_tree_gone(fs->app, &e->obj))
+		return -ENODEV;
 	return writes && !e->file->store ? -EACCES : 0;
 }
 
@@ -77,7 +79,7 @@ void gt_op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	struct gt_handle *h;
 	struct gt_view view;
 	unsigned int need = 0;
-	int err = open_check(e, fi);
+	int err = open_check(fs, e, fi);
 
 	if (err) {
 		fuse_reply_err(req, -err);
@@ -141,6 +143,10 @@ void gt_op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct f
 		gt_pipe_read(req, h, size, fi->flags & O_NONBLOCK);
 		return;
 	}
+	if (gt_tree_gone(h->fs->app, &h->node->entry.obj)) {
+		fuse_reply_err(req, ENODEV);
+		return;
+	}
 	if (off == 0) {
 		gt_model_tidy(h->fs->app->model);
 		err = refresh(h);
@@ -191,8 +197,8 @@ void gt_op_write(fuse_req_t req, fuse_ino_t ino, const char *buf, size_t size, o
 	h->last_write = err ? hash : 0;
 	/* the text of the open is out of date: a program that reads back sees what it wrote */
 	h->read_once |= !err;
-	if (atomic_load(&h->fs->waiting)) /* it may have changed what somebody polls */
-		gt_notify_wake(h->fs);
+	/* it may have changed what somebody polls, or which GPUs the kernel must forget */
+	gt_notify_wake(h->fs);
 	if (err)
 		fuse_reply_err(req, -err);
 	else
@@ -214,7 +220,9 @@ void gt_op_poll(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi,
 
 	if (ph)
 		gt_poll_add(h, ph);
-	if (gt_is_pipe(e)) {
+	if (gt_tree_gone(h->fs->app, &e->obj)) {
+		revents = POLLERR | POLLHUP | POLLPRI | POLLIN | POLLRDNORM;
+	} else if (gt_is_pipe(e)) {
 		if (gt_pipe_ready(h))
 			revents = POLLIN | POLLRDNORM;
 	} else {

@@ -12,6 +12,7 @@
 
 #define FUSE_USE_VERSION 35
 #include <fuse_lowlevel.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
 
@@ -121,6 +122,11 @@ struct gt_fs {
 	int mountinfo;
 	char dev[32];		/* the mount's device number in mountinfo; "" not known */
 	int processes;		/* epoll of gt_procwatch */
+	int uevents;		/* of gt_uevent_open() */
+	struct {
+		bool devices, backends;	      /* to be looked at */
+		uint64_t devices_at, backends_at; /* no earlier, CLOCK_MONOTONIC */
+	} hotplug;		/* the notifier's */
 
 	pthread_cond_t work;
 	struct gt_job_open *jobs, **jobs_tail;
@@ -199,6 +205,19 @@ bool gt_poll_text(struct gt_handle *h);
 void gt_notify_wake(struct gt_fs *fs);
 void gt_poll_add(struct gt_handle *h, struct fuse_pollhandle *ph);
 void gt_poll_remove(struct gt_handle *h);
+
+/** gt_fs_now() - CLOCK_MONOTONIC, ns */
+uint64_t gt_fs_now(void);
+
+/* hotplug.c */
+/**
+ * gt_hotplug_turn() - notifier: hears what @p of gt_fs.uevents has, looks at devices and backends when
+ *	that is due, and has the kernel forget the GPUs that went
+ * Return: when to be called again at the latest, UINT64_MAX: when something comes
+ */
+uint64_t gt_hotplug_turn(struct gt_fs *fs, struct pollfd *p);
+/** gt_gone_error() - the errno for a name or folder of @obj, whose GPU has gone; @err in general */
+int gt_gone_error(struct gt_fs *fs, const struct gt_obj *obj, int err);
 
 /* session.c */
 struct gt_fs *gt_fs_new(struct gt_app *app, struct fuse_args *args, char *err, size_t len);

@@ -25,11 +25,14 @@ static bool is_shared(const struct gt_entry *e)
 	return e->kind != GT_ENTRY_FILE || gt_is_pipe(e);
 }
 
-/* Equal inode numbers are equal things, but a slot may have been given to another process since. */
+/*
+ * Equal inode numbers are equal things, but a slot may have been given to another process since, or
+ * a GPU have gone and come back.
+ */
 static bool same(const struct gt_entry *a, const struct gt_entry *b)
 {
 	return a->ino == b->ino && a->obj.start == b->obj.start && a->obj.pid == b->obj.pid &&
-	       a->kind == b->kind;
+	       a->obj.life == b->obj.life && a->kind == b->kind;
 }
 
 static struct gt_node *node_add(struct gt_fs *fs, struct gt_node **head)

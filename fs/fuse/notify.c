@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The notifier thread: the only one that speaks to the kernel unasked. It sleeps until the ingest
- * thread has something for a waiting reader, a process ends, a signal comes or the mount goes.
+ * thread has something for a waiting reader, a process ends, a device comes or goes, a signal comes or
+ * the mount goes.
  */
 #include <errno.h>
 #include <poll.h>
@@ -20,7 +21,7 @@
 #define POLL_EVERY_NS 50000000ULL
 #define POLL_CLOCK_NS 1000000000ULL
 
-static uint64_t now_ns(void)
+uint64_t gt_fs_now(void)
 {
 	struct timespec ts;
 
@@ -96,7 +97,7 @@ static bool changed(struct gt_handle *h)
 
 bool gt_poll_text(struct gt_handle *h)
 {
-	uint64_t now = now_ns();
+	uint64_t now = gt_fs_now();
 
 	if (!changed(h))
 		return false;
@@ -125,9 +126,10 @@ static struct fuse_pollhandle *next_poll(struct gt_fs *fs, uint64_t now, uint64_
 	pthread_mutex_lock(&fs->lock);
 	for (h = fs->polls; h && !ph; h = h->poll_next) {
 		bool pipe = gt_is_pipe(&h->node->entry), news = changed(h);
+		bool end = atomic_load(&fs->ending) || gt_tree_gone(fs->app, &h->node->entry.obj);
 		uint64_t again = pipe ? UINT64_MAX : look_again(h, now, news);
 
-		if (atomic_load(&fs->ending) || (news && (pipe || now >= again)))
+		if (end || (news && (pipe || now >= again)))
 			ph = poll_take(h);
 		else if (again < *next)
 			*next = again;
@@ -138,7 +140,7 @@ static struct fuse_pollhandle *next_poll(struct gt_fs *fs, uint64_t now, uint64_
 
 static uint64_t wake_polls(struct gt_fs *fs)
 {
-	uint64_t next = UINT64_MAX, now = now_ns();
+	uint64_t next = UINT64_MAX, now = gt_fs_now();
 	struct fuse_pollhandle *ph;
 
 	gt_model_tidy(fs->app->model);
@@ -180,7 +182,7 @@ static bool stop_asked(struct gt_fs *fs, const struct pollfd *p)
 
 static int timeout_ms(uint64_t next)
 {
-	uint64_t now = now_ns();
+	uint64_t now = gt_fs_now();
 
 	if (next == UINT64_MAX)
 		return -1;
@@ -195,11 +197,12 @@ void *gt_notifier_main(void *arg)
 		{ .fd = fs->signals, .events = POLLIN },
 		{ .fd = fs->mountinfo, .events = POLLPRI },
 		{ .fd = fs->processes, .events = POLLIN },
+		{ .fd = fs->uevents, .events = POLLIN },
 	};
-	uint64_t next = UINT64_MAX, n;
+	uint64_t next = UINT64_MAX, soon, n;
 
 	while (!atomic_load(&fs->ended)) {
-		if (poll(p, 4, timeout_ms(next)) < 0 && errno != EINTR)
+		if (poll(p, 5, timeout_ms(next)) < 0 && errno != EINTR)
 			break;
 		if (stop_asked(fs, p)) {
 			end_loop(fs);
@@ -209,8 +212,10 @@ void *gt_notifier_main(void *arg)
 			gt_procwatch_ended(fs->app->model, fs->processes);
 		if (p[0].revents && read(fs->wake, &n, sizeof(n)) < 0 && errno != EAGAIN)
 			break;
+		soon = gt_hotplug_turn(fs, &p[4]);
 		gt_pipe_wake(fs, false);
 		next = wake_polls(fs);
+		next = soon < next ? soon : next;
 	}
 	return NULL;
 }

@@ -105,6 +105,9 @@ void gt_op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 	view = gt_req_view(fs, req, gt_access_need(&dir->entry.obj, name));
 	err = gt_tree_lookup(fs->app, &dir->entry.obj, name, &view, &e);
 	if (err) {
+		/* nothing is to be found in the directory of a GPU that has gone */
+		if (err == -ENODEV && gt_tree_gone(fs->app, &dir->entry.obj))
+			err = -gt_gone_error(fs, &dir->entry.obj, ENOENT);
 		fuse_reply_err(req, -err);
 		return;
 	}

@@ -167,11 +167,14 @@ static void interrupted(fuse_req_t req, void *data)
 	free(p);
 }
 
-static void answer(struct gt_park *p, const char *buf, size_t n)
+static void answer(struct gt_park *p, int err, const char *buf, size_t n)
 {
 	/* waits for interrupted() if it is running now: after this nobody else knows of @p */
 	fuse_req_interrupt_func(p->req, NULL, NULL);
-	fuse_reply_buf(p->req, buf, n);
+	if (err)
+		fuse_reply_err(p->req, err);
+	else
+		fuse_reply_buf(p->req, buf, n);
 	free(p);
 }
 
@@ -215,7 +218,7 @@ static void park(fuse_req_t req, struct gt_handle *h, size_t size)
 	atomic_store(&fs->waiting, true);
 	pthread_mutex_unlock(&fs->lock);
 	/* what came between the first look and now has woken nobody */
-	if (gt_pipe_ready(h))
+	if (gt_pipe_ready(h) || !gt_tree_alive(fs->app, &h->node->entry.obj))
 		gt_notify_wake(fs);
 }
 
@@ -225,6 +228,10 @@ void gt_pipe_read(fuse_req_t req, struct gt_handle *h, size_t size, bool nonbloc
 	char *buf;
 	size_t n;
 
+	if (gt_tree_gone(h->fs->app, &h->node->entry.obj)) {
+		fuse_reply_err(req, ENODEV);
+		return;
+	}
 	if (!is_text(h) && size < GT_RECORD_SIZE) {
 		fuse_reply_err(req, EINVAL);
 		return;
@@ -286,11 +293,12 @@ void gt_pipe_wake(struct gt_fs *fs, bool end)
 	for (pass++; (p = next_ready(fs, end, pass));) {
 		size_t size = p->size;
 		char *buf = read_buffer(&fs->notifier_buf, &size);
-		size_t n = buf && !at_end(p->h) ? pipe_take(p->h, buf, size) : 0;
+		bool gone = gt_tree_gone(fs->app, &p->h->node->entry.obj);
+		size_t n = buf && !gone && !at_end(p->h) ? pipe_take(p->h, buf, size) : 0;
 		bool more = !n && !end && gt_pipe_ready(p->h);
 
 		if (n || end || !gt_tree_alive(fs->app, &p->h->node->entry.obj))
-			answer(p, buf, n);
+			answer(p, gone ? ENODEV : 0, buf, n);
 		else
 			unclaim(fs, p);
 		/* one call looks at so many records only: none was for this reader, there are others */

@@ -55,7 +55,7 @@ struct gt_fs *gt_fs_new(struct gt_app *app, struct fuse_args *args, char *err, s
 	fs->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	fs->mountinfo = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
 	fs->signals = take_signals();
-	fs->processes = -1;
+	fs->processes = fs->uevents = -1;
 	fs->se = fuse_session_new(args, &gt_fuse_ops, sizeof(gt_fuse_ops), fs);
 	if (!fs->se || fs->wake < 0 || fs->signals < 0) {
 		snprintf(err, len, fs->se ? "cannot set up: %s" : "FUSE refuses the mount options",
@@ -178,6 +178,8 @@ void gt_fs_free(struct gt_fs *fs)
 		close(fs->signals);
 	if (fs->mountinfo >= 0)
 		close(fs->mountinfo);
+	if (fs->uevents >= 0)
+		close(fs->uevents);
 	free(fs->session_buf.buf);
 	free(fs->notifier_buf.buf);
 	free(fs);

@@ -173,6 +173,7 @@ struct gt_gpu {
 	uint32_t kfd_id; /* 0 none */
 	bool any;	 /* cannot be told apart: <driver>-any */
 	bool gone;
+	uint32_t life; /* how often it has gone: what was opened in an earlier life is gone too */
 	uint64_t gen;
 	unsigned int nrings;
 	struct gt_ring *rings[GT_MAX_RINGS];
@@ -312,6 +313,13 @@ void gt_model_advance(struct gt_model *m, uint64_t ts);
  * Return: NULL if there are too many. Ingest thread, lock held.
  */
 struct gt_gpu *gt_model_gpu(struct gt_model *m, const char *name, bool *is_new);
+/**
+ * gt_model_gpu_gone() - the device of @g is no more: late events are still counted, nothing shows it.
+ *	Any thread, lock held.
+ */
+void gt_model_gpu_gone(struct gt_model *m, struct gt_gpu *g);
+/** gt_model_gpu_back() - it is there again: its statistics go on. Likewise. */
+void gt_model_gpu_back(struct gt_model *m, struct gt_gpu *g);
 /** gt_model_ring() - finds or makes a ring by name; NULL if there are too many. Lock held. */
 struct gt_ring *gt_model_ring(struct gt_model *m, struct gt_gpu *g, const char *name,
 			      enum gt_engine engine, bool *is_new);

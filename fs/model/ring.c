@@ -44,6 +44,30 @@ struct gt_gpu *gt_model_gpu(struct gt_model *m, const char *name, bool *is_new)
 	return g;
 }
 
+static void gpu_changed(struct gt_model *m, struct gt_gpu *g)
+{
+	g->gen++;
+	m->dir_gen++;
+	m->gen++;
+}
+
+void gt_model_gpu_gone(struct gt_model *m, struct gt_gpu *g)
+{
+	if (g->gone)
+		return;
+	g->gone = true;
+	g->life++;
+	gpu_changed(m, g);
+}
+
+void gt_model_gpu_back(struct gt_model *m, struct gt_gpu *g)
+{
+	if (!g->gone)
+		return;
+	g->gone = false;
+	gpu_changed(m, g);
+}
+
 static struct gt_ring *ring_new(struct gt_model *m, struct gt_gpu *g, const char *name)
 {
 	struct gt_ring *r = gt_mem_get(sizeof(*r), false);

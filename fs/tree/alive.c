@@ -53,7 +53,6 @@ static struct who look(struct gt_app *app, const struct gt_obj *dir, const struc
 {
 	const struct gt_show s = { .app = app, .obj = *dir, .view = *v };
 	struct who w = { .alive = true, .seen = true, .open = true };
-	const struct gt_gpu *g;
 
 	if (dir->kind == GT_DIR_BACKEND) {
 		w.alive = app->host && dir->id < gt_host_count(app->host);
@@ -62,10 +61,7 @@ static struct who look(struct gt_app *app, const struct gt_obj *dir, const struc
 	if (is_fixed(dir))
 		return w;
 	GT_MODEL_LOCK(app->model);
-	if (dir->gpu != GT_NONE16) {
-		g = dir->gpu < app->model->ngpus ? app->model->gpus[dir->gpu] : NULL;
-		w.alive = g && !g->gone;
-	}
+	w.alive = dir->gpu == GT_NONE16 || gt_obj_gpu(&s);
 	if (!w.alive)
 		return w;
 	if (is_proc(dir))
@@ -82,6 +78,16 @@ static const struct gt_view everything = { .all = true, .pid = 0 };
 bool gt_tree_alive(struct gt_app *app, const struct gt_obj *obj)
 {
 	return look(app, obj, &everything).alive;
+}
+
+bool gt_tree_gone(struct gt_app *app, const struct gt_obj *obj)
+{
+	const struct gt_show s = { .app = app, .obj = *obj };
+
+	if (obj->gpu == GT_NONE16)
+		return false;
+	GT_MODEL_LOCK(app->model);
+	return !gt_obj_gpu(&s);
 }
 
 static int entry_of(const struct gt_app *app, const struct gt_obj *dir, const struct who *w,

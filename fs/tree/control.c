@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../naming.h"
 #include "control.h"
 
 static const char *const run_words[] = { "start", "stop", NULL };
@@ -73,6 +74,12 @@ static int clear(struct gt_app *app, char *err, size_t len)
 
 static int rescan(struct gt_app *app, char *err, size_t len)
 {
+	int ret = app->naming ? gt_naming_scan(app->naming, "/sys") : 0;
+
+	if (ret < 0) {
+		snprintf(err, len, "rescan: /sys cannot be read: %s", strerror(-ret));
+		return ret;
+	}
 	return ask(app, GT_CTL_RESCAN, 0, err, len);
 }
 

@@ -57,6 +57,8 @@ static bool take_log(const struct gt_show *s, unsigned int gpu, char *name, stru
 
 	at.obj.gpu = (uint16_t)gpu;
 	GT_MODEL_LOCK(s->app->model);
+	if (s->obj.kind == GT_DIR_ROOT && gpu < s->app->model->ngpus)
+		at.obj.life = s->app->model->gpus[gpu]->life;
 	g = gt_obj_gpu(&at);
 	r = s->obj.kind == GT_DIR_RING ? gt_obj_ring(&at) : NULL;
 	if (!g || (s->obj.kind == GT_DIR_RING && !r))

@@ -14,7 +14,7 @@ struct gt_gpu *gt_obj_gpu(const struct gt_show *s)
 	const struct gt_model *m = s->app->model;
 	struct gt_gpu *g = s->obj.gpu < m->ngpus ? m->gpus[s->obj.gpu] : NULL;
 
-	return g && !g->gone ? g : NULL;
+	return g && !g->gone && g->life == s->obj.life ? g : NULL;
 }
 
 struct gt_ring *gt_obj_ring(const struct gt_show *s)
@@ -29,6 +29,8 @@ struct gt_proc *gt_obj_proc(const struct gt_show *s)
 	const struct gt_model *m = s->app->model;
 	struct gt_proc *p = s->obj.id < m->proc_slots ? m->procs[s->obj.id] : NULL;
 
+	if (s->obj.gpu != GT_NONE16 && !gt_obj_gpu(s))
+		return NULL;
 	/* a start that was not known when the directory was looked up may have come since */
 	if (!p || p->pid != s->obj.pid || (s->obj.start && p->start != s->obj.start))
 		return NULL;

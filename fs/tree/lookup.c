@@ -91,6 +91,7 @@ static bool gpu_named(struct gt_model *m, const char *name, struct gt_obj *o)
 		gt_name_escape(escaped, m->gpus[i]->name, sizeof(m->gpus[i]->name));
 		if (!m->gpus[i]->gone && !strcmp(name, escaped)) {
 			*o = gt_obj(GT_DIR_GPU, (uint16_t)i, GT_NONE16, 0);
+			o->life = m->gpus[i]->life;
 			return true;
 		}
 	}
@@ -184,7 +185,11 @@ static int in_objects(struct gt_app *app, const char *name, const struct gt_view
 		found = proc_numbered(app->model, name, dir.gpu, &o);
 	else if (dir.kind == GT_DIR_BACKENDS)
 		found = backend_named(app, name, &o);
-	return found ? gt_tree_entry(app, &o, v, out) : -ENOENT;
+	if (!found)
+		return -ENOENT;
+	if (dir.kind != GT_DIR_ROOT)
+		o.life = dir.life;
+	return gt_tree_entry(app, &o, v, out);
 }
 
 static int in_options(struct gt_app *app, const char *name, unsigned int nfiles,

@@ -14,7 +14,7 @@ static bool ring_row(struct gt_app *app, unsigned int gpu, unsigned int ring, st
 	const struct gt_gate_ring *n;
 
 	GT_MODEL_LOCK(m);
-	if (gpu >= m->ngpus || ring >= m->gpus[gpu]->nrings)
+	if (gpu >= m->ngpus || m->gpus[gpu]->gone || ring >= m->gpus[gpu]->nrings)
 		return false;
 	__builtin_memcpy(row->gpu, m->gpus[gpu]->name, sizeof(row->gpu));
 	__builtin_memcpy(row->name, m->gpus[gpu]->rings[ring]->name, sizeof(row->name));

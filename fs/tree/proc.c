@@ -194,8 +194,10 @@ static int show_waits(struct gt_text *t, const struct gt_show *s)
 	return 0;
 }
 
+/* Those of a GPU that has gone are left out: their counts stay in stats. */
 static int take_rings(const struct gt_show *s, struct gt_ring_set *set)
 {
+	const struct gt_model *m = s->app->model;
 	const struct gt_proc *p;
 	int err;
 
@@ -203,6 +205,9 @@ static int take_rings(const struct gt_show *s, struct gt_ring_set *set)
 	p = find(s, &err);
 	if (p)
 		gt_ring_set_of(set, p, s->obj.gpu);
+	for (unsigned int i = 0; i < m->ngpus; i++)
+		if (m->gpus[i]->gone)
+			memset(set->bit[i], 0, sizeof(set->bit[i]));
 	return err;
 }
 

@@ -43,7 +43,8 @@ static int show_features(struct gt_text *t, const struct gt_show *s)
 		       "replay_stream\n"
 		       "replay_trace_dat\n"
 		       "replay_ftrace_text\n"
-		       "seek\n");
+		       "seek\n"
+		       "hotplug\n");
 	return 0;
 }
 

@@ -38,7 +38,9 @@ static struct counts count(struct gt_app *app)
 	c.n = app->gate->n;
 	c.level = app->gate->level;
 	for (unsigned int i = 0; i < m->ngpus; i++) {
-		c.gpus += !m->gpus[i]->gone;
+		if (m->gpus[i]->gone)
+			continue;
+		c.gpus++;
 		c.rings += m->gpus[i]->nrings;
 	}
 	c.queues = m->nqueues - m->free_queues;

@@ -19,13 +19,14 @@ struct top_row {
 };
 
 /* One process into @rows; returns how many GPUs it was busy on. Lock held. */
-static unsigned int measure(const struct gt_proc *p, uint64_t now, struct top_row *rows)
+static unsigned int measure(const struct gt_model *m, const struct gt_proc *p, uint64_t now,
+			    struct top_row *rows)
 {
 	uint64_t busy[GT_MAX_GPUS] = { 0 };
 	unsigned int n = 0;
 
 	for (const struct gt_proc_ring *r = p->rings; r; r = r->next)
-		if (r->gpu < GT_MAX_GPUS)
+		if (r->gpu < m->ngpus && !m->gpus[r->gpu]->gone)
 			busy[r->gpu] += gt_busy_ns(&r->busy, now, WINDOW);
 	for (uint16_t g = 0; g < GT_MAX_GPUS; g++) {
 		if (!busy[g])
@@ -89,7 +90,7 @@ static unsigned int find_top(const struct gt_show *s, uint64_t now, struct top_r
 
 			slots = m->proc_slots;
 			if (p && recent(p, now) && gt_see(&s->view, p->uid) != GT_SEE_NOT)
-				k = measure(p, now, found);
+				k = measure(m, p, now, found);
 		}
 		while (k)
 			n = insert(top, n, &found[--k]);
@@ -124,7 +125,7 @@ static void look_closer(const struct gt_show *s, const struct top_row *row, uint
 {
 	const struct gt_show who = { .app = s->app,
 				     .obj = { .kind = GT_DIR_PROC,
-					      .gpu = row->gpu,
+					      .gpu = GT_NONE16,
 					      .id = row->slot,
 					      .pid = row->pid,
 					      .start = row->start } };

@@ -66,6 +66,14 @@ struct gt_obj gt_subdir_obj(const struct gt_obj *dir, const struct gt_subdir *su
 	return o;
 }
 
+static struct gt_obj above(const struct gt_obj *dir, enum gt_dir_kind kind)
+{
+	struct gt_obj up = gt_obj(kind, dir->gpu, GT_NONE16, 0);
+
+	up.life = dir->life;
+	return up;
+}
+
 struct gt_obj gt_tree_parent(const struct gt_obj *dir)
 {
 	struct gt_obj up = *dir;
@@ -74,14 +82,13 @@ struct gt_obj gt_tree_parent(const struct gt_obj *dir)
 	case GT_DIR_RING:
 	case GT_DIR_BY_NAME:
 	case GT_DIR_QUEUES:
-		return gt_obj(GT_DIR_GPU, dir->gpu, GT_NONE16, 0);
+		return above(dir, GT_DIR_GPU);
 	case GT_DIR_QUEUE:
-		return gt_obj(GT_DIR_QUEUES, dir->gpu, GT_NONE16, 0);
+		return above(dir, GT_DIR_QUEUES);
 	case GT_DIR_PROCS:
-		return dir->gpu == GT_NONE16 ? gt_tree_root
-					     : gt_obj(GT_DIR_GPU, dir->gpu, GT_NONE16, 0);
+		return dir->gpu == GT_NONE16 ? gt_tree_root : above(dir, GT_DIR_GPU);
 	case GT_DIR_PROC:
-		return gt_obj(GT_DIR_PROCS, dir->gpu, GT_NONE16, 0);
+		return above(dir, GT_DIR_PROCS);
 	case GT_DIR_PROC_QUEUES:
 		up.kind = GT_DIR_PROC;
 		return up;

@@ -27,10 +27,14 @@ enum gt_dir_kind {
 	GT_NDIRS
 };
 
-/** struct gt_obj - names a directory; equal objects are equal in every field */
+/**
+ * struct gt_obj - names a directory; equal objects are equal in every field
+ * @life: gt_gpu.life when it was looked up, 0 without a GPU: a GPU that went and came back is another
+ */
 struct gt_obj {
 	uint8_t kind; /* enum gt_dir_kind */
 	uint16_t gpu, ring;
+	uint32_t life;
 	uint32_t id;
 	uint32_t pid;
 	uint64_t start;
@@ -118,8 +122,11 @@ unsigned int gt_tree_nlink(const struct gt_obj *dir);
 
 /** gt_tree_scope() - which records the pipes of a directory show */
 struct gt_scope gt_tree_scope(const struct gt_app *app, const struct gt_obj *dir);
-/** gt_tree_alive() - does the object still exist? Pipes of a gone one end. */
+/** gt_tree_alive() - does the object still exist? Pipes of a gone one end, of a GPU's with ENODEV. */
 bool gt_tree_alive(struct gt_app *app, const struct gt_obj *obj);
+
+/** gt_tree_gone() - did @obj belong to a GPU that has gone since it was looked up? Takes the lock */
+bool gt_tree_gone(struct gt_app *app, const struct gt_obj *obj);
 
 /** gt_trace_line() - one record as a line of `trace`; names from the model (lock taken) */
 void gt_trace_line(struct gt_text *t, struct gt_app *app, const union gt_record *r);
