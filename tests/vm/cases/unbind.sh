@@ -9,7 +9,7 @@ cleanup() {
 	mock_unload
 }
 gpu=$mnt/mockgpu0 other=$mnt/mockgpu1
-enabled() { grep -qx 1 /sys/kernel/tracing/instances/gputrace-*/events/gpu_scheduler/"$1"/enable; }
+tracing() { grep -q running "$mnt/backends/ftrace/state"; }
 counted() { [ "$(value "$1/stats" completed)" = "$2" ]; }
 
 # Nothing is there when it begins; the log is small, so that memory is the same from soon on
@@ -19,7 +19,7 @@ is "$(cd "$mnt" && echo mock*)" "mock*" "no GPU to begin with"
 mock_load || exit 1
 ok "a driver that is loaded later: its GPUs are found" wait_for 20 test -d "$other"
 ok "... both" test -d "$gpu"
-ok "... and its tracepoints" wait_for 20 enabled drm_run_job
+ok "... and its tracepoints" wait_for 20 tracing
 mkfifo hold
 warm() { # warm N COUNT - jobs of a process that stays until GPU N counts so many
 	local ret
