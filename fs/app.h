@@ -31,6 +31,7 @@ struct gt_app {
 	bool replay;
 	uint64_t started;     /* CLOCK_MONOTONIC */
 	const char *mountpoint;
+	int unguarded;	      /* errno: why parked reads keep the machine from suspending; 0 */
 	_Atomic unsigned int readers, parked;
 	_Atomic uint64_t nodes;
 	_Atomic uint64_t snapshots; /* texts alive */

@@ -35,6 +35,8 @@ struct gt_handle *gt_handle_new(struct gt_fs *fs, struct gt_node *n, const struc
 /** gt_handle_free() - ends a descriptor, and drops what it holds */
 void gt_handle_free(struct gt_handle *h)
 {
+	if (gt_is_pipe(&h->node->entry) && !gt_pipe_closing(h))
+		return;
 	gt_poll_remove(h);
 	pthread_mutex_lock(&h->fs->lock);
 	*h->pprev = h->next;

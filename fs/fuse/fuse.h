@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The FUSE front end. One session thread answers requests; a worker renders long texts; the notifier
- * wakes parked reads and pollers and watches signals, the mount and processes. Only this folder and
+ * wakes parked reads and pollers and watches signals, the mount and processes; the guard's sleeps until
+ * the machine does. Only this folder and
  * main.c include libfuse.
  *
  * Locks, outer first: gt_fs.lock (lists of parked reads, pollers and jobs), gt_handle.lock (its
@@ -45,9 +46,15 @@ struct gt_node {
 
 struct gt_handle;
 
+/** struct gt_guarded - a request answered later; @slot: its place in the guard and 1, or 0 */
+struct gt_guarded {
+	unsigned int slot;
+};
+
 /** struct gt_park - a read that waits for data */
 struct gt_park {
 	fuse_req_t req;
+	struct gt_guarded guarded;
 	size_t size;
 	struct gt_handle *h;
 	bool queued;
@@ -69,6 +76,10 @@ struct gt_handle {
 	struct gt_cursor cursor;
 	struct gt_text text;	/* of a text pipe: lines not read yet */
 	size_t text_at;
+	char *back;		/* taken for a read that nobody waited for any more: the next gets it */
+	size_t back_len, back_at;
+	unsigned int users;	/* in gt_pipe_wake(), guarded by gt_fs.lock, with @closed */
+	bool closed;		/* the last user frees it */
 	/* poll */
 	struct fuse_pollhandle *poll;
 	_Atomic uint64_t seen_gen; /* of the text last read; poll compares */
@@ -83,6 +94,7 @@ struct gt_handle {
 
 struct gt_job_open {
 	fuse_req_t req;
+	struct gt_guarded guarded;
 	struct fuse_file_info fi;
 	struct gt_node *node;
 	struct gt_view view;
@@ -98,6 +110,8 @@ struct gt_fs {
 	struct gt_app *app;
 	struct gt_readbuf session_buf, notifier_buf; /* one a thread */
 	struct fuse_session *se;
+	struct fuse_buf buf;	/* what the session thread read last */
+	struct gt_guard *guard;	/* NULL: none to be had */
 	struct gt_node root;
 	struct gt_node *buckets[GT_NODE_BUCKETS]; /* guarded by node_lock, with every node's counts */
 	struct gt_node *texts;
@@ -113,6 +127,7 @@ struct gt_fs {
 	struct gt_handle *handles; /* all, to be freed at the end */
 	int wake;		/* eventfd: something new for the notifier */
 	_Atomic bool waiting;	/* somebody is parked or polls */
+	_Atomic bool answered;	/* by the guard: all that are parked; they are in the list still */
 	_Atomic bool ending;
 	_Atomic uint64_t end_head; /* when ending: readers get what was in the log by then */
 	_Atomic bool ended;	/* the session loop has left */
@@ -185,10 +200,21 @@ void gt_handle_free(struct gt_handle *h);
 bool gt_is_pipe(const struct gt_entry *e);
 int gt_pipe_open(struct gt_handle *h);
 void gt_pipe_close(struct gt_handle *h);
+/** gt_pipe_closing() - ends the reads of @h; false: it is in use, and freed by who uses it */
+bool gt_pipe_closing(struct gt_handle *h);
 void gt_pipe_read(fuse_req_t req, struct gt_handle *h, size_t size, bool nonblock);
 bool gt_pipe_ready(struct gt_handle *h);
 /** gt_pipe_wake() - answers parked reads that have data; with @end all of them, with end of file */
 void gt_pipe_wake(struct gt_fs *fs, bool end);
+/** gt_pipe_interrupt() - answers all parked reads with EINTR */
+void gt_pipe_interrupt(struct gt_fs *fs);
+
+/* guard.c */
+int gt_guard_start(struct gt_fs *fs);
+void gt_guard_stop(struct gt_fs *fs);
+void gt_guard_free(struct gt_fs *fs);
+void gt_guard_add(struct gt_fs *fs, struct gt_guarded *r);
+void gt_guard_del(struct gt_fs *fs, struct gt_guarded *r);
 
 /* worker.c */
 int gt_worker_open(struct gt_fs *fs, fuse_req_t req, struct gt_node *n, const struct gt_view *v,

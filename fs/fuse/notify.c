@@ -213,6 +213,8 @@ void *gt_notifier_main(void *arg)
 		if (p[0].revents && read(fs->wake, &n, sizeof(n)) < 0 && errno != EAGAIN)
 			break;
 		soon = gt_hotplug_turn(fs, &p[4]);
+		if (atomic_exchange(&fs->answered, false))
+			gt_pipe_interrupt(fs);
 		gt_pipe_wake(fs, false);
 		next = wake_polls(fs);
 		next = soon < next ? soon : next;

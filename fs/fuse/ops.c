@@ -211,12 +211,15 @@ static void op_statfs(fuse_req_t req, fuse_ino_t ino)
 
 static void op_init(void *userdata, struct fuse_conn_info *conn)
 {
+	struct gt_fs *fs = userdata;
+
 	conn->want &= ~(unsigned int)(FUSE_CAP_READDIRPLUS | FUSE_CAP_READDIRPLUS_AUTO);
 	conn->want &= ~(unsigned int)FUSE_CAP_AUTO_INVAL_DATA;
 	if (conn->capable & FUSE_CAP_ATOMIC_O_TRUNC)
 		conn->want |= FUSE_CAP_ATOMIC_O_TRUNC;
 	conn->max_readahead = 0;
 	conn->time_gran = 1;
+	fs->app->unguarded = -gt_guard_start(fs);
 }
 
 static void no_create(fuse_req_t req)

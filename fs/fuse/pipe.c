@@ -45,6 +45,7 @@ void gt_pipe_close(struct gt_handle *h)
 	atomic_fetch_sub(&h->fs->app->readers, 1);
 	gt_cursor_destroy(&h->cursor);
 	gt_text_free(&h->text);
+	free(h->back);
 }
 
 static size_t read_records(struct gt_handle *h, void *buf, size_t size)
@@ -87,15 +88,65 @@ static size_t read_lines(struct gt_handle *h, char *buf, size_t size)
 	return done;
 }
 
+static size_t read_back(struct gt_handle *h, char *buf, size_t size)
+{
+	size_t n = h->back_len - h->back_at;
+
+	if (!is_text(h))
+		size -= size % GT_RECORD_SIZE;
+	if (n > size)
+		n = size;
+	memcpy(buf, h->back + h->back_at, n);
+	h->back_at += n;
+	if (h->back_at == h->back_len) {
+		free(h->back);
+		h->back = NULL;
+	}
+	return n;
+}
+
 /* What a read gives now: bytes, 0 if there is nothing yet. */
 static size_t pipe_take(struct gt_handle *h, char *buf, size_t size)
 {
 	size_t n;
 
 	pthread_mutex_lock(&h->lock);
-	n = is_text(h) ? read_lines(h, buf, size) : read_records(h, buf, size);
+	if (h->back)
+		n = read_back(h, buf, size);
+	else
+		n = is_text(h) ? read_lines(h, buf, size) : read_records(h, buf, size);
 	pthread_mutex_unlock(&h->lock);
 	return n;
+}
+
+/* Keeps the @n bytes in @b for the next read, behind those of another thread's. h->lock held */
+static void keep(struct gt_handle *h, struct gt_readbuf *b, size_t n)
+{
+	char *more;
+
+	if (!h->back) {
+		h->back = b->buf;
+		h->back_len = n;
+		h->back_at = 0;
+		*b = (struct gt_readbuf){ 0 };
+		return;
+	}
+	more = realloc(h->back, h->back_len + n);
+	if (!more)
+		return;
+	memcpy(more + h->back_len, b->buf, n);
+	h->back = more;
+	h->back_len += n;
+}
+
+/* Answers a read with the @n bytes in @b. The guard may have been faster: nothing is lost by that. */
+static void reply(fuse_req_t req, struct gt_handle *h, struct gt_readbuf *b, size_t n)
+{
+	if (fuse_reply_buf(req, b->buf, n) != -ENOENT || !n)
+		return;
+	pthread_mutex_lock(&h->lock);
+	keep(h, b, n);
+	pthread_mutex_unlock(&h->lock);
 }
 
 bool gt_pipe_ready(struct gt_handle *h)
@@ -103,7 +154,7 @@ bool gt_pipe_ready(struct gt_handle *h)
 	bool ready;
 
 	pthread_mutex_lock(&h->lock);
-	ready = atomic_load(&h->fs->ending) || h->text_at < h->text.len ||
+	ready = atomic_load(&h->fs->ending) || h->back || h->text_at < h->text.len ||
 		gt_cursor_ready(&h->cursor);
 	pthread_mutex_unlock(&h->lock);
 	return ready;
@@ -117,7 +168,7 @@ static bool at_end(struct gt_handle *h)
 	if (!atomic_load(&h->fs->ending))
 		return false;
 	pthread_mutex_lock(&h->lock);
-	end = h->text_at == h->text.len && (h->cursor.at >= atomic_load(&h->fs->end_head) ||
+	end = !h->back && h->text_at == h->text.len && (h->cursor.at >= atomic_load(&h->fs->end_head) ||
 					    !gt_cursor_ready(&h->cursor));
 	pthread_mutex_unlock(&h->lock);
 	return end;
@@ -164,18 +215,81 @@ static void interrupted(fuse_req_t req, void *data)
 	if (!mine)
 		return;
 	fuse_reply_err(req, EINTR);
+	gt_guard_del(fs, &p->guarded);
 	free(p);
 }
 
-static void answer(struct gt_park *p, int err, const char *buf, size_t n)
+static void answer(struct gt_park *p, struct gt_readbuf *b, size_t n)
 {
+	struct gt_fs *fs = p->h->fs;
+
 	/* waits for interrupted() if it is running now: after this nobody else knows of @p */
 	fuse_req_interrupt_func(p->req, NULL, NULL);
-	if (err)
-		fuse_reply_err(p->req, err);
-	else
-		fuse_reply_buf(p->req, buf, n);
+	reply(p->req, p->h, b, n);
+	gt_guard_del(fs, &p->guarded);
 	free(p);
+}
+
+static void answer_error(struct gt_fs *fs, struct gt_park *p, int err)
+{
+	fuse_req_interrupt_func(p->req, NULL, NULL);
+	fuse_reply_err(p->req, err);
+	gt_guard_del(fs, &p->guarded);
+	free(p);
+}
+
+/* All parked reads, or those of @h: taken in one go, as their readers may be back at once. */
+static void interrupt_all(struct gt_fs *fs, const struct gt_handle *h)
+{
+	struct gt_park *p, *next, *taken = NULL;
+
+	pthread_mutex_lock(&fs->lock);
+	for (p = fs->parked; p; p = next) {
+		next = p->next;
+		if (h && p->h != h)
+			continue;
+		claim(fs, p);
+		p->next = taken;
+		taken = p;
+	}
+	pthread_mutex_unlock(&fs->lock);
+	for (p = taken; p; p = next) {
+		next = p->next;
+		answer_error(fs, p, EINTR);
+	}
+}
+
+void gt_pipe_interrupt(struct gt_fs *fs)
+{
+	interrupt_all(fs, NULL);
+}
+
+/*
+ * The kernel closes a descriptor when no read of it is under way. But the guard may have answered one
+ * behind our back that is still parked here, or in the notifier's hands.
+ */
+bool gt_pipe_closing(struct gt_handle *h)
+{
+	bool used;
+
+	interrupt_all(h->fs, h);
+	pthread_mutex_lock(&h->fs->lock);
+	used = h->users;
+	h->closed = used;
+	pthread_mutex_unlock(&h->fs->lock);
+	return !used;
+}
+
+static void put_handle(struct gt_handle *h)
+{
+	struct gt_fs *fs = h->fs;
+	bool last;
+
+	pthread_mutex_lock(&fs->lock);
+	last = !--h->users && h->closed;
+	pthread_mutex_unlock(&fs->lock);
+	if (last)
+		gt_handle_free(h);
 }
 
 /* A buffer for reads of up to *@size, which is cut to what is given; NULL if there is no memory. */
@@ -206,12 +320,11 @@ static void park(fuse_req_t req, struct gt_handle *h, size_t size)
 	*p = (struct gt_park){ .req = req, .size = size, .h = h };
 	/* before it is published: an interrupt that comes first finds it unqueued */
 	fuse_req_interrupt_func(req, interrupted, p);
+	gt_guard_add(fs, &p->guarded);
 	pthread_mutex_lock(&fs->lock);
 	if (fuse_req_interrupted(req)) {
 		pthread_mutex_unlock(&fs->lock);
-		fuse_req_interrupt_func(req, NULL, NULL);
-		fuse_reply_err(req, EINTR);
-		free(p);
+		answer_error(fs, p, EINTR);
 		return;
 	}
 	enqueue(fs, p);
@@ -241,7 +354,7 @@ void gt_pipe_read(fuse_req_t req, struct gt_handle *h, size_t size, bool nonbloc
 	if (!buf)
 		fuse_reply_err(req, ENOMEM);
 	else if (n || ended)
-		fuse_reply_buf(req, buf, n);
+		reply(req, h, &h->fs->session_buf, n);
 	else if (nonblock)
 		fuse_reply_err(req, EAGAIN);
 	else
@@ -261,8 +374,10 @@ static struct gt_park *next_ready(struct gt_fs *fs, bool end, unsigned int pass)
 		if (end || gt_pipe_ready(p->h) || !gt_tree_alive(fs->app, &p->h->node->entry.obj))
 			break;
 	}
-	if (p)
+	if (p) {
 		claim(fs, p);
+		p->h->users++;
+	}
 	pthread_mutex_unlock(&fs->lock);
 	return p;
 }
@@ -278,11 +393,8 @@ static void unclaim(struct gt_fs *fs, struct gt_park *p)
 		p = NULL;
 	}
 	pthread_mutex_unlock(&fs->lock);
-	if (p) {
-		fuse_req_interrupt_func(req, NULL, NULL);
-		fuse_reply_err(req, EINTR);
-		free(p);
-	}
+	if (p)
+		answer_error(fs, p, EINTR);
 }
 
 void gt_pipe_wake(struct gt_fs *fs, bool end)
@@ -291,16 +403,20 @@ void gt_pipe_wake(struct gt_fs *fs, bool end)
 	struct gt_park *p;
 
 	for (pass++; (p = next_ready(fs, end, pass));) {
+		struct gt_handle *h = p->h;
 		size_t size = p->size;
 		char *buf = read_buffer(&fs->notifier_buf, &size);
-		bool gone = gt_tree_gone(fs->app, &p->h->node->entry.obj);
-		size_t n = buf && !gone && !at_end(p->h) ? pipe_take(p->h, buf, size) : 0;
-		bool more = !n && !end && gt_pipe_ready(p->h);
+		bool gone = gt_tree_gone(fs->app, &h->node->entry.obj);
+		size_t n = buf && !gone && !at_end(h) ? pipe_take(h, buf, size) : 0;
+		bool more = !n && !end && gt_pipe_ready(h);
 
-		if (n || end || !gt_tree_alive(fs->app, &p->h->node->entry.obj))
-			answer(p, gone ? ENODEV : 0, buf, n);
+		if (gone)
+			answer_error(fs, p, ENODEV);
+		else if (n || end || !gt_tree_alive(fs->app, &h->node->entry.obj))
+			answer(p, &fs->notifier_buf, n);
 		else
 			unclaim(fs, p);
+		put_handle(h);
 		/* one call looks at so many records only: none was for this reader, there are others */
 		if (more)
 			gt_notify_wake(fs);

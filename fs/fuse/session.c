@@ -97,20 +97,18 @@ static bool grace_over(struct gt_fs *fs, struct timespec *since)
 static int loop(struct gt_fs *fs)
 {
 	struct timespec ending = { 0 };
-	struct fuse_buf buf = { 0 };
 	int n = 0;
 
 	while (!fuse_session_exited(fs->se)) {
 		if (grace_over(fs, &ending))
 			break;
-		n = fuse_session_receive_buf(fs->se, &buf);
+		n = fuse_session_receive_buf(fs->se, &fs->buf);
 		if (n == -EINTR)
 			continue;
 		if (n <= 0)
 			break;
-		fuse_session_process_buf(fs->se, &buf);
+		fuse_session_process_buf(fs->se, &fs->buf);
 	}
-	free(buf.mem);
 	return n < 0 && n != -ENODEV && n != -EINTR ? n : 0;
 }
 
@@ -158,6 +156,7 @@ int gt_fs_run(struct gt_fs *fs)
 		return err;
 	}
 	err = loop(fs);
+	gt_guard_stop(fs);
 	stop_threads(fs);
 	fuse_session_exit(fs->se);
 	fuse_session_unmount(fs->se);
@@ -170,6 +169,7 @@ void gt_fs_free(struct gt_fs *fs)
 		fuse_session_destroy(fs->se);
 	while (fs->handles)
 		gt_handle_free(fs->handles);
+	gt_guard_free(fs);
 	gt_snap_flush(fs);
 	gt_node_free_all(fs);
 	if (fs->wake >= 0)
@@ -180,6 +180,7 @@ void gt_fs_free(struct gt_fs *fs)
 		close(fs->mountinfo);
 	if (fs->uevents >= 0)
 		close(fs->uevents);
+	free(fs->buf.mem);
 	free(fs->session_buf.buf);
 	free(fs->notifier_buf.buf);
 	free(fs);

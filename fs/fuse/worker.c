@@ -33,6 +33,7 @@ int gt_worker_open(struct gt_fs *fs, fuse_req_t req, struct gt_node *n, const st
 		return -ENOMEM;
 	*j = (struct gt_job_open){ .req = req, .fi = *fi, .node = n, .view = *v };
 	gt_node_hold(n);
+	gt_guard_add(fs, &j->guarded);
 	pthread_mutex_lock(&fs->lock);
 	if (fs->njobs >= JOBS_MAX) {
 		err = -EAGAIN;
@@ -44,6 +45,7 @@ int gt_worker_open(struct gt_fs *fs, fuse_req_t req, struct gt_node *n, const st
 	}
 	pthread_mutex_unlock(&fs->lock);
 	if (err) {
+		gt_guard_del(fs, &j->guarded);
 		gt_node_release(n);
 		free(j);
 	}
@@ -117,6 +119,7 @@ void *gt_worker_main(void *arg)
 			fuse_reply_err(j->req, ENODEV);
 		else
 			open_now(fs, j);
+		gt_guard_del(fs, &j->guarded);
 		gt_node_release(j->node);
 		free(j);
 	}

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* The root's `doctor`: what works here, what does not and why, and what stays invisible. */
+#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -89,7 +90,8 @@ static const struct blind {
 	{ "kfd-queues", "/sys/class/kfd/kfd",
 	  "a stock kernel has no tracepoint for the making, mapping and preemption of KFD queues",
 	  ":mod:amdgpu in backends/ftrace/functions shows the calls that do it; ROCm's DKMS module "
-	  "has amdkfd tracepoints; /sys/kernel/debug/kfd/mqds and hqds show the queues of a moment" },
+	  "has amdkfd tracepoints; /sys/kernel/debug/kfd/mqds and hqds show the queues of a "
+	  "moment" },
 	{ "nvidia", "/proc/driver/nvidia/version",
 	  "NVIDIA's own driver passes no DRM scheduler, and work is rung by a doorbell",
 	  "the scheduling hooks of a patched open kernel module tell of its queues (TSGs)" },
@@ -110,6 +112,17 @@ static void show_blinds(struct gt_text *t)
 	}
 }
 
+/* Without fs/fuse/guard.c, which needs the kernel's AIO */
+static void show_unguarded(struct gt_text *t, int err)
+{
+	gt_text_printf(t,
+		       "suspend may-fail the kernel cannot suspend while a program reads events or "
+		       "trace: no AIO context (%s)\n",
+		       strerror(err));
+	if (err == EAGAIN)
+		gt_text_str(t, "  remedy sysctl fs.aio-max-nr=1048576, and mount again\n");
+}
+
 int gt_show_doctor(struct gt_text *t, const struct gt_show *s)
 {
 	struct gt_app *app = s->app;
@@ -125,6 +138,8 @@ int gt_show_doctor(struct gt_text *t, const struct gt_show *s)
 			       "so live tracing needs a mount made by root\n");
 	for (unsigned int i = 0; i < n; i++)
 		show_backend(t, app->host, i);
+	if (app->unguarded)
+		show_unguarded(t, app->unguarded);
 	gt_text_str(t, "buffers\n  ");
 	gt_text_kv(t, "history_bytes", (app->log->mask + 1) * sizeof(*app->log->rec));
 	if (app->conf) {
