@@ -7,7 +7,8 @@
 # boot.sh was called unless it is set) stays. Exits as the command does; 125 if the guest did not
 # come so far (a panic, a kernel warning, no time left). Its console is in $GT_SHARE/console.
 #
-# GT_GUEST_ARGS: more arguments for QEMU; GT_GUEST_LIMIT: seconds, 300.
+# GT_GUEST_ARGS: more arguments for QEMU; GT_GUEST_LIMIT: seconds, 300; GT_GUEST_NAME: put behind
+# "console" and "output", for guests that share a folder.
 set -u
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -17,6 +18,7 @@ shift
 kernel=$(readlink -f "$out/vm/$release")
 share=${GT_SHARE:-$PWD/share}
 limit=${GT_GUEST_LIMIT:-300}
+name=${GT_GUEST_NAME:-}
 work=$(mktemp -d "${TMPDIR:-/tmp}/gputrace-boot.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 [ -e "$kernel/complete" ] || { echo "boot.sh: no kernel $release: run tests/vm/fetch.sh" >&2; exit 125; }
@@ -33,7 +35,7 @@ done >"$work/root/modules"
 cp /bin/busybox "$work/root/bin/"
 cp "$here/init" "$work/root/init"
 {
-	echo "release=$release kernel=$kernel share=$share cwd=$PWD clock=$(date +%s)"
+	echo "release=$release kernel=$kernel share=$share name=$name cwd=$PWD clock=$(date +%s)"
 	printf 'export GT_GUEST=1'
 	for v in PATH LANG GT_SRC GT_OUT GT_PROG GT_MODULES GT_SHARE O; do
 		[ -z "${!v+x}" ] || printf ' %s=%q' "$v" "${!v}"
@@ -46,7 +48,7 @@ cp "$here/init" "$work/root/init"
 
 # One thread for both CPUs: with one each, patching of kernel code hangs the guest (facts, vm.md)
 timeout -k 5 "$limit" qemu-system-x86_64 -M q35 -accel tcg,thread=single -smp 2 -cpu max -m "${GT_GUEST_MEMORY:-1024}" \
-	-nodefaults -no-user-config -display none -no-reboot -serial "file:$share/console" \
+	-nodefaults -no-user-config -display none -no-reboot -serial "file:$share/console$name" \
 	-device isa-debug-exit,iobase=0x501,iosize=1 \
 	-virtfs local,path=/,mount_tag=host,security_model=none,readonly=on,multidevs=remap \
 	-virtfs "local,path=$share,mount_tag=share,security_model=none,multidevs=remap" \
@@ -56,7 +58,7 @@ rc=$?
 # isa-debug-exit makes it (rc << 1) | 1; a reboot after a panic is 0, timeout's own 124
 if [ $rc = 124 ] || [ $((rc & 1)) = 0 ]; then
 	echo "boot.sh: the guest did not end by itself ($([ $rc = 124 ] && echo "$limit s are over" || echo "exit $rc")); the end of its console:" >&2
-	tail -n 40 "$share/console" >&2
+	tail -n 40 "$share/console$name" >&2
 	exit 125
 fi
 exit $((rc >> 1))

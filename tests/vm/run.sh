@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# run.sh RELEASE [NAME...]: builds the test modules for that kernel, boots it once and runs there every
+# run.sh RELEASE [NAME...]: builds the test modules for that kernel, boots it and runs there every
 # executable case of tests/vm/cases, or those whose name holds a NAME; prints what tests/run.sh prints.
 #
-# $GT_SHARE (a folder) keeps the guest's console, its output and what cases leave there.
+# Where there are two CPUs there are two guests, which share out the cases: an emulated machine has
+# one thread. $GT_SHARE (a folder) keeps the guests' consoles, their output and what cases leave there.
 set -u
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -15,18 +16,38 @@ release=$1
 shift
 GT_MODULES=$GT_OUT/vm/$release/modules
 mkdir -p "$GT_SHARE"
+rm -rf "$GT_SHARE/claims"
+mkdir "$GT_SHARE/claims"
 tests/vm/modules.sh "$release" >"$GT_SHARE/modules.log" 2>&1 || {
 	cat "$GT_SHARE/modules.log"
 	echo "run.sh: the test modules do not build for $release"
 	exit 1
 }
-GT_GUEST_ARGS="-device virtio-gpu-pci ${GT_GUEST_ARGS:-}" tests/vm/boot.sh "$release" \
-	env CASES=tests/vm/cases UNITS= TIME_LIMIT=120 tests/run.sh "$@"
-rc=$?
-cat "$GT_SHARE/output"
-[ $rc -le 1 ] || echo "run.sh: the guest ended with $rc"
-if grep -E 'WARNING:|BUG:|BUG |Oops|general protection|Call Trace|INFO: task .* blocked' "$GT_SHARE/console"; then
-	echo "run.sh: the kernel complained, see above"
-	rc=1
-fi
+
+guest() { # NAME - exits as the guest's tests do
+	export GT_GUEST_NAME=.$1 GT_GUEST_ARGS="-device virtio-gpu-pci ${GT_GUEST_ARGS:-}"
+	shift
+	exec tests/vm/boot.sh "$release" env CASES=tests/vm/cases UNITS= CLAIMS="$GT_SHARE/claims" TIME_LIMIT=120 \
+		tests/run.sh "$@"
+}
+
+rc=0 guests=()
+for n in 1 2; do
+	[ $n -le "$(nproc)" ] || break
+	rm -f "$GT_SHARE/output.$n" "$GT_SHARE/console.$n"
+	guest $n "$@" 2>"$GT_SHARE/boot.$n" &
+	guests+=($!)
+done
+for n in "${!guests[@]}"; do
+	wait "${guests[n]}"
+	r=$?
+	n=$((n + 1))
+	cat "$GT_SHARE/boot.$n" "$GT_SHARE/output.$n"
+	[ $r = 0 ] || rc=1
+	[ $r -le 1 ] || echo "run.sh: guest $n ended with $r"
+	if grep -E 'WARNING:|BUG:|BUG |Oops|general protection|Call Trace|INFO: task .* blocked' "$GT_SHARE/console.$n"; then
+		echo "run.sh: the kernel complained, see above"
+		rc=1
+	fi
+done
 exit $rc

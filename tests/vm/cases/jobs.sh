@@ -46,7 +46,7 @@ round() { # round WHAT JOBS [contexts]
 
 mkdir -p $cgroup
 mock_load || exit 1
-round "old names" 200
+round "the scheduler's own names" 100
 mock_names amdgpu || exit 1
 round "all names at once" 3334 contexts
 is "$(ls /sys/kernel/tracing/instances)" "" "no instance is left"

@@ -3,6 +3,7 @@
 # Events of our own, made from the kernel's types: devices, contexts, timeouts of the scheduler.
 . "$GT_SRC/tests/lib/case.sh"
 . "$GT_SRC/tests/lib/mockgpu.sh"
+modprobe -qr amdgpu i915 xe # whoever loaded them here before, gpu_sched must be free
 
 tracing=/sys/kernel/tracing
 dynamic=$tracing/dynamic_events

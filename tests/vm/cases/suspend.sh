@@ -64,13 +64,13 @@ for i in 0 1 2 3; do
 	cat "$mnt/trace" >"trace.$i" & readers+=($!)
 done
 ok "20 readers are parked" wait_for 60 parked 20
-for i in 1 2 3 4 5; do
+for i in 1 2; do
 	ok "suspend $i with 20 parked readers" suspend
 done
 ok "they are parked again" wait_for 60 parked 20
 echo start >"$mnt/control"
 wait_for 20 test -s trace.0
-for i in 1 2 3; do
+for i in 1; do
 	ok "suspend $i while events come" suspend
 done
 echo stop >"$mnt/control"
@@ -85,7 +85,7 @@ for f in status report top; do
 	(while :; do cat "$mnt/$f"; done) >/dev/null 2>"$f.err" & readers+=($!)
 	(while :; do ls -l "$mnt/sim0"; done) >/dev/null 2>"ls.$f.err" & readers+=($!)
 done
-for i in 1 2 3; do
+for i in 1; do
 	ok "suspend $i with texts read all the time" suspend
 done
 is "$(grep -hv 'Interrupted system call' ./*.err)" "" "a text caught in it says EINTR, if anything"
