@@ -165,7 +165,7 @@ clean:
 
 DEPS := gcc libc6-dev make pkg-config fuse3 libfuse3-dev libinih-dev libtracefs-dev \
 	libtraceevent-dev libtracecmd-dev libbpf-dev mount less procps
-DEPS_TEST := clang libclang-rt-dev babeltrace2 busybox-static trace-cmd python3 golang-go \
+DEPS_TEST := libdrm-dev clang libclang-rt-dev babeltrace2 busybox-static trace-cmd python3 golang-go \
 	util-linux coreutils findutils mandoc rsync tar
 DEPS_VM := qemu-system-x86 busybox-static cpio kmod pahole xz-utils
 DEPS_WEB := chromium chromium-driver

@@ -176,9 +176,43 @@ static void find_amd_uuid(struct gt_device *dev, const char *device)
 		snprintf(dev->uuid, sizeof(dev->uuid), "GPU-%s", id);
 }
 
+static void find_driver(struct gt_device *dev, const char *device)
+{
+	char link[PATH_MAX + 300];
+
+	snprintf(link, sizeof(link), "%s/driver", device);
+	base_of_link(dev->driver, sizeof(dev->driver), link);
+	snprintf(link, sizeof(link), "%s/driver/module", device);
+	base_of_link(dev->module, sizeof(dev->module), link);
+}
+
+/*
+ * A virtio GPU's card hangs below the device that carries virtio, which has the driver virtio-pci: the
+ * GPU, as its own events call it, is that one's child (virtgpu_drv.c).
+ */
+static int find_virtio(struct gt_device *dev, const char *device)
+{
+	char child[PATH_MAX + 272];
+	struct dirent *e;
+	AUTO_DIR d = NULL;
+	int ret;
+
+	if (strncmp(dev->driver, "virtio-", 7))
+		return 0;
+	ret = open_dir(&d, device);
+	while (d && (e = readdir(d))) {
+		if (numbered(e->d_name, "virtio") < 0)
+			continue;
+		snprintf(dev->dev, sizeof(dev->dev), "%.31s", e->d_name);
+		snprintf(child, sizeof(child), "%s/%s", device, e->d_name);
+		find_driver(dev, child);
+	}
+	return ret;
+}
+
 static int add_card(struct gt_devices *d, const char *sysfs, const char *card)
 {
-	char path[PATH_MAX], device[PATH_MAX], link[PATH_MAX + 16];
+	char path[PATH_MAX], device[PATH_MAX];
 	struct gt_device dev = { .minor = numbered(card, "card") }, *to;
 	int ret;
 
@@ -189,11 +223,10 @@ static int add_card(struct gt_devices *d, const char *sysfs, const char *card)
 	dev.instance = instance_of(path, true);
 	snprintf(dev.card, sizeof(dev.card), "%.15s", card);
 	snprintf(dev.dev, sizeof(dev.dev), "%.31s", strrchr(device, '/') + 1);
-	snprintf(link, sizeof(link), "%s/driver", device);
-	base_of_link(dev.driver, sizeof(dev.driver), link);
-	snprintf(link, sizeof(link), "%s/driver/module", device);
-	base_of_link(dev.module, sizeof(dev.module), link);
-	ret = find_render(dev.render, sizeof(dev.render), device);
+	find_driver(&dev, device);
+	ret = find_virtio(&dev, device);
+	if (!ret)
+		ret = find_render(dev.render, sizeof(dev.render), device);
 	find_pci(dev.pci, device);
 	if (ret || !is_gpu(&dev))
 		return ret;

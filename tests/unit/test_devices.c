@@ -74,6 +74,10 @@ static void make_sysfs(void)
 	make_card("devices/pci0000:00/0000:03:00.0", "amdgpu", 1, 129);
 	make_card("devices/pci0000:00/0000:00:02.0", "i915", 2, 130);
 	make_card("devices/pci0000:00/0000:00:04.0/virtio1", "virtio_gpu", 3, 131);
+	make_card("devices/pci0000:00/0000:00:05.0", "virtio-pci", 8, 134);
+	make_dir("sys/devices/pci0000:00/0000:00:05.0/virtio2");
+	if (symlink("../../bus/drivers/virtio_gpu", at("sys/devices/pci0000:00/0000:00:05.0/virtio2/driver")))
+		perror("virtio2");
 	make_card("devices/platform/vgem", "vgem", 4, 132);
 	make_card("devices/platform/vkms", "vkms", 5, -1);
 	make_card("devices/platform/simple-framebuffer.0", "simpledrm", 6, -1);
@@ -111,20 +115,21 @@ static void test_scan(void)
 	struct gt_devices d;
 
 	is(gt_devices_scan(&d, at("sys")), 0, "scan");
-	is(d.n, 6, "number of GPUs");
-	if (d.n != 6)
+	is(d.n, 7, "number of GPUs");
+	if (d.n != 7)
 		return;
 	check(&d.dev[0], "i915-0", "0000:00:02.0", "0000:00:02.0", "card2", "renderD130", 2);
 	check(&d.dev[1], "virtio_gpu0", "virtio1", "0000:00:04.0", "card3", "renderD131", 3);
-	check(&d.dev[2], "amdgpu0", "0000:03:00.0", "0000:03:00.0", "card1", "renderD129", 1);
-	check(&d.dev[3], "nvidia0", "0000:41:00.0", "0000:41:00.0", "", "", -1);
-	check(&d.dev[4], "amdgpu1", "0000:c4:00.0", "0000:c4:00.0", "card0", "renderD128", 0);
-	check(&d.dev[5], "msm_dpu0", "ae00000.gpu", "", "card7", "renderD133", 7);
-	is_str(d.dev[2].uuid, "GPU-1f2e3d4c5b6a7988", "amdgpu's uuid");
-	is_str(d.dev[3].uuid, "GPU-aaaa-bbbb", "NVIDIA's uuid");
-	is(d.dev[2].kfd_id, 51221, "KFD's number is matched by render node");
-	is(d.dev[4].kfd_id, 0, "and no other GPU has it");
-	is_str(d.dev[2].driver, "amdgpu", "driver");
+	check(&d.dev[2], "virtio_gpu1", "virtio2", "0000:00:05.0", "card8", "renderD134", 8);
+	check(&d.dev[3], "amdgpu0", "0000:03:00.0", "0000:03:00.0", "card1", "renderD129", 1);
+	check(&d.dev[4], "nvidia0", "0000:41:00.0", "0000:41:00.0", "", "", -1);
+	check(&d.dev[5], "amdgpu1", "0000:c4:00.0", "0000:c4:00.0", "card0", "renderD128", 0);
+	check(&d.dev[6], "msm_dpu0", "ae00000.gpu", "", "card7", "renderD133", 7);
+	is_str(d.dev[3].uuid, "GPU-1f2e3d4c5b6a7988", "amdgpu's uuid");
+	is_str(d.dev[4].uuid, "GPU-aaaa-bbbb", "NVIDIA's uuid");
+	is(d.dev[3].kfd_id, 51221, "KFD's number is matched by render node");
+	is(d.dev[5].kfd_id, 0, "and no other GPU has it");
+	is_str(d.dev[3].driver, "amdgpu", "driver");
 	gt_devices_free(&d);
 	is(d.n, 0, "freed");
 }
