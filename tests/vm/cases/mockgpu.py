@@ -55,7 +55,7 @@ def traced(waiter):
               ('t_run', 'drm_run_job', 'drm_sched_job_run', 'amdgpu_sched_run_job'),
               ('t_done', 'drm_sched_process_job', 'drm_sched_job_done', None))
     ok(len(jobs) == 100 and all(len(events[n]) == 100 for s in stages for n in s[1:] if n),
-       'an event of each name for each job')
+       'an event of each name for each job', {n: len(e) for n, e in events.items()})
     pointers, same, amdgpu = {}, True, True
     for when, old, new, amd in stages:
         off = []

@@ -3,7 +3,7 @@
 # The mock GPU itself: what it says of its jobs holds, whatever is done to it, and nothing is left.
 . "$GT_SRC/tests/lib/case.sh"
 . "$GT_SRC/tests/lib/mockgpu.sh"
-tracing=/sys/kernel/tracing
+tracing=/sys/kernel/tracing/instances/mock # as the top-level buffer may be small on 6.1
 rings=gfx_0.0.0,comp_1.0.0,comp_1.0.1,sdma0,vcn_dec_0
 cleanup() {
 	jobs -p | xargs -r kill -KILL 2>/dev/null
@@ -26,6 +26,7 @@ is "$(wc -l <$truth)" 1 "the truth is cleared"
 
 # The tracer sees what the truth says. The first events of a kind are slow, by TCG's translation of
 # their code, so there are some that do not count.
+mkdir $tracing
 echo mono >$tracing/trace_clock
 for n in gpu_scheduler amdgpu dma_fence; do
 	echo 1 >$tracing/events/$n/enable
@@ -38,6 +39,7 @@ traced=$!
 wait
 echo 0 >$tracing/events/enable
 cp $tracing/trace trace
+rmdir $tracing
 cp $truth truth.trace
 
 # A job that hangs: the timeout ends it, and the others go on
