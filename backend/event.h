@@ -244,7 +244,11 @@ enum gt_lost_cause {
 	GT_LOST_CAUSES
 };
 
-/** struct gt_lost - @count records that this stream does not have, from @since to ts */
+/**
+ * struct gt_lost - @count records that this stream does not have, from @since to @until
+ * @until: end of the gap where it is later than ts, else 0 or unknown: a source of several parts,
+ *	like one buffer for each CPU, tells of a gap at its begin, as the others go on within it
+ */
 struct gt_lost {
 	uint64_t ts;
 	uint8_t type;
@@ -255,7 +259,9 @@ struct gt_lost {
 	uint64_t count;
 	uint64_t since;
 	uint32_t cause; /* enum gt_lost_cause */
-	uint32_t reserved[7];
+	uint32_t reserved;
+	uint64_t until;
+	uint32_t reserved2[4];
 };
 
 union gt_record {

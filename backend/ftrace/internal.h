@@ -125,7 +125,8 @@ struct ft {
 	struct ft_cpu **heap; /* those that have an event, the oldest first */
 	unsigned int ncpus, nheap;
 	bool watching;
-	uint64_t mark; /* the last watermark */
+	uint64_t mark;	 /* the last watermark */
+	uint64_t merged; /* the newest event handed over */
 	union gt_record out[FT_OUT];
 	unsigned int nout;
 
@@ -140,8 +141,8 @@ struct ft {
 int ft_write(const char *dir, const char *file, const char *text);
 /** ft_read() - DIR/@file, malloc()ed and NUL-terminated, up to 4 MiB; NULL if it cannot be read */
 char *ft_read(const char *dir, const char *file, size_t *len);
-/** ft_is_stale() - is @name, which is @prefix and a pid, of a gputrace that is gone, or of an earlier
- * start of this one? */
+/** ft_is_stale() - is @name, which is @prefix and a pid, of a gputrace that is gone, or of an
+ * earlier start of this one? */
 bool ft_is_stale(const char *name, const char *prefix);
 /** ft_instance_create() - removes stale ones, makes ours and sets it up, not tracing yet; -errno
  * with the sentence told */

@@ -48,31 +48,44 @@ static void sift_down(struct ft *ft, unsigned int i)
 	h[i] = c;
 }
 
+/*
+ * Moves on to the CPU's next event. A gap before it is told of now, at its begin: what other CPUs
+ * tell of the time in between lacks what this one lost.
+ */
+static void next_event(struct ft *ft, struct ft_cpu *c)
+{
+	uint64_t count, at = ft->merged > ft->mark ? ft->merged : ft->mark;
+	union gt_record r;
+
+	ft_cpu_next(ft, c);
+	count = c->have ? ft_cpu_lost(ft, c) : 0;
+	if (!count)
+		return;
+	if (!at || at > c->ev.ts)
+		at = c->ev.ts;
+	gt_record_init(&r, at, (enum gt_type)GT_LOST);
+	r.lost.cpu = c->cpu;
+	r.lost.count = count;
+	r.lost.since = c->last_ts ? c->last_ts : GT_NONE64;
+	r.lost.until = c->ev.ts;
+	r.lost.cause = GT_LOST_SOURCE;
+	r.lost.reserved = 0;
+	memset(r.lost.reserved2, 0, sizeof(r.lost.reserved2));
+	ft->stats.lost += count;
+	ft_out(ft, &r);
+}
+
 static void fill_heap(struct ft *ft)
 {
 	ft->nheap = 0;
 	for (unsigned int i = 0; i < ft->ncpus; i++) {
 		if (!ft->cpus[i].have)
-			ft_cpu_next(ft, &ft->cpus[i]);
+			next_event(ft, &ft->cpus[i]);
 		if (ft->cpus[i].have)
 			ft->heap[ft->nheap++] = &ft->cpus[i];
 	}
 	for (unsigned int i = ft->nheap / 2; i-- > 0;)
 		sift_down(ft, i);
-}
-
-static void tell_lost(struct ft *ft, struct ft_cpu *c, uint64_t count)
-{
-	union gt_record r;
-
-	gt_record_init(&r, c->ev.ts, (enum gt_type)GT_LOST);
-	r.lost.cpu = c->cpu;
-	r.lost.count = count;
-	r.lost.since = c->last_ts ? c->last_ts : GT_NONE64;
-	r.lost.cause = GT_LOST_SOURCE;
-	memset(r.lost.reserved, 0, sizeof(r.lost.reserved));
-	ft->stats.lost += count;
-	ft_out(ft, &r);
 }
 
 static void decode(struct ft *ft, struct ft_cpu *c)
@@ -109,12 +122,10 @@ static void decode(struct ft *ft, struct ft_cpu *c)
 
 static void handle(struct ft *ft, struct ft_cpu *c)
 {
-	uint64_t lost = ft_cpu_lost(ft, c);
-
-	if (lost)
-		tell_lost(ft, c, lost);
 	ft->stats.events++;
 	ft->stats.late += c->ev.ts < ft->mark;
+	if (c->ev.ts > ft->merged)
+		ft->merged = c->ev.ts;
 	decode(ft, c);
 	c->last_ts = c->ev.ts;
 }
@@ -134,7 +145,7 @@ static uint64_t merge(struct ft *ft, uint64_t until)
 		if (c->ev.ts > last)
 			last = c->ev.ts;
 		handle(ft, c);
-		ft_cpu_next(ft, c);
+		next_event(ft, c);
 		if (!c->have)
 			ft->heap[0] = ft->heap[--ft->nheap];
 		if (ft->nheap)

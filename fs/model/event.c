@@ -119,24 +119,27 @@ static void count_seen(struct gt_model *m, const struct gt_where *w, const struc
 	}
 }
 
-static void lost_on_ring(struct gt_model *m, struct gt_ring *r)
+static void lost_on_ring(struct gt_model *m, struct gt_ring *r, uint64_t until)
 {
 	gt_ring_window(r, m->now, m->window_ns);
 	gt_ring_hw_forget(r);
 	r->after_loss = true;
+	if (until > r->loss_until)
+		r->loss_until = until;
 	r->gen++;
 }
 
-static void lost_on_gpu(struct gt_model *m, struct gt_gpu *g)
+static void lost_on_gpu(struct gt_model *m, struct gt_gpu *g, uint64_t until)
 {
 	for (unsigned int i = 0; i < g->nrings; i++)
-		lost_on_ring(m, g->rings[i]);
+		lost_on_ring(m, g->rings[i], until);
 	g->gen++;
 }
 
 static void on_lost(struct gt_model *m, const struct gt_lost *l)
 {
 	uint64_t count = l->count == GT_NONE64 ? 1 : l->count;
+	uint64_t until = l->until == GT_NONE64 ? 0 : l->until;
 	struct gt_where w;
 
 	if (l->cause != GT_LOST_SOURCE)
@@ -144,13 +147,13 @@ static void on_lost(struct gt_model *m, const struct gt_lost *l)
 	find_place(m, l->gpu, l->ring, &w);
 	GT_COUNT(m, &w, lost, count);
 	if (w.ring) {
-		lost_on_ring(m, w.ring);
+		lost_on_ring(m, w.ring, until);
 		w.ring->cur.lost += count;
 	} else if (w.gpu) {
-		lost_on_gpu(m, w.gpu);
+		lost_on_gpu(m, w.gpu, until);
 	} else {
 		for (unsigned int i = 0; i < m->ngpus; i++)
-			lost_on_gpu(m, m->gpus[i]);
+			lost_on_gpu(m, m->gpus[i], until);
 	}
 	gt_bump(m, &w);
 }

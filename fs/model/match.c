@@ -284,7 +284,7 @@ static void on_complete(struct gt_model *m, struct gt_where *w, struct gt_event 
 	adopt(m, w, e, j);
 	conclude(r, j, e, &t);
 	j->after_loss = r->after_loss;
-	r->after_loss = false;
+	r->after_loss = e->ts < r->loss_until;
 	stage_values(j, &t, &f->fin);
 	describe_finished(m, w, j, e, &f->fin);
 	f->finished = true;
@@ -311,7 +311,7 @@ static void on_unmatched(struct gt_model *m, struct gt_where *w, const struct gt
 	GT_COUNT(m, w, completed, 1);
 	GT_COUNT(m, w, unmatched, 1);
 	w->ring->cur.completed++;
-	w->ring->after_loss = false;
+	w->ring->after_loss = e->ts < w->ring->loss_until;
 	ring_ended(w->ring, e->ts);
 }
 

@@ -146,12 +146,13 @@ struct gt_ring {
 	uint16_t id;
 	uint16_t gpu;
 	enum gt_engine engine;
-	uint64_t gen;  /* changes with anything below */
-	bool measured; /* exec_source */
-	bool after_loss;
-	bool commits;	   /* its source tells COMMIT */
-	bool starts;	   /* its source tells START */
-	uint64_t last_end; /* the ring's previous completion; 0 none */
+	uint64_t gen;	     /* changes with anything below */
+	bool measured;	     /* exec_source */
+	bool after_loss;     /* the next job's hw_wait and exec are not known */
+	bool commits;	     /* its source tells COMMIT */
+	bool starts;	     /* its source tells START */
+	uint64_t last_end;   /* the ring's previous completion; 0 none */
+	uint64_t loss_until; /* nor are those of jobs that end before this */
 	uint64_t first_ts, last_ts;
 	uint32_t jobs_head, jobs_tail; /* in flight, gt_job.ring_next */
 	/* jobs that occupy the hardware now, and since when there has been one without a break */
@@ -225,7 +226,7 @@ struct gt_queue {
 	uint32_t id;
 	uint16_t gpu;
 	uint64_t serial, destroyed;
-	uint32_t next_free;		/* slot number + 1 */
+	uint32_t next_free;	   /* slot number + 1 */
 	struct gt_queue_desc desc; /* what is unknown is all ones */
 	int state;		   /* enum gt_queue_state */
 	uint64_t created, gen;
@@ -278,8 +279,8 @@ struct gt_model {
 
 	struct gt_typecount types;
 	struct gt_counts counts;
-	uint64_t memory;    /* bytes the model holds */
-	char custom[7][32]; /* names of the CUSTOM events, "" none */
+	uint64_t memory;	 /* bytes the model holds */
+	char custom[7][32];	 /* names of the CUSTOM events, "" none */
 	unsigned int nfunctions; /* names of functions by id, "" none; the array may move */
 	char (*functions)[GT_FUNCTION_NAME];
 	uint64_t window_ns; /* the aggregator's, 1 s */
@@ -314,8 +315,8 @@ void gt_model_advance(struct gt_model *m, uint64_t ts);
  */
 struct gt_gpu *gt_model_gpu(struct gt_model *m, const char *name, bool *is_new);
 /**
- * gt_model_gpu_gone() - the device of @g is no more: late events are still counted, nothing shows it.
- *	Any thread, lock held.
+ * gt_model_gpu_gone() - the device of @g is no more: late events are still counted, nothing shows
+ *it. Any thread, lock held.
  */
 void gt_model_gpu_gone(struct gt_model *m, struct gt_gpu *g);
 /** gt_model_gpu_back() - it is there again: its statistics go on. Likewise. */
@@ -344,9 +345,9 @@ void gt_model_reap(struct gt_model *m);
 /**
  * gt_model_tidy() - gt_model_reap(), at most once a second; any thread, takes the lock
  *
- * The ingest thread asks for it as events come, and whoever looks before looking: on an idle machine a
- * hung job would else keep its ring busy and a dead process its directory for ever. A timer for that
- * would cost more.
+ * The ingest thread asks for it as events come, and whoever looks before looking: on an idle
+ * machine a hung job would else keep its ring busy and a dead process its directory for ever. A
+ * timer for that would cost more.
  */
 void gt_model_tidy(struct gt_model *m);
 
@@ -389,7 +390,8 @@ void gt_model_clear(struct gt_model *m);
 
 /** gt_depth_avg() - average since clear, in thousandths */
 uint64_t gt_depth_avg(const struct gt_depth *d, uint64_t now);
-/** gt_types_rate() - events of @type in the last @window seconds (1 to 10), per second, in thousandths
+/** gt_types_rate() - events of @type in the last @window seconds (1 to 10), per second, in
+ * thousandths
  */
 uint64_t gt_types_rate(const struct gt_typecount *t, unsigned int type, uint64_t now,
 		       unsigned int window);

@@ -74,7 +74,7 @@ static const struct {
 		 "uint64_t reserved;" },
 	{ GT_LOST, "LOST",
 	  OBJECT "uint64_t count; uint64_t since; enum gt_lost_cause cause; "
-		 "uint32_t reserved[7];" },
+		 "uint32_t reserved; uint64_t until; uint32_t reserved2[4];" },
 };
 #define NDESCRIPTIONS (sizeof(descriptions) / sizeof(descriptions[0]))
 static_assert(NDESCRIPTIONS == GT_TYPE_END - GT_HEADER, "every description is described");

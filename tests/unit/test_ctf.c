@@ -170,7 +170,8 @@ static void check_output(const char *out)
 	has(out, "timeslice_us = 1500, channels = 4294967295, kind = ( \"TSG\" : container = 2 ), "
 		 "engine = ( \"COPY\" : container = 3 ), interleave = 65535, priority = 65535, ");
 	has(out, "count = 17, since = 18446744073709551615, "
-		 "cause = ( \"READER\" : container = 1 ), reserved = [ [0] = 4294967295,");
+		 "cause = ( \"READER\" : container = 1 ), reserved = 4294967295, "
+		 "until = 18446744073709551615, reserved2 = [ [0] = 4294967295,");
 	has(out, "cause = ( <unknown> : container = 4294967295 )");
 	has(out, "value = ( \"RESET\" : container = 2 )");
 	has(out, "value = -22, ref = 8 }");

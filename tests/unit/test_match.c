@@ -167,10 +167,16 @@ static void reckon(const struct job *j, bool commits, bool lost, uint64_t last_e
 		note(j->pid, GT_ST_TOTAL, done - j->submit);
 }
 
+/* Some gaps end later than the moment they are told of */
+static uint64_t gap_end(const struct event *e)
+{
+	return e->ts + e->job % 3 * 40000;
+}
+
 static void reckon_all(void)
 {
 	static uint64_t concluded[JOBS];
-	uint64_t last_end = 0;
+	uint64_t last_end = 0, loss_until = 0;
 	bool commits = false, lost = false;
 
 	for (size_t i = 0; i < nevents; i++) {
@@ -182,6 +188,7 @@ static void reckon_all(void)
 			commits = true;
 		} else if (e->type == GT_LOST) {
 			lost = true;
+			loss_until = max(loss_until, gap_end(e));
 		} else if (e->type == GT_END) {
 			concluded[e->job] = max(max(hand, j->submit), last_end);
 			last_end = max(last_end, e->ts);
@@ -192,7 +199,7 @@ static void reckon_all(void)
 				reckon(j, commits, lost, last_end, concluded[e->job]);
 			else
 				nunmatched++;
-			lost = false;
+			lost = e->ts < loss_until;
 			last_end = max(last_end, seen && j->end ? j->end : j->complete);
 		}
 	}
@@ -210,6 +217,7 @@ static void record_of(union gt_record *r, const struct event *e)
 		r->lost.gpu = r->lost.ring == 0 || one_in(2) ? 0 : GT_NONE16;
 		r->lost.count = 3;
 		r->lost.cause = GT_LOST_SOURCE;
+		r->lost.until = e->job % 3 ? gap_end(e) : GT_NONE64;
 		return;
 	}
 	r->ev.ctx = 77;
