@@ -27,7 +27,7 @@ i915/i915_gem_request_queue i915/i915_gem_request_add i915/i915_gem_request_in
 i915/i915_gem_request_retire i915/i915_gem_request_wait_begin i915/i915_gem_request_wait_end"
 [[ $(uname -r) != 6.1.* ]] || absent="$absent virtio_gpu/virtio_gpu_cmd_queue:seqno virtio_gpu/virtio_gpu_cmd_response:seqno"
 
-cleanup() { modprobe -ra $drivers 2>/dev/null; }
+cleanup() { modprobe -ra $drivers virtio_gpu 2>/dev/null; }
 modprobe -a virtio_gpu gpu-sched fuse
 for d in $drivers; do
 	ok "$d loads" modprobe "$d"

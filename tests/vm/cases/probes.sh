@@ -27,6 +27,7 @@ run_jobs() {
 }
 
 # What is there already: somebody's, one of a live process, one of a dead gputrace
+modprobe -qra virtio_gpu amdgpu i915 xe # whoever loaded them here before
 modprobe -a fuse gpu-sched
 sh -c : &
 dead=$!
