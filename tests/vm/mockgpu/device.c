@@ -211,7 +211,8 @@ static void unplug(struct platform_device *p)
 		mock_ring_kill(&dev->ring[i]);
 	mutex_lock(&dev->lock);
 	dev->gone = true;
-	list_for_each_entry(mf, &dev->files, link) mock_ctx_end_all(dev, mf);
+	list_for_each_entry(mf, &dev->files, link)
+		mock_ctx_end_all(dev, mf);
 	mutex_unlock(&dev->lock);
 	mock_rings_stop(dev);
 }

@@ -27,8 +27,7 @@ void mock_ctx_end_all(struct mock_device *dev, struct mock_file *mf)
 	struct mock_ctx *ctx;
 	unsigned long id;
 
-	xa_for_each(&mf->ctx, id, ctx)
-	{
+	xa_for_each(&mf->ctx, id, ctx) {
 		xa_erase(&mf->ctx, id);
 		ctx_end(dev, ctx, MOCKGPU_RINGS);
 	}

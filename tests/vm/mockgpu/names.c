@@ -12,7 +12,8 @@ static void queue(struct drm_sched_job *job, struct drm_sched_entity *entity)
 
 	trace_drm_sched_job_queue(job, entity);
 	if (trace_drm_sched_job_add_dep_enabled())
-		xa_for_each(&job->dependencies, i, fence) trace_drm_sched_job_add_dep(job, fence);
+		xa_for_each(&job->dependencies, i, fence)
+			trace_drm_sched_job_add_dep(job, fence);
 }
 
 static void run(struct drm_sched_job *job, struct drm_sched_entity *entity)

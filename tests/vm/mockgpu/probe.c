@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Probes of our own on the scheduler's tracepoints: the time that a job passed them is taken in
- * the same place as the tracer takes it, after all tracers had theirs. Other modules hook in here to
- * emit events beside them.
+ * the same place as the tracer takes it, after all tracers had theirs. Other modules hook in here
+ * to emit events beside them.
  */
 #include <linux/module.h>
 #include <linux/rculist.h>
@@ -51,7 +51,9 @@ static void on_queue(void *data, struct drm_sched_job *job, struct drm_sched_ent
 
 	if (!ours(job->sched))
 		return;
-	for_each_hook(h) if (h->queue) h->queue(job, entity);
+	for_each_hook(h)
+		if (h->queue)
+			h->queue(job, entity);
 	WRITE_ONCE(mock_job(job)->truth->submit, ktime_get_mono_fast_ns());
 }
 
@@ -61,7 +63,9 @@ static void on_run(void *data, struct drm_sched_job *job, struct drm_sched_entit
 
 	if (!ours(job->sched))
 		return;
-	for_each_hook(h) if (h->run) h->run(job, entity);
+	for_each_hook(h)
+		if (h->run)
+			h->run(job, entity);
 	WRITE_ONCE(mock_job(job)->truth->run, ktime_get_mono_fast_ns());
 }
 
@@ -72,7 +76,9 @@ static void on_done(void *data, struct drm_sched_fence *fence)
 
 	if (!ours(fence->sched))
 		return;
-	for_each_hook(h) if (h->done) h->done(fence);
+	for_each_hook(h)
+		if (h->done)
+			h->done(fence);
 	WRITE_ONCE(((struct mock_truth *)fence->owner)->done, ktime_get_mono_fast_ns());
 }
 
@@ -82,7 +88,9 @@ static void on_wait(void *data, struct drm_sched_job *job, struct dma_fence *fen
 
 	if (!ours(job->sched))
 		return;
-	for_each_hook(h) if (h->wait) h->wait(job, fence);
+	for_each_hook(h)
+		if (h->wait)
+			h->wait(job, fence);
 }
 
 static struct {
@@ -97,8 +105,8 @@ static struct {
 	{ "drm_sched_job_wait_dep", on_wait },
 };
 
-/* Tracers' probes have TRACEPOINT_DEFAULT_PRIO, 10. Behind them our time lies between the old event
- * and the one that a hook emits. */
+/* Tracers' probes have TRACEPOINT_DEFAULT_PRIO, 10: ours come behind, so that our time is after
+ * theirs. */
 #define AFTER_TRACERS 0
 
 static void find_points(struct module *mod)

@@ -87,8 +87,7 @@ static void hw_next(struct mock_ring *ring, u64 now)
 {
 	struct mock_job *job;
 
-	list_for_each_entry(job, &ring->jobs, link)
-	{
+	list_for_each_entry(job, &ring->jobs, link) {
 		if (!job->busy)
 			hw_begin(job, now);
 		if (!ring->unordered)
@@ -103,8 +102,9 @@ static void hw_take_off(struct mock_job *job)
 	job->busy = false;
 }
 
-/* The job has a result, and whoever called signals its fence once the lock is free. 6.1's
- * scheduler does not pass on the hardware fence's error, so that is done here. */
+/* The job has a result, and may be freed as soon as this is told: with the lock held, so that jobs
+ * end in the same order for everybody. 6.1's scheduler does not pass on the hardware fence's error,
+ * so that is done here. */
 static void job_end(struct mock_job *job, int result, u64 now)
 {
 	struct mock_truth *t = job->truth;
@@ -119,33 +119,25 @@ static void job_end(struct mock_job *job, int result, u64 now)
 		dma_fence_set_error(&job->fence->base, result);
 		dma_fence_set_error(&job->base.s_fence->finished, result);
 	}
-}
-
-static void hw_signal(struct mock_truth *truth, struct dma_fence *fence)
-{
-	WRITE_ONCE(truth->before_done, ktime_get_mono_fast_ns());
-	dma_fence_signal(fence);
+	WRITE_ONCE(t->before_done, ktime_get_mono_fast_ns());
+	dma_fence_signal(&job->fence->base);
 }
 
 static enum hrtimer_restart hw_timer(struct hrtimer *timer)
 {
 	struct mock_job *job = container_of(timer, struct mock_job, timer);
 	struct mock_ring *ring = job->ring;
-	u64 now = ktime_get_mono_fast_ns();
 	unsigned long flags;
-	bool ours;
+	u64 now;
 
 	spin_lock_irqsave(&ring->lock, flags);
-	ours = job->on_hw;
-	if (ours) {
+	if (job->on_hw) {
+		now = ktime_get_mono_fast_ns();
 		hw_take_off(job);
-		job_end(job, 0, now);
 		hw_next(ring, now);
+		job_end(job, 0, now); /* who frees it waits for this function to return */
 	}
 	spin_unlock_irqrestore(&ring->lock, flags);
-	/* Whoever frees the job waits for this function to end */
-	if (ours)
-		hw_signal(job->truth, &job->fence->base);
 	return HRTIMER_NORESTART;
 }
 
@@ -155,22 +147,13 @@ static enum hrtimer_restart hw_timer(struct hrtimer *timer)
  */
 void mock_ring_kill(struct mock_ring *ring)
 {
-	struct mock_job *job;
-	struct dma_fence *fence;
+	struct mock_job *job, *next;
 
-	for (;;) {
-		spin_lock_irq(&ring->lock);
-		ring->dead = true;
-		job = list_first_entry_or_null(&ring->jobs, struct mock_job, link);
-		if (!job)
-			break;
+	spin_lock_irq(&ring->lock);
+	ring->dead = true;
+	list_for_each_entry_safe(job, next, &ring->jobs, link) {
 		hw_take_off(job);
 		job_end(job, -ENODEV, ktime_get_mono_fast_ns());
-		WRITE_ONCE(job->truth->before_done, ktime_get_mono_fast_ns());
-		fence = dma_fence_get(&job->fence->base);
-		spin_unlock_irq(&ring->lock);
-		dma_fence_signal(fence);
-		dma_fence_put(fence);
 	}
 	spin_unlock_irq(&ring->lock);
 }
@@ -189,25 +172,21 @@ static struct dma_fence *run_job(struct drm_sched_job *base)
 {
 	struct mock_job *job = mock_job(base);
 	struct mock_ring *ring = job->ring;
-	u64 now = ktime_get_mono_fast_ns();
-	unsigned long flags;
-	bool ended;
+	u64 now;
 
-	spin_lock_irqsave(&ring->lock, flags);
+	spin_lock_irq(&ring->lock);
+	now = ktime_get_mono_fast_ns();
 	if (!job->known)
 		fence_start(job->fence, ring);
 	job->known = true;
 	if (!job->ended && ring->dead)
 		job_end(job, -ENODEV, now);
-	ended = job->ended;
-	if (!ended) {
+	if (!job->ended) {
 		list_add_tail(&job->link, &ring->jobs);
 		job->on_hw = true;
 		hw_next(ring, now);
 	}
-	spin_unlock_irqrestore(&ring->lock, flags);
-	if (ended)
-		hw_signal(job->truth, &job->fence->base);
+	spin_unlock_irq(&ring->lock);
 	return dma_fence_get(&job->fence->base);
 }
 
@@ -218,16 +197,15 @@ static void hw_reset(struct mock_ring *ring, struct mock_job *bad)
 	LIST_HEAD(stopped);
 
 	spin_lock_irq(&ring->lock);
-	list_for_each_entry_safe(job, next, &ring->jobs, link)
-	{
+	list_for_each_entry_safe(job, next, &ring->jobs, link) {
 		hw_take_off(job);
 		list_add_tail(&job->link, &stopped);
 	}
 	if (!bad->ended)
 		job_end(bad, -ETIME, ktime_get_mono_fast_ns());
 	spin_unlock_irq(&ring->lock);
-	list_for_each_entry(job, &stopped, link) hrtimer_cancel(&job->timer);
-	hw_signal(bad->truth, &bad->fence->base);
+	list_for_each_entry(job, &stopped, link)
+		hrtimer_cancel(&job->timer);
 }
 
 static enum drm_gpu_sched_stat timedout_job(struct drm_sched_job *base)
