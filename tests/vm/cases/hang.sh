@@ -5,7 +5,7 @@
 . "$GT_SRC/tests/lib/mockgpu.sh"
 cleanup() { mock_unload; }
 
-mock_load timeout_ms=1500 || exit 1
+mock_load timeout_ms=5000 || exit 1
 mount_gt "$mnt" -o backend=ftrace || exit 1
 as_uid 1001 "$gpujobs" --device 1 --ring sdma0 --jobs 1 --hang >/dev/null & hung=$!
 in_jobs() { ring=$(readlink -f "$mnt/mockgpu1/by-name/sdma0") && awk 'NR == 2 { found = 1 } END { exit !found }' "$ring/jobs"; }
