@@ -185,7 +185,7 @@ struct gt_tp {
 	struct gt_tp *hnext; /* same hash of the event's name */
 	struct gt_section *sections;
 	bool use;
-	bool stand_in; /* told by a probe: see gt_tp_stand_in() */
+	bool stand_in;	/* told by a probe: see gt_tp_stand_in() */
 	uint64_t heard; /* time of its last event, 0 none */
 	char system[GT_MAP_NAME];
 	char event[GT_MAP_NAME];
@@ -237,7 +237,8 @@ struct gt_job {
 	uint64_t ctx, seqno, fence;
 };
 
-/** struct gt_noted - the last begin of a job by a section with `unless_heard`; @s NULL: none */
+/** struct gt_noted - a thread's last begin of a job by a section with `unless_heard`; @s NULL: none
+ */
 struct gt_noted {
 	const struct gt_section *s;
 	uint64_t ts;
@@ -245,6 +246,7 @@ struct gt_noted {
 	struct gt_job job;
 };
 
+#define GT_NOTED   64
 #define GT_TP_HASH 256
 #define GT_CTX_SET 4096
 
@@ -265,7 +267,7 @@ struct gt_eventmap {
 	struct gt_table submitters, contexts; /* and their GPUs, see submitter.c */
 	uint64_t reasked; /* of the last two, those that left: they are only found out again */
 	uint64_t next_number;
-	struct gt_noted noted;
+	struct gt_noted noted[GT_NOTED]; /* by thread: those of several CPUs are told at once */
 	struct gt_ctx_place ctx_place[GT_CTX_SET]; /* by hash: the last to come has the place */
 	struct gt_name_slot names[GT_NAME_SLOTS];
 	struct gt_tp *tps[GT_MAP_SECTIONS];
@@ -364,7 +366,8 @@ void gt_job_same(struct gt_eventmap *m, const struct gt_section *s, const struct
 void gt_job_forget(struct gt_eventmap *m, const struct gt_section *s, const struct gt_job *j);
 /** gt_job_context_known() - was a job of this context remembered lately? */
 bool gt_job_context_known(const struct gt_eventmap *m, uint64_t ctx);
-/** gt_job_context_place() - GPU and ring of a job that is not remembered any more, by its context */
+/** gt_job_context_place() - GPU and ring of a job that is not remembered any more, by its context
+ */
 void gt_job_context_place(const struct gt_eventmap *m, struct gt_job *j);
 /** gt_wait_enter(), gt_wait_exit() - a thread's wait; exit gives its GPU, ring and length */
 void gt_wait_enter(struct gt_eventmap *m, uint32_t tid, uint64_t ts, const struct gt_job *j);

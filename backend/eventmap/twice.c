@@ -8,7 +8,8 @@
  */
 #include "internal.h"
 
-#define SAME_NS 1000000 /* the two come from one call, one right after the other */
+/* The two come from one call of one thread, but an interrupt or a busy host may stand between. */
+#define SAME_NS 1000000000
 
 #define BEGINS (1u << GT_SUBMIT | 1u << GT_COMMIT | 1u << GT_START)
 
@@ -16,7 +17,8 @@ void gt_twice_note(struct gt_eventmap *m, const struct gt_section *s, const stru
 		   const struct gt_job *j)
 {
 	if (s->nheard && s->bits & BEGINS)
-		m->noted = (struct gt_noted){ .s = s, .ts = c->ts, .tid = c->tid, .job = *j };
+		m->noted[c->tid % GT_NOTED] =
+			(struct gt_noted){ .s = s, .ts = c->ts, .tid = c->tid, .job = *j };
 }
 
 static bool is_better(const struct gt_noted *n, const struct gt_tp *tp)
@@ -30,12 +32,12 @@ static bool is_better(const struct gt_noted *n, const struct gt_tp *tp)
 bool gt_twice_told(struct gt_eventmap *m, const struct gt_tp *tp, const struct gt_section *s,
 		   const struct gt_evctx *c, const struct gt_job *j)
 {
-	struct gt_noted n = m->noted;
+	struct gt_noted *at = &m->noted[c->tid % GT_NOTED], n = *at;
 
-	if (!n.s || !(s->bits & BEGINS) || !is_better(&n, tp))
+	if (!n.s || !(s->bits & BEGINS) || c->tid != n.tid || !is_better(&n, tp))
 		return false;
-	m->noted.s = NULL;
-	if (s->bits != n.s->bits || c->tid != n.tid || c->ts - n.ts > SAME_NS)
+	at->s = NULL;
+	if (s->bits != n.s->bits || c->ts - n.ts > SAME_NS)
 		return false;
 	gt_job_forget(m, n.s, &n.job);
 	gt_job_same(m, s, j, &n.job);

@@ -104,6 +104,7 @@ static void test_twice(void)
 	struct gt_eventmap *m = load(false);
 
 	maphost.open[5] = "pci:5";
+	maphost.open[6] = "pci:6";
 	is_str(gpu(m, 5000, 5, "drm_sched_job", JOB("aaaaaaa1", "1", "fffffff1")), "- pci:5 -1",
 	       "told by the old name, as nobody knows of the new one");
 	is_str(gpu(m, 5500, 5, "drm_sched_job_queue", NEW("12:1")), "",
@@ -124,8 +125,16 @@ static void test_twice(void)
 
 	is_str(gpu(m, 2 * SECOND, 5, "drm_sched_job", JOB("aaaaaaa1", "3", "fffffff1")),
 	       "- pci:5 -1", "after a second of silence the old one is heard again");
-	is_str(gpu(m, 2 * SECOND + 2000000, 5, "drm_sched_job_queue", NEW("12:3")), "- pci:5 -1",
-	       "one that comes later is another job");
+	is_str(gpu(m, 2 * SECOND + 1, 6, "drm_sched_job", JOB("aaaaaaa2", "4", "fffffff2")),
+	       "- pci:6 -1", "another thread's, too");
+	is_str(gpu(m, 2 * SECOND + 2000000, 5, "drm_sched_job_queue", NEW("12:3")), "",
+	       "the new one tells the first's again, some time later");
+	is_str(gpu(m, 2 * SECOND + 3000000, 6, "drm_sched_job_queue", NEW("13:1")), "",
+	       "and the other's");
+	is_str(gpu(m, 4 * SECOND, 5, "drm_sched_job", JOB("aaaaaaa1", "5", "fffffff1")),
+	       "- pci:5 -1", "silence again");
+	is_str(gpu(m, 5 * SECOND + 1, 5, "drm_sched_job_queue", NEW("12:4")), "- pci:5 -1",
+	       "one that comes a second later is another job");
 	gt_eventmap_free(m);
 }
 
