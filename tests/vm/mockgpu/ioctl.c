@@ -9,11 +9,22 @@
 
 #include "mockgpu.h"
 
+static void ctx_free(struct kref *ref)
+{
+	kfree(container_of(ref, struct mock_ctx, ref));
+}
+
+/** mock_ctx_put() - gives back a reference */
+void mock_ctx_put(struct mock_ctx *ctx)
+{
+	kref_put(&ctx->ref, ctx_free);
+}
+
 static void ctx_end(struct mock_device *dev, struct mock_ctx *ctx, int entities)
 {
 	while (--entities >= 0)
 		drm_sched_entity_destroy(&ctx->entity[entities]);
-	kfree(ctx);
+	mock_ctx_put(ctx);
 	mock_device_put(dev);
 }
 
@@ -40,6 +51,7 @@ static int ctx_new(struct mock_device *dev, struct mock_file *mf, u32 *id)
 
 	if (!ctx)
 		return -ENOMEM;
+	kref_init(&ctx->ref);
 	atomic_inc(&dev->users);
 	for (i = 0; i < MOCKGPU_RINGS && !r; i++) {
 		struct drm_gpu_scheduler *sched = &dev->ring[i].sched;
@@ -139,12 +151,14 @@ static void job_push(struct mock_device *dev, struct mock_file *mf, struct mock_
 }
 
 static int job_submit(struct mock_device *dev, struct mock_file *mf, struct mock_job *job,
-		      struct drm_sched_entity *entity, struct drm_mockgpu_submit *args)
+		      struct mock_ctx *ctx, struct drm_mockgpu_submit *args)
 {
 	struct dma_fence *depends = NULL;
 	int r;
 
 	job->client = mock_client_get(mf->client);
+	kref_get(&ctx->ref);
+	job->ctx = ctx;
 	job->truth = mock_truth_new(job->ring, job->client);
 	if (!job->truth)
 		return -ENOMEM;
@@ -153,7 +167,7 @@ static int job_submit(struct mock_device *dev, struct mock_file *mf, struct mock
 		if (!depends)
 			return -ENOENT;
 	}
-	r = job_init(job, entity);
+	r = job_init(job, &ctx->entity[args->ring]);
 	if (r) {
 		dma_fence_put(depends);
 		return r;
@@ -182,7 +196,7 @@ static int submit(struct mock_device *dev, struct mock_file *mf, struct drm_mock
 	job = mock_job_new(&dev->ring[args->ring], args->length_ns, args->flags);
 	if (!job)
 		return -ENOMEM;
-	r = job_submit(dev, mf, job, &ctx->entity[args->ring], args);
+	r = job_submit(dev, mf, job, ctx, args);
 	if (r)
 		mock_job_free(job);
 	return r;

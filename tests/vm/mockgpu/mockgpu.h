@@ -129,9 +129,13 @@ struct mock_device {
 
 /**
  * struct mock_ctx - a context: a queue of the scheduler for each ring
+ * @ref: kref: the file's and one for each job. 6.1's scheduler does not wait, at the end of a queue
+ *	that is empty, until it has left the last job's run_job(), and then looks at the queue
+ *again; but it frees a job only after that, in the same thread
  * @entity: the queues
  */
 struct mock_ctx {
+	struct kref ref;
 	struct drm_sched_entity entity[MOCKGPU_RINGS];
 };
 
@@ -170,6 +174,7 @@ struct mock_fence {
  * @base: the scheduler's part
  * @ring: where it runs
  * @client: who pays
+ * @ctx: whose queue it went through
  * @truth: what happened to it
  * @fence: the hardware's; not a fence yet while @known is false
  * @length: ns
@@ -185,6 +190,7 @@ struct mock_job {
 	struct drm_sched_job base;
 	struct mock_ring *ring;
 	struct mock_client *client;
+	struct mock_ctx *ctx;
 	struct mock_truth *truth;
 	struct mock_fence *fence;
 	u64 length;
@@ -246,6 +252,7 @@ int mock_ctx_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
 int mock_submit_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
 int mock_wait_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
 int mock_alloc_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
+void mock_ctx_put(struct mock_ctx *ctx);
 void mock_ctx_end_all(struct mock_device *dev, struct mock_file *mf);
 
 /* device.c */

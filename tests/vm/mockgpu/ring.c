@@ -296,6 +296,8 @@ void mock_job_free(struct mock_job *job)
 		mock_truth_put(job->truth);
 	if (job->client)
 		mock_client_put(job->client);
+	if (job->ctx)
+		mock_ctx_put(job->ctx);
 	kfree(job);
 	atomic_dec(&live_jobs);
 }
