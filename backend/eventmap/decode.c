@@ -77,8 +77,28 @@ static bool place(struct gt_eventmap *m, struct gt_section *s, const struct gt_s
 	return !s->ring.n || j->ring != GT_NONE16;
 }
 
+/* Tells the end of jobs, and no more: of one that is known in any case */
+static bool ends(const struct gt_section *s)
+{
+	return s->only == GT_ONLY_DEFAULT && s->bits == BIT(GT_COMPLETE) && !s->ring.n;
+}
+
+/* Another tracepoint tells the same jobs, and did so just now. */
+static bool heard_better(const struct gt_section *s, uint64_t ts)
+{
+	for (unsigned int i = 0; i < s->nheard; i++) {
+		const struct gt_tp *o = s->heard_tp[i];
+
+		/* those of another CPU may be a little ahead */
+		if (o && o->heard && (ts < o->heard || ts - o->heard < HEARD_NS))
+			return true;
+	}
+	return false;
+}
+
 /* Returns 0 if the event may be told, or why not. */
-static int find_job(struct gt_eventmap *m, const struct gt_section *s, struct gt_job *j)
+static int find_job(struct gt_eventmap *m, const struct gt_section *s, uint64_t ts,
+		    struct gt_job *j)
 {
 	uint64_t ctx = j->ctx;
 	enum gt_found found = gt_job_resolve(m, s, j);
@@ -100,6 +120,15 @@ static int find_job(struct gt_eventmap *m, const struct gt_section *s, struct gt
 		return RES_MALFORMED;
 	if (s->ring.n)
 		return s->only == GT_ONLY_KNOWN ? RES_UNMATCHED : 0;
+	if (ends(s)) {
+		if (heard_better(s, ts))
+			return RES_IGNORED;
+		/* The beginning was lost. That some ring was busy until now is told nevertheless:
+		 * the next job there cannot have been worked on before. */
+		m->stats.unmatched++;
+		gt_job_context_place(m, j);
+		return 0;
+	}
 	/* a fence that is of no job, like the scheduler's and the hardware's own */
 	if (s->only == GT_ONLY_KNOWN && (ctx == GT_NONE64 || !gt_job_context_known(m, ctx)))
 		return RES_IGNORED;
@@ -188,7 +217,7 @@ static int decode(struct gt_tp *tp, struct gt_section *s, const struct gt_src *s
 		return RES_MALFORMED;
 	if (gt_twice_told(m, tp, s, c, &j))
 		return RES_IGNORED;
-	res = s->nmatch ? find_job(m, s, &j) : 0;
+	res = s->nmatch ? find_job(m, s, c->ts, &j) : 0;
 	if (res)
 		return res;
 	gt_twice_note(m, s, c, &j);
@@ -210,19 +239,6 @@ static int decode(struct gt_tp *tp, struct gt_section *s, const struct gt_src *s
 	if (s->types[0] >= GT_CUSTOM0)
 		push_name(m, s);
 	return emit(m, s, c, out, max);
-}
-
-/* Another tracepoint tells the same jobs, and did so just now. */
-static bool heard_better(const struct gt_section *s, uint64_t ts)
-{
-	for (unsigned int i = 0; i < s->nheard; i++) {
-		const struct gt_tp *o = s->heard_tp[i];
-
-		/* those of another CPU may be a little ahead */
-		if (o && o->heard && (ts < o->heard || ts - o->heard < HEARD_NS))
-			return true;
-	}
-	return false;
 }
 
 static void count(struct gt_eventmap_stats *st, int res)
@@ -247,7 +263,7 @@ static int run(struct gt_tp *tp, const struct gt_src *src, const struct gt_evctx
 
 		if (!s->use || (src->raw && !s->bound))
 			continue;
-		n = s->nheard && heard_better(s, c->ts)
+		n = s->nheard && !ends(s) && heard_better(s, c->ts)
 			    ? RES_IGNORED
 			    : decode(tp, s, src, c, out + total, max - total);
 		if (n > 0)

@@ -19,7 +19,8 @@ struct gt_tp; /* one tracepoint, with all sections of all maps that name it */
  * struct gt_eventmap_stats - counters, never reset
  * @decoded: records made
  * @ignored: events of a map that a condition (`where`, `unless`, `match`) left out
- * @unmatched: completions of jobs never seen (begun before tracing, or lost)
+ * @unmatched: completions of jobs never seen (begun before tracing, or lost); told with the ring that
+ *	their context had lately, or without any
  * @malformed: events whose fields did not fit: too short, out of bounds, no such key in the text
  * @forgotten: remembered jobs that left the table because it was full
  */

@@ -67,6 +67,18 @@ static void on_error(struct gt_model *m, struct gt_where *w, struct gt_event *e)
 	GT_COUNT(m, w, errors, 1);
 }
 
+/* A job ended, but on which ring is not known: nobody's next job can be held against its end */
+static void on_end_somewhere(struct gt_model *m, const struct gt_where *w)
+{
+	const struct gt_gpu *const *g = w->gpu ? (const struct gt_gpu *const *)&w->gpu
+					       : (const struct gt_gpu *const *)m->gpus;
+	unsigned int n = w->gpu ? 1 : m->ngpus;
+
+	for (; n; n--, g++)
+		for (unsigned int i = 0; i < (*g)->nrings; i++)
+			(*g)->rings[i]->after_loss = true;
+}
+
 /* Everything but the events of a job */
 static void on_other(struct gt_model *m, struct gt_where *w, struct gt_event *e,
 		     struct gt_folded *f)
@@ -88,6 +100,8 @@ static void on_other(struct gt_model *m, struct gt_where *w, struct gt_event *e,
 		gt_wait_event(m, w, e);
 	else if (e->type == GT_ERROR)
 		on_error(m, w, e);
+	else if (e->type == GT_COMPLETE)
+		on_end_somewhere(m, w);
 }
 
 /* One event more, of everything it is about; and so that changed */

@@ -76,7 +76,8 @@ static int bind_probe(struct gt_tp *tp, const struct gt_probe *b)
 		const char *name = b->field[i].name;
 		bool string = !strcmp(name, "name") || !strcmp(name, "dev");
 
-		sprintf(format + strlen(format), "\tfield:%s %s;\toffset:%u;\tsize:%d;\tsigned:0;\n",
+		sprintf(format + strlen(format),
+			"\tfield:%s %s;\toffset:%u;\tsize:%d;\tsigned:0;\n",
 			string ? "__data_loc char[]" : "u64", name, 8 + 8 * i, string ? 4 : 8);
 	}
 	return !gt_tp_bind(tp, format, strlen(format), NULL, NULL, 0);
@@ -171,8 +172,11 @@ static void test_old_raw(void)
 	ok(got[0].ev.type == GT_COMPLETE && got[0].ev.ctx == 1 && got[0].ev.seqno == 33 &&
 		   got[0].ev.ring == 0 && got[0].ev.pid == 5,
 	   "COMPLETE of that job");
-	is(raw(done, end, sizeof(end)), 0, "a job ends once");
-	is(st->unmatched, 1, "and then is counted as unmatched");
+	is(raw(done, end, sizeof(end)), 1, "a job ends once");
+	is(st->unmatched, 1, "then it is counted as unmatched");
+	ok(got[0].ev.type == GT_COMPLETE && got[0].ev.ring == GT_NONE16 &&
+		   got[0].ev.gpu == GT_NONE16,
+	   "and told of no ring");
 
 	j.id = 34;
 	raw(submit, &j, sizeof(j));

@@ -92,7 +92,8 @@ static void check_one_job(void)
 	is(count(ring, GT_ST_COMPLETE), 0, "complete is not known");
 	is(sum(ring, GT_ST_TOTAL), 110, "total");
 	is(m->njobs + ring->depth.now, 0, "out of the table");
-	is(ring->types.n[GT_COMPLETE].seen + ring->types.n[GT_SUBMIT].recorded, 2, "counted by type");
+	is(ring->types.n[GT_COMPLETE].seen + ring->types.n[GT_SUBMIT].recorded, 2,
+	   "counted by type");
 	is(m->types.n[GT_COMMIT].seen, 1, "at the root");
 	job(T0 + 200, GT_SUBMIT, 2, 500);
 	job(T0 + 250, GT_SUBMIT, 2, 500);
@@ -102,6 +103,14 @@ static void check_one_job(void)
 	is(folded.fin.exec, 0, "a completion before the start is clamped");
 	is(folded.fin.total, 10, "and total is still the sum");
 	gt_model_free(m);
+}
+
+static void end_somewhere(uint64_t ts)
+{
+	union gt_record r;
+
+	gt_record_init(&r, ts, GT_COMPLETE);
+	gt_model_event(m, &r, &folded);
 }
 
 static void check_unmatched(void)
@@ -117,6 +126,13 @@ static void check_unmatched(void)
 	is(count(ring, GT_ST_QUEUE) + count(ring, GT_ST_TOTAL), 0, "no SUBMIT: no queue, no total");
 	job(T0 + 90, GT_END, 8, 0);
 	is(m->njobs, 0, "an END alone makes no job");
+	job(T0 + 100, GT_COMMIT, 9, 0);
+	job(T0 + 101, GT_COMMIT, 10, 0);
+	end_somewhere(T0 + 105);
+	job(T0 + 110, GT_COMPLETE, 9, 0);
+	is(count(ring, GT_ST_EXEC), 1, "where an end may have been of any ring, no exec is told");
+	job(T0 + 130, GT_COMPLETE, 10, 0);
+	is(sum(ring, GT_ST_EXEC), 30 + 20, "but of the job behind it");
 	gt_model_free(m);
 }
 

@@ -30,8 +30,4 @@ for row in table(sys.argv[2] + '/report'):
             bad.append((stage, row, vars(job)))
 ok(not strange, 'every row is of a job that was', strange[:3])
 ok(told > 100, '%d stages are told' % told)
-if bad and len(bad) * 50 < told:
-    # the end of a job whose begin was lost names no ring, so the next job there is held against an older end
-    print('ok py - %d of them are false # skip a job whose begin was lost ends unseen: to be mended' % len(bad))
-else:
-    ok(not bad, 'and all are true; unknown: %s' % dict(unknown), (len(bad), bad[:2]))
+ok(not bad, 'and all are true; unknown: %s' % dict(unknown), (len(bad), bad[:2]))
