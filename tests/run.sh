@@ -15,6 +15,7 @@ cd "$(dirname "$0")/.." || exit 1
 export GT_SRC=$PWD
 export GT_OUT
 GT_OUT=$(readlink -f "${O:-.output}")
+export PATH=/usr/sbin:/usr/bin:/sbin:/bin:$PATH # Debian's python3, not one that was put before it
 export GT_PROG=$GT_OUT/sbin/mount.gputrace
 export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=1:abort_on_error=0}
 limit=${TIME_LIMIT:-300}

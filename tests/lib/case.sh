@@ -29,15 +29,15 @@ is() { # is "got" "wanted" "what"
 	fi
 }
 
-like() { # like "got" "extended regular expression" "what"
+like() { # like "got" "extended regular expression" "what" - one line of it
+	local line
 	tap_n=$((tap_n + 1))
-	if printf '%s\n' "$1" | grep -qE -- "$2"; then
-		echo "ok $tap_n - $3"
-	else
-		echo "not ok $tap_n - $3"
-		printf '# got "%s"\n# not like /%s/\n' "$1" "$2" | head -n 20
-		tap_bad=$((tap_bad + 1))
-	fi
+	while IFS= read -r line; do
+		[[ $line =~ $2 ]] && echo "ok $tap_n - $3" && return
+	done <<<"$1"
+	echo "not ok $tap_n - $3"
+	printf '# got "%s"\n# not like /%s/\n' "$1" "$2" | head -n 20
+	tap_bad=$((tap_bad + 1))
 }
 
 skip() { # the whole case
@@ -50,12 +50,13 @@ skip_ok() { # one check: skip_ok "what" "why"
 	echo "ok $tap_n - $1 # skip $2"
 }
 
+exec {never}<> <(:) # a pipe that nobody writes to
 wait_for() { # wait_for SECONDS COMMAND... - until it succeeds
 	local end=$((SECONDS + $1))
 	shift
 	until "$@" >/dev/null 2>&1; do
 		[ $SECONDS -lt $end ] || return 1
-		read -rt 0.02 <> <(:) || :
+		read -rt 0.02 -u "$never" || :
 	done
 }
 
@@ -100,7 +101,8 @@ python_checks() { # python_checks SCRIPT ARGUMENTS... - prints its TAP; `from ta
 }
 
 value() { # value FILE KEY - of a flat-keyed file
-	awk -v k="$2" '$1 == k { print $2; exit }' "$1"
+	local k v
+	while read -r k v _; do [ "$k" != "$2" ] || { echo "$v" && return; }; done <"$1"
 }
 
 stage() { # stage LATENCY STAGE KEY
