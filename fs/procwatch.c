@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "access/pidns.h"
 #include "procwatch.h"
 
 #define ENDED_BATCH 64
@@ -40,7 +41,8 @@ static ssize_t read_proc(uint32_t pid, const char *name, char *buf, size_t len)
 	return n;
 }
 
-/* proc(5): field 22 of stat is the start in clock ticks since boot; comm may hold any byte but NUL */
+/* proc(5): field 22 of stat is the start in clock ticks since boot; comm may hold any byte but NUL
+ */
 static uint64_t start_ns(const char *stat)
 {
 	const char *p = strrchr(stat, ')');
@@ -119,10 +121,14 @@ static bool watch(int epfd, uint32_t pid, uint32_t slot)
 
 void gt_procwatch_met(struct gt_model *m, int epfd, uint32_t pid)
 {
-	char stat[1024], comm[16], cgroup[256];
-	struct gt_proc *p;
+	char stat[1024], status[8192], comm[16], cgroup[256];
+	struct gt_proc *p = gt_model_proc(m, pid);
+	uint64_t from = p ? p->first_ts : gt_model_now(m);
+	bool there = read_proc(pid, "status", status, sizeof(status)) > 0 &&
+		     read_proc(pid, "stat", stat, sizeof(stat)) > 0;
 
-	if (read_proc(pid, "stat", stat, sizeof(stat)) > 0) {
+	gt_pidns_met(pid, from, there ? start_ns(stat) : 0, there ? status : NULL);
+	if (there) {
 		comm_of(stat, comm, sizeof(comm));
 		cgroup_of(pid, cgroup, sizeof(cgroup));
 		p = gt_model_process(m, pid, start_ns(stat), uid_of(pid), comm, cgroup, 0);
@@ -144,8 +150,8 @@ void gt_procwatch_ended(struct gt_model *m, int epfd)
 		struct watched *w = ev[i].data.ptr;
 		GT_MODEL_LOCK(m);
 
-		if (w->slot < m->proc_slots && m->procs[w->slot] && m->procs[w->slot]->pid == w->pid &&
-		    !m->procs[w->slot]->dead)
+		if (w->slot < m->proc_slots && m->procs[w->slot] &&
+		    m->procs[w->slot]->pid == w->pid && !m->procs[w->slot]->dead)
 			gt_model_exit(m, w->slot);
 		epoll_ctl(epfd, EPOLL_CTL_DEL, w->fd, NULL);
 		close(w->fd);

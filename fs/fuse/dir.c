@@ -7,9 +7,9 @@
 #include "../access/access.h"
 #include "fuse.h"
 
-#define POS_DOT 1
+#define POS_DOT	   1
 #define POS_DOTDOT 2
-#define POS_TREE 3
+#define POS_TREE   3
 
 #define READDIR_MAX (64U << 10)
 
@@ -58,7 +58,7 @@ void gt_op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	struct gt_fs *fs = fuse_req_userdata(req);
 	struct gt_node *n = gt_node_of(fs, ino);
-	struct gt_view view = gt_req_view(fs, req, GT_NEED_ALL);
+	struct gt_view view = gt_req_view(fs, req);
 	bool gone = gt_tree_gone(fs->app, &n->entry.obj);
 	struct gt_handle *h = gone ? NULL : gt_handle_new(fs, n, &view);
 
@@ -72,7 +72,8 @@ void gt_op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 		gt_handle_free(h);
 }
 
-void gt_op_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_file_info *fi)
+void gt_op_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
+		   struct fuse_file_info *fi)
 {
 	struct gt_handle *h = (struct gt_handle *)(uintptr_t)fi->fh;
 	struct gt_fs *fs = h->fs;

@@ -80,7 +80,6 @@ void gt_op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	struct gt_entry *e = &n->entry;
 	struct gt_handle *h;
 	struct gt_view view;
-	unsigned int need = 0;
 	int err = open_check(fs, e, fi);
 
 	if (err) {
@@ -88,8 +87,9 @@ void gt_op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 		return;
 	}
 	if (gt_is_pipe(e) || (e->file->flags & GT_FILE_VIEW) || e->file->store)
-		need = GT_NEED_ALL;
-	view = gt_req_view(fs, req, need);
+		view = gt_req_view(fs, req);
+	else
+		view = gt_view_nobody();
 	fi->direct_io = 1;
 	fi->keep_cache = 0;
 	if (e->file->flags & GT_FILE_LONG) {
@@ -187,6 +187,7 @@ void gt_op_write(fuse_req_t req, fuse_ino_t ino, const char *buf, size_t size, o
 	const struct gt_entry *e = &h->node->entry;
 	struct gt_show s = { .app = h->fs->app, .obj = e->obj, .view = h->view, .file = e->file };
 	uint32_t hash = hash_of(buf, size < 4096 ? size : 4096);
+	struct gt_view writer;
 	int err;
 
 	if (!e->file->store) {
@@ -194,7 +195,9 @@ void gt_op_write(fuse_req_t req, fuse_ino_t ino, const char *buf, size_t size, o
 		return;
 	}
 	/* the writer may not be the opener: messages go to who wrote, rights stay the opener's */
-	s.view.pid = gt_req_view(h->fs, req, GT_NEED_PID).pid;
+	writer = gt_req_view(h->fs, req);
+	s.view.pid = writer.pid;
+	s.view.own_pid = writer.own_pid;
 	err = gt_tree_store(&s, e->file->name, buf, size, hash == h->last_write);
 	h->last_write = err ? hash : 0;
 	/* the text of the open is out of date: a program that reads back sees what it wrote */

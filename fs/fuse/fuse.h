@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The FUSE front end. One session thread answers requests; a worker renders long texts; the notifier
- * wakes parked reads and pollers and watches signals, the mount and processes; the guard's sleeps until
- * the machine does. Only this folder and
- * main.c include libfuse.
+ * The FUSE front end. One session thread answers requests; a worker renders long texts; the
+ * notifier wakes parked reads and pollers and watches signals, the mount and processes; the guard's
+ * sleeps until the machine does. Only this folder and main.c include libfuse.
  *
  * Locks, outer first: gt_fs.lock (lists of parked reads, pollers and jobs), gt_handle.lock (its
  * cursor). The model's lock is never taken with either held by someone who waits for FUSE.
@@ -23,8 +22,8 @@
 struct gt_snap {
 	_Atomic unsigned int refs;
 	struct gt_app *app;
-	uint64_t gen;		/* gt_poll_gen() before it was rendered */
-	struct timespec time;	/* when it was rendered: the file's mtime */
+	uint64_t gen;	      /* gt_poll_gen() before it was rendered */
+	struct timespec time; /* when it was rendered: the file's mtime */
 	size_t len;
 	char data[];
 };
@@ -32,15 +31,15 @@ struct gt_snap {
 /**
  * struct gt_node - what the kernel holds an id of
  *
- * A directory, link or pipe has one node as long as the kernel remembers it, found by inode number; a
- * text file has a new one for each LOOKUP, with the text it will show (tree.md, Size).
+ * A directory, link or pipe has one node as long as the kernel remembers it, found by inode number;
+ * a text file has a new one for each LOOKUP, with the text it will show (tree.md, Size).
  */
 struct gt_node {
 	struct gt_entry entry;
 	uint64_t nlookup;
-	unsigned int holds;	/* open descriptors and queued work: the node outlives them */
+	unsigned int holds; /* open descriptors and queued work: the node outlives them */
 	struct gt_node *next, **pprev; /* of its hash chain, or of gt_fs.texts */
-	struct gt_snap *snap;	/* of a text: what open returns and stat measures */
+	struct gt_snap *snap;	       /* of a text: what open returns and stat measures */
 	struct gt_fs *fs;
 };
 
@@ -66,31 +65,31 @@ struct gt_park {
 struct gt_handle {
 	struct gt_fs *fs;
 	struct gt_node *node;
-	struct gt_view view;	/* of the opener, fixed */
+	struct gt_view view; /* of the opener, fixed */
 	/* text */
 	struct gt_snap *snap;
 	bool read_once;
-	uint32_t last_write;	/* hash of the last refused write */
+	uint32_t last_write; /* hash of the last refused write */
 	/* pipe */
 	pthread_mutex_t lock;
 	struct gt_cursor cursor;
-	struct gt_text text;	/* of a text pipe: lines not read yet */
+	struct gt_text text; /* of a text pipe: lines not read yet */
 	size_t text_at;
-	char *back;		/* taken for a read that nobody waited for any more: the next gets it */
+	char *back; /* taken for a read that nobody waited for any more: the next gets it */
 	size_t back_len, back_at;
-	unsigned int users;	/* in gt_pipe_wake(), guarded by gt_fs.lock, with @closed */
-	bool closed;		/* the last user frees it */
+	unsigned int users; /* in gt_pipe_wake(), guarded by gt_fs.lock, with @closed */
+	bool closed;	    /* the last user frees it */
 	/* poll */
 	struct fuse_pollhandle *poll;
-	_Atomic uint64_t seen_gen; /* of the text last read; poll compares */
+	_Atomic uint64_t seen_gen;   /* of the text last read; poll compares */
 	_Atomic uint64_t poll_after; /* told of a change again no earlier, ns */
-	_Atomic bool unread;	/* the text has not been read at all */
+	_Atomic bool unread;	     /* the text has not been read at all */
 	struct gt_handle *poll_next, *poll_prev;
 	struct gt_handle *next, **pprev; /* gt_fs.handles */
 };
 
 #define GT_NODE_BUCKETS 4096
-#define GT_CACHE_SLOTS 1024
+#define GT_CACHE_SLOTS	1024
 
 struct gt_job_open {
 	fuse_req_t req;
@@ -111,9 +110,10 @@ struct gt_fs {
 	struct gt_readbuf session_buf, notifier_buf; /* one a thread */
 	struct fuse_session *se;
 	struct fuse_buf buf;	/* what the session thread read last */
-	struct gt_guard *guard;	/* NULL: none to be had */
+	struct gt_guard *guard; /* NULL: none to be had */
 	struct gt_node root;
-	struct gt_node *buckets[GT_NODE_BUCKETS]; /* guarded by node_lock, with every node's counts */
+	struct gt_node
+		*buckets[GT_NODE_BUCKETS]; /* guarded by node_lock, with every node's counts */
 	struct gt_node *texts;
 	pthread_mutex_t node_lock;
 	struct {
@@ -125,23 +125,23 @@ struct gt_fs {
 	struct gt_park *parked;
 	struct gt_handle *polls;
 	struct gt_handle *handles; /* all, to be freed at the end */
-	int wake;		/* eventfd: something new for the notifier */
-	_Atomic bool waiting;	/* somebody is parked or polls */
-	_Atomic bool answered;	/* by the guard: all that are parked; they are in the list still */
+	int wake;		   /* eventfd: something new for the notifier */
+	_Atomic bool waiting;	   /* somebody is parked or polls */
+	_Atomic bool answered; /* by the guard: all that are parked; they are in the list still */
 	_Atomic bool ending;
 	_Atomic uint64_t end_head; /* when ending: readers get what was in the log by then */
-	_Atomic bool ended;	/* the session loop has left */
+	_Atomic bool ended;	   /* the session loop has left */
 	pthread_t loop, notifier, worker;
 	struct timespec started; /* CLOCK_REALTIME */
-	int signals;		/* signalfd */
+	int signals;		 /* signalfd */
 	int mountinfo;
-	char dev[32];		/* the mount's device number in mountinfo; "" not known */
-	int processes;		/* epoll of gt_procwatch */
-	int uevents;		/* of gt_uevent_open() */
+	char dev[32];  /* the mount's device number in mountinfo; "" not known */
+	int processes; /* epoll of gt_procwatch */
+	int uevents;   /* of gt_uevent_open() */
 	struct {
-		bool devices, backends;	      /* to be looked at */
+		bool devices, backends;		  /* to be looked at */
 		uint64_t devices_at, backends_at; /* no earlier, CLOCK_MONOTONIC */
-	} hotplug;		/* the notifier's */
+	} hotplug;				  /* the notifier's */
 
 	pthread_cond_t work;
 	struct gt_job_open *jobs, **jobs_tail;
@@ -150,8 +150,8 @@ struct gt_fs {
 };
 
 /* snap.c */
-struct gt_snap *gt_snap_render(struct gt_app *app, const struct gt_entry *e, const struct gt_view *v,
-			       int *err);
+struct gt_snap *gt_snap_render(struct gt_app *app, const struct gt_entry *e,
+			       const struct gt_view *v, int *err);
 /** gt_snap_get() - the text now; from the cache if it cannot have changed. Session thread only. */
 struct gt_snap *gt_snap_get(struct gt_fs *fs, const struct gt_entry *e, const struct gt_view *v,
 			    int *err);
@@ -159,7 +159,8 @@ struct gt_snap *gt_snap_ref(struct gt_snap *s);
 void gt_snap_put(struct gt_snap *s);
 void gt_snap_flush(struct gt_fs *fs);
 /** gt_file_gen() - number that changes with the text of @e; false if there is none to ask for */
-bool gt_file_gen(struct gt_app *app, const struct gt_entry *e, const struct gt_view *v, uint64_t *gen);
+bool gt_file_gen(struct gt_app *app, const struct gt_entry *e, const struct gt_view *v,
+		 uint64_t *gen);
 /** gt_poll_gen() - the same for every file: the model's where it has none of its own */
 uint64_t gt_poll_gen(struct gt_app *app, const struct gt_entry *e, const struct gt_view *v);
 
@@ -169,7 +170,8 @@ void gt_node_forget(struct gt_node *n, uint64_t nlookup);
 void gt_node_hold(struct gt_node *n);
 /** gt_node_snap() - the text to open, with a reference; NULL if there is none yet */
 struct gt_snap *gt_node_snap(struct gt_node *n);
-/** gt_node_set_snap() - gives it another text (takes a reference of its own); -> the size told by stat */
+/** gt_node_set_snap() - gives it another text (takes a reference of its own); -> the size told by
+ * stat */
 void gt_node_set_snap(struct gt_node *n, struct gt_snap *s);
 /** gt_node_text() - size of its text, and when it was rendered (@time untouched if it has none) */
 size_t gt_node_text(struct gt_node *n, struct timespec *time);
@@ -182,7 +184,8 @@ fuse_ino_t gt_node_id(struct gt_node *n);
 extern const struct fuse_lowlevel_ops gt_fuse_ops;
 void gt_op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name);
 void gt_op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
-void gt_op_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_file_info *fi);
+void gt_op_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
+		   struct fuse_file_info *fi);
 void gt_op_releasedir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
 void gt_op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
 void gt_op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_file_info *fi);
@@ -193,7 +196,7 @@ void gt_op_poll(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi,
 		struct fuse_pollhandle *ph);
 void gt_attr(struct gt_node *n, const struct gt_entry *e, struct stat *st);
 double gt_attr_timeout(const struct gt_node *n);
-struct gt_view gt_req_view(struct gt_fs *fs, fuse_req_t req, unsigned int need);
+struct gt_view gt_req_view(struct gt_fs *fs, fuse_req_t req);
 struct gt_handle *gt_handle_new(struct gt_fs *fs, struct gt_node *n, const struct gt_view *v);
 void gt_handle_free(struct gt_handle *h);
 
@@ -224,8 +227,8 @@ void *gt_worker_main(void *fs);
 /* notify.c */
 void *gt_notifier_main(void *fs);
 /**
- * gt_poll_text() - has the text changed since it was read, and may that be told now? Then it counts as
- *	told
+ * gt_poll_text() - has the text changed since it was read, and may that be told now? Then it counts
+ *as told
  */
 bool gt_poll_text(struct gt_handle *h);
 void gt_notify_wake(struct gt_fs *fs);
@@ -237,9 +240,9 @@ uint64_t gt_fs_now(void);
 
 /* hotplug.c */
 /**
- * gt_hotplug_turn() - notifier: hears what @p of gt_fs.uevents has, looks at devices and backends when
- *	that is due, and has the kernel forget the GPUs that went
- * Return: when to be called again at the latest, UINT64_MAX: when something comes
+ * gt_hotplug_turn() - notifier: hears what @p of gt_fs.uevents has, looks at devices and backends
+ *when that is due, and has the kernel forget the GPUs that went Return: when to be called again at
+ *the latest, UINT64_MAX: when something comes
  */
 uint64_t gt_hotplug_turn(struct gt_fs *fs, struct pollfd *p);
 /** gt_gone_error() - the errno for a name or folder of @obj, whose GPU has gone; @err in general */

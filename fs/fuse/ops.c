@@ -8,18 +8,17 @@
 #include "../access/access.h"
 #include "fuse.h"
 
-#define SHARED_TIMEOUT 1.0
+#define SHARED_TIMEOUT	  1.0
 #define TEXT_ATTR_TIMEOUT 86400.0 /* the node is the text: its size cannot change */
 
 /**
  * gt_req_view() - what the caller of @req may see
- * @need: GT_NEED_*
  */
-struct gt_view gt_req_view(struct gt_fs *fs, fuse_req_t req, unsigned int need)
+struct gt_view gt_req_view(struct gt_fs *fs, fuse_req_t req)
 {
 	const struct fuse_ctx *c = fuse_req_ctx(req);
 
-	return gt_access_view(fs->app, c->uid, c->gid, (uint32_t)c->pid, need);
+	return gt_access_view(fs->app, c->uid, c->gid, (uint32_t)c->pid);
 }
 
 /** gt_attr() - attributes of @n, whose entry is @e now */
@@ -99,10 +98,12 @@ void gt_op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 	struct fuse_entry_param p = { 0 };
 	struct gt_view view;
 	struct gt_entry e;
+	bool differs;
 	int err;
 
 	gt_model_tidy(fs->app->model);
-	view = gt_req_view(fs, req, gt_access_need(&dir->entry.obj, name));
+	differs = gt_access_differs(&dir->entry.obj, name);
+	view = differs ? gt_req_view(fs, req) : gt_view_nobody();
 	err = gt_tree_lookup(fs->app, &dir->entry.obj, name, &view, &e);
 	if (err) {
 		/* nothing is to be found in the directory of a GPU that has gone */
@@ -111,8 +112,8 @@ void gt_op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 		fuse_reply_err(req, -err);
 		return;
 	}
-	if (depends_on_caller(&e))
-		view = gt_req_view(fs, req, GT_NEED_ALL);
+	if (!differs && depends_on_caller(&e))
+		view = gt_req_view(fs, req);
 	n = gt_node_new(fs, &e);
 	err = n ? node_text(fs, n, &view) : -ENOMEM;
 	if (err) {
@@ -192,7 +193,7 @@ static void op_readlink(fuse_req_t req, fuse_ino_t ino)
 
 	/* `self` is another for each caller, though the link is one */
 	if (!e.shared && e.file) {
-		struct gt_view view = gt_req_view(fs, req, GT_NEED_ALL);
+		struct gt_view view = gt_req_view(fs, req);
 
 		if (gt_tree_lookup(fs->app, &n->entry.obj, e.file->name, &view, &e)) {
 			fuse_reply_err(req, ENODEV);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Pipes: `events` and `trace`. A read that finds nothing is parked, and answered by the notifier, an
- * interrupt, or the end.
+ * Pipes: `events` and `trace`. A read that finds nothing is parked, and answered by the notifier,
+ * an interrupt, or the end.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -11,11 +11,12 @@
 
 #define PARKED_MAX 4096
 #define TEXT_BATCH 256
-#define READ_MAX (1U << 20)
+#define READ_MAX   (1U << 20)
 
 bool gt_is_pipe(const struct gt_entry *e)
 {
-	return e->kind == GT_ENTRY_FILE && e->file && (e->file->flags & (GT_FILE_PIPE | GT_FILE_TPIPE));
+	return e->kind == GT_ENTRY_FILE && e->file &&
+	       (e->file->flags & (GT_FILE_PIPE | GT_FILE_TPIPE));
 }
 
 static bool is_text(const struct gt_handle *h)
@@ -50,7 +51,12 @@ void gt_pipe_close(struct gt_handle *h)
 
 static size_t read_records(struct gt_handle *h, void *buf, size_t size)
 {
-	return gt_cursor_read(&h->cursor, buf, size / GT_RECORD_SIZE) * GT_RECORD_SIZE;
+	size_t n = gt_cursor_read(&h->cursor, buf, size / GT_RECORD_SIZE);
+
+	if (h->view.ns != GT_PIDNS_OWN)
+		for (size_t i = 0; i < n; i++)
+			gt_translate((union gt_record *)buf + i, &h->view);
+	return n * GT_RECORD_SIZE;
 }
 
 /* Fills the line buffer when all of it has been read. */
@@ -65,7 +71,7 @@ static void more_lines(struct gt_handle *h)
 	do {
 		n = gt_cursor_read(&h->cursor, rec, TEXT_BATCH);
 		for (size_t i = 0; i < n; i++)
-			gt_trace_line(&h->text, h->fs->app, &rec[i]);
+			gt_trace_line(&h->text, h->fs->app, &h->view, &rec[i]);
 	} while (n && !h->text.len);
 }
 
@@ -139,7 +145,8 @@ static void keep(struct gt_handle *h, struct gt_readbuf *b, size_t n)
 	h->back_len += n;
 }
 
-/* Answers a read with the @n bytes in @b. The guard may have been faster: nothing is lost by that. */
+/* Answers a read with the @n bytes in @b. The guard may have been faster: nothing is lost by that.
+ */
 static void reply(fuse_req_t req, struct gt_handle *h, struct gt_readbuf *b, size_t n)
 {
 	if (fuse_reply_buf(req, b->buf, n) != -ENOENT || !n)
@@ -168,8 +175,8 @@ static bool at_end(struct gt_handle *h)
 	if (!atomic_load(&h->fs->ending))
 		return false;
 	pthread_mutex_lock(&h->lock);
-	end = !h->back && h->text_at == h->text.len && (h->cursor.at >= atomic_load(&h->fs->end_head) ||
-					    !gt_cursor_ready(&h->cursor));
+	end = !h->back && h->text_at == h->text.len &&
+	      (h->cursor.at >= atomic_load(&h->fs->end_head) || !gt_cursor_ready(&h->cursor));
 	pthread_mutex_unlock(&h->lock);
 	return end;
 }
@@ -265,8 +272,8 @@ void gt_pipe_interrupt(struct gt_fs *fs)
 }
 
 /*
- * The kernel closes a descriptor when no read of it is under way. But the guard may have answered one
- * behind our back that is still parked here, or in the notifier's hands.
+ * The kernel closes a descriptor when no read of it is under way. But the guard may have answered
+ * one behind our back that is still parked here, or in the notifier's hands.
  */
 bool gt_pipe_closing(struct gt_handle *h)
 {
@@ -311,7 +318,8 @@ static char *read_buffer(struct gt_readbuf *b, size_t *size)
 static void park(fuse_req_t req, struct gt_handle *h, size_t size)
 {
 	struct gt_fs *fs = h->fs;
-	struct gt_park *p = atomic_load(&fs->app->parked) < PARKED_MAX ? calloc(1, sizeof(*p)) : NULL;
+	struct gt_park *p =
+		atomic_load(&fs->app->parked) < PARKED_MAX ? calloc(1, sizeof(*p)) : NULL;
 
 	if (!p) {
 		fuse_reply_err(req, ENOMEM);
@@ -417,7 +425,8 @@ void gt_pipe_wake(struct gt_fs *fs, bool end)
 		else
 			unclaim(fs, p);
 		put_handle(h);
-		/* one call looks at so many records only: none was for this reader, there are others */
+		/* one call looks at so many records only: none was for this reader, there are
+		 * others */
 		if (more)
 			gt_notify_wake(fs);
 	}

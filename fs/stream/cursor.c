@@ -91,8 +91,8 @@ static bool whole_log(const struct gt_cursor *c)
 {
 	const struct gt_scope *s = &c->scope;
 
-	return (c->view.all || c->view.visibility == GT_VIS_ALL) && s->gpu == GT_NONE16 &&
-	       s->ring == GT_NONE16 && s->pid == GT_NONE32 && s->queue == GT_NONE32;
+	return gt_view_whole(&c->view) && s->gpu == GT_NONE16 && s->ring == GT_NONE16 &&
+	       s->pid == GT_NONE32 && s->queue == GT_NONE32;
 }
 
 /*

@@ -52,12 +52,16 @@ static bool nobodys(const struct gt_event *e)
 
 static bool redact_event(struct gt_event *e, const struct gt_view *v)
 {
-	if (gt_view_sees(v, e->uid))
+	if (gt_view_sees(v, e->pid, e->uid, e->ts)) {
+		if (v->ns != GT_PIDNS_OWN && e->tid != e->pid)
+			e->tid = GT_NONE32; /* only of processes is it known what they are called
+					       there */
 		return true;
+	}
 	if (nobodys(e)) {
 		if (1U << e->type & DEVICE_TYPES)
 			return true;
-	} else if (v->visibility != GT_VIS_REDACTED) {
+	} else if (!gt_view_blanks(v)) {
 		return false;
 	}
 	e->pid = GT_NONE32;
@@ -72,15 +76,21 @@ static bool redact_event(struct gt_event *e, const struct gt_view *v)
 
 static bool redact_queue(struct gt_queue_desc *q, const struct gt_view *v)
 {
-	if (gt_view_sees(v, q->uid))
+	if (gt_view_sees(v, q->pid, q->uid, q->ts))
 		return true;
-	if (v->visibility != GT_VIS_REDACTED)
+	if (!gt_view_blanks(v))
 		return false;
 	q->pid = GT_NONE32;
 	q->uid = GT_NONE32;
 	q->ctx = GT_NONE64;
 	q->flags |= GT_F_REDACTED;
 	return true;
+}
+
+/* A time at which the pid was this process's: the record's own may be before it began. */
+static uint64_t since(const struct gt_process *p)
+{
+	return p->start == GT_NONE64 ? p->ts : gt_pidns_since(p->start);
 }
 
 /*
@@ -92,8 +102,22 @@ bool gt_redact(union gt_record *r, const struct gt_view *v)
 	if (r->ev.type < GT_NTYPES)
 		return redact_event(&r->ev, v);
 	if (r->ev.type == GT_PROCESS)
-		return gt_view_sees(v, r->process.uid);
+		return gt_view_sees(v, r->process.pid, r->process.uid, since(&r->process));
 	if (r->ev.type == GT_QUEUE)
 		return redact_queue(&r->queue, v);
 	return true;
+}
+
+void gt_translate(union gt_record *r, const struct gt_view *v)
+{
+	if (v->ns == GT_PIDNS_OWN)
+		return;
+	if (r->ev.type < GT_NTYPES) {
+		r->ev.pid = gt_view_pid(v, r->ev.pid, r->ev.ts);
+		r->ev.tid = r->ev.tid == GT_NONE32 ? GT_NONE32 : r->ev.pid;
+	} else if (r->ev.type == GT_PROCESS) {
+		r->process.pid = gt_view_pid(v, r->process.pid, since(&r->process));
+	} else if (r->ev.type == GT_QUEUE) {
+		r->queue.pid = gt_view_pid(v, r->queue.pid, r->queue.ts);
+	}
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The event log: a ring of records in memory, one writer, any number of readers with a cursor each.
- * Appending never waits; a reader that was lapped is told how much it missed. The log is the history
- * too: report and timeline look back in it.
+ * Appending never waits; a reader that was lapped is told how much it missed. The log is the
+ * history too: report and timeline look back in it.
  */
 #ifndef GT_STREAM_H
 #define GT_STREAM_H
@@ -12,16 +12,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../access/view.h"
 #include "../model/model.h"
 
 struct gt_log {
-	union gt_record *rec;	 /* capacity is a power of two */
+	union gt_record *rec; /* capacity is a power of two */
 	uint64_t mask;
-	_Atomic uint64_t head;	 /* records ever appended */
-	_Atomic uint64_t writing; /* head + what is being written: a slot below writing-capacity is gone */
-	_Atomic uint64_t floor;	 /* no record to come has a lower ts */
-	_Atomic uint64_t from;	 /* the history's first record: what was the head at the last clear */
-	_Atomic uint64_t late;	 /* records that came after their time */
+	_Atomic uint64_t head; /* records ever appended */
+	_Atomic uint64_t
+		writing; /* head + what is being written: a slot below writing-capacity is gone */
+	_Atomic uint64_t floor; /* no record to come has a lower ts */
+	_Atomic uint64_t from; /* the history's first record: what was the head at the last clear */
+	_Atomic uint64_t late; /* records that came after their time */
 
 	/* finished jobs, newest last; readers copy and check `fin_writing` as above */
 	struct gt_finished *fin;
@@ -48,25 +50,6 @@ void gt_log_floor(struct gt_log *l, uint64_t ts);
 void gt_log_clear(struct gt_log *l);
 
 /**
- * struct gt_view - what one caller may see; made by fs/access, fixed at open
- * @all: root, or who stands where root stands
- * @uid: the caller's
- */
-struct gt_view {
-	bool all;
-	uint32_t uid;
-	uint32_t pid;	/* thread group of the caller in the daemon's namespace, 0 unknown */
-	int visibility; /* enum gt_visibility */
-};
-enum gt_visibility { GT_VIS_ALL, GT_VIS_REDACTED, GT_VIS_OWNER };
-
-/** gt_view_sees() - may this caller know whose work it is? */
-static inline bool gt_view_sees(const struct gt_view *v, uint32_t uid)
-{
-	return v->all || v->visibility == GT_VIS_ALL || (uid != GT_NONE32 && uid == v->uid);
-}
-
-/**
  * struct gt_scope - which records a pipe shows: GT_NONE of a field is "any"
  */
 struct gt_scope {
@@ -85,8 +68,8 @@ struct gt_cursor {
 	struct gt_view view;
 	struct gt_scope scope;
 	uint64_t at;
-	uint64_t missed;	/* ever, for stats */
-	uint64_t untold;	/* of these, those no LOST record has told yet */
+	uint64_t missed; /* ever, for stats */
+	uint64_t untold; /* of these, those no LOST record has told yet */
 	uint64_t last_ts;
 	union gt_record *pre;
 	size_t npre, pre_at;
@@ -106,14 +89,19 @@ void gt_cursor_destroy(struct gt_cursor *c);
  * Return: how many; 0 if there is none now. A LOST record tells what was overwritten.
  */
 size_t gt_cursor_read(struct gt_cursor *c, union gt_record *out, size_t max);
-/** gt_cursor_ready() - would gt_cursor_read() give something? May say yes for records out of scope */
+/** gt_cursor_ready() - would gt_cursor_read() give something? May say yes for records out of scope
+ */
 bool gt_cursor_ready(const struct gt_cursor *c);
 
-/** gt_scope_has() - does a pipe of this scope show @r? LOST passes wherever it may concern the scope */
+/** gt_scope_has() - does a pipe of this scope show @r? LOST passes wherever it may concern the
+ * scope */
 bool gt_scope_has(const struct gt_scope *s, const union gt_record *r);
 
 /** gt_redact() - blanks what @v may not know; false: the record is left out altogether */
 bool gt_redact(union gt_record *r, const struct gt_view *v);
+
+/** gt_translate() - pids as @v knows them, of a record that gt_redact() let pass */
+void gt_translate(union gt_record *r, const struct gt_view *v);
 
 /** gt_log_fin_get() - finished job number @i (0 .. fin_head-1); false if it is overwritten */
 bool gt_log_fin_get(const struct gt_log *l, uint64_t i, struct gt_finished *out);

@@ -35,7 +35,7 @@ static void look_at_proc(struct who *w, const struct gt_show *s)
 		return;
 	w->uid = p->uid;
 	w->seen = gt_proc_seen(p, &s->view);
-	w->open = gt_view_sees(&s->view, p->uid);
+	w->open = gt_view_sees(&s->view, p->pid, p->uid, p->first_ts);
 }
 
 static void look_at_queue(struct who *w, const struct gt_show *s)

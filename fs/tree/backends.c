@@ -97,7 +97,8 @@ static int store_clock_offset(const struct gt_show *s, const char *value, char *
 	int ret = gt_parse_u64(value + negative, 0, MAX_OFFSET_NS, &ns);
 
 	if (ret) {
-		snprintf(err, len, "a clock's offset is a whole number of ns, at most 10 years either way");
+		snprintf(err, len,
+			 "a clock's offset is a whole number of ns, at most 10 years either way");
 		return ret;
 	}
 	return gt_host_clock_offset(s->app->host, s->obj.id, negative ? -(int64_t)ns : (int64_t)ns);

@@ -171,6 +171,8 @@ static int take_procs(struct gt_model *m, struct gt_names *n)
 
 			if (!p)
 				continue;
+			to->uid = p->uid;
+			to->first_ts = p->first_ts;
 			to->pid = p->pid;
 			to->dead = p->dead;
 			memcpy(to->comm, p->comm, sizeof(to->comm));
@@ -259,18 +261,20 @@ const char *gt_names_function(const struct gt_names *n, const struct gt_event *e
 	return e->type == GT_FUNCTION && e->value < n->nfunctions ? n->function[e->value] : NULL;
 }
 
-const char *gt_names_comm(const struct gt_names *n, uint32_t pid)
+const char *gt_names_comm(const struct gt_names *n, const struct gt_event *e)
 {
-	struct gt_name_proc key = { .pid = pid };
+	const struct gt_name_proc *p;
 	size_t lo = 0, hi = n->nprocs;
 
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
 
-		if (n->proc[mid].pid < key.pid)
+		if (n->proc[mid].pid < e->pid)
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
-	return lo < n->nprocs && n->proc[lo].pid == pid ? n->proc[lo].comm : NULL;
+	p = lo < n->nprocs ? &n->proc[lo] : NULL;
+	/* who has the pid now may be another than who had it then */
+	return p && p->pid == e->pid && gt_was(p->uid, p->first_ts, e) ? p->comm : NULL;
 }

@@ -18,7 +18,7 @@ const char *gt_error_name(uint64_t code)
 static void error_row(struct gt_text *t, const struct gt_show *s, const char *gpu,
 		      const struct gt_error_entry *e)
 {
-	enum gt_see see = gt_see(&s->view, e->uid);
+	enum gt_see see = gt_see(&s->view, e->pid, e->uid, e->ts);
 	bool whole = see == GT_SEE_WHOLE;
 
 	if (see == GT_SEE_NOT)
@@ -28,7 +28,7 @@ static void error_row(struct gt_text *t, const struct gt_show *s, const char *gp
 	gt_cell_ring(t, e->ring);
 	gt_cell_u64(t, whole ? e->ctx : GT_NONE64);
 	gt_cell_u64(t, e->seqno);
-	gt_cell_u32(t, whole ? e->pid : GT_NONE32);
+	gt_cell_u32(t, whole ? gt_view_pid(&s->view, e->pid, e->ts) : GT_NONE32);
 	if (gt_error_name(e->code) || e->code == GT_ERR_UNKNOWN)
 		gt_cell(t, gt_error_name(e->code));
 	else

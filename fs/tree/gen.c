@@ -7,7 +7,8 @@
 
 /* avg60 and the 10s_ keys move with the clock for so long after the last event, in seconds */
 #define ACTIVE_SEC 61
-#define MOVING_NS  50000000 /* busy and per second are told of windows that end at now: so often anew */
+#define MOVING_NS                                                                                  \
+	50000000 /* busy and per second are told of windows that end at now: so often anew */
 
 struct gt_gpu *gt_obj_gpu(const struct gt_show *s)
 {

@@ -105,15 +105,18 @@ static const char *state(const struct row *row)
 	return row->job.told & (GT_JOB_COMMIT | GT_JOB_START) ? "committed" : "queued";
 }
 
-static void job_row(struct gt_text *t, const struct row *row, enum gt_see see, uint64_t now)
+static void job_row(struct gt_text *t, const struct row *row, const struct gt_view *v, uint64_t now)
 {
 	const struct gt_job *j = &row->job;
+	enum gt_see see = gt_see(v, j->pid, j->uid, j->seen);
 	uint64_t since = j->told & GT_JOB_SUBMIT ? j->submit : j->seen;
 	bool whole = see == GT_SEE_WHOLE;
 
+	if (see == GT_SEE_NOT)
+		return;
 	gt_cell_u64(t, whole ? j->ctx : GT_NONE64);
 	gt_cell_u64(t, j->seqno);
-	gt_cell_u32(t, whole ? j->pid : GT_NONE32);
+	gt_cell_u32(t, whole ? gt_view_pid(v, j->pid, j->seen) : GT_NONE32);
 	gt_cell_word(t, whole && row->comm[0] ? row->comm : NULL, sizeof(row->comm));
 	gt_cell(t, state(row));
 	gt_cell_u64(t, now > since ? now - since : 0);
@@ -136,12 +139,8 @@ int gt_show_jobs(struct gt_text *t, const struct gt_show *s)
 		if (n < 0)
 			return n;
 		left -= (unsigned int)n < left ? (unsigned int)n : left;
-		for (int i = 0; i < n; i++) {
-			enum gt_see see = gt_see(&s->view, rows[i].job.uid);
-
-			if (see != GT_SEE_NOT)
-				job_row(t, &rows[i], see, now);
-		}
+		for (int i = 0; i < n; i++)
+			job_row(t, &rows[i], &s->view, now);
 	}
 	return 0;
 }

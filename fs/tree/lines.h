@@ -13,11 +13,12 @@
 
 /** enum gt_see - how much of a process's work a caller is shown: whole, blanked, or not at all */
 enum gt_see { GT_SEE_WHOLE, GT_SEE_BLANK, GT_SEE_NOT };
-static inline enum gt_see gt_see(const struct gt_view *v, uint32_t uid)
+/* @pid, @uid: whose work; @ts: when */
+static inline enum gt_see gt_see(const struct gt_view *v, uint32_t pid, uint32_t uid, uint64_t ts)
 {
-	if (gt_view_sees(v, uid))
+	if (gt_view_sees(v, pid, uid, ts))
 		return GT_SEE_WHOLE;
-	return v->visibility == GT_VIS_REDACTED ? GT_SEE_BLANK : GT_SEE_NOT;
+	return gt_view_blanks(v) ? GT_SEE_BLANK : GT_SEE_NOT;
 }
 
 /* cells.c: each cell puts a blank before itself unless it begins a line; unknown is "-" */
@@ -50,7 +51,8 @@ struct gt_names {
 	} gpu[GT_MAX_GPUS];
 	size_t nprocs;
 	struct gt_name_proc {
-		uint32_t pid;
+		uint32_t pid, uid;
+		uint64_t first_ts;
 		bool dead;
 		char comm[16];
 	} * proc;
@@ -70,7 +72,12 @@ static inline void gt_names_freep(struct gt_names **n)
 /* What is not known gives NULL. */
 const char *gt_names_gpu(const struct gt_names *n, uint16_t gpu);
 const struct gt_name_ring *gt_names_ring(const struct gt_names *n, uint16_t gpu, uint16_t ring);
-const char *gt_names_comm(const struct gt_names *n, uint32_t pid);
+/** gt_was() - was it process @uid, first met at @first_ts, that had event @e's pid then? */
+static inline bool gt_was(uint32_t uid, uint64_t first_ts, const struct gt_event *e)
+{
+	return first_ts <= e->ts && (e->uid == GT_NONE32 || e->uid == uid);
+}
+const char *gt_names_comm(const struct gt_names *n, const struct gt_event *e);
 const char *gt_names_function(const struct gt_names *n,
 			      const struct gt_event *e); /* of a FUNCTION */
 

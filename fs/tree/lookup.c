@@ -136,13 +136,15 @@ static bool has_queue(const struct gt_model *m, uint32_t pid, uint16_t gpu)
 	return false;
 }
 
-static bool proc_numbered(struct gt_model *m, const char *name, uint16_t gpu, struct gt_obj *o)
+static bool proc_numbered(struct gt_model *m, const char *name, uint16_t gpu,
+			  const struct gt_view *v, struct gt_obj *o)
 {
 	const struct gt_proc *p;
 	uint32_t pid;
 
 	if (!parse_id(name, &pid))
 		return false;
+	pid = gt_pidns_find(v->ns, pid);
 	GT_MODEL_LOCK(m);
 	p = gt_model_proc(m, pid);
 	if (!p || !(gt_proc_on_ring(p, gpu) || has_queue(m, pid, gpu)))
@@ -182,7 +184,7 @@ static int in_objects(struct gt_app *app, const char *name, const struct gt_view
 	else if (dir.kind == GT_DIR_QUEUES)
 		found = queue_numbered(app->model, name, dir.gpu, &o);
 	else if (dir.kind == GT_DIR_PROCS)
-		found = proc_numbered(app->model, name, dir.gpu, &o);
+		found = proc_numbered(app->model, name, dir.gpu, v, &o);
 	else if (dir.kind == GT_DIR_BACKENDS)
 		found = backend_named(app, name, &o);
 	if (!found)

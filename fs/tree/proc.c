@@ -13,7 +13,7 @@ static const struct gt_proc *find(const struct gt_show *s, int *err)
 {
 	const struct gt_proc *p = gt_obj_proc(s);
 
-	*err = !p ? -ENODEV : gt_view_sees(&s->view, p->uid) ? 0 : -EACCES;
+	*err = !p ? -ENODEV : gt_view_sees(&s->view, p->pid, p->uid, p->first_ts) ? 0 : -EACCES;
 	return *err ? NULL : p;
 }
 

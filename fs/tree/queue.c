@@ -54,15 +54,20 @@ static uint64_t wide32(uint32_t v)
 	return v == GT_NONE32 ? GT_NONE64 : v;
 }
 
+static bool sees(const struct gt_show *s, const struct desc *q)
+{
+	return gt_view_sees(&s->view, q->d.pid, q->d.uid, GT_PIDNS_NOW);
+}
+
 /* A number that is GT_NONE64 where it is not known, or not this caller's to know. */
 static uint64_t pid_of(const struct gt_show *s, const struct desc *q)
 {
-	return gt_view_sees(&s->view, q->d.uid) ? wide32(q->d.pid) : GT_NONE64;
+	return sees(s, q) ? wide32(gt_view_pid(&s->view, q->d.pid, GT_PIDNS_NOW)) : GT_NONE64;
 }
 
 static uint64_t uid_of(const struct gt_show *s, const struct desc *q)
 {
-	return gt_view_sees(&s->view, q->d.uid) ? wide32(q->d.uid) : GT_NONE64;
+	return sees(s, q) ? wide32(q->d.uid) : GT_NONE64;
 }
 
 static uint64_t priority_of(const struct gt_show *s, const struct desc *q)

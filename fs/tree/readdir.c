@@ -219,7 +219,8 @@ static void list_procs(struct walk *w)
 		    gt_model_proc(m, p->pid) != p)
 			continue;
 		o = gt_obj_of_proc(GT_DIR_PROC, w->dir.gpu, p);
-		snprintf(add(w, gt_ino(&o, 0), S_IFDIR)->name, GT_NAME_MAX, "%u", p->pid);
+		snprintf(add(w, gt_ino(&o, 0), S_IFDIR)->name, GT_NAME_MAX, "%u",
+			 gt_view_pid(&w->view, p->pid, p->first_ts));
 	}
 	w->end = w->at >= m->proc_slots;
 }

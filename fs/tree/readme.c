@@ -44,7 +44,8 @@ static void show_options(struct gt_text *t, struct gt_app *app)
 		for (const struct gt_option *o = info.options; o && o->name; o++) {
 			if (o->flags & GT_OPT_HIDDEN)
 				continue;
-			gt_text_printf(t, "  %-18s%s (%s)\n", o->name, o->help ? o->help : "", info.name);
+			gt_text_printf(t, "  %-18s%s (%s)\n", o->name, o->help ? o->help : "",
+				       info.name);
 		}
 	}
 }

@@ -17,7 +17,7 @@ struct filter {
 
 static bool wanted(const struct filter *f, const struct gt_finished *j)
 {
-	enum gt_see see = gt_see(&f->s->view, j->uid);
+	enum gt_see see = gt_see(&f->s->view, j->pid, j->uid, j->end);
 
 	if (see == GT_SEE_NOT || (f->gpu != GT_NONE16 && j->gpu != f->gpu) ||
 	    (f->ring != GT_NONE16 && j->ring != f->ring))
@@ -52,8 +52,9 @@ static int make_filter(struct filter *f, const struct gt_show *s)
 }
 
 static void report_row(struct gt_text *t, const struct gt_names *n, const struct gt_finished *j,
-		       bool whole)
+		       const struct gt_view *v)
 {
+	bool whole = gt_see(v, j->pid, j->uid, j->end) == GT_SEE_WHOLE;
 	const struct gt_name_ring *r = gt_names_ring(n, j->gpu, j->ring);
 
 	gt_cell_time(t, j->end);
@@ -62,7 +63,7 @@ static void report_row(struct gt_text *t, const struct gt_names *n, const struct
 	gt_cell(t, r ? gt_engine_name(r->engine) : NULL);
 	gt_cell_u64(t, whole ? j->ctx : GT_NONE64);
 	gt_cell_u64(t, j->seqno);
-	gt_cell_u32(t, whole ? j->pid : GT_NONE32);
+	gt_cell_u32(t, whole ? gt_view_pid(v, j->pid, j->end) : GT_NONE32);
 	gt_cell_word(t, whole && j->comm[0] ? j->comm : NULL, sizeof(j->comm));
 	gt_cell_u64(t, j->ioctl);
 	gt_cell_u64(t, j->queue);
@@ -116,7 +117,7 @@ int gt_show_report(struct gt_text *t, const struct gt_show *s)
 	for (uint64_t i = first; i < head && !t->failed; i++)
 		/* one that was overwritten meanwhile was among the oldest */
 		if (gt_log_fin_get(l, i, &j) && wanted(&f, &j))
-			report_row(t, n, &j, gt_see(&s->view, j.uid) == GT_SEE_WHOLE);
+			report_row(t, n, &j, &s->view);
 	if (left)
 		gt_text_printf(t, "# %llu older rows left out\n", (unsigned long long)left);
 	return 0;

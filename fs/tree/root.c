@@ -44,7 +44,8 @@ static int show_features(struct gt_text *t, const struct gt_show *s)
 		       "replay_trace_dat\n"
 		       "replay_ftrace_text\n"
 		       "seek\n"
-		       "hotplug\n");
+		       "hotplug\n"
+		       "pid_namespaces\n");
 	return 0;
 }
 
@@ -81,13 +82,13 @@ static int show_metadata(struct gt_text *t, const struct gt_show *s)
 	return 0;
 }
 
-/* Who is not known, in the daemon's PID namespace, has no directory either: the link then dangles.
+/* Who is not known has no directory either: the link then dangles.
  */
 static int show_self(struct gt_text *t, const struct gt_show *s)
 {
 	gt_text_str(t, "proc/");
-	if (s->view.pid)
-		gt_text_u64(t, s->view.pid);
+	if (s->view.own_pid)
+		gt_text_u64(t, s->view.own_pid);
 	else
 		gt_text_str(t, "unknown");
 	return 0;

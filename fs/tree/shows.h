@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What files of several kinds of directory show: each looks at s->obj and tells of the whole machine
- * (root), one GPU, one ring, one queue or one process.
+ * What files of several kinds of directory show: each looks at s->obj and tells of the whole
+ * machine (root), one GPU, one ring, one queue or one process.
  */
 #ifndef GT_SHOWS_H
 #define GT_SHOWS_H
@@ -21,14 +21,15 @@ int gt_show_report(struct gt_text *t, const struct gt_show *s);
 int gt_show_timeline(struct gt_text *t, const struct gt_show *s);
 
 /* gen.c: gt_file.gen for files that change with the object, and for a while with the clock */
-uint64_t gt_gen_model(const struct gt_show *s); /* anything at all, and the clock while active */
-uint64_t gt_gen_dirs(const struct gt_show *s);	/* objects came or went */
-uint64_t gt_gen_object(const struct gt_show *s); /* the object of s->obj, and each second while it was
-						  * active in the last minute */
-/** gt_gen_moving() - as gt_gen_object(), but the clock is told by 50 ms: for windows that end at now */
+uint64_t gt_gen_model(const struct gt_show *s);	 /* anything at all, and the clock while active */
+uint64_t gt_gen_dirs(const struct gt_show *s);	 /* objects came or went */
+uint64_t gt_gen_object(const struct gt_show *s); /* the object of s->obj, and each second while it
+						  * was active in the last minute */
+/** gt_gen_moving() - as gt_gen_object(), but the clock is told by 50 ms: for windows that end at
+ * now */
 uint64_t gt_gen_moving(const struct gt_show *s);
 uint64_t gt_gen_object_only(const struct gt_show *s); /* the object alone: no clock in the text */
-uint64_t gt_gen_history(const struct gt_show *s); /* the log: report, timeline */
+uint64_t gt_gen_history(const struct gt_show *s);     /* the log: report, timeline */
 
 /* Objects by s->obj; model's lock held; NULL: gone */
 struct gt_gpu *gt_obj_gpu(const struct gt_show *s);

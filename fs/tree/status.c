@@ -107,6 +107,7 @@ int gt_show_status(struct gt_text *t, const struct gt_show *s)
 	static const char *const levels[] = { "off", "stats", "normal", "verbose" };
 	struct gt_app *app = s->app;
 	struct counts c = count(app);
+	struct gt_pidns_stats namespaces = gt_pidns_stats();
 
 	gt_text_kvs(t, "state", state_of(app));
 	gt_text_kvs(t, "level", levels[c.level & 3]);
@@ -122,5 +123,8 @@ int gt_show_status(struct gt_text *t, const struct gt_show *s)
 	gt_text_kv(t, "daemon_cpu_ns", clock_ns(CLOCK_PROCESS_CPUTIME_ID));
 	if (app->host)
 		gt_text_kv(t, "ingest_cpu_ns", gt_host_cpu_ns(app->host));
+	gt_text_kv(t, "pid_namespaces", namespaces.namespaces);
+	gt_text_kv(t, "pid_namespaces_processes", namespaces.processes);
+	gt_text_kv(t, "pid_namespaces_refused", namespaces.refused);
 	return 0;
 }

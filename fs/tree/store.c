@@ -18,6 +18,10 @@ static int try_store(const struct gt_show *s, char *value, const char *data, siz
 		snprintf(err, errlen, "%s cannot be written", s->file->name);
 		return -EACCES;
 	}
+	if (s->view.ns != GT_PIDNS_OWN) {
+		snprintf(err, errlen, "settings are not for processes of another PID namespace");
+		return -EPERM;
+	}
 	if (len > VALUE_MAX) {
 		snprintf(err, errlen, "a value has at most %d bytes, this one %zu", VALUE_MAX, len);
 		return -E2BIG;
@@ -70,7 +74,11 @@ static void tell(const struct gt_show *s, const struct gt_refused *r, bool repea
 int gt_tree_store(const struct gt_show *s, const char *path, const char *data, size_t len,
 		  bool repeat)
 {
-	struct gt_refused r = { .uid = s->view.uid, .pid = s->view.pid, .at = GT_NONE32 };
+	struct gt_refused r = { .uid = s->view.uid,
+				.pid = s->view.pid,
+				.own_pid = s->view.own_pid,
+				.ns = s->view.ns,
+				.at = GT_NONE32 };
 	char value[VALUE_MAX + 1] = "";
 	uintptr_t at;
 	bool raw;

@@ -233,7 +233,8 @@ static void event(struct gt_text *t, struct ctx *c, const struct gt_event *e)
 	const char *custom = e->type >= GT_CUSTOM0 && e->type <= GT_CUSTOM6
 				     ? c->names->custom[e->type - GT_CUSTOM0]
 				     : "";
-	const char *comm = e->pid != GT_NONE32 ? gt_names_comm(c->names, e->pid) : NULL;
+	uint32_t pid = gt_view_pid(&c->s->view, e->pid, e->ts);
+	const char *comm = e->pid != GT_NONE32 ? gt_names_comm(c->names, e) : NULL;
 
 	gt_text_ch(t, '[');
 	gt_time(t, e->ts);
@@ -241,7 +242,7 @@ static void event(struct gt_text *t, struct ctx *c, const struct gt_event *e)
 	where(t, c->names, e);
 	gt_cell_word(t, custom[0] ? custom : gt_type_name(e->type), 32);
 	pair(t, "cpu", e->cpu == GT_NONE16 ? GT_NONE64 : e->cpu);
-	pair(t, "pid", e->pid == GT_NONE32 ? GT_NONE64 : e->pid);
+	pair(t, "pid", pid == GT_NONE32 ? GT_NONE64 : pid);
 	if (comm && comm[0]) {
 		gt_text_str(t, " comm=");
 		gt_text_word(t, comm, 16);

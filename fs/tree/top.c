@@ -12,7 +12,7 @@
 /** struct top_row - one process on one GPU; @slot and @start say which process */
 struct top_row {
 	uint32_t slot, pid, uid;
-	uint64_t start;
+	uint64_t start, first_ts;
 	uint16_t gpu;
 	char comm[16];
 	uint64_t busy_ns; /* all its rings together: more than the window if several ran at once */
@@ -35,6 +35,7 @@ static unsigned int measure(const struct gt_model *m, const struct gt_proc *p, u
 					    .pid = p->pid,
 					    .uid = p->uid,
 					    .start = p->start,
+					    .first_ts = p->first_ts,
 					    .gpu = g,
 					    .busy_ns = busy[g] };
 		memcpy(rows[n++].comm, p->comm, sizeof(p->comm));
@@ -89,7 +90,8 @@ static unsigned int find_top(const struct gt_show *s, uint64_t now, struct top_r
 			const struct gt_proc *p = i < m->proc_slots ? m->procs[i] : NULL;
 
 			slots = m->proc_slots;
-			if (p && recent(p, now) && gt_see(&s->view, p->uid) != GT_SEE_NOT)
+			if (p && recent(p, now) &&
+			    gt_see(&s->view, p->pid, p->uid, p->first_ts) != GT_SEE_NOT)
 				k = measure(m, p, now, found);
 		}
 		while (k)
@@ -162,7 +164,8 @@ static void gpu_name(struct gt_text *t, struct gt_model *m, uint16_t gpu)
 static void top_line(struct gt_text *t, const struct gt_show *s, const struct top_row *row,
 		     uint64_t now)
 {
-	bool whole = gt_see(&s->view, row->uid) == GT_SEE_WHOLE;
+	bool whole = gt_see(&s->view, row->pid, row->uid, row->first_ts) == GT_SEE_WHOLE;
+	uint32_t pid = gt_view_pid(&s->view, row->pid, row->first_ts);
 	struct recent_work w = { 0 };
 	struct gt_summary queue;
 
@@ -170,7 +173,7 @@ static void top_line(struct gt_text *t, const struct gt_show *s, const struct to
 	look_closer(s, row, now, &w);
 	gt_stage_summary(&w.queue, now, &queue, NULL);
 	gt_stage_reset(&w.queue);
-	gt_cell_u32(t, whole ? row->pid : GT_NONE32);
+	gt_cell_u32(t, whole ? pid : GT_NONE32);
 	gt_cell_u32(t, whole ? row->uid : GT_NONE32);
 	gt_cell_word(t, whole && row->comm[0] ? row->comm : NULL, sizeof(row->comm));
 	gpu_name(t, s->app->model, row->gpu);

@@ -131,7 +131,7 @@ static void take_words(struct gt_model *m, const struct gt_event *e, struct word
 	if (g && e->ring < g->nrings)
 		memcpy(w->ring, g->rings[e->ring]->name, sizeof(w->ring));
 	p = e->pid != GT_NONE32 ? gt_model_proc(m, e->pid) : NULL;
-	if (p)
+	if (p && gt_was(p->uid, p->first_ts, e))
 		memcpy(w->comm, p->comm, sizeof(w->comm));
 	if (e->type >= GT_CUSTOM0 && e->type <= GT_CUSTOM6)
 		memcpy(w->type, m->custom[e->type - GT_CUSTOM0], sizeof(w->type));
@@ -168,7 +168,8 @@ static void job_cell(struct gt_text *t, const struct gt_event *e)
 		gt_text_u64(t, e->seqno);
 }
 
-static void event_line(struct gt_text *t, const struct gt_event *e, const struct words *w)
+static void event_line(struct gt_text *t, const struct gt_event *e, const struct gt_view *v,
+		       const struct words *w)
 {
 	size_t at = t->len;
 
@@ -183,7 +184,7 @@ static void event_line(struct gt_text *t, const struct gt_event *e, const struct
 	gt_pad(t, at, 46);
 	gt_cell_word(t, w->type[0] ? w->type : gt_type_name(e->type), sizeof(w->type));
 	gt_pad(t, at, 62);
-	gt_cell_u32(t, e->pid);
+	gt_cell_u32(t, gt_view_pid(v, e->pid, e->ts));
 	gt_pad(t, at, 70);
 	gt_cell_word(t, w->comm[0] ? w->comm : NULL, sizeof(w->comm));
 	gt_pad(t, at, 87);
@@ -192,7 +193,8 @@ static void event_line(struct gt_text *t, const struct gt_event *e, const struct
 	gt_text_ch(t, '\n');
 }
 
-void gt_trace_line(struct gt_text *t, struct gt_app *app, const union gt_record *r)
+void gt_trace_line(struct gt_text *t, struct gt_app *app, const struct gt_view *v,
+		   const union gt_record *r)
 {
 	struct words w;
 
@@ -201,5 +203,5 @@ void gt_trace_line(struct gt_text *t, struct gt_app *app, const union gt_record 
 	if (r->ev.type >= GT_NTYPES)
 		return;
 	take_words(app->model, &r->ev, &w);
-	event_line(t, &r->ev, &w);
+	event_line(t, &r->ev, v, &w);
 }

@@ -183,7 +183,9 @@ void gt_tree_owner(uid_t *uid, gid_t *gid)
 
 bool gt_proc_seen(const struct gt_proc *p, const struct gt_view *v)
 {
-	return v->visibility != GT_VIS_OWNER || gt_view_sees(v, p->uid);
+	if (v->ns != GT_PIDNS_OWN && gt_view_pid(v, p->pid, p->first_ts) == GT_NONE32)
+		return false;
+	return v->visibility != GT_VIS_OWNER || gt_view_sees(v, p->pid, p->uid, p->first_ts);
 }
 
 bool gt_queue_seen(struct gt_model *m, const struct gt_queue *q, const struct gt_view *v)
@@ -191,13 +193,13 @@ bool gt_queue_seen(struct gt_model *m, const struct gt_queue *q, const struct gt
 	uint32_t uid = q->desc.uid;
 	struct gt_proc *p;
 
-	if (v->all || v->visibility != GT_VIS_OWNER)
+	if (gt_view_whole(v) || gt_view_blanks(v))
 		return true;
 	if (uid == GT_NONE32 && q->desc.pid != GT_NONE32) {
 		p = gt_model_proc(m, q->desc.pid);
 		uid = p ? p->uid : GT_NONE32;
 	}
-	return gt_view_sees(v, uid);
+	return gt_view_sees(v, q->desc.pid, uid, GT_PIDNS_NOW);
 }
 
 bool gt_proc_on_ring(const struct gt_proc *p, uint16_t gpu)

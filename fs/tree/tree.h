@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The tree: which directories and files there are, and what each shows. One const table of files per
- * kind of directory drives lookup, readdir, open, stat, the README and the manual. No FUSE here.
+ * The tree: which directories and files there are, and what each shows. One const table of files
+ * per kind of directory drives lookup, readdir, open, stat, the README and the manual. No FUSE
+ * here.
  */
 #ifndef GT_TREE_H
 #define GT_TREE_H
@@ -15,21 +16,22 @@ enum gt_dir_kind {
 	GT_DIR_ROOT,
 	GT_DIR_CONFIG,
 	GT_DIR_BACKENDS,
-	GT_DIR_BACKEND,	 /* id: index */
-	GT_DIR_GPU,	 /* gpu */
-	GT_DIR_RING,	 /* gpu, ring */
-	GT_DIR_BY_NAME,	 /* gpu */
-	GT_DIR_QUEUES,	 /* gpu */
-	GT_DIR_QUEUE,	 /* gpu, id: index in model->queues */
-	GT_DIR_PROCS,	 /* gpu, or GT_NONE16: the root's */
-	GT_DIR_PROC,	 /* gpu or GT_NONE16; id: slot, start and pid: who it was */
+	GT_DIR_BACKEND,	    /* id: index */
+	GT_DIR_GPU,	    /* gpu */
+	GT_DIR_RING,	    /* gpu, ring */
+	GT_DIR_BY_NAME,	    /* gpu */
+	GT_DIR_QUEUES,	    /* gpu */
+	GT_DIR_QUEUE,	    /* gpu, id: index in model->queues */
+	GT_DIR_PROCS,	    /* gpu, or GT_NONE16: the root's */
+	GT_DIR_PROC,	    /* gpu or GT_NONE16; id: slot, start and pid: who it was */
 	GT_DIR_PROC_QUEUES, /* the same; links */
 	GT_NDIRS
 };
 
 /**
  * struct gt_obj - names a directory; equal objects are equal in every field
- * @life: gt_gpu.life when it was looked up, 0 without a GPU: a GPU that went and came back is another
+ * @life: gt_gpu.life when it was looked up, 0 without a GPU: a GPU that went and came back is
+ * another
  */
 struct gt_obj {
 	uint8_t kind; /* enum gt_dir_kind */
@@ -47,11 +49,11 @@ struct gt_show {
 	const struct gt_file *file;
 };
 
-#define GT_FILE_VIEW 0x01  /* differs by caller: never shared, entry timeout 0 */
-#define GT_FILE_LONG 0x02  /* rendered by open, not by lookup */
-#define GT_FILE_PIPE 0x04  /* binary pipe */
-#define GT_FILE_TPIPE 0x08 /* text pipe */
-#define GT_FILE_LINK 0x10  /* symbolic link; show writes the target, no newline */
+#define GT_FILE_VIEW   0x01 /* differs by caller: never shared, entry timeout 0 */
+#define GT_FILE_LONG   0x02 /* rendered by open, not by lookup */
+#define GT_FILE_PIPE   0x04 /* binary pipe */
+#define GT_FILE_TPIPE  0x08 /* text pipe */
+#define GT_FILE_LINK   0x10 /* symbolic link; show writes the target, no newline */
 #define GT_FILE_STATIC 0x20 /* never changes while the daemon runs */
 
 /**
@@ -111,8 +113,8 @@ int gt_tree_lookup(struct gt_app *app, const struct gt_obj *dir, const char *nam
 struct gt_obj gt_tree_parent(const struct gt_obj *dir);
 /**
  * gt_tree_readdir() - calls @fn for each name from position @pos on (0: the first); @fn gets the
- *	position to go on at, and returns false to stop. "." and ".." are not among them. Positions stay
- *	valid while other objects come and go.
+ *	position to go on at, and returns false to stop. "." and ".." are not among them. Positions
+ *stay valid while other objects come and go.
  */
 typedef bool (*gt_tree_fill)(void *arg, const char *name, ino_t ino, mode_t type, uint64_t next);
 int gt_tree_readdir(struct gt_app *app, const struct gt_obj *dir, const struct gt_view *v,
@@ -122,14 +124,19 @@ unsigned int gt_tree_nlink(const struct gt_obj *dir);
 
 /** gt_tree_scope() - which records the pipes of a directory show */
 struct gt_scope gt_tree_scope(const struct gt_app *app, const struct gt_obj *dir);
-/** gt_tree_alive() - does the object still exist? Pipes of a gone one end, of a GPU's with ENODEV. */
+/** gt_tree_alive() - does the object still exist? Pipes of a gone one end, of a GPU's with ENODEV.
+ */
 bool gt_tree_alive(struct gt_app *app, const struct gt_obj *obj);
 
-/** gt_tree_gone() - did @obj belong to a GPU that has gone since it was looked up? Takes the lock */
+/** gt_tree_gone() - did @obj belong to a GPU that has gone since it was looked up? Takes the lock
+ */
 bool gt_tree_gone(struct gt_app *app, const struct gt_obj *obj);
 
-/** gt_trace_line() - one record as a line of `trace`; names from the model (lock taken) */
-void gt_trace_line(struct gt_text *t, struct gt_app *app, const union gt_record *r);
+/** gt_trace_line() - a record that @v may see as a line of `trace`; names from the model (lock
+ * taken)
+ */
+void gt_trace_line(struct gt_text *t, struct gt_app *app, const struct gt_view *v,
+		   const union gt_record *r);
 
 /** The tables, by kind of directory; each ends with a NULL name. */
 extern const struct gt_file *const gt_tree_files[GT_NDIRS];

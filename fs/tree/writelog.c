@@ -142,7 +142,7 @@ static size_t quoted(struct gt_text *t, unsigned char c)
 	return 4;
 }
 
-static void show_refused(struct gt_text *t, const struct gt_refused *r)
+static void show_refused(struct gt_text *t, const struct gt_refused *r, uint32_t pid)
 {
 	size_t kept = r->len < sizeof(r->value) ? r->len : sizeof(r->value), column = 0, caret = 0;
 	const char *name = strerrorname_np(r->err);
@@ -153,8 +153,8 @@ static void show_refused(struct gt_text *t, const struct gt_refused *r)
 	if (gmtime_r(&when, &tm))
 		strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%SZ", &tm);
 	gt_text_printf(t, "[%s] %s uid=%u", date, r->path, r->uid);
-	if (r->pid)
-		gt_text_gkv(t, "pid", r->pid);
+	if (pid)
+		gt_text_gkv(t, "pid", pid);
 	gt_text_printf(t, " %s\n    \"", name ? name : "EIO");
 	for (size_t i = 0; i < kept; i++) {
 		if (i == r->at)
@@ -178,7 +178,9 @@ void gt_writelog_show_errors(struct gt_writelog *w, struct gt_text *t, const str
 	i = w->nrefused > GT_WRITELOG_ERRORS ? w->nrefused - GT_WRITELOG_ERRORS : 0;
 	for (; i < w->nrefused; i++) {
 		r = &w->refused[i % GT_WRITELOG_ERRORS];
-		if (v->all || v->uid == r->uid)
-			show_refused(t, r);
+		if (v->all)
+			show_refused(t, r, r->pid);
+		else if (v->ns == r->ns && (v->there || v->uid == r->uid))
+			show_refused(t, r, r->own_pid);
 	}
 }

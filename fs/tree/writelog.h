@@ -22,8 +22,9 @@
  */
 struct gt_refused {
 	int64_t realtime;
-	uint32_t pid, uid;
-	int err; /* errno, positive */
+	uint32_t pid, own_pid, uid; /* pid as the daemon and as the writer know it */
+	uint64_t ns;		    /* the writer's PID namespace */
+	int err;		    /* errno, positive */
 	char path[64];
 	char value[GT_WRITELOG_VALUE];
 	size_t len;
@@ -46,7 +47,8 @@ void gt_writelog_refused(struct gt_writelog *w, const struct gt_refused *r);
 
 /** gt_writelog_show_status() - the sentence, or "ok" to who has written nothing */
 void gt_writelog_show_status(struct gt_writelog *w, struct gt_text *t, const struct gt_view *v);
-/** gt_writelog_show_errors() - the viewer's own entries, oldest first; all of them to root */
+/** gt_writelog_show_errors() - the viewer's own entries, oldest first; all of them to root, and
+ * those of a PID namespace to its root */
 void gt_writelog_show_errors(struct gt_writelog *w, struct gt_text *t, const struct gt_view *v);
 /** gt_writelog_gen() - changes with every write */
 uint64_t gt_writelog_gen(struct gt_writelog *w);

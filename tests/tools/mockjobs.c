@@ -3,7 +3,8 @@
  * Plays GPU jobs without a GPU: functions for uprobes to stand in for the GPU scheduler's
  * tracepoints (tests/lib/uprobes.sh), and the truth about each call as CSV.
  *
- *	mockjobs -n JOBS -r RINGS -p PROCESSES -d MAX_US -s SEED -m old|new|both [-o TRUTH.csv]
+ *	mockjobs -n JOBS -r RINGS -p PROCESSES -d MAX_US -s SEED -m old|new|both [-c CONTEXT]
+ *		[-o TRUTH.csv]
  *	mockjobs offsets	the functions' offsets in this file, for uprobe_events
  *
  * Each process submits its share of the jobs to rings taken at random; a thread per ring, in the
@@ -122,7 +123,7 @@ struct shared {
 static struct shared *sh;
 static unsigned int rings = 3, max_us = 200, processes = 2;
 static unsigned long jobs = 300;
-static uint64_t seed = 1;
+static uint64_t seed = 1, first_ctx = 100;
 static int old_names = 1, new_names;
 static const char *const device = "0000:03:00.0";
 
@@ -238,7 +239,7 @@ static void submitter(unsigned int nr)
 
 	for (; n; n--) {
 		j = (struct job){ .ring = rnd(&state, rings), .client = 40 + nr };
-		j.ctx = 100 + 2 * (nr * MAX_RINGS + j.ring);
+		j.ctx = first_ctx + 2 * (nr * MAX_RINGS + j.ring);
 		j.seqno = ++seqno[j.ring];
 		j.entity = 0xffff888000100000ull + 256ull * (nr * MAX_RINGS + j.ring);
 		submit(&j);
@@ -387,7 +388,7 @@ static int print_offset(struct dl_phdr_info *info, size_t size, void *arg)
 static int usage(void)
 {
 	fprintf(stderr, "usage: mockjobs [-n JOBS] [-r RINGS] [-p PROCESSES] [-d MAX_US] [-s SEED] "
-			"[-m old|new|both] [-o TRUTH.csv]\n       mockjobs offsets\n");
+			"[-m old|new|both] [-c CONTEXT] [-o TRUTH.csv]\n       mockjobs offsets\n");
 	return 2;
 }
 
@@ -395,7 +396,7 @@ static int options(int argc, char **argv, const char **truth)
 {
 	int c;
 
-	while ((c = getopt(argc, argv, "n:r:p:d:s:m:o:")) != -1) {
+	while ((c = getopt(argc, argv, "n:r:p:d:s:m:c:o:")) != -1) {
 		if (c == 'n')
 			jobs = strtoul(optarg, NULL, 10);
 		else if (c == 'r')
@@ -406,6 +407,8 @@ static int options(int argc, char **argv, const char **truth)
 			max_us = (unsigned int)atoi(optarg);
 		else if (c == 's')
 			seed = strtoull(optarg, NULL, 10);
+		else if (c == 'c')
+			first_ctx = strtoull(optarg, NULL, 10);
 		else if (c == 'o')
 			*truth = optarg;
 		else if (c == 'm') {

@@ -50,19 +50,19 @@ static const char *line(const union gt_record *r)
 
 	gt_text_free(&t);
 	gt_text_init(&t, 0);
-	gt_trace_line(&t, &app, r);
+	gt_trace_line(&t, &app, &(struct gt_view){ .all = true }, r);
 	gt_text_ch(&t, '\0');
 	return t.buf;
 }
 
 static void test_trace_line(void)
 {
-	union gt_record r = event(12 * S + 345, GT_COMPLETE, 1, 7, 9);
+	union gt_record r = event(112 * S + 345, GT_COMPLETE, 1, 7, 9);
 
 	r.ev.pid = r.ev.tid = 1000;
 	r.ev.value = 992000;
 	is_str(line(&r),
-	       "[12.000000345]     3   amdgpu0/ring1(sdma\\x200) COMPLETE       1000    glxgears  "
+	       "[112.000000345]    3   amdgpu0/ring1(sdma\\x200) COMPLETE       1000    glxgears  "
 	       "       7:9 exec_ns=992000\n",
 	       "trace: an event");
 	gt_record_init(&r, 13 * S, GT_IOCTL_EXIT);

@@ -49,7 +49,10 @@ static void test_big_value(void)
 
 static void test_writelog(void)
 {
-	struct gt_view a = { .uid = 1, .pid = (uint32_t)getpid(), .visibility = GT_VIS_ALL };
+	struct gt_view a = { .uid = 1,
+			     .pid = (uint32_t)getpid(),
+			     .own_pid = (uint32_t)getpid(),
+			     .visibility = GT_VIS_ALL };
 	struct gt_view b = { .uid = 2, .visibility = GT_VIS_ALL };
 	char want[256];
 

@@ -113,18 +113,19 @@ static void test_names(void)
 	is_str(e.target, "../../../queues/7", "links within it");
 	is_str(list("amdgpu0/proc", &root_view), "100 300 ", "processes of a GPU");
 	is_str(list("i915-0/proc", &root_view), "100 200 ", "a queue alone counts too");
-	is_str(list("backends/ftrace", &root_view), "state version stats last_error clock_offset cpu path ",
+	is_str(list("backends/ftrace", &root_view),
+	       "state version stats last_error clock_offset cpu path ",
 	       "a backend's options are files");
 }
 
 static void test_links(void)
 {
-	struct gt_view v = { .uid = 1000, .pid = 100, .visibility = GT_VIS_OWNER };
+	struct gt_view v = { .uid = 1000, .pid = 100, .own_pid = 100, .visibility = GT_VIS_OWNER };
 	struct gt_entry e;
 
 	ok(!find("self", &v, &e) && e.kind == GT_ENTRY_LINK && !e.shared, "self");
 	is_str(e.target, "proc/100", "self is the reader");
-	v.pid = 0;
+	v.own_pid = 0;
 	ok(!find("self", &v, &e), "self without a pid");
 	is(find(e.target, &v, &e), -ENOENT, "dangles");
 }

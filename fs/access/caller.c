@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "caller.h"
+#include "pidns.h"
+
+#define KNOWN	     256
+#define PIDFD_THREAD O_EXCL /* Linux 6.9 */
+
+struct known {
+	uint32_t tid; /* 0: free */
+	uid_t uid;
+	gid_t gid;
+	int pidfd; /* no other task gets the tid while the one it stands for has not ended */
+	struct gt_caller c;
+};
+
+static struct {
+	struct known known[KNOWN];
+	gid_t gid;
+	bool has_gid;
+	uint64_t userns;
+} t;
+
+static void forget(struct known *k)
+{
+	if (k->tid)
+		close(k->pidfd);
+	k->tid = 0;
+}
+
+void gt_caller_group(bool has, gid_t gid)
+{
+	for (struct known *k = t.known; k < t.known + KNOWN; k++)
+		forget(k);
+	t.has_gid = has;
+	t.gid = gid;
+}
+
+static ssize_t read_proc(uint32_t tid, const char *name, char *buf, size_t len)
+{
+	char path[64];
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%u/%s", tid, name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -1;
+	n = read(fd, buf, len - 1);
+	close(fd);
+	buf[n > 0 ? n : 0] = '\0';
+	return n;
+}
+
+static bool list_has(const char *list, gid_t gid)
+{
+	while (*list && *list != '\n') {
+		char *end;
+		unsigned long v = strtoul(list, &end, 10);
+
+		if (end == list)
+			return false;
+		if (v == gid)
+			return true;
+		list = end + strspn(end, " \t");
+	}
+	return false;
+}
+
+static uint64_t userns_of(uint32_t tid)
+{
+	char path[64];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%u/ns/user", tid);
+	return stat(path, &st) ? 0 : st.st_ino;
+}
+
+/* user_namespaces(7): lines of "first uid inside, first outside, how many" */
+static bool is_root_inside(uint32_t tid, uid_t uid)
+{
+	char buf[4096];
+	const char *p = buf;
+
+	if (read_proc(tid, "uid_map", buf, sizeof(buf)) <= 0)
+		return false;
+	while (p) {
+		unsigned long in, out, n;
+
+		if (sscanf(p, "%lu %lu %lu", &in, &out, &n) == 3 && in == 0 && n)
+			return out == uid;
+		p = strchr(p, '\n');
+		p = p && p[1] ? p + 1 : NULL;
+	}
+	return false;
+}
+
+static bool stands_there(uint32_t tid, uid_t uid, const struct gt_caller *c, uint64_t userns)
+{
+	if (c->ns == GT_PIDNS_OWN || c->ns == GT_PIDNS_NONE)
+		return false;
+	if (c->own_userns)
+		return uid == 0;
+	return gt_pidns_owner_is(c->ns, userns) && is_root_inside(tid, uid);
+}
+
+/* The lines of /proc/<tid>/status that matter: thread group, namespaces, supplementary groups. */
+static bool look(uint32_t tid, uid_t uid, struct gt_caller *c)
+{
+	char status[8192];
+	uint64_t userns;
+	const char *p;
+
+	if (read_proc(tid, "status", status, sizeof(status)) <= 0)
+		return false;
+	p = strstr(status, "\nTgid:\t");
+	*c = (struct gt_caller){ .tgid = p ? (uint32_t)strtoul(p + 7, NULL, 10) : 0 };
+	c->own_pid = gt_pidns_innermost(status, "NStgid:");
+	c->ns = gt_pidns_of(tid, status);
+	userns = userns_of(tid);
+	c->own_userns = userns && userns == t.userns;
+	c->there = stands_there(tid, uid, c, userns);
+	p = strstr(status, "\nGroups:\t");
+	c->in_group = p && t.has_gid && list_has(p + 9, t.gid);
+	return c->tgid != 0;
+}
+
+static bool ended(int pidfd)
+{
+	struct pollfd p = { .fd = pidfd, .events = POLLIN };
+
+	return poll(&p, 1, 0) != 0;
+}
+
+static int pidfd_of(uint32_t tid, uint32_t tgid)
+{
+	return (int)syscall(SYS_pidfd_open, tid, tid == tgid ? 0 : PIDFD_THREAD);
+}
+
+bool gt_caller_find(uint32_t tid, uid_t uid, gid_t gid, struct gt_caller *c)
+{
+	struct known *k = &t.known[tid % KNOWN];
+	int pidfd;
+
+	if (!tid)
+		return false;
+	if (k->tid == tid && k->uid == uid && k->gid == gid && !ended(k->pidfd) &&
+	    gt_pidns_used(k->c.ns)) {
+		*c = k->c;
+		return true;
+	}
+	if (!t.userns)
+		t.userns = userns_of((uint32_t)getpid());
+	forget(k);
+	if (!look(tid, uid, c))
+		return false;
+	pidfd = pidfd_of(tid, c->tgid);
+	if (pidfd < 0)
+		return true;
+	*k = (struct known){ .tid = tid, .uid = uid, .gid = gid, .pidfd = pidfd, .c = *c };
+	return true;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Who calls: what /proc tells of a task, kept until it ends. For the session's thread only. */
+#ifndef GT_CALLER_H
+#define GT_CALLER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/**
+ * struct gt_caller - a task that made a request
+ * @tgid: its thread group in the daemon's PID namespace; @own_pid: in its own
+ * @ns: its PID namespace, see pidns.h
+ * @own_userns: it is in the daemon's user namespace
+ * @there: it is root in its PID namespace, which is another: the kernel's root, or the root of the
+ *	user namespace that the PID namespace belongs to
+ * @in_group: the group of gt_caller_group() is among its supplementary ones
+ */
+struct gt_caller {
+	uint32_t tgid, own_pid;
+	uint64_t ns;
+	bool own_userns, there, in_group;
+};
+
+/** gt_caller_group() - the group to look for; forgets all callers */
+void gt_caller_group(bool has, gid_t gid);
+
+/**
+ * gt_caller_find() - what is known of a caller
+ * @tid, @uid, @gid: as FUSE passes them; @tid 0: outside the daemon's PID namespace
+ *
+ * Some 15 us for a task that is met for the first time, then one poll(2) of its pidfd. What it is
+ * may change without its uid or gid changing (setgroups(2), setns(2)): that is seen when it next
+ * ends or is not among the last few hundred callers any more.
+ *
+ * Return: false if nothing can be known of it.
+ */
+bool gt_caller_find(uint32_t tid, uid_t uid, gid_t gid, struct gt_caller *c);
+
+#endif

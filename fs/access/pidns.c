@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * pid_namespaces(7): a process has a pid in its own namespace and in each above it; NStgid in
+ * /proc/<pid>/status has them from the reader's on down (proc(5)). Which namespaces those are,
+ * NS_GET_PARENT tells (ioctl_ns(2)). The kernel gives the inode number of one that ended to
+ * another, so each known one is held open.
+ */
+#include <fcntl.h>
+#include <linux/nsfs.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../../backend/event.h"
+#include "pidns.h"
+
+#define SPACES	  1024
+#define PROCESSES 16384
+#define BUCKETS	  4096
+
+/**
+ * struct space - a namespace
+ * @id: 0: free; @ino: of nsfs; @owner: inode of the user namespace it belongs to, 0 unknown
+ * @depth: 1: right below the daemon's; @up: ids of those above it and itself, from depth 1 on
+ * @users: processes in the table; @used: when it was last asked for
+ */
+struct space {
+	uint64_t id, used;
+	uint64_t ino, owner;
+	uint64_t up[GT_PIDNS_DEPTH];
+	unsigned int depth, users;
+	int fd;
+};
+
+/**
+ * struct member - a process, of [@from, @until)
+ * @pids: in the namespaces of depth 1 to @depth; @next: of the same hash, newer first
+ */
+struct member {
+	uint64_t from, until;
+	struct space *space;
+	uint32_t pid, next;
+	uint32_t pids[GT_PIDNS_DEPTH];
+};
+
+static struct {
+	pthread_mutex_t lock;
+	uint64_t own; /* inode of the daemon's */
+	uint64_t last_id, clock, refused;
+	struct space *spaces;
+	struct member *members; /* a ring: [0] is none */
+	uint32_t *heads;
+	uint32_t at, count;
+} t = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static void unlock(pthread_mutex_t **m)
+{
+	pthread_mutex_unlock(*m);
+}
+
+#define LOCK()                                                                                     \
+	__attribute__((cleanup(unlock), unused)) pthread_mutex_t *locked_ = &t.lock;               \
+	pthread_mutex_lock(locked_)
+
+/* Memory only where there are namespaces. */
+static bool ready(void)
+{
+	struct stat st;
+
+	if (!t.own && !stat("/proc/self/ns/pid", &st))
+		t.own = st.st_ino;
+	if (!t.spaces)
+		t.spaces = calloc(SPACES, sizeof(*t.spaces));
+	if (!t.members)
+		t.members = calloc(PROCESSES + 1, sizeof(*t.members));
+	if (!t.heads)
+		t.heads = calloc(BUCKETS, sizeof(*t.heads));
+	return t.own && t.spaces && t.members && t.heads;
+}
+
+static uint64_t ino_of(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) ? 0 : st.st_ino;
+}
+
+static uint64_t owner_of(int fd)
+{
+	int user = ioctl(fd, NS_GET_USERNS);
+	uint64_t ino = user < 0 ? 0 : ino_of(user);
+
+	if (user >= 0)
+		close(user);
+	return ino;
+}
+
+static struct space *by_ino(uint64_t ino)
+{
+	for (struct space *s = t.spaces; s < t.spaces + SPACES; s++)
+		if (s->id && s->ino == ino)
+			return s;
+	return NULL;
+}
+
+/* Free, or the one without processes that was not asked for longest. */
+static struct space *room(void)
+{
+	struct space *best = NULL;
+
+	for (struct space *s = t.spaces; s < t.spaces + SPACES; s++) {
+		if (!s->id)
+			return s;
+		if (!s->users && (!best || s->used < best->used))
+			best = s;
+	}
+	if (best) {
+		close(best->fd);
+		best->id = 0;
+	}
+	return best;
+}
+
+/* Takes @fd. NULL: not below the daemon's, too deep, or no room. */
+static struct space *space_of(int fd, unsigned int levels)
+{
+	uint64_t ino = ino_of(fd);
+	struct space *s = ino && ino != t.own ? by_ino(ino) : NULL, *up = NULL;
+	int parent;
+
+	if (s || !ino || ino == t.own || !levels) {
+		close(fd);
+		return s;
+	}
+	parent = ioctl(fd, NS_GET_PARENT);
+	if (parent >= 0 && ino_of(parent) == t.own)
+		close(parent);
+	else if (parent < 0 || !(up = space_of(parent, levels - 1)))
+		goto out;
+	if (up)
+		up->users++; /* not to make room of it */
+	s = up && up->depth == GT_PIDNS_DEPTH ? NULL : room();
+	if (up)
+		up->users--;
+	if (!s)
+		goto out;
+	*s = (struct space){ .id = ++t.last_id, .ino = ino, .owner = owner_of(fd), .fd = fd };
+	if (up)
+		memcpy(s->up, up->up, sizeof(s->up));
+	s->depth = up ? up->depth + 1 : 1;
+	s->up[s->depth - 1] = s->id;
+	return s;
+out:
+	t.refused++;
+	close(fd);
+	return NULL;
+}
+
+/* Pids of the line @key, from the daemon's namespace on; how many there are, at most @max */
+static unsigned int pids_of(const char *status, const char *key, uint32_t *pids, unsigned int max)
+{
+	const char *p = status ? strstr(status, key) : NULL;
+	unsigned int n = 0;
+
+	/* proc(5): each line begins with its key; Name, the first, is escaped */
+	if (!p || (p > status && p[-1] != '\n'))
+		return 0;
+	p += strlen(key);
+	while (n < max && *p && *p != '\n') {
+		char *end;
+		unsigned long v = strtoul(p, &end, 10);
+
+		if (end == p)
+			break;
+		pids[n++] = (uint32_t)v;
+		p = end + strspn(end, "\t ");
+	}
+	return *p == '\n' ? n : max + 1; /* more than can be told apart */
+}
+
+uint32_t gt_pidns_innermost(const char *status, const char *key)
+{
+	uint32_t pids[GT_PIDNS_DEPTH + 1];
+	unsigned int n = pids_of(status, key, pids, GT_PIDNS_DEPTH + 1);
+
+	return n && n <= GT_PIDNS_DEPTH + 1 ? pids[n - 1] : 0;
+}
+
+static struct space *space_of_task(uint32_t tid)
+{
+	char path[64];
+	struct space *s;
+	int fd;
+
+	if (!ready())
+		return NULL;
+	snprintf(path, sizeof(path), "/proc/%u/ns/pid", tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	s = fd < 0 ? NULL : space_of(fd, GT_PIDNS_DEPTH);
+	if (s)
+		s->used = ++t.clock;
+	return s;
+}
+
+uint64_t gt_pidns_of(uint32_t tid, const char *status)
+{
+	uint32_t pids[GT_PIDNS_DEPTH + 1];
+	unsigned int n = pids_of(status, "NStgid:", pids, GT_PIDNS_DEPTH + 1);
+	const struct space *s;
+
+	/* with one pid it is in the namespace of the mount of /proc */
+	if (n == 1)
+		return GT_PIDNS_OWN;
+	if (!n || n > GT_PIDNS_DEPTH + 1)
+		return GT_PIDNS_NONE;
+	LOCK();
+	s = space_of_task(tid);
+	return s && s->depth + 1 == n ? s->id : GT_PIDNS_NONE;
+}
+
+static struct space *by_id(uint64_t id)
+{
+	for (struct space *s = t.spaces; s && s < t.spaces + SPACES; s++)
+		if (s->id == id)
+			return s;
+	return NULL;
+}
+
+bool gt_pidns_used(uint64_t ns)
+{
+	struct space *s;
+
+	if (ns == GT_PIDNS_OWN || ns == GT_PIDNS_NONE)
+		return true;
+	LOCK();
+	s = by_id(ns);
+	if (s)
+		s->used = ++t.clock;
+	return s;
+}
+
+bool gt_pidns_owner_is(uint64_t ns, uint64_t ino)
+{
+	const struct space *s;
+
+	if (ns == GT_PIDNS_OWN || ns == GT_PIDNS_NONE || !ino)
+		return false;
+	LOCK();
+	s = by_id(ns);
+	return s && s->owner == ino;
+}
+
+/* The newest of a pid, or NULL. */
+static struct member *newest(uint32_t pid)
+{
+	uint32_t i = t.heads ? t.heads[pid % BUCKETS] : 0;
+
+	while (i && t.members[i].pid != pid)
+		i = t.members[i].next;
+	return i ? &t.members[i] : NULL;
+}
+
+static void take_out(struct member *m)
+{
+	uint32_t i = (uint32_t)(m - t.members), *link = &t.heads[m->pid % BUCKETS];
+
+	while (*link && *link != i)
+		link = &t.members[*link].next;
+	if (*link)
+		*link = m->next;
+	m->space->users--;
+	m->space = NULL;
+	t.count--;
+}
+
+/* The oldest makes room: it has ended long ago, or there are more than anybody looks at. */
+static struct member *member_new(struct space *s, uint32_t pid)
+{
+	struct member *m;
+
+	t.at = t.at % PROCESSES + 1;
+	m = &t.members[t.at];
+	if (m->space) {
+		t.refused += m->until == UINT64_MAX;
+		take_out(m);
+	}
+	*m = (struct member){ .space = s, .pid = pid, .next = t.heads[pid % BUCKETS] };
+	t.heads[pid % BUCKETS] = t.at;
+	s->users++;
+	t.count++;
+	return m;
+}
+
+#define TICK_NS 10000000 /* USER_HZ is 100 */
+
+/* Start times count suspended time, events do not (proc(5), clock_gettime(2)). */
+static uint64_t began(uint64_t start)
+{
+	struct timespec boot, mono;
+	uint64_t asleep;
+
+	clock_gettime(CLOCK_BOOTTIME, &boot);
+	clock_gettime(CLOCK_MONOTONIC, &mono);
+	asleep = (uint64_t)((boot.tv_sec - mono.tv_sec) * 1000000000 + boot.tv_nsec - mono.tv_nsec);
+	return start > asleep ? start - asleep : 0;
+}
+
+uint64_t gt_pidns_since(uint64_t start)
+{
+	return began(start) + TICK_NS;
+}
+
+void gt_pidns_met(uint32_t pid, uint64_t from, uint64_t start, const char *status)
+{
+	uint32_t pids[GT_PIDNS_DEPTH + 1];
+	unsigned int n = pids_of(status, "NStgid:", pids, GT_PIDNS_DEPTH + 1);
+	struct member *m;
+	struct space *s;
+
+	if (start && began(start) < from)
+		from = began(start);
+	LOCK();
+	m = newest(pid);
+	if (m && m->until > from)
+		m->until = from;
+	if (n < 2 || n > GT_PIDNS_DEPTH + 1)
+		return;
+	s = space_of_task(pid);
+	if (!s || s->depth + 1 != n)
+		return;
+	m = member_new(s, pid);
+	m->from = from;
+	m->until = UINT64_MAX;
+	memcpy(m->pids, pids + 1, (n - 1) * sizeof(*pids));
+}
+
+/* Its pid in @ns, or GT_NONE32 */
+static uint32_t pid_in(const struct member *m, uint64_t ns)
+{
+	for (unsigned int d = 0; d < m->space->depth; d++)
+		if (m->space->up[d] == ns)
+			return m->pids[d];
+	return GT_NONE32;
+}
+
+uint32_t gt_pidns_pid(uint64_t ns, uint32_t pid, uint64_t ts)
+{
+	if (ns == GT_PIDNS_OWN)
+		return pid;
+	if (ns == GT_PIDNS_NONE || pid == GT_NONE32)
+		return GT_NONE32;
+	LOCK();
+	for (uint32_t i = t.heads ? t.heads[pid % BUCKETS] : 0; i; i = t.members[i].next) {
+		const struct member *m = &t.members[i];
+
+		if (m->pid == pid && ts >= m->from && ts < m->until)
+			return pid_in(m, ns);
+	}
+	return GT_NONE32;
+}
+
+uint32_t gt_pidns_find(uint64_t ns, uint32_t pid)
+{
+	const struct member *best = NULL;
+
+	if (ns == GT_PIDNS_OWN)
+		return pid;
+	if (ns == GT_PIDNS_NONE)
+		return GT_NONE32;
+	LOCK();
+	for (uint32_t i = 1; t.members && i <= PROCESSES; i++) {
+		const struct member *m = &t.members[i];
+
+		if (m->space && pid_in(m, ns) == pid && (!best || m->from > best->from))
+			best = m;
+	}
+	return best ? best->pid : GT_NONE32;
+}
+
+struct gt_pidns_stats gt_pidns_stats(void)
+{
+	struct gt_pidns_stats st = { 0 };
+
+	LOCK();
+	st.processes = t.count;
+	st.refused = t.refused;
+	for (const struct space *s = t.spaces; s && s < t.spaces + SPACES; s++)
+		st.namespaces += s->id != 0;
+	return st;
+}
+
+void gt_pidns_forget(void)
+{
+	LOCK();
+	for (struct space *s = t.spaces; s && s < t.spaces + SPACES; s++)
+		if (s->id)
+			close(s->fd);
+	free(t.spaces);
+	free(t.members);
+	free(t.heads);
+	t.spaces = NULL;
+	t.members = NULL;
+	t.heads = NULL;
+	t.at = t.count = 0;
+}

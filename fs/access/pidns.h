@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * PID namespaces below the daemon's own, and the pids that processes have in them. Only processes
+ * of such namespaces are kept here: all others have one pid only. Safe from every thread; the
+ * model's lock may be held.
+ */
+#ifndef GT_PIDNS_H
+#define GT_PIDNS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define GT_PIDNS_OWN   0		/* the daemon's own */
+#define GT_PIDNS_NONE  UINT64_MAX	/* not below it, or not known: no process has a pid there */
+#define GT_PIDNS_NOW   (UINT64_MAX - 1) /* as a time */
+#define GT_PIDNS_DEPTH 8		/* namespaces in each other that are told apart */
+
+/**
+ * gt_pidns_of() - the innermost PID namespace of a task
+ * @tid: in the daemon's namespace; @status: what /proc/<tid>/status said just now
+ *
+ * Return: its id, never used again for another; GT_PIDNS_NONE if it cannot be told.
+ */
+uint64_t gt_pidns_of(uint32_t tid, const char *status);
+
+/** gt_pidns_used() - somebody in @ns is here again; false: it had to make room for another */
+bool gt_pidns_used(uint64_t ns);
+
+/**
+ * gt_pidns_owner_is() - does the namespace belong to user namespace @ino?
+ * @ns: an id; @ino: of /proc/<pid>/ns/user
+ */
+bool gt_pidns_owner_is(uint64_t ns, uint64_t ino);
+
+/** gt_pidns_innermost() - the last pid of a task's line @key ("NStgid:") in @status; 0 unknown */
+uint32_t gt_pidns_innermost(const char *status, const char *key);
+
+/**
+ * gt_pidns_met() - from now on @pid is this process
+ * @from: since when, CLOCK_MONOTONIC ns; @start: or if that is known, when it began, see
+ *	gt_pidns_since(); 0
+ * @status: its /proc/<pid>/status, NULL if it is gone already
+ */
+void gt_pidns_met(uint32_t pid, uint64_t from, uint64_t start, const char *status);
+
+/**
+ * gt_pidns_since() - when a process was there already
+ * @start: its start, ns since boot, rounded down to clock ticks (proc(5))
+ * Return: CLOCK_MONOTONIC, rounded up
+ */
+uint64_t gt_pidns_since(uint64_t start);
+
+/** gt_pidns_pid() - the pid in @ns of who was @pid at @ts; GT_NONE32: none */
+uint32_t gt_pidns_pid(uint64_t ns, uint32_t pid, uint64_t ts);
+/** gt_pidns_find() - who is @pid in @ns now, or was last; GT_NONE32: nobody */
+uint32_t gt_pidns_find(uint64_t ns, uint32_t pid);
+
+/** struct gt_pidns_stats - @refused: processes and namespaces there was no room for */
+struct gt_pidns_stats {
+	unsigned int namespaces, processes;
+	uint64_t refused;
+};
+struct gt_pidns_stats gt_pidns_stats(void);
+/** gt_pidns_forget() - everything; for tests and the end */
+void gt_pidns_forget(void);
+
+#endif

@@ -1,0 +1,127 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# One mount for the host and for containers: who reads in a PID namespace of its own sees that
+# namespace's processes, with the pids they have there; whoever reads first.
+. "$GT_SRC/tests/lib/case.sh"
+. "$GT_SRC/tests/lib/uprobes.sh"
+is_root || skip "needs root to mount and to make namespaces"
+mock=$GT_OUT/tests/tools/mockjobs
+uprobes_usable || skip "$uprobes_why"
+inits=()
+cleanup() {
+	kill -KILL "${inits[@]}" 2>/dev/null
+	pkill -KILL -f "$PWD/SECRET"
+	uprobes_remove
+}
+
+# Programs that differ by comm and context. What a caller must not see is looked for by these.
+for who in HOST ANNA BERT USER; do ln -s "$mock" SECRET_$who; done
+declare -A ctx=([HOST]=71000000 [ANNA]=72000000 [BERT]=73000000 [USER]=74000000)
+run() { echo "$PWD/SECRET_$1 -n 1000000 -r 1 -p 1 -d 20000 -m new -c ${ctx[$1]} -o /dev/null"; }
+as() { echo "setpriv --reuid $1 --regid $1 --clear-groups"; }
+
+# A container: a shell in a PID namespace that does what it reads. NAME COMMAND BEFORE UNSHARE...
+container() {
+	local name=$1
+	shift
+	mkfifo "$name.in"
+	chmod 666 "$name.in"
+	install -m 666 /dev/null "$name.out"
+	install -m 666 /dev/null "$name.rc"
+	"$@" bash -c 'while read -r line <&3; do eval "$line" >"$0.out" 2>&1; echo $? >"$0.rc"; done 3<>"$0.in"' "$PWD/$name" &
+	inits+=($!)
+}
+inside() { # inside NAME COMMAND - its output
+	: >"$1.rc"
+	echo "$2" >"$1.in"
+	wait_for 100 test -s "$1.rc" || echo "no answer"
+	cat "$1.out"
+}
+
+# All that somebody can read: texts, names, and what pipes bring in a moment
+cat >all.sh <<'S'
+cd "$1" || exit
+export LC_ALL=C
+find . -printf '%p %u %l\n' 2>/dev/null
+find . -type f ! -name events ! -name trace ! -path ./clocks ! -name stats -readable -exec cat {} + 2>/dev/null
+for pipe in trace drm0/trace self/trace events; do timeout 0.3 cat $pipe; done >/tmp/pipes.$$ 2>/dev/null
+od -An -v -t u8 -w8 /tmp/pipes.$$ | tr -d ' '
+tr -c '[:print:]' '\n' </tmp/pipes.$$ | grep ...
+rm /tmp/pipes.$$
+S
+secrets() { # secrets FILE - whose are in it, by comm and by context
+	for who in ANNA BERT HOST USER; do
+		grep -qE "SECRET_$who|(^|[^0-9])${ctx[$who]}([^0-9]|\$)" "$1" && echo "$who"
+	done | xargs
+}
+
+
+# Reads everything: host's NAME, or as user of a container. READER FILE
+read_all() {
+	case $1 in
+	root) bash all.sh "$mnt" ;;
+	user[0-9]*) $(as "${1#user}") bash "$PWD/all.sh" "$mnt" ;;
+	*:root) inside "${1%:*}" "bash $PWD/all.sh $mnt" ;;
+	*:*) inside "${1%:*}" "$(as "${1#*:}") bash $PWD/all.sh $mnt" ;;
+	esac >"$2" 2>&1
+}
+
+# Who may know of whom, by visibility
+expected() { # VISIBILITY READER
+	case $1:$2 in
+	*:box:root) echo ANNA BERT ;;
+	*:rootless:root) echo USER ;;
+	*:root) echo ANNA BERT HOST USER ;;
+	all:user*) echo ANNA BERT HOST USER ;;
+	*:user1001) echo ANNA HOST ;;
+	*:user65534) ;;
+	all:box:*) echo ANNA BERT ;;
+	*:box:1002) echo BERT ;;
+	*:box:65534) ;;
+	*) echo "no such reader $2" ;;
+	esac
+}
+readers=(root user1001 user65534 box:root box:1002 box:65534 rootless:root)
+
+chmod 711 .
+for visibility in redacted owner all; do
+	uprobes_add "$mock" new
+	mount_gt "$mnt" -o backend=ftrace,visibility=$visibility || exit 1
+	container box unshare --fork --pid --mount --mount-proc --kill-child
+	container rootless $(as 1003) unshare --fork --pid --mount --mount-proc --kill-child --user --map-root-user
+	$(as 1001) $(run HOST) &
+	inside box "$(as 1001) $(run ANNA) & $(as 1002) $(run BERT) &"
+	inside rootless "$(run USER) &"
+	seen() { [ "$(cat "$mnt"/proc/*/comm 2>/dev/null | sort -u | xargs)" = "SECRET_ANNA SECRET_BERT SECRET_HOST SECRET_USER" ]; }
+	ok "$visibility: four processes are known" wait_for 30 seen
+
+	again=()
+	[ $visibility != redacted ] || again=("${readers[@]}") # each after each
+	for reader in "${readers[@]}" "${again[@]}"; do
+		read_all "$reader" "$reader.all"
+		is "$(secrets "$reader.all")" "$(expected $visibility $reader)" "$visibility: what $reader can read is of these"
+	done
+
+	# Names and numbers inside
+	pids=$(inside box "pgrep SECRET_")
+	shown=$(inside box "ls $mnt/proc | sort -n")
+	is "$(inside box "for p in $mnt/proc/*; do [ -e /proc/\${p##*/} ] || echo \$p; done")" "" "$visibility: pids are the container's ($(echo $shown))"
+	is "$(inside box "for p in $mnt/proc/*; do [ \$(cat \$p/comm) = \$(cat /proc/\${p##*/}/comm) ] || echo \$p; done")" "" "… of those who have them"
+	ok "… and there are some" [ "$(echo "$shown" | wc -w)" -ge 2 ]
+	for file in report top; do
+		wrong() { inside box "awk -v column=$1 '!/^#/ && \$column != \"-\" { print \$column }' $mnt/$2 | sort -u" | while read -r p; do grep -qx "$p" <<<"$pids" || echo "$p"; done; }
+		is "$(wrong $([ $file = top ] && echo 1 || echo 7) $file)" "" "$visibility: the pids of $file, too"
+	done
+	set -- $(inside box "bash -c 'echo \$\$; exec readlink $mnt/self'")
+	is "$2" "proc/$1" "$visibility: self is the reader, by its own pid"
+	like "$(inside box "echo 50 >$mnt/config/sampling")" "not permitted" "$visibility: a container's root changes no setting"
+	is "$(cat "$mnt/config/sampling")" 100 "… really"
+	pkill -KILL -f "$PWD/SECRET"
+	kill -KILL "${inits[@]}"
+	wait "${inits[@]}" 2>/dev/null
+	inits=()
+	rm -f box.* rootless.*
+	umount_gt "$mnt"
+	uprobes_remove
+done
+done_testing

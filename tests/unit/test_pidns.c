@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* PID namespaces: which a task is in, and what processes are called there. */
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../../backend/backend.h"
+#include "../../fs/access/caller.h"
+#include "../../fs/access/view.h"
+#include "../../fs/stream/stream.h"
+#include "../lib/tap.h"
+
+#define MS 1000000ull
+
+static uint64_t now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+static const char *status_of(pid_t pid)
+{
+	static char buf[8192];
+	char path[64];
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	fd = open(path, O_RDONLY);
+	n = fd < 0 ? -1 : read(fd, buf, sizeof(buf) - 1);
+	if (fd >= 0)
+		close(fd);
+	buf[n > 0 ? n : 0] = '\0';
+	return buf;
+}
+
+/*
+ * A process that waits, the first of a namespace of its own; and in *@inner, if that is wanted, the
+ * first of one below. Both are named by the pids they have here.
+ */
+static pid_t first_of_namespace(pid_t *inner)
+{
+	int told[2], gate[2];
+	pid_t pid, seen[2];
+
+	if (pipe(told) || pipe(gate))
+		return -1;
+	pid = fork();
+	if (!pid) {
+		if (unshare(CLONE_NEWUSER | CLONE_NEWPID))
+			_exit(1);
+		pid = fork();
+		if (!pid) {
+			if (inner && unshare(CLONE_NEWPID))
+				_exit(1);
+			seen[1] = inner ? fork() : 0;
+			if (seen[1] || !inner)
+				write(told[1], "x", 1);
+			close(gate[1]);
+			read(gate[0], seen, 1);
+			_exit(0);
+		}
+		write(told[1], &pid, sizeof(pid));
+		waitpid(pid, NULL, 0);
+		_exit(0);
+	}
+	close(gate[0]); /* gate[1] stays open: they wait until this test ends */
+	close(told[1]);
+	return pid;
+}
+
+/* Children of @pid, the first; waits for it. */
+static pid_t child_of(pid_t pid)
+{
+	char path[64];
+	long child;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", pid, pid);
+	for (int i = 0; i < 5000; i++) {
+		FILE *f = fopen(path, "r");
+		int got = f ? fscanf(f, "%ld", &child) : 0;
+
+		if (f)
+			fclose(f);
+		if (got == 1)
+			return (pid_t)child;
+		usleep(1000);
+	}
+	return -1;
+}
+
+static pid_t outer, a, b;
+
+static bool start(void)
+{
+	pid_t inner;
+
+	outer = first_of_namespace(&inner);
+	a = outer > 0 ? child_of(outer) : -1;
+	b = a > 0 ? child_of(a) : -1;
+	return b > 0;
+}
+
+static void test_spaces(void)
+{
+	uint64_t ns_a = gt_pidns_of((uint32_t)a, status_of(a));
+	uint64_t ns_b = gt_pidns_of((uint32_t)b, status_of(b)), t0 = now();
+	struct stat user;
+	char path[64];
+
+	ok(gt_pidns_of((uint32_t)getpid(), status_of(getpid())) == GT_PIDNS_OWN,
+	   "this one is in its own");
+	ok(ns_a != GT_PIDNS_OWN && ns_a != GT_PIDNS_NONE, "the first of a namespace is in another");
+	ok(ns_b != ns_a && ns_b != GT_PIDNS_NONE, "one below in yet another");
+	ok(gt_pidns_of((uint32_t)a, status_of(a)) == ns_a, "which keep their ids");
+	snprintf(path, sizeof(path), "/proc/%d/ns/user", a);
+	ok(!stat(path, &user) && gt_pidns_owner_is(ns_a, user.st_ino),
+	   "its user namespace owns it");
+	ok(!stat("/proc/self/ns/user", &user) && !gt_pidns_owner_is(ns_a, user.st_ino),
+	   "ours does not");
+
+	is(gt_pidns_pid(ns_a, (uint32_t)a, t0), GT_NONE32, "who was not met has no pid there");
+	gt_pidns_met((uint32_t)a, t0, 0, status_of(a));
+	gt_pidns_met((uint32_t)b, t0, 0, status_of(b));
+	is(gt_pidns_pid(ns_a, (uint32_t)a, t0), 1, "its first");
+	is(gt_pidns_pid(ns_a, (uint32_t)b, t0), 2, "the one below is seen from above");
+	is(gt_pidns_pid(ns_b, (uint32_t)b, t0), 1, "and is the first in its own");
+	is(gt_pidns_pid(ns_b, (uint32_t)a, t0), GT_NONE32, "but not the other way round");
+	is(gt_pidns_pid(ns_a, (uint32_t)getpid(), t0), GT_NONE32, "this process has none there");
+	is(gt_pidns_pid(GT_PIDNS_NONE, (uint32_t)a, t0), GT_NONE32,
+	   "nor has anybody who knows where");
+	is(gt_pidns_pid(GT_PIDNS_OWN, (uint32_t)a, t0), (uint32_t)a, "here it has its own");
+	is(gt_pidns_find(ns_a, 2), (uint32_t)b, "found by the pid there");
+	is(gt_pidns_find(ns_b, 2), GT_NONE32, "or not");
+	is(gt_pidns_pid(ns_a, (uint32_t)a, t0 - 1), GT_NONE32,
+	   "before it was met it was another's");
+	is(gt_pidns_stats().processes, 2, "two processes");
+	is(gt_pidns_stats().namespaces, 2, "of two namespaces");
+}
+
+static void test_view(void)
+{
+	struct gt_view v = { .uid = 1000, .ns = gt_pidns_of((uint32_t)a, status_of(a)) };
+	union gt_record r;
+	uint64_t t = now();
+
+	v.visibility = GT_VIS_ALL;
+	ok(gt_view_sees(&v, (uint32_t)b, 5, t), "visibility all: others of the namespace");
+	ok(!gt_view_sees(&v, (uint32_t)getpid(), 1000, t), "but nobody outside, whatever the uid");
+	ok(gt_view_blanks(&v), "they are blanked");
+	v.visibility = GT_VIS_REDACTED;
+	ok(!gt_view_sees(&v, (uint32_t)b, 5, t), "redacted: not others of the namespace");
+	ok(gt_view_sees(&v, (uint32_t)b, 1000, t), "the own ones");
+	v.there = true;
+	ok(gt_view_sees(&v, (uint32_t)b, 5, t), "its root sees all of it");
+	ok(!gt_view_sees(&v, (uint32_t)getpid(), 5, t), "and no more");
+
+	gt_record_init(&r, t, GT_SUBMIT);
+	r.ev.pid = r.ev.tid = (uint32_t)b;
+	r.ev.uid = 5;
+	ok(gt_redact(&r, &v), "an event of it");
+	gt_translate(&r, &v);
+	is(r.ev.pid, 2, "tells the pid that it has there");
+	is(r.ev.tid, 2, "and the thread");
+	r.ev.pid = (uint32_t)b;
+	r.ev.tid = (uint32_t)b + 1;
+	gt_redact(&r, &v);
+	is(r.ev.tid, GT_NONE32, "what other threads are called there is not known");
+	v.ns = GT_PIDNS_NONE;
+	ok(!gt_view_sees(&v, (uint32_t)b, 1000, t) && !gt_view_blanks(&v),
+	   "who is nowhere sees nobody, not even blanked");
+}
+
+static void test_used_again(void)
+{
+	uint64_t ns = gt_pidns_of((uint32_t)a, status_of(a)), t1 = now() + MS;
+
+	gt_pidns_met((uint32_t)b, t1, 0, NULL);
+	is(gt_pidns_pid(ns, (uint32_t)b, t1 - 1), 2, "until another has its pid");
+	is(gt_pidns_pid(ns, (uint32_t)b, t1), GT_NONE32, "from then on it is not in the namespace");
+	gt_pidns_met((uint32_t)b, t1 + MS, 0, "Name:\tx\nNStgid:\t77\n");
+	is(gt_pidns_pid(ns, (uint32_t)b, t1 + 2 * MS), GT_NONE32, "nor is one with one pid");
+	gt_pidns_met((uint32_t)b, t1 + 3 * MS, 0, "NStgid:\t1\t2\t3\t4\t5\t6\t7\t8\t9\t10\t11\n");
+	is(gt_pidns_pid(ns, (uint32_t)b, t1 + 4 * MS), GT_NONE32,
+	   "nor one too deep to be told apart");
+	gt_pidns_met((uint32_t)b, t1 + 5 * MS, 0, "NStgid:\n");
+	gt_pidns_met((uint32_t)b, t1 + 5 * MS, 0, "NStgid:\tx y\n");
+	gt_pidns_met((uint32_t)b, t1 + 5 * MS, 0, "");
+	is(gt_pidns_find(ns, 1), (uint32_t)a, "what is no status changes nothing");
+	for (uint32_t i = 0; i < 40000; i++)
+		gt_pidns_met((uint32_t)a, t1 + i, 0, status_of(a));
+	ok(gt_pidns_stats().processes <= 16384, "the table is bounded");
+}
+
+static void test_caller(void)
+{
+	struct gt_caller c;
+
+	gt_caller_group(true, 4242);
+	ok(gt_caller_find((uint32_t)getpid(), getuid(), getgid(), &c) && c.ns == GT_PIDNS_OWN &&
+		   c.own_userns && c.tgid == (uint32_t)getpid() && c.own_pid == c.tgid && !c.there,
+	   "this process");
+	ok(gt_caller_find((uint32_t)getpid(), getuid(), getgid(), &c) && c.own_pid == c.tgid,
+	   "once more, as it is remembered");
+	ok(gt_caller_find((uint32_t)a, getuid(), getgid(), &c) && c.tgid == (uint32_t)a &&
+		   c.own_pid == 1 && !c.own_userns &&
+		   c.ns == gt_pidns_of((uint32_t)a, status_of(a)),
+	   "the first of a namespace");
+	ok(!gt_caller_find(0, 0, 0, &c), "one from outside");
+	kill(b, SIGKILL);
+	kill(a, SIGKILL);
+	waitpid(outer, NULL, 0);
+	ok(!gt_caller_find((uint32_t)a, getuid(), getgid(), &c),
+	   "one that has ended is not remembered");
+}
+
+int main(void)
+{
+	if (!start()) {
+		printf("skipped: no user and PID namespaces can be made here\n");
+		return 77;
+	}
+	test_spaces();
+	test_view();
+	test_used_again();
+	test_caller();
+	gt_pidns_forget();
+	return done_testing();
+}
