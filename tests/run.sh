@@ -119,7 +119,7 @@ guest() { # release
 }
 
 guests() {
-	local c some= release kernels
+	local c some= release kernels booted=
 	for c in "$GT_SRC"/tests/vm/cases/*.sh; do [ -x "$c" ] && wanted "$(basename "$c")" && some=1; done
 	[ -n "$some" ] || return 0
 	if ! kernels=$(tests/vm/fetch.sh "$GT_OUT/vm" 2>"$work/fetch.log"); then
@@ -128,8 +128,12 @@ guests() {
 		tail -n 5 "$work/fetch.log"
 	fi
 	for release in $kernels; do
-		case $release in "${KERNEL:-}"*) guest "$release" ;; esac
+		case $release in "${KERNEL:-}"*) booted=1 && guest "$release" ;; esac
 	done
+	if [ -n "$kernels" ] && [ -z "$booted" ]; then
+		failed=$((failed + 1))
+		echo "FAILED  guests: no kernel's release begins with KERNEL=$KERNEL; there are:" $kernels
+	fi
 }
 
 only_guests=
@@ -147,5 +151,8 @@ if [ -z "$only_guests" ]; then
 	done
 fi
 [ -n "${GT_GUEST-}" ] || guests
+if [ $((passed + failed + skipped)) = 0 ] && [ -z "${CLAIMS-}" ]; then
+	echo "no test's name holds: ${names[*]-}"
+fi
 echo "$passed passed, $failed failed, $skipped skipped"
 [ $failed = 0 ] && { [ $((passed + skipped)) -gt 0 ] || [ -n "${CLAIMS-}" ]; }
