@@ -235,8 +235,12 @@ static void tracer_off(struct ft *ft)
 
 static int tracer_on(struct ft *ft, char *err, size_t len)
 {
-	int ret = ft_cpus_tracer(ft, FT_FUNCTION_NAME);
+	int ret;
 
+	/* elsewhere our thread ids are those of others */
+	if (!ft_tasks_foreign(ft->tasks))
+		ft_tracer_spare(ft->dir);
+	ret = ft_cpus_tracer(ft, FT_FUNCTION_NAME);
 	if (!ret)
 		return 0;
 	snprintf(err, len, "functions: the function tracer cannot be switched on: %s",

@@ -111,6 +111,14 @@ int ft_tracer_filter(const char *dir, const struct ft_filter *f, const struct ft
 		     bool lenient, char *err, size_t len);
 /** ft_tracer_refused() - the sentence why @word cannot be used, for @ret; Return: @ret */
 int ft_tracer_refused(const char *word, int ret, char *err, size_t len);
+/**
+ * ft_tracer_spare() - leaves out what this process's own threads call, and those they make later
+ *
+ * Reading what is traced calls much of what a wide filter means, and each of these calls would have
+ * to be read in turn: without end, at a CPU's full speed. Not for a tracefs of another PID
+ * namespace, whose thread ids are others; a kernel before 5.8 cannot do it.
+ */
+void ft_tracer_spare(const char *dir);
 /** ft_tracer_forget() - the filter is empty; only with the tracer off, or all would be traced */
 void ft_tracer_forget(const char *dir);
 /** ft_tracer_count() - functions that the kernel traces, or -1 if @cancel comes first */

@@ -8,6 +8,7 @@
  *
  * What is written takes effect when the file is closed, refused words or not.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -179,6 +180,29 @@ int ft_tracer_filter(const char *dir, const struct ft_filter *f, const struct ft
 	}
 	close(fd);
 	return 0;
+}
+
+void ft_tracer_spare(const char *dir)
+{
+	char path[PATH_MAX], tid[32];
+	ft_auto_close int fd = -1;
+	struct dirent *d;
+	DIR *tasks;
+
+	/* Before the list is filled, so that no thread is made in between that is in neither. */
+	ft_write(dir, "trace_options", "function-fork");
+	snprintf(path, sizeof(path), "%s/set_ftrace_notrace_pid", dir);
+	fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+	tasks = fd < 0 ? NULL : opendir("/proc/self/task");
+	while (tasks && (d = readdir(tasks))) {
+		int n = snprintf(tid, sizeof(tid), "%.20s\n", d->d_name);
+
+		/* One that has just ended is refused: it calls nothing any more. */
+		if (*d->d_name != '.' && write(fd, tid, (size_t)n) < 0 && errno == ENOMEM)
+			break;
+	}
+	if (tasks)
+		closedir(tasks);
 }
 
 void ft_tracer_forget(const char *dir)

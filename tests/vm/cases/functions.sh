@@ -34,6 +34,8 @@ is "$(cat $tracing/current_tracer)" nop "… and only there"
 like "$(grep -v kernel_halt "$instance/set_ftrace_filter" | sort | xargs)" "^ksys_read vfs_open$" "the kernel has these"
 as_user cat /proc/self/stat >/dev/null
 ok "timeline shows calls by name" wait_for 10 told "CPU FUNCTION .* comm=cat .*function=vfs_open"
+daemon=$(pgrep -f "mount.gputrace $mnt( |\$)")
+is "$(grep -cE "CPU FUNCTION .*pid=$daemon( |\$)" "$mnt/timeline")" 0 "what we call ourselves to read them is left out"
 counted() { grep -q '^functions_traced 2$' "$stats"; }
 ok "stats count the functions" wait_for 10 counted
 
