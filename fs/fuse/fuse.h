@@ -218,6 +218,7 @@ void gt_guard_stop(struct gt_fs *fs);
 void gt_guard_free(struct gt_fs *fs);
 void gt_guard_add(struct gt_fs *fs, struct gt_guarded *r);
 void gt_guard_del(struct gt_fs *fs, struct gt_guarded *r);
+void gt_guard_catch_up(struct gt_fs *fs);
 
 /* worker.c */
 int gt_worker_open(struct gt_fs *fs, fuse_req_t req, struct gt_node *n, const struct gt_view *v,

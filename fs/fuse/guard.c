@@ -64,6 +64,13 @@ enum {
 #define DATA_WAIT  1
 #define DATA_DRAIN 2 /* and above: index of the drained message */
 
+/* A message that was taken from the session's queue and is still to be done */
+struct taken {
+	struct taken *next;
+	size_t len;
+	char msg[];
+};
+
 /*
  * struct gt_guard
  * @list: what io_submit walks; the first bytes of @file
@@ -87,6 +94,7 @@ struct gt_guard {
 	struct iocb *first; /* behind the door */
 	uint64_t count;
 	int64_t waited;
+	_Atomic(struct taken *) taken;
 	char *msgs; /* ROUNDS * DRAIN of MSG_MAX, not in memory until used */
 	char *scratch;
 };
@@ -255,15 +263,29 @@ void gt_guard_del(struct gt_fs *fs, struct gt_guarded *r)
 	pthread_mutex_unlock(&g->lock);
 }
 
+/* For the session thread; without memory something stays open until the end */
+static void hand_over(struct gt_guard *g, const char *msg, size_t len)
+{
+	struct taken *t = malloc(sizeof(*t) + len);
+
+	if (!t)
+		return;
+	t->len = len;
+	memcpy(t->msg, msg, len);
+	t->next = atomic_load(&g->taken);
+	while (!atomic_compare_exchange_weak(&g->taken, &t->next, t))
+		;
+}
+
 /*
  * What was taken from the queue: its caller has been told EINTR, so it is not done, but for what
- * ends something and has no caller.
+ * ends something and has no caller. That is done by the session thread, which may still be at the
+ * request that the kernel holds for answered.
  */
 static void after_drain(struct gt_guard *g, unsigned int i, int64_t len)
 {
 	char *msg = g->msgs + (size_t)i * MSG_MAX;
 	struct fuse_in_header *in = (struct fuse_in_header *)msg;
-	struct fuse_buf buf = { .mem = msg, .size = (size_t)len };
 
 	if (len < (int64_t)sizeof(*in))
 		return;
@@ -271,8 +293,23 @@ static void after_drain(struct gt_guard *g, unsigned int i, int64_t len)
 	g->drained[i].unique = NO_REQUEST;
 	if (in->opcode == FUSE_FORGET || in->opcode == FUSE_BATCH_FORGET ||
 	    in->opcode == FUSE_RELEASE || in->opcode == FUSE_RELEASEDIR)
-		fuse_session_process_buf(g->fs->se, &buf);
+		hand_over(g, msg, (size_t)len);
 	madvise(msg, MSG_MAX, MADV_DONTNEED);
+}
+
+/** gt_guard_catch_up() - does what the guard took and may not do; session thread, between messages
+ */
+void gt_guard_catch_up(struct gt_fs *fs)
+{
+	struct taken *t = fs->guard ? atomic_exchange(&fs->guard->taken, NULL) : NULL, *next;
+
+	for (; t; t = next) {
+		struct fuse_buf buf = { .mem = t->msg, .size = t->len };
+
+		next = t->next;
+		fuse_session_process_buf(fs->se, &buf);
+		free(t);
+	}
 }
 
 static void take_events(struct gt_guard *g)
@@ -300,6 +337,9 @@ static void *guard_main(void *arg)
 		n = syscall(SYS_io_submit, g->ctx, (long)OPS, g->list);
 		g->list[OP_DELAY] = NULL;
 		take_events(g);
+		/* should it be late for that, it does it after its next message */
+		if (atomic_load(&g->taken))
+			pthread_kill(g->fs->loop, SIGUSR1);
 		/* back soon, before anybody suspends again: the notifier does what can wait */
 		atomic_store(&g->fs->answered, true);
 		gt_notify_wake(g->fs);
@@ -309,6 +349,12 @@ static void *guard_main(void *arg)
 
 static void guard_free(struct gt_guard *g)
 {
+	struct taken *t;
+
+	while ((t = g->taken)) {
+		g->taken = t->next;
+		free(t);
+	}
 	if (g->ctx)
 		syscall(SYS_io_destroy, g->ctx);
 	if (g->list)

@@ -103,11 +103,11 @@ static int loop(struct gt_fs *fs)
 		if (grace_over(fs, &ending))
 			break;
 		n = fuse_session_receive_buf(fs->se, &fs->buf);
-		if (n == -EINTR)
-			continue;
-		if (n <= 0)
+		if (n <= 0 && n != -EINTR)
 			break;
-		fuse_session_process_buf(fs->se, &fs->buf);
+		if (n > 0)
+			fuse_session_process_buf(fs->se, &fs->buf);
+		gt_guard_catch_up(fs);
 	}
 	return n < 0 && n != -ENODEV && n != -EINTR ? n : 0;
 }

@@ -37,6 +37,12 @@ if is_root; then
 	head -c 100000 /dev/urandom >"$mnt/config/sampling" 2>/dev/null
 	for i in 1 2 3; do echo clear >"$mnt/control"; echo verbose >"$mnt/config/level"; echo off >"$mnt/config/level"; echo normal >"$mnt/config/level"; done
 	wait
+	daemon=$(pgrep -f "mount.gputrace $mnt ")
+	if grep -qs '^209 ' /proc/"$daemon"/task/*/syscall; then # it has a guard
+		ok "the daemon is stopped and goes on while it is read" timeout 120 \
+			python3 "$GT_SRC/tests/lib/stopstart.py" "$mnt" "$daemon" 100
+		ok "… and no reader is left" wait_for 20 grep -qx "readers 0" "$mnt/status"
+	fi
 	umount_gt "$mnt"
 	is "$(cat daemon.san)" "" "a mounted tree, read and written"
 fi
