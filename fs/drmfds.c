@@ -5,7 +5,6 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 
 #include "drmfds.h"
 
@@ -25,11 +24,25 @@ static bool known(const unsigned int *minors, int n, unsigned int minor)
 	return false;
 }
 
-int gt_drmfds(uint32_t pid, unsigned int *minors, int max)
+/*
+ * The kernel follows the link to the file itself, whatever its name is there. What is known of the
+ * file must do: one that would first ask a file system, as FUSE does, may wait for ever for it.
+ */
+static bool is_drm(int dir, const char *name, unsigned int *minor)
+{
+	struct statx st;
+
+	if (statx(dir, name, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_TYPE, &st))
+		return false;
+	*minor = st.stx_rdev_minor;
+	return S_ISCHR(st.stx_mode) && st.stx_rdev_major == DRM_MAJOR;
+}
+
+int gt_drmfds(uint32_t pid, unsigned int *minors, int max, unsigned int *look)
 {
 	__attribute__((cleanup(close_dir))) DIR *dir = NULL;
 	struct dirent *e;
-	struct stat st;
+	unsigned int minor;
 	char path[32];
 	int n = 0;
 
@@ -37,13 +50,15 @@ int gt_drmfds(uint32_t pid, unsigned int *minors, int max)
 	dir = opendir(path);
 	if (!dir)
 		return -errno;
-	for (int i = 0; i < GT_DRMFDS_LOOK && n < max && (e = readdir(dir)); i++) {
-		/* the link is followed by the kernel to the file itself, whatever its name is there
-		 */
-		if (fstatat(dirfd(dir), e->d_name, &st, 0) || !S_ISCHR(st.st_mode) ||
-		    major(st.st_rdev) != DRM_MAJOR || known(minors, n, minor(st.st_rdev)))
+	while ((e = readdir(dir))) {
+		if (!*look)
+			return -E2BIG;
+		--*look;
+		if (!is_drm(dirfd(dir), e->d_name, &minor) || known(minors, n, minor))
 			continue;
-		minors[n++] = minor(st.st_rdev);
+		if (n == max)
+			return -E2BIG;
+		minors[n++] = minor;
 	}
 	return n;
 }

@@ -8,7 +8,10 @@
 #include "drmfds.h"
 #include "naming_internal.h"
 
-#define LOOKS_A_SECOND 200 /* at most, into the descriptors of processes */
+/* At most, a second: processes that are looked into, and descriptors, which take 1 us each */
+#define LOOKS_A_SECOND 200
+#define FDS_A_SECOND   20000
+#define FDS_A_LOOK     4096
 
 /* May a source that names no device mean @dev? */
 static bool fits(const struct gt_device *dev, const struct gt_gpu_desc *d)
@@ -246,9 +249,24 @@ static bool may_look(struct gt_naming *nm)
 	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
 	if (nm->second != (uint64_t)now.tv_sec) {
 		nm->second = (uint64_t)now.tv_sec;
-		nm->looks = 0;
+		nm->looks = LOOKS_A_SECOND;
+		nm->fds = FDS_A_SECOND;
 	}
-	return nm->looks++ < LOOKS_A_SECOND;
+	return nm->looks && nm->looks-- && nm->fds;
+}
+
+/* The minors that @pid has open; none, if they cannot all be told */
+static int look_into(struct gt_naming *nm, uint32_t pid, unsigned int *minors, int max)
+{
+	unsigned int look, left;
+	int n;
+
+	if (!may_look(nm))
+		return 0;
+	look = left = nm->fds < FDS_A_LOOK ? nm->fds : FDS_A_LOOK;
+	n = gt_drmfds(pid, minors, max, &left);
+	nm->fds -= look - left;
+	return n > 0 ? n : 0;
 }
 
 static uint16_t by_name(struct gt_naming *nm, const struct gt_gpu_desc *d, bool recording)
@@ -292,8 +310,8 @@ static uint16_t by_submitter(struct gt_naming *nm, const struct gt_gpu_desc *d)
 
 	if (only_device(nm, d, NULL, 0, name, sizeof(name)))
 		return by_name(nm, &named, false);
-	n = may_look(nm) ? gt_drmfds(d->pid, minors, 16) : 0;
-	if (n <= 0 || !only_device(nm, d, minors, n, name, sizeof(name)))
+	n = look_into(nm, d->pid, minors, 16);
+	if (!n || !only_device(nm, d, minors, n, name, sizeof(name)))
 		return GT_NONE16;
 	return by_name(nm, &named, false);
 }

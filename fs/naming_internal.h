@@ -26,8 +26,8 @@ struct gt_naming {
 	struct known known[GT_MAX_GPUS];
 	pthread_mutex_t scanning; /* an older scan never replaces a newer one */
 	bool full;
-	uint64_t second; /* looks[] were made in this one */
-	unsigned int looks;
+	uint64_t second;	 /* the one that these are of */
+	unsigned int looks, fds; /* which may still be made in it, into processes and descriptors */
 };
 
 /** gt_naming_free_name() - the name of the driver's lowest number that no GPU ever had */

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* The GPU of events that name none: by job, submitter and context, as submitter.c has it. */
 #include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -166,12 +169,70 @@ static void test_many(void)
 	gt_eventmap_free(m);
 }
 
+/* A device node of DRM's, which no driver has to be behind: O_PATH opens none */
+static int drm_fd(unsigned int minor)
+{
+	char path[] = "/tmp/gt-submitter-XXXXXX", node[40];
+	int fd;
+
+	if (!mkdtemp(path))
+		return -1;
+	snprintf(node, sizeof(node), "%s/x", path);
+	fd = mknod(node, S_IFCHR | 0600, makedev(226, minor)) ? -1 : open(node, O_PATH | O_CLOEXEC);
+	unlink(node);
+	rmdir(path);
+	return fd;
+}
+
 static void test_drmfds(void)
 {
-	unsigned int minors[4];
+	unsigned int minors[4], look = 100, none = 0, one = 1;
+	uint32_t me = (uint32_t)getpid();
+	int fd[3];
 
-	is(gt_drmfds((uint32_t)getpid(), minors, 4), 0, "this test has no GPU open");
-	is(gt_drmfds(0x7fffffff, minors, 4), -ENOENT, "a process that is not there");
+	is(gt_drmfds(me, minors, 4, &look), 0, "this test has no GPU open");
+	ok(look > 80 && look < 98, "it has some descriptors");
+	is(gt_drmfds(0x7fffffff, minors, 4, &look), -ENOENT, "a process that is not there");
+	fd[0] = drm_fd(128);
+	if (fd[0] < 0) {
+		ok(true, "GPUs # skip mknod is refused");
+		return;
+	}
+	fd[1] = drm_fd(128);
+	fd[2] = drm_fd(1);
+	look = 100;
+	is(gt_drmfds(me, minors, 4, &look), 2, "two GPUs");
+	ok(minors[0] == 128 && minors[1] == 1, "of these numbers");
+	is(gt_drmfds(me, minors, 1, &look), -E2BIG, "more than there is room for");
+	is(gt_drmfds(me, minors, 4, &none), -E2BIG, "none may be looked at");
+	is(gt_drmfds(me, minors, 4, &one), -E2BIG, "some are left that were not looked at");
+	for (int i = 0; i < 3; i++)
+		close(fd[i]);
+}
+
+/* A FUSE mount whose daemon never answers: even stat(2) of its root would wait, killably. */
+static void test_no_answer(void)
+{
+	char dir[] = "/tmp/gt-submitter-XXXXXX", opts[80];
+	int fuse = open("/dev/fuse", O_RDWR | O_CLOEXEC), fd = -1;
+	unsigned int minors[4], look = 100;
+
+	snprintf(opts, sizeof(opts), "fd=%d,rootmode=40000,user_id=0,group_id=0", fuse);
+	if (fuse < 0 || !mkdtemp(dir) || unshare(CLONE_NEWNS) ||
+	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+	    mount("gt", dir, "fuse", 0, opts)) {
+		ok(true, "a file system that does not answer # skip %s", strerror(errno));
+	} else {
+		fd = open(dir, O_PATH | O_CLOEXEC);
+		alarm(10);
+		is(gt_drmfds((uint32_t)getpid(), minors, 4, &look), 0,
+		   "nobody waits for a file system that does not answer");
+		alarm(0);
+		umount2(dir, MNT_DETACH);
+	}
+	close(fd);
+	close(fuse);
+	rmdir(dir);
 }
 
 int main(void)
@@ -182,5 +243,6 @@ int main(void)
 	test_recording();
 	test_many();
 	test_drmfds();
+	test_no_answer();
 	return done_testing();
 }
