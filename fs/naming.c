@@ -82,7 +82,7 @@ static bool same_gpu(const struct known *k, const struct gt_gpu_desc *d, bool re
 	if (k->recording != recording)
 		return false;
 	if (d->dev && *d->dev)
-		return !strcmp(k->dev, d->dev);
+		return !strncmp(k->dev, d->dev, sizeof(k->dev) - 1);
 	if (d->minor >= 0)
 		return k->minor == d->minor && (!d->driver || !strcmp(k->driver, d->driver));
 	return !*k->dev && k->minor < 0 && !strcmp(k->driver, d->driver ? d->driver : "");

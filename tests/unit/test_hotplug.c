@@ -137,6 +137,14 @@ static void test_scans(void)
 	is(asked(NULL, "0000:04:00.0", -1), 3, "whose events are its own");
 }
 
+static void test_long_name(void)
+{
+	static const char name[] = "a-name-of-a-device-longer-than-any-on-a-bus";
+	unsigned int gpu = asked("x", name, -1);
+
+	is(asked("x", name, -1), gpu, "a long name is of one GPU");
+}
+
 static void test_broken(void)
 {
 	unsigned int n = app.model->ngpus;
@@ -191,6 +199,7 @@ int main(void)
 	nm = gt_naming_new(&app, &devices);
 	test_messages();
 	test_scans();
+	test_long_name();
 	test_broken();
 	test_many();
 	gt_naming_free(nm);
