@@ -12,9 +12,10 @@
 #include "../uevent.h"
 #include "fuse.h"
 
-#define SETTLE_NS   10000000ULL	 /* a driver that is bound sends a handful of messages */
-#define DEVICES_NS  50000000ULL	 /* sysfs is looked at so often at most */
-#define BACKENDS_NS 200000000ULL /* and tracepoints */
+#define SETTLE_NS   10000000ULL	  /* a driver that is bound sends a handful of messages */
+#define DEVICES_NS  50000000ULL	  /* sysfs is looked at so often at most */
+#define FAILED_NS   1000000000ULL /* and if it cannot be read: that may last */
+#define BACKENDS_NS 200000000ULL  /* tracepoints */
 
 static void hear(struct gt_fs *fs, struct pollfd *p)
 {
@@ -63,7 +64,7 @@ static void look_at_devices(struct gt_fs *fs, uint64_t now)
 {
 	int n = gt_naming_scan(fs->app->naming, "/sys");
 
-	fs->hotplug.devices_at = now + DEVICES_NS;
+	fs->hotplug.devices_at = now + (n < 0 ? FAILED_NS : DEVICES_NS);
 	fs->hotplug.devices = n < 0; /* no memory or descriptors: again, then */
 	/* they know GPUs by number: who has another, or none, may be told by another now */
 	fs->hotplug.backends |= n > 0;
