@@ -11,7 +11,9 @@
 
 static void ctx_free(struct kref *ref)
 {
-	kfree(container_of(ref, struct mock_ctx, ref));
+	struct mock_ctx *ctx = container_of(ref, struct mock_ctx, ref);
+
+	kfree_rcu(ctx, rcu);
 }
 
 /** mock_ctx_put() - gives back a reference */

@@ -12,6 +12,7 @@
 #include <linux/kref.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
+#include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/spinlock.h>
 #include <linux/xarray.h>
@@ -131,11 +132,14 @@ struct mock_device {
  * struct mock_ctx - a context: a queue of the scheduler for each ring
  * @ref: kref: the file's and one for each job. 6.1's scheduler does not wait, at the end of a queue
  *	that is empty, until it has left the last job's run_job(), and then looks at the queue
- *again; but it frees a job only after that, in the same thread
+ *	again; but it frees a job only after that, in the same thread
+ * @rcu: it goes when no fence is being signaled that a job waited for: the scheduler's callback
+ *	(drm_sched_entity_wakeup) first lets the job go, then looks at the queue once more
  * @entity: the queues
  */
 struct mock_ctx {
 	struct kref ref;
+	struct rcu_head rcu;
 	struct drm_sched_entity entity[MOCKGPU_RINGS];
 };
 

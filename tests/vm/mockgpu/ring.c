@@ -5,6 +5,7 @@
  * the timer's interrupt as a GPU does.
  */
 #include <linux/module.h>
+#include <linux/rcupdate.h>
 #include <linux/slab.h>
 #include <linux/timekeeping.h>
 #include <linux/wait_bit.h>
@@ -344,6 +345,7 @@ int mock_rings_start(struct mock_device *dev)
 void mock_rings_stop(struct mock_device *dev)
 {
 	wait_var_event(&dev->users, !atomic_read(&dev->users));
+	synchronize_rcu(); /* as mock_ctx.rcu: the queue's callback looks at its scheduler */
 	for (int i = 0; i < MOCKGPU_RINGS; i++)
 		drm_sched_fini(&dev->ring[i].sched);
 }
