@@ -42,6 +42,10 @@ unpack_bzimage() {
 fetch() { # release, image package
 	to=$dir/$1
 	[ -e "$to/complete" ] && return
+	# One fetches at a time: make test and a person's own call may meet
+	exec 9>"$dir/lock"
+	flock 9
+	[ -e "$to/complete" ] && return
 	rm -rf "$to"
 	mkdir -p "$to/deb"
 	common=$(apt-cache depends "linux-headers-$1" | sed -n 's/^ *Depends: \(linux-headers-.*-common\)$/\1/p')
