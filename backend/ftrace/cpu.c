@@ -86,17 +86,67 @@ void ft_cpus_close(struct ft *ft)
 	ft->ncpus = ft->nheap = 0;
 }
 
+/* What the CPU's stats file says of @key, "\noverrun: "; 0 if it does not say. */
+static uint64_t stats_of(struct ft *ft, struct ft_cpu *c, const char *key)
+{
+	ft_auto_free char *text = NULL;
+	char file[64];
+	const char *at;
+
+	snprintf(file, sizeof(file), "per_cpu/cpu%u/stats", c->cpu);
+	text = ft_read(ft->dir, file, NULL);
+	if (!text)
+		return 0;
+	/* the first line has none before it, and "commit overrun" is something else */
+	if (!strncmp(text, key + 1, strlen(key + 1)))
+		return strtoull(text + strlen(key + 1), NULL, 10);
+	at = strstr(text, key);
+	return at ? strtoull(at + strlen(key), NULL, 10) : 0;
+}
+
+void ft_cpus_anew(struct ft *ft)
+{
+	for (unsigned int i = 0; i < ft->ncpus; i++) {
+		struct ft_cpu *c = &ft->cpus[i];
+
+		if (stats_of(ft, c, "\noverrun: ") >= c->told)
+			continue;
+		c->told = 0;
+		c->guessed = false;
+	}
+}
+
+static int set_tracer(struct ft *ft, const char *tracer)
+{
+	ft_auto_free uint64_t *left = calloc(ft->ncpus + 1, sizeof(*left));
+	int ret;
+
+	if (!left)
+		return -ENOMEM;
+	for (unsigned int i = 0; i < ft->ncpus; i++)
+		left[i] = stats_of(ft, &ft->cpus[i], "\nentries: ");
+	ret = ft_write(ft->dir, "current_tracer", tracer);
+	if (ret)
+		return ret;
+	ft_cpus_anew(ft);
+	for (unsigned int i = 0; i < ft->ncpus; i++)
+		ft_emptied(ft, &ft->cpus[i], left[i]);
+	return 0;
+}
+
 int ft_cpus_tracer(struct ft *ft, const char *tracer)
 {
-	bool watched = ft->watching;
+	bool watched;
 	int ret, err;
 
+	ft_drain_all(ft);
+	watched = ft->watching;
 	ft_watch(ft, false);
 	for (unsigned int i = 0; i < ft->ncpus; i++) {
 		close(ft->cpus[i].fd);
 		ft->cpus[i].fd = -1;
 	}
-	ret = ft_write(ft->dir, "current_tracer", tracer);
+	ret = set_tracer(ft, tracer);
 	for (unsigned int i = 0; i < ft->ncpus; i++) {
 		err = open_raw(ft, &ft->cpus[i]);
 		ret = ret ? ret : err;
@@ -117,9 +167,9 @@ static bool read_page(struct ft *ft, struct ft_cpu *c)
 		return false;
 	gt_page_begin(&c->it, &ft->format, c->page, (size_t)n);
 	/*
-	 * The rest of a page that was read in part begins at the time which the kernel thinks it came
-	 * to (rb_update_read_stamp()). That leaves out what passed before discarded events, of which
-	 * event probes make some: the base event of a nested one. Ours does not.
+	 * The rest of a page that was read in part begins at the time which the kernel thinks it
+	 * came to (rb_update_read_stamp()). That leaves out what passed before discarded events, of
+	 * which event probes make some: the base event of a nested one. Ours does not.
 	 */
 	if (c->it.ts < c->page_end) {
 		c->it.ts = c->page_end;
@@ -145,29 +195,15 @@ void ft_cpu_next(struct ft *ft, struct ft_cpu *c)
 	} while (read_page(ft, c));
 }
 
-/* All that the CPU ever lost: "overrun" of its stats file; 0 if it does not say. */
-static uint64_t overrun(struct ft *ft, struct ft_cpu *c)
-{
-	ft_auto_free char *text = NULL;
-	char file[64];
-	const char *at;
-
-	snprintf(file, sizeof(file), "per_cpu/cpu%u/stats", c->cpu);
-	text = ft_read(ft->dir, file, NULL);
-	/* "commit overrun" is something else */
-	at = text ? strstr(text, "\noverrun: ") : NULL;
-	return at ? strtoull(at + 10, NULL, 10) : 0;
-}
-
 uint64_t ft_cpu_lost(struct ft *ft, struct ft_cpu *c)
 {
-	uint64_t n = c->pending, all;
+	uint64_t n = c->pending, all = 0;
 
 	if (!n && !c->unknown)
 		return 0;
 	if (c->unknown || c->guessed) {
 		/* The file may tell now what a later page tells again: never more than it in all */
-		all = overrun(ft, c);
+		all = stats_of(ft, c, "\noverrun: ");
 		ft->stats.guessed += c->unknown;
 		if (c->unknown || c->told + n > all)
 			n = all > c->told ? all - c->told : 1;
@@ -176,5 +212,9 @@ uint64_t ft_cpu_lost(struct ft *ft, struct ft_cpu *c)
 	c->pending = 0;
 	c->unknown = false;
 	c->told += n;
+	/* Where it says less, the kernel began anew: it does when a module with events of ours
+	 * goes. */
+	if (all && c->told > all)
+		c->told = all;
 	return n;
 }

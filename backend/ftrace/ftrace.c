@@ -138,8 +138,8 @@ static void stop(struct gt_plugin *p)
 
 	p->host->timer(p, 0);
 	ft_watch(ft, false);
-	ft_free(ft);
 	p->priv = NULL;
+	ft_free(ft);
 }
 
 static int set(struct gt_plugin *p, const struct gt_option *o)
@@ -158,7 +158,10 @@ static int set(struct gt_plugin *p, const struct gt_option *o)
 
 static int rescan(struct ft *ft)
 {
-	int n = ft_select(ft);
+	int n;
+
+	ft_drain_all(ft); /* what came is told in the way that it was chosen for */
+	n = ft_select(ft);
 
 	if (n < 0)
 		return n;
@@ -166,6 +169,19 @@ static int rescan(struct ft *ft)
 	ft_calls_bind(ft, ft->functions.before);
 	ft_functions_rescan(ft);
 	return 0;
+}
+
+/* With the function tracer on the kernel empties the buffers then (function_trace_start()). */
+static int resume(struct ft *ft)
+{
+	int ret;
+
+	if (ft->functions.filter)
+		ft_drain_all(ft);
+	ret = ft_tracing_on(ft, true);
+	if (!ret && ft->functions.filter)
+		ft_cpus_anew(ft);
+	return ret;
 }
 
 static int control(struct gt_plugin *p, enum gt_control what, int64_t arg)
@@ -176,7 +192,7 @@ static int control(struct gt_plugin *p, enum gt_control what, int64_t arg)
 	case GT_CTL_PAUSE:
 		return ft_tracing_on(ft, false);
 	case GT_CTL_RESUME:
-		return ft_tracing_on(ft, true);
+		return resume(ft);
 	case GT_CTL_LEVEL:
 		ft->o->level = arg;
 		return rescan(ft);

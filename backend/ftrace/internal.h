@@ -22,6 +22,7 @@
 #define FT_INSTANCE_PREFIX "gputrace-"
 #define FT_DRAIN_NS	   20000000ull /* between drains while events come */
 #define FT_DRAIN_EVENTS	   65536       /* at most in one drain */
+#define FT_DRAINS	   64	       /* at most in a row, if events come as fast */
 #define FT_MAX_ID	   65536       /* common_type has 16 bits */
 #define FT_BUFFER_MIN	   8192
 #define FT_BUFFER_TOTAL	   (256ll << 20)
@@ -174,9 +175,18 @@ void ft_select_free(struct ft *ft);
 /* cpu.c */
 int ft_cpus_open(struct ft *ft);
 void ft_cpus_close(struct ft *ft);
-/** ft_cpus_tracer() - sets current_tracer, which the kernel refuses while the CPUs' files are open;
- * nothing of the buffers is lost. 0 or -errno */
+/**
+ * ft_cpus_tracer() - sets current_tracer
+ *
+ * The kernel refuses that while the CPUs' files are open, and empties the buffers (tracer_init()).
+ * They are drained before, and what is left is counted as lost: what comes between the count and
+ * the kernel's act is not told.
+ *
+ * Return: 0 or -errno.
+ */
 int ft_cpus_tracer(struct ft *ft, const char *tracer);
+/** ft_cpus_anew() - the kernel may have emptied the buffers: then it counts losses from 0 */
+void ft_cpus_anew(struct ft *ft);
 /** ft_cpu_next() - moves to the CPU's next event (@c->have): reads on when the page is at its end
  */
 void ft_cpu_next(struct ft *ft, struct ft_cpu *c);
@@ -185,6 +195,11 @@ uint64_t ft_cpu_lost(struct ft *ft, struct ft_cpu *c);
 
 /* merge.c */
 int ft_drain(struct gt_plugin *p);
+/** ft_drain_all() - as long as there is something to drain; nothing before start() or in stop() is
+ * over */
+void ft_drain_all(struct ft *ft);
+/** ft_emptied() - @count events of the CPU were thrown away just now */
+void ft_emptied(struct ft *ft, struct ft_cpu *c, uint64_t count);
 /** ft_out() - a record takes its place in the order of what is handed over */
 void ft_out(struct ft *ft, const union gt_record *r);
 /** ft_watch() - is drain() to be called when a buffer is readable? */

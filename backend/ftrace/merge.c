@@ -48,31 +48,41 @@ static void sift_down(struct ft *ft, unsigned int i)
 	h[i] = c;
 }
 
-/*
- * Moves on to the CPU's next event. A gap before it is told of now, at its begin: what other CPUs
- * tell of the time in between lacks what this one lost.
- */
-static void next_event(struct ft *ft, struct ft_cpu *c)
+/* A gap that ends at @until is told of now, at its begin: what other CPUs tell of the time in
+ * between lacks what this one lost. */
+static void tell_lost(struct ft *ft, struct ft_cpu *c, uint64_t count, uint64_t until)
 {
-	uint64_t count, at = ft->merged > ft->mark ? ft->merged : ft->mark;
+	uint64_t at = ft->merged > ft->mark ? ft->merged : ft->mark;
 	union gt_record r;
 
-	ft_cpu_next(ft, c);
-	count = c->have ? ft_cpu_lost(ft, c) : 0;
 	if (!count)
 		return;
-	if (!at || at > c->ev.ts)
-		at = c->ev.ts;
+	if (!at || at > until)
+		at = until;
 	gt_record_init(&r, at, (enum gt_type)GT_LOST);
 	r.lost.cpu = c->cpu;
 	r.lost.count = count;
 	r.lost.since = c->last_ts ? c->last_ts : GT_NONE64;
-	r.lost.until = c->ev.ts;
+	r.lost.until = until;
 	r.lost.cause = GT_LOST_SOURCE;
 	r.lost.reserved = 0;
 	memset(r.lost.reserved2, 0, sizeof(r.lost.reserved2));
 	ft->stats.lost += count;
 	ft_out(ft, &r);
+}
+
+void ft_emptied(struct ft *ft, struct ft_cpu *c, uint64_t count)
+{
+	tell_lost(ft, c, count, ft->p->host->now(ft->p));
+	flush(ft);
+}
+
+/* Moves on to the CPU's next event. */
+static void next_event(struct ft *ft, struct ft_cpu *c)
+{
+	ft_cpu_next(ft, c);
+	if (c->have)
+		tell_lost(ft, c, ft_cpu_lost(ft, c), c->ev.ts);
 }
 
 static void fill_heap(struct ft *ft)
@@ -200,4 +210,15 @@ int ft_drain(struct gt_plugin *p)
 	if (ret)
 		return p->host->error(p, -ret, "trace_pipe_raw cannot be waited for");
 	return (int)(ft->stats.records - records);
+}
+
+void ft_drain_all(struct ft *ft)
+{
+	uint64_t full;
+
+	for (int i = 0; i < FT_DRAINS && ft->p->priv == ft; i++) {
+		full = ft->stats.full;
+		if (ft_drain(ft->p) < 0 || ft->stats.full == full)
+			return;
+	}
 }

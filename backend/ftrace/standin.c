@@ -216,6 +216,7 @@ bool ft_standins_refuse(struct ft *ft, const struct gt_tp *tp, const char *why)
 void ft_standins_trim(struct ft *ft, bool all)
 {
 	struct ft_standins *d = ft->standins;
+	bool any = false;
 
 	for (unsigned int i = 0; d && i < d->n; i++) {
 		struct standin *s = &d->s[i];
@@ -223,12 +224,19 @@ void ft_standins_trim(struct ft *ft, bool all)
 
 		if (!s->made || (s->wanted && !all))
 			continue;
+		/* With an event that was in use the kernel empties the buffers
+		 * (dyn_event_release()). */
+		if (!any)
+			ft_drain_all(ft);
+		any = true;
 		ret = ft_dynamic_remove(ft->p->tracefs, d->group, gt_tp_event(s->tp));
 		s->made = ret != 0;
 		if (ret)
 			ft->p->host->log(ft->p, LOG_WARNING, "%s/%s could not be removed: %s",
 					 d->group, gt_tp_event(s->tp), strerror(-ret));
 	}
+	if (any)
+		ft_cpus_anew(ft);
 }
 
 void ft_standins_free(struct ft *ft)

@@ -303,6 +303,44 @@ static void test_pause(struct gt_plugin *p)
 	run(p, "after a pause", "100", "0", "old", false);
 }
 
+/* Whatever makes the kernel empty the buffers, what is in them is told. */
+static void test_emptied(struct gt_plugin *p)
+{
+	struct ft_options *o = p->options;
+	char *tracers = tfs_read(tracefs, NULL, "available_tracers");
+	bool good, can = tracers && strstr(tracers, FT_FUNCTION_NAME);
+
+	free(tracers);
+	if (!can) {
+		ok(true, "with the function tracer # skip the kernel has none");
+		return;
+	}
+	/* a function that is not called while this runs */
+	o->functions = strdup("orderly_reboot");
+	for (int i = 0; i < 3; i++) {
+		static const char *const titles[] = { "switched on", "resumed", "switched off" };
+
+		forget();
+		mock_start("50", "50", "old");
+		while (!mock_poll(true, &good))
+			;
+		read_truth();
+		if (i == 2)
+			o->functions[0] = '\0';
+		if (i == 1) {
+			gt_backend.control(p, GT_CTL_PAUSE, 0);
+			is(gt_backend.control(p, GT_CTL_RESUME, 0), 0, "%s", titles[i]);
+		} else {
+			is(gt_backend.set(p, &gt_backend.options[1]), 0, "%s %s", titles[i],
+			   h.error);
+		}
+		settle(p);
+		compare(titles[i], false);
+	}
+	free(o->functions);
+	o->functions = NULL;
+}
+
 /* What is newer than the moment a drain began stays for the next one. */
 static void test_moment(struct gt_plugin *p)
 {
@@ -409,6 +447,7 @@ static void test_old_names(struct gt_plugin *p)
 	run(p, "short-lived", "30", "0", "old", false);
 	test_pause(p);
 	test_moment(p);
+	test_emptied(p);
 	test_buffer(p);
 	stop_and_look(p);
 	o->buffer_size = 8192;
@@ -460,9 +499,15 @@ int main(int argc, char **argv)
 	}
 	p.tracefs = tracefs;
 	h.r = calloc(MAX_RECORDS, sizeof(*h.r));
-	test_probe(&p);
-	test_old_names(&p);
-	test_new_names(&p);
+	if (argc > 1 && !strcmp(argv[1], "emptied")) {
+		ok(mock_probes(false) && !gt_backend.start(&p), "start %s", h.error);
+		test_emptied(&p);
+		stop_and_look(&p);
+	} else {
+		test_probe(&p);
+		test_old_names(&p);
+		test_new_names(&p);
+	}
 	free(h.r);
 	free(calls);
 	return done_testing();

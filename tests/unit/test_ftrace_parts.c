@@ -39,10 +39,73 @@ static void test_lost_count(void)
 	c.pending = 40;
 	is(ft_cpu_lost(ft, &c), 1, "what a later page tells again is not told twice");
 	is(ft_cpu_lost(ft, &c), 0, "nothing lost");
+	tfs_write(dir, "entries: 1\noverrun: 30\n", "per_cpu/cpu3/stats");
+	c.unknown = true;
+	is(ft_cpu_lost(ft, &c), 1, "the kernel began to count anew: at least one");
+	tfs_write(dir, "entries: 1\noverrun: 90\n", "per_cpu/cpu3/stats");
+	c.unknown = true;
+	is(ft_cpu_lost(ft, &c), 60, "and from then on what it says");
 	unlink(path);
 	for (char *slash; strcmp(path, dir) && (slash = strrchr(path, '/')); rmdir(path))
 		*slash = '\0';
 	rmdir(dir);
+	free(ft);
+}
+
+static struct {
+	uint64_t ts, count;
+} lost[4];
+static size_t nlost;
+
+static void take_lost(struct gt_plugin *p, const union gt_record *r, size_t n)
+{
+	for (size_t i = 0; i < n && nlost < 4; i++, nlost++) {
+		lost[nlost].ts = r[i].lost.ts;
+		lost[nlost].count = r[i].ev.type == GT_LOST ? r[i].lost.count : 0;
+	}
+}
+
+static uint64_t at_7000(struct gt_plugin *p)
+{
+	return 7000;
+}
+
+/* Another tracer: the kernel throws away what is in the buffers, which are ordinary files here. */
+static void test_tracer(void)
+{
+	static const char *const files[] = { "current_tracer", "per_cpu/cpu3/trace_pipe_raw",
+					     "per_cpu/cpu3/stats" };
+	static const struct gt_host host = { .push = take_lost, .now = at_7000 };
+	struct gt_plugin p = { .host = &host };
+	struct ft_cpu c = { .cpu = 3, .fd = -1, .told = 1000, .last_ts = 5000 };
+	char dir[] = "/tmp/gt-tracer-XXXXXX", path[100];
+	struct ft *ft = calloc(1, sizeof(*ft));
+
+	if (!ft || !mkdtemp(dir))
+		abort();
+	ft->p = &p;
+	ft->cpus = &c;
+	ft->ncpus = 1;
+	ft->merged = 6000;
+	snprintf(ft->dir, sizeof(ft->dir), "%s", dir);
+	snprintf(path, sizeof(path), "mkdir -p %s/per_cpu/cpu3", dir);
+	if (system(path))
+		abort();
+	for (size_t i = 0; i < 3; i++) {
+		snprintf(path, sizeof(path), "%s/%s", dir, files[i]);
+		close(open(path, O_CREAT | O_WRONLY, 0600));
+	}
+	tfs_write(dir, "entries: 17\noverrun: 0\n", "per_cpu/cpu3/stats");
+	ok(!ft_cpus_tracer(ft, "function") && c.fd >= 0, "a tracer: set, and the files open again");
+	ok(nlost == 1 && lost[0].count == 17 && lost[0].ts == 6000, "what was left is lost");
+	is(c.told, 0, "the kernel's count of losses starts at 0 again");
+	snprintf(path, sizeof(path), "%s/current_tracer", dir);
+	unlink(path);
+	ok(ft_cpus_tracer(ft, "nop") == -ENOENT && nlost == 1, "refused: nothing is lost");
+	close(c.fd);
+	snprintf(path, sizeof(path), "rm -r %s", dir);
+	if (system(path))
+		abort();
 	free(ft);
 }
 
@@ -256,6 +319,7 @@ int main(void)
 {
 	test_cap();
 	test_lost_count();
+	test_tracer();
 	test_tasks();
 	test_filter_words();
 	test_glob();

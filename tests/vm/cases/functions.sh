@@ -9,6 +9,12 @@ cleanup() {
 	rm -f "$map"
 	rmmod vgem mockgpu 2>/dev/null
 }
+# While no driver is there yet: uprobes play its events
+modprobe -qra virtio_gpu amdgpu i915 xe gpu-sched
+"$GT_OUT/tests/test_ftrace_live" emptied >emptied
+is "$? $(grep -c "missing of 150" emptied)" "0 9" "nothing is lost when the tracer goes on and off"
+rm emptied
+
 modprobe -a gpu-sched fuse drm_shmem_helper
 top_on=$(cat $tracing/tracing_on)
 printf '[function/vgem_fence_open]\nevent = QUEUE_MAP\nvalue = 1\n' >"$map"
