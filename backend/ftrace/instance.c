@@ -181,6 +181,8 @@ void ft_instance_destroy(struct ft *ft)
 	if (!ft->instance)
 		return;
 	ft_tracing_on(ft, false);
+	/* It stays while somebody looks into it; what is made for it shall go all the same. */
+	ft_write(ft->dir, "events/enable", "0");
 	if (tracefs_instance_destroy(ft->instance))
 		ft->p->host->log(ft->p, LOG_WARNING, "%s could not be removed", ft->dir);
 	tracefs_instance_free(ft->instance);

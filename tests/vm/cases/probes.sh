@@ -77,6 +77,17 @@ is "$(ours "$pid") $(ours "$(daemon_of "$mnt")")" "0 5" "the next start removes 
 umount_gt "$mnt"
 is "$(cut -d' ' -f1 $dynamic | paste -sd ' ')" "p:gt_other/mine p:gputrace_1/mine" "in the end only others' are there"
 
+# Somebody looks into the instance
+mount_gt "$mnt" -o backend=ftrace
+pid=$(daemon_of "$mnt")
+exec 7<"$tracing/instances/gputrace-$pid/trace"
+umount_gt "$mnt"
+is "$(ours "$pid")" 0 "an instance that is held does not keep our events"
+exec 7<&-
+mount_gt "$mnt" -o backend=ftrace
+ok "it goes with the next start" test ! -e "$tracing/instances/gputrace-$pid"
+umount_gt "$mnt"
+
 # Turned off: as if there were none
 mock_load
 printf '[backend ftrace]\nprobes = 0\n' >off.conf
