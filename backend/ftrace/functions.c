@@ -99,13 +99,13 @@ static int name_them(struct ft_change *c)
 	char word[FT_WORD_NAME + FT_WORD_MODULE + 8];
 
 	c->syms = ft_syms_read(KALLSYMS, c->want);
-	if (!c->syms) {
+	if (!c->syms && errno != ENODATA) {
 		int err = errno;
 
 		snprintf(c->err, sizeof(c->err), "functions: " KALLSYMS ": %s", strerror(err));
 		return -err;
 	}
-	if (c->syms->hidden) {
+	if (!c->syms) {
 		snprintf(c->err, sizeof(c->err),
 			 "functions: the kernel hides where its functions are, so that no call "
 			 "could be named: sysctl kernel.kptr_restrict=1");
@@ -227,10 +227,16 @@ static void end_change(struct ft_functions *fn)
 	fn->change = NULL;
 }
 
-static void tracer_off(struct ft *ft)
+static int tracer_off(struct ft *ft, char *err, size_t len)
 {
-	if (!ft_cpus_tracer(ft, "nop"))
+	int ret = ft_cpus_tracer(ft, "nop");
+
+	if (ret)
+		snprintf(err, len, "functions: the function tracer cannot be switched off: %s",
+			 strerror(-ret));
+	else
 		ft_tracer_forget(ft->dir);
+	return ret;
 }
 
 static int tracer_on(struct ft *ft, char *err, size_t len)
@@ -243,9 +249,9 @@ static int tracer_on(struct ft *ft, char *err, size_t len)
 	ret = ft_cpus_tracer(ft, FT_FUNCTION_NAME);
 	if (!ret)
 		return 0;
+	tracer_off(ft, err, len);
 	snprintf(err, len, "functions: the function tracer cannot be switched on: %s",
 		 strerror(-ret));
-	tracer_off(ft);
 	return ret;
 }
 
@@ -262,7 +268,7 @@ static bool see_through(struct ft *ft, struct ft_change *c, bool live)
 			taken = true;
 			move(c, TAKEN);
 		}
-		if (live)
+		if (live && stage != DONE) /* else it is not clear yet whose table it is */
 			ft_drain(ft->p);
 	}
 	return taken;
@@ -280,8 +286,10 @@ static int change(struct ft *ft, struct ft_filter *want, bool lenient, bool live
 
 	end_change(fn);
 	fn->matched = -1;
-	if (!c)
+	if (!c) {
+		snprintf(err, len, "functions: no memory");
 		return -ENOMEM;
+	}
 	c->dir = ft->dir;
 	c->want = want;
 	c->old = fn->filter;
@@ -289,6 +297,7 @@ static int change(struct ft *ft, struct ft_filter *want, bool lenient, bool live
 	c->matched = &fn->matched;
 	ret = spawn(c);
 	if (ret) {
+		snprintf(err, len, "functions: no thread: %s", strerror(-ret));
 		free(c);
 		return ret;
 	}
@@ -312,16 +321,19 @@ static int change(struct ft *ft, struct ft_filter *want, bool lenient, bool live
 	return 0;
 }
 
-static void turn_off(struct ft *ft)
+static int turn_off(struct ft *ft, char *err, size_t len)
 {
 	struct ft_functions *fn = &ft->functions;
+	int ret;
 
 	end_change(fn);
-	if (fn->filter)
-		tracer_off(ft);
+	ret = fn->filter ? tracer_off(ft, err, len) : 0;
+	if (ret)
+		return ret;
 	free(fn->filter);
 	fn->filter = NULL;
 	fn->matched = -1;
+	return 0;
 }
 
 int ft_functions_set(struct ft *ft, const char *text, bool live, char *err, size_t len)
@@ -331,10 +343,8 @@ int ft_functions_set(struct ft *ft, const char *text, bool live, char *err, size
 
 	if (ret)
 		return ret;
-	if (!want) {
-		turn_off(ft);
-		return 0;
-	}
+	if (!want)
+		return turn_off(ft, err, len);
 	ret = ft_tracer_usable(ft->dir, err, len);
 	if (!ret && ft->functions.id < 0 && ft_calls_format(ft) < 0) {
 		snprintf(err, len, "functions: this kernel's function event is not understood");
@@ -384,8 +394,11 @@ bool ft_functions_missed(struct ft *ft, uint64_t now)
 void ft_functions_stop(struct ft *ft)
 {
 	struct ft_functions *fn = &ft->functions;
+	char err[400];
 
-	turn_off(ft);
+	if (turn_off(ft, err, sizeof(err)))
+		free(fn->filter); /* the tracer goes with the instance */
+	fn->filter = NULL;
 	ft_syms_free(fn->syms);
 	ft_syms_free(fn->before);
 	free(fn->format);

@@ -61,8 +61,7 @@ struct ft_syms {
 	size_t n, cap;
 	char *names;
 	size_t len, room;
-	bool hidden; /* the kernel gave addresses, but all are 0 */
-	bool cut;    /* there were more than FT_SYMS */
+	bool cut; /* there were more than FT_SYMS */
 };
 
 /* filter.c */
@@ -87,7 +86,7 @@ bool ft_glob(const char *pattern, const char *s);
 /**
  * ft_syms_read() - takes from a file like /proc/kallsyms what @f means
  *
- * Return: free with ft_syms_free(); NULL with errno.
+ * Return: free with ft_syms_free(); NULL with errno, ENODATA: the kernel hides all addresses.
  */
 struct ft_syms *ft_syms_read(const char *path, struct ft_filter *f);
 void ft_syms_free(struct ft_syms *s);

@@ -145,12 +145,13 @@ struct ft_syms *ft_syms_read(const char *path, struct ft_filter *f)
 		return NULL;
 	r.s = calloc(1, sizeof(*r.s));
 	err = r.s ? read_lines(fd, &r) : ENOMEM;
+	if (!err && !r.any)
+		err = ENODATA;
 	if (err) {
 		ft_syms_free(r.s);
 		errno = err;
 		return NULL;
 	}
-	r.s->hidden = !r.any;
 	if (r.s->n)
 		sort(r.s);
 	return r.s;

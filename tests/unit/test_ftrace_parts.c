@@ -290,16 +290,31 @@ static void test_syms(void)
 	is_str(name_at(s, 0xffffffff81002000), "-", "symbols: data");
 	is_str(name_at(s, 0), "-", "symbols: none before the first");
 	is_str(name_at(NULL, 1), "-", "symbols: no table");
-	ok(f->word[1].hit && f->word[2].hit && !f->word[3].hit && !s->hidden,
-	   "symbols: which words");
+	ok(f->word[1].hit && f->word[2].hit && !f->word[3].hit, "symbols: which words");
 	ft_syms_free(s);
 	write_syms(path, "0000000000000000 t drm_open\n");
-	s = ft_syms_read(path, f);
-	ok(s && s->hidden, "symbols: hidden by the kernel");
-	ft_syms_free(s);
+	ok(!ft_syms_read(path, f) && errno == ENODATA, "symbols: hidden by the kernel, no table");
 	unlink(path);
 	ok(!ft_syms_read(path, f) && errno == ENOENT, "symbols: no file");
 	free(f);
+}
+
+/* A tracer that cannot be switched off is told, and its filter is still there. */
+static void test_off(void)
+{
+	struct gt_plugin p = { 0 };
+	struct ft *ft = calloc(1, sizeof(*ft));
+	char err[400] = "";
+
+	if (!ft || ft_filter_parse("a", &ft->functions.filter, err, sizeof(err)))
+		abort();
+	ft->p = &p;
+	snprintf(ft->dir, sizeof(ft->dir), "/nonexistent");
+	is(ft_functions_set(ft, "", true, err, sizeof(err)), -ENOENT, "off: refused");
+	ok(strstr(err, "cannot be switched off") && ft->functions.filter, "off: %s", err);
+	ft_functions_stop(ft);
+	ok(!ft->functions.filter, "off: all is freed in the end");
+	free(ft);
 }
 
 static void test_name_ids(void)
@@ -324,6 +339,7 @@ int main(void)
 	test_filter_words();
 	test_glob();
 	test_syms();
+	test_off();
 	test_name_ids();
 	return done_testing();
 }
