@@ -2,10 +2,10 @@
 /*
  * Private to the ftrace backend: probe.c (can it work here), instance.c (our folder in tracefs),
  * buffer.c (how large), select.c (which tracepoints), cpu.c (one CPU's pages), merge.c (all of them
- * in order of time), tasks.c (who is a thread), stats.c (doctor); functions.h: the function tracer;
+ * in order of time), tasks.c (who is a thread), stats.c (doctor); functions/: the function tracer;
  * probes.h: events of our own.
  *
- * Everything runs in the ingest thread, but for what functions.c says.
+ * Everything runs in the ingest thread, but for functions/change.c.
  */
 #ifndef GT_FTRACE_INTERNAL_H
 #define GT_FTRACE_INTERNAL_H
@@ -17,7 +17,7 @@
 
 #include "../eventmap/eventmap.h"
 #include "../eventmap/pages.h"
-#include "functions.h"
+#include "functions/functions.h"
 
 #define FT_INSTANCE_PREFIX "gputrace-"
 #define FT_DRAIN_NS	   20000000ull /* between drains while events come */

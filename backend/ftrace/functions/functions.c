@@ -1,47 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The setting `functions`. Naming and choosing the functions of a large driver takes the kernel
- * seconds on a slow machine, so a thread of its own does it, and whoever asked goes on draining
- * events until it is done: their buffers do not run over meanwhile. How many functions were chosen
- * takes as long again to tell, and is known later.
+ * The setting `functions`: change.c's thread puts it to work, and whoever asked goes on draining
+ * events until that is done: their buffers do not run over meanwhile.
  */
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <syslog.h>
-#include <time.h>
 
-#include "internal.h"
+#include "change.h"
 
-#define KALLSYMS "/proc/kallsyms"
-#define LOOK_NS	 50000000ull /* between looks for a function that no table has */
-
-/* NAMED: the table is made, and waits to be taken over before the first call can come. */
-enum stage { NAMING, NAMED, TAKEN, DONE };
-
-/**
- * struct ft_change - a filter on its way to work, in a thread
- * @want: to be at work; @old: is; both are read only by the thread, but for @want's ft_word.hit
- * @lenient: as ft_tracer_filter()
- * @lock: guards @stage; what a stage is named after is finished then
- * @ret: 0 or -errno, with @err
- */
-struct ft_change {
-	pthread_t thread;
-	pthread_mutex_t lock;
-	pthread_cond_t moved;
-	enum stage stage;
-	_Atomic bool cancel;
-	_Atomic long *matched;
-	const char *dir;
-	struct ft_filter *want;
-	const struct ft_filter *old;
-	struct ft_syms *syms;
-	bool lenient;
-	int ret;
-	char err[400];
-};
+#define LOOK_NS 50000000ull /* between looks for a function that no table has */
 
 bool ft_functions_pending(const struct ft_word *w)
 {
@@ -85,113 +54,6 @@ static uint64_t modules_sign(const struct ft_filter *f)
 	return h;
 }
 
-static void move(struct ft_change *c, enum stage to)
-{
-	pthread_mutex_lock(&c->lock);
-	c->stage = to;
-	pthread_cond_broadcast(&c->moved);
-	pthread_mutex_unlock(&c->lock);
-}
-
-/* The table, and whether each word can mean something; -errno with a sentence */
-static int name_them(struct ft_change *c)
-{
-	char word[FT_WORD_NAME + FT_WORD_MODULE + 8];
-
-	c->syms = ft_syms_read(KALLSYMS, c->want);
-	if (!c->syms && errno != ENODATA) {
-		int err = errno;
-
-		snprintf(c->err, sizeof(c->err), "functions: " KALLSYMS ": %s", strerror(err));
-		return -err;
-	}
-	if (!c->syms) {
-		snprintf(c->err, sizeof(c->err),
-			 "functions: the kernel hides where its functions are, so that no call "
-			 "could be named: sysctl kernel.kptr_restrict=1");
-		return -EPERM;
-	}
-	for (unsigned int i = 0; !c->lenient && i < c->want->n; i++) {
-		const struct ft_word *w = &c->want->word[i];
-
-		/* What has a module the kernel would take for a word that waits. */
-		if (w->hit || (*w->module && (!w->plain || !ft_module_loaded(w->module))))
-			continue;
-		ft_filter_print(w, word, sizeof(word));
-		return ft_tracer_refused(word, -EINVAL, c->err, sizeof(c->err));
-	}
-	return 0;
-}
-
-static void *change_thread(void *arg)
-{
-	struct ft_change *c = arg;
-
-	c->ret = name_them(c);
-	if (!c->ret) {
-		move(c, NAMED);
-		pthread_mutex_lock(&c->lock);
-		while (c->stage == NAMED)
-			pthread_cond_wait(&c->moved, &c->lock);
-		pthread_mutex_unlock(&c->lock);
-		c->ret = ft_tracer_filter(c->dir, c->want, c->old, c->lenient, c->err,
-					  sizeof(c->err));
-	}
-	move(c, DONE);
-	if (!c->ret)
-		*c->matched = ft_tracer_count(c->dir, &c->cancel);
-	return NULL;
-}
-
-static enum stage stage_of(struct ft_change *c)
-{
-	enum stage now;
-
-	pthread_mutex_lock(&c->lock);
-	now = c->stage;
-	pthread_mutex_unlock(&c->lock);
-	return now;
-}
-
-/* Signals are for the daemon's main thread. */
-static int spawn(struct ft_change *c)
-{
-	pthread_condattr_t attr;
-	sigset_t all, old;
-	int ret;
-
-	pthread_mutex_init(&c->lock, NULL);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&c->moved, &attr);
-	pthread_condattr_destroy(&attr);
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	ret = pthread_create(&c->thread, NULL, change_thread, c);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	return -ret;
-}
-
-/* Waits a little for the stage to leave @from; the stage then. */
-static enum stage wait_stage(struct ft_change *c, enum stage from)
-{
-	struct timespec until;
-	enum stage now;
-
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_nsec += (long)FT_DRAIN_NS;
-	if (until.tv_nsec >= 1000000000) {
-		until.tv_sec++;
-		until.tv_nsec -= 1000000000;
-	}
-	pthread_mutex_lock(&c->lock);
-	while (c->stage == from && !pthread_cond_timedwait(&c->moved, &c->lock, &until))
-		;
-	now = c->stage;
-	pthread_mutex_unlock(&c->lock);
-	return now;
-}
-
 /* The new table is in use before the first call, and the old one as long as calls may be left. */
 static void take_over(struct ft *ft, struct ft_change *c)
 {
@@ -209,22 +71,6 @@ static void take_back(struct ft_functions *fn)
 	ft_syms_free(fn->syms);
 	fn->syms = fn->before;
 	fn->before = NULL;
-}
-
-/* Ends what still counts. */
-static void end_change(struct ft_functions *fn)
-{
-	struct ft_change *c = fn->change;
-
-	if (!c)
-		return;
-	c->cancel = true;
-	pthread_join(c->thread, NULL);
-	pthread_cond_destroy(&c->moved);
-	pthread_mutex_destroy(&c->lock);
-	ft_syms_free(c->syms);
-	free(c);
-	fn->change = NULL;
 }
 
 static int tracer_off(struct ft *ft, char *err, size_t len)
@@ -258,17 +104,17 @@ static int tracer_on(struct ft *ft, char *err, size_t len)
 /* Waits until @c is done, its table in use in time. @live: draining. Is the table in use? */
 static bool see_through(struct ft *ft, struct ft_change *c, bool live)
 {
-	enum stage stage = NAMING;
+	enum ft_stage stage = FT_NAMING;
 	bool taken = false;
 
-	while (stage != DONE) {
-		stage = wait_stage(c, taken ? TAKEN : NAMING);
-		if (stage == NAMED) {
+	while (stage != FT_DONE) {
+		stage = ft_change_wait(c, taken ? FT_TAKEN : FT_NAMING);
+		if (stage == FT_NAMED) {
 			take_over(ft, c);
 			taken = true;
-			move(c, TAKEN);
+			ft_change_move(c, FT_TAKEN);
 		}
-		if (live && stage != DONE) /* else it is not clear yet whose table it is */
+		if (live && stage != FT_DONE) /* else it is not clear yet whose table it is */
 			ft_drain(ft->p);
 	}
 	return taken;
@@ -284,7 +130,8 @@ static int change(struct ft *ft, struct ft_filter *want, bool lenient, bool live
 	bool taken;
 	int ret;
 
-	end_change(fn);
+	ft_change_end(fn->change);
+	fn->change = NULL;
 	fn->matched = -1;
 	if (!c) {
 		snprintf(err, len, "functions: no memory");
@@ -295,7 +142,7 @@ static int change(struct ft *ft, struct ft_filter *want, bool lenient, bool live
 	c->old = fn->filter;
 	c->lenient = lenient;
 	c->matched = &fn->matched;
-	ret = spawn(c);
+	ret = ft_change_begin(c);
 	if (ret) {
 		snprintf(err, len, "functions: no thread: %s", strerror(-ret));
 		free(c);
@@ -311,7 +158,8 @@ static int change(struct ft *ft, struct ft_filter *want, bool lenient, bool live
 	if (ret) {
 		if (taken)
 			take_back(fn);
-		end_change(fn);
+		ft_change_end(fn->change);
+		fn->change = NULL;
 		return ret;
 	}
 	if (fn->filter != want)
@@ -326,7 +174,8 @@ static int turn_off(struct ft *ft, char *err, size_t len)
 	struct ft_functions *fn = &ft->functions;
 	int ret;
 
-	end_change(fn);
+	ft_change_end(fn->change);
+	fn->change = NULL;
 	ret = fn->filter ? tracer_off(ft, err, len) : 0;
 	if (ret)
 		return ret;
@@ -376,12 +225,12 @@ bool ft_functions_missed(struct ft *ft, uint64_t now)
 	/* Only a module that has come since can be the reason. */
 	if (!fn->filter || (fn->looked && now - fn->looked < LOOK_NS))
 		return false;
-	if (fn->change && stage_of(fn->change) != DONE)
+	if (fn->change && ft_change_stage(fn->change) != FT_DONE)
 		return false;
 	fn->looked = now;
 	if (fn->modules == modules_sign(fn->filter))
 		return false;
-	s = ft_syms_read(KALLSYMS, fn->filter);
+	s = ft_syms_read(FT_KALLSYMS, fn->filter);
 	if (!s)
 		return false;
 	ft_calls_bind(ft, s);

@@ -2,8 +2,8 @@
 /*
  * Private to the ftrace backend: calls of kernel functions, by the function tracer of our instance.
  * filter.c (the words of the setting), ksyms.c (which address is which function), tracer.c (what is
- * written to tracefs), functions.c (the setting, and when the work is done), calls.c (from a call
- * to a record).
+ * written to tracefs), functions.c (the setting), change.c (the thread that does the work), calls.c
+ * (from a call to a record).
  */
 #ifndef GT_FTRACE_FUNCTIONS_H
 #define GT_FTRACE_FUNCTIONS_H
@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../event.h"
+#include "../../event.h"
 
 struct ft;
 struct gt_tp;
@@ -24,9 +24,8 @@ struct gt_tp;
 #define FT_WORD_MODULE	64
 #define FT_SYMS		(1u << 19) /* functions of which the address is kept */
 #define FT_SYM_DISTANCE 16	   /* an event's ip may lie so far behind a function's begin */
-#define FT_FUNCTION_NAME                                                                           \
-	"function" /* the tracer, its event, and the maps' system for functions                    \
-		    */
+/* the tracer, its event, and the maps' system for functions */
+#define FT_FUNCTION_NAME "function"
 
 /**
  * struct ft_word - NAME, NAME:mod:MODULE or :mod:MODULE, with ! before it: functions taken away

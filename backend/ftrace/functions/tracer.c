@@ -15,7 +15,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "internal.h"
+#include "../internal.h"
 
 #define FILTER "set_ftrace_filter"
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "internal.h"
+#include "../internal.h"
 
 #define LINE_MAX_LEN 1024 /* a longer line is none of the kernel's: KSYM_NAME_LEN is 512 */
 
