@@ -90,7 +90,7 @@ static bool heard_better(const struct gt_section *s, uint64_t ts)
 		const struct gt_tp *o = s->heard_tp[i];
 
 		/* those of another CPU may be a little ahead */
-		if (o && o->heard && (ts < o->heard || ts - o->heard < HEARD_NS))
+		if (o && !o->gone && o->heard && (ts < o->heard || ts - o->heard < HEARD_NS))
 			return true;
 	}
 	return false;

@@ -19,8 +19,8 @@ struct gt_tp; /* one tracepoint, with all sections of all maps that name it */
  * struct gt_eventmap_stats - counters, never reset
  * @decoded: records made
  * @ignored: events of a map that a condition (`where`, `unless`, `match`) left out
- * @unmatched: completions of jobs never seen (begun before tracing, or lost); told with the ring that
- *	their context had lately, or without any
+ * @unmatched: completions of jobs never seen (begun before tracing, or lost); told with the ring
+ *that their context had lately, or without any
  * @malformed: events whose fields did not fit: too short, out of bounds, no such key in the text
  * @forgotten: remembered jobs that left the table because it was full
  */
@@ -63,6 +63,13 @@ typedef bool (*gt_eventmap_present)(void *arg, const char *system, const char *e
  * remembered stays.
  */
 void gt_eventmap_select(struct gt_eventmap *m, gt_eventmap_present present, void *arg, int level);
+
+/**
+ * gt_eventmap_look() - which tracepoints have come or gone: what one that is gone told better is no
+ *	longer left out. To be called before the rest of a buffer is decoded, then
+ *gt_eventmap_select()
+ */
+void gt_eventmap_look(struct gt_eventmap *m, gt_eventmap_present present, void *arg);
 
 /**
  * gt_eventmap_each() - the tracepoints with a section in use, in order of the files
@@ -119,8 +126,8 @@ const struct gt_probe *gt_tp_probe(const struct gt_tp *tp);
 /**
  * gt_tp_stand_in() - events made by gt_tp_probe() are (@on) what is bound to @tp and decoded by it
  *
- * From the next gt_eventmap_select() on, sections of the tracepoint that is its source are left out,
- * if they are in the same file: its events are told already.
+ * From the next gt_eventmap_select() on, sections of the tracepoint that is its source are left
+ * out, if they are in the same file: its events are told already.
  */
 void gt_tp_stand_in(struct gt_tp *tp, bool on);
 

@@ -186,6 +186,7 @@ struct gt_tp {
 	struct gt_section *sections;
 	bool use;
 	bool stand_in;	/* told by a probe: see gt_tp_stand_in() */
+	bool gone;     /* see gt_eventmap_look() */
 	uint64_t heard; /* time of its last event, 0 none */
 	char system[GT_MAP_NAME];
 	char event[GT_MAP_NAME];

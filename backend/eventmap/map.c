@@ -62,7 +62,8 @@ static const char *other_name(const struct gt_eventmap *m, const struct gt_secti
 /* What tells jobs must tell them alike: a map's probes for it come together. */
 static void set_family(struct gt_section *s)
 {
-	const uint32_t jobs = 1u << GT_SUBMIT | 1u << GT_COMMIT | 1u << GT_START | 1u << GT_COMPLETE;
+	const uint32_t jobs =
+		1u << GT_SUBMIT | 1u << GT_COMMIT | 1u << GT_START | 1u << GT_COMPLETE;
 
 	if (s->probe && s->bits & jobs)
 		s->probe->family = s->map + 1u;
@@ -288,6 +289,13 @@ static void find_heard(struct gt_eventmap *m, struct gt_section *s)
 		event = split(s->heard[i], buf, sizeof(buf), &system);
 		s->heard_tp[i] = gt_eventmap_find(m, system, event);
 	}
+}
+
+void gt_eventmap_look(struct gt_eventmap *m, gt_eventmap_present present, void *arg)
+{
+	for (unsigned int i = 0; i < m->ntps; i++)
+		m->tps[i]->gone =
+			!m->tps[i]->stand_in && !present(arg, m->tps[i]->system, m->tps[i]->event);
 }
 
 void gt_eventmap_select(struct gt_eventmap *m, gt_eventmap_present present, void *arg, int level)

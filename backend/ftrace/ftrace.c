@@ -160,7 +160,10 @@ static int rescan(struct ft *ft)
 {
 	int n;
 
-	ft_drain_all(ft); /* what came is told in the way that it was chosen for */
+	/* What came is told in the way that it was chosen for. A tracepoint that is gone told nothing
+	 * of the last of it. */
+	gt_eventmap_look(ft->map, ft_present, ft->dir);
+	ft_drain_all(ft);
 	n = ft_select(ft);
 
 	if (n < 0)

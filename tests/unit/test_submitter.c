@@ -102,6 +102,16 @@ static void test_told(void)
 /* One of 6.17's, with the fields that change */
 #define NEW(fence) "dev=pci:5, fence=" fence ", ring=gfx, job count:1, hw job count:0, client_id:3"
 
+static bool only_old(void *arg, const char *system, const char *event)
+{
+	return strncmp(event, "drm_sched_job_", 14) != 0;
+}
+
+static bool all_there(void *arg, const char *system, const char *event)
+{
+	return true;
+}
+
 static void test_twice(void)
 {
 	struct gt_eventmap *m = load(false);
@@ -134,6 +144,10 @@ static void test_twice(void)
 	       "the new one tells the first's again, some time later");
 	is_str(gpu(m, 2 * SECOND + 3000000, 6, "drm_sched_job_queue", NEW("13:1")), "",
 	       "and the other's");
+	gt_eventmap_look(m, only_old, NULL);
+	is_str(gpu(m, 2 * SECOND + 4000000, 5, "drm_sched_job", JOB("aaaaaaa1", "4", "fffffff4")),
+	       "- pci:5 -1", "the new ones' module is gone: the old are heard at once");
+	gt_eventmap_look(m, all_there, NULL);
 	is_str(gpu(m, 4 * SECOND, 5, "drm_sched_job", JOB("aaaaaaa1", "5", "fffffff1")),
 	       "- pci:5 -1", "silence again");
 	is_str(gpu(m, 5 * SECOND + 1, 5, "drm_sched_job_queue", NEW("12:4")), "- pci:5 -1",
