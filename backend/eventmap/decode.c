@@ -83,7 +83,16 @@ static bool ends(const struct gt_section *s)
 	return s->only == GT_ONLY_DEFAULT && s->bits == BIT(GT_COMPLETE) && !s->ring.n;
 }
 
-/* Another tracepoint tells the same jobs, and did so just now. */
+/* Another tracepoint tells the same jobs. */
+static bool heard_ever(const struct gt_section *s)
+{
+	for (unsigned int i = 0; i < s->nheard; i++)
+		if (s->heard_tp[i] && !s->heard_tp[i]->gone && s->heard_tp[i]->heard)
+			return true;
+	return false;
+}
+
+/* … and did so just now. */
 static bool heard_better(const struct gt_section *s, uint64_t ts)
 {
 	for (unsigned int i = 0; i < s->nheard; i++) {
@@ -216,6 +225,11 @@ static int decode(struct gt_tp *tp, struct gt_section *s, const struct gt_src *s
 	if (!read_job(m, s, src, c, &j))
 		return RES_MALFORMED;
 	if (gt_twice_told(m, tp, s, c, &j))
+		return RES_IGNORED;
+	/* Where another tells of the jobs, only a submission begins one: the hand-over of a job
+	 * that the other has told of would be that of a second. */
+	if (s->nheard && s->nmatch && !ends(s) && !(s->bits & BIT(GT_SUBMIT)) && heard_ever(s) &&
+	    !gt_job_known(m, s, &j))
 		return RES_IGNORED;
 	res = s->nmatch ? find_job(m, s, c->ts, &j) : 0;
 	if (res)

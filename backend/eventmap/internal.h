@@ -352,6 +352,8 @@ uint16_t gt_gpu_concluded(struct gt_eventmap *m, struct gt_section *s, const str
 			  uint32_t tid, uint64_t ts);
 
 /* job.c */
+/** gt_job_known() - is the job of @j remembered by the key of section @s? False for a ring's order */
+bool gt_job_known(const struct gt_eventmap *m, const struct gt_section *s, const struct gt_job *j);
 /** gt_job_gpu() - the GPU of a job that is remembered under a key without a ring, or GT_NONE16 */
 uint16_t gt_job_gpu(const struct gt_eventmap *m, const struct gt_section *s,
 		    const struct gt_job *j);

@@ -133,14 +133,24 @@ static bool other_job(const struct gt_slot *s, const struct gt_job *j)
 	       (j->seqno != GT_NONE64 && s->b != GT_NONE64 && (uint32_t)s->b != (uint32_t)j->seqno);
 }
 
-uint16_t gt_job_gpu(const struct gt_eventmap *m, const struct gt_section *s, const struct gt_job *j)
+/* Its slot, 0: none. */
+static uint32_t look_up(const struct gt_eventmap *m, const struct gt_section *s,
+			const struct gt_job *j)
 {
 	struct key k;
-	uint32_t i;
 
-	if (!make_key(s, j, &k) || k.order)
-		return GT_NONE16;
-	i = gt_table_find(&m->jobs, k.k1, k.k2);
+	return !make_key(s, j, &k) || k.order ? 0 : gt_table_find(&m->jobs, k.k1, k.k2);
+}
+
+bool gt_job_known(const struct gt_eventmap *m, const struct gt_section *s, const struct gt_job *j)
+{
+	return look_up(m, s, j) != 0;
+}
+
+uint16_t gt_job_gpu(const struct gt_eventmap *m, const struct gt_section *s, const struct gt_job *j)
+{
+	uint32_t i = look_up(m, s, j);
+
 	return i ? m->jobs.slots[i].gpu : GT_NONE16;
 }
 
@@ -176,12 +186,8 @@ enum gt_found gt_job_resolve(struct gt_eventmap *m, const struct gt_section *s, 
 
 void gt_job_forget(struct gt_eventmap *m, const struct gt_section *s, const struct gt_job *j)
 {
-	struct key k;
-	uint32_t i;
+	uint32_t i = look_up(m, s, j);
 
-	if (!make_key(s, j, &k) || k.order)
-		return;
-	i = gt_table_find(&m->jobs, k.k1, k.k2);
 	if (i)
 		gt_table_del(&m->jobs, i);
 }

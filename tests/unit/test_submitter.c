@@ -152,6 +152,11 @@ static void test_twice(void)
 	       "- pci:5 -1", "silence again");
 	is_str(gpu(m, 5 * SECOND + 1, 5, "drm_sched_job_queue", NEW("12:4")), "- pci:5 -1",
 	       "one that comes a second later is another job");
+	is_str(gpu(m, 7 * SECOND, 9, "drm_run_job", JOB("aaaaaaa3", "1", "fffffff9")), "",
+	       "an old hand-over after a silence is not that of another job");
+	is_str(gpu(m, 7 * SECOND + 1, 9, "drm_sched_job_run", NEW("12:4")), "- pci:5 -1",
+	       "but the new one's");
+	ok(got[0].ev.ctx == 12 && got[0].ev.seqno == 4, "with its numbers");
 	gt_eventmap_free(m);
 }
 
