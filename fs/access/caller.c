@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "caller.h"
@@ -27,6 +28,7 @@ static struct {
 	gid_t gid;
 	bool has_gid;
 	uint64_t userns;
+	time_t swept;
 } t;
 
 static void forget(struct known *k)
@@ -145,6 +147,26 @@ static int pidfd_of(uint32_t tid, uint32_t tgid)
 	return (int)syscall(SYS_pidfd_open, tid, tid == tgid ? 0 : PIDFD_THREAD);
 }
 
+/* Those that have ended keep a descriptor no longer than a second and the next unknown caller. */
+static void forget_ended(void)
+{
+	struct pollfd p[KNOWN];
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	if (now.tv_sec == t.swept)
+		return;
+	t.swept = now.tv_sec;
+	for (int i = 0; i < KNOWN; i++)
+		p[i] = (struct pollfd){ .fd = t.known[i].tid ? t.known[i].pidfd : -1,
+					.events = POLLIN };
+	if (poll(p, KNOWN, 0) <= 0)
+		return;
+	for (int i = 0; i < KNOWN; i++)
+		if (p[i].revents)
+			forget(&t.known[i]);
+}
+
 bool gt_caller_find(uint32_t tid, uid_t uid, gid_t gid, struct gt_caller *c)
 {
 	struct known *k = &t.known[tid % KNOWN];
@@ -160,6 +182,7 @@ bool gt_caller_find(uint32_t tid, uid_t uid, gid_t gid, struct gt_caller *c)
 	if (!t.userns)
 		t.userns = userns_of((uint32_t)getpid());
 	forget(k);
+	forget_ended();
 	if (!look(tid, uid, c))
 		return false;
 	pidfd = pidfd_of(tid, c->tgid);

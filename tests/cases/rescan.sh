@@ -165,7 +165,7 @@ exec 7<&-
 like "$(cat "$mnt/amdgpu1/info")" "pci 0000:04:00.0" "... and it is there"
 
 # A thousand rounds
-sizes() { echo "$(ls "/proc/$1/fd" | wc -l) $(awk '/^VmRSS/ { print $2 }' "/proc/$1/status")"; }
+sizes() { echo "$(ls -l "/proc/$1/fd" | grep -vc pidfd) $(awk '/^VmRSS/ { print $2 }' "/proc/$1/status")"; }
 pid=$(pgrep -f "mount.gputrace $mnt( |\$)")
 flap() {
 	local i

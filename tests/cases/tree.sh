@@ -49,7 +49,7 @@ umount_gt "$mnt"
 printf '[backend sim]\nrate = 20000\ngpus = 2\n[buffers]\nhistory_size = 1048576\n' >conf
 mount_gt "$mnt" -o conf=conf,backend=sim || exit 1
 pid=$(pgrep -f "mount.gputrace $mnt")
-fds() { ls "/proc/$pid/fd" | wc -l; }
+fds() { ls -l "/proc/$pid/fd" | grep -vc pidfd; } # but for those of callers, which are remembered
 cat >opens.py <<'P'
 import os, sys
 for path in sys.stdin.read().split('\n'):
