@@ -83,26 +83,19 @@ static bool ends(const struct gt_section *s)
 	return s->only == GT_ONLY_DEFAULT && s->bits == BIT(GT_COMPLETE) && !s->ring.n;
 }
 
-/* Another tracepoint tells the same jobs. */
-static bool heard_ever(const struct gt_section *s)
+/* Another tracepoint tells the same jobs, and did so later than @since. */
+static bool heard_since(const struct gt_section *s, uint64_t since)
 {
 	for (unsigned int i = 0; i < s->nheard; i++)
-		if (s->heard_tp[i] && !s->heard_tp[i]->gone && s->heard_tp[i]->heard)
+		if (s->heard_tp[i] && !s->heard_tp[i]->gone && s->heard_tp[i]->heard > since)
 			return true;
 	return false;
 }
 
-/* … and did so just now. */
+/* … and just now: those of another CPU may be a little ahead. */
 static bool heard_better(const struct gt_section *s, uint64_t ts)
 {
-	for (unsigned int i = 0; i < s->nheard; i++) {
-		const struct gt_tp *o = s->heard_tp[i];
-
-		/* those of another CPU may be a little ahead */
-		if (o && !o->gone && o->heard && (ts < o->heard || ts - o->heard < HEARD_NS))
-			return true;
-	}
-	return false;
+	return heard_since(s, ts > HEARD_NS ? ts - HEARD_NS : 0);
 }
 
 /* Returns 0 if the event may be told, or why not. */
@@ -228,7 +221,7 @@ static int decode(struct gt_tp *tp, struct gt_section *s, const struct gt_src *s
 		return RES_IGNORED;
 	/* Where another tells of the jobs, only a submission begins one: the hand-over of a job
 	 * that the other has told of would be that of a second. */
-	if (s->nheard && s->nmatch && !ends(s) && !(s->bits & BIT(GT_SUBMIT)) && heard_ever(s) &&
+	if (s->nheard && s->nmatch && !ends(s) && !(s->bits & BIT(GT_SUBMIT)) && heard_since(s, 0) &&
 	    !gt_job_known(m, s, &j))
 		return RES_IGNORED;
 	res = s->nmatch ? find_job(m, s, c->ts, &j) : 0;
