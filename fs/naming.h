@@ -25,9 +25,10 @@ uint16_t gt_naming_ring(struct gt_naming *nm, uint16_t gpu, const char *name,
 
 /**
  * gt_naming_scan() - looks at @sysfs again: a GPU that is no longer there is gone, one that is
- *there again (by bus name and driver) goes on under its number, a new one gets the next of its
- *driver Return: how many came or went, or -errno: then nothing has changed. Any thread; takes the
- *lock
+ *	there again (by bus name and driver) goes on under its number, a new one gets the next of its
+ *	driver
+ *
+ * Return: how many came or went, or -errno: then nothing has changed. Any thread; takes the lock.
  */
 int gt_naming_scan(struct gt_naming *nm, const char *sysfs);
 

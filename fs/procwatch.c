@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 #include <unistd.h>
 
 #include "access/pidns.h"
+#include "procfile.h"
 #include "procwatch.h"
 
 #define ENDED_BATCH 64
@@ -23,22 +23,6 @@ struct watched {
 int gt_procwatch_new(void)
 {
 	return epoll_create1(EPOLL_CLOEXEC);
-}
-
-static ssize_t read_proc(uint32_t pid, const char *name, char *buf, size_t len)
-{
-	char path[64];
-	ssize_t n;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%u/%s", pid, name);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -1;
-	n = read(fd, buf, len - 1);
-	close(fd);
-	buf[n > 0 ? n : 0] = 0;
-	return n;
 }
 
 /* proc(5): field 22 of stat is the start in clock ticks since boot; comm may hold any byte but NUL
@@ -82,7 +66,7 @@ static void cgroup_of(uint32_t pid, char *out, size_t len)
 	char buf[4096], *p, *nl;
 
 	*out = 0;
-	if (read_proc(pid, "cgroup", buf, sizeof(buf)) <= 0)
+	if (gt_proc_read(pid, "cgroup", buf, sizeof(buf)) <= 0)
 		return;
 	p = strncmp(buf, "0::", 3) ? strstr(buf, "\n0::") : buf;
 	if (!p)
@@ -124,8 +108,8 @@ void gt_procwatch_met(struct gt_model *m, int epfd, uint32_t pid)
 	char stat[1024], status[8192], comm[16], cgroup[256];
 	struct gt_proc *p = gt_model_proc(m, pid);
 	uint64_t from = p ? p->first_ts : gt_model_now(m);
-	bool there = read_proc(pid, "status", status, sizeof(status)) > 0 &&
-		     read_proc(pid, "stat", stat, sizeof(stat)) > 0;
+	bool there = gt_proc_read(pid, "status", status, sizeof(status)) > 0 &&
+		     gt_proc_read(pid, "stat", stat, sizeof(stat)) > 0;
 
 	gt_pidns_met(pid, from, there ? start_ns(stat) : 0, there ? status : NULL);
 	if (there) {

@@ -20,7 +20,7 @@ struct gt_tp; /* one tracepoint, with all sections of all maps that name it */
  * @decoded: records made
  * @ignored: events of a map that a condition (`where`, `unless`, `match`) left out
  * @unmatched: completions of jobs never seen (begun before tracing, or lost); told with the ring
- *that their context had lately, or without any
+ *	that their context had lately, or without any
  * @malformed: events whose fields did not fit: too short, out of bounds, no such key in the text
  * @forgotten: remembered jobs that left the table because it was full
  */
@@ -66,8 +66,7 @@ void gt_eventmap_select(struct gt_eventmap *m, gt_eventmap_present present, void
 
 /**
  * gt_eventmap_look() - which tracepoints have come or gone: what one that is gone told better is no
- *	longer left out. To be called before the rest of a buffer is decoded, then
- *gt_eventmap_select()
+ *	longer left out. To be called before the rest of a buffer is decoded; then select
  */
 void gt_eventmap_look(struct gt_eventmap *m, gt_eventmap_present present, void *arg);
 

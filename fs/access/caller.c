@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../procfile.h"
 #include "caller.h"
 #include "pidns.h"
 
@@ -46,22 +47,6 @@ void gt_caller_group(bool has, gid_t gid)
 	t.gid = gid;
 }
 
-static ssize_t read_proc(uint32_t tid, const char *name, char *buf, size_t len)
-{
-	char path[64];
-	ssize_t n;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%u/%s", tid, name);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -1;
-	n = read(fd, buf, len - 1);
-	close(fd);
-	buf[n > 0 ? n : 0] = '\0';
-	return n;
-}
-
 static bool list_has(const char *list, gid_t gid)
 {
 	while (*list && *list != '\n') {
@@ -92,7 +77,7 @@ static bool is_root_inside(uint32_t tid, uid_t uid)
 	char buf[4096];
 	const char *p = buf;
 
-	if (read_proc(tid, "uid_map", buf, sizeof(buf)) <= 0)
+	if (gt_proc_read(tid, "uid_map", buf, sizeof(buf)) <= 0)
 		return false;
 	while (p) {
 		unsigned long in, out, n;
@@ -121,7 +106,7 @@ static bool look(uint32_t tid, uid_t uid, struct gt_caller *c)
 	uint64_t userns;
 	const char *p;
 
-	if (read_proc(tid, "status", status, sizeof(status)) <= 0)
+	if (gt_proc_read(tid, "status", status, sizeof(status)) <= 0)
 		return false;
 	p = strstr(status, "\nTgid:\t");
 	*c = (struct gt_caller){ .tgid = p ? (uint32_t)strtoul(p + 7, NULL, 10) : 0 };

@@ -229,7 +229,7 @@ void *gt_worker_main(void *fs);
 void *gt_notifier_main(void *fs);
 /**
  * gt_poll_text() - has the text changed since it was read, and may that be told now? Then it counts
- *as told
+ *	as told
  */
 bool gt_poll_text(struct gt_handle *h);
 void gt_notify_wake(struct gt_fs *fs);
@@ -242,8 +242,9 @@ uint64_t gt_fs_now(void);
 /* hotplug.c */
 /**
  * gt_hotplug_turn() - notifier: hears what @p of gt_fs.uevents has, looks at devices and backends
- *when that is due, and has the kernel forget the GPUs that went Return: when to be called again at
- *the latest, UINT64_MAX: when something comes
+ *	when that is due, and has the kernel forget the GPUs that went
+ *
+ * Return: when to be called again at the latest, UINT64_MAX: when something comes.
  */
 uint64_t gt_hotplug_turn(struct gt_fs *fs, struct pollfd *p);
 /** gt_gone_error() - the errno for a name or folder of @obj, whose GPU has gone; @err in general */

@@ -316,7 +316,7 @@ void gt_model_advance(struct gt_model *m, uint64_t ts);
 struct gt_gpu *gt_model_gpu(struct gt_model *m, const char *name, bool *is_new);
 /**
  * gt_model_gpu_gone() - the device of @g is no more: late events are still counted, nothing shows
- *it. Any thread, lock held.
+ *	it. Any thread, lock held.
  */
 void gt_model_gpu_gone(struct gt_model *m, struct gt_gpu *g);
 /** gt_model_gpu_back() - it is there again: its statistics go on. Likewise. */

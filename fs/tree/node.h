@@ -27,7 +27,7 @@ ino_t gt_ino_queue_link(const struct gt_obj *dir, uint32_t queue);
 
 /**
  * gt_name_escape() - a name from outside as a file name: `/`, `%`, control characters and bytes
- *that are not ASCII become %NN, likewise the first dot of "." and ".."; "" becomes "%"
+ *	that are not ASCII become %NN, likewise the first dot of "." and ".."; "" becomes "%"
  */
 void gt_name_escape(char out[GT_NAME_MAX], const char *name, size_t max);
 

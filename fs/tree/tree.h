@@ -114,7 +114,7 @@ struct gt_obj gt_tree_parent(const struct gt_obj *dir);
 /**
  * gt_tree_readdir() - calls @fn for each name from position @pos on (0: the first); @fn gets the
  *	position to go on at, and returns false to stop. "." and ".." are not among them. Positions
- *stay valid while other objects come and go.
+ *	stay valid while other objects come and go.
  */
 typedef bool (*gt_tree_fill)(void *arg, const char *name, ino_t ino, mode_t type, uint64_t next);
 int gt_tree_readdir(struct gt_app *app, const struct gt_obj *dir, const struct gt_view *v,

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
+#include "../procfile.h"
 #include "writelog.h"
 
 struct caller {
@@ -52,21 +51,10 @@ void gt_writelog_free(struct gt_writelog *w)
 uint32_t gt_writelog_session(uint32_t pid)
 {
 	unsigned int session = 0;
-	char path[32], buf[512], *p;
-	ssize_t n;
-	int fd;
+	char buf[512], *p;
 
-	if (!pid)
+	if (!pid || gt_proc_read(pid, "stat", buf, sizeof(buf)) <= 0)
 		return 0;
-	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return 0;
-	n = read(fd, buf, sizeof(buf) - 1);
-	close(fd);
-	if (n <= 0)
-		return 0;
-	buf[n] = '\0';
 	/* comm may hold anything, a ')' too: fields begin behind the last one (proc(5)) */
 	p = strrchr(buf, ')');
 	if (!p || sscanf(p + 1, " %*c %*d %*d %u", &session) != 1)
