@@ -75,9 +75,11 @@ static void cgroup_of(uint32_t pid, char *out, size_t len)
 	if (!p)
 		return;
 	nl = strchr(p, '\n');
-	if (nl)
-		*nl = 0;
-	snprintf(out, len, "%s", p);
+	if (!nl)
+		return;
+	*nl = 0;
+	if (strlen(p) < len) /* a path that is cut is another's */
+		strcpy(out, p);
 }
 
 /* False: it has ended already. */
@@ -105,7 +107,7 @@ static bool watch(int epfd, uint32_t pid, uint32_t slot)
 
 void gt_procwatch_met(struct gt_model *m, int epfd, uint32_t pid)
 {
-	char stat[1024], status[8192], comm[16], cgroup[256];
+	char stat[1024], status[8192], comm[16], cgroup[GT_CGROUP_MAX];
 	struct gt_proc *p = gt_model_proc(m, pid);
 	uint64_t from = p ? p->first_ts : gt_model_now(m);
 	bool there = gt_proc_read(pid, "status", status, sizeof(status)) > 0 &&

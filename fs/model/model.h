@@ -22,6 +22,7 @@
 #define GT_MAX_GPUS   64
 #define GT_MAX_RINGS  256 /* of one GPU */
 #define GT_MAX_QUEUES 16384
+#define GT_CGROUP_MAX 512 /* bytes of a path: a pod in a machine in a container takes 310 */
 
 enum gt_stage_id {
 	GT_ST_QUEUE,
@@ -213,7 +214,7 @@ struct gt_proc {
 	struct gt_proc_ring *rings;
 	struct gt_proc_ring *near[16]; /* those used last, by ring number: saves the walk */
 	char comm[16];
-	char cgroup[256]; /* path, "" unknown */
+	char cgroup[GT_CGROUP_MAX]; /* path, "" unknown or longer than that */
 	uint64_t cgroup_id;
 };
 

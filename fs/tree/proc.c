@@ -22,97 +22,6 @@ static bool here(const struct gt_show *s, const struct gt_proc_ring *r)
 	return s->obj.gpu == GT_NONE16 || r->gpu == s->obj.gpu;
 }
 
-/** struct who - identity, copied */
-struct who {
-	uint32_t uid;
-	bool dead;
-	char comm[16], cgroup[256];
-};
-
-static int take_who(const struct gt_show *s, struct who *w)
-{
-	const struct gt_proc *p;
-	int err;
-
-	GT_MODEL_LOCK(s->app->model);
-	p = find(s, &err);
-	if (!p)
-		return err;
-	w->uid = p->uid;
-	w->dead = p->dead;
-	memcpy(w->comm, p->comm, sizeof(w->comm));
-	memcpy(w->cgroup, p->cgroup, sizeof(w->cgroup));
-	return 0;
-}
-
-static bool has_comm(const struct gt_show *s)
-{
-	struct who w;
-
-	return !take_who(s, &w) && w.comm[0];
-}
-
-static bool has_uid(const struct gt_show *s)
-{
-	struct who w;
-
-	return !take_who(s, &w) && w.uid != GT_NONE32;
-}
-
-static bool has_cgroup(const struct gt_show *s)
-{
-	struct who w;
-
-	return !take_who(s, &w) && w.cgroup[0];
-}
-
-static int show_comm(struct gt_text *t, const struct gt_show *s)
-{
-	struct who w;
-	int err = take_who(s, &w);
-
-	if (err)
-		return err;
-	gt_cell_word(t, w.comm, sizeof(w.comm));
-	gt_text_ch(t, '\n');
-	return 0;
-}
-
-static int show_uid(struct gt_text *t, const struct gt_show *s)
-{
-	struct who w;
-	int err = take_who(s, &w);
-
-	if (err)
-		return err;
-	gt_cell_u32(t, w.uid);
-	gt_text_ch(t, '\n');
-	return 0;
-}
-
-static int show_cgroup(struct gt_text *t, const struct gt_show *s)
-{
-	struct who w;
-	int err = take_who(s, &w);
-
-	if (err)
-		return err;
-	gt_cell_word(t, w.cgroup, sizeof(w.cgroup));
-	gt_text_ch(t, '\n');
-	return 0;
-}
-
-static int show_state(struct gt_text *t, const struct gt_show *s)
-{
-	struct who w;
-	int err = take_who(s, &w);
-
-	if (err)
-		return err;
-	gt_text_str(t, w.dead ? "dead\n" : "alive\n");
-	return 0;
-}
-
 static void add_counts(struct gt_counts *to, const struct gt_counts *c)
 {
 	to->submitted += c->submitted;
@@ -310,34 +219,22 @@ static int show_utilization(struct gt_text *t, const struct gt_show *s)
 	return err;
 }
 
+#define WHO(file, what)                                                                            \
+	{                                                                                          \
+		.name = file, .mode = 0444, .flags = GT_FILE_VIEW, .show = gt_show_who,            \
+		.exists = gt_has_who, .gen = gt_gen_object_only, .help = what                      \
+	}
+
 const struct gt_file gt_proc_files[] = {
-	{ .name = "comm",
-	  .mode = 0444,
-	  .flags = GT_FILE_VIEW,
-	  .show = show_comm,
-	  .exists = has_comm,
-	  .gen = gt_gen_object_only,
-	  .help = "name of the program" },
-	{ .name = "uid",
-	  .mode = 0444,
-	  .flags = GT_FILE_VIEW,
-	  .show = show_uid,
-	  .exists = has_uid,
-	  .gen = gt_gen_object_only,
-	  .help = "user it runs as" },
-	{ .name = "cgroup",
-	  .mode = 0444,
-	  .flags = GT_FILE_VIEW,
-	  .show = show_cgroup,
-	  .exists = has_cgroup,
-	  .gen = gt_gen_object_only,
-	  .help = "path of its control group" },
-	{ .name = "state",
-	  .mode = 0444,
-	  .flags = GT_FILE_VIEW,
-	  .show = show_state,
-	  .gen = gt_gen_object_only,
-	  .help = "alive, or dead: then it stays for 60 s" },
+	WHO("comm", "name of the program"),
+	WHO("uid", "user it runs as"),
+	WHO("cgroup", "path of its control group"),
+	WHO("runtime", "what made its cgroup: docker, podman, kubernetes, slurm, systemd, …"),
+	WHO("container", "id of its container"),
+	WHO("pod", "uid of its Kubernetes pod, or id of its podman pod"),
+	WHO("job", "its Slurm job and step: 1234.0"),
+	WHO("unit", "its systemd service or scope, else its slice"),
+	WHO("state", "alive, or dead: then it stays for 60 s"),
 	{ .name = "stats",
 	  .mode = 0444,
 	  .flags = GT_FILE_VIEW,

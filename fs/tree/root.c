@@ -45,7 +45,8 @@ static int show_features(struct gt_text *t, const struct gt_show *s)
 		       "replay_ftrace_text\n"
 		       "seek\n"
 		       "hotplug\n"
-		       "pid_namespaces\n");
+		       "pid_namespaces\n"
+		       "containers\n");
 	return 0;
 }
 

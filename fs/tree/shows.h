@@ -16,6 +16,9 @@ int gt_show_perf(struct gt_text *t, const struct gt_show *s);
 int gt_show_top(struct gt_text *t, const struct gt_show *s);
 int gt_show_events_by_type(struct gt_text *t, const struct gt_show *s);
 int gt_show_errors(struct gt_text *t, const struct gt_show *s);
+/* who.c: the file's name says which */
+int gt_show_who(struct gt_text *t, const struct gt_show *s);
+bool gt_has_who(const struct gt_show *s);
 /* report.c, timeline.c */
 int gt_show_report(struct gt_text *t, const struct gt_show *s);
 int gt_show_timeline(struct gt_text *t, const struct gt_show *s);

@@ -271,6 +271,25 @@ static void test_gone(void)
 	app.model->gpus[1]->gone = false;
 }
 
+/* What a cgroup's path says has files, and only that. */
+static void test_container(void)
+{
+	struct gt_entry e;
+
+	{
+		GT_MODEL_LOCK(app.model);
+		gt_model_process(app.model, 100, 1000, 1000, NULL,
+				 "/system.slice/slurmstepd.scope/job_7/step_0", 1);
+	}
+	is_str(show("proc/100/runtime", &root_view), "slurm\n", "runtime");
+	is_str(show("proc/100/job", &root_view), "7.0\n", "job");
+	is_str(show("proc/100/unit", &root_view), "slurmstepd.scope\n", "unit");
+	is_str(show("amdgpu0/proc/100/job", &root_view), "7.0\n", "below a GPU too");
+	is(find("proc/100/container", &root_view, &e), -ENOENT, "no container");
+	is(find("proc/100/pod", &root_view, &e), -ENOENT, "no pod");
+	is(find("proc/200/runtime", &root_view, &e), -ENOENT, "a path that says nothing");
+}
+
 static double since(const struct timespec *t0)
 {
 	struct timespec t;
@@ -337,6 +356,7 @@ int main(void)
 	test_attributes();
 	test_scope();
 	test_views();
+	test_container();
 	test_positions();
 	test_gone();
 	test_many();
