@@ -14,6 +14,8 @@
 
 #define ENDED_BATCH 64
 
+static_assert(GT_MAX_NS == GT_PIDNS_DEPTH, "as many are kept of a process");
+
 /* What is kept for a watched process: epoll gives it back. Freed when the process ends. */
 struct watched {
 	int fd;
@@ -109,6 +111,7 @@ void gt_procwatch_met(struct gt_model *m, int epfd, uint32_t pid)
 {
 	char stat[1024], status[8192], comm[16], cgroup[GT_CGROUP_MAX];
 	struct gt_proc *p = gt_model_proc(m, pid);
+	struct gt_ns ns;
 	uint64_t from = p ? p->first_ts : gt_model_now(m);
 	bool there = gt_proc_read(pid, "status", status, sizeof(status)) > 0 &&
 		     gt_proc_read(pid, "stat", stat, sizeof(stat)) > 0;
@@ -117,7 +120,8 @@ void gt_procwatch_met(struct gt_model *m, int epfd, uint32_t pid)
 	if (there) {
 		comm_of(stat, comm, sizeof(comm));
 		cgroup_of(pid, cgroup, sizeof(cgroup));
-		p = gt_model_process(m, pid, start_ns(stat), uid_of(pid), comm, cgroup, 0);
+		ns.n = gt_pidns_chain(pid, ns.id);
+		p = gt_model_process_in(m, pid, start_ns(stat), uid_of(pid), comm, cgroup, 0, &ns);
 		if (!p || epfd < 0 || watch(epfd, pid, p->slot))
 			return;
 	}

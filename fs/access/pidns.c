@@ -364,6 +364,18 @@ uint32_t gt_pidns_pid(uint64_t ns, uint32_t pid, uint64_t ts)
 	return GT_NONE32;
 }
 
+unsigned int gt_pidns_chain(uint32_t pid, uint64_t ns[GT_PIDNS_DEPTH])
+{
+	const struct member *m;
+
+	LOCK();
+	m = newest(pid);
+	if (!m || m->until != UINT64_MAX)
+		return 0;
+	memcpy(ns, m->space->up, m->space->depth * sizeof(*ns));
+	return m->space->depth;
+}
+
 uint32_t gt_pidns_find(uint64_t ns, uint32_t pid)
 {
 	const struct member *best = NULL;

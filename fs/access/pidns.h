@@ -50,6 +50,12 @@ void gt_pidns_met(uint32_t pid, uint64_t from, uint64_t start, const char *statu
  */
 uint64_t gt_pidns_since(uint64_t start);
 
+/**
+ * gt_pidns_chain() - the namespaces below the daemon's own that process @pid is in
+ * @ns: from the outermost on. Return: how many, 0 if it is in none of them
+ */
+unsigned int gt_pidns_chain(uint32_t pid, uint64_t ns[GT_PIDNS_DEPTH]);
+
 /** gt_pidns_pid() - the pid in @ns of who was @pid at @ts; GT_NONE32: none */
 uint32_t gt_pidns_pid(uint64_t ns, uint32_t pid, uint64_t ts);
 /** gt_pidns_find() - who is @pid in @ns now, or was last; GT_NONE32: nobody */

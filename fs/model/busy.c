@@ -148,6 +148,27 @@ void gt_busy_add(struct gt_busy *b, uint64_t start, uint64_t end)
 	b->pending += end - news;
 }
 
+static void slot_fold(struct gt_busy *b, uint64_t no, uint64_t ns)
+{
+	unsigned int i = (unsigned int)(no % GT_BUSY_SLOTS);
+	uint64_t had = b->slot_no[i] == no ? b->slot_ns[i] : 0;
+
+	if (b->slot_no[i] > no)
+		return;
+	b->slot_no[i] = no;
+	b->slot_ns[i] = (uint32_t)(had + ns < GT_BUSY_SLOT_NS ? had + ns : GT_BUSY_SLOT_NS);
+}
+
+void gt_busy_fold(struct gt_busy *to, const struct gt_busy *from)
+{
+	to->total_ns += from->total_ns;
+	for (unsigned int i = 0; i < GT_BUSY_SLOTS; i++)
+		if (from->slot_ns[i])
+			slot_fold(to, from->slot_no[i], from->slot_ns[i]);
+	if (from->pending)
+		slot_fold(to, from->slot_end / GT_BUSY_SLOT_NS - 1, from->pending);
+}
+
 uint64_t gt_busy_ns(const struct gt_busy *b, uint64_t now, uint64_t window)
 {
 	uint64_t since, sum = 0;

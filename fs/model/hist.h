@@ -71,6 +71,8 @@ struct gt_stage {
 void gt_stage_init(struct gt_stage *s);
 void gt_stage_add(struct gt_stage *s, uint64_t ts, uint64_t v);
 void gt_stage_reset(struct gt_stage *s);
+/** gt_stage_fold() - adds all of @from, each second to its own */
+void gt_stage_fold(struct gt_stage *to, const struct gt_stage *from);
 uint64_t gt_stage_count(const struct gt_stage *s);
 /**
  * gt_stage_summary() - since the start, and of the 10 s (in whole seconds) before @now

@@ -157,6 +157,9 @@ struct gt_model_private {
 
 	struct gt_map pids;   /* to slots: the living, or the last dead */
 	struct gt_map queues; /* gpu and id to slot */
+	struct gt_map groups; /* uid, or parent and name, to index */
+	uint64_t group_serial;
+	uint32_t group_expired; /* where gt_groups_expire() goes on */
 	uint32_t free_queues; /* the first free slot + 1, by gt_queue.next_free */
 	uint32_t queue_reaped; /* where gt_queues_reap() goes on */
 	uint64_t queue_serial;
@@ -335,6 +338,21 @@ struct gt_proc_ring *gt_pring(struct gt_model *m, struct gt_proc *p, uint16_t gp
 void gt_prings_free(struct gt_model *m, struct gt_proc *p);
 void gt_prings_clear(struct gt_proc *p, uint64_t now);
 void gt_prings_expire(struct gt_proc *p, uint64_t now);
+
+/* work.c */
+/** gt_work_fold() - adds one process's work on one ring; @what: GT_WORK_*. 0 or -ENOMEM */
+int gt_work_fold(struct gt_work *w, const struct gt_proc_ring *from, unsigned int what);
+void gt_work_expire(struct gt_work *w, uint64_t now);
+
+/* group.c */
+int gt_groups_init(struct gt_model *m);
+void gt_groups_destroy(struct gt_model *m);
+/** gt_group_join() - counts @p, and all it did, in its user's and its cgroup's group, once known */
+void gt_group_join(struct gt_model *m, struct gt_proc *p, const struct gt_ns *ns);
+/** gt_group_leave() - @p is about to be freed: what it did stays in its groups */
+void gt_group_leave(struct gt_model *m, const struct gt_proc *p);
+void gt_groups_clear(struct gt_model *m);
+void gt_groups_expire(struct gt_model *m, uint64_t now);
 
 /* queue.c */
 /** gt_queue_met() - the queue an event names; made if it is new; NULL if there are too many */

@@ -48,7 +48,7 @@ struct gt_model *gt_model_new(const struct gt_limits *limits, bool wall)
 		make_salt(m->priv);
 		m->priv->sec_start = 1ULL << 63; /* whatever comes first is another second */
 	}
-	if (!m->priv || gt_jobs_init(m) || gt_procs_init(m) ||
+	if (!m->priv || gt_jobs_init(m) || gt_procs_init(m) || gt_groups_init(m) ||
 	    gt_map_init(&m->priv->queues, m->priv->salt[1])) {
 		gt_model_free(m);
 		return NULL;
@@ -64,6 +64,7 @@ void gt_model_free(struct gt_model *m)
 	if (m->priv) {
 		gt_jobs_destroy(m);
 		gt_procs_destroy(m);
+		gt_groups_destroy(m);
 		gt_queues_destroy(m);
 	}
 	for (unsigned int i = 0; i < m->ngpus; i++)
@@ -122,6 +123,7 @@ void gt_model_clear(struct gt_model *m)
 		gt_prings_clear(p, now);
 		p->gen++;
 	}
+	gt_groups_clear(m);
 	for (unsigned int i = 0; i < m->nqueues; i++)
 		if (m->queues[i]->gpu != GT_NONE16)
 			gt_queue_clear(m->queues[i], now);

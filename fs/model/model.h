@@ -22,6 +22,10 @@
 #define GT_MAX_GPUS   64
 #define GT_MAX_RINGS  256 /* of one GPU */
 #define GT_MAX_QUEUES 16384
+#define GT_MAX_USERS   1024
+#define GT_MAX_CGROUPS 3071
+#define GT_MAX_GROUPS  (GT_MAX_USERS + GT_MAX_CGROUPS + 1)
+#define GT_MAX_NS      8
 #define GT_CGROUP_MAX 512 /* bytes of a path: a pod in a machine in a container takes 310 */
 
 enum gt_stage_id {
@@ -216,6 +220,48 @@ struct gt_proc {
 	char comm[16];
 	char cgroup[GT_CGROUP_MAX]; /* path, "" unknown or longer than that */
 	uint64_t cgroup_id;
+	bool user_told; /* there may have been no room for it all the same */
+	uint32_t user, group; /* index in gt_model.groups, GT_NONE32 none: as it was first told */
+};
+
+/** struct gt_ns - PID namespaces that a process is in below the daemon's own: ids that never return */
+struct gt_ns {
+	unsigned int n;
+	uint64_t id[GT_MAX_NS];
+};
+
+/**
+ * struct gt_work - what several processes did, or one that is no more
+ * @rings: a ring each, in no order; gt_work_free() frees them
+ */
+struct gt_work {
+	struct gt_counts counts;
+	uint64_t inflight;
+	unsigned int nrings;
+	struct gt_proc_ring *rings;
+};
+
+/**
+ * struct gt_group - a user, or a cgroup with all that is below it
+ * @cgroup: else it is a user, and has no name
+ * @counted: it has had a process; @uid, @mixed and @ns tell whose work there has ever been in it
+ * @uid: theirs; GT_NONE32 unknown; @mixed: of several users, or not known whose
+ * @ns: the namespaces that all of them are in
+ * @parent: index of the group above; GT_NONE32 none
+ * @members: processes that are not freed; @below: groups directly below it
+ * @serial: another for each group that had this index; 0: the cgroup that all others are in
+ * @left: changes when a process that it counts is freed, or its total begins anew
+ * @last: when a process was freed last
+ * @gone: what its own freed processes did, and cgroups that made room
+ */
+struct gt_group {
+	bool cgroup, counted, mixed;
+	uint32_t uid, parent;
+	uint32_t members, below;
+	uint64_t serial, left, last;
+	struct gt_ns ns;
+	struct gt_work gone;
+	char name[256];
 };
 
 /**
@@ -278,6 +324,13 @@ struct gt_model {
 	struct gt_queue *queues[GT_MAX_QUEUES];
 	uint64_t queues_refused; /* events of queues without an entry */
 
+	unsigned int ngroups; /* to look at; NULL where free; [0] is the cgroup all others are in */
+	struct gt_group *groups[GT_MAX_GROUPS];
+	unsigned int nusers, ncgroups;
+	uint64_t users_refused;	  /* processes without a total for their user */
+	uint64_t cgroups_refused; /* processes that count in a group above their own only */
+	uint64_t cgroups_folded;  /* groups that made room: their totals are in those above */
+
 	struct gt_typecount types;
 	struct gt_counts counts;
 	uint64_t memory;	 /* bytes the model holds */
@@ -339,8 +392,37 @@ struct gt_queue *gt_model_queue(struct gt_model *m, uint16_t gpu,
  */
 struct gt_proc *gt_model_process(struct gt_model *m, uint32_t pid, uint64_t start, uint32_t uid,
 				 const char *comm, const char *cgroup, uint64_t cgroup_id);
+/**
+ * gt_model_process_in() - the same of a process in other PID namespaces than the daemon's
+ * @ns: these; NULL: none
+ */
+struct gt_proc *gt_model_process_in(struct gt_model *m, uint32_t pid, uint64_t start, uint32_t uid,
+				    const char *comm, const char *cgroup, uint64_t cgroup_id,
+				    const struct gt_ns *ns);
 /** gt_model_exit() - process @slot ended. Lock held. */
 void gt_model_exit(struct gt_model *m, uint32_t slot);
+/** gt_model_user() - index of a user's group, GT_NONE32 none; lock held */
+uint32_t gt_model_user(const struct gt_model *m, uint32_t uid);
+/** gt_model_group() - group @i if it is still the same; NULL: it has gone. Lock held */
+struct gt_group *gt_model_group(const struct gt_model *m, uint32_t i, uint64_t serial);
+
+#define GT_WORK_BUSY   0x1 /* busy time by window, not only in total */
+#define GT_WORK_STAGES 0x2
+/**
+ * gt_group_work() - what the processes of a group did, living and gone, since the start or clear
+ * @what: GT_WORK_*: what is wanted besides counters and busy time in total
+ * @out: zeroed; to be freed by gt_work_free() if this succeeds
+ *
+ * Takes the lock, for some processes at a time; busy times of processes are added up, and never
+ * exceed the time there was. Each process's numbers are of one moment.
+ * Return: 0, -ENODEV: the group has gone, -ENOMEM, -EAGAIN: processes of it end all the time
+ */
+int gt_group_work(struct gt_model *m, uint32_t i, uint64_t serial, unsigned int what,
+		  struct gt_work *out);
+void gt_work_free(struct gt_work *w);
+/** gt_counts_add() - each counter of @c is added to @to's */
+void gt_counts_add(struct gt_counts *to, const struct gt_counts *c);
+
 /** gt_model_reap() - frees processes dead for longer than the limit and jobs too old. Lock held. */
 void gt_model_reap(struct gt_model *m);
 /**

@@ -53,6 +53,7 @@ static void proc_free(struct gt_model *m, struct gt_proc *p, uint32_t prev)
 	if (gt_map_get(&priv->pids, p->pid) == p->slot)
 		gt_map_del(&priv->pids, p->pid);
 	priv->last = NULL; /* its process may be this one */
+	gt_group_leave(m, p);
 	gt_prings_free(m, p);
 	m->procs[p->slot] = NULL;
 	priv->free_slots[priv->nfree++] = p->slot;
@@ -104,7 +105,7 @@ static struct gt_proc *proc_new(struct gt_model *m, uint32_t pid, uint64_t ts)
 	m->dir_gen++;
 	m->gen++;
 	p->pid = pid;
-	p->uid = GT_NONE32;
+	p->uid = p->user = p->group = GT_NONE32;
 	p->first_ts = p->last_ts = ts;
 	p->dead_next = GT_NONE32;
 	return p;
@@ -129,8 +130,11 @@ struct gt_proc *gt_proc_met(struct gt_model *m, uint32_t pid, uint32_t uid, uint
 		p = proc_new(m, pid, ts);
 		f->new_proc = p;
 	}
-	if (p && unlikely(p->uid == GT_NONE32))
+	if (p && unlikely(p->uid == GT_NONE32) && uid != GT_NONE32) {
 		p->uid = uid;
+		if (!m->wall) /* a live one's namespaces are told when it has been looked at */
+			gt_group_join(m, p, NULL);
+	}
 	return p;
 }
 
@@ -147,6 +151,13 @@ static void keep_text(char *to, size_t size, const char *text)
 
 struct gt_proc *gt_model_process(struct gt_model *m, uint32_t pid, uint64_t start, uint32_t uid,
 				 const char *comm, const char *cgroup, uint64_t cgroup_id)
+{
+	return gt_model_process_in(m, pid, start, uid, comm, cgroup, cgroup_id, NULL);
+}
+
+struct gt_proc *gt_model_process_in(struct gt_model *m, uint32_t pid, uint64_t start, uint32_t uid,
+				    const char *comm, const char *cgroup, uint64_t cgroup_id,
+				    const struct gt_ns *ns)
 {
 	struct gt_proc *p;
 
@@ -170,6 +181,7 @@ struct gt_proc *gt_model_process(struct gt_model *m, uint32_t pid, uint64_t star
 	p->cgroup_id = cgroup_id && cgroup_id != GT_NONE64 ? cgroup_id : p->cgroup_id;
 	keep_text(p->comm, sizeof(p->comm), comm);
 	keep_text(p->cgroup, sizeof(p->cgroup), cgroup);
+	gt_group_join(m, p, ns);
 	p->gen++;
 	m->gen++;
 	return p;
@@ -182,6 +194,7 @@ void gt_model_exit(struct gt_model *m, uint32_t slot)
 
 	if (!p || p->dead)
 		return;
+	gt_group_join(m, p, NULL);
 	p->dead = true;
 	p->died = gt_model_now(m);
 	p->dead_next = GT_NONE32;
@@ -227,4 +240,5 @@ void gt_procs_reap(struct gt_model *m)
 			proc_free(m, p, prev);
 	}
 	expire_some(m);
+	gt_groups_expire(m, now);
 }

@@ -140,6 +140,15 @@ void gt_stage_total(const struct gt_stage *s, struct gt_hist *out)
 	}
 }
 
+void gt_stage_fold(struct gt_stage *to, const struct gt_stage *from)
+{
+	if (from->base.count)
+		gt_hist_fold(&to->base, &from->base);
+	for (unsigned int i = 0; i < GT_STAGE_SLOTS; i++)
+		if (from->slot[i] && from->slot[i]->count)
+			gt_hist_fold(hist_for(to, from->slot_sec[i]), from->slot[i]);
+}
+
 /* Several histograms looked at as one: values per octave, and the buckets of one octave */
 struct several {
 	const struct gt_hist *h[GT_STAGE_SLOTS + 1];

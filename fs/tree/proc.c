@@ -22,22 +22,6 @@ static bool here(const struct gt_show *s, const struct gt_proc_ring *r)
 	return s->obj.gpu == GT_NONE16 || r->gpu == s->obj.gpu;
 }
 
-static void add_counts(struct gt_counts *to, const struct gt_counts *c)
-{
-	to->submitted += c->submitted;
-	to->committed += c->committed;
-	to->completed += c->completed;
-	to->errors += c->errors;
-	to->lost += c->lost;
-	to->aged += c->aged;
-	to->evicted += c->evicted;
-	to->unmatched += c->unmatched;
-	to->waits += c->waits;
-	to->wait_ns += c->wait_ns;
-	to->ioctls += c->ioctls;
-	to->ioctl_ns += c->ioctl_ns;
-}
-
 /** struct work - what it did: at all, or on the directory's GPU */
 struct work {
 	struct gt_counts counts;
@@ -59,7 +43,7 @@ static int take_work(const struct gt_show *s, struct work *w)
 			continue;
 		w->inflight += r->inflight;
 		w->busy_ns += r->busy.total_ns;
-		add_counts(&w->counts, &r->counts);
+		gt_counts_add(&w->counts, &r->counts);
 	}
 	w->told = gt_told(s->app->model);
 	if (s->obj.gpu == GT_NONE16)
