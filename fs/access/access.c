@@ -61,6 +61,9 @@ bool gt_access_differs(const struct gt_obj *dir, const char *name)
 	case GT_DIR_PROC_QUEUES:
 	case GT_DIR_QUEUES:
 	case GT_DIR_QUEUE:
+	case GT_DIR_USERS:
+	case GT_DIR_USER:
+	case GT_DIR_CGROUP:
 		return true;
 	case GT_DIR_ROOT:
 		return !strcmp(name, "self");

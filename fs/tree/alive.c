@@ -23,7 +23,8 @@ static bool is_proc(const struct gt_obj *dir)
 static bool is_fixed(const struct gt_obj *dir)
 {
 	return dir->kind == GT_DIR_ROOT || dir->kind == GT_DIR_CONFIG ||
-	       dir->kind == GT_DIR_BACKENDS || (dir->kind == GT_DIR_PROCS && dir->gpu == GT_NONE16);
+	       dir->kind == GT_DIR_BACKENDS || dir->kind == GT_DIR_USERS ||
+	       (dir->kind == GT_DIR_PROCS && dir->gpu == GT_NONE16);
 }
 
 static void look_at_proc(struct who *w, const struct gt_show *s)
@@ -49,6 +50,24 @@ static void look_at_queue(struct who *w, const struct gt_show *s)
 	w->seen = gt_queue_seen(s->app->model, q, &s->view);
 }
 
+static bool is_group(const struct gt_obj *dir)
+{
+	return dir->kind == GT_DIR_USER || dir->kind == GT_DIR_CGROUP;
+}
+
+/* The first cgroup is there for everybody, if only to be empty. */
+static void look_at_group(struct who *w, const struct gt_show *s)
+{
+	const struct gt_group *g = gt_obj_group(s);
+	struct gt_group_set set;
+
+	w->alive = g;
+	if (!g || !s->obj.start || gt_view_whole(&s->view))
+		return;
+	gt_group_seen(s->app->model, &s->view, &set);
+	w->seen = gt_group_has(&set, s->obj.id);
+}
+
 static struct who look(struct gt_app *app, const struct gt_obj *dir, const struct gt_view *v)
 {
 	const struct gt_show s = { .app = app, .obj = *dir, .view = *v };
@@ -68,6 +87,8 @@ static struct who look(struct gt_app *app, const struct gt_obj *dir, const struc
 		look_at_proc(&w, &s);
 	else if (dir->kind == GT_DIR_QUEUE)
 		look_at_queue(&w, &s);
+	else if (is_group(dir))
+		look_at_group(&w, &s);
 	else if (dir->kind == GT_DIR_RING)
 		w.alive = gt_obj_ring(&s);
 	return w;
@@ -111,7 +132,7 @@ static int entry_of(const struct gt_app *app, const struct gt_obj *dir, const st
 			out->uid = w->uid;
 	}
 	out->shared = !is_proc(dir) && dir->kind != GT_DIR_PROCS && dir->kind != GT_DIR_QUEUES &&
-		      dir->kind != GT_DIR_QUEUE;
+		      dir->kind != GT_DIR_QUEUE && dir->kind != GT_DIR_USERS && !is_group(dir);
 	return 0;
 }
 

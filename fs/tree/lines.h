@@ -138,6 +138,10 @@ void gt_counts_lines(struct gt_text *t, const struct gt_counts *c, unsigned int 
 void gt_depth_lines(struct gt_text *t, const struct gt_depth *d, uint64_t now);
 int gt_show_throughput(struct gt_text *t, const struct gt_show *s);
 
+/* proc.c */
+/** gt_ring_label() - "amdgpu0/ring0", or "ring0" below a GPU; takes the lock */
+void gt_ring_label(struct gt_text *t, const struct gt_show *s, struct gt_ring_key k);
+
 /* jobs.c */
 int gt_show_jobs(struct gt_text *t, const struct gt_show *s);
 uint64_t gt_gen_jobs(const struct gt_show *s);

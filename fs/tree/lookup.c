@@ -153,6 +153,36 @@ static bool proc_numbered(struct gt_model *m, const char *name, uint16_t gpu,
 	return true;
 }
 
+static bool user_numbered(struct gt_model *m, const char *name, struct gt_obj *o)
+{
+	uint32_t uid, i;
+
+	if (!parse_id(name, &uid))
+		return false;
+	GT_MODEL_LOCK(m);
+	i = gt_model_user(m, uid);
+	if (i != GT_NONE32)
+		*o = gt_obj_of_group(m, i);
+	return i != GT_NONE32;
+}
+
+static bool cgroup_named(struct gt_model *m, const char *name, uint32_t parent, struct gt_obj *o)
+{
+	char own[GT_NAME_MAX];
+
+	GT_MODEL_LOCK(m);
+	for (uint32_t i = 1; i < m->ngroups; i++) {
+		const struct gt_group *g = m->groups[i];
+
+		if (!g || !g->cgroup || g->parent != parent || !gt_group_name(g, own) ||
+		    strcmp(name, own))
+			continue;
+		*o = gt_obj_of_group(m, i);
+		return true;
+	}
+	return false;
+}
+
 static bool backend_named(struct gt_app *app, const char *name, struct gt_obj *o)
 {
 	unsigned int n = app->host ? gt_host_count(app->host) : 0;
@@ -185,6 +215,10 @@ static int in_objects(struct gt_app *app, const char *name, const struct gt_view
 		found = queue_numbered(app->model, name, dir.gpu, &o);
 	else if (dir.kind == GT_DIR_PROCS)
 		found = proc_numbered(app->model, name, dir.gpu, v, &o);
+	else if (dir.kind == GT_DIR_USERS)
+		found = user_numbered(app->model, name, &o);
+	else if (dir.kind == GT_DIR_CGROUP)
+		found = cgroup_named(app->model, name, dir.id, &o);
 	else if (dir.kind == GT_DIR_BACKENDS)
 		found = backend_named(app, name, &o);
 	if (!found)

@@ -5,8 +5,8 @@
 
 #include "tree.h"
 
-/* A name of up to 40 bytes, each as %NN */
-#define GT_NAME_MAX 124
+/* A file's name with its NUL; a name of up to 40 bytes, each as %NN, fits */
+#define GT_NAME_MAX 256
 
 /**
  * gt_obj() - an object with every field it does not use at its neutral value
@@ -46,6 +46,21 @@ int gt_tree_enter(struct gt_app *app, const struct gt_obj *dir, const struct gt_
 bool gt_queue_seen(struct gt_model *m, const struct gt_queue *q, const struct gt_view *v);
 /** gt_proc_seen() - likewise of a process */
 bool gt_proc_seen(const struct gt_proc *p, const struct gt_view *v);
+/** gt_group_told() - may @v see the total of @g? Model's lock held */
+bool gt_group_told(const struct gt_group *g, const struct gt_view *v);
+/** struct gt_group_set - groups by index */
+struct gt_group_set {
+	uint64_t bit[GT_MAX_GROUPS / 64 + 1];
+};
+static inline bool gt_group_has(const struct gt_group_set *set, uint32_t i)
+{
+	return set->bit[i / 64] >> (i % 64) & 1;
+}
+/** gt_group_seen() - the groups whose directories are there for @v. Model's lock held */
+void gt_group_seen(const struct gt_model *m, const struct gt_view *v, struct gt_group_set *set);
+/** gt_group_name() - name of a cgroup's directory; false: too long, it has none. Lock held */
+bool gt_group_name(const struct gt_group *g, char out[GT_NAME_MAX]);
+struct gt_obj gt_obj_of_group(const struct gt_model *m, uint32_t i);
 /** gt_proc_on_ring() - has it used a ring of @gpu? GT_NONE16: of any. Model's lock held */
 bool gt_proc_on_ring(const struct gt_proc *p, uint16_t gpu);
 

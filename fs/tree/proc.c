@@ -104,8 +104,7 @@ static int take_rings(const struct gt_show *s, struct gt_ring_set *set)
 	return err;
 }
 
-/* "amdgpu0/ring0", or "ring0" below a GPU; lock taken. */
-static void label(struct gt_text *t, const struct gt_show *s, struct gt_ring_key k)
+void gt_ring_label(struct gt_text *t, const struct gt_show *s, struct gt_ring_key k)
 {
 	char gpu[16];
 	{
@@ -160,7 +159,7 @@ static int show_latency(struct gt_text *t, const struct gt_show *s)
 				break;
 			if (!l.told)
 				continue;
-			label(t, s, k);
+			gt_ring_label(t, s, k);
 			gt_text_ch(t, ' ');
 			gt_stage_line(t, gt_stage_names[st], &l.all, &l.last10);
 		}
@@ -197,7 +196,7 @@ static int show_utilization(struct gt_text *t, const struct gt_show *s)
 		err = take_util(s, k, now, &u);
 		if (err)
 			break;
-		label(t, s, k);
+		gt_ring_label(t, s, k);
 		gt_util_avgs(t, &u);
 	}
 	return err;

@@ -265,6 +265,33 @@ static void list_options(struct walk *w)
 	w->end = w->at >= n;
 }
 
+/* Users, or the cgroups directly below the one that is listed */
+static void list_groups(struct walk *w)
+{
+	struct gt_model *m = w->app->model;
+	bool cgroups = w->dir.kind == GT_DIR_CGROUP;
+	struct gt_group_set seen;
+	char name[GT_NAME_MAX];
+	struct gt_obj o;
+
+	GT_MODEL_LOCK(m);
+	gt_group_seen(m, &w->view, &seen);
+	while (w->at < m->ngroups && w->n < BATCH) {
+		const struct gt_group *g = m->groups[w->at++];
+
+		if (!g || g->cgroup != cgroups || !gt_group_has(&seen, w->at - 1) ||
+		    g->parent != (cgroups ? w->dir.id : GT_NONE32))
+			continue;
+		if (!cgroups)
+			snprintf(name, sizeof(name), "%u", g->uid);
+		else if (!gt_group_name(g, name))
+			continue;
+		o = gt_obj_of_group(m, w->at - 1);
+		memcpy(add(w, gt_ino(&o, 0), S_IFDIR)->name, name, sizeof(name));
+	}
+	w->end = w->at >= m->ngroups;
+}
+
 typedef void (*lister)(struct walk *w);
 
 #define CLASSES 4
@@ -281,6 +308,9 @@ static const lister classes[GT_NDIRS][CLASSES] = {
 	[GT_DIR_PROCS] = { list_procs },
 	[GT_DIR_PROC] = { list_files, list_subdirs },
 	[GT_DIR_PROC_QUEUES] = { list_queue_links },
+	[GT_DIR_USERS] = { list_groups },
+	[GT_DIR_USER] = { list_files },
+	[GT_DIR_CGROUP] = { list_files, list_groups },
 };
 
 static void walk_class(struct walk *w, uint64_t class, gt_tree_fill fn, void *arg, bool *more)

@@ -19,6 +19,9 @@ static const struct {
 	{ GT_DIR_PROCS, "proc, <gpu>/proc", "a directory for each process that used a GPU" },
 	{ GT_DIR_PROC, "proc/<pid>",
 	  "one process; `self` in the root is a link to the reader's own" },
+	{ GT_DIR_USER, "users/<uid>",
+	  "totals of one user; only who may know of all that is in it sees it" },
+	{ GT_DIR_CGROUP, "cgroups/<path>", "totals of a control group and all below it; likewise" },
 	{ GT_DIR_PROC_QUEUES, "proc/<pid>/queues", "links to the queues of the process" },
 };
 

@@ -46,7 +46,9 @@ static int show_features(struct gt_text *t, const struct gt_show *s)
 		       "seek\n"
 		       "hotplug\n"
 		       "pid_namespaces\n"
-		       "containers\n");
+		       "containers\n"
+		       "users\n"
+		       "cgroups\n");
 	return 0;
 }
 

@@ -38,6 +38,7 @@ uint64_t gt_gen_history(const struct gt_show *s);     /* the log: report, timeli
 struct gt_gpu *gt_obj_gpu(const struct gt_show *s);
 struct gt_ring *gt_obj_ring(const struct gt_show *s);
 struct gt_proc *gt_obj_proc(const struct gt_show *s);
+const struct gt_group *gt_obj_group(const struct gt_show *s);
 struct gt_queue *gt_obj_queue(const struct gt_show *s);
 
 /* Files that directories of several kinds have alike */
@@ -61,5 +62,6 @@ struct gt_queue *gt_obj_queue(const struct gt_show *s);
 /* Tables of files: gpu.c, ring.c, queue.c, proc.c; root.c, settings.c, backends.c */
 extern const struct gt_file gt_root_files[], gt_config_files[], gt_backend_files[];
 extern const struct gt_file gt_gpu_files[], gt_ring_files[], gt_queue_files[], gt_proc_files[];
+extern const struct gt_file gt_group_files[];
 
 #endif

@@ -27,6 +27,7 @@ struct counts {
 	int level;
 	unsigned int gpus, rings, queues, procs, jobs;
 	uint64_t aged, evicted, unmatched, procs_refused, queues_refused, memory;
+	uint64_t users, users_refused, cgroups, cgroups_refused, cgroups_folded;
 };
 
 static struct counts count(struct gt_app *app)
@@ -51,6 +52,11 @@ static struct counts count(struct gt_app *app)
 	c.unmatched = m->counts.unmatched;
 	c.procs_refused = m->procs_refused;
 	c.queues_refused = m->queues_refused;
+	c.users = m->nusers;
+	c.users_refused = m->users_refused;
+	c.cgroups = m->ncgroups;
+	c.cgroups_refused = m->cgroups_refused;
+	c.cgroups_folded = m->cgroups_folded;
 	c.memory = m->memory;
 	return c;
 }
@@ -126,5 +132,10 @@ int gt_show_status(struct gt_text *t, const struct gt_show *s)
 	gt_text_kv(t, "pid_namespaces", namespaces.namespaces);
 	gt_text_kv(t, "pid_namespaces_processes", namespaces.processes);
 	gt_text_kv(t, "pid_namespaces_refused", namespaces.refused);
+	gt_text_kv(t, "users", c.users);
+	gt_text_kv(t, "users_refused", c.users_refused);
+	gt_text_kv(t, "cgroups", c.cgroups);
+	gt_text_kv(t, "cgroups_refused", c.cgroups_refused);
+	gt_text_kv(t, "cgroups_folded", c.cgroups_folded);
 	return 0;
 }

@@ -20,6 +20,8 @@ const struct gt_file *const gt_tree_files[GT_NDIRS] = {
 	[GT_DIR_BY_NAME] = no_files,	 [GT_DIR_QUEUES] = no_files,
 	[GT_DIR_QUEUE] = gt_queue_files, [GT_DIR_PROCS] = no_files,
 	[GT_DIR_PROC] = gt_proc_files,	 [GT_DIR_PROC_QUEUES] = no_files,
+	[GT_DIR_USERS] = no_files,	 [GT_DIR_USER] = gt_group_files,
+	[GT_DIR_CGROUP] = gt_group_files,
 };
 
 static const struct gt_subdir none[] = { { 0 } };
@@ -27,6 +29,8 @@ static const struct gt_subdir of_root[] = {
 	{ "config", GT_DIR_CONFIG },
 	{ "backends", GT_DIR_BACKENDS },
 	{ "proc", GT_DIR_PROCS },
+	{ "users", GT_DIR_USERS },
+	{ "cgroups", GT_DIR_CGROUP },
 	{ 0 },
 };
 static const struct gt_subdir of_gpu[] = {
@@ -42,6 +46,7 @@ const struct gt_subdir *const gt_tree_subdirs[GT_NDIRS] = {
 	[GT_DIR_BACKEND] = none, [GT_DIR_GPU] = of_gpu,	  [GT_DIR_RING] = none,
 	[GT_DIR_BY_NAME] = none, [GT_DIR_QUEUES] = none,  [GT_DIR_QUEUE] = none,
 	[GT_DIR_PROCS] = none,	 [GT_DIR_PROC] = of_proc, [GT_DIR_PROC_QUEUES] = none,
+	[GT_DIR_USERS] = none,	 [GT_DIR_USER] = none,	  [GT_DIR_CGROUP] = none,
 };
 
 struct gt_obj gt_obj(enum gt_dir_kind kind, uint16_t gpu, uint16_t ring, uint32_t id)
@@ -92,6 +97,10 @@ struct gt_obj gt_tree_parent(const struct gt_obj *dir)
 	case GT_DIR_PROC_QUEUES:
 		up.kind = GT_DIR_PROC;
 		return up;
+	case GT_DIR_USER:
+		return gt_obj(GT_DIR_USERS, GT_NONE16, GT_NONE16, 0);
+	case GT_DIR_CGROUP:
+		return dir->start ? gt_obj(GT_DIR_CGROUP, GT_NONE16, GT_NONE16, 0) : gt_tree_root;
 	case GT_DIR_BACKEND:
 		return gt_obj(GT_DIR_BACKENDS, GT_NONE16, GT_NONE16, 0);
 	default:
@@ -107,6 +116,8 @@ unsigned int gt_tree_nlink(const struct gt_obj *dir)
 	case GT_DIR_GPU:
 	case GT_DIR_QUEUES:
 	case GT_DIR_PROCS:
+	case GT_DIR_USERS:
+	case GT_DIR_CGROUP:
 		return 1;
 	case GT_DIR_PROC:
 		return 3;
@@ -142,6 +153,8 @@ ino_t gt_ino(const struct gt_obj *dir, unsigned int index)
 		who = dir->ring;
 	else if (dir->kind == GT_DIR_PROC || dir->kind == GT_DIR_PROC_QUEUES)
 		who |= (uint64_t)dir->pid << INO_SLOT_BITS;
+	else if (dir->kind == GT_DIR_USER || dir->kind == GT_DIR_CGROUP)
+		who |= dir->start << INO_SLOT_BITS;
 	return compose(dir, who, index);
 }
 

@@ -25,6 +25,9 @@ enum gt_dir_kind {
 	GT_DIR_PROCS,	    /* gpu, or GT_NONE16: the root's */
 	GT_DIR_PROC,	    /* gpu or GT_NONE16; id: slot, start and pid: who it was */
 	GT_DIR_PROC_QUEUES, /* the same; links */
+	GT_DIR_USERS,
+	GT_DIR_USER,	    /* id: index in model->groups, start: serial */
+	GT_DIR_CGROUP,	    /* the same; 0 and 0: the root's `cgroups` */
 	GT_NDIRS
 };
 
@@ -108,7 +111,7 @@ int gt_tree_entry(struct gt_app *app, const struct gt_obj *dir, const struct gt_
 int gt_tree_lookup(struct gt_app *app, const struct gt_obj *dir, const char *name,
 		   const struct gt_view *v, struct gt_entry *out);
 /**
- * gt_tree_parent() - the directory above; the root's is itself
+ * gt_tree_parent() - the directory above; the root's is itself, a cgroup's the first of them
  */
 struct gt_obj gt_tree_parent(const struct gt_obj *dir);
 /**

@@ -32,6 +32,17 @@ d = open('stream', 'rb').read()
 print(sorted({struct.unpack_from('<I', d, i + 36)[0] for i in range(0, len(d), 64) if d[i + 8] == 67}))")" "[$one]" "a pipe names only the reader's own processes"
 ok "settings are not everybody's" sh -c "! setpriv --reuid $one --regid 65534 --clear-groups sh -c 'echo 1 > $mnt/config/sampling' 2>/dev/null"
 is "$(cat "$mnt/config/sampling")" 100 "… and stay"
+
+# Totals of users
+jobs_of() { for p in "$mnt"/proc/*; do [ "$(stat -c %u "$p")" = "$1" ] && value "$p/stats" completed; done | awk '{ n += $1 } END { print n + 0 }'; }
+for uid in $uids; do
+	is "$(value "$mnt/users/$uid/stats" completed)" "$(jobs_of "$uid")" "users/$uid counts what its processes did"
+done
+is "$(be ls "$mnt/users" | xargs)" "$one" "a user sees the own total"
+is "$(be cat "$mnt/users/$one/stats")" "$(cat "$mnt/users/$one/stats")" "… whole"
+like "$(be cat "$mnt/users/$one/latency")" '^sim0/ring[0-9]+ total count=[1-9]' "… with latency"
+is "$(ls "$mnt/users" | sort -n | xargs)" "$(echo "$uids" | sort -n | xargs)" "root sees all"
+is "$(be cat "$mnt/users/$one/stats" >/dev/null; be find "$mnt/users" -name stats | wc -l)" 1 "nothing of others comes from a cache"
 umount_gt "$mnt"
 
 for vis in all owner; do
@@ -39,10 +50,12 @@ for vis in all owner; do
 	wait_for 60 done_jobs
 	case $vis in
 	all)
+		is "$(be ls "$mnt/users" | wc -l)" "$(echo "$uids" | wc -l)" "all: totals of everybody"
 		ok "all: others' processes are open" be grep -q . "$mnt/proc/$other/comm"
 		is "$(be cat "$mnt/report" | awk '!/^#/ && $7 == "-"' | wc -l)" 0 "all: nothing is blanked"
 		;;
 	owner)
+		is "$(be ls "$mnt/users" | xargs)" "$one" "owner: the own total"
 		ok "owner: others' processes are not there" sh -c "! setpriv --reuid $one --regid 65534 --clear-groups ls $mnt/proc | grep -qx $other"
 		ok "owner: nor by name" sh -c "setpriv --reuid $one --regid 65534 --clear-groups ls -d $mnt/proc/$other 2>&1 | grep -q 'No such file'"
 		ok "owner: nor their jobs" [ "$(be cat "$mnt/report" | grep -vc '^#')" -lt "$(grep -vc '^#' "$mnt/report")" ]

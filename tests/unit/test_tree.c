@@ -290,6 +290,59 @@ static void test_container(void)
 	is(find("proc/200/runtime", &root_view, &e), -ENOENT, "a path that says nothing");
 }
 
+/* Totals: only for who may know of every process in them */
+static void test_groups(void)
+{
+	static const struct gt_ns box = { 1, { 77 } };
+	struct gt_view anna = { .uid = 31, .visibility = GT_VIS_REDACTED }, there = anna,
+		       all = anna;
+	struct gt_view owner = { .uid = 31, .visibility = GT_VIS_OWNER };
+	struct gt_entry e;
+	struct gt_obj o;
+
+	{
+		GT_MODEL_LOCK(app.model);
+		gt_model_process(app.model, 3101, 31010, 31, "a", "/s/anna/x y", 0);
+		gt_model_process(app.model, 3102, 1, 31, "a", "/s/anna/stats", 0);
+		gt_model_process_in(app.model, 3201, 1, 32, "b", "/s/box", 0, &box);
+		make_proc(3101, 31, 0);
+	}
+	there.ns = 77;
+	there.uid = 0;
+	there.there = true;
+	all.visibility = GT_VIS_ALL;
+	ok(strstr(list("users", &root_view), "31 32 "), "root sees users");
+	ok(strstr(list("users", &all), "31 32 "), "all: everybody");
+	is_str(list("users", &anna), "31 ", "a user sees the own");
+	is_str(list("users", &owner), "31 ", "owner: too");
+	is_str(list("users", &there), "32 ", "in a namespace: that of its processes");
+	is(find("users/32", &anna, &e), -ENOENT, "by name neither");
+	is(find("users/031", &root_view, &e), -ENOENT, "a name that is none");
+	ok(strstr(show("users/31/stats", &anna), "submitted 1\n"), "what is counted");
+	ok(strstr(show("users/31/latency", &anna), "amdgpu0/ring0 total count=0"), "latency");
+	ok(strstr(show("users/31/utilization", &anna), "amdgpu0/ring0 avg1="), "utilization");
+	is_str(list("cgroups", &anna), "s ", "cgroups: those on the way, without their totals");
+	is_str(list("cgroups/s", &anna), "anna ", "to the own");
+	is(find("cgroups/stats", &anna, &e), -ENOENT, "no total of others");
+	is(find("cgroups/s/stats", &anna, &e), -ENOENT, "nor on the way");
+	is(find("cgroups/s/box", &anna, &e), -ENOENT, "nor another's group");
+	is_str(list("cgroups/s/anna", &anna), "stats latency utilization x y %73tats ",
+	       "a cgroup called as a file");
+	ok(strstr(show("cgroups/s/anna/stats", &anna), "submitted 1\n"), "all below counts");
+	ok(strstr(show("cgroups/s/anna/%73tats/stats", &anna), "submitted 0\n"), "not beside");
+	is_str(list("cgroups/s", &there), "box ", "in a namespace: that of its processes");
+	is_str(list("cgroups/s/box", &there), "stats latency utilization ", "with its total");
+	there.ns = GT_PIDNS_NONE;
+	is_str(list("cgroups", &there), "", "of nobody known: nothing");
+	is_str(list("users", &there), "", "no users either");
+	ok(strstr(show("cgroups/stats", &root_view), "submitted "), "root sees the total of all");
+	ok(!find("users/31", &anna, &e) && !e.shared, "shared with nobody");
+	o = e.obj;
+	is(gt_tree_entry(&app, &o, &owner, &e), 0, "it is the same for the same user");
+	owner.uid = 33;
+	is(gt_tree_entry(&app, &o, &owner, &e), -ENOENT, "not for another who has its directory");
+}
+
 static double since(const struct timespec *t0)
 {
 	struct timespec t;
@@ -357,6 +410,7 @@ int main(void)
 	test_scope();
 	test_views();
 	test_container();
+	test_groups();
 	test_positions();
 	test_gone();
 	test_many();
