@@ -394,7 +394,7 @@ struct gt_proc *gt_model_process(struct gt_model *m, uint32_t pid, uint64_t star
 				 const char *comm, const char *cgroup, uint64_t cgroup_id);
 /**
  * gt_model_process_in() - the same of a process in other PID namespaces than the daemon's
- * @ns: these; NULL: none
+ * @ns: these; NULL: not known: live, it then counts in no group until they are, or it ends
  */
 struct gt_proc *gt_model_process_in(struct gt_model *m, uint32_t pid, uint64_t start, uint32_t uid,
 				    const char *comm, const char *cgroup, uint64_t cgroup_id,

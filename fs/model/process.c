@@ -132,7 +132,7 @@ struct gt_proc *gt_proc_met(struct gt_model *m, uint32_t pid, uint32_t uid, uint
 	}
 	if (p && unlikely(p->uid == GT_NONE32) && uid != GT_NONE32) {
 		p->uid = uid;
-		if (!m->wall) /* a live one's namespaces are told when it has been looked at */
+		if (!m->wall)
 			gt_group_join(m, p, NULL);
 	}
 	return p;
@@ -181,7 +181,8 @@ struct gt_proc *gt_model_process_in(struct gt_model *m, uint32_t pid, uint64_t s
 	p->cgroup_id = cgroup_id && cgroup_id != GT_NONE64 ? cgroup_id : p->cgroup_id;
 	keep_text(p->comm, sizeof(p->comm), comm);
 	keep_text(p->cgroup, sizeof(p->cgroup), cgroup);
-	gt_group_join(m, p, ns);
+	if (ns || !m->wall) /* sources of live ones do not tell the namespaces: see pipeline.c */
+		gt_group_join(m, p, ns);
 	p->gen++;
 	m->gen++;
 	return p;

@@ -12,6 +12,7 @@ inits=()
 cleanup() {
 	kill -KILL "${inits[@]}" 2>/dev/null
 	pkill -KILL -f "$PWD/SECRET"
+	[ -z "${cgroup-}" ] || wait_for 10 rmdir "$cgroups$cgroup"
 	uprobes_remove
 }
 
@@ -92,6 +93,34 @@ else
 	skip_ok "a container without root" "$(head -n 1 err)"
 	rootless=
 fi
+# Whose totals: HOST and ANNA are of one user, but not of one namespace
+expected_users() { # VISIBILITY READER
+	case $1:$2 in
+	*:rootless:root) echo 1003 ;;
+	all:box:* | *:box:root | *:box:1002) echo 1002 ;;
+	*:box:*) ;;
+	*:root | all:user*) echo 1001 1002 ${rootless:+1003} ;;
+	*:user1001) echo 1001 ;;
+	esac
+}
+names_in() { # READER DIRECTORY - what it lists there
+	case $1 in
+	root) ls "$2" ;;
+	user[0-9]*) $(as "${1#user}") ls "$2" ;;
+	*:root) inside "${1%:*}" "ls $2" ;;
+	*:*) inside "${1%:*}" "$(as "${1#*:}") ls $2" ;;
+	esac 2>&1 | xargs
+}
+
+# A control group for HOST, where the daemon looks: version 2, or the first hierarchy
+IFS=: read -r id tree at < <(grep '^0::' /proc/self/cgroup || head -n 1 /proc/self/cgroup)
+if [ "$id" = 0 ]; then
+	cgroups=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)
+else
+	cgroups=$(awk -v t="$tree" '$3 == "cgroup" && index("," $4 ",", "," t ",") { print $2; exit }' /proc/mounts)
+fi
+cgroup=${at%/}/gt-test-$$
+mkdir "$cgroups$cgroup" 2>/dev/null || cgroup=
 
 chmod 711 .
 for visibility in redacted owner all; do
@@ -99,7 +128,10 @@ for visibility in redacted owner all; do
 	mount_gt "$mnt" -o backend=ftrace,visibility=$visibility || exit 1
 	container box unshare --fork --pid --mount --mount-proc --kill-child
 	[ -z "$rootless" ] || container rootless $rootless
-	$(as 1001) $(run HOST) &
+	(
+		[ -z "$cgroup" ] || echo $BASHPID >"$cgroups$cgroup/cgroup.procs"
+		exec $(as 1001) $(run HOST)
+	) &
 	inside box "$(as 1001) $(run ANNA) & $(as 1002) $(run BERT) &"
 	[ -z "$rootless" ] || inside rootless "$(run USER) &"
 	seen() { [ "$(cat "$mnt"/proc/*/comm 2>/dev/null | sort -u | xargs)" = "$all" ]; }
@@ -111,6 +143,17 @@ for visibility in redacted owner all; do
 		read_all "$reader" "$reader.all"
 		is "$(secrets "$reader.all")" "$(expected $visibility $reader)" "$visibility: what $reader can read is of these"
 	done
+
+	for reader in "${readers[@]}"; do
+		is "$(names_in "$reader" "$mnt/users")" "$(expected_users $visibility "$reader")" "$visibility: whose totals $reader sees"
+		[ -n "$cgroup" ] || continue
+		case $visibility:$reader in
+		$visibility:root | *:user1001 | all:user*) shown="latency stats utilization" ;;
+		*) shown="ls: cannot access $mnt/cgroups$cgroup: No such file or directory" ;;
+		esac
+		is "$(names_in "$reader" "$mnt/cgroups$cgroup")" "$shown" "… and of HOST's control group"
+	done
+	[ -n "$cgroup" ] || skip_ok "totals of control groups" "no cgroup can be made here"
 
 	# Names and numbers inside
 	pids=$(inside box "pgrep SECRET_")
