@@ -80,7 +80,7 @@ obj = $(patsubst %.c,$(O)/obj/%.o,$(1))
 src_eventmap := $(wildcard backend/eventmap/*.c)
 src_host := $(addprefix backend/,host.c load.c options.c hooks.c run.c ingest.c call.c query.c order.c)
 src_core := $(wildcard fs/model/*.c fs/gate/*.c fs/stream/*.c fs/tree/*.c fs/text/*.c fs/access/*.c \
-	fs/export/*.c) $(filter-out fs/main.c,$(wildcard fs/*.c)) conf/config.c $(src_host)
+	fs/export/*.c) $(filter-out fs/main.c,$(wildcard fs/*.c)) $(wildcard conf/*.c) $(src_host)
 src_fuse := $(wildcard fs/fuse/*.c)
 src_plugin = $(wildcard backend/$(1)/*.c backend/$(1)/*/*.c)
 # A plugin's vtable is in backend/NAME/NAME.c: everything else of it can be linked into a test

@@ -204,6 +204,7 @@ void gt_config_free(struct gt_config *c)
 		free(e->where);
 		free(e);
 	}
+	gt_conf_rules_free(c->rules);
 	memset(c, 0, sizeof(*c));
 }
 
@@ -395,6 +396,16 @@ static void backend_key(struct reader *r, const char *backend, const char *key, 
 		e->where = NULL;
 }
 
+static void access_rule(struct reader *r, const char *pattern, const char *value)
+{
+	char *where = NULL, err[256];
+
+	if (asprintf(&where, "%s:%d", r->path, r->line) < 0)
+		where = NULL;
+	if (gt_conf_rule_add(&r->c->rules, r, where, pattern, value, err, sizeof(err)))
+		fail(r, "%.64s: %s", pattern, err);
+}
+
 static int on_key(void *arg, const char *section, const char *key, const char *value)
 {
 	struct reader *r = arg;
@@ -406,6 +417,8 @@ static int on_key(void *arg, const char *section, const char *key, const char *v
 		backend_key(r, backend, key, value);
 	else if (!*section)
 		fail(r, "'%.64s' stands before any [section]", key);
+	else if (!strcmp(section, "access") && gt_conf_is_pattern(key))
+		access_rule(r, key, value);
 	else if (!it || strcmp(it->section, section))
 		fail(r, "section [%s] has no key '%.64s'%s%s", section, key,
 		     it ? ", it belongs in " : "", it ? it->section : "");
@@ -423,6 +436,8 @@ static void forget_marks(struct gt_config *c)
 {
 	for (struct gt_conf_extra *e = c->extra; e; e = e->next)
 		e->file = NULL;
+	for (struct gt_conf_rule *a = c->rules; a; a = a->next)
+		a->file = NULL;
 }
 
 static int open_file(struct reader *r)

@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "access.h"
+
 enum gt_conf_type { GT_CONF_INT, GT_CONF_BOOL, GT_CONF_STR, GT_CONF_CHOICE };
 
 #define GT_CONF_PATHLEN 4096
@@ -29,6 +31,7 @@ struct gt_config {
 #undef GT_STR
 #undef GT_CHOICE
 	struct gt_conf_extra *extra; /* [backend NAME] key = value, as read */
+	struct gt_conf_rule *rules;  /* [access] PATTERN = MODE OWNER:GROUP, as read */
 };
 
 /** struct gt_conf_item - one line of the table, for documentation and tests */

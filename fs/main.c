@@ -21,6 +21,7 @@
 #include "mountargs.h"
 #include "pipeline.h"
 #include "tracefs.h"
+#include "tree/perms.h"
 #include "tree/writelog.h"
 #include "uevent.h"
 
@@ -269,6 +270,8 @@ static int start(struct gt_daemon *d)
 	err = make_parts(d);
 	if (!err)
 		err = make_host(d);
+	if (!err)
+		err = gt_perms_init(&d->app, d->err, sizeof(d->err));
 	if (!err)
 		err = make_fs(d);
 	if (err)

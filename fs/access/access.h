@@ -10,6 +10,12 @@
  * @gid: of mount option gid=, or -1: by name from the configuration
  */
 void gt_access_init(struct gt_app *app, int64_t gid);
+#define GT_ACCESS_GROUPS 32 /* with that of all settings, and the daemon's */
+
+/** gt_access_add_group() - a setting may belong to @gid too; false: more than can be told apart */
+bool gt_access_add_group(gid_t gid);
+/** gt_access_in_group() - is @v a member of @gid, which is one of those groups? */
+bool gt_access_in_group(const struct gt_view *v, gid_t gid);
 /** gt_access_gid() - the group of settings; 0 if it does not exist */
 gid_t gt_access_gid(void);
 

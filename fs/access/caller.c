@@ -26,8 +26,8 @@ struct known {
 
 static struct {
 	struct known known[KNOWN];
-	gid_t gid;
-	bool has_gid;
+	gid_t gids[GT_CALLER_GROUPS];
+	unsigned int ngids;
 	uint64_t userns;
 	time_t swept;
 } t;
@@ -39,27 +39,37 @@ static void forget(struct known *k)
 	k->tid = 0;
 }
 
-void gt_caller_group(bool has, gid_t gid)
+void gt_caller_groups(const gid_t *gids, unsigned int n)
 {
 	for (struct known *k = t.known; k < t.known + KNOWN; k++)
 		forget(k);
-	t.has_gid = has;
-	t.gid = gid;
+	t.ngids = n < GT_CALLER_GROUPS ? n : GT_CALLER_GROUPS;
+	memcpy(t.gids, gids, t.ngids * sizeof(*gids));
 }
 
-static bool list_has(const char *list, gid_t gid)
+static uint32_t bit_of(gid_t gid)
 {
+	for (unsigned int i = 0; i < t.ngids; i++)
+		if (t.gids[i] == gid)
+			return 1U << i;
+	return 0;
+}
+
+/* The line "Groups:" of a task's status */
+static uint32_t bits_of(const char *list)
+{
+	uint32_t bits = 0;
+	char *end;
+
 	while (*list && *list != '\n') {
-		char *end;
-		unsigned long v = strtoul(list, &end, 10);
+		gid_t gid = (gid_t)strtoul(list, &end, 10);
 
 		if (end == list)
-			return false;
-		if (v == gid)
-			return true;
+			break;
+		bits |= bit_of(gid);
 		list = end + strspn(end, " \t");
 	}
-	return false;
+	return bits;
 }
 
 static uint64_t userns_of(uint32_t tid)
@@ -100,7 +110,7 @@ static bool stands_there(uint32_t tid, uid_t uid, const struct gt_caller *c, uin
 }
 
 /* The lines of /proc/<tid>/status that matter: thread group, namespaces, supplementary groups. */
-static bool look(uint32_t tid, uid_t uid, struct gt_caller *c)
+static bool look(uint32_t tid, uid_t uid, gid_t gid, struct gt_caller *c)
 {
 	char status[8192];
 	uint64_t userns;
@@ -116,7 +126,7 @@ static bool look(uint32_t tid, uid_t uid, struct gt_caller *c)
 	c->own_userns = userns && userns == t.userns;
 	c->there = stands_there(tid, uid, c, userns);
 	p = strstr(status, "\nGroups:\t");
-	c->in_group = p && t.has_gid && list_has(p + 9, t.gid);
+	c->groups = bit_of(gid) | (p ? bits_of(p + 9) : 0);
 	return c->tgid != 0;
 }
 
@@ -168,7 +178,7 @@ bool gt_caller_find(uint32_t tid, uid_t uid, gid_t gid, struct gt_caller *c)
 		t.userns = userns_of((uint32_t)getpid());
 	forget(k);
 	forget_ended();
-	if (!look(tid, uid, c))
+	if (!look(tid, uid, gid, c))
 		return false;
 	pidfd = pidfd_of(tid, c->tgid);
 	if (pidfd < 0)

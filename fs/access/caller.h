@@ -14,16 +14,19 @@
  * @own_userns: it is in the daemon's user namespace
  * @there: it is root in its PID namespace, which is another: the kernel's root, or the root of the
  *	user namespace that the PID namespace belongs to
- * @in_group: the group of gt_caller_group() is among its supplementary ones
+ * @groups: bit i: gids[i] of gt_caller_groups() is its group or among its supplementary ones
  */
 struct gt_caller {
 	uint32_t tgid, own_pid;
 	uint64_t ns;
-	bool own_userns, there, in_group;
+	bool own_userns, there;
+	uint32_t groups;
 };
 
-/** gt_caller_group() - the group to look for; forgets all callers */
-void gt_caller_group(bool has, gid_t gid);
+#define GT_CALLER_GROUPS 32
+
+/** gt_caller_groups() - the groups to look for, at most GT_CALLER_GROUPS; forgets all callers */
+void gt_caller_groups(const gid_t *gids, unsigned int n);
 
 /**
  * gt_caller_find() - what is known of a caller

@@ -13,6 +13,7 @@ enum gt_visibility { GT_VIS_ALL, GT_VIS_REDACTED, GT_VIS_OWNER };
  * @all: root, the group or the mount's owner, in the daemon's own PID and user namespaces
  * @there: stands where root stands in @ns, which is another
  * @uid: the caller's
+ * @groups: of those that settings may belong to, which it is in, see gt_access_in_group()
  * @pid: its thread group in the daemon's PID namespace, 0 unknown
  * @own_pid: the same as the caller itself knows it
  * @visibility: enum gt_visibility: what it sees of others
@@ -21,6 +22,7 @@ enum gt_visibility { GT_VIS_ALL, GT_VIS_REDACTED, GT_VIS_OWNER };
 struct gt_view {
 	bool all, there;
 	uint32_t uid;
+	uint32_t groups;
 	uint32_t pid, own_pid;
 	int visibility;
 	uint64_t ns;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "../access/access.h"
+#include "../tree/perms.h"
 #include "fuse.h"
 
 /** gt_handle_new() - a descriptor of @n for an opener who sees @v; holds the node */
@@ -73,6 +74,14 @@ static int open_check(struct gt_fs *fs, const struct gt_entry *e, const struct f
 	return writes && !e->file->store ? -EACCES : 0;
 }
 
+/* Of settings only: everything else that is not for everybody is narrowed by the view. */
+static bool may_read(const struct gt_entry *e, const struct gt_view *v, int flags)
+{
+	const struct gt_perms p = { .mode = e->mode & 0666, .uid = e->uid, .gid = e->gid };
+
+	return !e->file->store || (flags & O_ACCMODE) == O_WRONLY || gt_perms_may(&p, v, 4);
+}
+
 void gt_op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	struct gt_fs *fs = fuse_req_userdata(req);
@@ -90,6 +99,10 @@ void gt_op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 		view = gt_req_view(fs, req);
 	else
 		view = gt_view_nobody();
+	if (!may_read(e, &view, fi->flags)) {
+		fuse_reply_err(req, EACCES);
+		return;
+	}
 	fi->direct_io = 1;
 	fi->keep_cache = 0;
 	if (e->file->flags & GT_FILE_LONG) {

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "node.h"
+#include "perms.h"
 #include "shows.h"
 
 /* Strict: "0" or digits that begin with another; what is too large names nothing. */
@@ -40,6 +41,7 @@ static int found_file(struct gt_app *app, const struct gt_view *v, const struct 
 		      unsigned int index, struct gt_entry *out)
 {
 	const struct gt_show s = { .app = app, .obj = out->obj, .view = *v, .file = f };
+	struct gt_perms p;
 
 	if (f->exists && !f->exists(&s))
 		return -ENOENT;
@@ -53,6 +55,12 @@ static int found_file(struct gt_app *app, const struct gt_view *v, const struct 
 	}
 	out->kind = GT_ENTRY_FILE;
 	out->mode = S_IFREG | f->mode;
+	if (f->store) {
+		p = gt_perms_of(app, &out->obj, f);
+		out->mode = S_IFREG | p.mode;
+		out->uid = p.uid;
+		out->gid = p.gid;
+	}
 	return 0;
 }
 

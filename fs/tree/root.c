@@ -48,7 +48,8 @@ static int show_features(struct gt_text *t, const struct gt_show *s)
 		       "pid_namespaces\n"
 		       "containers\n"
 		       "users\n"
-		       "cgroups\n");
+		       "cgroups\n"
+		       "setting_permissions\n");
 	return 0;
 }
 

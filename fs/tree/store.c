@@ -5,9 +5,24 @@
 #include <string.h>
 
 #include "node.h"
+#include "perms.h"
 #include "writelog.h"
 
 #define VALUE_MAX 4096
+
+/* The kernel has checked this already, but it lets capabilities pass, and mount options decide it.
+ */
+static int may_write(const struct gt_show *s, char *err, size_t len)
+{
+	struct gt_perms p = gt_perms_of(s->app, &s->obj, s->file);
+	char said[64];
+
+	if (gt_perms_may(&p, &s->view, 2))
+		return 0;
+	gt_perms_say(&p, said, sizeof(said));
+	snprintf(err, len, "uid %u may not write this setting: it has %s", s->view.uid, said);
+	return -EACCES;
+}
 
 static int try_store(const struct gt_show *s, char *value, const char *data, size_t len, char *err,
 		     size_t errlen)
@@ -22,6 +37,9 @@ static int try_store(const struct gt_show *s, char *value, const char *data, siz
 		snprintf(err, errlen, "settings are not for processes of another PID namespace");
 		return -EPERM;
 	}
+	ret = may_write(s, err, errlen);
+	if (ret)
+		return ret;
 	if (len > VALUE_MAX) {
 		snprintf(err, errlen, "a value has at most %d bytes, this one %zu", VALUE_MAX, len);
 		return -E2BIG;
@@ -40,21 +58,6 @@ static int try_store(const struct gt_show *s, char *value, const char *data, siz
 	if (ret && !*err)
 		snprintf(err, errlen, "%s", strerror(-ret));
 	return ret;
-}
-
-/* config/level, backends/ftrace/cpu; other files that can be written are in the root. */
-static void full_path(const struct gt_show *s, const char *path, char *out, size_t len)
-{
-	struct gt_backend_info info;
-
-	if (strchr(path, '/'))
-		snprintf(out, len, "%s", path);
-	else if (s->obj.kind == GT_DIR_CONFIG)
-		snprintf(out, len, "config/%s", path);
-	else if (s->obj.kind == GT_DIR_BACKEND && gt_host_info(s->app->host, s->obj.id, &info))
-		snprintf(out, len, "backends/%s/%s", info.name, path);
-	else
-		snprintf(out, len, "%s", path);
 }
 
 static void tell(const struct gt_show *s, const struct gt_refused *r, bool repeat)
@@ -94,7 +97,7 @@ int gt_tree_store(const struct gt_show *s, const char *path, const char *data, s
 	memcpy(r.value, raw ? data : value, r.len < sizeof(r.value) ? r.len : sizeof(r.value));
 	if (at >= (uintptr_t)value && at <= (uintptr_t)value + r.len)
 		r.at = (uint32_t)(at - (uintptr_t)value);
-	full_path(s, path, r.path, sizeof(r.path));
+	gt_tree_path(s->app, &s->obj, path, r.path, sizeof(r.path));
 	if (s->app->writes)
 		tell(s, &r, repeat);
 	return ret;

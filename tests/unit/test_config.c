@@ -123,6 +123,76 @@ static void test_refused(void)
 	refused(line, "2: a line longer than 198 bytes");
 }
 
+static void test_access(void)
+{
+	const struct gt_conf_rule *r;
+	struct gt_config c;
+	char err[512], want[64];
+
+	gt_config_init(&c);
+	is(read_text(&c,
+		     "[access]\ngroup = perf\nconfig/* = 0640 root:12\n"
+		     "control = :0\nbackends/sim/rate=600\nconfig/level = 7: ; seven\n",
+		     err, sizeof(err)),
+	   0, "lines for settings beside keys");
+	r = c.rules;
+	is_str(r->pattern, "config/*", "in their order");
+	snprintf(want, sizeof(want), "%s:3", path);
+	is_str(r->where, want, "and where they stand");
+	ok(r->has_mode && r->mode == 0640 && r->has_uid && !r->uid && r->has_gid && r->gid == 12,
+	   "mode, a user by name, a group by number");
+	r = r->next;
+	ok(!r->has_mode && !r->has_uid && r->has_gid && !r->gid, "a group alone");
+	r = r->next;
+	ok(r->mode == 0600 && !r->has_uid && !r->has_gid, "a mode alone");
+	ok(!r->next->has_mode && r->next->uid == 7 && !r->next->has_gid, "an owner alone");
+	is(read_text(&c, "[access]\nconfig/* = 0600\n", err, sizeof(err)), 0,
+	   "a second file may say it again");
+	gt_config_free(&c);
+
+	refused("[access]\nvisiblity = all\n", "2: section [access] has no key 'visiblity'");
+	refused("[trace]\nconfig/level = 0600\n",
+		"2: section [trace] has no key 'config/level'");
+	refused("[access]\ncontrol = 0770\n",
+		"2: control: '0770' is no mode of a setting: octal digits, 0000 to 0666");
+	refused("[access]\ncontrol = 0668\n",
+		"2: control: '0668' is no mode of a setting: octal digits, 0000 to 0666");
+	refused("[access]\ncontrol = 00000000000000000600\n",
+		"2: control: '00000000000000000600' is no mode of a setting: octal digits, 0000 to "
+		"0666");
+	refused("[access]\ncontrol = 0660 nobody-here\n",
+		"2: control: there is no user 'nobody-here'");
+	refused("[access]\n\ncontrol = 0660 root:nobody-here\n",
+		"3: control: there is no group 'nobody-here'");
+	refused("[access]\ncontrol = root:4294967295\n",
+		"2: control: there is no group '4294967295'");
+	refused("[access]\ncontrol = 0660 :\n",
+		"2: control: neither an owner nor a group beside the colon");
+	refused("[access]\ncontrol =\n", "2: control: what may be done is said as MODE "
+					 "OWNER:GROUP, as in 0660 root:perf");
+	refused("[access]\ncontrol = 0660 root:root 7\n",
+		"2: control: what may be done is said as MODE OWNER:GROUP, as in 0660 root:perf");
+	refused("[access]\ncontrol = 0660\ncontrol = 0600\n", "3: control: is set twice");
+}
+
+static void test_many_rules(void)
+{
+	char *text = NULL, err[512];
+	struct gt_config c;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+
+	fprintf(f, "[access]\n");
+	for (int i = 0; i <= GT_CONF_RULES; i++)
+		fprintf(f, "config/x%d = 0600\n", i);
+	fclose(f);
+	gt_config_init(&c);
+	ok(read_text(&c, text, err, sizeof(err)) < 0 && strstr(err, "more than 256 lines"),
+	   "the lines for settings are bounded");
+	gt_config_free(&c);
+	free(text);
+}
+
 static void test_files(void)
 {
 	char err[512], want[600];
@@ -203,6 +273,8 @@ int main(void)
 	test_defaults();
 	test_good();
 	test_refused();
+	test_access();
+	test_many_rules();
 	test_files();
 	test_set();
 	test_random();

@@ -211,10 +211,13 @@ static void test_caller(void)
 {
 	struct gt_caller c;
 
-	gt_caller_group(true, 4242);
+	const gid_t gids[] = { 4242, getgid(), 4243 };
+
+	gt_caller_groups(gids, 3);
 	ok(gt_caller_find((uint32_t)getpid(), getuid(), getgid(), &c) && c.ns == GT_PIDNS_OWN &&
 		   c.own_userns && c.tgid == (uint32_t)getpid() && c.own_pid == c.tgid && !c.there,
 	   "this process");
+	is(c.groups, 2, "which of the groups are its own");
 	ok(gt_caller_find((uint32_t)getpid(), getuid(), getgid(), &c) && c.own_pid == c.tgid,
 	   "once more, as it is remembered");
 	ok(gt_caller_find((uint32_t)a, getuid(), getgid(), &c) && c.tgid == (uint32_t)a &&
