@@ -36,7 +36,7 @@ Q := @
 say := @printf '  %-7s %s\n'
 endif
 
-PKGS := fuse3 inih
+PKGS := fuse3 inih libcap-ng
 PKG_CONFIG ?= pkg-config
 pkgs := $(shell $(PKG_CONFIG) --exists $(PKGS) 2>/dev/null && echo yes)
 
@@ -65,6 +65,7 @@ endif
 fuse_cflags = $(shell $(PKG_CONFIG) --cflags fuse3)
 fuse_libs = $(shell $(PKG_CONFIG) --libs fuse3)
 inih_libs = $(shell $(PKG_CONFIG) --libs inih)
+privs_libs = $(shell $(PKG_CONFIG) --libs libcap-ng)
 tracefs_cflags = $(shell $(PKG_CONFIG) --cflags libtracefs libtraceevent libbpf)
 tracefs_libs = $(shell $(PKG_CONFIG) --libs libtracefs libtraceevent libbpf)
 tracecmd_cflags = $(shell $(PKG_CONFIG) --cflags libtracecmd libtraceevent)
@@ -103,7 +104,7 @@ tools: all $(units) $(tools)
 .PHONY: need-pkgs
 need-pkgs:
 ifneq ($(pkgs),yes)
-	@echo "gputrace: libfuse3 or inih is not installed: run 'make deps' (as root) first" >&2; exit 1
+	@echo "gputrace: libfuse3, inih or libcap-ng is not installed: run 'make deps' (as root) first" >&2; exit 1
 endif
 
 $(O)/obj/fs/fuse/%.o $(O)/obj/fs/main.o: extra = $(fuse_cflags)
@@ -123,7 +124,8 @@ $(O)/obj/%.o: %.c Makefile
 $(daemon): $(call obj,fs/main.c $(src_core) $(src_fuse))
 	@mkdir -p $(@D)
 	$(say) LD $@
-	$(Q)$(CC) $(gt_ldflags) $(hot_ldflags) $(LDFLAGS) $(CFLAGS) -o $@ $^ $(fuse_libs) $(inih_libs) -ldl -lpthread
+	$(Q)$(CC) $(gt_ldflags) $(hot_ldflags) $(LDFLAGS) $(CFLAGS) -o $@ $^ $(fuse_libs) $(inih_libs) $(privs_libs) \
+		-ldl -lpthread
 
 define plugin_rule
 $(O)/lib/gputrace/$(1).so: $(call obj,$(call src_plugin,$(1)) $(src_eventmap))
@@ -142,7 +144,7 @@ $(lib): $(call obj,$(src_core) $(src_eventmap) $(src_parts) $(wildcard tests/lib
 	$(say) AR $@
 	$(Q)rm -f $@; $(AR) rcs $@ $^
 
-test_libs = $(fuse_libs) $(tracecmd_libs) $(tracefs_libs) $(inih_libs) -ldl -lpthread -lm
+test_libs = $(fuse_libs) $(privs_libs) $(tracecmd_libs) $(tracefs_libs) $(inih_libs) -ldl -lpthread -lm
 define link_test
 	@mkdir -p $(@D)
 	$(say) LD $@
@@ -163,7 +165,7 @@ clean:
 #
 # Each list names what its part calls itself, not what happens to come along.
 
-DEPS := gcc libc6-dev make pkg-config fuse3 libfuse3-dev libinih-dev libtracefs-dev \
+DEPS := gcc libc6-dev make pkg-config fuse3 libfuse3-dev libinih-dev libcap-ng-dev libtracefs-dev \
 	libtraceevent-dev libtracecmd-dev libbpf-dev mount less procps
 DEPS_TEST := libdrm-dev clang libclang-rt-dev babeltrace2 busybox-static trace-cmd python3 golang-go \
 	util-linux coreutils findutils mandoc rsync tar

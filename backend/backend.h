@@ -155,6 +155,9 @@ enum gt_control {
  * @control: see enum gt_control. Optional
  * @doctor: writes lines "key value" of detail into @buf (at most @len bytes, NUL-terminated), for
  *	doctor and backends/<name>/stats. Optional
+ * @caps: capabilities (1ULL << CAP_*) that its hooks need; the daemon keeps no others. What root may do
+ *	as the owner of a file needs none
+ * @start_caps: likewise, that only start() needs: they are in force only there
  */
 struct gt_backend {
 	uint32_t abi;
@@ -172,6 +175,8 @@ struct gt_backend {
 	int (*set)(struct gt_plugin *p, const struct gt_option *o);
 	int (*control)(struct gt_plugin *p, enum gt_control what, int64_t arg);
 	void (*doctor)(struct gt_plugin *p, char *buf, size_t len);
+	uint64_t caps;
+	uint64_t start_caps;
 };
 
 /** gt_record_init() - an event with everything unknown but its time and type */

@@ -41,6 +41,8 @@ struct gt_sink {
  * @option_where: "FILE:LINE" of such a key, or NULL; goes before what is wrong with it. NULL: not known
  * @strict: a section of no backend, an unknown key or a bad value fails gt_host_new(); else that
  *	backend alone is refused
+ * @raise: puts capabilities in force for the calling thread; @lower: takes back what it returned. NULL:
+ *	rights are left alone
  * @log: a line at a syslog priority; NULL: syslog(3)
  * @level: enum gt_level (0 off: plugins are loaded and probed, none is started)
  */
@@ -53,6 +55,8 @@ struct gt_host_conf {
 	bool (*option_each)(void *arg, unsigned int i, const char **backend, const char **key);
 	const char *(*option_where)(void *arg, const char *backend, const char *key);
 	void *option_arg;
+	uint64_t (*raise)(uint64_t caps);
+	void (*lower)(uint64_t caps);
 	void (*log)(void *arg, int priority, const char *line);
 	void *log_arg;
 	int level;
@@ -91,6 +95,9 @@ const char *gt_backend_state_name(enum gt_backend_state s);
 /** gt_host_new() - loads and probes; starts nothing. NULL with a sentence in @err */
 struct gt_host_state *gt_host_new(const struct gt_host_conf *conf, const struct gt_sink *sink,
 				  char *err, size_t len);
+/** gt_host_caps() - capabilities that the backends asked for need: gt_backend.caps, or with @start
+ * gt_backend.start_caps. Also of those that cannot work yet */
+uint64_t gt_host_caps(const struct gt_host_state *h, bool start);
 /** gt_host_start() - starts the ingest thread and in it the backends; returns when each has started
  * or failed. -errno with a sentence only if nothing can run at all: the thread runs all the same,
  * and GT_CTL_RESCAN tries again */

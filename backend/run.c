@@ -111,16 +111,38 @@ static void forget(struct gt_be *b)
 	gt_order_end(b->h->order, b->index);
 }
 
+/* A plugin that was built before these were there needs none. */
+static uint64_t caps_of(const struct gt_be *b, bool start)
+{
+	if (!b->be || b->be->size < offsetof(struct gt_backend, start_caps) + sizeof(uint64_t))
+		return 0;
+	return start ? b->be->start_caps : b->be->caps;
+}
+
+uint64_t gt_host_caps(const struct gt_host_state *h, bool start)
+{
+	uint64_t caps = 0;
+
+	for (unsigned int i = 0; i < h->n; i++)
+		if (h->be[i]->wanted)
+			caps |= caps_of(h->be[i], start);
+	return caps;
+}
+
 static void start(struct gt_be *b)
 {
 	struct gt_host_state *h = b->h;
+	uint64_t caps;
 	int ret;
 
 	gt_be_clear_error(b);
 	gt_be_set_state(b, GT_BS_OFF);
 	b->drained = b->empty = false;
 	gt_order_begin(h->order, b->index, b->p.recording);
+	caps = h->conf.raise ? h->conf.raise(caps_of(b, true)) : 0;
 	ret = b->be->start(&b->p);
+	if (h->conf.lower)
+		h->conf.lower(caps);
 	if (ret < 0) {
 		forget(b);
 		gt_be_fail(b, GT_BS_QUARANTINED, "start", ret);

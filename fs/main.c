@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <libgen.h>
 #include <limits.h>
+#include <linux/capability.h>
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +21,7 @@
 #include "fuse/mounted.h"
 #include "mountargs.h"
 #include "pipeline.h"
+#include "privs.h"
 #include "tracefs.h"
 #include "tree/perms.h"
 #include "tree/writelog.h"
@@ -203,6 +205,8 @@ static int make_host(struct gt_daemon *d)
 		.option_where = where_option,
 		.strict = true,
 		.option_arg = d,
+		.raise = gt_privs_raise,
+		.lower = gt_privs_lower,
 		.level = (int)d->conf.level,
 		.has_gpu = d->devices.n > 0,
 	};
@@ -260,6 +264,20 @@ static void find_simulated(struct gt_app *app)
 			app->simulated = true;
 }
 
+/*
+ * From before the first thread: views need to look at others' namespaces all the time; looking at what
+ * a process has open, and mount(2) and umount(2), are put in force for the moment.
+ */
+static int drop_rights(struct gt_daemon *d)
+{
+	uint64_t raised = 1ULL << CAP_SYS_ADMIN | gt_host_caps(d->app.host, true);
+
+	if (!d->app.replay)
+		raised |= 1ULL << CAP_DAC_READ_SEARCH;
+	return gt_privs_drop(1ULL << CAP_SYS_PTRACE | gt_host_caps(d->app.host, false), raised,
+			     d->err, sizeof(d->err));
+}
+
 static int start(struct gt_daemon *d)
 {
 	struct timespec ts;
@@ -280,6 +298,9 @@ static int start(struct gt_daemon *d)
 	if (!d->app.replay)
 		d->fs->uevents = gt_uevent_open();
 	gt_pipeline_notify(d->pipeline, wake, d->fs, &d->fs->waiting);
+	err = drop_rights(d);
+	if (err)
+		return err;
 	err = gt_host_start(d->app.host, d->err, sizeof(d->err));
 	if (!err && d->app.replay)
 		err = replay_started(d);

@@ -5,6 +5,7 @@
  * gputrace-events.d(5).
  */
 #include <errno.h>
+#include <linux/capability.h>
 #include <syslog.h>
 
 #include "probes.h"
@@ -262,4 +263,5 @@ GT_EXPORT const struct gt_backend gt_backend = {
 	.set = set,
 	.control = control,
 	.doctor = ft_doctor,
+	.caps = 1ULL << CAP_SYSLOG, /* addresses in /proc/kallsyms */
 };

@@ -9,12 +9,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <trace-cmd/trace-cmd.h>
 #include <unistd.h>
@@ -296,6 +298,16 @@ static uint64_t mapped(void)
 	return pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
+/* What it needs is open: whatever the file makes the library do, it does with no rights. */
+static void give_up_rights(void)
+{
+	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = { 0 };
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || syscall(SYS_capset, &head, none))
+		_exit(1);
+}
+
 static void restrict_self(uint64_t size, pid_t parent)
 {
 	uint64_t cpu = CPU_S + size / (4 << 20);
@@ -303,6 +315,7 @@ static void restrict_self(uint64_t size, pid_t parent)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(0);
+	give_up_rights();
 	limit(RLIMIT_CORE, 0, 0);
 	limit(RLIMIT_CPU, cpu, cpu + 2);
 	/* Compressed data goes to a file of its own. */

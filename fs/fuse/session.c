@@ -2,6 +2,7 @@
 /* The session: threads, the loop that answers requests, and the end. */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../privs.h"
 #include "fuse.h"
 #include "mounted.h"
 
@@ -68,8 +70,13 @@ struct gt_fs *gt_fs_new(struct gt_app *app, struct fuse_args *args, char *err, s
 
 int gt_fs_mount(struct gt_fs *fs, const char *dir, char *err, size_t len)
 {
+	uint64_t caps = gt_privs_raise(1ULL << CAP_SYS_ADMIN);
+	int ret;
+
 	errno = 0;
-	if (!fuse_session_mount(fs->se, dir)) {
+	ret = fuse_session_mount(fs->se, dir);
+	gt_privs_lower(caps);
+	if (!ret) {
 		gt_mounted(dir, fs->dev);
 		return 0;
 	}
@@ -151,14 +158,13 @@ int gt_fs_run(struct gt_fs *fs)
 {
 	int err = start_threads(fs);
 
-	if (err) {
-		fuse_session_unmount(fs->se);
-		return err;
+	if (!err) {
+		err = loop(fs);
+		gt_guard_stop(fs);
+		stop_threads(fs);
+		fuse_session_exit(fs->se);
 	}
-	err = loop(fs);
-	gt_guard_stop(fs);
-	stop_threads(fs);
-	fuse_session_exit(fs->se);
+	gt_privs_raise(1ULL << CAP_SYS_ADMIN);
 	fuse_session_unmount(fs->se);
 	return err;
 }

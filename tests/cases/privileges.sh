@@ -1,0 +1,85 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# What root's daemon has left of root's rights after the start, in each of its threads, and that it can do
+# all it must with that.
+. "$GT_SRC/tests/lib/case.sh"
+. "$GT_SRC/tests/lib/uprobes.sh"
+is_root || skip "needs root to mount"
+mock=$GT_OUT/tests/tools/mockjobs
+cleanup() {
+	[ -z "${job-}" ] || { pkill -KILL -P "$job"; kill -KILL "$job"; } 2>/dev/null
+	uprobes_remove
+}
+
+daemon() { pgrep -f "mount.gputrace $mnt( |\$)"; }
+field() { # field NAME - of every thread, each value once
+	sed -n "s/^$1:[[:space:]]*//p" /proc/"$pid"/task/*/status | sort -u | xargs
+}
+# bits of capabilities by name, as linux/capability.h numbers them, and as far as this machine has them
+caps() {
+	local c n=0
+	for c in "$@"; do
+		case $c in dac_read_search) c=2 ;; sys_ptrace) c=19 ;; sys_admin) c=21 ;; syslog) c=34 ;; esac
+		n=$((n | 1 << c))
+	done
+	printf '%016x' $((n & 0x$(sed -n 's/^CapPrm:[[:space:]]*//p' /proc/self/status)))
+}
+check() { # check WHAT "EFFECTIVE" "PERMITTED"
+	pid=$(daemon)
+	ok "$1: several threads" [ "$(ls /proc/"$pid"/task | wc -l)" -ge 4 ]
+	is "$(field CapEff)" "$(caps $2)" "$1: in force"
+	is "$(field CapPrm)" "$(caps $3)" "$1: at hand"
+	is "$(field CapBnd)" "$(caps $3)" "$1: no program gets more"
+	is "$(field CapInh) $(field CapAmb)" "$(caps) $(caps)" "$1: none is handed on"
+	is "$(field NoNewPrivs)" 1 "$1: no new privileges"
+	is "$(field Umask)" 0077 "$1: umask"
+}
+ends() { # ends WHAT - by SIGTERM, and leaves nothing
+	kill -TERM "$pid"
+	ok "$1: ends" wait_for 20 gone "$mnt"
+	ok "$1: SIGTERM unmounts" sh -c "! grep -q ' $mnt ' /proc/self/mountinfo"
+}
+
+printf '[backend sim]\nrate = 2000\nusers = 2\n' >conf
+mount_gt "$mnt" -o conf=conf,backend=sim || exit 1
+check sim sys_ptrace "sys_ptrace sys_admin dac_read_search"
+ok "a user's own namespaces are looked at: the view is the user's" as_user grep -q . "$mnt/report"
+is "$(setpriv --reuid 65534 --regid 4242 --clear-groups cat "$mnt/last_cmd_status")" ok "… and who that is"
+ends sim
+
+# A recording that only its owner can read is root's to play, not what parses it
+mkdir -m 700 theirs
+cp "$GT_SRC"/tests/data/replay/*.dat "$GT_SRC/tests/data/replay/sched_6.12.txt" theirs/
+chmod 600 theirs/*
+chown -R 65534 theirs
+for rec in theirs/*; do
+	mount_gt "$mnt" -o replay="$rec" || exit 1
+	check "$rec" sys_ptrace "sys_ptrace sys_admin dac_read_search"
+	ok "$rec: is played" grep -q '^total count=' "$mnt"/*/ring0/latency
+	echo off >"$mnt/config/level"
+	echo normal >"$mnt/config/level"
+	is "$(cat "$mnt/backends/replay/last_error")" "" "$rec: … and again"
+	ends "$rec"
+done
+
+if uprobes_usable; then
+	uprobes_add "$mock" new
+	mount_gt "$mnt" -o backend=ftrace || exit 1
+	check ftrace "sys_ptrace syslog" "sys_ptrace syslog sys_admin dac_read_search"
+	setpriv --reuid 1001 --regid 1001 --clear-groups "$mock" -n 100000 -r 1 -p 1 -d 2000 -m new -o /dev/null &
+	job=$!
+	theirs() { grep -qx 1001 "$mnt"/proc/*/uid; }
+	ok "another user's jobs are seen, with their user" wait_for 20 theirs
+	echo off >"$mnt/config/level"
+	echo normal >"$mnt/config/level"
+	is "$(cat "$mnt/backends/ftrace/state")" running "tracing is taken up again"
+	pkill -KILL -P "$job"
+	kill -KILL "$job"
+	wait "$job" 2>/dev/null
+	job=
+	ends ftrace
+	is "$(find /sys/kernel/tracing/instances -maxdepth 1 -name "gputrace-$pid")" "" "ftrace: its instance is gone"
+else
+	skip_ok "the ftrace backend's rights" "$uprobes_why"
+fi
+done_testing
