@@ -168,7 +168,7 @@ clean:
 DEPS := gcc libc6-dev make pkg-config fuse3 libfuse3-dev libinih-dev libcap-ng-dev libtracefs-dev \
 	libtraceevent-dev libtracecmd-dev libbpf-dev mount less procps
 DEPS_TEST := libdrm-dev clang libclang-rt-dev babeltrace2 busybox-static trace-cmd python3 golang-go \
-	util-linux coreutils findutils mandoc rsync tar
+	util-linux coreutils findutils mandoc rsync tar strace systemd
 DEPS_VM := qemu-system-x86 busybox-static cpio kmod pahole xz-utils
 DEPS_WEB := chromium chromium-driver
 
@@ -217,6 +217,10 @@ install: all
 	$(INSTALL) -m 644 backend/backend.h backend/event.h $(D)/include/gputrace/
 	$(INSTALL) -m 644 $(filter %.5,$(man)) $(D)/share/man/man5/
 	$(INSTALL) -m 644 $(filter %.8,$(man)) $(D)/share/man/man8/
+	$(INSTALL) -d $(D)/lib/systemd/system $(D)/lib/sysusers.d $(D)/lib/tmpfiles.d
+	sed 's|@PREFIX@|$(PREFIX)|' conf/gputrace.service >$(D)/lib/systemd/system/gputrace.service
+	$(INSTALL) -m 644 conf/sysusers.conf $(D)/lib/sysusers.d/gputrace.conf
+	$(INSTALL) -m 644 conf/tmpfiles.conf $(D)/lib/tmpfiles.d/gputrace.conf
 	[ -e $(DESTDIR)$(SYSCONFDIR)/gputrace.conf ] || \
 		$(INSTALL) -m 644 conf/gputrace.conf $(DESTDIR)$(SYSCONFDIR)/gputrace.conf
 	ln -sf $(PREFIX)/sbin/mount.gputrace $(D)/bin/gputrace
@@ -229,4 +233,6 @@ uninstall:
 		$(DESTDIR)$(MOUNTDIR)/mount.fuse.gputrace
 	rm -f $(patsubst %.5,$(D)/share/man/man5/%.5,$(notdir $(filter %.5,$(man)))) \
 		$(patsubst %.8,$(D)/share/man/man8/%.8,$(notdir $(filter %.8,$(man))))
+	rm -f $(D)/lib/systemd/system/gputrace.service $(D)/lib/sysusers.d/gputrace.conf \
+		$(D)/lib/tmpfiles.d/gputrace.conf
 	rm -rf $(D)/lib/gputrace $(D)/share/gputrace $(D)/include/gputrace
