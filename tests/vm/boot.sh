@@ -55,10 +55,15 @@ timeout -k 5 "$limit" qemu-system-x86_64 -M q35 -accel tcg,thread=single -smp 2 
 	${GT_GUEST_ARGS:-} -kernel "$kernel/vmlinux" -initrd "$work/initrd" \
 	-append "console=ttyS0 quiet panic=-1 panic_on_warn=1 slub_debug=${GT_SLUB_DEBUG-FZPU}" </dev/null
 rc=$?
+complaint='cut here|WARNING:|BUG|Oops|Kernel panic|rcu: INFO|blocked for more'
 # isa-debug-exit makes it (rc << 1) | 1; a reboot after a panic is 0, timeout's own 124
 if [ $rc = 124 ] || [ $((rc & 1)) = 0 ]; then
-	echo "boot.sh: the guest did not end by itself ($([ $rc = 124 ] && echo "$limit s are over" || echo "exit $rc")); the end of its console:" >&2
-	tail -n 40 "$share/console$name" >&2
+	echo "boot.sh: the guest did not end by itself ($([ $rc = 124 ] && echo "$limit s are over" || echo "exit $rc")); its console, from what the kernel complained of:" >&2
+	if grep -qE "$complaint" "$share/console$name"; then
+		sed -nE "/$complaint/,\$p" "$share/console$name" | head -n 120
+	else
+		tail -n 40 "$share/console$name"
+	fi >&2
 	exit 125
 fi
 exit $((rc >> 1))
