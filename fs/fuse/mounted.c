@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -106,12 +107,20 @@ static int fusermount_lazy(const char *dir)
 	return status ? -EPERM : 0;
 }
 
+/* statfs(2) asks whoever serves it; what stat(2) says may be remembered from when somebody did. */
+static bool nobody_serves(const char *dir)
+{
+	struct statfs st;
+
+	return statfs(dir, &st) < 0 && (errno == ENOTCONN || errno == ECONNABORTED);
+}
+
 int gt_mount_prepare(const char *dir, char *err, unsigned long len)
 {
 	bool there = gt_mounted(dir, NULL);
 	struct stat st;
 
-	if (there && stat(dir, &st) < 0 && (errno == ENOTCONN || errno == ECONNABORTED)) {
+	if (there && nobody_serves(dir)) {
 		if (umount2(dir, MNT_DETACH) < 0 && fusermount_lazy(dir) < 0) {
 			snprintf(err, len, "%s: a stale mount is there and cannot be taken away: %s", dir,
 				 strerror(errno));
