@@ -39,7 +39,7 @@ static void log_process(struct gt_app *app, const struct gt_proc *p, uint64_t ts
  * A process that was not known: /proc is asked while it is there, it is watched until it ends, and
  * readers are told of it before its events. @r may be the record that told of it.
  */
-static void meet(struct gt_pipeline *p, const struct gt_proc *proc, union gt_record *r, bool live)
+static void meet(struct gt_pipeline *p, struct gt_proc *proc, union gt_record *r, bool live)
 {
 	struct gt_model *m = p->app->model;
 
@@ -50,6 +50,8 @@ static void meet(struct gt_pipeline *p, const struct gt_proc *proc, union gt_rec
 			return;
 		if (r->ev.type < GT_NTYPES && r->ev.uid == GT_NONE32)
 			r->ev.uid = proc->uid;
+	} else {
+		gt_model_not_here(m, proc);
 	}
 	if (r->ev.type != GT_PROCESS)
 		log_process(p->app, proc, r->ev.ts);

@@ -220,6 +220,7 @@ struct gt_proc {
 	char comm[16];
 	char cgroup[GT_CGROUP_MAX]; /* path, "" unknown or longer than that */
 	uint64_t cgroup_id;
+	bool not_here;	/* see gt_model_not_here() */
 	bool user_told; /* there may have been no room for it all the same */
 	uint32_t user, group; /* index in gt_model.groups, GT_NONE32 none: as it was first told */
 };
@@ -399,6 +400,8 @@ struct gt_proc *gt_model_process(struct gt_model *m, uint32_t pid, uint64_t star
 struct gt_proc *gt_model_process_in(struct gt_model *m, uint32_t pid, uint64_t start, uint32_t uid,
 				    const char *comm, const char *cgroup, uint64_t cgroup_id,
 				    const struct gt_ns *ns);
+/** gt_model_not_here() - no process of this machine, as sim's: /proc will not tell of it. Lock held */
+void gt_model_not_here(struct gt_model *m, struct gt_proc *p);
 /** gt_model_exit() - process @slot ended. Lock held. */
 void gt_model_exit(struct gt_model *m, uint32_t slot);
 /** gt_model_user() - index of a user's group, GT_NONE32 none; lock held */

@@ -118,6 +118,13 @@ struct gt_proc *gt_model_proc(struct gt_model *m, uint32_t pid)
 	return slot == GT_NONE32 ? NULL : m->procs[slot];
 }
 
+/* Sources do not tell the namespaces of this machine's processes: /proc does, a moment later. */
+static void join(struct gt_model *m, struct gt_proc *p, const struct gt_ns *ns)
+{
+	if (ns || p->not_here || !m->wall)
+		gt_group_join(m, p, ns);
+}
+
 struct gt_proc *gt_proc_met(struct gt_model *m, uint32_t pid, uint32_t uid, uint64_t ts,
 			    struct gt_folded *f)
 {
@@ -132,8 +139,7 @@ struct gt_proc *gt_proc_met(struct gt_model *m, uint32_t pid, uint32_t uid, uint
 	}
 	if (p && unlikely(p->uid == GT_NONE32) && uid != GT_NONE32) {
 		p->uid = uid;
-		if (!m->wall)
-			gt_group_join(m, p, NULL);
+		join(m, p, NULL);
 	}
 	return p;
 }
@@ -181,11 +187,16 @@ struct gt_proc *gt_model_process_in(struct gt_model *m, uint32_t pid, uint64_t s
 	p->cgroup_id = cgroup_id && cgroup_id != GT_NONE64 ? cgroup_id : p->cgroup_id;
 	keep_text(p->comm, sizeof(p->comm), comm);
 	keep_text(p->cgroup, sizeof(p->cgroup), cgroup);
-	if (ns || !m->wall) /* sources of live ones do not tell the namespaces: see pipeline.c */
-		gt_group_join(m, p, ns);
+	join(m, p, ns);
 	p->gen++;
 	m->gen++;
 	return p;
+}
+
+void gt_model_not_here(struct gt_model *m, struct gt_proc *p)
+{
+	p->not_here = true;
+	join(m, p, NULL);
 }
 
 void gt_model_exit(struct gt_model *m, uint32_t slot)
