@@ -11,9 +11,6 @@ modeset=$GT_OUT/tests/tools/modeset
 own=/sys/kernel/tracing/instances/gt-virtio
 cleanup() { rmdir $own 2>/dev/null; }
 
-# The console blinks its cursor, which is a command too
-blink() { echo "$1" >/sys/class/graphics/fbcon/cursor_blink; }
-blink 0
 mkdir $own
 own() { echo "$1" | tee $own/events/virtio_gpu/virtio_gpu_cmd_{queue,response}/enable >/dev/null; }
 count() { grep -c "virtio_gpu_cmd_$1: .* vq=$2 " $own/trace; }
@@ -70,12 +67,10 @@ is "$(value "$mnt/status" jobs_unmatched)" 0 "no response without a command"
 
 # The driver goes, with its tracepoints, and comes back while mounted
 own 0
-for vt in /sys/class/vtconsole/vtcon*; do grep -q 'frame buffer' "$vt/name" && echo 0 >"$vt/bind"; done
 ok "the driver is unloaded while mounted" wait_for 20 modprobe -r virtio_gpu
 ok "… its GPU goes" wait_for 20 [ ! -e "$gpu" ]
 modprobe virtio_gpu
 wait_for 20 test -e "/dev/dri/$card"
-blink 0
 ok "… and comes back" wait_for 20 test -e "$gpu/info"
 running() { grep -q 1 /sys/kernel/tracing/instances/gputrace-*/events/virtio_gpu/virtio_gpu_cmd_queue/enable; }
 ok "… and its tracepoints are used again" wait_for 20 running
@@ -84,6 +79,5 @@ own 1
 echo clear >"$mnt/control"
 compare "loaded again" 5
 own 0
-blink 1
 ok "unmounted" umount_gt "$mnt"
 done_testing
