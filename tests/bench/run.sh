@@ -30,6 +30,14 @@ printf '[backend sim]\nrate = 1000000\njobs = 280000\n' >"$work/conf"
 $pin "$O/sbin/mount.gputrace" "$work/gt" -o conf="$work/conf",backend=sim || exit 1
 echo stop >"$work/gt/control"
 exec 5<"$work/gt/events"
+# and one of a user, who may know of nobody's work in it
+user="setpriv --reuid 65534 --regid 65534 --clear-groups"
+mkfifo "$work/go"
+chmod 644 "$work/go"
+exec 6<>"$work/go"
+$user bash -c 'exec <"$1/gt/events" && read -r _ <"$1/go" && exec $2 "$3" stream - 48' \
+	- "$work" "$pin" "$O/tests/bench/reads" >"$work/redacted" &
+until [ "$(awk '$1 == "readers" { print $2 }' "$work/gt/status")" = 2 ]; do kill -0 $! || exit 1; done
 echo start >"$work/gt/control"
 gpu=$(awk '!/^#/ { print $1; exit }' "$work/gt/gpus")
 lat=$work/gt/$gpu/ring0/latency
@@ -40,17 +48,22 @@ last=-1
 while [ "$(recorded)" != "$last" ]; do last=$(recorded); sleep 1; done
 echo "bench records $(recorded)"
 
-$pin "$O/tests/bench/floor" "$work/floor" "$(stat -c %s "$lat")" 5<&- || exit 1
+$pin "$O/tests/bench/floor" "$work/floor" "$(stat -c %s "$lat")" 5<&- 6<&- || exit 1
 
 zero=$($pin "$O/tests/bench/reads" stream "$work/floor/zeroes" 2000)
 events=$($pin "$O/tests/bench/reads" stream - 48 <&5)
 exec 5<&-
-echo "bench events.read $events MB/s, zeroes $zero MB/s"
+echo >&6
+wait $!
+exec 6<&-
+redacted=$(cat "$work/redacted")
+echo "bench events.read $events MB/s, redacted $redacted MB/s, zeroes $zero MB/s"
 limit events/zeroes "$(over "$events" "$zero")" ge 0.8
+limit redacted/events "$(over "$redacted" "$events")" ge 0.5
 
 for who in root user; do
 	as=
-	[ $who = user ] && as="setpriv --reuid 65534 --regid 65534 --clear-groups"
+	[ $who = user ] && as=$user
 	for what in pread open; do
 		f=$($as $pin "$O/tests/bench/reads" $what "$work/floor/text")
 		g=$($as $pin "$O/tests/bench/reads" $what "$lat")
@@ -58,6 +71,12 @@ for who in root user; do
 		limit "latency.$what.$who" "$(over "$g" "$f")" le 1.25
 	done
 done
+
+# a text that differs by caller, at the same length: nothing is in flight
+root=$($pin "$O/tests/bench/reads" open "$work/gt/$gpu/ring0/jobs")
+other=$($user $pin "$O/tests/bench/reads" open "$work/gt/$gpu/ring0/jobs")
+echo "bench jobs.open root $root ns, user $other ns"
+limit jobs.open.user/root "$(over "$other" "$root")" le 1.1
 
 # an idle daemon: nothing runs in it
 pid=$(pgrep -f "mount.gputrace $work/gt")
