@@ -40,23 +40,18 @@ static bool is_drm(int dir, const char *name, unsigned int *minor)
 	return S_ISCHR(st.stx_mode) && st.stx_rdev_major == DRM_MAJOR;
 }
 
-int gt_drmfds(uint32_t pid, unsigned int *minors, int max, unsigned int *look)
+static int look_at(uint32_t pid, unsigned int *minors, int max, unsigned int *look)
 {
 	__attribute__((cleanup(close_dir))) DIR *dir = NULL;
 	struct dirent *e;
 	unsigned int minor;
 	char path[32];
-	uint64_t caps;
-	int n = 0, err;
+	int n = 0;
 
 	snprintf(path, sizeof(path), "/proc/%u/fd", pid);
-	/* the folder is its user's alone */
-	caps = gt_privs_raise(1ULL << CAP_DAC_READ_SEARCH);
 	dir = opendir(path);
-	err = errno;
-	gt_privs_lower(caps);
 	if (!dir)
-		return -err;
+		return -errno;
 	while ((e = readdir(dir))) {
 		if (!*look)
 			return -E2BIG;
@@ -67,5 +62,15 @@ int gt_drmfds(uint32_t pid, unsigned int *minors, int max, unsigned int *look)
 			return -E2BIG;
 		minors[n++] = minor;
 	}
+	return n;
+}
+
+int gt_drmfds(uint32_t pid, unsigned int *minors, int max, unsigned int *look)
+{
+	/* the folder is its user's alone, to open and to look a name up */
+	uint64_t caps = gt_privs_raise(1ULL << CAP_DAC_READ_SEARCH);
+	int n = look_at(pid, minors, max, look);
+
+	gt_privs_lower(caps);
 	return n;
 }

@@ -29,6 +29,8 @@ round() { # round WHAT JOBS [contexts]
 	"$gpujobs" --device 0 --jobs 2 --ring gfx_0.0.0 --length-us 100000 >/dev/null && wait_for 10 counted
 	echo clear >"$mnt/control"
 	echo 0 >$truth
+	# after a second of silence the old names tell the first job, whose GPU is what its submitter has open
+	[ -z "${3-}" ] || read -rt 1.5 -u "$never"
 	push "$2"
 	ok "$1: the mock has ended all jobs" wait_for 20 all_done
 	ok "$1: the tree has counted them all" wait_for 20 counted
