@@ -269,6 +269,7 @@ static void describe_finished(const struct gt_model *m, const struct gt_where *w
 	fin->uid = j->uid != GT_NONE32 || !w->proc ? j->uid : w->proc->uid;
 	fin->ioctl = j->ioctl;
 	fin->gpu_wait = j->waiting && e->ts >= j->waiting ? e->ts - j->waiting : GT_NONE64;
+	fin->met = w->proc ? w->proc->first_ts : GT_NONE64;
 	if (w->proc)
 		memcpy(fin->comm, w->proc->comm, sizeof(fin->comm));
 	else
@@ -300,6 +301,7 @@ static void on_complete(struct gt_model *m, struct gt_where *w, struct gt_event 
 	add_stages(m, w, j, &f->fin);
 	add_window(&r->cur, &f->fin);
 	GT_COUNT(m, w, completed, 1);
+	f->fin.nth = (uint32_t)r->counts.completed;
 	if (j->pring)
 		j->pring->counts.completed++;
 }

@@ -288,15 +288,20 @@ enum gt_queue_state { GT_QS_CREATED, GT_QS_MAPPED, GT_QS_UNMAPPED, GT_QS_DENIED,
 
 /**
  * struct gt_finished - a job that ended, as the `report` shows it
+ * @met: its process's first_ts, which tells it from others that had its pid
+ * @nth: of the ring's completions since the last clear, from 1 on, modulo 2^32: one that is missing
+ *	in the history was not recorded, or its job not known
  *
  * Times that are not known are GT_NONE64.
  */
 struct gt_finished {
 	uint64_t end, ctx, seqno;
 	uint64_t queue, hw_wait, exec, complete, gpu_wait, ioctl, total;
+	uint64_t met;
 	uint32_t pid, uid;
 	uint16_t gpu, ring;
 	char comm[16];
+	uint32_t nth;
 };
 
 struct gt_model {

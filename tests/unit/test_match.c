@@ -242,7 +242,8 @@ static bool adds_up(const struct gt_finished *f)
 
 static void feed(struct gt_model *m)
 {
-	bool sums = true, owners = true;
+	bool sums = true, owners = true, numbers = true;
+	uint32_t completions = 0;
 
 	for (size_t i = 0; i < nevents; i++) {
 		struct gt_folded f;
@@ -251,14 +252,18 @@ static void feed(struct gt_model *m)
 
 		record_of(&r, &events[i]);
 		gt_model_event(m, &r, &f);
+		completions += r.ev.type == GT_COMPLETE;
 		if (f.finished) {
 			sums &= adds_up(&f.fin);
+			numbers &= f.fin.nth == completions;
+			numbers &= f.fin.met == gt_model_proc(m, f.fin.pid)->first_ts;
 			owners &= r.ev.pid == j->pid && f.fin.pid == j->pid;
 		}
 		gt_model_done(m, &f);
 	}
 	ok(sums, "total is the sum of the stages, exactly");
 	ok(owners, "a COMPLETE is given its job's owner");
+	ok(numbers, "… and its number on the ring, and since when its process is known");
 }
 
 static int by_size(const void *a, const void *b)
