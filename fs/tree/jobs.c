@@ -5,30 +5,10 @@
 
 #include "lines.h"
 
-#define ROWS_AT_ONCE  64  /* copied under one lock */
 #define LOOKS_AT_ONCE 256 /* looked at under one lock */
 
-struct row {
-	struct gt_job job;
-	bool running;
-	char comm[16];
-};
-
-/**
- * struct walk - a place in the ring's list that outlives the lock
- * @idx: the last job taken, GT_NONE32 none; @seen, @ctx, @seqno say who it was
- * @after: jobs first seen up to then have been passed
- * @running: the one that runs has been met (where that is not told but concluded)
- */
-struct walk {
-	uint32_t idx;
-	uint64_t seen, ctx, seqno;
-	uint64_t after;
-	bool running;
-};
-
 /* Where to go on: behind the last one taken; if that has ended, from the oldest still there. */
-static uint32_t resume(const struct gt_model *m, const struct gt_ring *r, struct walk *w)
+static uint32_t resume(const struct gt_model *m, const struct gt_ring *r, struct gt_flight *w)
 {
 	const struct gt_job *j;
 
@@ -44,7 +24,7 @@ static uint32_t resume(const struct gt_model *m, const struct gt_ring *r, struct
 }
 
 /* Told by START, or else the oldest of those that occupy the hardware. */
-static bool runs(const struct gt_ring *r, const struct gt_job *j, struct walk *w)
+static bool runs(const struct gt_ring *r, const struct gt_job *j, struct gt_flight *w)
 {
 	if (j->told & GT_JOB_END)
 		return false;
@@ -57,31 +37,31 @@ static bool runs(const struct gt_ring *r, const struct gt_job *j, struct walk *w
 }
 
 static void take(const struct gt_model *m, const struct gt_ring *r, const struct gt_job *j,
-		 struct walk *w, struct row *row)
+		 struct gt_flight *w, struct gt_flying *to)
 {
 	const struct gt_proc *p = j->proc < m->proc_slots ? m->procs[j->proc] : NULL;
 
-	row->job = *j;
-	row->running = runs(r, j, w);
-	row->comm[0] = 0;
-	if (p && p->pid == j->pid)
-		memcpy(row->comm, p->comm, sizeof(row->comm));
+	to->job = *j;
+	to->running = runs(r, j, w);
+	to->uid = j->uid;
+	to->met = GT_NONE64;
+	to->comm[0] = 0;
+	if (!p || p->pid != j->pid)
+		return;
+	if (to->uid == GT_NONE32)
+		to->uid = p->uid;
+	to->met = p->first_ts;
+	memcpy(to->comm, p->comm, sizeof(to->comm));
 }
 
-/* Return: jobs copied, or -ENODEV; @more: there may be others. */
-static int take_some(const struct gt_show *s, struct walk *w, struct row *rows, bool *more)
+int gt_flight_take(const struct gt_model *m, const struct gt_ring *r, struct gt_flight *w,
+		   struct gt_flying out[GT_FLIGHT_ROWS], bool *more)
 {
-	struct gt_model *m = s->app->model;
-	const struct gt_ring *r;
-	uint32_t at;
+	uint32_t at = resume(m, r, w);
 	int n = 0;
 
-	GT_MODEL_LOCK(m);
-	r = gt_obj_ring(s);
-	if (!r)
-		return -ENODEV;
-	at = resume(m, r, w);
-	for (int looks = 0; at != GT_NONE32 && looks < LOOKS_AT_ONCE && n < ROWS_AT_ONCE; looks++) {
+	for (int looks = 0; at != GT_NONE32 && looks < LOOKS_AT_ONCE && n < GT_FLIGHT_ROWS;
+	     looks++) {
 		const struct gt_job *j = &m->jobs[at];
 
 		w->idx = at;
@@ -89,14 +69,25 @@ static int take_some(const struct gt_show *s, struct walk *w, struct row *rows, 
 		w->ctx = j->ctx;
 		w->seqno = j->seqno;
 		if (!w->after || j->seen > w->after)
-			take(m, r, j, w, &rows[n++]);
+			take(m, r, j, w, &out[n++]);
 		at = j->ring_next;
 	}
 	*more = at != GT_NONE32;
 	return n;
 }
 
-static const char *state(const struct row *row)
+/* Return: jobs copied, or -ENODEV; @more: there may be others. */
+static int take_some(const struct gt_show *s, struct gt_flight *w, struct gt_flying *rows,
+		     bool *more)
+{
+	const struct gt_ring *r;
+
+	GT_MODEL_LOCK(s->app->model);
+	r = gt_obj_ring(s);
+	return r ? gt_flight_take(s->app->model, r, w, rows, more) : -ENODEV;
+}
+
+static const char *state(const struct gt_flying *row)
 {
 	if (row->running)
 		return "running";
@@ -105,7 +96,8 @@ static const char *state(const struct row *row)
 	return row->job.told & (GT_JOB_COMMIT | GT_JOB_START) ? "committed" : "queued";
 }
 
-static void job_row(struct gt_text *t, const struct row *row, const struct gt_view *v, uint64_t now)
+static void job_row(struct gt_text *t, const struct gt_flying *row, const struct gt_view *v,
+		    uint64_t now)
 {
 	const struct gt_job *j = &row->job;
 	enum gt_see see = gt_see(v, j->pid, j->uid, j->seen);
@@ -126,8 +118,8 @@ static void job_row(struct gt_text *t, const struct row *row, const struct gt_vi
 int gt_show_jobs(struct gt_text *t, const struct gt_show *s)
 {
 	uint64_t now = gt_model_now(s->app->model);
-	struct walk w = { .idx = GT_NONE32 };
-	struct row rows[ROWS_AT_ONCE];
+	struct gt_flight w = GT_FLIGHT_BEGIN;
+	struct gt_flying rows[GT_FLIGHT_ROWS];
 	bool more = true;
 	/* jobs that come while we walk must not keep us for ever */
 	unsigned int left = s->app->model->limits.max_jobs;

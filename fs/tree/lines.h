@@ -143,6 +143,40 @@ int gt_show_throughput(struct gt_text *t, const struct gt_show *s);
 void gt_ring_label(struct gt_text *t, const struct gt_show *s, struct gt_ring_key k);
 
 /* jobs.c */
+#define GT_FLIGHT_ROWS 64 /* jobs copied under one lock */
+/**
+ * struct gt_flying - a job in flight, copied
+ * @running: the hardware is at work on it, as told or concluded
+ * @uid: whose, as far as it is known
+ * @met: its process's first_ts, GT_NONE64 unknown
+ */
+struct gt_flying {
+	struct gt_job job;
+	bool running;
+	uint32_t uid;
+	uint64_t met;
+	char comm[16];
+};
+/**
+ * struct gt_flight - a place in a ring's list of jobs in flight that outlives the lock
+ * @idx: the last job taken, GT_NONE32 none; @seen, @ctx, @seqno say who it was
+ * @after: jobs first seen up to then have been passed
+ * @running: the one that runs has been met (where that is not told but concluded)
+ */
+struct gt_flight {
+	uint32_t idx;
+	uint64_t seen, ctx, seqno;
+	uint64_t after;
+	bool running;
+};
+#define GT_FLIGHT_BEGIN                                                                            \
+	{                                                                                          \
+		.idx = GT_NONE32                                                                   \
+	}
+/** gt_flight_take() - the next jobs, oldest first; lock held. Return: how many; @more: there may be
+ * others, though none was copied */
+int gt_flight_take(const struct gt_model *m, const struct gt_ring *r, struct gt_flight *w,
+		   struct gt_flying out[GT_FLIGHT_ROWS], bool *more);
 int gt_show_jobs(struct gt_text *t, const struct gt_show *s);
 uint64_t gt_gen_jobs(const struct gt_show *s);
 
