@@ -191,6 +191,7 @@ const struct gt_file gt_gpu_files[] = {
 	  .show = gt_show_aggregate,
 	  .gen = gt_gen_moving,
 	  .help = "table: the last finished window per ring: events, latency, depth" },
+	GT_FILE_BLAME(""),
 	GT_FILE_REPORT,
 	{ .name = "timeline",
 	  .mode = 0444,

@@ -242,6 +242,7 @@ const struct gt_file gt_proc_files[] = {
 	  .show = show_waits,
 	  .gen = gt_gen_object_only,
 	  .help = "waits for the GPU, and ioctls: count and time" },
+	GT_FILE_BLAME(" of this process"),
 	GT_FILE_REPORT,
 	GT_FILE_EVENTS("process"),
 	GT_FILE_TRACE("process"),

@@ -61,6 +61,7 @@ static void show_examples(struct gt_text *t, const char *mnt)
 		"  cat %1$s/gpus                            which GPUs there are\n"
 		"  cat %1$s/*/ring0/latency                 how long jobs wait and run\n"
 		"  watch -n1 cat %1$s/top                   who uses the GPU\n"
+		"  cat %1$s/self/blame                      for whom this process's jobs waited\n"
 		"  cat %1$s/self/stats                      what this process did\n"
 		"  timeout 5 cat %1$s/trace                 events as they happen\n"
 		"  tail -n 20 %1$s/report                   the last finished jobs\n"

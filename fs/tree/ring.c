@@ -150,6 +150,7 @@ const struct gt_file gt_ring_files[] = {
 	  .show = gt_show_errors,
 	  .gen = gt_gen_object_only,
 	  .help = "table: the last 16 errors, newest last" },
+	GT_FILE_BLAME(" of this ring"),
 	GT_FILE_REPORT,
 	GT_FILE_EVENTS("ring"),
 	GT_FILE_TRACE("ring"),

@@ -49,7 +49,8 @@ static int show_features(struct gt_text *t, const struct gt_show *s)
 		       "containers\n"
 		       "users\n"
 		       "cgroups\n"
-		       "setting_permissions\n");
+		       "setting_permissions\n"
+		       "blame\n");
 	return 0;
 }
 
@@ -140,6 +141,8 @@ const struct gt_file gt_root_files[] = {
 	  "table of rings: utilization, drop rate, mean latency" },
 	{ "top", 0444, GT_FILE_VIEW, gt_show_top, NULL, NULL, gt_gen_model,
 	  "processes by GPU time over the last window" },
+	{ "blame", 0444, GT_FILE_VIEW | GT_FILE_LONG, gt_show_blame, NULL, NULL, gt_gen_model,
+	  "for whom jobs waited in the last 10 s: those 100 processes and rings that waited longest" },
 	{ "sampling_stats", 0444, 0, gt_show_sampling_stats, NULL, NULL, gt_gen_model,
 	  "table of rings: how much of what was seen was recorded" },
 	{ "filter_stats", 0444, 0, gt_show_filter_stats, NULL, NULL, gt_gen_model,

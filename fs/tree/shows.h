@@ -22,6 +22,7 @@ bool gt_has_who(const struct gt_show *s);
 /* report.c, timeline.c */
 int gt_show_report(struct gt_text *t, const struct gt_show *s);
 int gt_show_timeline(struct gt_text *t, const struct gt_show *s);
+int gt_show_blame(struct gt_text *t, const struct gt_show *s); /* blame.c */
 
 /* gen.c: gt_file.gen for files that change with the object, and for a while with the clock */
 uint64_t gt_gen_model(const struct gt_show *s);	 /* anything at all, and the clock while active */
@@ -47,6 +48,12 @@ struct gt_queue *gt_obj_queue(const struct gt_show *s);
 		.name = "report", .mode = 0444, .flags = GT_FILE_VIEW | GT_FILE_LONG,              \
 		.show = gt_show_report, .gen = gt_gen_history,                                     \
 		.help = "table: a row a finished job of the history, oldest first"                 \
+	}
+#define GT_FILE_BLAME(of)                                                                          \
+	{                                                                                          \
+		.name = "blame", .mode = 0444, .flags = GT_FILE_VIEW | GT_FILE_LONG,               \
+		.show = gt_show_blame, .gen = gt_gen_moving,                                       \
+		.help = "table: for whom jobs" of " waited in the last 10 s"                       \
 	}
 #define GT_FILE_EVENTS(whose)                                                                      \
 	{                                                                                          \

@@ -161,9 +161,9 @@ for visibility in redacted owner all; do
 	is "$(inside box "for p in $mnt/proc/*; do [ -e /proc/\${p##*/} ] || echo \$p; done")" "" "$visibility: pids are the container's ($(echo $shown))"
 	is "$(inside box "for p in $mnt/proc/*; do [ \$(cat \$p/comm) = \$(cat /proc/\${p##*/}/comm) ] || echo \$p; done")" "" "… of those who have them"
 	ok "… and there are some" [ "$(echo "$shown" | wc -w)" -ge 2 ]
-	for file in report top; do
+	for column in report:7 top:1 blame:1 blame:6; do
 		wrong() { inside box "awk -v column=$1 '!/^#/ && \$column != \"-\" { print \$column }' $mnt/$2 | sort -u" | while read -r p; do grep -qx "$p" <<<"$pids" || echo "$p"; done; }
-		is "$(wrong $([ $file = top ] && echo 1 || echo 7) $file)" "" "$visibility: the pids of $file, too"
+		is "$(wrong "${column#*:}" "${column%:*}")" "" "$visibility: the pids of $column, too"
 	done
 	set -- $(inside box "bash -c 'echo \$\$; exec readlink $mnt/self'")
 	is "$2" "proc/$1" "$visibility: self is the reader, by its own pid"

@@ -32,7 +32,7 @@ def pieces(p):
     return s
 path, copy = sys.argv[1:]
 want = whole(path)
-assert len(want) == os.stat(path).st_size or sys.argv[1].endswith(('report', 'timeline')), 'stat'
+assert len(want) == os.stat(path).st_size or sys.argv[1].endswith(('report', 'timeline', 'blame')), 'stat'
 fd = os.open(path, os.O_RDONLY)
 assert os.fstat(fd).st_size == len(want), 'fstat %d %d' % (os.fstat(fd).st_size, len(want))
 os.close(fd)

@@ -9,6 +9,10 @@ mount_gt "$mnt" -o conf=conf,backend=sim || exit 1
 done_jobs() { [ "$(awk '/^total/ { sub("count=", "", $2); n += $2 } END { print n + 0 }' "$mnt"/sim0/ring*/latency)" = 2000 ]; }
 ok "sim has done its jobs" wait_for 60 done_jobs
 
+# blame is of the last seconds, so it is read first
+cat "$mnt/blame" >blame.root
+setpriv --reuid 65534 --regid 65534 --clear-groups cat "$mnt/blame" >blame.nobody
+
 uids=$(for p in "$mnt"/proc/*; do stat -c %u "$p"; done | sort -u)
 ok "processes of several users" [ "$(echo "$uids" | wc -l)" -gt 1 ]
 one=$(echo "$uids" | head -n 1)
@@ -25,6 +29,10 @@ all=$(grep -vc '^#' "$mnt/report")
 is "$(be cat "$mnt/report" | grep -vc '^#')" "$all" "redacted: others' jobs are there"
 is "$(be cat "$mnt/report" | awk '!/^#/ && $7 != "-" { print $7 }' | sort -u | while read -r p; do stat -c %u "$mnt/proc/$p"; done | sort -u)" "$one" "… without their pids"
 ok "root sees every pid" [ "$(awk '!/^#/ && $7 == "-"' "$mnt/report" | wc -l)" = 0 ]
+blamed() { awk '!/^#/ { print $1; print $6 }' "$1" | grep -vx -e - | sort -u; }
+is "$(blamed blame.nobody)" "" "redacted: nobody is blamed by name for others' waits"
+is "$(be cat "$mnt/blame" >blame.one; blamed blame.one | while read -r p; do stat -c %u "$mnt/proc/$p"; done | grep -vx "$one")" "" "… nor waits, but the own processes"
+is "$(grep -vc ' process ' blame.nobody)" "$(grep -vc ' process ' blame.root)" "… whose rows are there"
 be timeout 2 cat "$mnt/events" >stream # names come with the header, though sim is done
 is "$(python3 -c "
 import struct

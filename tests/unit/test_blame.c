@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The text of blame: finished jobs and those in flight, for those who may know and those who not.
+ */
+#include "shown.h"
+
+#define HEAD                                                                                       \
+	"# waiter_pid waiter_comm gpu ring held_by holder_pid holder_comm wait_ns share_percent "  \
+	"jobs\n"
+#define OTHER	 "2000 \\x23x\\x20y\\x0az amdgpu0 ring0 "
+#define OWN	 "1000 glxgears amdgpu0 ring0 "
+#define HIDDEN	 "- - amdgpu0 ring0 "
+#define SDMA_OWN "1000 glxgears amdgpu0 ring1 idle - - 8000 100.00 1\n"
+/* 971 us for a job that has ended, 300 ms for one that runs */
+#define FOR_OWN	   "process 1000 glxgears 300971000 75.06 2\n"
+#define OTHER_IDLE "idle - - 100000000 24.93 1\n"
+/* 50 us and 200 ms until its jobs were handed over, then behind its own that runs */
+#define OWN_IDLE OWN "idle - - 200050000 50.00 2\n"
+#define OWN_SELF OWN "self 1000 glxgears 200000000 49.99 1\n"
+#define FOOT_OF(finished, flying)                                                                  \
+	"# from 100.000000000 to 101.000000000: " finished " finished jobs, " flying " in "        \
+	"flight\n"
+#define FOOT FOOT_OF("3", "3")
+
+static void test_views(void)
+{
+	setup(1 << 20);
+	SHOWS(at_root, "blame", root,
+	      HEAD "# from 0.000000000 to 0.000000000: 0 finished jobs, 0 in flight\n");
+	make_events();
+	SHOWS(at_root, "blame", root,
+	      HEAD OTHER FOR_OWN OTHER OTHER_IDLE OWN_IDLE OWN_SELF SDMA_OWN FOOT);
+	SHOWS(at_gpu, "blame", root,
+	      HEAD OTHER FOR_OWN OTHER OTHER_IDLE OWN_IDLE OWN_SELF SDMA_OWN FOOT);
+	SHOWS(at_gfx, "blame", root,
+	      HEAD OTHER FOR_OWN OTHER OTHER_IDLE OWN_IDLE OWN_SELF FOOT_OF("2", "3"));
+	SHOWS(at_sdma, "blame", root, HEAD SDMA_OWN FOOT_OF("1", "0"));
+	SHOWS(at_proc, "blame", root, HEAD OWN_IDLE OWN_SELF SDMA_OWN FOOT);
+	SHOWS(at_other, "blame", root, HEAD OTHER FOR_OWN OTHER OTHER_IDLE FOOT);
+	SHOWS(at_gfx, "blame", user,
+	      HEAD HIDDEN FOR_OWN HIDDEN OTHER_IDLE OWN_IDLE OWN_SELF FOOT_OF("2", "3"));
+	SHOWS(at_gfx, "blame", owner, HEAD OWN_IDLE OWN_SELF FOOT_OF("2", "3"));
+	SHOWS(at_proc, "blame", user, HEAD OWN_IDLE OWN_SELF SDMA_OWN FOOT);
+	SHOWS(at_other, "blame", user, "EACCES");
+	SHOWS(at_other, "blame", owner, "EACCES");
+	gt_model_clear(app.model);
+	gt_log_clear(app.log);
+	SHOWS(at_sdma, "blame", root,
+	      HEAD "# from 101.000000000 to 101.000000000: 0 finished jobs, 0 in flight\n");
+	gt_model_gpu_gone(app.model, app.model->gpus[0]);
+	ok(begins(text(&at_root, "blame", &root), HEAD "# from "),
+	   "of a GPU that has gone nothing");
+	SHOWS(at_gfx, "blame", root, "ENODEV");
+	teardown();
+}
+
+/* @pid waits 500 ns for @holder, and runs for 100 */
+static void pair(uint64_t at, uint64_t seqno, uint32_t holder, uint32_t pid)
+{
+	submit(at, 0, 9, seqno, holder);
+	job_event(at, GT_COMMIT, 0, 9, seqno);
+	submit(at + 500, 0, 9, seqno + 1, pid);
+	job_event(at + 500, GT_COMMIT, 0, 9, seqno + 1);
+	job_event(at + 1000, GT_COMPLETE, 0, 9, seqno);
+	job_event(at + 1100, GT_COMPLETE, 0, 9, seqno + 1);
+}
+
+/* ns in the rows that have this between the ring and the numbers; 0: there are none */
+static uint64_t sum_of(const struct gt_obj *o, const struct gt_view *v, const char *what)
+{
+	const char *t = text(o, "blame", v);
+	uint64_t sum = 0;
+
+	for (; (t = strstr(t, what)); t += strlen(what))
+		sum += strtoull(t + strlen(what), NULL, 10);
+	return sum;
+}
+
+/* Several who may not be known are one row */
+static void test_hidden(void)
+{
+	setup(1 << 20);
+	pair(200 * S, 1, 2000, 1000);
+	pair(201 * S, 3, 3000, 1000);
+	is(sum_of(&at_proc, &root, "process 2000 \\x23x\\x20y\\x0az "), 500, "root sees the one");
+	is(sum_of(&at_proc, &root, "process 3000 - "), 500, "… and the other");
+	ok(strstr(text(&at_proc, "blame", &user), OWN "process - - 1000 100.00 -\n"),
+	   "redacted: one row for both");
+	SHOWS(at_proc, "blame", owner,
+	      HEAD "# from 200.000000000 to 201.000001100: 4 finished jobs, 0 in flight\n");
+	teardown();
+}
+
+/* The one that matters most: nothing ends any more */
+static void test_hung(void)
+{
+	const uint64_t t = 100 * S;
+
+	setup(1 << 20);
+	for (uint64_t i = 0; i < 3; i++) {
+		submit(t + i, 0, 5, i, i ? 1000 : 2000);
+		job_event(t + 10 + i, GT_COMMIT, 0, 5, i);
+	}
+	gt_model_advance(app.model, t + 7 * S);
+	is(sum_of(&at_proc, &root, "process 2000 \\x23x\\x20y\\x0az "), 2 * (7 * S - 10),
+	   "waits for one that hangs count up to now");
+	gt_model_advance(app.model, t + 60 * S);
+	is(sum_of(&at_proc, &root, "process 2000 \\x23x\\x20y\\x0az "), 2 * 10 * S,
+	   "… of the last 10 s");
+	ok(strstr(text(&at_root, "blame", &root), "# from 150.000000000 to 160.000000000: 0 f"),
+	   "which the last line says");
+	job_event(t + 60 * S, GT_COMPLETE, 0, 5, 0);
+	gt_model_advance(app.model, t + 61 * S);
+	is(sum_of(&at_root, &root, "self 1000 glxgears "), 1 * S, "one runs now, the other waits");
+	submit(t + 62 * S, 0, 5, 10, 2000);
+	job_event(t + 62 * S, GT_COMMIT, 0, 5, 10);
+	gt_model_advance(app.model, t + 63 * S);
+	is(sum_of(&at_other, &root, "process 1000 glxgears "), 1 * S, "one more");
+	submit(t + 63 * S, 0, 5, 11, 1000);
+	job_event(t + 63 * S, GT_COMMIT, 0, 5, 11);
+	job_event(t + 64 * S, GT_COMPLETE, 0, 5, 11);
+	is(sum_of(&at_other, &root, "process 1000 glxgears "), 0,
+	   "but not when a later one of its context has ended");
+	ok(strstr(text(&at_root, "blame", &root), "\n# 2 jobs in flight left out: "),
+	   "which is told");
+	teardown();
+}
+
+/* What cannot be known is not made up */
+static void test_unknown(void)
+{
+	const uint64_t t = 100 * S;
+	union gt_record r;
+
+	setup(1 << 20);
+	pair(t, 1, 2000, 1000);
+	{ /* not recorded, as by a filter */
+		struct gt_log *log = app.log;
+
+		app.log = gt_log_new(0, false);
+		pair(t + 2000, 3, 2000, 2000);
+		gt_log_free(app.log);
+		app.log = log;
+	}
+	submit(t + 1000, 0, 9, 100, 1000);
+	job_event(t + 4000, GT_COMMIT, 0, 9, 100);
+	job_event(t + 5000, GT_COMPLETE, 0, 9, 100);
+	is(sum_of(&at_proc, &root, "unknown - - "), 2900, "jobs that were not recorded");
+	is(sum_of(&at_proc, &root, "self 1000 glxgears "), 100, "before those it is known");
+	is(sum_of(&at_proc, &root, "idle - - "), 0, "nothing is idle");
+	submit(t + 5500, 0, 9, 101, 1000);
+	job_event(t + 6000, GT_COMMIT, 0, 9, 101);
+	job_event(t + 7000, GT_COMPLETE, 0, 9, 101);
+	is(sum_of(&at_proc, &root, "idle - - "), 500, "after them again");
+	gt_record_init(&r, t + 7000, GT_LOST);
+	r.lost.count = 1;
+	r.lost.cause = GT_LOST_SOURCE;
+	feed(&r);
+	submit(t + 8000, 0, 9, 102, 1000);
+	job_event(t + 8700, GT_COMMIT, 0, 9, 102);
+	submit(t + 8750, 0, 9, 103, 1000);
+	job_event(t + 8800, GT_COMMIT, 0, 9, 103);
+	gt_model_advance(app.model, t + 8900);
+	is(sum_of(&at_proc, &root, "unknown - - "), 2900 + 700 + 50,
+	   "after a loss, until they were handed over");
+	is(sum_of(&at_proc, &root, "self 1000 glxgears "), 100, "and not for whom may not run");
+	job_event(t + 9000, GT_COMPLETE, 0, 9, 102);
+	is(sum_of(&at_proc, &root, "unknown - - "), 2900 + 700 + 250,
+	   "once one has ended, of the next");
+	teardown();
+}
+
+/* A pid that is used again is another's */
+static void test_pid_again(void)
+{
+	setup(1 << 20);
+	pair(200 * S, 1, 2000, 1000);
+	gt_model_exit(app.model, 0);
+	gt_model_process(app.model, 1000, 99, 3000, "other", NULL, 0);
+	pair(201 * S, 3, 2000, 1000);
+	ok(strstr(text(&at_root, "blame", &root), "1000 glxgears amdgpu0 ring0 process 2000 "),
+	   "the first");
+	ok(strstr(text(&at_root, "blame", &root), "1000 other amdgpu0 ring0 process 2000 "),
+	   "the second");
+	is(sum_of(&at_proc, &root, "process 2000 \\x23x\\x20y\\x0az "), 500, "each for itself");
+	teardown();
+}
+
+static void test_too_many(void)
+{
+	const char *t;
+	unsigned int rows = 0;
+
+	setup(1 << 20);
+	for (uint32_t i = 0; i < 120; i++)
+		pair(200 * S + i * US * 2, 1 + 2 * i, 5000, 3000 + i);
+	for (t = text(&at_root, "blame", &root); (t = strchr(t, '\n')); t++)
+		rows++;
+	is(rows, 1 + 100 + 2, "those 100 that waited longest");
+	ok(strstr(text(&at_root, "blame", &root), "\n# 20 waiters left out that waited less\n"),
+	   "the last line tells of the others");
+	teardown();
+	setup(0); /* room for few jobs */
+	for (uint32_t i = 0; i < 1000; i++)
+		pair(200 * S + i * US * 2, 1 + 2 * i, 2000, 1000);
+	ok(strstr(text(&at_root, "blame", &root), "\n# older jobs left out:"),
+	   "nor is that hidden");
+	ok(strstr(text(&at_root, "blame", &root), "# from 200.0018"), "since when it is known");
+	ok(!strstr(text(&at_root, "blame", &root), "unknown"), "within that all is known");
+	teardown();
+}
+
+int main(void)
+{
+	test_views();
+	test_hidden();
+	test_hung();
+	test_unknown();
+	test_pid_again();
+	test_too_many();
+	text(NULL, NULL, NULL);
+	return done_testing();
+}
