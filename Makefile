@@ -36,7 +36,7 @@ Q := @
 say := @printf '  %-7s %s\n'
 endif
 
-PKGS := fuse3 inih libcap-ng
+PKGS := fuse3 inih libcap-ng libseccomp
 PKG_CONFIG ?= pkg-config
 pkgs := $(shell $(PKG_CONFIG) --exists $(PKGS) 2>/dev/null && echo yes)
 
@@ -65,7 +65,8 @@ endif
 fuse_cflags = $(shell $(PKG_CONFIG) --cflags fuse3)
 fuse_libs = $(shell $(PKG_CONFIG) --libs fuse3)
 inih_libs = $(shell $(PKG_CONFIG) --libs inih)
-privs_libs = $(shell $(PKG_CONFIG) --libs libcap-ng)
+seccomp_libs = $(shell $(PKG_CONFIG) --libs libseccomp)
+privs_libs = $(shell $(PKG_CONFIG) --libs libcap-ng) $(seccomp_libs)
 tracefs_cflags = $(shell $(PKG_CONFIG) --cflags libtracefs libtraceevent libbpf)
 tracefs_libs = $(shell $(PKG_CONFIG) --libs libtracefs libtraceevent libbpf)
 tracecmd_cflags = $(shell $(PKG_CONFIG) --cflags libtracecmd libtraceevent)
@@ -75,7 +76,7 @@ tracecmd_libs = $(shell $(PKG_CONFIG) --libs libtracecmd libtraceevent)
 
 PLUGINS := ftrace replay sim
 plugin_libs_ftrace = $(tracefs_libs) $(inih_libs)
-plugin_libs_replay = $(tracecmd_libs) $(inih_libs)
+plugin_libs_replay = $(tracecmd_libs) $(inih_libs) $(seccomp_libs)
 
 obj = $(patsubst %.c,$(O)/obj/%.o,$(1))
 src_eventmap := $(wildcard backend/eventmap/*.c)
@@ -104,7 +105,7 @@ tools: all $(units) $(tools)
 .PHONY: need-pkgs
 need-pkgs:
 ifneq ($(pkgs),yes)
-	@echo "gputrace: libfuse3, inih or libcap-ng is not installed: run 'make deps' (as root) first" >&2; exit 1
+	@echo "gputrace: libfuse3, inih, libcap-ng or libseccomp is not installed: run 'make deps' (as root) first" >&2; exit 1
 endif
 
 $(O)/obj/fs/fuse/%.o $(O)/obj/fs/main.o: extra = $(fuse_cflags)
@@ -165,8 +166,8 @@ clean:
 #
 # Each list names what its part calls itself, not what happens to come along.
 
-DEPS := gcc libc6-dev make pkg-config fuse3 libfuse3-dev libinih-dev libcap-ng-dev libtracefs-dev \
-	libtraceevent-dev libtracecmd-dev libbpf-dev mount less procps
+DEPS := gcc libc6-dev make pkg-config fuse3 libfuse3-dev libinih-dev libcap-ng-dev libseccomp-dev \
+	libtracefs-dev libtraceevent-dev libtracecmd-dev libbpf-dev mount less procps
 DEPS_TEST := libdrm-dev clang libclang-rt-dev babeltrace2 busybox-static trace-cmd python3 golang-go \
 	util-linux coreutils findutils mandoc rsync tar strace systemd
 DEPS_VM := qemu-system-x86 busybox-static cpio kmod pahole xz-utils

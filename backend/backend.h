@@ -158,6 +158,9 @@ enum gt_control {
  * @caps: capabilities (1ULL << CAP_*) that its hooks need; the daemon keeps no others. What root may do
  *	as the owner of a file needs none
  * @start_caps: likewise, that only start() needs: they are in force only there
+ * @syscalls: names of system calls that its hooks make beside those that the daemon itself makes
+ *	(fs/seccomp.c), separated by blanks: "perf_event_open bpf". Any other call that the daemon does not
+ *	make fails with EPERM after the start; programs cannot be executed, and no code loaded
  */
 struct gt_backend {
 	uint32_t abi;
@@ -177,6 +180,7 @@ struct gt_backend {
 	void (*doctor)(struct gt_plugin *p, char *buf, size_t len);
 	uint64_t caps;
 	uint64_t start_caps;
+	const char *syscalls;
 };
 
 /** gt_record_init() - an event with everything unknown but its time and type */

@@ -98,6 +98,8 @@ struct gt_host_state *gt_host_new(const struct gt_host_conf *conf, const struct 
 /** gt_host_caps() - capabilities that the backends asked for need: gt_backend.caps, or with @start
  * gt_backend.start_caps. Also of those that cannot work yet */
 uint64_t gt_host_caps(const struct gt_host_state *h, bool start);
+/** gt_host_syscalls() - likewise gt_backend.syscalls of all, separated by blanks; "" if there are none */
+void gt_host_syscalls(const struct gt_host_state *h, char *buf, size_t len);
 /** gt_host_start() - starts the ingest thread and in it the backends; returns when each has started
  * or failed. -errno with a sentence only if nothing can run at all: the thread runs all the same,
  * and GT_CTL_RESCAN tries again */

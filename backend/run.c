@@ -129,6 +129,20 @@ uint64_t gt_host_caps(const struct gt_host_state *h, bool start)
 	return caps;
 }
 
+void gt_host_syscalls(const struct gt_host_state *h, char *buf, size_t len)
+{
+	size_t used = 0;
+
+	*buf = 0;
+	for (unsigned int i = 0; i < h->n && used < len; i++) {
+		const struct gt_backend *be = h->be[i]->wanted ? h->be[i]->be : NULL;
+
+		if (be && be->size >= offsetof(struct gt_backend, syscalls) + sizeof(char *) &&
+		    be->syscalls)
+			used += (size_t)snprintf(buf + used, len - used, "%s ", be->syscalls);
+	}
+}
+
 static void start(struct gt_be *b)
 {
 	struct gt_host_state *h = b->h;

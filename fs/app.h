@@ -32,6 +32,7 @@ struct gt_app {
 	uint64_t started;     /* CLOCK_MONOTONIC */
 	const char *mountpoint;
 	int unguarded;	      /* errno: why parked reads keep the machine from suspending; 0 */
+	bool unfiltered;      /* this kernel has no seccomp filters: the daemon has none */
 	_Atomic unsigned int readers, parked;
 	_Atomic uint64_t nodes;
 	_Atomic uint64_t snapshots; /* texts alive */

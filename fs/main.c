@@ -22,6 +22,7 @@
 #include "mountargs.h"
 #include "pipeline.h"
 #include "privs.h"
+#include "seccomp.h"
 #include "tracefs.h"
 #include "tree/perms.h"
 #include "tree/writelog.h"
@@ -224,7 +225,7 @@ static int make_fs(struct gt_daemon *d)
 	char opts[256];
 
 	snprintf(opts, sizeof(opts), "-odefault_permissions,fsname=gputrace,subtype=gputrace%s",
-		 root ? ",allow_other,nosuid,nodev,noexec" : "");
+		 root ? ",allow_other,nosuid,nodev,noexec" : d->args.auto_unmount ? ",auto_unmount" : "");
 	if (fuse_opt_add_arg(&args, "gputrace") || fuse_opt_add_arg(&args, opts) ||
 	    (d->args.fuse && (fuse_opt_add_arg(&args, "-o") || fuse_opt_add_arg(&args, d->args.fuse)))) {
 		snprintf(d->err, sizeof(d->err), "not enough memory");
@@ -271,11 +272,22 @@ static void find_simulated(struct gt_app *app)
 static int drop_rights(struct gt_daemon *d)
 {
 	uint64_t raised = 1ULL << CAP_SYS_ADMIN | gt_host_caps(d->app.host, true);
+	char calls[512];
+	int err;
 
 	if (!d->app.replay)
 		raised |= 1ULL << CAP_DAC_READ_SEARCH;
-	return gt_privs_drop(1ULL << CAP_SYS_PTRACE | gt_host_caps(d->app.host, false), raised,
-			     d->err, sizeof(d->err));
+	err = gt_privs_drop(1ULL << CAP_SYS_PTRACE | gt_host_caps(d->app.host, false), raised, d->err,
+			    sizeof(d->err));
+	if (err)
+		return err;
+	gt_host_syscalls(d->app.host, calls, sizeof(calls));
+	err = gt_seccomp_drop(calls, d->err, sizeof(d->err));
+	if (err != -EOPNOTSUPP)
+		return err;
+	syslog(LOG_WARNING, "%s: this kernel has no filters of system calls (seccomp): none is set", d->dir);
+	d->app.unfiltered = true;
+	return 0;
 }
 
 static int start(struct gt_daemon *d)

@@ -19,7 +19,7 @@ static const char *const ignored[] = {
 /* The kernel's and libfuse's own, handed on. */
 static const char *const fuses[] = {
 	"allow_other", "allow_root", "default_permissions", "nosuid", "nodev", "noexec", "debug",
-	"auto_unmount", "max_read", "fsname", "subtype", "context", "fscontext", "defcontext",
+	"max_read", "fsname", "subtype", "context", "fscontext", "defcontext",
 	"rootcontext", NULL
 };
 
@@ -121,6 +121,10 @@ static int without_value(struct gt_mountargs *a, const char *key, char *err, siz
 	if (!strcmp(key, "ro")) {
 		a->read_only = true;
 		return add_fuse(a, "ro");
+	}
+	if (!strcmp(key, "auto_unmount")) {
+		a->auto_unmount = true;
+		return 0;
 	}
 	if (is_in(ignored, key) || !strncmp(key, "x-", 2) || !strncmp(key, "X-", 2))
 		return 0;

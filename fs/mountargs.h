@@ -23,6 +23,7 @@ struct gt_setting {
 /**
  * struct gt_mountargs - what the command line asked for
  * @fake: -f: check everything, mount nothing
+ * @auto_unmount: fusermount3 stays, and unmounts when the daemon has gone; an ordinary user's only
  * @gid: of gid=, or -1
  * @fuse: options that are FUSE's or the kernel's own, separated by commas
  */
@@ -30,7 +31,7 @@ struct gt_mountargs {
 	char *source, *dir;
 	char *conf;
 	char *replay, *speed;
-	bool fake, foreground, verbose, sloppy, help, version, read_only;
+	bool fake, foreground, verbose, sloppy, help, version, read_only, auto_unmount;
 	int64_t gid;
 	char *fuse;
 	struct gt_setting *settings;

@@ -360,6 +360,8 @@ void gt_child_main(int fd, uint64_t size, int out, pid_t parent, const struct gt
 	default_signals();
 	arrange(fd, out);
 	restrict_self(size, parent);
+	if (gt_child_confine())
+		_exit(1);
 	c = calloc(1, sizeof(*c));
 	if (!c)
 		_exit(1);

@@ -275,6 +275,11 @@ struct gt_frame {
  */
 void gt_child_main(int fd, uint64_t size, int out, pid_t parent, const struct gt_events *e)
 	__attribute__((noreturn));
+/**
+ * gt_child_confine() - allows this process only the system calls that reading a trace.dat takes, for
+ *	good. 0 also where the kernel has no seccomp filters; -errno
+ */
+int gt_child_confine(void);
 
 /* head6.c */
 

@@ -123,6 +123,12 @@ static void show_unguarded(struct gt_text *t, int err)
 		gt_text_str(t, "  remedy sysctl fs.aio-max-nr=1048576, and mount again\n");
 }
 
+static void show_unfiltered(struct gt_text *t)
+{
+	gt_text_str(t, "seccomp missing this kernel has no filters of system calls: the daemon may "
+		       "make any\n  remedy a kernel with CONFIG_SECCOMP_FILTER\n");
+}
+
 int gt_show_doctor(struct gt_text *t, const struct gt_show *s)
 {
 	struct gt_app *app = s->app;
@@ -140,6 +146,8 @@ int gt_show_doctor(struct gt_text *t, const struct gt_show *s)
 		show_backend(t, app->host, i);
 	if (app->unguarded)
 		show_unguarded(t, app->unguarded);
+	if (app->unfiltered)
+		show_unfiltered(t);
 	gt_text_str(t, "buffers\n  ");
 	gt_text_kv(t, "history_bytes", (app->log->mask + 1) * sizeof(*app->log->rec));
 	if (app->conf) {

@@ -33,6 +33,13 @@ check() { # check WHAT "EFFECTIVE" "PERMITTED"
 	is "$(field CapInh) $(field CapAmb)" "$(caps) $(caps)" "$1: none is handed on"
 	is "$(field NoNewPrivs)" 1 "$1: no new privileges"
 	is "$(field Umask)" 0077 "$1: umask"
+	is "$(field Seccomp)" 2 "$1: system calls are filtered"
+	is "$(open_files)" "" "$1: no file is open that need not be"
+}
+# … but for what is no file, the mount, and what a backend reads
+open_files() {
+	find /proc/"$pid"/fd -lname '/*' ! -lname /dev/null ! -lname /dev/fuse ! -lname "/proc/$pid/mountinfo" \
+		! -lname '/memfd:gputrace*' ! -lname '/sys/kernel/*/trac*' ! -lname "$PWD/theirs/*" -printf '%l '
 }
 ends() { # ends WHAT - by SIGTERM, and leaves nothing
 	kill -TERM "$pid"
@@ -61,6 +68,24 @@ for rec in theirs/*; do
 	is "$(cat "$mnt/backends/replay/last_error")" "" "$rec: … and again"
 	ends "$rec"
 done
+
+# What a plugin may not do, though root's capabilities have nothing against it
+mkdir -m 755 include plugins
+ln -s "$GT_SRC/backend" include/gputrace
+ok "a plugin that tries what it may not" gcc -std=gnu11 -D_GNU_SOURCE -Iinclude -fPIC -shared \
+	-o plugins/calls.so "$GT_SRC/tests/plugin/calls.c"
+mount_gt "$mnt" -o plugin_dir="$PWD/plugins",backend=calls || exit 1
+call() { sed -n "s/^ *call_$1 //p" "$mnt/doctor"; }
+also=
+nm "$GT_PROG" | grep -q __asan_init || also="execve ptrace process_vm_readv"
+[ "$(uname -m)" != x86_64 ] || also="$also int80 x32"
+for c in socket_inet socket_netlink unshare setns clone_newuser setuid chmod chown keyctl perf_event_open \
+	prlimit_other mmap_exec mprotect_exec $also; do
+	is "$(call $c)" EPERM "$c is refused"
+done
+is "$(call clone3)" ENOSYS "clone3 is not there, so that clone is taken"
+is "$(call asked_for)" 0 "a call that the plugin names is made"
+umount_gt "$mnt"
 
 if uprobes_usable; then
 	uprobes_add "$mock" new

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the child that reads a trace.dat may still ask of the kernel, whatever the file makes the
+ * library do: to read what is open, to write to what is open, and memory. It opens nothing that is
+ * there already; a file of its own, in the folder for such, is where it unpacks a compressed one.
+ */
+#include "internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <seccomp.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+
+#define NOT_FORK                                                                                   \
+	(uint64_t)(CLONE_VM | CLONE_THREAD | CLONE_NEWCGROUP | CLONE_NEWIPC | CLONE_NEWNET |       \
+		   CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWUSER | CLONE_NEWUTS)
+
+static const int allowed[] = {
+	/* the file, the pipe, the unpacked file */
+	SCMP_SYS(close), SCMP_SYS(dup), SCMP_SYS(fcntl), SCMP_SYS(fstat), SCMP_SYS(ftruncate),
+	SCMP_SYS(lseek), SCMP_SYS(_llseek), SCMP_SYS(newfstatat), SCMP_SYS(pread64),
+	SCMP_SYS(pwrite64), SCMP_SYS(read), SCMP_SYS(readv), SCMP_SYS(statx), SCMP_SYS(unlink),
+	SCMP_SYS(unlinkat), SCMP_SYS(write), SCMP_SYS(writev),
+	/* memory */
+	SCMP_SYS(brk), SCMP_SYS(madvise), SCMP_SYS(mremap), SCMP_SYS(munmap),
+	/* the first reading, in a child of its own; see clone() below */
+	SCMP_SYS(exit), SCMP_SYS(exit_group), SCMP_SYS(fork), SCMP_SYS(futex), SCMP_SYS(getpid),
+	SCMP_SYS(getppid), SCMP_SYS(gettid), SCMP_SYS(prctl), SCMP_SYS(restart_syscall),
+	SCMP_SYS(rseq), SCMP_SYS(rt_sigaction), SCMP_SYS(rt_sigprocmask), SCMP_SYS(rt_sigreturn),
+	SCMP_SYS(sched_getaffinity), SCMP_SYS(sched_yield), SCMP_SYS(set_robust_list),
+	SCMP_SYS(sigaltstack), SCMP_SYS(tgkill), SCMP_SYS(wait4), SCMP_SYS(waitid),
+	SCMP_SYS(waitpid),
+	/* a name for the unpacked file */
+	SCMP_SYS(clock_gettime), SCMP_SYS(clock_gettime64), SCMP_SYS(getrandom),
+	SCMP_SYS(gettimeofday), SCMP_SYS(sysinfo)
+};
+
+static int add_limited(scmp_filter_ctx ctx)
+{
+	const uint64_t new_file = O_CREAT | O_EXCL;
+	int ret = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(openat), 1,
+				   SCMP_A2(SCMP_CMP_MASKED_EQ, new_file, new_file));
+
+	if (!ret)
+		ret = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 1,
+				       SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
+	if (!ret)
+		ret = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(mprotect), 1,
+				       SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
+	/* a process, no thread, and no namespace */
+	if (!ret)
+		ret = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(clone), 1,
+				       SCMP_A0(SCMP_CMP_MASKED_EQ, NOT_FORK, 0));
+	if (!ret)
+		ret = seccomp_rule_add(ctx, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
+	return ret;
+}
+
+int gt_child_confine(void)
+{
+	scmp_filter_ctx ctx;
+	int ret = 0;
+
+	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, NULL, 0, 0) && errno == EINVAL)
+		return 0;
+	ctx = seccomp_init(SCMP_ACT_ERRNO(EPERM));
+	if (!ctx)
+		return -ENOMEM;
+	ret = seccomp_attr_set(ctx, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_ERRNO(EPERM));
+	for (size_t i = 0; i < sizeof(allowed) / sizeof(*allowed) && !ret; i++)
+		ret = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, allowed[i], 0);
+	if (!ret)
+		ret = add_limited(ctx);
+	if (!ret)
+		ret = seccomp_load(ctx);
+	seccomp_release(ctx);
+	return ret;
+}

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#include <errno.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <seccomp.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "seccomp.h"
+
+/*
+ * What is here is used by the daemon, by its plugins or by the libraries under them, in what form
+ * that library's version likes best: a glibc of some years ago or to come takes another call for
+ * the same thing. Names that are not this machine's are left out by libseccomp.
+ */
+static const char calls[] =
+	/* files: /proc, sysfs, tracefs, recordings */
+	"access close close_range dup dup2 dup3 faccessat faccessat2 fadvise64 fcntl fcntl64 "
+	"fstat fstat64 fstatat64 fstatfs fstatfs64 ftruncate ftruncate64 getcwd getdents "
+	"getdents64 ioctl _llseek lseek lstat lstat64 mkdir mkdirat newfstatat open openat "
+	"openat2 pipe pipe2 pread64 preadv preadv2 pwrite64 pwritev pwritev2 read readlink "
+	"readlinkat readv rmdir splice stat stat64 statfs statfs64 statx umask unlink "
+	"unlinkat vmsplice write writev "
+	/* the mount, whose capability is in force for the moment; fs/fuse/guard.c */
+	"mount umount umount2 io_cancel io_destroy io_getevents io_pgetevents "
+	"io_pgetevents_time64 io_setup io_submit "
+	/* waiting */
+	"epoll_create epoll_create1 epoll_ctl epoll_pwait epoll_pwait2 epoll_wait eventfd "
+	"eventfd2 poll ppoll ppoll_time64 pselect6 pselect6_time64 select _newselect signalfd "
+	"signalfd4 timerfd_create timerfd_gettime timerfd_gettime64 timerfd_settime "
+	"timerfd_settime64 "
+	/* the log: see socket() below; messages of the kernel, whose socket is open already */
+	"connect getsockname getsockopt recv recvfrom recvmmsg recvmmsg_time64 recvmsg "
+	"send sendmmsg sendmsg sendto setsockopt shutdown "
+	/* memory: see mmap() below */
+	"brk madvise membarrier memfd_create mincore mremap msync munmap "
+	/* threads, and processes: replay's reads a trace.dat. See clone() below */
+	"arch_prctl exit exit_group fork futex futex_time64 futex_wait futex_waitv futex_wake "
+	"get_robust_list getcpu getpgid getpgrp getpid getppid getpriority gettid kill "
+	"pidfd_open prctl restart_syscall rseq sched_get_priority_max "
+	"sched_get_priority_min sched_getaffinity sched_getparam sched_getscheduler "
+	"sched_yield set_robust_list set_tid_address setpgid tgkill tkill vfork wait4 waitid "
+	"waitpid "
+	/* signals */
+	"rt_sigaction rt_sigpending rt_sigprocmask rt_sigqueueinfo rt_sigreturn rt_sigsuspend "
+	"rt_sigtimedwait rt_sigtimedwait_time64 rt_tgsigqueueinfo sigaction sigaltstack "
+	"sigprocmask sigreturn "
+	/* time and chance */
+	"clock_getres clock_getres_time64 clock_gettime clock_gettime64 clock_nanosleep "
+	"clock_nanosleep_time64 getrandom gettimeofday nanosleep time times "
+	/* what it is and has; rights and limits are only given up */
+	"capget capset getegid getegid32 geteuid geteuid32 getgid getgid32 getgroups "
+	"getgroups32 getresgid getresuid getrlimit getrusage getuid getuid32 "
+	"setrlimit sysinfo ugetrlimit uname "
+	/* filters may be added, for a child that needs less */
+	"seccomp "
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+	/* at the end it looks for leaks from without, and a report is told by another program */
+	"execve personality process_vm_readv ptrace "
+#endif
+	;
+
+#define NEW_NAMESPACES                                                                             \
+	(CLONE_NEWCGROUP | CLONE_NEWIPC | CLONE_NEWNET | CLONE_NEWNS | CLONE_NEWPID |              \
+	 CLONE_NEWUSER | CLONE_NEWUTS)
+
+#ifdef __s390__
+#define CLONE_FLAGS 1
+#else
+#define CLONE_FLAGS 0
+#endif
+
+/*
+ * Those allowed with some arguments only: where the bits of @mask in argument @arg are @value.
+ * Memory is never made a program: plugins were loaded before.
+ */
+static const struct limited {
+	const char *name;
+	unsigned int arg;
+	scmp_datum_t mask, value;
+} limited[] = {
+	{ "clone", CLONE_FLAGS, NEW_NAMESPACES, 0 },
+	{ "mmap", 2, PROT_EXEC, 0 },
+	{ "mmap2", 2, PROT_EXEC, 0 },
+	{ "mprotect", 2, PROT_EXEC, 0 },
+	{ "pkey_mprotect", 2, PROT_EXEC, 0 },
+	{ "prlimit64", 0, UINT32_MAX, 0 },
+	{ "socket", 0, UINT32_MAX, AF_UNIX },
+	{ "socketpair", 0, UINT32_MAX, AF_UNIX },
+};
+
+static int allow(scmp_filter_ctx ctx, const char *name)
+{
+	int nr = seccomp_syscall_resolve_name(name);
+
+	return nr == __NR_SCMP_ERROR ? 0 : seccomp_rule_add(ctx, SCMP_ACT_ALLOW, nr, 0);
+}
+
+static int allow_limited(scmp_filter_ctx ctx, const struct limited *l)
+{
+	int nr = seccomp_syscall_resolve_name(l->name);
+
+	if (nr == __NR_SCMP_ERROR)
+		return 0;
+	return seccomp_rule_add(ctx, SCMP_ACT_ALLOW, nr, 1,
+				SCMP_CMP(l->arg, SCMP_CMP_MASKED_EQ, l->mask, l->value));
+}
+
+/* "perf_event_open bpf" */
+static int allow_words(scmp_filter_ctx ctx, const char *words)
+{
+	char name[64];
+	size_t n;
+	int ret = 0;
+
+	for (words += strspn(words, " "); *words && !ret; words += n + strspn(words + n, " ")) {
+		n = strcspn(words, " ");
+		if (n >= sizeof(name))
+			continue;
+		snprintf(name, sizeof(name), "%.*s", (int)n, words);
+		ret = allow(ctx, name);
+	}
+	return ret;
+}
+
+static int add_rules(scmp_filter_ctx ctx, const char *more)
+{
+	int ret = allow_words(ctx, calls);
+
+	for (size_t i = 0; i < sizeof(limited) / sizeof(*limited) && !ret; i++)
+		ret = allow_limited(ctx, &limited[i]);
+	/* its flags are in memory, where no filter sees them: glibc takes clone() then */
+	if (!ret)
+		ret = seccomp_rule_add(ctx, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
+	return ret ? ret : allow_words(ctx, more);
+}
+
+static int install(const char *more)
+{
+	scmp_filter_ctx ctx = seccomp_init(SCMP_ACT_ERRNO(EPERM));
+	int ret;
+
+	if (!ctx)
+		return -ENOMEM;
+	ret = seccomp_attr_set(ctx, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_ERRNO(EPERM));
+	if (!ret)
+		ret = seccomp_attr_set(ctx, SCMP_FLTATR_CTL_TSYNC, 1);
+	/* a tree in place of a list, for kernels that do not remember what is always allowed */
+	seccomp_attr_set(ctx, SCMP_FLTATR_CTL_OPTIMIZE, 2);
+	if (!ret)
+		ret = add_rules(ctx, more);
+	if (!ret)
+		ret = seccomp_load(ctx);
+	seccomp_release(ctx);
+	return ret;
+}
+
+int gt_seccomp_drop(const char *more, char *err, size_t len)
+{
+	int ret;
+
+	if (geteuid())
+		return 0;
+	/* a kernel that has filters stumbles over the address */
+	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, NULL, 0, 0) && errno == EINVAL)
+		return -EOPNOTSUPP;
+	ret = install(more);
+	if (ret)
+		snprintf(err, len, "system calls cannot be given up (seccomp): %s", strerror(-ret));
+	return ret;
+}
