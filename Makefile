@@ -79,8 +79,8 @@ plugin_libs_ftrace = $(tracefs_libs) $(inih_libs)
 plugin_libs_replay = $(tracecmd_libs) $(inih_libs) $(seccomp_libs)
 
 obj = $(patsubst %.c,$(O)/obj/%.o,$(1))
-src_eventmap := $(wildcard backend/eventmap/*.c)
-src_host := $(addprefix backend/,host.c load.c options.c hooks.c run.c ingest.c call.c query.c order.c)
+src_eventmap := $(wildcard backend/eventmap/*.c) backend/trusted.c
+src_host := $(addprefix backend/,host.c load.c trusted.c options.c hooks.c run.c ingest.c call.c query.c order.c)
 src_core := $(wildcard fs/model/*.c fs/gate/*.c fs/stream/*.c fs/tree/*.c fs/text/*.c fs/access/*.c \
 	fs/export/*.c) $(filter-out fs/main.c,$(wildcard fs/*.c)) $(wildcard conf/*.c) $(src_host)
 src_fuse := $(wildcard fs/fuse/*.c)

@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,39 +13,10 @@
 #include <unistd.h>
 
 #include "host_internal.h"
+#include "trusted.h"
 
 /* What the first release of the ABI had; later ones only append. */
 #define MIN_SIZE (offsetof(struct gt_backend, doctor) + sizeof(void *))
-
-/* A plugin runs with the daemon's rights, so nobody else may be able to put one there. */
-static int check_owner(const char *path, mode_t type, char *err, size_t len)
-{
-	const char *what = type == S_IFDIR ? "folder" : "plugin";
-	struct stat st;
-
-	if (lstat(path, &st) < 0 ||
-	    (S_ISLNK(st.st_mode) && type == S_IFDIR && stat(path, &st) < 0)) {
-		int e = errno;
-
-		snprintf(err, len, "%s %s: %s", what, path, strerror(e));
-		return -e;
-	}
-	if ((st.st_mode & S_IFMT) != type) {
-		snprintf(err, len, "%s is not a %s", path,
-			 type == S_IFDIR ? "folder" : "regular file");
-		return -EINVAL;
-	}
-	if (st.st_uid != 0 && st.st_uid != geteuid()) {
-		snprintf(err, len, "%s %s belongs to uid %u: chown it to root", what, path,
-			 (unsigned int)st.st_uid);
-		return -EPERM;
-	}
-	if (st.st_mode & (S_IWGRP | S_IWOTH)) {
-		snprintf(err, len, "%s %s can be written by others: chmod go-w it", what, path);
-		return -EPERM;
-	}
-	return 0;
-}
 
 static bool good_name(const char *s)
 {
@@ -118,13 +90,20 @@ static void take_info(struct gt_be *b, const struct gt_backend *be)
 	b->info.flags = be->flags;
 }
 
-static int open_plugin(struct gt_be *b, const char *path, char *err, size_t len)
+/*
+ * A plugin runs with the daemon's rights, so nobody else may be able to put one there. The folder
+ * cannot be written by others either, so what dlopen() finds is what was looked at.
+ */
+static int open_plugin(struct gt_be *b, int dir, const char *file, char *err, size_t len)
 {
 	const struct gt_backend *be;
-	int ret = check_owner(path, S_IFREG, err, len);
+	char path[4352];
+	int ret = gt_trusted_open(dir, file, S_IFREG, err, len);
 
-	if (ret)
+	if (ret < 0)
 		return ret;
+	close(ret);
+	snprintf(path, sizeof(path), "%s/%s", b->h->conf.plugin_dir, file);
 	b->dl = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 	if (!b->dl) {
 		snprintf(err, len, "%s", dlerror());
@@ -162,10 +141,9 @@ static void name_refused(struct gt_be *b)
 }
 
 /* An entry for @file, which is refused if anything is wrong with it. -ENOMEM only. */
-static int add_file(struct gt_host_state *h, const char *file)
+static int add_file(struct gt_host_state *h, int dir, const char *file)
 {
 	struct gt_be *b = calloc(1, sizeof(*b));
-	char path[4352];
 
 	if (!b)
 		return -ENOMEM;
@@ -176,12 +154,12 @@ static int add_file(struct gt_host_state *h, const char *file)
 	b->p.tracefs = h->conf.tracefs;
 	snprintf(b->info.name, sizeof(b->info.name), "%.*s", (int)strcspn(file, "."), file);
 	h->be[h->n++] = b;
-	snprintf(path, sizeof(path), "%s/%s", h->conf.plugin_dir, file);
-	if (open_plugin(b, path, b->info.last_error, sizeof(b->info.last_error))) {
+	if (open_plugin(b, dir, file, b->info.last_error, sizeof(b->info.last_error))) {
 		b->be = NULL;
 		b->info.options = NULL;
 		b->info.state = GT_BS_REFUSED;
-		gt_host_log(h, b, LOG_WARNING, "%s is refused: %s", path, b->info.last_error);
+		gt_host_log(h, b, LOG_WARNING, "%s/%s is refused: %s", h->conf.plugin_dir, file,
+			    b->info.last_error);
 	}
 	return 0;
 }
@@ -196,25 +174,28 @@ static int is_plugin(const struct dirent *d)
 int gt_host_load(struct gt_host_state *h, char *err, size_t len)
 {
 	struct dirent **list = NULL;
-	int n, ret = check_owner(h->conf.plugin_dir, S_IFDIR, err, len);
+	int dir = gt_trusted_open(AT_FDCWD, h->conf.plugin_dir, S_IFDIR, err, len);
+	int n, ret = 0;
 
-	if (ret)
-		return ret;
-	n = scandir(h->conf.plugin_dir, &list, is_plugin, alphasort);
+	if (dir < 0)
+		return dir;
+	n = scandirat(dir, ".", &list, is_plugin, alphasort);
 	if (n < 0) {
 		ret = -errno;
-		snprintf(err, len, "folder %s: %s", h->conf.plugin_dir, strerror(-ret));
-		return ret;
+		snprintf(err, len, "plugin_dir %s: %s", h->conf.plugin_dir, strerror(-ret));
 	}
 	for (int i = 0; i < n; i++) {
 		if (h->n == GT_HOST_MAX_PLUGINS)
 			gt_host_log(h, NULL, LOG_WARNING, "%s is left out: more than %d plugins",
 				    list[i]->d_name, GT_HOST_MAX_PLUGINS);
 		else if (!ret)
-			ret = add_file(h, list[i]->d_name);
+			ret = add_file(h, dir, list[i]->d_name);
 		free(list[i]);
 	}
 	free(list);
+	close(dir);
+	if (n < 0)
+		return ret;
 	for (unsigned int i = 0; i < h->n; i++)
 		if (h->be[i]->info.state == GT_BS_REFUSED)
 			name_refused(h->be[i]);

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../backend/trusted.h"
 #include "config.h"
 
 const struct gt_conf_item gt_conf_items[] = {
@@ -442,22 +443,16 @@ static void forget_marks(struct gt_config *c)
 
 static int open_file(struct reader *r)
 {
-	struct stat st;
-	int fd = open(r->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	int ret = 0;
+	int fd = gt_trusted_open(AT_FDCWD, r->path, S_IFREG, r->err, r->len);
 
-	if (fd < 0 || fstat(fd, &st) < 0)
-		ret = -errno;
-	else if (S_ISDIR(st.st_mode))
-		ret = -EISDIR;
-	else if (!(r->f = fdopen(fd, "r")))
-		ret = -errno;
-	if (!ret)
+	if (fd < 0)
+		return fd;
+	r->f = fdopen(fd, "r");
+	if (r->f)
 		return 0;
-	if (fd >= 0)
-		close(fd);
-	snprintf(r->err, r->len, "%s: %s", r->path, strerror(-ret));
-	return ret;
+	snprintf(r->err, r->len, "%s: %s", r->path, strerror(errno));
+	close(fd);
+	return -ENOMEM;
 }
 
 int gt_config_read(struct gt_config *c, const char *path, char *err, size_t len)

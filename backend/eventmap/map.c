@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../trusted.h"
 #include "internal.h"
 
 static uint32_t name_hash(const char *event)
@@ -120,14 +121,16 @@ static bool names_clash(const struct gt_eventmap *m, const struct gt_section *li
 /* The whole file, NUL-terminated; NULL with a sentence. */
 static char *read_file(int dir, const char *base, char *err, size_t len)
 {
-	int fd = openat(dir, base, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	int fd = gt_trusted_open(dir, base, S_IFREG, err, len);
 	char *text = NULL;
 	struct stat st;
 	ssize_t n;
 
-	if (fd < 0 || fstat(fd, &st)) {
+	if (fd < 0)
+		return NULL;
+	if (fstat(fd, &st)) {
 		snprintf(err, len, "%s: %s", base, strerror(errno));
-	} else if (!S_ISREG(st.st_mode) || st.st_size > GT_MAP_FILE_SIZE) {
+	} else if (st.st_size > GT_MAP_FILE_SIZE) {
 		snprintf(err, len, "%s: not a file of at most %d bytes", base, GT_MAP_FILE_SIZE);
 	} else if (!(text = calloc(1, GT_MAP_FILE_SIZE + 1))) {
 		snprintf(err, len, "%s: no memory", base);
@@ -136,8 +139,7 @@ static char *read_file(int dir, const char *base, char *err, size_t len)
 		free(text);
 		text = NULL;
 	}
-	if (fd >= 0)
-		close(fd);
+	close(fd);
 	return text;
 }
 
@@ -176,14 +178,15 @@ static int is_map(const struct dirent *d)
 /* Only the first fault is told. */
 static int load_dir(struct gt_eventmap *m, const char *dir, char *err, size_t len)
 {
-	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC), n = -1;
+	int fd = gt_trusted_open(AT_FDCWD, dir, S_IFDIR, err, len), n = -1;
 	struct dirent **list = NULL;
 	char fault[640];
 
-	if (fd >= 0)
-		n = scandir(dir, &list, is_map, alphasort);
-	if (n < 0)
-		snprintf(err, len, "%s: %s", dir, strerror(errno));
+	if (fd >= 0) {
+		n = scandirat(fd, ".", &list, is_map, alphasort);
+		if (n < 0)
+			snprintf(err, len, "%s: %s", dir, strerror(errno));
+	}
 	for (int i = 0; i < n; i++) {
 		fault[0] = '\0';
 		if (i >= GT_MAP_FILES)

@@ -26,8 +26,10 @@ umount_gt "$mnt"
 printf 'int gt_backend = 7;\n' >bad.c
 gcc -shared -fPIC -o plugins/bad.so bad.c
 echo garbage >plugins/noise.so
+mkfifo plugins/pipe.so
 mount_gt "$mnt" -o plugin_dir="$PWD/plugins"
 like "$(cat "$mnt/doctor")" "bad" "a plugin with a wrong ABI is refused, and doctor says why"
+like "$(cat "$mnt/backends/pipe/last_error")" "pipe.so is not a regular file" "a FIFO does not keep it waiting"
 is "$(cat "$mnt/backends/minimal/state")" running "… the rest goes on"
 umount_gt "$mnt"
 chmod 777 plugins

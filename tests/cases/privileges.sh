@@ -5,6 +5,8 @@
 . "$GT_SRC/tests/lib/case.sh"
 . "$GT_SRC/tests/lib/uprobes.sh"
 is_root || skip "needs root to mount"
+sanitized() { nm "$GT_PROG" | grep -q __asan_init; }
+if sanitized; then log=$PWD/log; fi # where it reports to
 mock=$GT_OUT/tests/tools/mockjobs
 cleanup() {
 	[ -z "${job-}" ] || { pkill -KILL -P "$job"; kill -KILL "$job"; } 2>/dev/null
@@ -39,7 +41,7 @@ check() { # check WHAT "EFFECTIVE" "PERMITTED"
 # … but for what is no file, the mount, and what a backend reads
 open_files() {
 	find /proc/"$pid"/fd -lname '/*' ! -lname /dev/null ! -lname /dev/fuse ! -lname "/proc/$pid/mountinfo" \
-		! -lname '/memfd:gputrace*' ! -lname '/sys/kernel/*/trac*' ! -lname "$PWD/theirs/*" -printf '%l '
+		! -lname "${log-none}" ! -lname '/memfd:gputrace*' ! -lname '/sys/kernel/*/trac*' ! -lname "$PWD/theirs/*" -printf '%l '
 }
 ends() { # ends WHAT - by SIGTERM, and leaves nothing
 	kill -TERM "$pid"
@@ -77,7 +79,7 @@ ok "a plugin that tries what it may not" gcc -std=gnu11 -D_GNU_SOURCE -Iinclude 
 mount_gt "$mnt" -o plugin_dir="$PWD/plugins",backend=calls || exit 1
 call() { sed -n "s/^ *call_$1 //p" "$mnt/doctor"; }
 also=
-nm "$GT_PROG" | grep -q __asan_init || also="execve ptrace process_vm_readv"
+sanitized || also="execve ptrace process_vm_readv"
 [ "$(uname -m)" != x86_64 ] || also="$also int80 x32"
 for c in socket_inet socket_netlink unshare setns clone_newuser setuid chmod chown keyctl perf_event_open \
 	prlimit_other mmap_exec mprotect_exec $also; do

@@ -68,6 +68,11 @@ mount_gt "$mnt" -o replay=other.txt
 like "$(cat "$mnt/doctor")" "other.txt: has no event that an event map names" "a recording of other things says why the tree is empty"
 umount_gt "$mnt"
 
+# Nobody ever writes to it, and it is not waited for
+mkfifo pipe
+"$GT_PROG" "$mnt" -o replay=pipe 2>err && mounts+=("$mnt")
+like "$(cat err)" "pipe: is not a regular file" "a FIFO is no recording"
+
 # a stream saved from events is a recording
 mount_gt "$mnt" -o backend=sim || exit 1
 echo stop >"$mnt/control"

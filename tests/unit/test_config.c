@@ -2,6 +2,7 @@
 /* gputrace.conf: what is taken, and what is refused with which sentence. */
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "../../conf/config.h"
@@ -211,6 +212,30 @@ static void test_files(void)
 	gt_config_free(&c);
 }
 
+static void test_trust(void)
+{
+	char err[512], fifo[64];
+	struct gt_config c;
+
+	gt_config_init(&c);
+	write_file("", 0);
+	chmod(path, 0602);
+	is(gt_config_read(&c, path, err, sizeof(err)), -EPERM, "a file that others can write");
+	ok(strstr(err, "can be written by others: chmod go-w it"), "is told: %s", err);
+	chmod(path, 0600);
+	if (!geteuid() && !chown(path, 12345, 12345)) {
+		is(gt_config_read(&c, path, err, sizeof(err)), -EPERM, "a file of somebody else's");
+		ok(strstr(err, "belongs to uid 12345: chown it to root"), "is told: %s", err);
+		chown(path, 0, 0);
+	}
+	snprintf(fifo, sizeof(fifo), "%s.fifo", path);
+	is(mkfifo(fifo, 0600), 0, "a FIFO");
+	is(gt_config_read(&c, fifo, err, sizeof(err)), -EINVAL, "does not keep it waiting");
+	ok(strstr(err, "is not a regular file"), "and is told: %s", err);
+	unlink(fifo);
+	gt_config_free(&c);
+}
+
 static void test_set(void)
 {
 	char err[512], key[40];
@@ -276,6 +301,7 @@ int main(void)
 	test_access();
 	test_many_rules();
 	test_files();
+	test_trust();
 	test_set();
 	test_random();
 	ret = done_testing();

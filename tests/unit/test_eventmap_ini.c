@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "../../backend/eventmap/internal.h"
@@ -145,6 +146,49 @@ static void test_files(void)
 	is_str(maphost.last.name.text, "one", "by name");
 	gt_eventmap_free(m);
 	drop("b.ini");
+}
+
+static bool refused(const char *says)
+{
+	struct gt_eventmap *m = load();
+
+	gt_eventmap_free(m);
+	return !m && strstr(err, says);
+}
+
+static void test_trust(void)
+{
+	static const char good[] = "[x/y]\nevent = CUSTOM3\nname = one\n";
+	char file[400], other[400];
+	struct gt_eventmap *m;
+
+	snprintf(file, sizeof(file), "%s/b.ini", dir);
+	snprintf(other, sizeof(other), "%s/other", dir);
+	drop("a.ini");
+	put("b.ini", good);
+	chmod(file, 0664);
+	ok(refused("/b.ini can be written by others: chmod go-w it"),
+	   "a map that others can write: %s", err);
+	if (!geteuid() && !chmod(file, 0644) && !chown(file, 12345, 0))
+		ok(refused("/b.ini belongs to uid 12345: chown it to root"),
+		   "a map of somebody else's: %s", err);
+	unlink(file);
+	put("other", good);
+	ok(!symlink(other, file) && refused("/b.ini: a link, which is not followed"),
+	   "a link to a map: %s", err);
+	unlink(file);
+	ok(!mkfifo(file, 0600) && refused("/b.ini is not a regular file"),
+	   "a FIFO does not keep it waiting: %s", err);
+	put("a.ini", good);
+	m = load();
+	ok(m && strstr(err, "/b.ini is not"), "the others are read all the same");
+	gt_eventmap_free(m);
+	drop("a.ini");
+	unlink(file);
+	unlink(other);
+	chmod(dir, 0777);
+	ok(refused("can be written by others"), "a folder that others can write: %s", err);
+	chmod(dir, 0700);
 }
 
 static void test_syntax(void)
@@ -348,6 +392,7 @@ int main(void)
 		return 1;
 	test_faults();
 	test_files();
+	test_trust();
 	test_syntax();
 	test_bind();
 	test_bounds();

@@ -210,7 +210,7 @@ static void test_refused(void)
 	state_is(h, "value", GT_BS_REFUSED, "n: 101 is not within 0 to 100");
 	state_is(h, "bounds", GT_BS_REFUSED, "option n: its bounds are the wrong way round");
 	state_is(h, "twin", GT_BS_REFUSED, "another plugin is named good already");
-	state_is(h, "link", GT_BS_REFUSED, "is not a regular file");
+	state_is(h, "link", GT_BS_REFUSED, "a link, which is not followed");
 	state_is(h, "good", GT_BS_OFF, NULL);
 	is(gt_host_count(h), 12, "one entry per file");
 	is(gt_host_start(h, err, sizeof(err)), 0, "the good one starts");
