@@ -19,6 +19,7 @@
 #include "daemon.h"
 #include "fuse/fuse.h"
 #include "fuse/mounted.h"
+#include "fuse/mounter.h"
 #include "mountargs.h"
 #include "pipeline.h"
 #include "privs.h"
@@ -40,6 +41,7 @@ struct gt_daemon {
 	struct gt_app app;
 	struct gt_pipeline *pipeline;
 	struct gt_fs *fs;
+	struct gt_mounter mounter;
 	char dir[PATH_MAX], plugin_dir[PATH_MAX], events_dir[PATH_MAX];
 	char tracefs[PATH_MAX];
 	char buffer_size[24];
@@ -232,9 +234,13 @@ static int make_fs(struct gt_daemon *d)
 		fuse_opt_free_args(&args);
 		return -ENOMEM;
 	}
-	d->fs = gt_fs_new(&d->app, &args, d->err, sizeof(d->err));
+	d->fs = gt_fs_new(&d->app, &args, d->mounter.sock < 0 ? NULL : &d->mounter, d->err,
+			  sizeof(d->err));
 	fuse_opt_free_args(&args);
-	return d->fs ? 0 : -EINVAL;
+	if (!d->fs)
+		return -EINVAL;
+	d->fs->max_read = d->args.max_read;
+	return 0;
 }
 
 static void wake(void *fs)
@@ -335,6 +341,7 @@ static void stop(struct gt_daemon *d)
 	}
 	if (d->fs)
 		gt_fs_free(d->fs);
+	gt_mounter_stop(&d->mounter);
 	gt_pipeline_free(d->pipeline);
 	gt_writelog_free(d->app.writes);
 	gt_log_free(d->app.log);
@@ -363,18 +370,44 @@ static void set_limits(void)
 	setrlimit(RLIMIT_NOFILE, &r);
 }
 
+static int start_mounter(struct gt_daemon *d)
+{
+	const char *ns = d->args.mountns;
+	int err;
+
+	if (geteuid() || (ns && *d->args.dir != '/')) {
+		snprintf(d->err, sizeof(d->err), "mountns= %s",
+			 geteuid() ? "is for root" : "needs the whole path of the directory");
+		return -EINVAL;
+	}
+	d->mounter.options = d->args.fuse;
+	err = gt_mounter_start(&d->mounter, ns, d->args.dir, d->err, sizeof(d->err));
+	if (!err)
+		snprintf(d->dir, sizeof(d->dir), "%s", d->mounter.dir);
+	return err;
+}
+
+static int prepare_dir(struct gt_daemon *d)
+{
+	int err, fd;
+
+	if (d->args.mountns || (d->args.auto_unmount && !geteuid()))
+		return start_mounter(d);
+	err = gt_mount_resolve(d->args.dir, d->dir, d->err, sizeof(d->err));
+	if (err)
+		return err;
+	fd = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
+	err = gt_mount_prepare(fd, d->dir, d->err, sizeof(d->err));
+	if (fd >= 0)
+		close(fd);
+	return err;
+}
+
 static int prepare(struct gt_daemon *d)
 {
 	int err;
 
-	if (!realpath(d->args.dir, d->dir)) {
-		if (errno != ENOTCONN && errno != ECONNABORTED) {
-			snprintf(d->err, sizeof(d->err), "%s: %s", d->args.dir, strerror(errno));
-			return -errno;
-		}
-		snprintf(d->dir, sizeof(d->dir), "%s", d->args.dir);
-	}
-	err = gt_mount_prepare(d->dir, d->err, sizeof(d->err));
+	err = prepare_dir(d);
 	if (!err)
 		err = configure(d);
 	if (!err)
@@ -393,7 +426,7 @@ static int fail(struct gt_daemon *d, int code)
 
 int main(int argc, char **argv)
 {
-	static struct gt_daemon d;
+	static struct gt_daemon d = { .mounter = { .sock = -1, .mountinfo = -1 } };
 	int err;
 
 	openlog("gputrace", LOG_PID, LOG_DAEMON);

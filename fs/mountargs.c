@@ -93,16 +93,20 @@ static int with_value(struct gt_mountargs *a, const char *key, const char *value
 		return set_string(&a->replay, value);
 	if (!strcmp(key, "speed") && *value)
 		return set_string(&a->speed, value);
+	if (!strcmp(key, "mountns") && *value)
+		return set_string(&a->mountns, value);
 	if (!strcmp(key, "gid"))
 		return set_gid(a, value, err, len);
 	if (!strcmp(key, "comment") || !strncmp(key, "x-", 2) || !strncmp(key, "X-", 2))
 		return 0;
 	if (is_setting(key))
 		return add_setting(a, key, value);
+	if (!strcmp(key, "max_read"))
+		a->max_read = (unsigned int)strtoul(value, NULL, 10);
 	if (is_in(fuses, key))
 		return add_fuse(a, opt);
-	if (!strcmp(key, "speed"))
-		snprintf(err, len, "mount option 'speed' needs a value");
+	if (!strcmp(key, "speed") || !strcmp(key, "mountns"))
+		snprintf(err, len, "mount option '%s' needs a value", key);
 	else
 		snprintf(err, len, "mount option '%s' is not known (see --help)", key);
 	return a->sloppy ? 0 : -EINVAL;
@@ -130,7 +134,8 @@ static int without_value(struct gt_mountargs *a, const char *key, char *err, siz
 		return 0;
 	if (is_in(fuses, key))
 		return add_fuse(a, key);
-	if (is_setting(key) || !strcmp(key, "conf") || !strcmp(key, "replay") || !strcmp(key, "gid"))
+	if (is_setting(key) || !strcmp(key, "conf") || !strcmp(key, "replay") || !strcmp(key, "gid") ||
+	    !strcmp(key, "mountns"))
 		snprintf(err, len, "mount option '%s' needs a value", key);
 	else
 		snprintf(err, len, "mount option '%s' is not known (see --help)", key);
@@ -252,6 +257,7 @@ void gt_mountargs_free(struct gt_mountargs *a)
 	free(a->conf);
 	free(a->replay);
 	free(a->speed);
+	free(a->mountns);
 	free(a->fuse);
 }
 
@@ -291,6 +297,8 @@ void gt_mountargs_help(const char *program)
 	       "  gid=N               group that may write settings and sees everything\n"
 	       "  ro                  settings cannot be written\n"
 	       "  foreground          do not go to the background\n"
+	       "  mountns=FILE        mount in this mount namespace (/proc/1/ns/mnt); root only\n"
+	       "  auto_unmount        unmount also when the daemon is killed\n"
 	       "  allow_other, max_read=N, …   FUSE's own\n"
 	       "and each key of gputrace.conf(5):\n",
 	       program);

@@ -23,7 +23,8 @@ struct gt_setting {
 /**
  * struct gt_mountargs - what the command line asked for
  * @fake: -f: check everything, mount nothing
- * @auto_unmount: fusermount3 stays, and unmounts when the daemon has gone; an ordinary user's only
+ * @auto_unmount: a process stays that unmounts when the daemon has gone
+ * @mountns: file of the mount namespace to mount in, or NULL
  * @gid: of gid=, or -1
  * @fuse: options that are FUSE's or the kernel's own, separated by commas
  */
@@ -31,8 +32,10 @@ struct gt_mountargs {
 	char *source, *dir;
 	char *conf;
 	char *replay, *speed;
+	char *mountns;
 	bool fake, foreground, verbose, sloppy, help, version, read_only, auto_unmount;
 	int64_t gid;
+	unsigned int max_read; /* 0: none; in @fuse, too */
 	char *fuse;
 	struct gt_setting *settings;
 };

@@ -135,6 +135,8 @@ struct gt_fs {
 	struct timespec started; /* CLOCK_REALTIME */
 	int signals;		 /* signalfd */
 	int mountinfo;
+	unsigned int max_read;	    /* as the mount options have it, 0: not there */
+	struct gt_mounter *mounter; /* NULL: libfuse mounts */
 	char dev[32];  /* the mount's device number in mountinfo; "" not known */
 	int processes; /* epoll of gt_procwatch */
 	int uevents;   /* of gt_uevent_open() */
@@ -251,7 +253,8 @@ uint64_t gt_hotplug_turn(struct gt_fs *fs, struct pollfd *p);
 int gt_gone_error(struct gt_fs *fs, const struct gt_obj *obj, int err);
 
 /* session.c */
-struct gt_fs *gt_fs_new(struct gt_app *app, struct fuse_args *args, char *err, size_t len);
+struct gt_fs *gt_fs_new(struct gt_app *app, struct fuse_args *args, struct gt_mounter *mounter,
+			char *err, size_t len);
 int gt_fs_mount(struct gt_fs *fs, const char *dir, char *err, size_t len);
 /** gt_fs_run() - answers until unmounted, or a signal; then ends readers and unmounts */
 int gt_fs_run(struct gt_fs *fs);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 #include <errno.h>
-#include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,12 +80,11 @@ static bool find(int fd, const char *dir, const char *dev, char *found_dev)
 	return found;
 }
 
-bool gt_mounted(const char *dir, char *dev)
+bool gt_mounted(int fd, const char *dir, char *dev)
 {
 	char unused[GT_DEV_LEN];
 
-	return find(open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC), dir, NULL,
-		    dev ? dev : unused);
+	return find(dup(fd), dir, NULL, dev ? dev : unused);
 }
 
 bool gt_mounted_dev(int fd, const char *dev)
@@ -115,9 +114,21 @@ static bool nobody_serves(const char *dir)
 	return statfs(dir, &st) < 0 && (errno == ENOTCONN || errno == ECONNABORTED);
 }
 
-int gt_mount_prepare(const char *dir, char *err, unsigned long len)
+int gt_mount_resolve(const char *dir, char *out, char *err, unsigned long len)
 {
-	bool there = gt_mounted(dir, NULL);
+	if (realpath(dir, out))
+		return 0;
+	if (errno != ENOTCONN && errno != ECONNABORTED) {
+		snprintf(err, len, "%s: %s", dir, strerror(errno));
+		return -errno;
+	}
+	snprintf(out, PATH_MAX, "%s", dir);
+	return 0;
+}
+
+int gt_mount_prepare(int fd, const char *dir, char *err, unsigned long len)
+{
+	bool there = gt_mounted(fd, dir, NULL);
 	struct stat st;
 
 	if (there && nobody_serves(dir)) {
@@ -126,7 +137,7 @@ int gt_mount_prepare(const char *dir, char *err, unsigned long len)
 				 strerror(errno));
 			return -EBUSY;
 		}
-		there = gt_mounted(dir, NULL);
+		there = gt_mounted(fd, dir, NULL);
 	}
 	if (there) {
 		snprintf(err, len, "%s: gputrace is already mounted there", dir);

@@ -219,6 +219,7 @@ static void op_init(void *userdata, struct fuse_conn_info *conn)
 	if (conn->capable & FUSE_CAP_ATOMIC_O_TRUNC)
 		conn->want |= FUSE_CAP_ATOMIC_O_TRUNC;
 	conn->max_readahead = 0;
+	conn->max_read = fs->max_read; /* libfuse ends the session if the two differ */
 	conn->time_gran = 1;
 	fs->app->unguarded = -gt_guard_start(fs);
 }

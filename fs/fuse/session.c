@@ -15,6 +15,7 @@
 #include "../privs.h"
 #include "fuse.h"
 #include "mounted.h"
+#include "mounter.h"
 
 static void nothing(int sig)
 {
@@ -36,8 +37,10 @@ static int take_signals(void)
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-/** gt_fs_new() - a session with FUSE's own options in @args; nothing is mounted yet */
-struct gt_fs *gt_fs_new(struct gt_app *app, struct fuse_args *args, char *err, size_t len)
+/** gt_fs_new() - a session with FUSE's own options in @args; nothing is mounted yet. @mounter:
+ * NULL: libfuse mounts. Of it, the session takes the descriptor of mountinfo */
+struct gt_fs *gt_fs_new(struct gt_app *app, struct fuse_args *args, struct gt_mounter *mounter,
+			char *err, size_t len)
 {
 	struct gt_view all = { .all = true };
 	struct gt_fs *fs = calloc(1, sizeof(*fs));
@@ -55,7 +58,9 @@ struct gt_fs *gt_fs_new(struct gt_app *app, struct fuse_args *args, char *err, s
 	pthread_cond_init(&fs->work, NULL);
 	gt_tree_entry(app, &gt_tree_root, &all, &fs->root.entry);
 	fs->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	fs->mountinfo = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
+	fs->mounter = mounter;
+	fs->mountinfo =
+		mounter ? mounter->mountinfo : open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
 	fs->signals = take_signals();
 	fs->processes = fs->uevents = -1;
 	fs->se = fuse_session_new(args, &gt_fuse_ops, sizeof(gt_fuse_ops), fs);
@@ -68,21 +73,54 @@ struct gt_fs *gt_fs_new(struct gt_app *app, struct fuse_args *args, char *err, s
 	return fs;
 }
 
+/* A descriptor whose mount is there already is all that libfuse gets to see. */
+static int mount_by_mounter(struct gt_fs *fs, char *err, size_t len)
+{
+	int fd = gt_mounter_mount(fs->mounter, fs->dev);
+	char path[32];
+
+	if (fd < 0) {
+		snprintf(err, len, "%s: cannot mount: %s", fs->mounter->dir, strerror(-fd));
+		return fd;
+	}
+	snprintf(path, sizeof(path), "/dev/fd/%d", fd);
+	if (!fuse_session_mount(fs->se, path))
+		return 0;
+	close(fd);
+	snprintf(err, len, "%s: libfuse takes no mount that is there", fs->mounter->dir);
+	return -EINVAL;
+}
+
 int gt_fs_mount(struct gt_fs *fs, const char *dir, char *err, size_t len)
 {
-	uint64_t caps = gt_privs_raise(1ULL << CAP_SYS_ADMIN);
+	uint64_t caps;
 	int ret;
 
+	if (fs->mounter)
+		return mount_by_mounter(fs, err, len);
+	caps = gt_privs_raise(1ULL << CAP_SYS_ADMIN);
 	errno = 0;
 	ret = fuse_session_mount(fs->se, dir);
 	gt_privs_lower(caps);
 	if (!ret) {
-		gt_mounted(dir, fs->dev);
+		gt_mounted(fs->mountinfo, dir, fs->dev);
 		return 0;
 	}
 	snprintf(err, len, "%s: cannot mount: %s", dir,
 		 errno ? strerror(errno) : "see the message of fusermount3 above");
 	return errno ? -errno : -EPERM;
+}
+
+static void unmount(struct gt_fs *fs)
+{
+	if (!fs->mounter) {
+		gt_privs_raise(1ULL << CAP_SYS_ADMIN);
+		fuse_session_unmount(fs->se);
+		return;
+	}
+	/* libfuse closes its number later; what is behind that must have ended before */
+	dup2(fs->wake, fuse_session_fd(fs->se));
+	gt_mounter_stop(fs->mounter);
 }
 
 /* At the end readers have this long to read what is left, and end of file. */
@@ -164,8 +202,7 @@ int gt_fs_run(struct gt_fs *fs)
 		stop_threads(fs);
 		fuse_session_exit(fs->se);
 	}
-	gt_privs_raise(1ULL << CAP_SYS_ADMIN);
-	fuse_session_unmount(fs->se);
+	unmount(fs);
 	return err;
 }
 

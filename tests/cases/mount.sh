@@ -90,6 +90,24 @@ ok "… and serves" test -s "$mnt/README"
 is "$(grep -c " $mnt " /proc/mounts)" 1 "… alone"
 umount_gt "$mnt"
 
+mount_gt "$mnt" -o backend=sim,max_read=65536
+like "$(grep " $mnt " /proc/mounts)" "max_read=65536" "max_read= is the kernel's"
+ok "… and it serves" test -s "$mnt/README"
+umount_gt "$mnt"
+
+mount_gt "$mnt" -o backend=sim,auto_unmount
+for pid in $(pgrep -f "mount.gputrace $mnt "); do
+	[ "$(cat "/proc/$pid/comm")" = gputrace-mount ] || kill -KILL "$pid"
+done
+ok "auto_unmount: a killed daemon leaves no process" wait_for 10 gone "$mnt"
+ok "… and no mount" sh -c "! grep -q ' $mnt ' /proc/self/mountinfo"
+mount_gt "$mnt" -o backend=sim,auto_unmount,max_read=65536,ro,fsname=other
+like "$(grep " $mnt " /proc/mounts)" "^other .* fuse.gputrace ro,.*nosuid.*nodev.*noexec.*allow_other.*max_read=65536" "auto_unmount: with the same options otherwise"
+ok "… it serves" test -s "$mnt/README"
+pkill -TERM -f "mount.gputrace $mnt"
+ok "… SIGTERM to all of it" wait_for 10 gone "$mnt"
+ok "… unmounts" sh -c "! grep -q ' $mnt ' /proc/self/mountinfo"
+
 mount_gt "$mnt" -o backend=sim,ro
 like "$(echo 5 2>&1 >"$mnt/config/sampling" || true)" "" "ro: refused"
 is "$(cat "$mnt/config/sampling")" 100 "… and the setting is as it was"

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A process beside root's daemon that mounts, in a mount namespace that need not be the daemon's
+ * own, and that takes the mount away when the daemon has gone, in whatever way it went.
+ */
+#ifndef GT_MOUNTER_H
+#define GT_MOUNTER_H
+
+#include <limits.h>
+#include <stddef.h>
+
+/**
+ * struct gt_mounter - the process, as the daemon sees it
+ * @sock: to it; -1: there is none, and libfuse mounts. Nothing else keeps it alive
+ * @mountinfo: of its namespace; the session's once it has taken it
+ * @dir: the mount point as it is called there
+ * @options: FUSE's and the kernel's, separated by commas, or NULL; the caller's
+ */
+struct gt_mounter {
+	int sock, mountinfo;
+	char dir[PATH_MAX];
+	const char *options;
+};
+
+/**
+ * gt_mounter_start() - starts it; before rights are given up, and before the first thread
+ * @ns: file of a mount namespace ("/proc/1/ns/mnt"), or NULL: the daemon's own
+ * @dir: where to mount; looked at there as gt_mount_prepare() does
+ * @err: the sentence; Return: 0 or -errno
+ */
+int gt_mounter_start(struct gt_mounter *m, const char *ns, const char *dir, char *err, size_t len);
+/**
+ * gt_mounter_mount() - mounts
+ * @dev: out: the mount's device number in mountinfo, GT_DEV_LEN bytes
+ *
+ * Return: the session's descriptor, to be handed to libfuse, or -errno
+ */
+int gt_mounter_mount(struct gt_mounter *m, char *dev);
+/**
+ * gt_mounter_stop() - has it unmount, and waits for it; does nothing if there is none. The
+ *session's descriptor is closed by then: nobody would answer what unmounting may ask
+ */
+void gt_mounter_stop(struct gt_mounter *m);
+
+#endif
