@@ -22,6 +22,8 @@ static const struct gt_option options[] = {
 	  "tell the hardware's start and end of each job too" },
 	{ "jobs", GT_OPT_INT, 0, OFF(jobs), "0", 0, INT64_MAX,
 	  "stop after so many jobs; 0: never" },
+	{ "first_uid", GT_OPT_INT, GT_OPT_HIDDEN, OFF(first_uid), "60001", 0,
+	  UINT32_MAX - GT_SIM_MAX_USERS, "of the users; for tests" },
 	{ "truth", GT_OPT_STR, GT_OPT_HIDDEN, OFF(truth), NULL, 0, 0,
 	  "file for what really happened; only with GPUTRACE_TEST=1 in the environment" },
 	{ .name = NULL },

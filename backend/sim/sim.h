@@ -18,13 +18,12 @@
 #define GT_SIM_INFLIGHT	 64	  /* jobs of a ring; what comes then is not submitted */
 #define GT_SIM_HW_DEPTH	 4	  /* jobs handed over to a ring's hardware at a time */
 #define GT_SIM_FIRST_PID 5000000u /* above the kernel's limit of 2^22: nobody's pid */
-#define GT_SIM_FIRST_UID 60001u
 #define GT_SIM_PERIOD_NS 10000000ull /* between two drains while jobs come */
 #define GT_SIM_BATCH	 65536	     /* records of one drain() */
 
 /** struct gt_sim_options - see the table in sim.c */
 struct gt_sim_options {
-	int64_t seed, rate, gpus, rings, users, procs, jobs;
+	int64_t seed, rate, gpus, rings, users, procs, jobs, first_uid;
 	bool measured;
 	char *truth;
 };

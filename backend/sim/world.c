@@ -75,7 +75,8 @@ static int init_rings(struct gt_sim_world *w, struct gt_plugin *p, unsigned int 
 	return 0;
 }
 
-static void init_procs(struct gt_sim_world *w, struct gt_plugin *p, unsigned int users, uint64_t t0)
+static void init_procs(struct gt_sim_world *w, struct gt_plugin *p, const struct gt_sim_options *o,
+		       uint64_t t0)
 {
 	static const char *const comms[] = { "game",	"render", "train",   "infer",
 					     "decoder", "encode", "browser", "compositor" };
@@ -86,7 +87,7 @@ static void init_procs(struct gt_sim_world *w, struct gt_plugin *p, unsigned int
 		union gt_record r;
 
 		q->pid = GT_SIM_FIRST_PID + i;
-		q->uid = GT_SIM_FIRST_UID + i % users;
+		q->uid = (uint32_t)o->first_uid + i % (unsigned int)o->users;
 		snprintf(q->comm, sizeof(q->comm), i < n ? "%s" : "%s-%u", comms[i % n], i / n);
 		gt_record_init(&r, t0, GT_PROCESS);
 		r.process.start = t0;
@@ -161,7 +162,7 @@ int gt_sim_world_init(struct gt_sim_world *w, struct gt_plugin *p, const struct 
 		ret = init_rings(w, p, g);
 	if (ret)
 		return ret;
-	init_procs(w, p, (unsigned int)o->users, t0);
+	init_procs(w, p, o, t0);
 	init_queues(w);
 	return 0;
 }

@@ -3,12 +3,13 @@
  * Plays GPU jobs without a GPU: functions for uprobes to stand in for the GPU scheduler's
  * tracepoints (tests/lib/uprobes.sh), and the truth about each call as CSV.
  *
- *	mockjobs -n JOBS -r RINGS -p PROCESSES -d MAX_US -s SEED -m old|new|both [-c CONTEXT]
+ *	mockjobs -n JOBS -r RINGS -p PROCESSES -d MAX_US -s SEED -m old|new|both [-c CONTEXT] [-b]
  *		[-o TRUTH.csv]
  *	mockjobs offsets	the functions' offsets in this file, for uprobe_events
  *
  * Each process submits its share of the jobs to rings taken at random; a thread per ring, in the
- * first process, hands them over in turn, waits a random time and completes them. Truth, in the
+ * first process, hands them over in turn, waits a random time and completes them. With -b nobody
+ * pauses between two jobs: the rings are full, and jobs are in flight at any time. Truth, in the
  * order of the calls' beginning:
  *
  *	call,ring,id,ctx,seqno,fence,pid,tid,before,after
@@ -124,7 +125,7 @@ static struct shared *sh;
 static unsigned int rings = 3, max_us = 200, processes = 2;
 static unsigned long jobs = 300;
 static uint64_t seed = 1, first_ctx = 100;
-static int old_names = 1, new_names;
+static int old_names = 1, new_names, backlog;
 static const char *const device = "0000:03:00.0";
 
 static uint64_t now(void)
@@ -243,7 +244,8 @@ static void submitter(unsigned int nr)
 		j.seqno = ++seqno[j.ring];
 		j.entity = 0xffff888000100000ull + 256ull * (nr * MAX_RINGS + j.ring);
 		submit(&j);
-		pause_us(&state);
+		if (!backlog)
+			pause_us(&state);
 	}
 }
 
@@ -387,8 +389,9 @@ static int print_offset(struct dl_phdr_info *info, size_t size, void *arg)
 
 static int usage(void)
 {
-	fprintf(stderr, "usage: mockjobs [-n JOBS] [-r RINGS] [-p PROCESSES] [-d MAX_US] [-s SEED] "
-			"[-m old|new|both] [-c CONTEXT] [-o TRUTH.csv]\n       mockjobs offsets\n");
+	fprintf(stderr,
+		"usage: mockjobs [-n JOBS] [-r RINGS] [-p PROCESSES] [-d MAX_US] [-s SEED] "
+		"[-m old|new|both] [-c CONTEXT] [-b] [-o TRUTH.csv]\n       mockjobs offsets\n");
 	return 2;
 }
 
@@ -396,7 +399,7 @@ static int options(int argc, char **argv, const char **truth)
 {
 	int c;
 
-	while ((c = getopt(argc, argv, "n:r:p:d:s:m:c:o:")) != -1) {
+	while ((c = getopt(argc, argv, "n:r:p:d:s:m:c:bo:")) != -1) {
 		if (c == 'n')
 			jobs = strtoul(optarg, NULL, 10);
 		else if (c == 'r')
@@ -409,6 +412,8 @@ static int options(int argc, char **argv, const char **truth)
 			seed = strtoull(optarg, NULL, 10);
 		else if (c == 'c')
 			first_ctx = strtoull(optarg, NULL, 10);
+		else if (c == 'b')
+			backlog = 1;
 		else if (c == 'o')
 			*truth = optarg;
 		else if (c == 'm') {
