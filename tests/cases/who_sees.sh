@@ -200,5 +200,6 @@ for r in user not-root not-owner not-other; do
 done
 is "$(cat ./*.err)" "" "every reader could look at everything"
 echo "$cgroup" >place
+cat all/gpus >gpus
 python_checks "$GT_SRC/tests/lib/whosees.py" . "$GT_SRC/tests/data/who_sees.txt"
 done_testing

@@ -3,7 +3,7 @@
 """
 whosees.py FOLDER GOLDEN - from what readers found (tests/tools/readways.c) to the table who_sees.txt.
 
-FOLDER has told/READER.RUN, secrets and place (the path of the test's control group). The table goes to
+FOLDER has told/READER.RUN, secrets, gpus (as the file) and place (the path of the test's cgroup). The table goes to
 FOLDER/table and is compared with GOLDEN; every check is a line of TAP. With WHO_SEES_WRITE=1 GOLDEN is
 written instead; the rules at the end hold all the same.
 """
@@ -69,6 +69,7 @@ class Names:
     def __init__(self, folder):
         self.pids = dict(SIM)
         self.uids = {'2100000003': 'OTHER2'}
+        self.gpus = {line.split()[0] for line in open(folder + '/gpus')} - {'#', 'drm0', 'sim0'}
         self.place = open(folder + '/place').read().strip().strip('/')
         for line in open(folder + '/secrets'):
             who, kind, value = line.split()
@@ -87,8 +88,8 @@ class Names:
         top = path.split('/')[0]
         if path.startswith('cgroups/'):
             return self.group(path)
-        if re.search(r'\d$', top) and top not in ('drm0', 'sim0'):
-            return None  # another GPU of this machine
+        if top in self.gpus:
+            return None
         path = re.sub(r'\bproc/(\d+)', lambda m: 'proc/' + self.pids.get(m[1], m[1]), path)
         path = re.sub(r'^users/(\d+)', lambda m: 'users/' + self.uids.get(m[1], m[1]), path)
         return re.sub(r'^sim0/ring\d+', 'sim0/ring{0,1}', path)

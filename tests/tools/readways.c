@@ -15,8 +15,8 @@
  * sendfile, mmap; result: an error's name, or who:kind of each secret found, or "." for none.
  *
  * Pipes are left out but with -p, and then only they are read: what comes while EVENTS are seen
- * from all processes together. With -u root reads everything itself right before, and keeps it
- * open and mapped while it reads as that user.
+ * from all processes together. With -u root has everything open and mapped, and reads it before
+ * that user opens it and again before that user reads.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -147,46 +147,55 @@ static const struct way {
 
 #define WAYS (sizeof(ways) / sizeof(ways[0]))
 
-static int as_reader(uid_t uid)
+/* Root reads it by @fd, and no page of that may be what the reader gets. */
+static void look_as_root(int fd, const struct way *w)
 {
-	return reader && seteuid(uid);
+	if (fd >= 0 && lseek(fd, 0, SEEK_SET) == 0)
+		w->get(fd);
 }
 
-/* Root's own look, from which nothing may be left for who comes next */
-static int look_first(const char *at, const struct way *w, char **map)
+static void as(uid_t uid)
 {
-	int fd = open(at, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (reader && seteuid(uid))
+		fail("seteuid");
+}
 
-	*map = MAP_FAILED;
+static int open_as(uid_t uid, const char *at)
+{
+	int fd;
+
+	as(uid);
+	fd = open(at, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
-		return fd;
-	w->get(fd);
-	*map = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, fd, 0);
+		fd = -errno;
+	as(0);
 	return fd;
 }
 
 static void read_one(const char *at, const char *path, const struct way *w)
 {
+	int root = reader ? open_as(0, at) : -1, fd;
 	char *map = MAP_FAILED;
-	int first = reader ? look_first(at, w, &map) : -1, fd;
 	int64_t n;
 
-	if (as_reader(reader))
-		fail("seteuid");
-	fd = open(at, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	n = fd < 0 ? -errno : w->get(fd);
+	if (root >= 0)
+		map = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, root, 0);
+	look_as_root(root, w);
+	fd = open_as(reader, at);
+	look_as_root(root, w);
+	as(reader);
+	n = fd < 0 ? fd : w->get(fd);
+	as(0);
 	if (n < 0)
 		say_error(path, w->name, (int)-n);
 	else
 		say(path, w->name, content, (size_t)n);
 	if (fd >= 0)
 		close(fd);
-	if (as_reader(0))
-		fail("seteuid");
 	if (map != MAP_FAILED)
 		munmap(map, 4096);
-	if (first >= 0)
-		close(first);
+	if (root >= 0)
+		close(root);
 }
 
 /* The tree --------------------------------------------------------------------------------------
@@ -277,15 +286,13 @@ static void visit(const char *dir, const char *path)
 
 	if (asprintf(&at, "%s/%s", dir, path) < 0)
 		fail("asprintf");
-	if (as_reader(reader))
-		fail("seteuid");
+	as(reader);
 	there = look(at, path, &st);
 	if (there && S_ISDIR(st.st_mode))
 		list(at, path);
 	else if (there && S_ISLNK(st.st_mode))
 		follow(at, path);
-	if (as_reader(0))
-		fail("seteuid");
+	as(0);
 	for (size_t i = 0; there && S_ISREG(st.st_mode) && !is_pipe(path) && i < WAYS; i++)
 		read_one(at, path, &ways[i]);
 	free(at);
