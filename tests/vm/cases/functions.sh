@@ -33,12 +33,16 @@ refused() { # refused "filter" "sentence" "what"
 }
 
 is "$(cat "$ftrace/functions")$(cat "$instance/current_tracer")" nop "off from the start"
+# has its name before it is met
+mkfifo go
+cat go /proc/self/stat >/dev/null &
+wait_for 10 grep -qx cat /proc/$!/comm
 ok "names and patterns" filter 'vfs_open, ksys_[r]ead* !*readahead*'
 is "$(cat "$ftrace/functions")" 'vfs_open, ksys_[r]ead* !*readahead*' "the filter reads back"
 is "$(cat "$instance/current_tracer")" function "the tracer is on in our instance"
 is "$(cat $tracing/current_tracer)" nop "… and only there"
 like "$(grep -v kernel_halt "$instance/set_ftrace_filter" | sort | xargs)" "^ksys_read vfs_open$" "the kernel has these"
-as_user cat /proc/self/stat >/dev/null
+echo >go
 ok "timeline shows calls by name" wait_for 10 told "CPU FUNCTION .* comm=cat .*function=vfs_open"
 daemon=$(pgrep -f "mount.gputrace $mnt( |\$)")
 is "$(grep -cE "CPU FUNCTION .*pid=$daemon( |\$)" "$mnt/timeline")" 0 "what we call ourselves to read them is left out"
