@@ -107,7 +107,7 @@ static int fusermount_lazy(const char *dir)
 }
 
 /* statfs(2) asks whoever serves it; what stat(2) says may be remembered from when somebody did. */
-static bool nobody_serves(const char *dir)
+bool gt_mount_dead(const char *dir)
 {
 	struct statfs st;
 
@@ -131,7 +131,7 @@ int gt_mount_prepare(int fd, const char *dir, char *err, unsigned long len)
 	bool there = gt_mounted(fd, dir, NULL);
 	struct stat st;
 
-	if (there && nobody_serves(dir)) {
+	if (there && gt_mount_dead(dir)) {
 		if (umount2(dir, MNT_DETACH) < 0 && fusermount_lazy(dir) < 0) {
 			snprintf(err, len, "%s: a stale mount is there and cannot be taken away: %s", dir,
 				 strerror(errno));

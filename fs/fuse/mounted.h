@@ -14,6 +14,8 @@
 bool gt_mounted(int fd, const char *dir, char *dev);
 /** gt_mounted_dev() - is the file system of this device number mounted anywhere? */
 bool gt_mounted_dev(int fd, const char *dev);
+/** gt_mount_dead() - does nobody serve what is mounted at @dir? Asks them */
+bool gt_mount_dead(const char *dir);
 /**
  * gt_mount_resolve() - the mount point's whole path, where a mount is stale the one that was given
  * @out: PATH_MAX bytes; @err: the sentence; Return: 0 or -errno

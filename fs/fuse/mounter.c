@@ -147,12 +147,16 @@ static int mount_it(const struct request *r, const char *dir, int fuse)
 	return mount(r->source, dir, TYPE, r->flags, options) ? -errno : 0;
 }
 
-/* It may be gone already, and something else there. */
+/*
+ * It may be gone already, and something else there: another daemon's mount, too, which gets the device
+ * number that has become free. Of this one the session's descriptor is closed.
+ */
 static void unmount_it(int mountinfo, const struct answer *a)
 {
 	char dev[GT_DEV_LEN];
 
-	if (*a->dev && gt_mounted(mountinfo, a->dir, dev) && !strcmp(dev, a->dev))
+	if (*a->dev && gt_mounted(mountinfo, a->dir, dev) && !strcmp(dev, a->dev) &&
+	    gt_mount_dead(a->dir))
 		umount2(a->dir, MNT_DETACH);
 }
 
