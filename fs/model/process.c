@@ -11,6 +11,7 @@
 
 #define DEAD_LOOKED_AT	  64 /* when room is needed at once */
 #define EXPIRED_AT_A_TIME 64
+#define FREED_AT_A_TIME	  256 /* each is folded into two totals: some ms with the lock held */
 
 int gt_procs_init(struct gt_model *m)
 {
@@ -239,17 +240,20 @@ void gt_procs_reap(struct gt_model *m)
 {
 	uint32_t prev = GT_NONE32, slot = m->priv->dead_head, next;
 	uint64_t now = gt_model_now(m);
+	unsigned int freed = 0;
 
-	for (; slot != GT_NONE32; slot = next) {
+	for (; slot != GT_NONE32 && freed < FREED_AT_A_TIME; slot = next) {
 		struct gt_proc *p = m->procs[slot];
 
 		next = p->dead_next;
 		if (now < p->died || now - p->died <= m->limits.proc_linger_ns)
 			break;
-		if (p->inflight)
+		if (p->inflight) {
 			prev = slot;
-		else
-			proc_free(m, p, prev);
+			continue;
+		}
+		proc_free(m, p, prev);
+		freed++;
 	}
 	expire_some(m);
 	gt_groups_expire(m, now);
