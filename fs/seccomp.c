@@ -57,7 +57,7 @@ static const char calls[] =
 	"getgroups32 getresgid getresuid getrlimit getrusage getuid getuid32 "
 	"setrlimit sysinfo ugetrlimit uname "
 	/* filters may be added, for a child that needs less */
-	"seccomp "
+	"landlock_add_rule landlock_create_ruleset landlock_restrict_self seccomp "
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 	/* at the end it looks for leaks from without, and a report is told by another program */
 	"execve personality process_vm_readv ptrace "
