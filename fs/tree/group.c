@@ -194,9 +194,10 @@ const struct gt_file gt_group_files[] = {
 	  .exists = exists,
 	  .gen = gt_gen_model,
 	  .help = "counters of all its processes, ended ones too, since the start or clear" },
+	/* histograms of thousands of processes take long: not for the thread that answers all others */
 	{ .name = "latency",
 	  .mode = 0444,
-	  .flags = GT_FILE_VIEW,
+	  .flags = GT_FILE_VIEW | GT_FILE_LONG,
 	  .show = show_latency,
 	  .exists = exists,
 	  .gen = gt_gen_model,
