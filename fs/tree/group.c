@@ -83,9 +83,17 @@ static bool exists(const struct gt_show *s)
 
 static int take(const struct gt_show *s, unsigned int what, struct gt_work *w)
 {
+	int err;
+
 	if (!exists(s))
 		return -EACCES;
-	return gt_group_work(s->app->model, s->obj.id, s->obj.start, what, w);
+	err = gt_group_work(s->app->model, s->obj.id, s->obj.start, what, w);
+	/* somebody else's process may have joined meanwhile, and be in it: that is never undone */
+	if (!err && !exists(s)) {
+		gt_work_free(w);
+		err = -EACCES;
+	}
+	return err;
 }
 
 static int show_stats(struct gt_text *t, const struct gt_show *s)
