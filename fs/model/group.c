@@ -94,6 +94,31 @@ static bool make_room(struct gt_model *m)
 	return true;
 }
 
+/* Who has many uids must not keep all others from a total for as long as the daemon runs */
+static bool drop_user(struct gt_model *m)
+{
+	uint32_t best = GT_NONE32;
+	struct gt_group *g;
+
+	for (unsigned int i = 1; i < m->ngroups; i++) {
+		g = m->groups[i];
+		if (g && !g->cgroup && !g->members &&
+		    (best == GT_NONE32 || g->last < m->groups[best]->last))
+			best = i;
+	}
+	if (best == GT_NONE32)
+		return false;
+	g = m->groups[best];
+	gt_map_del(&m->priv->groups, key_of(m, GT_NONE32, (const char *)&g->uid, 4));
+	gt_work_free(&g->gone);
+	gt_mem_put(g, sizeof(*g));
+	m->groups[best] = NULL;
+	m->nusers--;
+	m->users_dropped++;
+	m->dir_gen++;
+	return true;
+}
+
 static uint32_t take_slot(struct gt_model *m)
 {
 	for (unsigned int i = 1; i < m->ngroups; i++)
@@ -133,7 +158,7 @@ static uint32_t user_of(struct gt_model *m, uint32_t uid)
 	const struct gt_group like = { .parent = GT_NONE32, .uid = uid };
 	uint32_t i = gt_model_user(m, uid);
 
-	if (i == GT_NONE32 && m->nusers < GT_MAX_USERS) {
+	if (i == GT_NONE32 && (m->nusers < GT_MAX_USERS || drop_user(m))) {
 		i = group_new(m, key_of(m, GT_NONE32, (const char *)&uid, 4), &like);
 		m->nusers += i != GT_NONE32;
 	}

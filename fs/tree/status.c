@@ -27,7 +27,7 @@ struct counts {
 	int level;
 	unsigned int gpus, rings, queues, procs, jobs;
 	uint64_t aged, evicted, unmatched, procs_refused, queues_refused, memory;
-	uint64_t users, users_refused, cgroups, cgroups_refused, cgroups_folded;
+	uint64_t users, users_refused, users_dropped, cgroups, cgroups_refused, cgroups_folded;
 };
 
 static struct counts count(struct gt_app *app)
@@ -54,6 +54,7 @@ static struct counts count(struct gt_app *app)
 	c.queues_refused = m->queues_refused;
 	c.users = m->nusers;
 	c.users_refused = m->users_refused;
+	c.users_dropped = m->users_dropped;
 	c.cgroups = m->ncgroups;
 	c.cgroups_refused = m->cgroups_refused;
 	c.cgroups_folded = m->cgroups_folded;
@@ -137,5 +138,6 @@ int gt_show_status(struct gt_text *t, const struct gt_show *s)
 	gt_text_kv(t, "cgroups", c.cgroups);
 	gt_text_kv(t, "cgroups_refused", c.cgroups_refused);
 	gt_text_kv(t, "cgroups_folded", c.cgroups_folded);
+	gt_text_kv(t, "users_dropped", c.users_dropped);
 	return 0;
 }
