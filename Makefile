@@ -170,7 +170,7 @@ DEPS := gcc libc6-dev make pkg-config fuse3 libfuse3-dev libinih-dev libcap-ng-d
 	libtracefs-dev libtraceevent-dev libtracecmd-dev libbpf-dev mount less procps
 DEPS_TEST := libdrm-dev clang libclang-rt-dev babeltrace2 busybox-static trace-cmd python3 golang-go \
 	util-linux coreutils findutils mandoc rsync tar strace systemd
-DEPS_VM := qemu-system-x86 busybox-static cpio kmod pahole xz-utils
+DEPS_VM := qemu-system-x86 busybox-static cpio kmod pahole xz-utils zstd
 DEPS_WEB := chromium chromium-driver
 
 deps:
