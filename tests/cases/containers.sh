@@ -33,7 +33,7 @@ in_box() { # in_box NAME COMMAND...
 	local pid=${!1} users=
 	[ "$1" = root_box ] || users=--user
 	shift
-	nsenter --target "$pid" --mount --pid $users "$@"
+	nsenter --target "$pid" --mount --root --pid $users "$@"
 }
 in_boxes() { # in_boxes COMMAND... - in all of them
 	local name
