@@ -13,7 +13,7 @@
  * A value that is a number is looked for as decimal word and as 4 or 8 bytes in memory, one of more
  * than 32 bits as hexadecimal word too; any other as it stands. At most GT_SECRETS.
  *
- * Return: 0, or a negative errno.
+ * Return: 0, or a negative errno: -EINVAL for a value of less than four characters.
  */
 int gt_secrets_read(const char *name);
 

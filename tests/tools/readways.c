@@ -3,7 +3,7 @@
  * Reads all that the caller may of mounted trees, in each way there is, and says which planted
  * secrets are in it. For tests/cases/who_sees.sh.
  *
- *	readways [-p EVENTS | -u UID] SECRETS PATHS NAME=DIR...
+ *	readways [-p EVENTS] [-r] [-t TOP,...] [-u UID] SECRETS PATHS NAME=DIR...
  *
  * SECRETS: lines "who kind value": a value that is a number is looked for as decimal word and as 4
  * or 8 bytes in memory, a long one as hexadecimal word too, any other as it stands. PATHS: names
@@ -14,9 +14,12 @@
  * way: stat (a word for mode and type stands before it), listed (yes or no), list, link, read,
  * sendfile, mmap; result: an error's name, or who:kind of each secret found, or "." for none.
  *
- * Pipes are left out but with -p, and then only they are read: what comes while EVENTS are seen
- * from all processes together. With -u root has everything open and mapped, and reads it before
- * that user opens it and again before that user reads.
+ * A file is opened once for the three, or read alone with -r. With -t only what stands in DIR
+ * itself is looked at, and what is below those of its directories.
+ *
+ * Pipes are left out but with -p: they are opened before anything else is looked at, and read when
+ * all else has been and EVENTS were seen from all processes together. With -u root has everything
+ * open and mapped, and reads it before that user opens it and again before that user reads.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -28,25 +31,30 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "../lib/secrets.h"
+#include "../lib/ways.h"
 
 #define PATHS	   4096
+#define PIPES	   900	     /* of all trees together; a process may have 1024 files */
 #define CONTENT	   (1 << 20) /* of one file; none comes near */
+#define TREES	   8
 #define PATIENCE_S 60
 
 static char *paths[PATHS];
 static bool listed[PATHS]; /* a directory said that it is there */
 static unsigned int npaths;
-static const char *tree; /* NAME of the one that is read */
-static char *content;
+static const char *tree;      /* NAME of the one that is read */
+static char *content, *first; /* what came now, and by the first way */
+static const char *tops;      /* -t */
+static unsigned int nways;    /* of gt_ways */
 static uid_t reader;
 static bool pipes;
 static uint64_t events;
+static char found[4096];
 
 static void fail(const char *what)
 {
@@ -54,10 +62,22 @@ static void fail(const char *what)
 	exit(2);
 }
 
+static bool wanted(const char *path)
+{
+	size_t top = strcspn(path, "/"), n;
+
+	if (!tops || !path[top])
+		return true;
+	for (const char *t = tops; *t; t += n + (t[n] == ',')) {
+		n = strcspn(t, ",");
+		if (n == top && !strncmp(t, path, n))
+			return true;
+	}
+	return false;
+}
+
 static void say(const char *path, const char *way, const char *buf, size_t len)
 {
-	char found[4096];
-
 	gt_secrets_in(found, sizeof(found), buf, len);
 	printf("%s\t%s\t%s\t%s\n", tree, path, way, found);
 }
@@ -67,91 +87,33 @@ static void say_error(const char *path, const char *way, int err)
 	printf("%s\t%s\t%s\t%s\n", tree, path, way, strerrorname_np(err));
 }
 
-/* Ways of reading: bytes in @content, or a negative errno -----------------------------------------
- */
-
-static int64_t by_read(int fd)
+/* Most ways give the same bytes, which are searched once. */
+static void say_ways(int fd, const char *path)
 {
-	size_t len = 0;
-	ssize_t n;
+	int64_t n, before = -1;
+	char *swap;
 
-	while (len < CONTENT && (n = read(fd, content + len, CONTENT - len)) != 0) {
-		if (n < 0)
-			return len ? (int64_t)len : -errno;
-		len += (size_t)n;
+	for (unsigned int i = 0; i < nways; i++) {
+		if (i)
+			lseek(fd, 0, SEEK_SET); /* one that cannot gives less, which is seen */
+		n = gt_ways[i].get(fd, content, CONTENT);
+		if (n < 0) {
+			say_error(path, gt_ways[i].name, (int)-n);
+			continue;
+		}
+		if (n != before || memcmp(content, first, (size_t)n))
+			gt_secrets_in(found, sizeof(found), content, (size_t)n);
+		printf("%s\t%s\t%s\t%s\n", tree, path, gt_ways[i].name, found);
+		before = n;
+		swap = first, first = content, content = swap;
 	}
-	return (int64_t)len;
 }
-
-/* What has been gathered in a file without a name */
-static int64_t gathered(int mem)
-{
-	ssize_t n = pread(mem, content, CONTENT, 0);
-
-	return n < 0 ? -errno : n;
-}
-
-static int64_t by_sendfile(int fd)
-{
-	int mem = memfd_create("sendfile", 0);
-	size_t len = 0;
-	ssize_t n = 1;
-	int64_t ret;
-
-	while (len < CONTENT && n > 0) {
-		n = sendfile(mem, fd, NULL, CONTENT - len);
-		len += n > 0 ? (size_t)n : 0;
-	}
-	ret = n < 0 && !len ? -errno : gathered(mem);
-	close(mem);
-	return ret;
-}
-
-/* As the kernel likes it: shared mappings of such files are refused up to now. */
-static char *map_of(int fd, size_t size)
-{
-	char *map = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
-
-	return map != MAP_FAILED ? map : mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
-}
-
-/* write(2) of what cannot be faulted in is EFAULT, where a look at it would be SIGBUS. */
-static int64_t by_mmap(int fd)
-{
-	struct stat st = { .st_size = 0 };
-	size_t size, done = 0;
-	ssize_t n = 1;
-	int64_t ret;
-	char *map;
-	int mem;
-
-	fstat(fd, &st);
-	size = st.st_size ? (size_t)st.st_size : 4096;
-	size = size > CONTENT ? CONTENT : size;
-	map = map_of(fd, size);
-	if (map == MAP_FAILED)
-		return -errno;
-	mem = memfd_create("mmap", 0);
-	for (; done < size && n > 0; done += n > 0 ? (size_t)n : 0)
-		n = write(mem, map + done, size - done);
-	munmap(map, size);
-	ret = gathered(mem);
-	close(mem);
-	return ret;
-}
-
-static const struct way {
-	const char *name;
-	int64_t (*get)(int fd);
-} ways[] = { { "read", by_read }, { "sendfile", by_sendfile }, { "mmap", by_mmap } };
-
-#define WAYS (sizeof(ways) / sizeof(ways[0]))
 
 /* Root reads it by @fd, and no page of that may be what the reader gets. */
-static void look_as_root(int fd, const struct way *w)
+static void look_as_root(int fd)
 {
 	if (fd >= 0 && lseek(fd, 0, SEEK_SET) == 0)
-		w->get(fd);
+		gt_ways[0].get(fd, content, CONTENT);
 }
 
 static void as(uid_t uid)
@@ -172,24 +134,24 @@ static int open_as(uid_t uid, const char *at)
 	return fd;
 }
 
-static void read_one(const char *at, const char *path, const struct way *w)
+static void read_one(const char *at, const char *path)
 {
 	int root = reader ? open_as(0, at) : -1, fd;
 	char *map = MAP_FAILED;
-	int64_t n;
 
 	if (root >= 0)
 		map = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, root, 0);
-	look_as_root(root, w);
+	if (map != MAP_FAILED)
+		madvise(map, 4096, MADV_POPULATE_READ);
+	look_as_root(root);
 	fd = open_as(reader, at);
-	look_as_root(root, w);
+	look_as_root(root);
 	as(reader);
-	n = fd < 0 ? fd : w->get(fd);
-	as(0);
-	if (n < 0)
-		say_error(path, w->name, (int)-n);
+	if (fd < 0)
+		say_error(path, gt_ways[0].name, -fd);
 	else
-		say(path, w->name, content, (size_t)n);
+		say_ways(fd, path);
+	as(0);
 	if (fd >= 0)
 		close(fd);
 	if (map != MAP_FAILED)
@@ -261,7 +223,8 @@ static void list(const char *at, const char *path)
 		len += (size_t)snprintf(content + len, CONTENT - len, "%s\n", e->d_name);
 		if (asprintf(&sub, "%s%s%s", path, *path ? "/" : "", e->d_name) < 0)
 			fail("asprintf");
-		listed[add_path(sub)] = true;
+		if (wanted(sub))
+			listed[add_path(sub)] = true;
 		free(sub);
 	}
 	closedir(d);
@@ -293,8 +256,8 @@ static void visit(const char *dir, const char *path)
 	else if (there && S_ISLNK(st.st_mode))
 		follow(at, path);
 	as(0);
-	for (size_t i = 0; there && S_ISREG(st.st_mode) && !is_pipe(path) && i < WAYS; i++)
-		read_one(at, path, &ways[i]);
+	if (there && S_ISREG(st.st_mode) && !is_pipe(path))
+		read_one(at, path);
 	free(at);
 }
 
@@ -327,10 +290,8 @@ static uint64_t seen(const char *dir)
 	return sum;
 }
 
-static void wait_for_events(const char *dir)
+static void wait_for_events(const char *dir, uint64_t before)
 {
-	uint64_t before = seen(dir);
-
 	for (int i = 0; seen(dir) - before < events; i++) {
 		if (i == PATIENCE_S * 100) {
 			fprintf(stderr, "readways: %s: nothing happens\n", dir);
@@ -340,34 +301,39 @@ static void wait_for_events(const char *dir)
 	}
 }
 
-static void read_pipes(const char *dir, const struct way *w)
+/** struct pipe_end - @fd: open, or a negative errno */
+static struct pipe_end {
+	const char *tree, *path;
+	int fd;
+} ends[PIPES];
+
+static unsigned int nends;
+
+static void open_pipes(const char *name, const char *dir)
 {
-	int fd[PATHS], err[PATHS];
-	int64_t n;
 	char *at;
 
 	for (unsigned int i = 0; i < npaths; i++) {
-		fd[i] = err[i] = -1;
 		if (!is_pipe(paths[i]))
 			continue;
-		if (asprintf(&at, "%s/%s", dir, paths[i]) < 0)
-			fail("asprintf");
-		fd[i] = open(at, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-		err[i] = errno;
+		if (nends == PIPES || asprintf(&at, "%s/%s", dir, paths[i]) < 0)
+			fail("pipes");
+		ends[nends++] = (struct pipe_end){ name, paths[i], open_as(reader, at) };
 		free(at);
 	}
-	if (events && w == ways) /* no other way gets anything from a pipe */
-		wait_for_events(dir);
-	for (unsigned int i = 0; i < npaths; i++) {
-		if (!is_pipe(paths[i]))
+}
+
+/* Whoever reads one way after another gets by the first what came up to now. */
+static void read_pipes(void)
+{
+	for (struct pipe_end *p = ends; p < ends + nends; p++) {
+		tree = p->tree;
+		if (p->fd < 0) {
+			say_error(p->path, gt_ways[0].name, -p->fd);
 			continue;
-		n = fd[i] < 0 ? -err[i] : w->get(fd[i]);
-		if (n < 0)
-			say_error(paths[i], w->name, (int)-n);
-		else
-			say(paths[i], w->name, content, (size_t)n);
-		if (fd[i] >= 0)
-			close(fd[i]);
+		}
+		say_ways(p->fd, p->path);
+		close(p->fd);
 	}
 }
 
@@ -385,53 +351,85 @@ static void read_paths(const char *name)
 	add_path("");
 	while (fgets(line, sizeof(line), f)) {
 		line[strcspn(line, "\n")] = '\0';
-		add_path(line);
+		if (wanted(line))
+			add_path(line);
 	}
 	fclose(f);
 }
 
-static void read_tree(char *arg, const char *extra)
+/* Splits NAME=DIR. */
+static char *dir_of(char *arg)
 {
 	char *dir = strchr(arg, '=');
 
 	if (!dir)
 		fail(arg);
 	*dir++ = '\0';
-	tree = arg;
-	read_paths(extra);
-	if (!pipes)
-		visit_all(dir);
-	for (size_t i = 0; pipes && i < WAYS; i++)
-		read_pipes(dir, &ways[i]);
+	return dir;
+}
+
+static void read_trees(char **args, int n, const char *extra)
+{
+	uint64_t before[TREES] = { 0 };
+	char *dir[TREES];
+
+	for (int i = 0; i < n; i++) {
+		dir[i] = dir_of(args[i]);
+		read_paths(extra);
+		if (pipes)
+			open_pipes(args[i], dir[i]);
+		if (events)
+			before[i] = seen(dir[i]);
+	}
+	for (int i = 0; i < n; i++) {
+		tree = args[i];
+		read_paths(extra);
+		visit_all(dir[i]);
+	}
+	for (int i = 0; events && i < n; i++)
+		wait_for_events(dir[i], before[i]);
+	read_pipes();
 }
 
 static int usage(void)
 {
-	fputs("usage: readways [-p EVENTS | -u UID] SECRETS PATHS NAME=DIR...\n", stderr);
+	fputs("usage: readways [-p EVENTS] [-r] [-t TOP,...] [-u UID] SECRETS PATHS NAME=DIR...\n",
+	      stderr);
 	return 2;
 }
 
-int main(int argc, char **argv)
+static int options(int argc, char **argv)
 {
 	int c;
 
-	while ((c = getopt(argc, argv, "p:u:")) != -1) {
+	nways = GT_WAYS;
+	while ((c = getopt(argc, argv, "p:u:rt:")) != -1) {
 		if (c == 'p') {
 			pipes = true;
 			events = strtoull(optarg, NULL, 10);
 		} else if (c == 'u')
 			reader = (uid_t)strtoul(optarg, NULL, 10);
+		else if (c == 'r')
+			nways = 1;
+		else if (c == 't')
+			tops = optarg;
 		else
-			return usage();
+			return -1;
 	}
-	if (argc - optind < 3)
+	return argc - optind < 3 || argc - optind > 2 + TREES ? -1 : 0;
+}
+
+int main(int argc, char **argv)
+{
+	if (options(argc, argv))
 		return usage();
 	content = malloc(CONTENT);
-	if (!content || (reader && setgroups(0, NULL)))
+	first = malloc(CONTENT);
+	if (!content || !first || (reader && setgroups(0, NULL)))
 		fail("readways");
-	if (gt_secrets_read(argv[optind]))
-		fail(argv[optind]);
-	for (int i = optind + 2; i < argc; i++)
-		read_tree(argv[i], argv[optind + 1]);
+	argv += optind, argc -= optind;
+	if (gt_secrets_read(argv[0]))
+		fail(argv[0]);
+	read_trees(argv + 2, argc - 2, argv[1]);
 	return 0;
 }
