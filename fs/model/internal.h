@@ -5,6 +5,7 @@
 
 #include <stdatomic.h>
 
+#include "mix.h"
 #include "model.h"
 
 #define GT_SEC		  1000000000ULL
@@ -101,13 +102,6 @@ struct gt_map {
 	uint32_t mask, n;
 	uint64_t salt;
 };
-
-static inline uint64_t gt_mix(uint64_t a, uint64_t b)
-{
-	unsigned __int128 p = (unsigned __int128)a * b;
-
-	return (uint64_t)p ^ (uint64_t)(p >> 64);
-}
 
 int gt_map_init(struct gt_map *map, uint64_t salt);
 void gt_map_destroy(struct gt_map *map);

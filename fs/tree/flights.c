@@ -114,7 +114,7 @@ int gt_gather_flights_room(struct gt_gathered *g)
 /* Where @ctx of @ring is in the hash table, or would be */
 static uint32_t *slot_of(const struct gt_gathered *g, uint32_t ring, uint64_t ctx)
 {
-	uint64_t h = gt_gather_mix(ctx ^ g->salt[0], ring ^ g->salt[1]);
+	uint64_t h = gt_mix(ctx ^ g->salt[0], ring ^ g->salt[1]);
 	uint32_t at = (uint32_t)(h & (SLOTS - 1));
 
 	while (g->ctx_slot[at] &&

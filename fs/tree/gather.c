@@ -33,9 +33,9 @@ void gt_gathered_done(struct gt_gathered *g)
 static uint32_t hash(const struct gt_gathered *g, const struct gt_gathered_party *p)
 {
 	uint64_t who =
-		gt_gather_mix(((uint64_t)p->uid << 32 | p->pid) ^ g->salt[0], p->met ^ g->salt[1]);
+		gt_mix(((uint64_t)p->uid << 32 | p->pid) ^ g->salt[0], p->met ^ g->salt[1]);
 
-	return (uint32_t)gt_gather_mix(who ^ p->ring, g->salt[0] | 1) & (SLOTS - 1);
+	return (uint32_t)gt_mix(who ^ p->ring, g->salt[0] | 1) & (SLOTS - 1);
 }
 
 static bool same(const struct gt_gathered_party *a, const struct gt_gathered_party *b)
@@ -240,7 +240,7 @@ static int make_room(struct gt_gathered *g)
 	if (!g->job || !g->party || !g->held || !g->slot || gt_gather_flights_room(g))
 		return -ENOMEM;
 	if (getrandom(g->salt, sizeof(g->salt), GRND_NONBLOCK) != (ssize_t)sizeof(g->salt))
-		g->salt[0] = g->salt[1] = gt_gather_mix((uintptr_t)g->job, 0x9e3779b97f4a7c15ULL);
+		g->salt[0] = g->salt[1] = gt_mix((uintptr_t)g->job, 0x9e3779b97f4a7c15ULL);
 	return 0;
 }
 

@@ -6,6 +6,7 @@
 #ifndef GT_GATHER_H
 #define GT_GATHER_H
 
+#include "../model/mix.h"
 #include "held.h"
 #include "lines.h"
 
@@ -106,12 +107,6 @@ int gt_gather_flights_room(struct gt_gathered *g);
 void gt_gather_ended(struct gt_gathered *g, uint32_t ring, uint64_t ctx, uint64_t seqno);
 /** gt_gather_overtaken() - when all are looked at: whose end must have been missed is left out */
 void gt_gather_overtaken(struct gt_gathered *g);
-static inline uint64_t gt_gather_mix(uint64_t a, uint64_t b)
-{
-	unsigned __int128 p = (unsigned __int128)a * b;
-
-	return (uint64_t)p ^ (uint64_t)(p >> 64);
-}
 /** gt_gather_add() - one job of a process, whose party is found or made; there is room */
 void gt_gather_add(struct gt_gathered *g, const struct gt_gathered_party *whose,
 		   const struct gt_held_job *j);

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef GT_MIX_H
+#define GT_MIX_H
+
+#include <stdint.h>
+
+/**
+ * gt_mix() - a hash of two numbers: the halves of their product. With a salt in each, nobody who
+ *	chooses numbers can make many collide
+ */
+static inline uint64_t gt_mix(uint64_t a, uint64_t b)
+{
+	unsigned __int128 p = (unsigned __int128)a * b;
+
+	return (uint64_t)p ^ (uint64_t)(p >> 64);
+}
+
+#endif
