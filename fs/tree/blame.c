@@ -56,16 +56,15 @@ struct only {
 static int find_only(const struct gt_show *s, struct only *o)
 {
 	const struct gt_proc *p;
+	int err;
 
 	*o = (struct only){ .pid = GT_NONE32 };
 	if (s->obj.kind != GT_DIR_PROC)
 		return 0;
 	GT_MODEL_LOCK(s->app->model);
-	p = gt_obj_proc(s);
+	p = gt_obj_known_proc(s, &err);
 	if (!p)
-		return -ENODEV;
-	if (!gt_view_sees(&s->view, p->pid, p->uid, p->first_ts))
-		return -EACCES;
+		return err;
 	*o = (struct only){ p->pid, p->first_ts };
 	return 0;
 }

@@ -8,8 +8,7 @@
 
 #include "lines.h"
 
-/* Lock held; NULL with the reason in @err. */
-static const struct gt_proc *find(const struct gt_show *s, int *err)
+const struct gt_proc *gt_obj_known_proc(const struct gt_show *s, int *err)
 {
 	const struct gt_proc *p = gt_obj_proc(s);
 
@@ -35,7 +34,7 @@ static int take_work(const struct gt_show *s, struct work *w)
 	int err;
 
 	GT_MODEL_LOCK(s->app->model);
-	p = find(s, &err);
+	p = gt_obj_known_proc(s, &err);
 	if (!p)
 		return err;
 	for (const struct gt_proc_ring *r = p->rings; r; r = r->next) {
@@ -95,7 +94,7 @@ static int take_rings(const struct gt_show *s, struct gt_ring_set *set)
 	int err;
 
 	GT_MODEL_LOCK(s->app->model);
-	p = find(s, &err);
+	p = gt_obj_known_proc(s, &err);
 	if (p)
 		gt_ring_set_of(set, p, s->obj.gpu);
 	for (unsigned int i = 0; i < m->ngpus; i++)
@@ -134,7 +133,7 @@ static int take_stage(const struct gt_show *s, struct gt_ring_key k, enum gt_sta
 	int err;
 
 	GT_MODEL_LOCK(m);
-	p = find(s, &err);
+	p = gt_obj_known_proc(s, &err);
 	if (!p)
 		return err;
 	r = gt_proc_ring_at(p, k);
@@ -174,7 +173,7 @@ static int take_util(const struct gt_show *s, struct gt_ring_key k, uint64_t now
 	int err;
 
 	GT_MODEL_LOCK(s->app->model);
-	p = find(s, &err);
+	p = gt_obj_known_proc(s, &err);
 	if (!p)
 		return err;
 	r = gt_proc_ring_at(p, k);

@@ -39,6 +39,9 @@ uint64_t gt_gen_history(const struct gt_show *s);     /* the log: report, timeli
 struct gt_gpu *gt_obj_gpu(const struct gt_show *s);
 struct gt_ring *gt_obj_ring(const struct gt_show *s);
 struct gt_proc *gt_obj_proc(const struct gt_show *s);
+/** gt_obj_known_proc() - likewise, if the caller may know all of it; else NULL, and @err says why:
+ * -ENODEV or -EACCES */
+const struct gt_proc *gt_obj_known_proc(const struct gt_show *s, int *err);
 const struct gt_group *gt_obj_group(const struct gt_show *s);
 struct gt_queue *gt_obj_queue(const struct gt_show *s);
 

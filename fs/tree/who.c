@@ -16,13 +16,12 @@ struct who {
 static int take_who(const struct gt_show *s, struct who *w)
 {
 	const struct gt_proc *p;
+	int err;
 
 	GT_MODEL_LOCK(s->app->model);
-	p = gt_obj_proc(s);
+	p = gt_obj_known_proc(s, &err);
 	if (!p)
-		return -ENODEV;
-	if (!gt_view_sees(&s->view, p->pid, p->uid, p->first_ts))
-		return -EACCES;
+		return err;
 	w->uid = p->uid;
 	w->dead = p->dead;
 	memcpy(w->comm, p->comm, sizeof(w->comm));
