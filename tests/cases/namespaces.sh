@@ -4,11 +4,11 @@
 # namespace's processes, with the pids they have there; whoever reads first.
 . "$GT_SRC/tests/lib/case.sh"
 . "$GT_SRC/tests/lib/uprobes.sh"
+. "$GT_SRC/tests/lib/containers.sh"
 is_root || skip "needs root to mount and to make namespaces"
 mock=$GT_OUT/tests/tools/mockjobs
 uprobes_usable || skip "$uprobes_why"
 unshare --fork --pid --mount --mount-proc true 2>err || skip "no PID namespace can be made: $(head -n 1 err)"
-inits=()
 cleanup() {
 	kill -KILL "${inits[@]}" 2>/dev/null
 	pkill -KILL -f "$PWD/SECRET"
@@ -21,24 +21,6 @@ for who in HOST ANNA BERT USER; do ln -s "$mock" SECRET_$who; done
 declare -A ctx=([HOST]=71000000 [ANNA]=72000000 [BERT]=73000000 [USER]=74000000)
 run() { echo "$PWD/SECRET_$1 -n 1000000 -r 1 -p 1 -d 20000 -m new -c ${ctx[$1]} -o /dev/null"; }
 as() { echo "setpriv --reuid $1 --regid $1 --clear-groups"; }
-
-# A container: a shell in a PID namespace that does what it reads. NAME COMMAND BEFORE UNSHARE...
-container() {
-	local name=$1
-	shift
-	mkfifo "$name.in"
-	chmod 666 "$name.in"
-	install -m 666 /dev/null "$name.out"
-	install -m 666 /dev/null "$name.rc"
-	"$@" bash -c 'while read -r line <&3; do eval "$line" >"$0.out" 2>&1; echo $? >"$0.rc"; done 3<>"$0.in"' "$PWD/$name" &
-	inits+=($!)
-}
-inside() { # inside NAME COMMAND - its output
-	: >"$1.rc"
-	echo "$2" >"$1.in"
-	wait_for 100 test -s "$1.rc" || echo "no answer"
-	cat "$1.out"
-}
 
 # All that somebody can read: texts, names, and what pipes bring in a moment
 cat >all.sh <<'S'
@@ -112,14 +94,9 @@ names_in() { # READER DIRECTORY - what it lists there
 	esac 2>&1 | xargs
 }
 
-# A control group for HOST, where the daemon looks: version 2, or the first hierarchy
-IFS=: read -r id tree at < <(grep '^0::' /proc/self/cgroup || head -n 1 /proc/self/cgroup)
-if [ "$id" = 0 ]; then
-	cgroups=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)
-else
-	cgroups=$(awk -v t="$tree" '$3 == "cgroup" && index("," $4 ",", "," t ",") { print $2; exit }' /proc/mounts)
-fi
-cgroup=${at%/}/gt-test-$$
+# A control group for HOST, where the daemon looks
+find_cgroups
+cgroup=${cgroup_at%/}/gt-test-$$
 mkdir "$cgroups$cgroup" 2>/dev/null || cgroup=
 
 chmod 711 .

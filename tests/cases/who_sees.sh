@@ -11,6 +11,7 @@
 # says is compared with the same table.
 . "$GT_SRC/tests/lib/case.sh"
 . "$GT_SRC/tests/lib/uprobes.sh"
+. "$GT_SRC/tests/lib/containers.sh"
 is_root || skip "needs root to mount and to make namespaces"
 readways=$GT_OUT/tests/tools/readways
 mock=$GT_OUT/tests/tools/mockjobs
@@ -43,7 +44,7 @@ pids_restore() {
 	pids_raised=
 }
 fuse_mode=$(stat -c %a /dev/fuse) mtab=
-inits=() made=()
+made=()
 cleanup() {
 	[ -z "$pids_raised" ] || pids_restore
 	for visibility in "${views[@]}"; do
@@ -58,14 +59,9 @@ cleanup() {
 	uprobes_remove
 }
 
-# A control group for each, where the daemon looks: version 2, or the first hierarchy
-IFS=: read -r id tree at < <(grep '^0::' /proc/self/cgroup || head -n 1 /proc/self/cgroup)
-if [ "$id" = 0 ]; then
-	cgroups=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)
-else
-	cgroups=$(awk -v t="$tree" '$3 == "cgroup" && index("," $4 ",", "," t ",") { print $2; exit }' /proc/mounts)
-fi
-cgroup=${at%/}/gt-who-$$
+# A control group for each, where the daemon looks
+find_cgroups
+cgroup=${cgroup_at%/}/gt-who-$$
 mkdir "$cgroups$cgroup" || skip "no control group can be made"
 made=("$cgroups$cgroup")
 for who in "${!uid[@]}"; do
@@ -73,25 +69,9 @@ for who in "${!uid[@]}"; do
 	ln -s "$mock" SECRET_$who
 done
 join() { echo "echo \$BASHPID >$cgroups$cgroup/SECRETCG_$1/cgroup.procs"; }
-
-# A container: a shell in a PID namespace that does what it reads. NAME COMMAND...
-container() {
-	local name=$1
-	shift
-	mkfifo "$name.in"
-	for f in out rc; do install -m 666 /dev/null "$name.$f"; done
-	chmod 666 "$name.in"
-	(
-		eval "$(join $name)"
-		exec "$@" bash -c 'while read -r line <&3; do eval "$line" >"$0.out" 2>&1; echo $? >"$0.rc"; done 3<>"$0.in"' "$PWD/$name"
-	) &
-	inits+=($!)
-}
-inside() { # inside NAME COMMAND - its output
-	: >"$1.rc"
-	echo "$2" >"$1.in"
-	wait_for 100 test -s "$1.rc" || echo "no answer"
-	cat "$1.out"
+joined() { # joined WHO COMMAND...
+	eval "$(join "$1")"
+	exec "${@:2}"
 }
 
 chmod 711 .
@@ -110,8 +90,8 @@ for visibility in "${views[@]}"; do
 	echo clear >$visibility/control
 done
 
-container BOX unshare --fork --pid --mount --mount-proc --kill-child
-container ROOTLESS $rootless
+container BOX joined BOX unshare --fork --pid --mount --mount-proc --kill-child
+container ROOTLESS joined ROOTLESS $rootless
 run() { echo "$(as $2) $PWD/SECRET_$1 -n 1000000 -r 1 -p 1 -d $pace -m new -b -c ${ctx[$1]} -o /dev/null"; }
 echo 4194304 >/proc/sys/kernel/pid_max || skip "the kernel's highest pid cannot be changed"
 pids_raised=1
