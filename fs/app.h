@@ -7,6 +7,7 @@
 
 #include "../backend/host.h"
 #include "../conf/config.h"
+#include "access/quota.h"
 #include "gate/gate.h"
 #include "model/model.h"
 #include "stream/stream.h"
@@ -16,7 +17,7 @@ struct gt_naming;   /* fs/naming.h: GPUs that come and go */
 
 /**
  * struct gt_app - everything a file's show or store may need
- * @readers: open pipes; @objects: FUSE nodes alive
+ * @nodes: FUSE nodes alive; @quota: who holds how much of what readers share
  */
 struct gt_app {
 	struct gt_config *conf;
@@ -33,7 +34,7 @@ struct gt_app {
 	const char *mountpoint;
 	int unguarded;	      /* errno: why parked reads keep the machine from suspending; 0 */
 	bool unfiltered;      /* this kernel has no seccomp filters: the daemon has none */
-	_Atomic unsigned int readers, parked;
+	struct gt_quota quota;
 	_Atomic uint64_t nodes;
 	_Atomic uint64_t snapshots; /* texts alive */
 	_Atomic uint64_t snapshot_bytes;

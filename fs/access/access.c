@@ -60,6 +60,11 @@ bool gt_access_in_group(const struct gt_view *v, gid_t gid)
 	return i >= 0 && (v->groups & 1U << i);
 }
 
+bool gt_access_is_owner(uid_t uid)
+{
+	return uid == 0 || uid == access_conf.owner;
+}
+
 struct gt_view gt_access_view(const struct gt_app *app, uid_t uid, gid_t gid, uint32_t tid)
 {
 	struct gt_caller c;
@@ -68,7 +73,7 @@ struct gt_view gt_access_view(const struct gt_app *app, uid_t uid, gid_t gid, ui
 
 	if (!gt_caller_find(tid, uid, gid, &c) || c.ns == GT_PIDNS_NONE)
 		return gt_view_nobody();
-	stands = uid == 0 || uid == access_conf.owner || (access_conf.has_gid && (c.groups & 1));
+	stands = gt_access_is_owner(uid) || (access_conf.has_gid && (c.groups & 1));
 	v = (struct gt_view){ .uid = uid,
 			      .groups = c.groups,
 			      .pid = c.tgid,

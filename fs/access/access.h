@@ -26,6 +26,9 @@ gid_t gt_access_gid(void);
  */
 struct gt_view gt_access_view(const struct gt_app *app, uid_t uid, gid_t gid, uint32_t tid);
 
+/** gt_access_is_owner() - is @uid root, or the mount's owner? */
+bool gt_access_is_owner(uid_t uid);
+
 /** gt_access_differs() - does it depend on who looks @name up in @dir what there is? */
 bool gt_access_differs(const struct gt_obj *dir, const char *name);
 

@@ -60,11 +60,13 @@ void gt_op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	struct gt_node *n = gt_node_of(fs, ino);
 	struct gt_view view = gt_req_view(fs, req);
 	bool gone = gt_tree_gone(fs->app, &n->entry.obj);
-	struct gt_handle *h = gone ? NULL : gt_handle_new(fs, n, &view);
+	struct gt_handle *h;
+	int err = gone ? -gt_gone_error(fs, &n->entry.obj, ENODEV)
+		       : gt_handle_new(fs, n, &view, gt_req_user(fs, req, &view), &h);
 
 	gt_model_tidy(fs->app->model);
-	if (!h) {
-		fuse_reply_err(req, gone ? gt_gone_error(fs, &n->entry.obj, ENODEV) : ENOMEM);
+	if (err) {
+		fuse_reply_err(req, -err);
 		return;
 	}
 	fi->fh = (uint64_t)(uintptr_t)h;

@@ -10,16 +10,25 @@
 #include "../tree/perms.h"
 #include "fuse.h"
 
-/** gt_handle_new() - a descriptor of @n for an opener who sees @v; holds the node */
-struct gt_handle *gt_handle_new(struct gt_fs *fs, struct gt_node *n, const struct gt_view *v)
-{
-	struct gt_handle *h = calloc(1, sizeof(*h));
+#define FREE_LEN 4096 /* a text that is never refused for its length */
 
-	if (!h)
-		return NULL;
+int gt_handle_new(struct gt_fs *fs, struct gt_node *n, const struct gt_view *v, struct gt_user *u,
+		  struct gt_handle **out)
+{
+	int err = gt_quota_take(&fs->app->quota, u, GT_Q_FILES);
+	struct gt_handle *h;
+
+	if (err)
+		return err;
+	h = calloc(1, sizeof(*h));
+	if (!h) {
+		gt_quota_give(&fs->app->quota, u, GT_Q_FILES, 1);
+		return -ENOMEM;
+	}
 	h->fs = fs;
 	h->node = n;
 	h->view = *v;
+	h->user = u;
 	atomic_init(&h->unread, true);
 	pthread_mutex_init(&h->lock, NULL);
 	gt_node_hold(n);
@@ -30,12 +39,33 @@ struct gt_handle *gt_handle_new(struct gt_fs *fs, struct gt_node *n, const struc
 		h->next->pprev = &h->next;
 	fs->handles = h;
 	pthread_mutex_unlock(&fs->lock);
-	return h;
+	*out = h;
+	return 0;
+}
+
+int gt_handle_text(struct gt_handle *h, struct gt_snap *s)
+{
+	struct gt_quota *q = &h->fs->app->quota;
+
+	/* who holds too much may still look at what takes no more than it did, or next to nothing
+	 */
+	if (s->len > FREE_LEN && s->len > h->bytes && gt_quota_full(q, h->user, GT_Q_BYTES, 1)) {
+		gt_snap_put(s);
+		return gt_quota_refuse(q, h->user, GT_Q_BYTES);
+	}
+	gt_quota_add(q, h->user, GT_Q_BYTES, s->len);
+	gt_quota_give(q, h->user, GT_Q_BYTES, h->bytes);
+	gt_snap_put(h->snap);
+	h->snap = s;
+	h->bytes = s->len;
+	return 0;
 }
 
 /** gt_handle_free() - ends a descriptor, and drops what it holds */
 void gt_handle_free(struct gt_handle *h)
 {
+	struct gt_quota *q = &h->fs->app->quota;
+
 	if (gt_is_pipe(&h->node->entry) && !gt_pipe_closing(h))
 		return;
 	gt_poll_remove(h);
@@ -49,18 +79,21 @@ void gt_handle_free(struct gt_handle *h)
 	gt_snap_put(h->snap);
 	gt_node_release(h->node);
 	pthread_mutex_destroy(&h->lock);
+	gt_quota_give(q, h->user, GT_Q_BYTES, h->bytes);
+	gt_quota_give(q, h->user, GT_Q_FILES, 1);
 	free(h);
 }
 
 static int open_text(struct gt_handle *h, struct gt_node *n)
 {
-	struct gt_view *v = &h->view;
+	struct gt_snap *s;
 	int err = 0;
 
 	h->snap = gt_node_snap(n);
-	if (!h->snap && n->entry.file->show)
-		h->snap = gt_snap_get(h->fs, &n->entry, v, &err);
-	return err;
+	if (h->snap || !n->entry.file->show)
+		return 0;
+	s = gt_snap_get(h->fs, &n->entry, &h->view, &err);
+	return s ? gt_handle_text(h, s) : err;
 }
 
 static int open_check(struct gt_fs *fs, const struct gt_entry *e, const struct fuse_file_info *fi)
@@ -87,7 +120,8 @@ void gt_op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	struct gt_fs *fs = fuse_req_userdata(req);
 	struct gt_node *n = gt_node_of(fs, ino);
 	struct gt_entry *e = &n->entry;
-	struct gt_handle *h;
+	struct gt_handle *h = NULL;
+	struct gt_user *u;
 	struct gt_view view;
 	int err = open_check(fs, e, fi);
 
@@ -105,14 +139,16 @@ void gt_op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	}
 	fi->direct_io = 1;
 	fi->keep_cache = 0;
-	if (e->file->flags & GT_FILE_LONG) {
-		err = gt_worker_open(fs, req, n, &view, fi);
+	u = gt_req_user(fs, req, &view);
+	if ((e->file->flags & GT_FILE_LONG) || n->late) {
+		err = gt_worker_open(fs, req, n, &view, u, fi);
 		if (err)
 			fuse_reply_err(req, -err);
 		return;
 	}
-	h = gt_handle_new(fs, n, &view);
-	err = !h ? -ENOMEM : gt_is_pipe(e) ? gt_pipe_open(h) : open_text(h, n);
+	err = gt_handle_new(fs, n, &view, u, &h);
+	if (!err)
+		err = gt_is_pipe(e) ? gt_pipe_open(h) : open_text(h, n);
 	if (err) {
 		if (h)
 			gt_handle_free(h);
@@ -141,11 +177,7 @@ static int refresh(struct gt_handle *h)
 		return 0;
 	}
 	s = gt_snap_get(h->fs, e, &h->view, &err);
-	if (!s)
-		return err;
-	gt_snap_put(h->snap);
-	h->snap = s;
-	return 0;
+	return s ? gt_handle_text(h, s) : err;
 }
 
 void gt_op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_file_info *fi)
@@ -235,9 +267,12 @@ void gt_op_poll(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi,
 	struct gt_handle *h = (struct gt_handle *)(uintptr_t)fi->fh;
 	const struct gt_entry *e = &h->node->entry;
 	unsigned int revents = 0;
+	int err = ph ? gt_poll_add(h, ph) : 0;
 
-	if (ph)
-		gt_poll_add(h, ph);
+	if (err) {
+		fuse_reply_err(req, -err);
+		return;
+	}
 	if (gt_tree_gone(h->fs->app, &e->obj)) {
 		revents = POLLERR | POLLHUP | POLLPRI | POLLIN | POLLRDNORM;
 	} else if (gt_is_pipe(e)) {

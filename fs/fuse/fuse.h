@@ -38,9 +38,25 @@ struct gt_node {
 	struct gt_entry entry;
 	uint64_t nlookup;
 	unsigned int holds; /* open descriptors and queued work: the node outlives them */
-	struct gt_node *next, **pprev; /* of its hash chain, or of gt_fs.texts */
-	struct gt_snap *snap;	       /* of a text: what open returns and stat measures */
+	struct gt_node *next, **pprev; /* of its hash chain, or of a list of struct gt_names */
+	struct gt_snap *snap;	       /* of a short text: what open returns */
+	size_t len;		       /* of its text, for stat; 0 not rendered */
+	struct timespec time;	       /* when it was rendered */
+	struct gt_user *user;	       /* of a text: who looked it up */
+	fuse_ino_t parent;	       /* of a text: the directory, for gt_trim_main() */
+	bool recent;		       /* it is in gt_names.recent */
+	bool late; /* looked up by one who holds too much: rendered by open, as a long one */
 	struct gt_fs *fs;
+};
+
+/**
+ * struct gt_names - a user's nodes of texts
+ * @recent: in the order of the lookups; @tail: of this list; @nrecent: how many
+ * @old: those that the kernel was asked to forget: something holds them
+ */
+struct gt_names {
+	struct gt_node *recent, **tail, *old;
+	unsigned int nrecent;
 };
 
 struct gt_handle;
@@ -56,6 +72,7 @@ struct gt_park {
 	struct gt_guarded guarded;
 	size_t size;
 	struct gt_handle *h;
+	struct gt_user *user;
 	bool queued;
 	unsigned int pass;
 	struct gt_park *next, *prev;
@@ -66,11 +83,14 @@ struct gt_handle {
 	struct gt_fs *fs;
 	struct gt_node *node;
 	struct gt_view view; /* of the opener, fixed */
+	struct gt_user *user; /* the opener */
 	/* text */
 	struct gt_snap *snap;
+	size_t bytes; /* counted for @snap; 0: it is the node's */
 	bool read_once;
 	uint32_t last_write; /* hash of the last refused write */
 	/* pipe */
+	bool is_pipe; /* and counted as one */
 	pthread_mutex_t lock;
 	struct gt_cursor cursor;
 	struct gt_text text; /* of a text pipe: lines not read yet */
@@ -96,6 +116,7 @@ struct gt_job_open {
 	struct gt_guarded guarded;
 	struct fuse_file_info fi;
 	struct gt_node *node;
+	struct gt_user *user;
 	struct gt_view view;
 	struct gt_job_open *next;
 };
@@ -114,8 +135,9 @@ struct gt_fs {
 	struct gt_node root;
 	struct gt_node
 		*buckets[GT_NODE_BUCKETS]; /* guarded by node_lock, with every node's counts */
-	struct gt_node *texts;
+	struct gt_names names[GT_QUOTA_USERS]; /* by gt_quota_index(); the same lock */
 	pthread_mutex_t node_lock;
+	pthread_cond_t trim; /* with node_lock: somebody has looked up too many */
 	struct {
 		ino_t ino;
 		struct gt_snap *snap;
@@ -131,7 +153,8 @@ struct gt_fs {
 	_Atomic bool ending;
 	_Atomic uint64_t end_head; /* when ending: readers get what was in the log by then */
 	_Atomic bool ended;	   /* the session loop has left */
-	pthread_t loop, notifier, worker;
+	pthread_t loop, notifier, worker, trimmer;
+	_Atomic bool trim_stop, trimming; /* the trimmer is in the kernel */
 	struct timespec started; /* CLOCK_REALTIME */
 	int signals;		 /* signalfd */
 	int mountinfo;
@@ -147,7 +170,7 @@ struct gt_fs {
 
 	pthread_cond_t work;
 	struct gt_job_open *jobs, **jobs_tail;
-	unsigned int njobs;
+	uint64_t turns; /* given by the worker, see gt_user.served */
 	_Atomic bool worker_stop;
 };
 
@@ -167,14 +190,31 @@ bool gt_file_gen(struct gt_app *app, const struct gt_entry *e, const struct gt_v
 uint64_t gt_poll_gen(struct gt_app *app, const struct gt_entry *e, const struct gt_view *v);
 
 /* node.c */
-struct gt_node *gt_node_new(struct gt_fs *fs, const struct gt_entry *e);
+/**
+ * gt_node_new() - a node for @e with one more lookup counted: found, or made
+ * @u: who looks it up; @parent: the directory's id
+ * Return: 0, -ENOMEM, or gt_quota_take()'s
+ */
+int gt_node_new(struct gt_fs *fs, const struct gt_entry *e, struct gt_user *u, fuse_ino_t parent,
+		struct gt_node **out);
+/** struct gt_old_name - a text that the kernel is to forget: in which directory, and its name */
+#define GT_NODE_LATEST 128
+struct gt_old_name {
+	fuse_ino_t parent;
+	char name[64];
+};
+/**
+ * gt_node_old() - the texts that a user (gt_quota_index()) looked up first, at most @max and not
+ *the latest, each only once
+ */
+unsigned int gt_node_old(struct gt_fs *fs, unsigned int user, struct gt_old_name *out,
+			 unsigned int max);
 void gt_node_forget(struct gt_node *n, uint64_t nlookup);
 void gt_node_hold(struct gt_node *n);
 /** gt_node_snap() - the text to open, with a reference; NULL if there is none yet */
 struct gt_snap *gt_node_snap(struct gt_node *n);
-/** gt_node_set_snap() - gives it another text (takes a reference of its own); -> the size told by
- * stat */
-void gt_node_set_snap(struct gt_node *n, struct gt_snap *s);
+/** gt_node_set_snap() - the text that stat measures; @keep: and that open returns */
+void gt_node_set_snap(struct gt_node *n, struct gt_snap *s, bool keep);
 /** gt_node_text() - size of its text, and when it was rendered (@time untouched if it has none) */
 size_t gt_node_text(struct gt_node *n, struct timespec *time);
 void gt_node_release(struct gt_node *n);
@@ -199,8 +239,17 @@ void gt_op_poll(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi,
 void gt_attr(struct gt_node *n, const struct gt_entry *e, struct stat *st);
 double gt_attr_timeout(const struct gt_node *n);
 struct gt_view gt_req_view(struct gt_fs *fs, fuse_req_t req);
-struct gt_handle *gt_handle_new(struct gt_fs *fs, struct gt_node *n, const struct gt_view *v);
+/** gt_req_user() - whose account @req counts in; @v: what the caller sees, if that is known */
+struct gt_user *gt_req_user(struct gt_fs *fs, fuse_req_t req, const struct gt_view *v);
+/**
+ * gt_handle_new() - a descriptor of @n for @u, who sees @v; holds the node
+ * Return: 0, -ENOMEM, or gt_quota_take()'s
+ */
+int gt_handle_new(struct gt_fs *fs, struct gt_node *n, const struct gt_view *v, struct gt_user *u,
+		  struct gt_handle **out);
 void gt_handle_free(struct gt_handle *h);
+/** gt_handle_text() - @s is what it shows, taken over; -ENOMEM: too much is held, and @s gone */
+int gt_handle_text(struct gt_handle *h, struct gt_snap *s);
 
 bool gt_is_pipe(const struct gt_entry *e);
 int gt_pipe_open(struct gt_handle *h);
@@ -224,8 +273,13 @@ void gt_guard_catch_up(struct gt_fs *fs);
 
 /* worker.c */
 int gt_worker_open(struct gt_fs *fs, fuse_req_t req, struct gt_node *n, const struct gt_view *v,
-		   const struct fuse_file_info *fi);
+		   struct gt_user *u, const struct fuse_file_info *fi);
 void *gt_worker_main(void *fs);
+
+/* trim.c */
+void *gt_trim_main(void *fs);
+/** gt_trim_wanted() - does @u hold so many names that some must go? node_lock held */
+bool gt_trim_wanted(struct gt_fs *fs, const struct gt_user *u);
 
 /* notify.c */
 void *gt_notifier_main(void *fs);
@@ -235,7 +289,7 @@ void *gt_notifier_main(void *fs);
  */
 bool gt_poll_text(struct gt_handle *h);
 void gt_notify_wake(struct gt_fs *fs);
-void gt_poll_add(struct gt_handle *h, struct fuse_pollhandle *ph);
+int gt_poll_add(struct gt_handle *h, struct fuse_pollhandle *ph);
 void gt_poll_remove(struct gt_handle *h);
 
 /** gt_fs_now() - CLOCK_MONOTONIC, ns */

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Nodes: what the kernel's node ids stand for. */
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "fuse.h"
@@ -51,47 +53,136 @@ static struct gt_node *node_add(struct gt_fs *fs, struct gt_node **head)
 	return n;
 }
 
-static void node_free(struct gt_node *n)
+static struct gt_names *names_of(struct gt_fs *fs, const struct gt_user *u)
+{
+	return &fs->names[gt_quota_index(&fs->app->quota, u)];
+}
+
+/* Takes @n out of its list. */
+static void node_unlink(struct gt_node *n)
 {
 	*n->pprev = n->next;
 	if (n->next)
 		n->next->pprev = n->pprev;
+	if (n->recent) {
+		struct gt_names *names = names_of(n->fs, n->user);
+
+		if (!n->next)
+			names->tail = n->pprev;
+		names->nrecent--;
+		n->recent = false;
+	}
+}
+
+/* What its text counts for its user, before it gets another or goes. */
+static void drop_text(struct gt_node *n)
+{
+	if (n->snap)
+		gt_quota_give(&n->fs->app->quota, n->user, GT_Q_BYTES, n->snap->len);
 	gt_snap_put(n->snap);
+	n->snap = NULL;
+	n->len = 0;
+}
+
+static void node_free(struct gt_node *n)
+{
+	node_unlink(n);
+	drop_text(n);
+	if (n->user)
+		gt_quota_give(&n->fs->app->quota, n->user, GT_Q_NAMES, 1);
 	atomic_fetch_sub(&n->fs->app->nodes, 1);
 	free(n);
 }
 
-/**
- * gt_node_new() - a node for @e with one more lookup counted: found, or made
- * Return: NULL if there is no memory
- */
-struct gt_node *gt_node_new(struct gt_fs *fs, const struct gt_entry *e)
+static void set_entry(struct gt_node *n, const struct gt_entry *e)
 {
-	struct gt_node **head = is_shared(e) ? bucket_of(fs, e->ino) : &fs->texts, *n = NULL;
-
-	pthread_mutex_lock(&fs->node_lock);
-	if (is_shared(e))
-		for (n = *head; n && !same(&n->entry, e); n = n->next)
-			;
-	/* a pipe's entry never changes, and the notifier may be looking at it */
-	if (n && e->kind == GT_ENTRY_FILE) {
-		n->nlookup++;
-		pthread_mutex_unlock(&fs->node_lock);
-		return n;
+	n->entry = *e;
+	/* a file outside the tables carries its description with it */
+	if (e->file == &e->dyn) {
+		n->entry.file = &n->entry.dyn;
+		n->entry.dyn.name = n->entry.dyn_name;
 	}
+}
+
+static int new_text(struct gt_fs *fs, const struct gt_entry *e, struct gt_user *u,
+		    fuse_ino_t parent, struct gt_node **out)
+{
+	struct gt_names *names = names_of(fs, u);
+	int err = gt_quota_take(&fs->app->quota, u, GT_Q_NAMES);
+	struct gt_node *n;
+
+	if (gt_trim_wanted(fs, u))
+		pthread_cond_signal(&fs->trim);
+	if (err)
+		return err;
+	n = node_add(fs, names->tail ? names->tail : &names->recent);
+	if (!n) {
+		gt_quota_give(&fs->app->quota, u, GT_Q_NAMES, 1);
+		return -ENOMEM;
+	}
+	n->user = u;
+	n->parent = parent;
+	n->recent = true;
+	names->tail = &n->next;
+	names->nrecent++;
+	set_entry(n, e);
+	*out = n;
+	return 0;
+}
+
+static int find_shared(struct gt_fs *fs, const struct gt_entry *e, struct gt_node **out)
+{
+	struct gt_node **head = bucket_of(fs, e->ino), *n;
+
+	for (n = *head; n && !same(&n->entry, e); n = n->next)
+		;
+	*out = n;
+	/* a pipe's entry never changes, and the notifier may be looking at it */
+	if (n && e->kind == GT_ENTRY_FILE)
+		return 0;
 	if (!n)
 		n = node_add(fs, head);
-	if (n) {
-		n->entry = *e;
-		/* a file outside the tables carries its description with it */
-		if (e->file == &e->dyn) {
-			n->entry.file = &n->entry.dyn;
-			n->entry.dyn.name = n->entry.dyn_name;
-		}
-		n->nlookup++;
+	if (!n)
+		return -ENOMEM;
+	set_entry(n, e);
+	*out = n;
+	return 0;
+}
+
+int gt_node_new(struct gt_fs *fs, const struct gt_entry *e, struct gt_user *u, fuse_ino_t parent,
+		struct gt_node **out)
+{
+	int err;
+
+	pthread_mutex_lock(&fs->node_lock);
+	err = is_shared(e) ? find_shared(fs, e, out) : new_text(fs, e, u, parent, out);
+	if (!err)
+		(*out)->nlookup++;
+	pthread_mutex_unlock(&fs->node_lock);
+	return err;
+}
+
+unsigned int gt_node_old(struct gt_fs *fs, unsigned int user, struct gt_old_name *out,
+			 unsigned int max)
+{
+	struct gt_names *names = &fs->names[user];
+	unsigned int i;
+
+	pthread_mutex_lock(&fs->node_lock);
+	for (i = 0; i < max && names->nrecent > GT_NODE_LATEST; i++) {
+		struct gt_node *n = names->recent;
+
+		out[i].parent = n->parent;
+		snprintf(out[i].name, sizeof(out[i].name), "%s", n->entry.file->name);
+		node_unlink(n);
+		n->next = names->old;
+		n->pprev = &names->old;
+		if (n->next)
+			n->next->pprev = &n->next;
+		names->old = n;
 	}
 	pthread_mutex_unlock(&fs->node_lock);
-	return n;
+	return i;
 }
 
 static void free_if_unused(struct gt_node *n)
@@ -113,11 +204,9 @@ void gt_node_release(struct gt_node *n)
 	struct gt_fs *fs = n->fs;
 
 	pthread_mutex_lock(&fs->node_lock);
-	/* the kernel may remember the name for long: a long text goes with its last descriptor */
-	if (!--n->holds && n->snap && (n->entry.file->flags & GT_FILE_LONG)) {
-		gt_snap_put(n->snap);
-		n->snap = NULL;
-	}
+	/* the kernel may remember the name for long: a long text went with its last descriptor */
+	if (!--n->holds && !n->snap)
+		n->len = 0;
 	free_if_unused(n);
 	pthread_mutex_unlock(&fs->node_lock);
 }
@@ -143,23 +232,27 @@ struct gt_snap *gt_node_snap(struct gt_node *n)
 	return s;
 }
 
-void gt_node_set_snap(struct gt_node *n, struct gt_snap *s)
+void gt_node_set_snap(struct gt_node *n, struct gt_snap *s, bool keep)
 {
 	pthread_mutex_lock(&n->fs->node_lock);
-	gt_snap_put(n->snap);
-	n->snap = gt_snap_ref(s);
+	drop_text(n);
+	if (keep) {
+		n->snap = gt_snap_ref(s);
+		gt_quota_add(&n->fs->app->quota, n->user, GT_Q_BYTES, s->len);
+	}
+	n->len = s->len;
+	n->time = s->time;
 	pthread_mutex_unlock(&n->fs->node_lock);
 }
 
 size_t gt_node_text(struct gt_node *n, struct timespec *time)
 {
-	size_t len = 0;
+	size_t len;
 
 	pthread_mutex_lock(&n->fs->node_lock);
-	if (n->snap) {
-		len = n->snap->len;
-		*time = n->snap->time;
-	}
+	len = n->len;
+	if (n->snap || len)
+		*time = n->time;
 	pthread_mutex_unlock(&n->fs->node_lock);
 	return len;
 }
@@ -167,8 +260,12 @@ size_t gt_node_text(struct gt_node *n, struct timespec *time)
 /** gt_node_free_all() - at the end: what the kernel never forgot */
 void gt_node_free_all(struct gt_fs *fs)
 {
-	while (fs->texts)
-		node_free(fs->texts);
+	for (unsigned int i = 0; i < GT_QUOTA_USERS; i++) {
+		while (fs->names[i].recent)
+			node_free(fs->names[i].recent);
+		while (fs->names[i].old)
+			node_free(fs->names[i].old);
+	}
 	for (unsigned int i = 0; i < GT_NODE_BUCKETS; i++)
 		while (fs->buckets[i])
 			node_free(fs->buckets[i]);

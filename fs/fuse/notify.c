@@ -37,14 +37,23 @@ void gt_notify_wake(struct gt_fs *fs)
 		return; /* the counter is full: it is awake */
 }
 
-/** gt_poll_add() - @h wants to be told of the next change; takes @ph over */
-void gt_poll_add(struct gt_handle *h, struct fuse_pollhandle *ph)
+/** gt_poll_add() - @h wants to be told of the next change; takes @ph over; 0 or gt_quota_take()'s
+ */
+int gt_poll_add(struct gt_handle *h, struct fuse_pollhandle *ph)
 {
 	struct gt_fs *fs = h->fs;
 	struct fuse_pollhandle *old;
+	int err = 0;
 
 	pthread_mutex_lock(&fs->lock);
 	old = h->poll;
+	if (!old)
+		err = gt_quota_take(&fs->app->quota, h->user, GT_Q_POLLS);
+	if (err) {
+		pthread_mutex_unlock(&fs->lock);
+		fuse_pollhandle_destroy(ph);
+		return err;
+	}
 	h->poll = ph;
 	if (!old) {
 		h->poll_prev = NULL;
@@ -57,6 +66,7 @@ void gt_poll_add(struct gt_handle *h, struct fuse_pollhandle *ph)
 	pthread_mutex_unlock(&fs->lock);
 	if (old)
 		fuse_pollhandle_destroy(old);
+	return 0;
 }
 
 /* fs->lock held */
@@ -67,6 +77,7 @@ static struct fuse_pollhandle *poll_take(struct gt_handle *h)
 	if (!ph)
 		return NULL;
 	h->poll = NULL;
+	gt_quota_give(&h->fs->app->quota, h->user, GT_Q_POLLS, 1);
 	if (h->poll_prev)
 		h->poll_prev->poll_next = h->poll_next;
 	else

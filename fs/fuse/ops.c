@@ -21,6 +21,13 @@ struct gt_view gt_req_view(struct gt_fs *fs, fuse_req_t req)
 	return gt_access_view(fs->app, c->uid, c->gid, (uint32_t)c->pid);
 }
 
+struct gt_user *gt_req_user(struct gt_fs *fs, fuse_req_t req, const struct gt_view *v)
+{
+	const struct fuse_ctx *c = fuse_req_ctx(req);
+
+	return gt_quota_user(&fs->app->quota, c->uid, v->all || gt_access_is_owner(c->uid));
+}
+
 /** gt_attr() - attributes of @n, whose entry is @e now */
 void gt_attr(struct gt_node *n, const struct gt_entry *e, struct stat *st)
 {
@@ -60,7 +67,7 @@ double gt_attr_timeout(const struct gt_node *n)
 		return e->shared ? SHARED_TIMEOUT : 0;
 	if (gt_is_pipe(e))
 		return SHARED_TIMEOUT;
-	return e->file->flags & GT_FILE_LONG ? 0 : TEXT_ATTR_TIMEOUT;
+	return (e->file->flags & GT_FILE_LONG) || n->late ? 0 : TEXT_ATTR_TIMEOUT;
 }
 
 /* Only directories and pipes that are the same for everybody stay in the dentry cache. */
@@ -83,10 +90,15 @@ static int node_text(struct gt_fs *fs, struct gt_node *n, const struct gt_view *
 	if (n->entry.kind != GT_ENTRY_FILE || gt_is_pipe(&n->entry) ||
 	    (n->entry.file->flags & GT_FILE_LONG) || !n->entry.file->show)
 		return 0;
+	/* what is only looked up takes half of what a user may hold, and leaves the rest to opens
+	 */
+	n->late = gt_quota_full(&fs->app->quota, n->user, GT_Q_BYTES, 2);
+	if (n->late)
+		return 0;
 	s = gt_snap_get(fs, &n->entry, v, &err);
 	if (!s)
 		return err;
-	gt_node_set_snap(n, s);
+	gt_node_set_snap(n, s, true);
 	gt_snap_put(s);
 	return 0;
 }
@@ -94,7 +106,7 @@ static int node_text(struct gt_fs *fs, struct gt_node *n, const struct gt_view *
 void gt_op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
 	struct gt_fs *fs = fuse_req_userdata(req);
-	struct gt_node *dir = gt_node_of(fs, parent), *n;
+	struct gt_node *dir = gt_node_of(fs, parent), *n = NULL;
 	struct fuse_entry_param p = { 0 };
 	struct gt_view view;
 	struct gt_entry e;
@@ -114,8 +126,9 @@ void gt_op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 	}
 	if (!differs && depends_on_caller(&e))
 		view = gt_req_view(fs, req);
-	n = gt_node_new(fs, &e);
-	err = n ? node_text(fs, n, &view) : -ENOMEM;
+	err = gt_node_new(fs, &e, gt_req_user(fs, req, &view), parent, &n);
+	if (!err)
+		err = node_text(fs, n, &view);
 	if (err) {
 		if (n)
 			gt_node_forget(n, 1);

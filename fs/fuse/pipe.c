@@ -9,7 +9,6 @@
 
 #include "fuse.h"
 
-#define PARKED_MAX 4096
 #define TEXT_BATCH 256
 #define READ_MAX   (1U << 20)
 
@@ -28,14 +27,11 @@ int gt_pipe_open(struct gt_handle *h)
 {
 	struct gt_app *app = h->fs->app;
 	struct gt_scope scope = gt_tree_scope(app, &h->node->entry.obj);
-	unsigned int max = (unsigned int)app->conf->max_pipes;
-	int err;
+	int err = gt_quota_take(&app->quota, h->user, GT_Q_PIPES);
 
-	/* a quarter is kept for those who see everything */
-	if (!h->view.all)
-		max -= max / 4;
-	if (atomic_fetch_add(&app->readers, 1) >= max)
-		return -EMFILE;
+	if (err)
+		return err;
+	h->is_pipe = true;
 	err = gt_cursor_init(&h->cursor, app->log, app->model, &h->view, &scope);
 	gt_text_init(&h->text, 1 << 20);
 	return err;
@@ -43,7 +39,9 @@ int gt_pipe_open(struct gt_handle *h)
 
 void gt_pipe_close(struct gt_handle *h)
 {
-	atomic_fetch_sub(&h->fs->app->readers, 1);
+	if (!h->is_pipe)
+		return;
+	gt_quota_give(&h->fs->app->quota, h->user, GT_Q_PIPES, 1);
 	gt_cursor_destroy(&h->cursor);
 	gt_text_free(&h->text);
 	free(h->back);
@@ -190,7 +188,6 @@ static void enqueue(struct gt_fs *fs, struct gt_park *p)
 	if (p->next)
 		p->next->prev = p;
 	fs->parked = p;
-	atomic_fetch_add(&fs->app->parked, 1);
 }
 
 /* Takes @p out of the list; false: somebody else has it, and answers. fs->lock held. */
@@ -205,8 +202,15 @@ static bool claim(struct gt_fs *fs, struct gt_park *p)
 		fs->parked = p->next;
 	if (p->next)
 		p->next->prev = p->prev;
-	atomic_fetch_sub(&fs->app->parked, 1);
 	return true;
+}
+
+/* Answered */
+static void park_free(struct gt_fs *fs, struct gt_park *p)
+{
+	gt_guard_del(fs, &p->guarded);
+	gt_quota_give(&fs->app->quota, p->user, GT_Q_READS, 1);
+	free(p);
 }
 
 static void interrupted(fuse_req_t req, void *data)
@@ -222,8 +226,7 @@ static void interrupted(fuse_req_t req, void *data)
 	if (!mine)
 		return;
 	fuse_reply_err(req, EINTR);
-	gt_guard_del(fs, &p->guarded);
-	free(p);
+	park_free(fs, p);
 }
 
 static void answer(struct gt_park *p, struct gt_readbuf *b, size_t n)
@@ -233,16 +236,14 @@ static void answer(struct gt_park *p, struct gt_readbuf *b, size_t n)
 	/* waits for interrupted() if it is running now: after this nobody else knows of @p */
 	fuse_req_interrupt_func(p->req, NULL, NULL);
 	reply(p->req, p->h, b, n);
-	gt_guard_del(fs, &p->guarded);
-	free(p);
+	park_free(fs, p);
 }
 
 static void answer_error(struct gt_fs *fs, struct gt_park *p, int err)
 {
 	fuse_req_interrupt_func(p->req, NULL, NULL);
 	fuse_reply_err(p->req, err);
-	gt_guard_del(fs, &p->guarded);
-	free(p);
+	park_free(fs, p);
 }
 
 /* All parked reads, or those of @h: taken in one go, as their readers may be back at once. */
@@ -318,14 +319,16 @@ static char *read_buffer(struct gt_readbuf *b, size_t *size)
 static void park(fuse_req_t req, struct gt_handle *h, size_t size)
 {
 	struct gt_fs *fs = h->fs;
-	struct gt_park *p =
-		atomic_load(&fs->app->parked) < PARKED_MAX ? calloc(1, sizeof(*p)) : NULL;
+	int err = gt_quota_take(&fs->app->quota, h->user, GT_Q_READS);
+	struct gt_park *p = err ? NULL : calloc(1, sizeof(*p));
 
 	if (!p) {
+		if (!err)
+			gt_quota_give(&fs->app->quota, h->user, GT_Q_READS, 1);
 		fuse_reply_err(req, ENOMEM);
 		return;
 	}
-	*p = (struct gt_park){ .req = req, .size = size, .h = h };
+	*p = (struct gt_park){ .req = req, .size = size, .h = h, .user = h->user };
 	/* before it is published: an interrupt that comes first finds it unqueued */
 	fuse_req_interrupt_func(req, interrupted, p);
 	gt_guard_add(fs, &p->guarded);

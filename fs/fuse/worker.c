@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Long texts are rendered here, on open, so that no other request waits for them.
+ * Long texts are rendered here, on open, so that no other request waits for them; and each user's
+ * in turn, so that a user with many processes does not keep the others waiting.
  *
- * The kernel has been told size 0 by the lookup. sendfile (busybox cat) believes the size it knows, so
- * before the open is answered the last byte is stored into the node's page cache: that moves the
+ * The kernel has been told size 0 by the lookup. sendfile (busybox cat) believes the size it knows,
+ * so before the open is answered the last byte is stored into the node's page cache: that moves the
  * kernel's idea of the size to the exact one, and leaves the page to be read as any other.
  */
 #include <errno.h>
@@ -11,45 +12,58 @@
 
 #include "fuse.h"
 
-/* Each waiting open is a thread of its caller: only a runaway reaches this. */
-#define JOBS_MAX 4096
-/*
- * A long text is kept for each descriptor and may have 30 MB: with so much in all texts no other is
- * rendered. Those who do not see everything have half of it, so that they leave some to root.
- */
-#define TEXTS_MAX (512ULL << 20)
-
 /**
  * gt_worker_open() - queues the open of a long text; it is answered later
  * Return: 0, or -EAGAIN if too many wait, -ENOMEM
  */
 int gt_worker_open(struct gt_fs *fs, fuse_req_t req, struct gt_node *n, const struct gt_view *v,
-		   const struct fuse_file_info *fi)
+		   struct gt_user *u, const struct fuse_file_info *fi)
 {
-	struct gt_job_open *j = calloc(1, sizeof(*j));
-	int err = 0;
+	int err = gt_quota_take(&fs->app->quota, u, GT_Q_OPENS);
+	struct gt_job_open *j;
 
-	if (!j)
+	if (err)
+		return err;
+	j = calloc(1, sizeof(*j));
+	if (!j) {
+		gt_quota_give(&fs->app->quota, u, GT_Q_OPENS, 1);
 		return -ENOMEM;
-	*j = (struct gt_job_open){ .req = req, .fi = *fi, .node = n, .view = *v };
+	}
+	*j = (struct gt_job_open){ .req = req, .fi = *fi, .node = n, .view = *v, .user = u };
 	gt_node_hold(n);
 	gt_guard_add(fs, &j->guarded);
 	pthread_mutex_lock(&fs->lock);
-	if (fs->njobs >= JOBS_MAX) {
-		err = -EAGAIN;
-	} else {
-		*fs->jobs_tail = j;
-		fs->jobs_tail = &j->next;
-		fs->njobs++;
-		pthread_cond_signal(&fs->work);
-	}
+	*fs->jobs_tail = j;
+	fs->jobs_tail = &j->next;
+	pthread_cond_signal(&fs->work);
 	pthread_mutex_unlock(&fs->lock);
-	if (err) {
-		gt_guard_del(fs, &j->guarded);
-		gt_node_release(n);
-		free(j);
-	}
-	return err;
+	return 0;
+}
+
+static void job_free(struct gt_fs *fs, struct gt_job_open *j)
+{
+	gt_guard_del(fs, &j->guarded);
+	gt_node_release(j->node);
+	gt_quota_give(&fs->app->quota, j->user, GT_Q_OPENS, 1);
+	free(j);
+}
+
+/* The first of the user whose last turn is longest ago. fs->lock held */
+static struct gt_job_open *take_turn(struct gt_fs *fs)
+{
+	struct gt_job_open **best = &fs->jobs, *j;
+
+	for (struct gt_job_open **p = &fs->jobs; *p; p = &(*p)->next)
+		if ((*p)->user->served < (*best)->user->served)
+			best = p;
+	j = *best;
+	if (!j)
+		return NULL;
+	*best = j->next;
+	if (!j->next)
+		fs->jobs_tail = best;
+	j->user->served = ++fs->turns;
+	return j;
 }
 
 static struct gt_job_open *next_job(struct gt_fs *fs)
@@ -59,13 +73,7 @@ static struct gt_job_open *next_job(struct gt_fs *fs)
 	pthread_mutex_lock(&fs->lock);
 	while (!fs->jobs && !fs->worker_stop)
 		pthread_cond_wait(&fs->work, &fs->lock);
-	j = fs->jobs;
-	if (j) {
-		fs->jobs = j->next;
-		if (!fs->jobs)
-			fs->jobs_tail = &fs->jobs;
-		fs->njobs--;
-	}
+	j = take_turn(fs);
 	pthread_mutex_unlock(&fs->lock);
 	return j;
 }
@@ -81,29 +89,50 @@ static void tell_size(struct gt_fs *fs, struct gt_node *n, const struct gt_snap 
 	fuse_lowlevel_notify_store(fs->se, gt_node_id(n), (off_t)s->len - 1, &b, 0);
 }
 
-static bool too_much(const struct gt_fs *fs, const struct gt_view *v)
+/* Too much is held already: then a long text is not rendered at all. */
+static int check_room(struct gt_fs *fs, const struct gt_job_open *j)
 {
-	return atomic_load(&fs->app->snapshot_bytes) >= (v->all ? TEXTS_MAX : TEXTS_MAX / 2);
+	struct gt_quota *q = &fs->app->quota;
+
+	if (!(j->node->entry.file->flags & GT_FILE_LONG) ||
+	    !gt_quota_full(q, j->user, GT_Q_BYTES, 1))
+		return 0;
+	return gt_quota_refuse(q, j->user, GT_Q_BYTES);
+}
+
+static int render(struct gt_fs *fs, struct gt_job_open *j, struct gt_handle *h)
+{
+	struct gt_snap *s;
+	int err = 0;
+
+	s = gt_snap_render(fs->app, &j->node->entry, &j->view, &err);
+	if (!s)
+		return err;
+	gt_snap_ref(s);
+	err = gt_handle_text(h, s);
+	if (!err) {
+		gt_node_set_snap(j->node, s, false);
+		tell_size(fs, j->node, s);
+	}
+	gt_snap_put(s);
+	return err;
 }
 
 static void open_now(struct gt_fs *fs, struct gt_job_open *j)
 {
-	struct gt_snap *s = NULL;
 	struct gt_handle *h = NULL;
-	int err = too_much(fs, &j->view) ? -ENOMEM : -EINTR;
+	int err = fuse_req_interrupted(j->req) ? -EINTR : check_room(fs, j);
 
-	if (err == -EINTR && !fuse_req_interrupted(j->req))
-		s = gt_snap_render(fs->app, &j->node->entry, &j->view, &err);
-	if (s)
-		h = gt_handle_new(fs, j->node, &j->view);
-	if (!h) {
-		gt_snap_put(s);
-		fuse_reply_err(j->req, s ? ENOMEM : -err);
+	if (!err)
+		err = gt_handle_new(fs, j->node, &j->view, j->user, &h);
+	if (!err)
+		err = render(fs, j, h);
+	if (err) {
+		if (h)
+			gt_handle_free(h);
+		fuse_reply_err(j->req, -err);
 		return;
 	}
-	h->snap = s;
-	gt_node_set_snap(j->node, s);
-	tell_size(fs, j->node, s);
 	j->fi.fh = (uint64_t)(uintptr_t)h;
 	if (fuse_reply_open(j->req, &j->fi) == -ENOENT)
 		gt_handle_free(h);
@@ -119,9 +148,7 @@ void *gt_worker_main(void *arg)
 			fuse_reply_err(j->req, ENODEV);
 		else
 			open_now(fs, j);
-		gt_guard_del(fs, &j->guarded);
-		gt_node_release(j->node);
-		free(j);
+		job_free(fs, j);
 	}
 	return NULL;
 }

@@ -50,7 +50,8 @@ static int show_features(struct gt_text *t, const struct gt_show *s)
 		       "users\n"
 		       "cgroups\n"
 		       "setting_permissions\n"
-		       "blame\n");
+		       "blame\n"
+		       "user_limits\n");
 	return 0;
 }
 

@@ -109,6 +109,24 @@ static void show_objects(struct gt_text *t, const struct counts *c)
 	gt_text_kv(t, "jobs_unmatched", c->unmatched);
 }
 
+/* What callers hold of what is limited (those of readers and parked, above, apart) */
+static void show_limits(struct gt_text *t, const struct gt_quota *q)
+{
+	gt_text_kv(t, "callers", gt_quota_users(q));
+	gt_text_kv(t, "names", q->total[GT_Q_NAMES]);
+	gt_text_kv(t, "descriptors", q->total[GT_Q_FILES]);
+	gt_text_kv(t, "opens_waiting", q->total[GT_Q_OPENS]);
+	gt_text_kv(t, "polls", q->total[GT_Q_POLLS]);
+	gt_text_kv(t, "held_bytes", q->total[GT_Q_BYTES]);
+	gt_text_kv(t, "refused_names", q->refused[GT_Q_NAMES]);
+	gt_text_kv(t, "refused_descriptors", q->refused[GT_Q_FILES]);
+	gt_text_kv(t, "refused_pipes", q->refused[GT_Q_PIPES]);
+	gt_text_kv(t, "refused_reads", q->refused[GT_Q_READS]);
+	gt_text_kv(t, "refused_opens", q->refused[GT_Q_OPENS]);
+	gt_text_kv(t, "refused_polls", q->refused[GT_Q_POLLS]);
+	gt_text_kv(t, "refused_texts", q->refused[GT_Q_BYTES]);
+}
+
 int gt_show_status(struct gt_text *t, const struct gt_show *s)
 {
 	static const char *const levels[] = { "off", "stats", "normal", "verbose" };
@@ -122,8 +140,8 @@ int gt_show_status(struct gt_text *t, const struct gt_show *s)
 	if (app->simulated)
 		gt_text_kv(t, "simulated", 1);
 	show_events(t, &c);
-	gt_text_kv(t, "readers", app->readers);
-	gt_text_kv(t, "parked", app->parked);
+	gt_text_kv(t, "readers", app->quota.total[GT_Q_PIPES]);
+	gt_text_kv(t, "parked", app->quota.total[GT_Q_READS]);
 	show_objects(t, &c);
 	show_memory(t, app, &c);
 	gt_text_kv(t, "records_late", atomic_load(&app->log->late));
@@ -139,5 +157,6 @@ int gt_show_status(struct gt_text *t, const struct gt_show *s)
 	gt_text_kv(t, "cgroups_refused", c.cgroups_refused);
 	gt_text_kv(t, "cgroups_folded", c.cgroups_folded);
 	gt_text_kv(t, "users_dropped", c.users_dropped);
+	show_limits(t, &app->quota);
 	return 0;
 }
