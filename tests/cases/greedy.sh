@@ -1,0 +1,146 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# A user who takes all there is to take: descriptors, names, texts, pipes, polls, processes; who writes what cannot
+# be written and asks for what is not there. Others are served all the time, and afterwards nothing is missing.
+. "$GT_SRC/tests/lib/case.sh"
+is_root || skip "needs root to mount for others"
+tool=$GT_OUT/tests/tools/greedy
+
+printf '[backend sim]\nrate = 50000\n[limits]\nproc_linger_s = 1\n' >conf
+mount_gt "$mnt" -o conf=conf,backend=sim || exit 1
+daemon=$(pgrep -f "mount.gputrace $mnt ")
+fds() { ls -l "/proc/$daemon/fd" | grep -vc pidfd; } # but for those of callers, which are remembered
+status() { value "$mnt/status" "$1"; }
+rss() { awk '/^VmRSS/ { print int($2 / 1024) }' "/proc/$daemon/status"; }
+mkfifo hold
+greedy() { # greedy NAME MODE... - as a user, in the background, until `enough`
+	exec {hold}<>hold
+	as_user "$tool" "${@:2}" <hold >"$1.out" 2>&1 {hold}>&- &
+	wait_for 120 grep -q ready "$1.out" || echo "# $1 is not ready"
+	exec {go}>hold {hold}>&-
+}
+enough() { exec {go}>&-; wait; }
+got() { awk -v what="$2" '$1 == what { n = $2 } END { print n + 0 }' "$1.out"; }
+below() { # below "got" "bound" "what"
+	ok "$3: $1 of $2" [ "$1" -le "$2" ]
+}
+nobody() { # holds anything
+	! grep -E '^(readers|parked|descriptors|opens_waiting|polls) ' "$mnt/status" | grep -v ' 0$'
+}
+given_back() {
+	ok "… and nothing of it is left" wait_for 20 nobody
+}
+served() { # served "while what": root, and another user, with a text, a long one and a pipe
+	local uid
+	for uid in 0 1001; do
+		# shellcheck disable=SC2016
+		ok "$1: uid $uid is served" as_uid $uid timeout 60 bash -c '
+			cd "$1" && cat version sim0/stats top >/dev/null && ls -l sim0 >/dev/null &&
+			[ "$(head -n 2 report | wc -l)" = 2 ] && [ "$(head -c 128 events | wc -c)" = 128 ]' sh "$mnt"
+	done
+}
+
+ok "sim has a history" wait_for 60 sh -c "[ \$(wc -c <'$mnt/report') -gt 6000000 ]"
+before=$(fds)
+served "at first"
+
+greedy files files 10000 10 o "$mnt/version"
+is "$(($(got files got) + $(got files EMFILE)))" 100000 "100,000 opens"
+is "$(got files got)" 16384 "… of which a user keeps so many"
+below "$(status descriptors)" 16390 "descriptors"
+served "16384 descriptors"
+enough
+given_back
+greedy dirs files 5000 4 d "$mnt" "$mnt/sim0"
+is "$(got dirs got)" 16384 "… or of directories"
+enough
+given_back
+
+greedy paths files 9000 4 p "$mnt/version" "$mnt/sim0/ring0/latency" "$mnt/sim0/ring0/histogram"
+below "$(got paths got)" 32768 "names held"
+like "$(cat paths.out)" "^EMFILE [1-9]" "… then EMFILE"
+served "names held"
+below "$(rss)" 400 "MiB of the daemon"
+enough
+ok "… and then the user is served again" as_user cat "$mnt/version"
+
+greedy part part "$mnt/report" "$mnt/timeline" "$mnt/sim0/ring0/report"
+like "$(cat part.out)" "^ENOMEM [1-9]" "long texts that nobody reads to the end: ENOMEM"
+below "$(($(status held_bytes) >> 20))" 170 "MiB of texts"
+ok "… whose holder may read short ones" as_user cat "$mnt/version" "$mnt/sim0/stats"
+served "128 MiB of texts"
+below "$(rss)" 400 "MiB of the daemon"
+enough
+given_back
+ok "… and the holder reads a long one again" as_user cat "$mnt/report"
+
+echo off >"$mnt/config/level"
+greedy reads reads 500 "$mnt/events" "$mnt/trace" "$mnt/sim0/ring0/events" "$mnt/sim0/trace"
+is "$(got reads got) $(got reads EMFILE)" "96 404" "a user's pipes, then EMFILE"
+ok "all wait" wait_for 20 grep -qx "parked 96" "$mnt/status"
+like "$(cat reads.out)" "^EINTR [1-9]" "signals end reads"
+echo normal >"$mnt/config/level"
+served "96 reads that wait"
+enough
+given_back
+
+greedy polls polls 3000 "$mnt/version" # never changes: it is polled for good
+is "$(got polls refused)" 952 "polls beyond 2048: POLLERR"
+served "2048 polls"
+enough
+given_back
+
+greedy bomb bomb 400 "$mnt/config"
+is "$(got bomb got) $(got bomb bad)" "$((400 * $(find "$mnt/config" -type f | wc -l))) 0" "400 processes at once read all settings"
+enough
+as_user "$tool" files 1 64 o "$mnt/sim0/ring0/report" </dev/null >long.out 2>&1 &
+long=$!
+ok "64 processes wait for a long text" wait_for 20 sh -c "[ \$(awk '/^opens_waiting/ { print \$2 }' '$mnt/status') -gt 40 ]"
+as_uid 1001 sh -c "head -c 1 '$mnt/sim0/ring0/report' >/dev/null; cat '$mnt/status'" >turn
+ok "… and another's turn comes before theirs is over: $(value turn opens_waiting) wait" [ "$(value turn opens_waiting)" -gt 0 ]
+wait $long
+is "$(got long got)" 64 "… who get it all"
+given_back
+
+# What they write, and what they ask for
+tail -n +1 "$mnt"/config/* >settings
+as_user "$tool" writes "$mnt"/config/* "$mnt/control" "$mnt/version" "$mnt/events" >writes.out
+is "$(grep took writes.out)" "" "1.5 MiB by a user"
+"$tool" writes "$mnt"/config/* "$mnt/control" "$mnt/version" "$mnt/backends/sim/rate" >writes.out
+is "$(grep took writes.out)" "" "1.5 MiB by root"
+like "$(cat writes.out)" "^E2BIG [1-9]" "… E2BIG"
+is "$(tail -n +1 "$mnt"/config/* | diff - settings)" "" "… and all settings are what they were"
+mapfile -t dirs < <(find "$mnt" -type d | awk '{ kind = $0; gsub(/[0-9]+/, "N", kind) } !seen[kind]++')
+for uid in 0 65534; do
+	as_uid $uid "$tool" names "${dirs[@]}" >names.out 2>&1
+	is "$(grep -v '^E' names.out)" "" "names that are not there, in ${#dirs[@]} kinds of directories, uid $uid"
+done
+
+# The queues of sim are destroyed after a while
+queues=("$mnt"/sim0/queues/[0-9]*)
+one_gone() { for q in "${queues[@]}"; do [ -e "$q" ] || return 0; done; return 1; }
+greedy reap reap "${queues[@]}" "${queues[@]/%//uid}" "${queues[@]/%//stats}" "${queues[@]/%//events}" "${queues[@]/%//trace}"
+ok "a queue goes, of which there are descriptors" wait_for 60 one_gone
+echo >&"$go"
+ok "… that can be read and closed" wait_for 20 sh -c "[ \$(grep -c . reap.out) -gt 1 ]"
+enough
+given_back
+served "afterwards"
+
+is "$(status events_lost_source)" 0 "no event was lost"
+is "$(awk '/^refused/ && $2 == 0 { print $1 }' "$mnt/status" | tr '\n' ' ')" "refused_reads refused_opens " "refusals are counted"
+ok "the daemon has the descriptors that it had" wait_for 20 sh -c "[ \$(ls -l /proc/$daemon/fd | grep -vc pidfd) = $before ]"
+below "$(status held_bytes)" 1000000 "bytes of texts that the kernel remembers"
+umount_gt "$mnt"
+
+# A tree with more names than one user may hold: the oldest are forgotten, nobody is refused
+printf '[backend sim]\nrate = 20000\nprocs = 1000\ngpus = 4\njobs = 20000\n' >conf
+mount_gt "$mnt" -o conf=conf,backend=sim,visibility=all || exit 1
+ok "there are 1000 processes" wait_for 60 sh -c "[ \$(ls $mnt/proc | wc -l) = 1000 ]"
+as_user find "$mnt" -type f ! -name events ! -name trace -size -9M >files
+ok "a user walks $(wc -l <files) names, of which each is there" [ "$(wc -l <files)" -gt 20000 ]
+is "$(status refused_names)" 0 "… and is not refused"
+ok "… the first are forgotten" wait_for 20 sh -c "[ \$(awk '/^names/ { print \$2 }' '$mnt/status') -lt 16384 ]"
+ok "… and found again" as_user sh -c "head -n 200 files | xargs cat"
+umount_gt "$mnt"
+done_testing
