@@ -49,9 +49,9 @@ struct gt_user *gt_quota_user(struct gt_quota *q, uint32_t uid, bool privileged)
 			is_free = u;
 	if (!is_free)
 		return others;
-	/* its first turn is that of one who has waited longest */
+	/* behind those who wait already: else new uids without end would keep them waiting */
 	is_free->uid = uid;
-	is_free->served = 0;
+	is_free->served = atomic_load(&q->turns);
 	if (is_free == q->users + q->top)
 		q->top++;
 	return is_free;

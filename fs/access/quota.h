@@ -60,6 +60,7 @@ struct gt_quota {
 	struct gt_user users[GT_QUOTA_USERS];
 	unsigned int top; /* no slot from here on but the last has ever been used */
 	_Atomic uint64_t total[GT_NQ], ordinary[GT_NQ], refused[GT_NQ];
+	_Atomic uint64_t turns; /* given by fs/fuse/worker.c, see gt_user.served */
 };
 
 /** gt_quota_init() - @max_pipes: of the configuration; the other bounds are quota.c's */
@@ -67,7 +68,7 @@ void gt_quota_init(struct gt_quota *q, unsigned int max_pipes);
 
 /**
  * gt_quota_user() - whose account that is; the session's thread only
- * @privileged: sees everything, or is root
+ * @privileged: sees everything
  *
  * The caller counts something in it before it asks for another.
  */

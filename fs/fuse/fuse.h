@@ -170,7 +170,6 @@ struct gt_fs {
 
 	pthread_cond_t work;
 	struct gt_job_open *jobs, **jobs_tail;
-	uint64_t turns; /* given by the worker, see gt_user.served */
 	_Atomic bool worker_stop;
 };
 

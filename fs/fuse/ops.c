@@ -24,8 +24,12 @@ struct gt_view gt_req_view(struct gt_fs *fs, fuse_req_t req)
 struct gt_user *gt_req_user(struct gt_fs *fs, fuse_req_t req, const struct gt_view *v)
 {
 	const struct fuse_ctx *c = fuse_req_ctx(req);
+	bool all = v->all;
 
-	return gt_quota_user(&fs->app->quota, c->uid, v->all || gt_access_is_owner(c->uid));
+	/* uid 0 may be a container's, which is one user more */
+	if (!all && gt_access_is_owner(c->uid))
+		all = gt_req_view(fs, req).all;
+	return gt_quota_user(&fs->app->quota, c->uid, all);
 }
 
 /** gt_attr() - attributes of @n, whose entry is @e now */

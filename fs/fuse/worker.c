@@ -62,7 +62,7 @@ static struct gt_job_open *take_turn(struct gt_fs *fs)
 	*best = j->next;
 	if (!j->next)
 		fs->jobs_tail = best;
-	j->user->served = ++fs->turns;
+	j->user->served = atomic_fetch_add(&fs->app->quota.turns, 1) + 1;
 	return j;
 }
 

@@ -13,9 +13,10 @@ fds() { ls -l "/proc/$daemon/fd" | grep -vc pidfd; } # but for those of callers,
 status() { value "$mnt/status" "$1"; }
 rss() { awk '/^VmRSS/ { print int($2 / 1024) }' "/proc/$daemon/status"; }
 mkfifo hold
+as=as_user
 greedy() { # greedy NAME MODE... - as a user, in the background, until `enough`
 	exec {hold}<>hold
-	as_user "$tool" "${@:2}" <hold >"$1.out" 2>&1 {hold}>&- &
+	$as "$tool" "${@:2}" <hold >"$1.out" 2>&1 {hold}>&- &
 	wait_for 120 grep -q ready "$1.out" || echo "# $1 is not ready"
 	exec {go}>hold {hold}>&-
 }
@@ -51,6 +52,14 @@ below "$(status descriptors)" 16390 "descriptors"
 served "16384 descriptors"
 enough
 given_back
+if unshare -pf true 2>unshare.err; then
+	as="unshare -pf" greedy box files 5000 4 o "$mnt/version"
+	is "$(got box got)" 16384 "… which is what a container's root keeps, too"
+	enough
+	given_back
+else
+	echo "# no PID namespace can be made: $(head -n 1 unshare.err)"
+fi
 greedy dirs files 5000 4 d "$mnt" "$mnt/sim0"
 is "$(got dirs got)" 16384 "… or of directories"
 enough
