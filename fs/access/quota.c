@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "quota.h"
@@ -8,13 +9,18 @@
 #define MIB  (1ULL << 20)
 
 /*
- * A name costs some 600 bytes and a descriptor 400, without the text; a long text may have 30 MB.
+ * A name costs some 700 bytes and a descriptor 400, without the text; a long text may have 30 MB.
  * Each waiting read or open is a thread of its caller. mount.gputrace(8) tells these numbers.
+ * Names that the kernel has forgotten count until it says so: a few are everybody's.
  */
 static const struct gt_bounds bounds[GT_NQ] = {
-	[GT_Q_NAMES] = { NONE, 131072, 32768 }, [GT_Q_FILES] = { NONE, 65536, 16384 },
-	[GT_Q_READS] = { 4096, 3072, 1536 },	[GT_Q_OPENS] = { 4096, 3072, 1536 },
-	[GT_Q_POLLS] = { NONE, 4096, 2048 },	[GT_Q_BYTES] = { 512 * MIB, 256 * MIB, 128 * MIB },
+	[GT_Q_NODES] = { NONE, NONE, NONE, 0 },
+	[GT_Q_NAMES] = { NONE, 131072, 32768, 1024 },
+	[GT_Q_FILES] = { NONE, 65536, 16384, 0 },
+	[GT_Q_READS] = { 4096, 3072, 1536, 0 },
+	[GT_Q_OPENS] = { 4096, 3072, 1536, 0 },
+	[GT_Q_POLLS] = { NONE, 4096, 2048, 0 },
+	[GT_Q_BYTES] = { 512 * MIB, 256 * MIB, 128 * MIB, 0 },
 };
 
 void gt_quota_init(struct gt_quota *q, unsigned int max_pipes)
@@ -23,59 +29,69 @@ void gt_quota_init(struct gt_quota *q, unsigned int max_pipes)
 
 	memset(q, 0, sizeof(*q));
 	memcpy(q->max, bounds, sizeof(q->max));
-	q->max[GT_Q_PIPES] = (struct gt_bounds){ max_pipes, ordinary, ordinary - ordinary / 2 };
-	q->top = 1;
+	q->max[GT_Q_PIPES] = (struct gt_bounds){ max_pipes, ordinary, ordinary - ordinary / 2, 0 };
+	TAILQ_INIT(&q->privileged.texts);
+	TAILQ_INIT(&q->others.texts);
 }
 
-static bool used(const struct gt_user *u)
+void gt_quota_free(struct gt_quota *q)
 {
-	for (int k = 0; k < GT_NQ; k++)
-		if (atomic_load_explicit(&u->n[k], memory_order_acquire))
-			return true;
-	return false;
+	struct gt_user *u;
+
+	for (int i = 0; i < GT_QUOTA_BUCKETS; i++)
+		while ((u = q->buckets[i])) {
+			q->buckets[i] = u->next;
+			free(u);
+		}
 }
 
 struct gt_user *gt_quota_user(struct gt_quota *q, uint32_t uid, bool privileged)
 {
-	struct gt_user *u, *others = &q->users[GT_QUOTA_USERS - 1], *is_free = NULL;
+	struct gt_user **head = &q->buckets[uid % GT_QUOTA_BUCKETS], *u, *is_free = NULL;
 
 	if (privileged)
-		return q->users;
-	for (u = q->users + 1; u < q->users + q->top; u++)
+		return &q->privileged;
+	for (u = *head; u; u = u->next) {
 		if (u->uid == uid)
 			return u;
-	for (u = q->users + 1; u < others && !is_free; u++)
-		if (u >= q->users + q->top || !used(u))
+		if (!atomic_load_explicit(&u->held, memory_order_acquire))
 			is_free = u;
-	if (!is_free)
-		return others;
+	}
+	u = is_free ? is_free : calloc(1, sizeof(*u));
+	if (!u)
+		return &q->others;
+	u->uid = uid;
 	/* behind those who wait already: else new uids without end would keep them waiting */
-	is_free->uid = uid;
-	is_free->served = atomic_load(&q->turns);
-	if (is_free == q->users + q->top)
-		q->top++;
-	return is_free;
+	u->served = atomic_load(&q->turns);
+	if (!is_free) {
+		TAILQ_INIT(&u->texts);
+		u->next = *head;
+		*head = u;
+	}
+	return u;
 }
 
-/* How far from the whole of it: 0 there is room, 1 of its own, 2 of all */
-static int full(const struct gt_quota *q, const struct gt_user *u, enum gt_quota_kind k,
-		unsigned int part)
+/*
+ * How far from the whole of it: 0 there is room, 1 of its own, 2 of all. A user gets at most half
+ * of what was free without it, so that a few cannot take everything.
+ */
+static int full(const struct gt_quota *q, const struct gt_user *u, enum gt_quota_kind k)
 {
 	const struct gt_bounds *max = &q->max[k];
+	uint64_t n = atomic_load(&u->n[k]), all = atomic_load(&q->ordinary[k]);
 
 	if (atomic_load(&q->total[k]) >= max->total)
 		return 2;
-	if (gt_quota_is_privileged(q, u))
+	if (u == &q->privileged || n < max->least)
 		return 0;
-	if (atomic_load(&u->n[k]) >= max->user / part)
+	if (n >= max->user)
 		return 1;
-	return atomic_load(&q->ordinary[k]) >= max->ordinary ? 2 : 0;
+	return all >= max->ordinary || n >= max->ordinary - all ? 2 : 0;
 }
 
-bool gt_quota_full(const struct gt_quota *q, const struct gt_user *u, enum gt_quota_kind k,
-		   unsigned int part)
+bool gt_quota_full(const struct gt_quota *q, const struct gt_user *u, enum gt_quota_kind k)
 {
-	return full(q, u, k, part) != 0;
+	return full(q, u, k) != 0;
 }
 
 int gt_quota_refuse(struct gt_quota *q, const struct gt_user *u, enum gt_quota_kind k)
@@ -84,7 +100,7 @@ int gt_quota_refuse(struct gt_quota *q, const struct gt_user *u, enum gt_quota_k
 	switch (k) {
 	case GT_Q_NAMES:
 	case GT_Q_FILES:
-		return full(q, u, k, 1) == 2 ? -ENFILE : -EMFILE;
+		return full(q, u, k) == 2 ? -ENFILE : -EMFILE;
 	case GT_Q_PIPES:
 		return -EMFILE;
 	case GT_Q_OPENS:
@@ -96,7 +112,7 @@ int gt_quota_refuse(struct gt_quota *q, const struct gt_user *u, enum gt_quota_k
 
 int gt_quota_take(struct gt_quota *q, struct gt_user *u, enum gt_quota_kind k)
 {
-	if (full(q, u, k, 1))
+	if (full(q, u, k))
 		return gt_quota_refuse(q, u, k);
 	gt_quota_add(q, u, k, 1);
 	return 0;
@@ -104,26 +120,21 @@ int gt_quota_take(struct gt_quota *q, struct gt_user *u, enum gt_quota_kind k)
 
 void gt_quota_add(struct gt_quota *q, struct gt_user *u, enum gt_quota_kind k, uint64_t n)
 {
+	if (!atomic_fetch_add(&u->held, n) && n)
+		atomic_fetch_add(&q->users, 1);
 	atomic_fetch_add(&u->n[k], n);
 	atomic_fetch_add(&q->total[k], n);
-	if (!gt_quota_is_privileged(q, u))
+	if (u != &q->privileged)
 		atomic_fetch_add(&q->ordinary[k], n);
 }
 
 void gt_quota_give(struct gt_quota *q, struct gt_user *u, enum gt_quota_kind k, uint64_t n)
 {
 	atomic_fetch_sub(&q->total[k], n);
-	if (!gt_quota_is_privileged(q, u))
+	if (u != &q->privileged)
 		atomic_fetch_sub(&q->ordinary[k], n);
-	/* last: with this the slot may become another's */
 	atomic_fetch_sub(&u->n[k], n);
-}
-
-unsigned int gt_quota_users(const struct gt_quota *q)
-{
-	unsigned int n = used(&q->users[GT_QUOTA_USERS - 1]);
-
-	for (unsigned int i = 0; i < GT_QUOTA_USERS - 1; i++)
-		n += used(&q->users[i]);
-	return n;
+	/* last: with this the account may become another's */
+	if (atomic_fetch_sub(&u->held, n) == n && n)
+		atomic_fetch_sub(&q->users, 1);
 }

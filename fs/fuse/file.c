@@ -47,9 +47,8 @@ int gt_handle_text(struct gt_handle *h, struct gt_snap *s)
 {
 	struct gt_quota *q = &h->fs->app->quota;
 
-	/* who holds too much may still look at what takes no more than it did, or next to nothing
-	 */
-	if (s->len > FREE_LEN && s->len > h->bytes && gt_quota_full(q, h->user, GT_Q_BYTES, 1)) {
+	/* who holds too much may still look at what takes no more than it did, or next to nothing */
+	if (s->len > FREE_LEN && s->len > h->bytes && gt_quota_full(q, h->user, GT_Q_BYTES)) {
 		gt_snap_put(s);
 		return gt_quota_refuse(q, h->user, GT_Q_BYTES);
 	}
@@ -89,10 +88,11 @@ static int open_text(struct gt_handle *h, struct gt_node *n)
 	struct gt_snap *s;
 	int err = 0;
 
-	h->snap = gt_node_snap(n);
-	if (h->snap || !n->entry.file->show)
+	if (!n->entry.file->show)
 		return 0;
-	s = gt_snap_get(h->fs, &n->entry, &h->view, &err);
+	s = gt_node_snap(n);
+	if (!s)
+		s = gt_snap_get(h->fs, &n->entry, &h->view, &err);
 	return s ? gt_handle_text(h, s) : err;
 }
 
@@ -140,7 +140,7 @@ void gt_op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	fi->direct_io = 1;
 	fi->keep_cache = 0;
 	u = gt_req_user(fs, req, &view);
-	if ((e->file->flags & GT_FILE_LONG) || n->late) {
+	if (gt_is_late(n)) {
 		err = gt_worker_open(fs, req, n, &view, u, fi);
 		if (err)
 			fuse_reply_err(req, -err);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The FUSE front end. One session thread answers requests; a worker renders long texts; the
- * notifier wakes parked reads and pollers and watches signals, the mount and processes; the guard's
- * sleeps until the machine does. Only this folder and main.c include libfuse.
+ * The FUSE front end. One session thread answers requests; a worker renders long texts, and those
+ * that were dropped; the notifier wakes parked reads and pollers and watches signals, the mount,
+ * devices and processes; the guard's sleeps until the machine does. Only this folder and main.c
+ * include libfuse.
  *
- * Locks, outer first: gt_fs.lock (lists of parked reads, pollers and jobs), gt_handle.lock (its
- * cursor). The model's lock is never taken with either held by someone who waits for FUSE.
+ * Locks, outer first: gt_fs.lock (lists of parked reads, pollers, jobs and handles), gt_handle.lock
+ * (its cursor), the model's. gt_fs.node_lock has none in it. No lock is held over a call that waits
+ * for an answer of ours.
  */
 #ifndef GT_FUSE_H
 #define GT_FUSE_H
@@ -32,31 +34,21 @@ struct gt_snap {
  * struct gt_node - what the kernel holds an id of
  *
  * A directory, link or pipe has one node as long as the kernel remembers it, found by inode number;
- * a text file has a new one for each LOOKUP, with the text it will show (tree.md, Size).
+ * a text file has a new one for each LOOKUP, with the text it will show (tree.md, Size). That is
+ * dropped if the user looks up many more, and then rendered by open, as a long text is.
  */
 struct gt_node {
 	struct gt_entry entry;
 	uint64_t nlookup;
 	unsigned int holds; /* open descriptors and queued work: the node outlives them */
-	struct gt_node *next, **pprev; /* of its hash chain, or of a list of struct gt_names */
+	struct gt_node *next, **pprev; /* of its hash chain, or of gt_fs.old */
+	TAILQ_ENTRY(gt_node) texts;    /* of gt_user.texts, with @snap */
 	struct gt_snap *snap;	       /* of a short text: what open returns */
 	size_t len;		       /* of its text, for stat; 0 not rendered */
 	struct timespec time;	       /* when it was rendered */
 	struct gt_user *user;	       /* of a text: who looked it up */
-	fuse_ino_t parent;	       /* of a text: the directory, for gt_trim_main() */
-	bool recent;		       /* it is in gt_names.recent */
-	bool late; /* looked up by one who holds too much: rendered by open, as a long one */
+	bool old;		       /* of a text: it has been looked up again */
 	struct gt_fs *fs;
-};
-
-/**
- * struct gt_names - a user's nodes of texts
- * @recent: in the order of the lookups; @tail: of this list; @nrecent: how many
- * @old: those that the kernel was asked to forget: something holds them
- */
-struct gt_names {
-	struct gt_node *recent, **tail, *old;
-	unsigned int nrecent;
 };
 
 struct gt_handle;
@@ -86,7 +78,7 @@ struct gt_handle {
 	struct gt_user *user; /* the opener */
 	/* text */
 	struct gt_snap *snap;
-	size_t bytes; /* counted for @snap; 0: it is the node's */
+	size_t bytes; /* counted for @snap */
 	bool read_once;
 	uint32_t last_write; /* hash of the last refused write */
 	/* pipe */
@@ -108,7 +100,7 @@ struct gt_handle {
 	struct gt_handle *next, **pprev; /* gt_fs.handles */
 };
 
-#define GT_NODE_BUCKETS 4096
+#define GT_NODE_BUCKETS 65536
 #define GT_CACHE_SLOTS	1024
 
 struct gt_job_open {
@@ -135,9 +127,8 @@ struct gt_fs {
 	struct gt_node root;
 	struct gt_node
 		*buckets[GT_NODE_BUCKETS]; /* guarded by node_lock, with every node's counts */
-	struct gt_names names[GT_QUOTA_USERS]; /* by gt_quota_index(); the same lock */
+	struct gt_node *old;		   /* of texts that were looked up again; the same lock */
 	pthread_mutex_t node_lock;
-	pthread_cond_t trim; /* with node_lock: somebody has looked up too many */
 	struct {
 		ino_t ino;
 		struct gt_snap *snap;
@@ -153,8 +144,7 @@ struct gt_fs {
 	_Atomic bool ending;
 	_Atomic uint64_t end_head; /* when ending: readers get what was in the log by then */
 	_Atomic bool ended;	   /* the session loop has left */
-	pthread_t loop, notifier, worker, trimmer;
-	_Atomic bool trim_stop, trimming; /* the trimmer is in the kernel */
+	pthread_t loop, notifier, worker;
 	struct timespec started; /* CLOCK_REALTIME */
 	int signals;		 /* signalfd */
 	int mountinfo;
@@ -191,29 +181,19 @@ uint64_t gt_poll_gen(struct gt_app *app, const struct gt_entry *e, const struct 
 /* node.c */
 /**
  * gt_node_new() - a node for @e with one more lookup counted: found, or made
- * @u: who looks it up; @parent: the directory's id
+ * @u: who looks it up
  * Return: 0, -ENOMEM, or gt_quota_take()'s
  */
-int gt_node_new(struct gt_fs *fs, const struct gt_entry *e, struct gt_user *u, fuse_ino_t parent,
+int gt_node_new(struct gt_fs *fs, const struct gt_entry *e, struct gt_user *u,
 		struct gt_node **out);
-/** struct gt_old_name - a text that the kernel is to forget: in which directory, and its name */
-#define GT_NODE_LATEST 128
-struct gt_old_name {
-	fuse_ino_t parent;
-	char name[64];
-};
-/**
- * gt_node_old() - the texts that a user (gt_quota_index()) looked up first, at most @max and not
- *the latest, each only once
- */
-unsigned int gt_node_old(struct gt_fs *fs, unsigned int user, struct gt_old_name *out,
-			 unsigned int max);
 void gt_node_forget(struct gt_node *n, uint64_t nlookup);
 void gt_node_hold(struct gt_node *n);
 /** gt_node_snap() - the text to open, with a reference; NULL if there is none yet */
 struct gt_snap *gt_node_snap(struct gt_node *n);
-/** gt_node_set_snap() - the text that stat measures; @keep: and that open returns */
-void gt_node_set_snap(struct gt_node *n, struct gt_snap *s, bool keep);
+/** gt_node_measure() - @s is the text that stat measures */
+void gt_node_measure(struct gt_node *n, const struct gt_snap *s);
+/** gt_node_set_text() - and that open returns; taken over. For a new node, session thread only */
+void gt_node_set_text(struct gt_node *n, struct gt_snap *s);
 /** gt_node_text() - size of its text, and when it was rendered (@time untouched if it has none) */
 size_t gt_node_text(struct gt_node *n, struct timespec *time);
 void gt_node_release(struct gt_node *n);
@@ -235,6 +215,8 @@ void gt_op_write(fuse_req_t req, fuse_ino_t ino, const char *buf, size_t size, o
 void gt_op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
 void gt_op_poll(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi,
 		struct fuse_pollhandle *ph);
+/** gt_is_late() - is the text of @n rendered by open? Session thread only */
+bool gt_is_late(const struct gt_node *n);
 void gt_attr(struct gt_node *n, const struct gt_entry *e, struct stat *st);
 double gt_attr_timeout(const struct gt_node *n);
 struct gt_view gt_req_view(struct gt_fs *fs, fuse_req_t req);
@@ -274,11 +256,6 @@ void gt_guard_catch_up(struct gt_fs *fs);
 int gt_worker_open(struct gt_fs *fs, fuse_req_t req, struct gt_node *n, const struct gt_view *v,
 		   struct gt_user *u, const struct fuse_file_info *fi);
 void *gt_worker_main(void *fs);
-
-/* trim.c */
-void *gt_trim_main(void *fs);
-/** gt_trim_wanted() - does @u hold so many names that some must go? node_lock held */
-bool gt_trim_wanted(struct gt_fs *fs, const struct gt_user *u);
 
 /* notify.c */
 void *gt_notifier_main(void *fs);

@@ -1,10 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Nodes: what the kernel's node ids stand for. */
+/*
+ * Nodes: what the kernel's node ids stand for.
+ *
+ * The kernel remembers one node of a name, the latest, until it needs the room: there are as many
+ * of these as the tree has names. Of a text that is looked up again it drops the node of before,
+ * unless a descriptor (of O_PATH too), a working directory or a mount of the caller holds that:
+ * those that stay are what counts for a user.
+ */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "fuse.h"
+
+#define TEXTS_LEN (4U << 20) /* that a user's names hold, so that open need not render again */
 
 static struct gt_node **bucket_of(struct gt_fs *fs, ino_t ino)
 {
@@ -37,6 +45,22 @@ static bool same(const struct gt_entry *a, const struct gt_entry *b)
 	       a->obj.life == b->obj.life && a->kind == b->kind;
 }
 
+static void link_to(struct gt_node *n, struct gt_node **head)
+{
+	n->next = *head;
+	n->pprev = head;
+	if (n->next)
+		n->next->pprev = &n->next;
+	*head = n;
+}
+
+static void unlink_from(struct gt_node *n)
+{
+	*n->pprev = n->next;
+	if (n->next)
+		n->next->pprev = n->pprev;
+}
+
 static struct gt_node *node_add(struct gt_fs *fs, struct gt_node **head)
 {
 	struct gt_node *n = calloc(1, sizeof(*n));
@@ -44,52 +68,32 @@ static struct gt_node *node_add(struct gt_fs *fs, struct gt_node **head)
 	if (!n)
 		return NULL;
 	n->fs = fs;
-	n->next = *head;
-	n->pprev = head;
-	if (n->next)
-		n->next->pprev = &n->next;
-	*head = n;
+	link_to(n, head);
 	atomic_fetch_add(&fs->app->nodes, 1);
 	return n;
 }
 
-static struct gt_names *names_of(struct gt_fs *fs, const struct gt_user *u)
-{
-	return &fs->names[gt_quota_index(&fs->app->quota, u)];
-}
-
-/* Takes @n out of its list. */
-static void node_unlink(struct gt_node *n)
-{
-	*n->pprev = n->next;
-	if (n->next)
-		n->next->pprev = n->pprev;
-	if (n->recent) {
-		struct gt_names *names = names_of(n->fs, n->user);
-
-		if (!n->next)
-			names->tail = n->pprev;
-		names->nrecent--;
-		n->recent = false;
-	}
-}
-
-/* What its text counts for its user, before it gets another or goes. */
 static void drop_text(struct gt_node *n)
 {
-	if (n->snap)
-		gt_quota_give(&n->fs->app->quota, n->user, GT_Q_BYTES, n->snap->len);
+	if (!n->snap)
+		return;
+	TAILQ_REMOVE(&n->user->texts, n, texts);
+	n->user->texts_len -= n->snap->len;
+	gt_quota_give(&n->fs->app->quota, n->user, GT_Q_BYTES, n->snap->len);
 	gt_snap_put(n->snap);
 	n->snap = NULL;
-	n->len = 0;
 }
 
 static void node_free(struct gt_node *n)
 {
-	node_unlink(n);
+	struct gt_quota *q = &n->fs->app->quota;
+
+	unlink_from(n);
 	drop_text(n);
+	if (n->old)
+		gt_quota_give(q, n->user, GT_Q_NAMES, 1);
 	if (n->user)
-		gt_quota_give(&n->fs->app->quota, n->user, GT_Q_NAMES, 1);
+		gt_quota_give(q, n->user, GT_Q_NODES, 1);
 	atomic_fetch_sub(&n->fs->app->nodes, 1);
 	free(n);
 }
@@ -104,38 +108,46 @@ static void set_entry(struct gt_node *n, const struct gt_entry *e)
 	}
 }
 
-static int new_text(struct gt_fs *fs, const struct gt_entry *e, struct gt_user *u,
-		    fuse_ino_t parent, struct gt_node **out)
+static struct gt_node *find(struct gt_node *n, const struct gt_entry *e)
 {
-	struct gt_names *names = names_of(fs, u);
-	int err = gt_quota_take(&fs->app->quota, u, GT_Q_NAMES);
-	struct gt_node *n;
+	while (n && !same(&n->entry, e))
+		n = n->next;
+	return n;
+}
 
-	if (gt_trim_wanted(fs, u))
-		pthread_cond_signal(&fs->trim);
-	if (err)
-		return err;
-	n = node_add(fs, names->tail ? names->tail : &names->recent);
-	if (!n) {
-		gt_quota_give(&fs->app->quota, u, GT_Q_NAMES, 1);
+/* The kernel may have dropped @n already, or be about to: that is told within some requests. */
+static void replaced(struct gt_node *n)
+{
+	unlink_from(n);
+	link_to(n, &n->fs->old);
+	n->old = true;
+	gt_quota_add(&n->fs->app->quota, n->user, GT_Q_NAMES, 1);
+}
+
+static int new_text(struct gt_fs *fs, const struct gt_entry *e, struct gt_user *u,
+		    struct gt_node **out)
+{
+	struct gt_quota *q = &fs->app->quota;
+	struct gt_node **head = bucket_of(fs, e->ino), *before = find(*head, e), *n;
+
+	if (gt_quota_full(q, u, GT_Q_NAMES))
+		return gt_quota_refuse(q, u, GT_Q_NAMES);
+	n = node_add(fs, head);
+	if (!n)
 		return -ENOMEM;
-	}
 	n->user = u;
-	n->parent = parent;
-	n->recent = true;
-	names->tail = &n->next;
-	names->nrecent++;
+	gt_quota_add(q, u, GT_Q_NODES, 1);
 	set_entry(n, e);
+	if (before)
+		replaced(before);
 	*out = n;
 	return 0;
 }
 
 static int find_shared(struct gt_fs *fs, const struct gt_entry *e, struct gt_node **out)
 {
-	struct gt_node **head = bucket_of(fs, e->ino), *n;
+	struct gt_node **head = bucket_of(fs, e->ino), *n = find(*head, e);
 
-	for (n = *head; n && !same(&n->entry, e); n = n->next)
-		;
 	*out = n;
 	/* a pipe's entry never changes, and the notifier may be looking at it */
 	if (n && e->kind == GT_ENTRY_FILE)
@@ -149,40 +161,16 @@ static int find_shared(struct gt_fs *fs, const struct gt_entry *e, struct gt_nod
 	return 0;
 }
 
-int gt_node_new(struct gt_fs *fs, const struct gt_entry *e, struct gt_user *u, fuse_ino_t parent,
-		struct gt_node **out)
+int gt_node_new(struct gt_fs *fs, const struct gt_entry *e, struct gt_user *u, struct gt_node **out)
 {
 	int err;
 
 	pthread_mutex_lock(&fs->node_lock);
-	err = is_shared(e) ? find_shared(fs, e, out) : new_text(fs, e, u, parent, out);
+	err = is_shared(e) ? find_shared(fs, e, out) : new_text(fs, e, u, out);
 	if (!err)
 		(*out)->nlookup++;
 	pthread_mutex_unlock(&fs->node_lock);
 	return err;
-}
-
-unsigned int gt_node_old(struct gt_fs *fs, unsigned int user, struct gt_old_name *out,
-			 unsigned int max)
-{
-	struct gt_names *names = &fs->names[user];
-	unsigned int i;
-
-	pthread_mutex_lock(&fs->node_lock);
-	for (i = 0; i < max && names->nrecent > GT_NODE_LATEST; i++) {
-		struct gt_node *n = names->recent;
-
-		out[i].parent = n->parent;
-		snprintf(out[i].name, sizeof(out[i].name), "%s", n->entry.file->name);
-		node_unlink(n);
-		n->next = names->old;
-		n->pprev = &names->old;
-		if (n->next)
-			n->next->pprev = &n->next;
-		names->old = n;
-	}
-	pthread_mutex_unlock(&fs->node_lock);
-	return i;
 }
 
 static void free_if_unused(struct gt_node *n)
@@ -204,7 +192,7 @@ void gt_node_release(struct gt_node *n)
 	struct gt_fs *fs = n->fs;
 
 	pthread_mutex_lock(&fs->node_lock);
-	/* the kernel may remember the name for long: a long text went with its last descriptor */
+	/* the kernel may remember the name for long: the text went with its last descriptor */
 	if (!--n->holds && !n->snap)
 		n->len = 0;
 	free_if_unused(n);
@@ -232,16 +220,29 @@ struct gt_snap *gt_node_snap(struct gt_node *n)
 	return s;
 }
 
-void gt_node_set_snap(struct gt_node *n, struct gt_snap *s, bool keep)
+void gt_node_measure(struct gt_node *n, const struct gt_snap *s)
 {
 	pthread_mutex_lock(&n->fs->node_lock);
-	drop_text(n);
-	if (keep) {
-		n->snap = gt_snap_ref(s);
-		gt_quota_add(&n->fs->app->quota, n->user, GT_Q_BYTES, s->len);
-	}
 	n->len = s->len;
 	n->time = s->time;
+	pthread_mutex_unlock(&n->fs->node_lock);
+}
+
+void gt_node_set_text(struct gt_node *n, struct gt_snap *s)
+{
+	struct gt_quota *q = &n->fs->app->quota;
+	struct gt_user *u = n->user;
+	struct gt_node *first;
+
+	gt_node_measure(n, s);
+	pthread_mutex_lock(&n->fs->node_lock);
+	n->snap = s;
+	TAILQ_INSERT_TAIL(&u->texts, n, texts);
+	u->texts_len += s->len;
+	gt_quota_add(q, u, GT_Q_BYTES, s->len);
+	while ((first = TAILQ_FIRST(&u->texts)) != n &&
+	       (u->texts_len > TEXTS_LEN || gt_quota_full(q, u, GT_Q_BYTES)))
+		drop_text(first);
 	pthread_mutex_unlock(&n->fs->node_lock);
 }
 
@@ -260,12 +261,8 @@ size_t gt_node_text(struct gt_node *n, struct timespec *time)
 /** gt_node_free_all() - at the end: what the kernel never forgot */
 void gt_node_free_all(struct gt_fs *fs)
 {
-	for (unsigned int i = 0; i < GT_QUOTA_USERS; i++) {
-		while (fs->names[i].recent)
-			node_free(fs->names[i].recent);
-		while (fs->names[i].old)
-			node_free(fs->names[i].old);
-	}
+	while (fs->old)
+		node_free(fs->old);
 	for (unsigned int i = 0; i < GT_NODE_BUCKETS; i++)
 		while (fs->buckets[i])
 			node_free(fs->buckets[i]);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The notifier thread: the only one that speaks to the kernel unasked. It sleeps until the ingest
- * thread has something for a waiting reader, a process ends, a device comes or goes, a signal comes or
- * the mount goes.
+ * The notifier thread. It sleeps until the ingest thread has something for a waiting reader, a process
+ * ends, a device comes or goes, a signal comes or the mount goes.
  */
 #include <errno.h>
 #include <poll.h>

@@ -62,6 +62,13 @@ void gt_attr(struct gt_node *n, const struct gt_entry *e, struct stat *st)
 	st->st_atim = st->st_ctim = st->st_mtim = time;
 }
 
+bool gt_is_late(const struct gt_node *n)
+{
+	const struct gt_entry *e = &n->entry;
+
+	return e->kind == GT_ENTRY_FILE && !gt_is_pipe(e) && e->file->show && !n->snap;
+}
+
 /** gt_attr_timeout() - how long the kernel may keep attributes of @n */
 double gt_attr_timeout(const struct gt_node *n)
 {
@@ -71,7 +78,7 @@ double gt_attr_timeout(const struct gt_node *n)
 		return e->shared ? SHARED_TIMEOUT : 0;
 	if (gt_is_pipe(e))
 		return SHARED_TIMEOUT;
-	return (e->file->flags & GT_FILE_LONG) || n->late ? 0 : TEXT_ATTR_TIMEOUT;
+	return gt_is_late(n) ? 0 : TEXT_ATTR_TIMEOUT;
 }
 
 /* Only directories and pipes that are the same for everybody stay in the dentry cache. */
@@ -91,19 +98,12 @@ static int node_text(struct gt_fs *fs, struct gt_node *n, const struct gt_view *
 	struct gt_snap *s;
 	int err = 0;
 
-	if (n->entry.kind != GT_ENTRY_FILE || gt_is_pipe(&n->entry) ||
-	    (n->entry.file->flags & GT_FILE_LONG) || !n->entry.file->show)
-		return 0;
-	/* what is only looked up takes half of what a user may hold, and leaves the rest to opens
-	 */
-	n->late = gt_quota_full(&fs->app->quota, n->user, GT_Q_BYTES, 2);
-	if (n->late)
+	if (!gt_is_late(n) || (n->entry.file->flags & GT_FILE_LONG))
 		return 0;
 	s = gt_snap_get(fs, &n->entry, v, &err);
 	if (!s)
 		return err;
-	gt_node_set_snap(n, s, true);
-	gt_snap_put(s);
+	gt_node_set_text(n, s);
 	return 0;
 }
 
@@ -130,7 +130,7 @@ void gt_op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 	}
 	if (!differs && depends_on_caller(&e))
 		view = gt_req_view(fs, req);
-	err = gt_node_new(fs, &e, gt_req_user(fs, req, &view), parent, &n);
+	err = gt_node_new(fs, &e, gt_req_user(fs, req, &view), &n);
 	if (!err)
 		err = node_text(fs, n, &view);
 	if (err) {

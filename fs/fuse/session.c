@@ -56,7 +56,6 @@ struct gt_fs *gt_fs_new(struct gt_app *app, struct fuse_args *args, struct gt_mo
 	pthread_mutex_init(&fs->lock, NULL);
 	pthread_mutex_init(&fs->node_lock, NULL);
 	pthread_cond_init(&fs->work, NULL);
-	pthread_cond_init(&fs->trim, NULL);
 	gt_quota_init(&app->quota, (unsigned int)app->conf->max_pipes);
 	gt_tree_entry(app, &gt_tree_root, &all, &fs->root.entry);
 	fs->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -127,22 +126,18 @@ static void unmount(struct gt_fs *fs)
 
 /* At the end readers have this long to read what is left, and end of file. */
 #define GRACE_NS 500000000L
-#define TRIM_NS	 2000000000L /* a name that is being dropped needs the answers of the loop */
 
 static bool grace_over(struct gt_fs *fs, struct timespec *since)
 {
 	struct timespec now;
-	int64_t over;
 
 	if (!atomic_load(&fs->ending))
 		return false;
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	if (!since->tv_sec)
 		*since = now;
-	over = (now.tv_sec - since->tv_sec) * 1000000000L + now.tv_nsec - since->tv_nsec;
-	if (atomic_load(&fs->trimming))
-		return over > TRIM_NS;
-	return over > GRACE_NS || !atomic_load(&fs->app->quota.total[GT_Q_PIPES]);
+	return !atomic_load(&fs->app->quota.total[GT_Q_PIPES]) ||
+	       (now.tv_sec - since->tv_sec) * 1000000000L + now.tv_nsec - since->tv_nsec > GRACE_NS;
 }
 
 static int loop(struct gt_fs *fs)
@@ -163,31 +158,6 @@ static int loop(struct gt_fs *fs)
 	return n < 0 && n != -ENODEV && n != -EINTR ? n : 0;
 }
 
-static void stop_notifier(struct gt_fs *fs)
-{
-	atomic_store(&fs->ended, true);
-	gt_notify_wake(fs);
-	pthread_join(fs->notifier, NULL);
-}
-
-static void stop_worker(struct gt_fs *fs)
-{
-	pthread_mutex_lock(&fs->lock);
-	fs->worker_stop = true;
-	pthread_cond_signal(&fs->work);
-	pthread_mutex_unlock(&fs->lock);
-	pthread_join(fs->worker, NULL);
-}
-
-static void stop_trimmer(struct gt_fs *fs)
-{
-	pthread_mutex_lock(&fs->node_lock);
-	fs->trim_stop = true;
-	pthread_cond_signal(&fs->trim);
-	pthread_mutex_unlock(&fs->node_lock);
-	pthread_join(fs->trimmer, NULL);
-}
-
 static int start_threads(struct gt_fs *fs)
 {
 	sigset_t set, old;
@@ -199,14 +169,10 @@ static int start_threads(struct gt_fs *fs)
 	err = pthread_create(&fs->notifier, NULL, gt_notifier_main, fs);
 	if (!err) {
 		err = pthread_create(&fs->worker, NULL, gt_worker_main, fs);
-		if (err)
-			stop_notifier(fs);
-	}
-	if (!err) {
-		err = pthread_create(&fs->trimmer, NULL, gt_trim_main, fs);
 		if (err) {
-			stop_worker(fs);
-			stop_notifier(fs);
+			atomic_store(&fs->ended, true);
+			gt_notify_wake(fs);
+			pthread_join(fs->notifier, NULL);
 		}
 	}
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
@@ -216,9 +182,14 @@ static int start_threads(struct gt_fs *fs)
 static void stop_threads(struct gt_fs *fs)
 {
 	atomic_store(&fs->ending, true);
-	stop_notifier(fs);
-	stop_worker(fs);
-	stop_trimmer(fs);
+	atomic_store(&fs->ended, true);
+	gt_notify_wake(fs);
+	pthread_mutex_lock(&fs->lock);
+	fs->worker_stop = true;
+	pthread_cond_signal(&fs->work);
+	pthread_mutex_unlock(&fs->lock);
+	pthread_join(fs->notifier, NULL);
+	pthread_join(fs->worker, NULL);
 	gt_pipe_wake(fs, true);
 }
 
@@ -245,6 +216,7 @@ void gt_fs_free(struct gt_fs *fs)
 	gt_guard_free(fs);
 	gt_snap_flush(fs);
 	gt_node_free_all(fs);
+	gt_quota_free(&fs->app->quota);
 	if (fs->wake >= 0)
 		close(fs->wake);
 	if (fs->signals >= 0)

@@ -3,9 +3,10 @@
  * Long texts are rendered here, on open, so that no other request waits for them; and each user's
  * in turn, so that a user with many processes does not keep the others waiting.
  *
- * The kernel has been told size 0 by the lookup. sendfile (busybox cat) believes the size it knows,
- * so before the open is answered the last byte is stored into the node's page cache: that moves the
- * kernel's idea of the size to the exact one, and leaves the page to be read as any other.
+ * The kernel has been told size 0 by the lookup, or that of a text that was dropped. sendfile
+ * (busybox cat) believes the size it knows, so before the open is answered the last byte is stored
+ * into the node's page cache: that moves the kernel's idea of the size to the exact one, and leaves
+ * the page to be read as any other.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -82,6 +83,8 @@ static void tell_size(struct gt_fs *fs, struct gt_node *n, const struct gt_snap 
 {
 	struct fuse_bufvec b = FUSE_BUFVEC_INIT(1);
 
+	/* it may keep the size of the text that was dropped */
+	fuse_lowlevel_notify_inval_inode(fs->se, gt_node_id(n), -1, 0);
 	if (!s->len)
 		return;
 	b.buf[0].mem = (void *)(uintptr_t)&s->data[s->len - 1];
@@ -94,8 +97,7 @@ static int check_room(struct gt_fs *fs, const struct gt_job_open *j)
 {
 	struct gt_quota *q = &fs->app->quota;
 
-	if (!(j->node->entry.file->flags & GT_FILE_LONG) ||
-	    !gt_quota_full(q, j->user, GT_Q_BYTES, 1))
+	if (!(j->node->entry.file->flags & GT_FILE_LONG) || !gt_quota_full(q, j->user, GT_Q_BYTES))
 		return 0;
 	return gt_quota_refuse(q, j->user, GT_Q_BYTES);
 }
@@ -111,7 +113,7 @@ static int render(struct gt_fs *fs, struct gt_job_open *j, struct gt_handle *h)
 	gt_snap_ref(s);
 	err = gt_handle_text(h, s);
 	if (!err) {
-		gt_node_set_snap(j->node, s, false);
+		gt_node_measure(j->node, s);
 		tell_size(fs, j->node, s);
 	}
 	gt_snap_put(s);

@@ -112,8 +112,9 @@ static void show_objects(struct gt_text *t, const struct counts *c)
 /* What callers hold of what is limited (those of readers and parked, above, apart) */
 static void show_limits(struct gt_text *t, const struct gt_quota *q)
 {
-	gt_text_kv(t, "callers", gt_quota_users(q));
-	gt_text_kv(t, "names", q->total[GT_Q_NAMES]);
+	gt_text_kv(t, "callers", q->users);
+	gt_text_kv(t, "names", q->total[GT_Q_NODES]);
+	gt_text_kv(t, "names_held", q->total[GT_Q_NAMES]);
 	gt_text_kv(t, "descriptors", q->total[GT_Q_FILES]);
 	gt_text_kv(t, "opens_waiting", q->total[GT_Q_OPENS]);
 	gt_text_kv(t, "polls", q->total[GT_Q_POLLS]);

@@ -17,12 +17,18 @@ static uint64_t take_all(struct gt_user *u, enum gt_quota_kind k, int *err)
 	return n;
 }
 
+static void start(unsigned int max_pipes)
+{
+	gt_quota_free(&q);
+	gt_quota_init(&q, max_pipes);
+}
+
 static void one_user(void)
 {
 	struct gt_user *u;
 	int err;
 
-	gt_quota_init(&q, 256);
+	start(256);
 	u = gt_quota_user(&q, 1000, false);
 	is(take_all(u, GT_Q_FILES, &err), 16384, "a user's descriptors");
 	is(err, -EMFILE, "… then EMFILE");
@@ -36,78 +42,101 @@ static void one_user(void)
 	ok(gt_quota_user(&q, 1000, false) == u, "the user is found again");
 	gt_quota_give(&q, u, GT_Q_FILES, 1);
 	is(gt_quota_take(&q, u, GT_Q_FILES), 0, "what was given back is to be had");
-	gt_quota_init(&q, 1);
+	start(1);
 	is(take_all(gt_quota_user(&q, 1000, false), GT_Q_PIPES, &err), 1, "the only pipe");
 }
 
 static void all_users(void)
 {
-	uint64_t files = 0, pipes = 0, n;
-	struct gt_user *root;
+	static const unsigned int half[] = { 16384, 16384, 16384, 8192, 4096, 2048, 1024 };
+	uint64_t pipes = 0;
+	struct gt_user *root, *u;
 	int err;
 
-	gt_quota_init(&q, 256);
-	for (uint32_t uid = 1; uid <= 5; uid++) {
-		struct gt_user *u = gt_quota_user(&q, uid, false);
-
-		n = take_all(u, GT_Q_FILES, &err);
-		files += n;
+	start(256);
+	for (uint32_t i = 0; i < sizeof(half) / sizeof(*half); i++) {
+		u = gt_quota_user(&q, i, false);
+		is(take_all(u, GT_Q_FILES, &err), half[i], "descriptors of user %u", i);
 		pipes += take_all(u, GT_Q_PIPES, &(int){ 0 });
 	}
-	is(files, 65536, "descriptors of all users");
-	is(n, 0, "the last user found none");
 	is(err, -ENFILE, "… ENFILE: others have them");
-	is(pipes, 192, "pipes of all users");
+	ok(pipes < 192, "pipes: the next gets one, too");
 	root = gt_quota_user(&q, 0, true);
-	is(take_all(root, GT_Q_PIPES, &err), 64, "the rest is of those who see everything");
+	is(take_all(root, GT_Q_PIPES, &err), 256 - pipes, "those who see everything get the rest");
 	is(take_all(root, GT_Q_FILES, &err), 1000000, "who have descriptors without a bound");
-	is(gt_quota_users(&q), 5, "who hold something");
+	is(q.users, 8, "who hold something");
+}
+
+/* Names are counted when they have been looked up again, whatever the bound */
+static void names(void)
+{
+	struct gt_user *u, *v;
+
+	start(256);
+	u = gt_quota_user(&q, 1000, false);
+	v = gt_quota_user(&q, 1000, true);
+	gt_quota_add(&q, u, GT_Q_NAMES, 140000);
+	is(gt_quota_refuse(&q, u, GT_Q_NAMES), -EMFILE, "who holds more names than all may");
+	ok(!gt_quota_full(&q, v, GT_Q_NAMES), "… is not in the way of those who see everything");
+	v = gt_quota_user(&q, 1001, false);
+	gt_quota_add(&q, v, GT_Q_NAMES, 1023);
+	ok(!gt_quota_full(&q, v, GT_Q_NAMES), "… nor of another, until");
+	gt_quota_add(&q, v, GT_Q_NAMES, 1);
+	is(gt_quota_refuse(&q, v, GT_Q_NAMES), -ENFILE, "… more than the kernel's delay is held");
 }
 
 static void bytes(void)
 {
 	struct gt_user *u;
 
-	gt_quota_init(&q, 256);
+	start(256);
 	u = gt_quota_user(&q, 1000, false);
-	gt_quota_add(&q, u, GT_Q_BYTES, 64 << 20);
-	ok(!gt_quota_full(&q, u, GT_Q_BYTES, 1), "64 MiB of texts");
-	ok(gt_quota_full(&q, u, GT_Q_BYTES, 2), "… are half");
-	gt_quota_add(&q, u, GT_Q_BYTES, 64 << 20);
-	ok(gt_quota_full(&q, u, GT_Q_BYTES, 1), "128 MiB are all");
-	ok(!gt_quota_full(&q, gt_quota_user(&q, 1001, false), GT_Q_BYTES, 1), "but not another's");
+	gt_quota_add(&q, u, GT_Q_BYTES, 127 << 20);
+	ok(!gt_quota_full(&q, u, GT_Q_BYTES), "127 MiB of texts");
+	gt_quota_add(&q, u, GT_Q_BYTES, 1 << 20);
+	ok(gt_quota_full(&q, u, GT_Q_BYTES), "128 MiB are all");
+	ok(!gt_quota_full(&q, gt_quota_user(&q, 1001, false), GT_Q_BYTES), "but not another's");
 	is(gt_quota_refuse(&q, u, GT_Q_BYTES), -ENOMEM, "ENOMEM");
 	gt_quota_add(&q, gt_quota_user(&q, 0, true), GT_Q_BYTES, 384 << 20);
-	ok(gt_quota_full(&q, gt_quota_user(&q, 0, true), GT_Q_BYTES, 1), "512 MiB are everybody's");
+	ok(gt_quota_full(&q, gt_quota_user(&q, 0, true), GT_Q_BYTES), "512 MiB are everybody's");
 }
+
+#define MANY 3000
 
 static void many_users(void)
 {
-	struct gt_user *u, *others = &q.users[GT_QUOTA_USERS - 1];
+	struct gt_user *u, *first;
 	bool own = true;
 
-	gt_quota_init(&q, 256);
-	for (uint32_t uid = 1; uid <= GT_QUOTA_USERS - 2; uid++) {
+	start(256);
+	first = gt_quota_user(&q, 0, false);
+	ok(first != gt_quota_user(&q, 0, true), "a container's root is not root");
+	for (uint32_t uid = 0; uid < MANY; uid++) {
 		u = gt_quota_user(&q, uid, false);
-		own = own && u != others && u->uid == uid;
+		own = own && u->uid == uid && !u->held;
 		gt_quota_take(&q, u, GT_Q_FILES);
 	}
-	ok(own, "254 users have an account each");
-	ok(gt_quota_user(&q, 7000, false) == others, "the next shares one");
-	ok(gt_quota_user(&q, 7001, false) == others, "… with all others");
-	ok(gt_quota_user(&q, 0, true) == q.users, "root has its own");
-	u = gt_quota_user(&q, 17, false);
-	gt_quota_give(&q, u, GT_Q_FILES, 1);
-	ok(gt_quota_user(&q, 7000, false) == u, "who holds nothing makes room");
-	is(u->uid, 7000, "… and is forgotten");
-	is(gt_quota_users(&q), GT_QUOTA_USERS - 3, "who hold something");
+	ok(own, "each user has an account");
+	is(q.users, MANY, "… and holds something");
+	gt_quota_take(&q, first, GT_Q_READS);
+	gt_quota_give(&q, first, GT_Q_FILES, 1);
+	ok(gt_quota_user(&q, 2000 * GT_QUOTA_BUCKETS, false) != first, "… as long as there is any");
+	gt_quota_give(&q, first, GT_Q_READS, 1);
+	is(q.users, MANY - 1, "who holds nothing");
+	q.turns = 7;
+	u = gt_quota_user(&q, 1000 * GT_QUOTA_BUCKETS, false);
+	ok(u == first || !u->held, "… makes room");
+	is(u->uid, 1000 * GT_QUOTA_BUCKETS, "… and is forgotten");
+	is(u->served, 7, "the new one is behind those who have waited");
 }
 
 int main(void)
 {
 	one_user();
 	all_users();
+	names();
 	bytes();
 	many_users();
+	gt_quota_free(&q);
 	return done_testing();
 }
