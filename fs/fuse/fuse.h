@@ -160,7 +160,7 @@ struct gt_fs {
 
 	pthread_cond_t work;
 	struct gt_job_open *jobs, **jobs_tail;
-	_Atomic bool worker_stop;
+	_Atomic bool worker_stop, worker_left;
 };
 
 /* snap.c */

@@ -127,6 +127,16 @@ static void unmount(struct gt_fs *fs)
 /* At the end readers have this long to read what is left, and end of file. */
 #define GRACE_NS 500000000L
 
+/* It may wait for a page of a text that is being read: the loop must answer that. */
+static bool worker_left(struct gt_fs *fs)
+{
+	pthread_mutex_lock(&fs->lock);
+	fs->worker_stop = true;
+	pthread_cond_signal(&fs->work);
+	pthread_mutex_unlock(&fs->lock);
+	return atomic_load(&fs->worker_left);
+}
+
 static bool grace_over(struct gt_fs *fs, struct timespec *since)
 {
 	struct timespec now;
@@ -136,8 +146,10 @@ static bool grace_over(struct gt_fs *fs, struct timespec *since)
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	if (!since->tv_sec)
 		*since = now;
-	return !atomic_load(&fs->app->quota.total[GT_Q_PIPES]) ||
-	       (now.tv_sec - since->tv_sec) * 1000000000L + now.tv_nsec - since->tv_nsec > GRACE_NS;
+	if (atomic_load(&fs->app->quota.total[GT_Q_PIPES]) &&
+	    (now.tv_sec - since->tv_sec) * 1000000000L + now.tv_nsec - since->tv_nsec < GRACE_NS)
+		return false;
+	return worker_left(fs);
 }
 
 static int loop(struct gt_fs *fs)
@@ -184,10 +196,7 @@ static void stop_threads(struct gt_fs *fs)
 	atomic_store(&fs->ending, true);
 	atomic_store(&fs->ended, true);
 	gt_notify_wake(fs);
-	pthread_mutex_lock(&fs->lock);
-	fs->worker_stop = true;
-	pthread_cond_signal(&fs->work);
-	pthread_mutex_unlock(&fs->lock);
+	worker_left(fs);
 	pthread_join(fs->notifier, NULL);
 	pthread_join(fs->worker, NULL);
 	gt_pipe_wake(fs, true);

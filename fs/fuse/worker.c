@@ -15,12 +15,12 @@
 
 /**
  * gt_worker_open() - queues the open of a long text; it is answered later
- * Return: 0, or -EAGAIN if too many wait, -ENOMEM
+ * Return: 0, or -EAGAIN if too many wait, -ENOMEM, -ENODEV at the end
  */
 int gt_worker_open(struct gt_fs *fs, fuse_req_t req, struct gt_node *n, const struct gt_view *v,
 		   struct gt_user *u, const struct fuse_file_info *fi)
 {
-	int err = gt_quota_take(&fs->app->quota, u, GT_Q_OPENS);
+	int err = fs->worker_stop ? -ENODEV : gt_quota_take(&fs->app->quota, u, GT_Q_OPENS);
 	struct gt_job_open *j;
 
 	if (err)
@@ -152,5 +152,6 @@ void *gt_worker_main(void *arg)
 			open_now(fs, j);
 		job_free(fs, j);
 	}
+	atomic_store(&fs->worker_left, true);
 	return NULL;
 }
