@@ -6,6 +6,9 @@
 # UNITS and CASES are the folders; in a guest CASES is tests/vm/cases. KERNEL=6.1 boots only the
 # kernels whose release begins so.
 #
+# Cases that say "# Beside others" in a line of their own run beside all others: they have long work to do
+# for one CPU, and use nothing that the machine has once.
+#
 # A test prints TAP, runs in a folder of its own, and may take TIME_LIMIT seconds. It fails if it says
 # so, exits with anything but 0 or 77 (skipped: its last line says why), writes a sanitizer's report, or
 # leaves a mount, a daemon or a tracefs instance behind.
@@ -20,7 +23,8 @@ export GT_PROG=$GT_OUT/sbin/mount.gputrace
 export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=1:abort_on_error=0}
 limit=${TIME_LIMIT:-300}
 work=$(mktemp -d "${TMPDIR:-/tmp}/gputrace-test.XXXXXX")
-passed=0 failed=0 skipped=0
+passed=0 failed=0 skipped=0 beside= lane=
+counts='^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$'
 
 wanted() {
 	local w
@@ -42,18 +46,19 @@ orphans() {
 	done
 }
 
-leftovers() { # but for the instances $1, which were there before
-	grep -F "$work" /proc/mounts
-	pgrep -f "mount\.gputrace .*$work" | sed 's/^/process /'
-	orphans | grep -vxF "${1:-none}"
+leftovers() { # below $1, and instances but for $2, which were there before
+	grep -F "$1/" /proc/mounts
+	pgrep -f "mount\.gputrace .*$1/" | sed 's/^/process /'
+	[ -z "$beside" ] || return # those are the others'
+	orphans | grep -vxF "${2:-none}"
 	grep -sF "$GT_OUT/" /sys/kernel/tracing/uprobe_events
 }
 
 clean() { # the same
 	local m
-	pkill -KILL -f "mount\.gputrace .*$work" 2>/dev/null
-	grep -F "$work" /proc/mounts | while read -r _ m _; do umount -l "$m" 2>/dev/null; done
-	orphans | grep -vxF "${1:-none}" | xargs -r rmdir 2>/dev/null
+	pkill -KILL -f "mount\.gputrace .*$1/" 2>/dev/null
+	grep -F "$1/" /proc/mounts | while read -r _ m _; do umount -l "$m" 2>/dev/null; done
+	[ -n "$beside" ] || orphans | grep -vxF "${2:-none}" | xargs -r rmdir 2>/dev/null
 }
 
 run() {
@@ -65,7 +70,7 @@ run() {
 	log=$dir/log
 	(cd "$dir" && TMPDIR=$dir exec timeout -k 10 "$limit" "$@") >"$log" 2>&1 </dev/null
 	rc=$?
-	left=$(leftovers "$before")
+	left=$(leftovers "$dir" "$before")
 	ok=$(grep -cE '^ok ' "$log")
 	skip=$(grep -cE '^ok .*# skip' "$log")
 	not=$(grep -cE '^not ok ' "$log")
@@ -83,7 +88,7 @@ run() {
 	if [ -n "$left" ]; then
 		printf '# left behind: %s\n' "$left" >>"$log"
 		not=$((not + 1))
-		clean "$before"
+		clean "$dir" "$before"
 	fi
 	passed=$((passed + ok - skip)) failed=$((failed + not)) skipped=$((skipped + skip))
 	if [ "$not" = 0 ]; then
@@ -96,6 +101,13 @@ run() {
 	fi
 }
 
+count() { # of what was run elsewhere: $1 is what that printed
+	local p f s
+	while read -r p _ f _ s _; do
+		passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
+	done < <(grep -E "$counts" "$1")
+}
+
 # Where nobody has mounted tracefs, it is there for the time of the tests
 tracing=/sys/kernel/tracing mounted=
 if [ "$(id -u)" = 0 ] && [ -d $tracing ] && [ ! -e $tracing/uprobe_events ]; then
@@ -104,18 +116,14 @@ fi
 
 # One kernel's guest: what it says is shown, and its counts are ours
 guest() { # release
-	local dir=$work/vm-$1 rc counts p f s
+	local dir=$work/vm-$1 rc before=$failed
 	mkdir -p "$dir"
 	echo "guest $1:"
 	O=$GT_OUT GT_SHARE=$dir TMPDIR=$dir tests/vm/run.sh "$1" ${names[@]+"${names[@]}"} >"$dir/log" 2>&1
 	rc=$?
-	counts='^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$'
 	grep -vE "$counts" "$dir/log" | sed 's/^/  /'
-	while read -r p _ f _ s _; do
-		passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
-		[ "$f" = 0 ] || rc=0
-	done < <(grep -E "$counts" "$dir/log")
-	[ $rc = 0 ] || failed=$((failed + 1)) # none that was counted
+	count "$dir/log"
+	[ $rc = 0 ] || [ $failed -gt "$before" ] || failed=$((failed + 1)) # none that was counted
 }
 
 guests() {
@@ -140,15 +148,33 @@ only_guests=
 if [ "${1-}" = --guests ]; then only_guests=1 && shift; fi
 names=("$@")
 before=$(orphans)
-trap 'clean "$before"; rm -rf --one-file-system "$work"; [ -z "$mounted" ] || umount "$mounted"' EXIT
+trap '[ -z "$lane" ] || pkill -P "$lane"; clean "$work" "$before"; rm -rf --one-file-system "$work"; [ -z "$mounted" ] || umount "$mounted"' EXIT
+cases() { # those that run beside others ($1: 0), or those that do not (1)
+	local t
+	for t in "${CASES-tests/cases}"/*.sh; do
+		[ -x "$t" ] && wanted "$(basename "$t")" || continue
+		grep -q '^# Beside others' "$t"
+		[ $? = "$1" ] || continue
+		claimed "$(basename "$t")" && run "$(basename "$t" .sh)" "$(readlink -f "$t")"
+	done
+}
+
 if [ -z "$only_guests" ]; then
+	(
+		trap - EXIT
+		beside=y limit=$((2 * limit))
+		cases 0
+		echo "$passed passed, $failed failed, $skipped skipped"
+	) >"$work/beside" &
+	lane=$!
 	for t in "${UNITS-$GT_OUT/tests}"/test_*; do
 		[ -x "$t" ] && [ "${t%.d}" = "$t" ] && wanted "$(basename "$t")" && run "$(basename "$t")" "$t"
 	done
-	for t in "${CASES-tests/cases}"/*.sh; do
-		[ -x "$t" ] && wanted "$(basename "$t")" && claimed "$(basename "$t")" &&
-			run "$(basename "$t" .sh)" "$(readlink -f "$t")"
-	done
+	cases 1
+	wait "$lane"
+	lane=
+	grep -vE "$counts" "$work/beside"
+	count "$work/beside"
 fi
 [ -n "${GT_GUEST-}" ] || guests
 if [ $((passed + failed + skipped)) = 0 ] && [ -z "${CLAIMS-}" ]; then

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # gcc and clang, without a warning; the manual pages; what is in the tree.
+# Beside others
 . "$GT_SRC/tests/lib/case.sh"
 for cc in gcc clang; do
 	command -v $cc >/dev/null || { skip_ok "$cc" "not installed"; continue; }

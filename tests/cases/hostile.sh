@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # Everything again under the address, undefined and leak sanitizers: the unit tests, each replay format cut
 # at each of 1000 places and with bytes changed, and a mounted tree read by root and users.
+# Beside others
 . "$GT_SRC/tests/lib/case.sh"
 san=$GT_OUT/san # kept from one run to the next
 export UBSAN_OPTIONS=print_stacktrace=1
