@@ -2,6 +2,7 @@
 #include <cap-ng.h>
 #include <errno.h>
 #include <linux/capability.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -51,12 +52,11 @@ void gt_privs_lower(uint64_t caps)
 		change(0, caps);
 }
 
-/* What a container has not got cannot be kept. */
+/* From what capng_get_caps_process() got. What a container has not got cannot be kept. */
 static void select_caps(uint64_t effective, uint64_t all)
 {
 	unsigned int had[64] = { 0 };
 
-	capng_get_caps_process();
 	for (unsigned int i = 0; i <= CAP_LAST_CAP; i++)
 		had[i] = (unsigned int)capng_have_capability(CAPNG_PERMITTED, i);
 	capng_clear(CAPNG_SELECT_ALL);
@@ -71,14 +71,19 @@ static void select_caps(uint64_t effective, uint64_t all)
 
 int gt_privs_drop(uint64_t effective, uint64_t raised, char *err, size_t len)
 {
+	bool bounds;
 	int ret;
 
 	umask(077);
 	if (geteuid())
 		return 0;
+	capng_get_caps_process();
+	bounds = capng_have_capability(CAPNG_EFFECTIVE, CAP_SETPCAP);
 	select_caps(effective, effective | raised);
-	/* without CAP_SETPCAP the bounding set stays: no_new_privs does the rest */
-	capng_apply(CAPNG_SELECT_BOUNDS);
+	/* otherwise the bounding set stays, and libcap-ng would complain of that in the log */
+	if (bounds)
+		capng_apply(CAPNG_SELECT_BOUNDS);
+	/* no_new_privs does the rest */
 	ret = capng_apply(CAPNG_SELECT_CAPS);
 	if (ret == 0 && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		ret = -1;
