@@ -4,7 +4,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
+#include <syslog.h>
 #include <unistd.h>
 
 #include "daemon.h"
@@ -75,12 +78,32 @@ static void say(int code, const char *why)
 	result = -1;
 }
 
+/* sd_notify(3): a datagram to the socket that the service manager names, systemd's is a file. */
+static void notify(const char *text)
+{
+	const char *path = getenv("NOTIFY_SOCKET");
+	struct sockaddr_un a = { .sun_family = AF_UNIX };
+	int fd;
+
+	if (!path || *path != '/' || strlen(path) >= sizeof(a.sun_path))
+		return;
+	strcpy(a.sun_path, path);
+	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return;
+	if (sendto(fd, text, strlen(text), MSG_NOSIGNAL, (struct sockaddr *)&a, sizeof(a)) < 0)
+		syslog(LOG_WARNING, "NOTIFY_SOCKET=%s: %s", path, strerror(errno));
+	close(fd);
+}
+
 void gt_daemon_ready(void)
 {
 	int null;
 
-	if (result < 0)
+	if (result < 0) {
+		notify("READY=1");
 		return;
+	}
 	say(0, "");
 	null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	if (null < 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Going to the background, with the caller told how the start went. */
+/* Going to the background, with the caller, or the service manager, told how the start went. */
 #ifndef GT_DAEMON_H
 #define GT_DAEMON_H
 
@@ -8,10 +8,11 @@
 /**
  * gt_daemon_detach() - returns in the background process; the caller's process waits until
  *	gt_daemon_ready() or gt_daemon_failed() and exits accordingly. Before any thread is made
- * @foreground: stays where it is; the two then only print
+ * @foreground: stays where it is; a failure is only printed, a start that went well told to the
+ *	service manager that the environment names as NOTIFY_SOCKET
  */
 int gt_daemon_detach(bool foreground);
-/** gt_daemon_ready() - the start went well: the caller's process exits with 0 */
+/** gt_daemon_ready() - the start went well: the caller's process, if it waits, exits with 0 */
 void gt_daemon_ready(void);
 /** gt_daemon_failed() - the caller's process prints @why and exits with @code */
 void gt_daemon_failed(const char *why, int code);

@@ -37,6 +37,18 @@ unit() { # unit OPTIONS - COMMAND before it
 	ok "the unit's rights are enough to mount: $1" wait_for 30 mountpoint -q "$mnt"
 	pid=$(daemon)
 }
+# what a service manager with Type=notify is told, and that the tree is there by then
+manager() {
+	timeout 60 python3 -c 'if True:
+		import os, socket, sys
+		s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+		s.bind(sys.argv[1])
+		open("bound", "w")
+		print(s.recv(100).decode(), os.path.ismount(sys.argv[2]))' "$PWD/notify" "$mnt" >told &
+	told=$!
+	wait_for 20 [ -e bound ]
+	rm bound
+}
 live() {
 	mounts+=("$mnt")
 	trace=
@@ -59,7 +71,10 @@ live() {
 	ok "… outside" sh -c "! grep -q ' $mnt ' /proc/self/mountinfo"
 	wait
 	trace=
-	unit conf=conf,backend=sim
+	manager
+	NOTIFY_SOCKET=$PWD/notify unit conf=conf,backend=sim
+	wait "$told"
+	is "$(cat told)" "READY=1 True" "the service manager is told when it is mounted"
 	umount "$mnt"
 	ok "it ends when it is unmounted" wait_for 30 gone "$mnt"
 	wait
