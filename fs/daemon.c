@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,20 +79,23 @@ static void say(int code, const char *why)
 	result = -1;
 }
 
-/* sd_notify(3): a datagram to the socket that the service manager names, systemd's is a file. */
+/* sd_notify(3): a datagram to the service manager's socket; an abstract one's name begins with @. */
 static void notify(const char *text)
 {
 	const char *path = getenv("NOTIFY_SOCKET");
 	struct sockaddr_un a = { .sun_family = AF_UNIX };
 	int fd;
 
-	if (!path || *path != '/' || strlen(path) >= sizeof(a.sun_path))
+	if (!path || (*path != '/' && *path != '@') || strlen(path) >= sizeof(a.sun_path))
 		return;
 	strcpy(a.sun_path, path);
+	if (*path == '@')
+		*a.sun_path = 0;
 	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return;
-	if (sendto(fd, text, strlen(text), MSG_NOSIGNAL, (struct sockaddr *)&a, sizeof(a)) < 0)
+	if (sendto(fd, text, strlen(text), MSG_NOSIGNAL, (struct sockaddr *)&a,
+		   (socklen_t)(offsetof(struct sockaddr_un, sun_path) + strlen(path))) < 0)
 		syslog(LOG_WARNING, "NOTIFY_SOCKET=%s: %s", path, strerror(errno));
 	close(fd);
 }
