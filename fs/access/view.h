@@ -36,6 +36,14 @@ static inline struct gt_view gt_view_nobody(void)
 				 .visibility = GT_VIS_OWNER };
 }
 
+/** gt_view_same() - is everything shown to both in the same way? */
+static inline bool gt_view_same(const struct gt_view *a, const struct gt_view *b)
+{
+	return a->all == b->all && a->there == b->there && a->uid == b->uid &&
+	       a->groups == b->groups && a->pid == b->pid && a->visibility == b->visibility &&
+	       a->ns == b->ns;
+}
+
 /** gt_view_whole() - is nothing blanked, left out or translated for this caller? */
 static inline bool gt_view_whole(const struct gt_view *v)
 {

@@ -46,18 +46,24 @@ int gt_handle_new(struct gt_fs *fs, struct gt_node *n, const struct gt_view *v, 
 int gt_handle_text(struct gt_handle *h, struct gt_snap *s)
 {
 	struct gt_quota *q = &h->fs->app->quota;
+	struct gt_snap *old = s;
+	int err = 0;
 
-	/* who holds too much may still look at what takes no more than it did, or next to nothing */
+	pthread_mutex_lock(&h->lock);
+	/* who holds too much may still look at what takes no more than it did, or next to nothing
+	 */
 	if (s->len > FREE_LEN && s->len > h->bytes && gt_quota_full(q, h->user, GT_Q_BYTES)) {
-		gt_snap_put(s);
-		return gt_quota_refuse(q, h->user, GT_Q_BYTES);
+		err = gt_quota_refuse(q, h->user, GT_Q_BYTES);
+	} else {
+		gt_quota_add(q, h->user, GT_Q_BYTES, s->len);
+		gt_quota_give(q, h->user, GT_Q_BYTES, h->bytes);
+		old = h->snap;
+		h->snap = s;
+		h->bytes = s->len;
 	}
-	gt_quota_add(q, h->user, GT_Q_BYTES, s->len);
-	gt_quota_give(q, h->user, GT_Q_BYTES, h->bytes);
-	gt_snap_put(h->snap);
-	h->snap = s;
-	h->bytes = s->len;
-	return 0;
+	pthread_mutex_unlock(&h->lock);
+	gt_snap_put(old);
+	return err;
 }
 
 /** gt_handle_free() - ends a descriptor, and drops what it holds */
@@ -90,7 +96,7 @@ static int open_text(struct gt_handle *h, struct gt_node *n)
 
 	if (!n->entry.file->show)
 		return 0;
-	s = gt_node_snap(n);
+	s = gt_node_take_text(n);
 	if (!s)
 		s = gt_snap_get(h->fs, &n->entry, &h->view, &err);
 	return s ? gt_handle_text(h, s) : err;
@@ -115,51 +121,64 @@ static bool may_read(const struct gt_entry *e, const struct gt_view *v, int flag
 	return !e->file->store || (flags & O_ACCMODE) == O_WRONLY || gt_perms_may(&p, v, 4);
 }
 
-void gt_op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+/*
+ * What the opener sees, and whether that is something else than what the node was found with: then
+ * it came by another's way, and must be able to find the file itself.
+ */
+static int open_view(struct gt_job_open *j)
 {
-	struct gt_fs *fs = fuse_req_userdata(req);
-	struct gt_node *n = gt_node_of(fs, ino);
-	struct gt_entry *e = &n->entry;
-	struct gt_handle *h = NULL;
-	struct gt_user *u;
-	struct gt_view view;
-	int err = open_check(fs, e, fi);
+	struct gt_fs *fs = fuse_req_userdata(j->req);
+	const struct gt_node *n = j->node;
+	const struct gt_entry *e = &n->entry;
+	struct gt_entry own;
 
-	if (err) {
-		fuse_reply_err(req, -err);
-		return;
-	}
-	if (gt_is_pipe(e) || (e->file->flags & GT_FILE_VIEW) || e->file->store)
-		view = gt_req_view(fs, req);
+	if (gt_is_pipe(e) || n->differs || e->file->store)
+		j->view = gt_req_view(fs, j->req);
 	else
-		view = gt_view_nobody();
-	if (!may_read(e, &view, fi->flags)) {
-		fuse_reply_err(req, EACCES);
-		return;
-	}
-	fi->direct_io = 1;
-	fi->keep_cache = 0;
-	u = gt_req_user(fs, req, &view);
-	if (gt_is_late(n)) {
-		err = gt_worker_open(fs, req, n, &view, u, fi);
-		if (err)
-			fuse_reply_err(req, -err);
-		return;
-	}
-	err = gt_handle_new(fs, n, &view, u, &h);
+		j->view = gt_view_nobody();
+	j->user = gt_req_user(fs, j->req, &j->view);
+	j->foreign = n->differs && !gt_view_same(&j->view, &n->view);
+	if (j->foreign && gt_tree_lookup(fs->app, &e->obj, e->file->name, &j->view, &own))
+		return -EACCES;
+	return may_read(e, &j->view, j->fi.flags) ? 0 : -EACCES;
+}
+
+static int open_now(struct gt_job_open *j)
+{
+	struct gt_fs *fs = fuse_req_userdata(j->req);
+	const struct gt_entry *e = &j->node->entry;
+	struct gt_handle *h = NULL;
+	int err = gt_handle_new(fs, j->node, &j->view, j->user, &h);
+
 	if (!err)
-		err = gt_is_pipe(e) ? gt_pipe_open(h) : open_text(h, n);
+		err = gt_is_pipe(e) ? gt_pipe_open(h) : open_text(h, j->node);
 	if (err) {
 		if (h)
 			gt_handle_free(h);
-		fuse_reply_err(req, -err);
-		return;
+		return err;
 	}
 	/* head(1) seeks back over lines it did not print, and complains where it cannot */
-	fi->nonseekable = (e->file->flags & GT_FILE_PIPE) != 0;
-	fi->fh = (uint64_t)(uintptr_t)h;
-	if (fuse_reply_open(req, fi) == -ENOENT)
+	j->fi.nonseekable = (e->file->flags & GT_FILE_PIPE) != 0;
+	j->fi.fh = (uint64_t)(uintptr_t)h;
+	if (fuse_reply_open(j->req, &j->fi) == -ENOENT)
 		gt_handle_free(h);
+	return 0;
+}
+
+void gt_op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	struct gt_fs *fs = fuse_req_userdata(req);
+	struct gt_job_open j = { .req = req, .fi = *fi, .node = gt_node_of(fs, ino) };
+	int err = open_check(fs, &j.node->entry, fi);
+
+	j.fi.direct_io = 1;
+	j.fi.keep_cache = 0;
+	if (!err)
+		err = open_view(&j);
+	if (!err)
+		err = gt_is_late(j.node) || j.foreign ? gt_worker_open(fs, &j) : open_now(&j);
+	if (err)
+		fuse_reply_err(req, -err);
 }
 
 /*
@@ -180,39 +199,70 @@ static int refresh(struct gt_handle *h)
 	return s ? gt_handle_text(h, s) : err;
 }
 
+/* The same of a text that takes long is the worker's: not for a page of the kernel's, see fuse.h */
+static bool refreshed_late(const struct gt_handle *h, const struct fuse_file_info *fi)
+{
+	return h->read_once && (h->node->entry.file->flags & GT_FILE_AGAIN) && fi->lock_owner;
+}
+
+void gt_reply_text(fuse_req_t req, struct gt_handle *h, size_t size, off_t off)
+{
+	struct gt_snap *s;
+	size_t len;
+
+	pthread_mutex_lock(&h->lock);
+	s = h->snap ? gt_snap_ref(h->snap) : NULL;
+	pthread_mutex_unlock(&h->lock);
+	if (!s) {
+		fuse_reply_err(req, EACCES);
+		return;
+	}
+	if (off == 0 || atomic_load(&h->unread)) {
+		atomic_store(&h->seen_gen, s->gen);
+		atomic_store(&h->unread, false);
+	}
+	len = (size_t)off < s->len ? s->len - (size_t)off : 0;
+	fuse_reply_buf(req, s->data + (s->len - len), len < size ? len : size);
+	gt_snap_put(s);
+}
+
 void gt_op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_file_info *fi)
 {
 	struct gt_handle *h = (struct gt_handle *)(uintptr_t)fi->fh;
-	size_t len;
+	struct gt_node *n = h->node;
 	int err = 0;
 
-	if (gt_is_pipe(&h->node->entry)) {
+	if (gt_is_pipe(&n->entry)) {
 		gt_pipe_read(req, h, size, fi->flags & O_NONBLOCK);
 		return;
 	}
-	if (gt_tree_gone(h->fs->app, &h->node->entry.obj)) {
+	if (gt_tree_gone(h->fs->app, &n->entry.obj)) {
 		fuse_reply_err(req, ENODEV);
+		return;
+	}
+	/* a page that the kernel keeps for all who open the node; other reads have an owner */
+	if (atomic_load(&n->mixed) && !fi->lock_owner) {
+		fuse_reply_err(req, EACCES);
+		return;
+	}
+	if (off == 0 && refreshed_late(h, fi)) {
+		struct gt_job_open j = { .req = req, .node = n, .view = h->view, .user = h->user };
+
+		j.again = h;
+		j.size = size;
+		err = gt_worker_open(h->fs, &j);
+		if (err)
+			fuse_reply_err(req, -err);
 		return;
 	}
 	if (off == 0) {
 		gt_model_tidy(h->fs->app->model);
 		err = refresh(h);
 	}
-	if (err || !h->snap) {
-		fuse_reply_err(req, err ? -err : EACCES);
-		return;
-	}
-	if (off == 0 || atomic_load(&h->unread)) {
-		atomic_store(&h->seen_gen, h->snap->gen);
-		atomic_store(&h->unread, false);
-	}
-	len = h->snap->len;
-	if ((size_t)off >= len) {
-		fuse_reply_buf(req, NULL, 0);
-		return;
-	}
-	len -= (size_t)off;
-	fuse_reply_buf(req, h->snap->data + off, len < size ? len : size);
+	if (err)
+		fuse_reply_err(req, -err);
+	else
+		gt_reply_text(req, h, size, off);
 }
 
 /* FNV-1a: recognises the same refused write, which Python makes twice */

@@ -30,12 +30,20 @@ struct gt_snap {
 	char data[];
 };
 
+#define GT_MIXED_LEN 1 /* the size of a mixed one: with 0, sendfile would not ask for more */
+
 /**
  * struct gt_node - what the kernel holds an id of
  *
  * A directory, link or pipe has one node as long as the kernel remembers it, found by inode number;
  * a text file has a new one for each LOOKUP, with the text it will show (tree.md, Size). That is
  * dropped if the user looks up many more, and then rendered by open, as a long text is.
+ *
+ * Without a LOOKUP of its own a program comes to a text's node by a file that was bound to another
+ * name, or a descriptor of O_PATH: it gets a text of its own. Pages of it that the kernel keeps, for
+ * sendfile and mmap, would be everybody's who opens the node: once one did who sees other things
+ * than the one who looked it up, the kernel is given none (@mixed). The worker waits for pages that
+ * are being read, to have them dropped: what asks for one is never answered by the worker.
  */
 struct gt_node {
 	struct gt_entry entry;
@@ -43,11 +51,14 @@ struct gt_node {
 	unsigned int holds; /* open descriptors and queued work: the node outlives them */
 	struct gt_node *next, **pprev; /* of its hash chain, or of gt_fs.old */
 	TAILQ_ENTRY(gt_node) texts;    /* of gt_user.texts, with @snap */
-	struct gt_snap *snap;	       /* of a short text: what open returns */
+	struct gt_snap *snap;	       /* of a short text: what the first open returns */
 	size_t len;		       /* of its text, for stat; 0 not rendered */
 	struct timespec time;	       /* when it was rendered */
 	struct gt_user *user;	       /* of a text: who looked it up */
 	bool old;		       /* of a text: it has been looked up again */
+	bool differs;		       /* of a text: it depends on who looks, which was @view */
+	_Atomic bool mixed;
+	struct gt_view view;
 	struct gt_fs *fs;
 };
 
@@ -110,6 +121,9 @@ struct gt_job_open {
 	struct gt_node *node;
 	struct gt_user *user;
 	struct gt_view view;
+	bool foreign; /* not what the node's finder sees */
+	struct gt_handle *again; /* NULL: an open. Else a read of @size bytes from its start */
+	size_t size;
 	struct gt_job_open *next;
 };
 
@@ -181,17 +195,19 @@ uint64_t gt_poll_gen(struct gt_app *app, const struct gt_entry *e, const struct 
 /* node.c */
 /**
  * gt_node_new() - a node for @e with one more lookup counted: found, or made
- * @u: who looks it up
+ * @u: who looks it up; @v: what that one sees, NULL: what everybody does
  * Return: 0, -ENOMEM, or gt_quota_take()'s
  */
 int gt_node_new(struct gt_fs *fs, const struct gt_entry *e, struct gt_user *u,
-		struct gt_node **out);
+		const struct gt_view *v, struct gt_node **out);
 void gt_node_forget(struct gt_node *n, uint64_t nlookup);
 void gt_node_hold(struct gt_node *n);
-/** gt_node_snap() - the text to open, with a reference; NULL if there is none yet */
-struct gt_snap *gt_node_snap(struct gt_node *n);
-/** gt_node_measure() - @s is the text that stat measures */
+/** gt_node_take_text() - the text to open, which the next open does not get; NULL: there is none */
+struct gt_snap *gt_node_take_text(struct gt_node *n);
+/** gt_node_measure() - @s is the text that stat measures, unless @n is mixed */
 void gt_node_measure(struct gt_node *n, const struct gt_snap *s);
+/** gt_node_mix() - @n is mixed from now on: there is no one text to measure */
+void gt_node_mix(struct gt_node *n);
 /** gt_node_set_text() - and that open returns; taken over. For a new node, session thread only */
 void gt_node_set_text(struct gt_node *n, struct gt_snap *s);
 /** gt_node_text() - size of its text, and when it was rendered (@time untouched if it has none) */
@@ -229,6 +245,8 @@ struct gt_user *gt_req_user(struct gt_fs *fs, fuse_req_t req, const struct gt_vi
 int gt_handle_new(struct gt_fs *fs, struct gt_node *n, const struct gt_view *v, struct gt_user *u,
 		  struct gt_handle **out);
 void gt_handle_free(struct gt_handle *h);
+/** gt_reply_text() - answers a read of a text at @off; any thread */
+void gt_reply_text(fuse_req_t req, struct gt_handle *h, size_t size, off_t off);
 /** gt_handle_text() - @s is what it shows, taken over; -ENOMEM: too much is held, and @s gone */
 int gt_handle_text(struct gt_handle *h, struct gt_snap *s);
 
@@ -253,8 +271,7 @@ void gt_guard_del(struct gt_fs *fs, struct gt_guarded *r);
 void gt_guard_catch_up(struct gt_fs *fs);
 
 /* worker.c */
-int gt_worker_open(struct gt_fs *fs, fuse_req_t req, struct gt_node *n, const struct gt_view *v,
-		   struct gt_user *u, const struct fuse_file_info *fi);
+int gt_worker_open(struct gt_fs *fs, const struct gt_job_open *job);
 void *gt_worker_main(void *fs);
 
 /* notify.c */

@@ -125,7 +125,7 @@ static void replaced(struct gt_node *n)
 }
 
 static int new_text(struct gt_fs *fs, const struct gt_entry *e, struct gt_user *u,
-		    struct gt_node **out)
+		    const struct gt_view *v, struct gt_node **out)
 {
 	struct gt_quota *q = &fs->app->quota;
 	struct gt_node **head = bucket_of(fs, e->ino), *before = find(*head, e), *n;
@@ -136,6 +136,9 @@ static int new_text(struct gt_fs *fs, const struct gt_entry *e, struct gt_user *
 	if (!n)
 		return -ENOMEM;
 	n->user = u;
+	n->differs = v;
+	if (v)
+		n->view = *v;
 	gt_quota_add(q, u, GT_Q_NODES, 1);
 	set_entry(n, e);
 	if (before)
@@ -161,12 +164,13 @@ static int find_shared(struct gt_fs *fs, const struct gt_entry *e, struct gt_nod
 	return 0;
 }
 
-int gt_node_new(struct gt_fs *fs, const struct gt_entry *e, struct gt_user *u, struct gt_node **out)
+int gt_node_new(struct gt_fs *fs, const struct gt_entry *e, struct gt_user *u,
+		const struct gt_view *v, struct gt_node **out)
 {
 	int err;
 
 	pthread_mutex_lock(&fs->node_lock);
-	err = is_shared(e) ? find_shared(fs, e, out) : new_text(fs, e, u, out);
+	err = is_shared(e) ? find_shared(fs, e, out) : new_text(fs, e, u, v, out);
 	if (!err)
 		(*out)->nlookup++;
 	pthread_mutex_unlock(&fs->node_lock);
@@ -193,7 +197,7 @@ void gt_node_release(struct gt_node *n)
 
 	pthread_mutex_lock(&fs->node_lock);
 	/* the kernel may remember the name for long: the text went with its last descriptor */
-	if (!--n->holds && !n->snap)
+	if (!--n->holds && !n->snap && !atomic_load(&n->mixed))
 		n->len = 0;
 	free_if_unused(n);
 	pthread_mutex_unlock(&fs->node_lock);
@@ -210,12 +214,15 @@ void gt_node_forget(struct gt_node *n, uint64_t nlookup)
 	pthread_mutex_unlock(&fs->node_lock);
 }
 
-struct gt_snap *gt_node_snap(struct gt_node *n)
+struct gt_snap *gt_node_take_text(struct gt_node *n)
 {
-	struct gt_snap *s;
+	struct gt_snap *s = NULL;
 
 	pthread_mutex_lock(&n->fs->node_lock);
-	s = n->snap ? gt_snap_ref(n->snap) : NULL;
+	if (n->snap) {
+		s = gt_snap_ref(n->snap);
+		drop_text(n);
+	}
 	pthread_mutex_unlock(&n->fs->node_lock);
 	return s;
 }
@@ -223,8 +230,16 @@ struct gt_snap *gt_node_snap(struct gt_node *n)
 void gt_node_measure(struct gt_node *n, const struct gt_snap *s)
 {
 	pthread_mutex_lock(&n->fs->node_lock);
-	n->len = s->len;
+	n->len = atomic_load(&n->mixed) ? GT_MIXED_LEN : s->len;
 	n->time = s->time;
+	pthread_mutex_unlock(&n->fs->node_lock);
+}
+
+void gt_node_mix(struct gt_node *n)
+{
+	pthread_mutex_lock(&n->fs->node_lock);
+	atomic_store(&n->mixed, true);
+	n->len = GT_MIXED_LEN;
 	pthread_mutex_unlock(&n->fs->node_lock);
 }
 

@@ -130,7 +130,8 @@ void gt_op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 	}
 	if (!differs && depends_on_caller(&e))
 		view = gt_req_view(fs, req);
-	err = gt_node_new(fs, &e, gt_req_user(fs, req, &view), &n);
+	err = gt_node_new(fs, &e, gt_req_user(fs, req, &view),
+			  differs || depends_on_caller(&e) ? &view : NULL, &n);
 	if (!err)
 		err = node_text(fs, n, &view);
 	if (err) {

@@ -14,12 +14,14 @@
 #include "fuse.h"
 
 /**
- * gt_worker_open() - queues the open of a long text; it is answered later
+ * gt_worker_open() - queues an open, or a read, for which a text is to be rendered; it is answered
+ *	later
+ * @job: copied; the caller fills in all but @guarded and @next
  * Return: 0, or -EAGAIN if too many wait, -ENOMEM, -ENODEV at the end
  */
-int gt_worker_open(struct gt_fs *fs, fuse_req_t req, struct gt_node *n, const struct gt_view *v,
-		   struct gt_user *u, const struct fuse_file_info *fi)
+int gt_worker_open(struct gt_fs *fs, const struct gt_job_open *job)
 {
+	struct gt_user *u = job->user;
 	int err = fs->worker_stop ? -ENODEV : gt_quota_take(&fs->app->quota, u, GT_Q_OPENS);
 	struct gt_job_open *j;
 
@@ -30,8 +32,8 @@ int gt_worker_open(struct gt_fs *fs, fuse_req_t req, struct gt_node *n, const st
 		gt_quota_give(&fs->app->quota, u, GT_Q_OPENS, 1);
 		return -ENOMEM;
 	}
-	*j = (struct gt_job_open){ .req = req, .fi = *fi, .node = n, .view = *v, .user = u };
-	gt_node_hold(n);
+	*j = *job;
+	gt_node_hold(j->node);
 	gt_guard_add(fs, &j->guarded);
 	pthread_mutex_lock(&fs->lock);
 	*fs->jobs_tail = j;
@@ -79,17 +81,29 @@ static struct gt_job_open *next_job(struct gt_fs *fs)
 	return j;
 }
 
-static void tell_size(struct gt_fs *fs, struct gt_node *n, const struct gt_snap *s)
+static void store_byte(struct gt_fs *fs, struct gt_node *n, const char *c, size_t at)
 {
 	struct fuse_bufvec b = FUSE_BUFVEC_INIT(1);
 
+	b.buf[0].size = 1;
+	b.buf[0].mem = (void *)(uintptr_t)c;
+	/* a kernel that cannot leaves sendfile with an empty text: nothing better is to be had */
+	fuse_lowlevel_notify_store(fs->se, gt_node_id(n), (off_t)at, &b, 0);
+}
+
+static void tell_size(struct gt_fs *fs, struct gt_node *n, const struct gt_snap *s)
+{
 	/* it may keep the size of the text that was dropped */
 	fuse_lowlevel_notify_inval_inode(fs->se, gt_node_id(n), -1, 0);
-	if (!s->len)
-		return;
-	b.buf[0].mem = (void *)(uintptr_t)&s->data[s->len - 1];
-	/* a kernel that cannot leaves sendfile with an empty text: nothing better is to be had */
-	fuse_lowlevel_notify_store(fs->se, gt_node_id(n), (off_t)s->len - 1, &b, 0);
+	if (s->len)
+		store_byte(fs, n, &s->data[s->len - 1], s->len - 1);
+}
+
+/* A size that has sendfile ask us, who refuse, and no page: what it has goes. */
+static void tell_mixed(struct gt_fs *fs, struct gt_node *n)
+{
+	store_byte(fs, n, "\n", GT_MIXED_LEN - 1);
+	fuse_lowlevel_notify_inval_inode(fs->se, gt_node_id(n), 0, 0);
 }
 
 /* Too much is held already: then a long text is not rendered at all. */
@@ -113,11 +127,31 @@ static int render(struct gt_fs *fs, struct gt_job_open *j, struct gt_handle *h)
 	gt_snap_ref(s);
 	err = gt_handle_text(h, s);
 	if (!err) {
+		if (j->foreign)
+			gt_node_mix(j->node);
 		gt_node_measure(j->node, s);
-		tell_size(fs, j->node, s);
+		if (atomic_load(&j->node->mixed))
+			tell_mixed(fs, j->node);
+		else
+			tell_size(fs, j->node, s);
 	}
 	gt_snap_put(s);
 	return err;
+}
+
+static void read_now(struct gt_fs *fs, struct gt_job_open *j)
+{
+	struct gt_snap *s = NULL;
+	int err = fuse_req_interrupted(j->req) ? -EINTR : 0;
+
+	if (!err)
+		s = gt_snap_render(fs->app, &j->node->entry, &j->view, &err);
+	if (s)
+		err = gt_handle_text(j->again, s);
+	if (err)
+		fuse_reply_err(j->req, -err);
+	else
+		gt_reply_text(j->req, j->again, j->size, 0);
 }
 
 static void open_now(struct gt_fs *fs, struct gt_job_open *j)
@@ -148,6 +182,8 @@ void *gt_worker_main(void *arg)
 	while ((j = next_job(fs))) {
 		if (fs->worker_stop)
 			fuse_reply_err(j->req, ENODEV);
+		else if (j->again)
+			read_now(fs, j);
 		else
 			open_now(fs, j);
 		job_free(fs, j);

@@ -195,24 +195,24 @@ static int show_utilization(struct gt_text *t, const struct gt_show *s)
 }
 
 const struct gt_file gt_group_files[] = {
+	/* what thousands of processes did takes long: not for the thread that answers all others */
 	{ .name = "stats",
 	  .mode = 0444,
-	  .flags = GT_FILE_VIEW,
+	  .flags = GT_FILE_VIEW | GT_FILE_LONG | GT_FILE_AGAIN,
 	  .show = show_stats,
 	  .exists = exists,
 	  .gen = gt_gen_model,
 	  .help = "counters of all its processes, ended ones too, since the start or clear" },
-	/* histograms of thousands of processes take long: not for the thread that answers all others */
 	{ .name = "latency",
 	  .mode = 0444,
-	  .flags = GT_FILE_VIEW | GT_FILE_LONG,
+	  .flags = GT_FILE_VIEW | GT_FILE_LONG | GT_FILE_AGAIN,
 	  .show = show_latency,
 	  .exists = exists,
 	  .gen = gt_gen_model,
 	  .help = "as a process's latency, of all its processes together" },
 	{ .name = "utilization",
 	  .mode = 0444,
-	  .flags = GT_FILE_VIEW,
+	  .flags = GT_FILE_VIEW | GT_FILE_LONG | GT_FILE_AGAIN,
 	  .show = show_utilization,
 	  .exists = exists,
 	  .gen = gt_gen_model,

@@ -53,11 +53,12 @@ struct gt_show {
 };
 
 #define GT_FILE_VIEW   0x01 /* differs by caller: never shared, entry timeout 0 */
-#define GT_FILE_LONG   0x02 /* rendered by open, not by lookup */
+#define GT_FILE_LONG   0x02 /* rendered by open, not by lookup: it is long, or takes long */
 #define GT_FILE_PIPE   0x04 /* binary pipe */
 #define GT_FILE_TPIPE  0x08 /* text pipe */
 #define GT_FILE_LINK   0x10 /* symbolic link; show writes the target, no newline */
 #define GT_FILE_STATIC 0x20 /* never changes while the daemon runs */
+#define GT_FILE_AGAIN  0x40 /* a LONG one that is rendered anew when it is read from the start again */
 
 /**
  * struct gt_file - one file of a directory
