@@ -39,8 +39,14 @@ struct gt_hist {
 	uint16_t few[GT_HIST_FEW];
 };
 
+/**
+ * struct gt_summary - of the values of one or several histograms
+ * @unknown: memory was lacking to keep these apart from others: nothing is known of them
+ * @unranked: likewise of their distribution: no percentile is known
+ */
 struct gt_summary {
 	uint64_t count, sum, min, avg, p50, p90, p99, p999, max;
+	bool unknown, unranked;
 };
 
 void gt_hist_init(struct gt_hist *h);
@@ -59,6 +65,8 @@ void gt_hist_buckets(const struct gt_hist *h, void (*fn)(void *arg, uint64_t le,
  * A value goes only into the histogram of its second: that of the latest, @sec, is @cur, and its
  * slot points there; slots fold into @base when they leave the window. So adding touches one cache
  * line and the bucket.
+ *
+ * @gap: the latest second whose values are in @base too early, as there was no memory for a slot
  */
 struct gt_stage {
 	uint64_t sec;
@@ -66,6 +74,7 @@ struct gt_stage {
 	struct gt_hist base;
 	struct gt_hist *slot[GT_STAGE_SLOTS];
 	uint64_t slot_sec[GT_STAGE_SLOTS];
+	uint64_t gap;
 } __attribute__((aligned(64)));
 
 void gt_stage_init(struct gt_stage *s);
@@ -88,6 +97,8 @@ void gt_stage_expire(struct gt_stage *s, uint64_t now);
 
 /** gt_hist_memory() - bytes that histograms and processes' parts hold, of all models; any thread */
 uint64_t gt_hist_memory(void);
+/** gt_hist_refused() - how often there was no memory for them; any thread */
+uint64_t gt_hist_refused(void);
 /** gt_hist_set_limit() - no more than @bytes (512 MiB); beyond, values are `uncounted` */
 void gt_hist_set_limit(uint64_t bytes);
 

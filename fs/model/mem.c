@@ -13,7 +13,7 @@
 
 #define LARGE (256U << 10)
 
-static _Atomic uint64_t mem_used;
+static _Atomic uint64_t mem_used, mem_refused;
 static _Atomic uint64_t mem_limit = 512ULL << 20;
 
 /*
@@ -40,8 +40,10 @@ void *gt_mem_get(size_t size, bool bounded)
 
 	if (!bounded || before + size <= atomic_load_explicit(&mem_limit, memory_order_relaxed))
 		p = get(size);
-	if (!p)
+	if (!p) {
 		atomic_fetch_sub_explicit(&mem_used, size, memory_order_relaxed);
+		atomic_fetch_add_explicit(&mem_refused, 1, memory_order_relaxed);
+	}
 	return p;
 }
 
@@ -59,6 +61,11 @@ void gt_mem_put(void *p, size_t size)
 uint64_t gt_hist_memory(void)
 {
 	return atomic_load_explicit(&mem_used, memory_order_relaxed);
+}
+
+uint64_t gt_hist_refused(void)
+{
+	return atomic_load_explicit(&mem_refused, memory_order_relaxed);
 }
 
 void gt_hist_set_limit(uint64_t bytes)

@@ -12,7 +12,7 @@
 void gt_stage_init(struct gt_stage *s)
 {
 	memset(s, 0, sizeof(*s));
-	s->sec = NO_SECOND;
+	s->sec = s->gap = NO_SECOND;
 	gt_hist_init(&s->cur);
 	gt_hist_init(&s->base);
 }
@@ -34,7 +34,7 @@ void gt_stage_reset(struct gt_stage *s)
 	for (unsigned int i = 0; i < GT_STAGE_SLOTS; i++)
 		slot_free(s, i);
 	gt_hist_reset(&s->base);
-	s->sec = NO_SECOND;
+	s->sec = s->gap = NO_SECOND;
 }
 
 /* The slot of second @sec, which is not the latest: its histogram, or NULL if it has left the
@@ -53,6 +53,13 @@ static struct gt_hist **slot_of(struct gt_stage *s, uint64_t sec)
 	return &s->slot[i];
 }
 
+/* Values of @sec are in the base */
+static void note_gap(struct gt_stage *s, uint64_t sec)
+{
+	if (s->gap == NO_SECOND || s->gap < sec)
+		s->gap = sec;
+}
+
 /* The second in @cur is over: its values move to a histogram of their own */
 static void cur_over(struct gt_stage *s)
 {
@@ -66,6 +73,7 @@ static void cur_over(struct gt_stage *s)
 		*own = s->cur; /* with its octaves */
 		gt_hist_init(&s->cur);
 	} else {
+		note_gap(s, s->sec);
 		gt_hist_fold(&s->base, &s->cur);
 		gt_hist_reset(&s->cur);
 	}
@@ -89,6 +97,8 @@ static struct gt_hist *hist_for(struct gt_stage *s, uint64_t sec)
 		*slot = gt_mem_get(sizeof(**slot), true);
 		if (*slot)
 			gt_hist_init(*slot);
+		else
+			note_gap(s, sec);
 	}
 	return *slot ? *slot : &s->base;
 }
@@ -142,6 +152,8 @@ void gt_stage_total(const struct gt_stage *s, struct gt_hist *out)
 
 void gt_stage_fold(struct gt_stage *to, const struct gt_stage *from)
 {
+	if (from->gap != NO_SECOND)
+		note_gap(to, from->gap);
 	if (from->base.count)
 		gt_hist_fold(&to->base, &from->base);
 	for (unsigned int i = 0; i < GT_STAGE_SLOTS; i++)
@@ -232,6 +244,7 @@ static void several_summary(struct several *a, struct gt_summary *out)
 		return;
 	}
 	several_totals(a);
+	out->unranked = a->counted < out->count;
 	out->avg = out->sum / out->count;
 	out->p50 = clamp(several_rank(a, 500), out->min, out->max);
 	out->p90 = clamp(several_rank(a, 900), out->min, out->max);
@@ -249,8 +262,10 @@ void gt_stage_summary(const struct gt_stage *s, uint64_t now, struct gt_summary 
 		if (s->slot[i] && in_window(s->slot_sec[i], now))
 			a.h[a.n++] = s->slot[i];
 	}
-	if (last10)
+	if (last10) {
 		several_summary(&a, last10);
+		last10->unknown = s->gap != NO_SECOND && in_window(s->gap, now);
+	}
 	if (!all)
 		return;
 	for (unsigned int i = 0; i < GT_STAGE_SLOTS; i++) {

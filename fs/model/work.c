@@ -31,7 +31,7 @@ static struct gt_proc_ring *ring_of(struct gt_work *w, uint16_t gpu, uint16_t ri
 		r = r->next;
 	if (r || w->nrings == WORK_MAX_RINGS)
 		return r;
-	r = gt_mem_get(sizeof(*r), true);
+	r = gt_mem_get(sizeof(*r), false);
 	if (!r)
 		return NULL;
 	r->gpu = gpu;

@@ -71,6 +71,12 @@ static void show_losses(struct gt_text *t, struct gt_app *app)
 			       "lost %llu events of processes too many: raise max_processes in "
 			       "gputrace.conf\n",
 			       (unsigned long long)refused);
+	if (gt_hist_refused())
+		gt_text_printf(t,
+			       "memory of the statistics, %llu bytes, is all there is for them: "
+			       "what had no "
+			       "room is left out; a lower max_processes or proc_linger_s helps\n",
+			       (unsigned long long)gt_hist_memory());
 	if (queues)
 		gt_text_printf(t, "lost %llu events of queues: more than %d were made\n",
 			       (unsigned long long)queues, GT_MAX_QUEUES);

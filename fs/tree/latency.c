@@ -22,12 +22,16 @@ static void summary(struct gt_text *t, const char *prefix, const struct gt_summa
 					    "p99_ns=", "p999_ns=", "max_ns=" };
 	const uint64_t values[] = { m->min, m->avg, m->p50, m->p90, m->p99, m->p999, m->max };
 
+	if (m->unknown)
+		return;
 	gt_text_str(t, prefix);
 	gt_text_str(t, "count=");
 	gt_text_u64(t, m->count);
 	if (!m->count)
 		return;
 	for (unsigned int i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		if (keys[i][0] == 'p' && m->unranked)
+			continue;
 		gt_text_str(t, prefix);
 		gt_text_str(t, keys[i]);
 		gt_text_u64(t, values[i]);

@@ -88,6 +88,7 @@ static void show_memory(struct gt_text *t, const struct gt_app *app, const struc
 
 	gt_text_kv(t, "memory_bytes", c->memory + history + texts);
 	gt_text_kv(t, "model_bytes", c->memory);
+	gt_text_kv(t, "model_refused", gt_hist_refused());
 	gt_text_kv(t, "history_bytes", history);
 	gt_text_kv(t, "snapshots", app->snapshots);
 	gt_text_kv(t, "snapshot_bytes", texts);

@@ -100,9 +100,13 @@ static unsigned int find_top(const struct gt_show *s, uint64_t now, struct top_r
 	return n;
 }
 
-/** struct recent_work - of one process on one GPU in the window: jobs, and their times queued */
+/**
+ * struct recent_work - of one process on one GPU in the window: jobs, and their times queued
+ * @unknown: memory was lacking to keep the window apart
+ */
 struct recent_work {
 	uint64_t jobs;
+	bool unknown;
 	struct gt_stage queue; /* all in its base */
 };
 
@@ -113,6 +117,7 @@ static void add_ring(struct recent_work *w, const struct gt_proc_ring *r, uint64
 
 	gt_stage_summary(&r->stage[GT_ST_TOTAL], now, NULL, &total);
 	w->jobs += total.count;
+	w->unknown |= total.unknown;
 	for (int i = 0; i < GT_STAGE_SLOTS; i++) {
 		uint64_t age = now / GT_SEC - q->slot_sec[i];
 
@@ -178,8 +183,8 @@ static void top_line(struct gt_text *t, const struct gt_show *s, const struct to
 	gt_cell_word(t, whole && row->comm[0] ? row->comm : NULL, sizeof(row->comm));
 	gpu_name(t, s->app->model, row->gpu);
 	gt_cell_ratio(t, row->busy_ns * 100, WINDOW);
-	gt_cell_u64(t, w.jobs);
-	gt_cell_u64(t, queue.count ? queue.p99 : GT_NONE64);
+	gt_cell_u64(t, w.unknown ? GT_NONE64 : w.jobs);
+	gt_cell_u64(t, queue.count && !queue.unranked && !w.unknown ? queue.p99 : GT_NONE64);
 	gt_cell(t, NULL); /* memory: no source tells it */
 	gt_text_ch(t, '\n');
 }

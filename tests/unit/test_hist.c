@@ -208,19 +208,30 @@ static void check_window(void)
 static void check_memory(void)
 {
 	uint64_t before = gt_hist_memory();
-	struct gt_summary all;
-	struct gt_stage s;
+	uint64_t refused = gt_hist_refused();
+	struct gt_summary all, last10;
+	struct gt_stage s, sum;
 
 	gt_stage_init(&s);
+	gt_stage_init(&sum);
 	gt_hist_set_limit(before); /* nothing more */
 	for (int i = 0; i < 1000; i++)
 		gt_stage_add(&s, SEC * (uint64_t)(i / 100), 1000 + (uint64_t)i);
-	gt_stage_summary(&s, 9 * SEC, &all, NULL);
+	gt_stage_summary(&s, 9 * SEC, &all, &last10);
+	ok(last10.unknown, "without memory nothing is known of the last 10 s");
+	ok(!all.unknown && all.unranked, "and of all together no percentile");
+	ok(gt_hist_refused() > refused, "which is counted");
+	gt_stage_fold(&sum, &s);
+	gt_stage_summary(&sum, 9 * SEC, NULL, &last10);
+	ok(last10.unknown, "nor of a sum with it");
+	gt_stage_summary(&s, 19 * SEC, NULL, &last10);
+	ok(!last10.unknown && !last10.count, "10 s later it is known again");
 	is(all.count, 1000, "without memory everything is counted");
 	ok(all.min == 1000 && all.max == 1999, "and the extremes are right");
 	ok(s.base.uncounted + s.cur.uncounted > 0, "what is in no bucket is told");
 	ok(all.p50 >= all.min && all.p50 <= all.max, "percentiles stay within");
 	gt_hist_set_limit(512ULL << 20);
+	gt_stage_reset(&sum);
 	gt_stage_reset(&s);
 	is(gt_hist_memory(), before, "all memory is given back");
 }
