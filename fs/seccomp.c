@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <seccomp.h>
@@ -19,7 +20,7 @@
  */
 static const char calls[] =
 	/* files: /proc, sysfs, tracefs, recordings */
-	"access close close_range dup dup2 dup3 faccessat faccessat2 fadvise64 fcntl fcntl64 "
+	"access close close_range dup dup2 dup3 faccessat faccessat2 fadvise64 "
 	"fstat fstat64 fstatat64 fstatfs fstatfs64 ftruncate ftruncate64 getcwd getdents "
 	"getdents64 ioctl _llseek lseek lstat lstat64 mkdir mkdirat newfstatat open openat "
 	"openat2 pipe pipe2 pread64 preadv preadv2 pwrite64 pwritev pwritev2 read readlink "
@@ -40,14 +41,14 @@ static const char calls[] =
 	"brk madvise membarrier memfd_create mincore mremap msync munmap "
 	/* threads, and processes: replay's reads a trace.dat. See clone() below */
 	"arch_prctl exit exit_group fork futex futex_time64 futex_wait futex_waitv futex_wake "
-	"get_robust_list getcpu getpgid getpgrp getpid getppid getpriority gettid kill "
+	"get_robust_list getcpu getpgid getpgrp getpid getppid getpriority gettid "
 	"pidfd_open prctl restart_syscall rseq sched_get_priority_max "
 	"sched_get_priority_min sched_getaffinity sched_getparam sched_getscheduler "
-	"sched_yield set_robust_list set_tid_address setpgid tgkill tkill vfork wait4 waitid "
+	"sched_yield set_robust_list set_tid_address setpgid vfork wait4 waitid "
 	"waitpid "
 	/* signals */
-	"rt_sigaction rt_sigpending rt_sigprocmask rt_sigqueueinfo rt_sigreturn rt_sigsuspend "
-	"rt_sigtimedwait rt_sigtimedwait_time64 rt_tgsigqueueinfo sigaction sigaltstack "
+	"rt_sigaction rt_sigpending rt_sigprocmask rt_sigreturn rt_sigsuspend "
+	"rt_sigtimedwait rt_sigtimedwait_time64 sigaction sigaltstack "
 	"sigprocmask sigreturn "
 	/* time and chance */
 	"clock_getres clock_getres_time64 clock_gettime clock_gettime64 clock_nanosleep "
@@ -88,6 +89,7 @@ static const struct limited {
 	{ "mmap2", 2, PROT_EXEC, 0 },
 	{ "mprotect", 2, PROT_EXEC, 0 },
 	{ "pkey_mprotect", 2, PROT_EXEC, 0 },
+	{ "kill", 1, UINT32_MAX, 0 }, /* is it there? Who ends processes asks for more: replay */
 	{ "prlimit64", 0, UINT32_MAX, 0 },
 	{ "socket", 0, UINT32_MAX, AF_UNIX },
 	{ "socketpair", 0, UINT32_MAX, AF_UNIX },
@@ -127,12 +129,36 @@ static int allow_words(scmp_filter_ctx ctx, const char *words)
 	return ret;
 }
 
+/* Not those by which a file's owner, whoever that is made, is sent a signal when data comes. */
+static const int fcntls[] = { F_DUPFD,	   F_GETFD,	F_SETFD,	F_GETFL,      F_SETFL,
+			      F_GETLK,	   F_SETLK,	F_SETLKW,	F_GETPIPE_SZ, F_SETPIPE_SZ,
+			      F_ADD_SEALS, F_GET_SEALS, F_DUPFD_CLOEXEC };
+
+/* Root may signal everybody: its daemon only itself. After the last fork. */
+static int allow_own(scmp_filter_ctx ctx)
+{
+	const struct limited tgkill = { "tgkill", 0, UINT32_MAX, (uint32_t)getpid() };
+	int ret = allow_limited(ctx, &tgkill);
+
+	for (size_t i = 0; i < sizeof(fcntls) / sizeof(*fcntls) && !ret; i++) {
+		struct limited l = { "fcntl", 1, UINT32_MAX, (uint32_t)fcntls[i] };
+
+		ret = allow_limited(ctx, &l);
+		l.name = "fcntl64";
+		if (!ret)
+			ret = allow_limited(ctx, &l);
+	}
+	return ret;
+}
+
 static int add_rules(scmp_filter_ctx ctx, const char *more)
 {
 	int ret = allow_words(ctx, calls);
 
 	for (size_t i = 0; i < sizeof(limited) / sizeof(*limited) && !ret; i++)
 		ret = allow_limited(ctx, &limited[i]);
+	if (!ret)
+		ret = allow_own(ctx);
 	/* its flags are in memory, where no filter sees them: glibc takes clone() then */
 	if (!ret)
 		ret = seccomp_rule_add(ctx, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);

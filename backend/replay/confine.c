@@ -23,10 +23,10 @@
 
 static const int allowed[] = {
 	/* the file, the pipe, the unpacked file */
-	SCMP_SYS(close), SCMP_SYS(dup), SCMP_SYS(fcntl), SCMP_SYS(fstat), SCMP_SYS(ftruncate),
-	SCMP_SYS(lseek), SCMP_SYS(_llseek), SCMP_SYS(newfstatat), SCMP_SYS(pread64),
-	SCMP_SYS(pwrite64), SCMP_SYS(read), SCMP_SYS(readv), SCMP_SYS(statx), SCMP_SYS(unlink),
-	SCMP_SYS(unlinkat), SCMP_SYS(write), SCMP_SYS(writev),
+	SCMP_SYS(close), SCMP_SYS(dup), SCMP_SYS(fstat), SCMP_SYS(ftruncate), SCMP_SYS(lseek),
+	SCMP_SYS(_llseek), SCMP_SYS(newfstatat), SCMP_SYS(pread64), SCMP_SYS(pwrite64),
+	SCMP_SYS(read), SCMP_SYS(readv), SCMP_SYS(statx), SCMP_SYS(unlink), SCMP_SYS(unlinkat),
+	SCMP_SYS(write), SCMP_SYS(writev),
 	/* memory */
 	SCMP_SYS(brk), SCMP_SYS(madvise), SCMP_SYS(mremap), SCMP_SYS(munmap),
 	/* the first reading, in a child of its own; see clone() below */
@@ -34,12 +34,30 @@ static const int allowed[] = {
 	SCMP_SYS(getppid), SCMP_SYS(gettid), SCMP_SYS(prctl), SCMP_SYS(restart_syscall),
 	SCMP_SYS(rseq), SCMP_SYS(rt_sigaction), SCMP_SYS(rt_sigprocmask), SCMP_SYS(rt_sigreturn),
 	SCMP_SYS(sched_getaffinity), SCMP_SYS(sched_yield), SCMP_SYS(set_robust_list),
-	SCMP_SYS(sigaltstack), SCMP_SYS(tgkill), SCMP_SYS(wait4), SCMP_SYS(waitid),
-	SCMP_SYS(waitpid),
+	SCMP_SYS(sigaltstack), SCMP_SYS(wait4), SCMP_SYS(waitid), SCMP_SYS(waitpid),
 	/* a name for the unpacked file */
 	SCMP_SYS(clock_gettime), SCMP_SYS(clock_gettime64), SCMP_SYS(getrandom),
 	SCMP_SYS(gettimeofday), SCMP_SYS(sysinfo)
 };
+
+/* Not those by which a file's owner, whoever that is made, is sent a signal when data comes. */
+static const int fcntls[] = { F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD, F_SETFD, F_GETFL, F_SETFL };
+
+/*
+ * The kernel lets root's processes signal each other without any capability. abort() is what this
+ * one needs; its own child, whose pid is another, then ends by SIGSEGV.
+ */
+static int keep_to_self(scmp_filter_ctx ctx)
+{
+	int ret = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1,
+				   SCMP_A0(SCMP_CMP_MASKED_EQ, UINT32_MAX, (uint32_t)getpid()));
+
+	for (size_t i = 0; i < sizeof(fcntls) / sizeof(*fcntls) && !ret; i++)
+		ret = seccomp_rule_add(
+			ctx, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), 1,
+			SCMP_A1(SCMP_CMP_MASKED_EQ, UINT32_MAX, (uint32_t)fcntls[i]));
+	return ret;
+}
 
 static int add_limited(scmp_filter_ctx ctx)
 {
@@ -59,7 +77,7 @@ static int add_limited(scmp_filter_ctx ctx)
 				       SCMP_A0(SCMP_CMP_MASKED_EQ, NOT_FORK, 0));
 	if (!ret)
 		ret = seccomp_rule_add(ctx, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
-	return ret;
+	return ret ? ret : keep_to_self(ctx);
 }
 
 /*
@@ -70,9 +88,8 @@ static void keep_to_tmp(void)
 {
 	const uint64_t file = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE |
 			      LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_REMOVE_FILE;
-	const struct landlock_ruleset_attr all = {
-		.handled_access_fs = (LANDLOCK_ACCESS_FS_MAKE_SYM << 1) - 1
-	};
+	const struct landlock_ruleset_attr all = { .handled_access_fs =
+							   (LANDLOCK_ACCESS_FS_MAKE_SYM << 1) - 1 };
 	struct landlock_path_beneath_attr tmp = { .allowed_access = file };
 	int set = (int)syscall(SYS_landlock_create_ruleset, &all, sizeof(all), 0);
 

@@ -41,4 +41,5 @@ GT_EXPORT const struct gt_backend gt_backend = {
 	.control = gt_replay_control,
 	.doctor = gt_replay_doctor,
 	.start_caps = 1ULL << CAP_DAC_READ_SEARCH, /* root plays anybody's recording */
+	.syscalls = "kill",			   /* its child */
 };

@@ -73,6 +73,11 @@ static void forbidden(void)
 	tell("prlimit_other", prlimit(getppid(), RLIMIT_CORE, NULL, &(struct rlimit){ 0 }));
 	tell("mmap_exec", page(PROT_READ | PROT_EXEC) == MAP_FAILED ? -1 : 0);
 	tell("mprotect_exec", mprotect(rw, 4096, PROT_READ | PROT_EXEC));
+	tell("tgkill_other", syscall(SYS_tgkill, getppid(), getppid(), 0));
+	tell("tkill", syscall(SYS_tkill, gettid(), 0));
+	tell("kill", kill(getpid(), SIGURG));
+	tell("sigqueue", sigqueue(getpid(), SIGURG, (union sigval){ 0 }));
+	tell("setown", fcntl(STDERR_FILENO, F_SETOWN, getpid()));
 	other_abi();
 	munmap(rw, 4096);
 }
@@ -89,6 +94,8 @@ static int start(struct gt_plugin *p)
 	text[0] = '\0';
 	forbidden();
 	tell("clone3", syscall(SYS_clone3, NULL, 0L));
+	tell("tgkill_own", syscall(SYS_tgkill, getpid(), gettid(), 0));
+	tell("kill_0", kill(getppid(), 0));
 	tell("asked_for", sched_rr_get_interval(0, &ts));
 	return 0;
 }

@@ -6,7 +6,9 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -192,6 +194,49 @@ static void killed(void)
 	rh_free(h);
 }
 
+/* What a child that the file has taken over may do to others: nothing. Told to @out in order. */
+static void try_others(int out)
+{
+	pid_t parent = getppid(), self = getpid();
+	int r[6], fds[2];
+
+	if (pipe(fds) || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || gt_child_confine())
+		_exit(1);
+	r[0] = syscall(SYS_tgkill, self, self, 0) ? errno : 0;
+	r[1] = syscall(SYS_tgkill, parent, parent, 0) ? errno : 0;
+	r[2] = syscall(SYS_tkill, parent, 0) ? errno : 0;
+	r[3] = kill(parent, 0) ? errno : 0;
+	r[4] = fcntl(fds[0], F_SETOWN, parent) ? errno : 0;
+	r[5] = fcntl(fds[0], F_SETFL, O_NONBLOCK) ? errno : 0;
+	_exit(write(out, r, sizeof(r)) != sizeof(r));
+}
+
+static void confined(void)
+{
+	int r[6] = { -1, -1, -1, -1, -1, -1 }, fds[2], status = -1;
+	pid_t pid = pipe(fds) ? -1 : fork();
+
+	if (!pid)
+		try_others(fds[1]);
+	if (pid < 0 || waitpid(pid, &status, 0) != pid || status ||
+	    read(fds[0], r, sizeof(r)) != sizeof(r)) {
+		ok(false, "a child that is confined");
+		return;
+	}
+	close(fds[0]);
+	close(fds[1]);
+	if (r[3] == 0) {
+		ok(true, "what the child may do to others # skip this kernel has no filters");
+		return;
+	}
+	is(r[0], 0, "the child may signal itself, as abort() does");
+	is(r[1], EPERM, "not its parent");
+	is(r[2], EPERM, "… by tkill(2)");
+	is(r[3], EPERM, "… or kill(2)");
+	is(r[4], EPERM, "nor have the kernel do it");
+	is(r[5], 0, "other flags it may set");
+}
+
 int main(void)
 {
 	const char *env = getenv("GT_SRC");
@@ -201,5 +246,6 @@ int main(void)
 	same();
 	failures();
 	killed();
+	confined();
 	return done_testing();
 }
