@@ -65,23 +65,20 @@ static uint32_t uid_of(uint32_t pid)
 /* The unified hierarchy's line "0::/path", else the first one. */
 static void cgroup_of(uint32_t pid, char *out, size_t len)
 {
-	char buf[4096], *p, *nl;
+	gt_proc_auto char *text = gt_proc_text(pid, "cgroup");
+	const char *line = gt_proc_line(text, "0::"), *p;
+	size_t n;
 
 	*out = 0;
-	if (gt_proc_read(pid, "cgroup", buf, sizeof(buf)) <= 0)
+	if (!text)
 		return;
-	p = strncmp(buf, "0::", 3) ? strstr(buf, "\n0::") : buf;
-	if (!p)
-		p = buf;
-	p = strchr(p + (*p == '\n'), '/');
-	if (!p)
-		return;
-	nl = strchr(p, '\n');
-	if (!nl)
-		return;
-	*nl = 0;
-	if (strlen(p) < len) /* a path that is cut is another's */
-		strcpy(out, p);
+	p = line ? line : text;
+	p += strcspn(p, "/\n");
+	n = strcspn(p, "\n");
+	if (n < len) { /* a path that is cut is another's */
+		memcpy(out, p, n);
+		out[n] = 0;
+	}
 }
 
 /* False: it has ended already. */
@@ -109,12 +106,12 @@ static bool watch(int epfd, uint32_t pid, uint32_t slot)
 
 void gt_procwatch_met(struct gt_model *m, int epfd, uint32_t pid)
 {
-	char stat[1024], status[8192], comm[16], cgroup[GT_CGROUP_MAX];
+	gt_proc_auto char *status = gt_proc_text(pid, "status");
+	char stat[1024], comm[16], cgroup[GT_CGROUP_MAX];
 	struct gt_proc *p = gt_model_proc(m, pid);
 	struct gt_ns ns;
 	uint64_t from = p ? p->first_ts : gt_model_now(m);
-	bool there = gt_proc_read(pid, "status", status, sizeof(status)) > 0 &&
-		     gt_proc_read(pid, "stat", stat, sizeof(stat)) > 0;
+	bool there = status && *status && gt_proc_read(pid, "stat", stat, sizeof(stat)) > 0;
 
 	gt_pidns_met(pid, from, there ? start_ns(stat) : 0, there ? status : NULL);
 	if (there) {

@@ -84,11 +84,9 @@ static uint64_t userns_of(uint32_t tid)
 /* user_namespaces(7): lines of "first uid inside, first outside, how many" */
 static bool is_root_inside(uint32_t tid, uid_t uid)
 {
-	char buf[4096];
-	const char *p = buf;
+	gt_proc_auto char *map = gt_proc_text(tid, "uid_map");
+	const char *p = map;
 
-	if (gt_proc_read(tid, "uid_map", buf, sizeof(buf)) <= 0)
-		return false;
 	while (p) {
 		unsigned long in, out, n;
 
@@ -112,21 +110,20 @@ static bool stands_there(uint32_t tid, uid_t uid, const struct gt_caller *c, uin
 /* The lines of /proc/<tid>/status that matter: thread group, namespaces, supplementary groups. */
 static bool look(uint32_t tid, uid_t uid, gid_t gid, struct gt_caller *c)
 {
-	char status[8192];
+	gt_proc_auto char *status = gt_proc_text(tid, "status");
+	const char *p = gt_proc_line(status, "Tgid:");
 	uint64_t userns;
-	const char *p;
 
-	if (gt_proc_read(tid, "status", status, sizeof(status)) <= 0)
+	if (!p)
 		return false;
-	p = strstr(status, "\nTgid:\t");
-	*c = (struct gt_caller){ .tgid = p ? (uint32_t)strtoul(p + 7, NULL, 10) : 0 };
+	*c = (struct gt_caller){ .tgid = (uint32_t)strtoul(p, NULL, 10) };
 	c->own_pid = gt_pidns_innermost(status, "NStgid:");
 	c->ns = gt_pidns_of(tid, status);
 	userns = userns_of(tid);
 	c->own_userns = userns && userns == t.userns;
 	c->there = stands_there(tid, uid, c, userns);
-	p = strstr(status, "\nGroups:\t");
-	c->groups = bit_of(gid) | (p ? bits_of(p + 9) : 0);
+	p = gt_proc_line(status, "Groups:\t");
+	c->groups = bit_of(gid) | (p ? bits_of(p) : 0);
 	return c->tgid != 0;
 }
 

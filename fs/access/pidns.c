@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "../../backend/event.h"
+#include "../procfile.h"
 #include "pidns.h"
 
 #define SPACES	  1024
@@ -164,14 +165,10 @@ out:
 /* Pids of the line @key, from the daemon's namespace on; how many there are, at most @max */
 static unsigned int pids_of(const char *status, const char *key, uint32_t *pids, unsigned int max)
 {
-	const char *p = status ? strstr(status, key) : NULL;
+	const char *p = gt_proc_line(status, key);
 	unsigned int n = 0;
 
-	/* proc(5): each line begins with its key; Name, the first, is escaped */
-	if (!p || (p > status && p[-1] != '\n'))
-		return 0;
-	p += strlen(key);
-	while (n < max && *p && *p != '\n') {
+	while (p && n < max && *p && *p != '\n') {
 		char *end;
 		unsigned long v = strtoul(p, &end, 10);
 
@@ -180,7 +177,7 @@ static unsigned int pids_of(const char *status, const char *key, uint32_t *pids,
 		pids[n++] = (uint32_t)v;
 		p = end + strspn(end, "\t ");
 	}
-	return *p == '\n' ? n : max + 1; /* more than can be told apart */
+	return !p || *p == '\n' ? n : max + 1; /* more than can be told apart */
 }
 
 uint32_t gt_pidns_innermost(const char *status, const char *key)

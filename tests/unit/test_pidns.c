@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* PID namespaces: which a task is in, and what processes are called there. */
 #include <fcntl.h>
+#include <grp.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -11,6 +13,7 @@
 #include "../../backend/backend.h"
 #include "../../fs/access/caller.h"
 #include "../../fs/access/view.h"
+#include "../../fs/procfile.h"
 #include "../../fs/stream/stream.h"
 #include "../lib/tap.h"
 
@@ -232,6 +235,52 @@ static void test_caller(void)
 	   "one that has ended is not remembered");
 }
 
+#define MANY 65536 /* NGROUPS_MAX */
+
+/* Calls itself like a line of status, and where that is allowed has a status of 700 KiB. */
+static void be_odd(int told, int gate)
+{
+	static gid_t many[MANY];
+	char c;
+
+	for (int i = 0; i < MANY; i++)
+		many[i] = 4000000000u + (gid_t)i;
+	many[MANY - 1] = 4242;
+	prctl(PR_SET_NAME, "NStgid:\t5\t6");
+	c = (char)!setgroups(MANY, many);
+	if (write(told, &c, 1) == 1)
+		_exit((int)read(gate, &c, 1));
+	_exit(1);
+}
+
+static void test_odd(void)
+{
+	int told[2], gate[2];
+	struct gt_caller c = { 0 };
+	char many = 0;
+	pid_t pid = pipe(told) || pipe(gate) ? -1 : fork();
+
+	if (!pid) {
+		close(gate[1]);
+		be_odd(told[1], gate[0]);
+	}
+	is(read(told[0], &many, 1), 1, "a process with an odd name");
+	ok(gt_caller_find((uint32_t)pid, getuid(), getgid(), &c) && c.ns == GT_PIDNS_OWN &&
+		   c.tgid == (uint32_t)pid && c.own_pid == c.tgid,
+	   "is who it is");
+	if (many)
+		is(c.groups & 1, 1, "and of %d groups the last one is found", MANY);
+	else
+		ok(true, "many groups # skip it takes root");
+	close(gate[1]);
+	waitpid(pid, NULL, 0);
+	is(strcmp(gt_proc_line("Name:\tTgid:\t1\nTgid:\t2\n", "Tgid:\t"), "2\n"), 0,
+	   "a line is what it begins with");
+	ok(!gt_proc_line("Name:\tTgid:", "Tgid:") && !gt_proc_line("", "T") &&
+		   !gt_proc_line(NULL, "T"),
+	   "no line");
+}
+
 int main(void)
 {
 	if (!start()) {
@@ -242,6 +291,7 @@ int main(void)
 	test_view();
 	test_used_again();
 	test_caller();
+	test_odd();
 	gt_pidns_forget();
 	return done_testing();
 }
