@@ -115,7 +115,7 @@ const struct gt_file gt_root_files[] = {
 	{ "last_cmd_status", 0444, GT_FILE_VIEW, show_last_cmd_status, NULL, NULL, gen_writes,
 	  "what became of the last write of this user and session" },
 	{ "error_log", 0444, GT_FILE_VIEW, show_error_log, NULL, NULL, gen_writes,
-	  "the last 8 refused writes, with place and reason" },
+	  "the last 8 refused writes of each user, with place and reason" },
 	{ "doctor", 0444, GT_FILE_LONG | GT_FILE_AGAIN, gt_show_doctor, NULL, NULL, NULL,
 	  "each backend's state, what blocks it and the remedy; GPU work that stays invisible" },
 	{ "clocks", 0444, 0, gt_show_clocks, NULL, NULL, NULL,

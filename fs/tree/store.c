@@ -24,7 +24,8 @@ static int may_write(const struct gt_show *s, char *err, size_t len)
 	return -EACCES;
 }
 
-static int try_store(const struct gt_show *s, char *value, const char *data, size_t len, char *err,
+/* @len: as it was written; @value has it without what gt_parse_trim() takes off, if it fits */
+static int try_store(const struct gt_show *s, const char *value, bool text, size_t len, char *err,
 		     size_t errlen)
 {
 	int ret;
@@ -44,8 +45,8 @@ static int try_store(const struct gt_show *s, char *value, const char *data, siz
 		snprintf(err, errlen, "a value has at most %d bytes, this one %zu", VALUE_MAX, len);
 		return -E2BIG;
 	}
-	memcpy(value, data, len);
-	if (gt_parse_trim(value, len)) {
+	if (!text) {
+		gt_parse_at = value + strlen(value);
 		snprintf(err, errlen, "a value is one line of text, this one has a NUL byte");
 		return -EINVAL;
 	}
@@ -69,7 +70,7 @@ static void tell(const struct gt_show *s, const struct gt_refused *r, bool repea
 		snprintf(line, sizeof(line), "%s: %s", r->path, r->sentence);
 	else
 		snprintf(line, sizeof(line), "%s", *r->sentence ? r->sentence : "ok");
-	gt_writelog_status(w, r->uid, gt_writelog_session(r->pid), line);
+	gt_writelog_status(w, r->uid, r->ns, gt_writelog_session(r->pid), line);
 	if (r->err && !repeat)
 		gt_writelog_refused(w, r);
 }
@@ -83,16 +84,19 @@ int gt_tree_store(const struct gt_show *s, const char *path, const char *data, s
 				.ns = s->view.ns,
 				.at = GT_NONE32 };
 	char value[VALUE_MAX + 1] = "";
+	bool raw = len > VALUE_MAX || memchr(data, '\0', len);
 	uintptr_t at;
-	bool raw;
 	int ret;
 
+	if (len <= VALUE_MAX) {
+		memcpy(value, data, len);
+		gt_parse_trim(value, len);
+	}
 	gt_parse_at = NULL;
-	ret = try_store(s, value, data, len, r.sentence, sizeof(r.sentence));
+	ret = try_store(s, value, !raw, len, r.sentence, sizeof(r.sentence));
 	at = (uintptr_t)gt_parse_at;
 	r.err = -ret;
-	/* what was parsed; or what was written, if it was not even a line of text */
-	raw = len > VALUE_MAX || memchr(data, '\0', len);
+	/* what was to be parsed; or what was written, if it was not even a line of text */
 	r.len = raw ? len : strlen(value);
 	memcpy(r.value, raw ? data : value, r.len < sizeof(r.value) ? r.len : sizeof(r.value));
 	if (at >= (uintptr_t)value && at <= (uintptr_t)value + r.len)

@@ -8,17 +8,28 @@
 #include "../procfile.h"
 #include "writelog.h"
 
-struct caller {
+/* Whose an entry is, and when it was made. @apart: in another PID namespace */
+struct writer {
 	uint64_t used; /* gen of the write; 0: free */
-	uint32_t uid, session;
+	uint32_t uid;
+	bool apart;
+};
+
+struct caller {
+	struct writer by;
+	uint32_t session;
 	char sentence[GT_WRITELOG_SENTENCE];
+};
+
+struct refused {
+	struct writer by;
+	struct gt_refused r;
 };
 
 struct gt_writelog {
 	pthread_mutex_t lock;
 	uint64_t gen;
-	uint64_t nrefused; /* ever; entry i is at i % GT_WRITELOG_ERRORS */
-	struct gt_refused refused[GT_WRITELOG_ERRORS];
+	struct refused refused[GT_WRITELOG_ERRORS];
 	struct caller caller[GT_WRITELOG_CALLERS];
 };
 
@@ -62,41 +73,112 @@ uint32_t gt_writelog_session(uint32_t pid)
 	return session;
 }
 
-/* The caller's entry, or the one to give to them: free, or the longest unused. Lock held. */
-static struct caller *entry_of(struct gt_writelog *w, uint32_t uid, uint32_t session)
-{
-	struct caller *oldest = &w->caller[0];
+/* Entries that begin with a struct writer, see writelog.h; Lock held. */
+struct table {
+	void *entries;
+	size_t size;
+	unsigned int n, share;
+};
 
-	for (struct caller *c = w->caller; c < w->caller + GT_WRITELOG_CALLERS; c++) {
-		if (c->used && c->uid == uid && c->session == session)
-			return c;
-		if (c->used < oldest->used)
-			oldest = c;
-	}
-	return oldest;
+static struct writer *at(const struct table *t, unsigned int i)
+{
+	return (struct writer *)((char *)t->entries + i * t->size);
 }
 
-void gt_writelog_status(struct gt_writelog *w, uint32_t uid, uint32_t session, const char *sentence)
+static bool same(const struct writer *a, const struct writer *b)
 {
+	return a->uid == b->uid && a->apart == b->apart;
+}
+
+/* How many entries are @who's; *@oldest of them, or NULL */
+static unsigned int count(const struct table *t, const struct writer *who, struct writer **oldest)
+{
+	unsigned int n = 0;
+
+	*oldest = NULL;
+	for (unsigned int i = 0; i < t->n; i++) {
+		struct writer *e = at(t, i);
+
+		if (!e->used || !same(e, who))
+			continue;
+		n++;
+		if (!*oldest || e->used < (*oldest)->used)
+			*oldest = e;
+	}
+	return n;
+}
+
+/* The oldest entry of who has most, which is @who rather than another; @own: how many @who has */
+static struct writer *of_most(const struct table *t, struct writer *oldest, unsigned int own)
+{
+	struct writer *best = oldest, *e;
+	unsigned int most = own;
+
+	for (unsigned int i = 0; i < t->n; i++) {
+		unsigned int n = count(t, at(t, i), &e);
+
+		if (!e || (!e->uid && !e->apart) || n < most ||
+		    (n == most && best == oldest && own))
+			continue;
+		if (n > most || !best || e->used < best->used)
+			best = e;
+		most = n;
+	}
+	return best;
+}
+
+static struct writer *room(const struct table *t, const struct writer *who)
+{
+	struct writer *oldest, *free_one = NULL;
+	unsigned int own = count(t, who, &oldest);
+
+	for (unsigned int i = 0; i < t->n && !free_one; i++)
+		if (!at(t, i)->used)
+			free_one = at(t, i);
+	if (own >= t->share)
+		return oldest;
+	return free_one ? free_one : of_most(t, oldest, own);
+}
+
+static struct caller *find(struct gt_writelog *w, const struct writer *who, uint32_t session)
+{
+	for (struct caller *c = w->caller; c < w->caller + GT_WRITELOG_CALLERS; c++)
+		if (c->by.used && same(&c->by, who) && c->session == session)
+			return c;
+	return NULL;
+}
+
+void gt_writelog_status(struct gt_writelog *w, uint32_t uid, uint64_t ns, uint32_t session,
+			const char *sentence)
+{
+	const struct table t = { w->caller, sizeof(*w->caller), GT_WRITELOG_CALLERS,
+				 GT_WRITELOG_CALLERS_1 };
+	const struct writer who = { .uid = uid, .apart = ns != GT_PIDNS_OWN };
 	struct caller *c;
 
 	LOCK(w);
-	c = entry_of(w, uid, session);
-	c->used = ++w->gen;
-	c->uid = uid;
+	c = find(w, &who, session);
+	if (!c)
+		c = (struct caller *)room(&t, &who);
+	c->by = who;
+	c->by.used = ++w->gen;
 	c->session = session;
 	snprintf(c->sentence, sizeof(c->sentence), "%s", sentence);
 }
 
 void gt_writelog_refused(struct gt_writelog *w, const struct gt_refused *r)
 {
-	struct gt_refused *to;
+	const struct table t = { w->refused, sizeof(*w->refused), GT_WRITELOG_ERRORS,
+				 GT_WRITELOG_ERRORS_1 };
+	const struct writer who = { .uid = r->uid, .apart = r->ns != GT_PIDNS_OWN };
+	struct refused *to;
 
 	LOCK(w);
-	to = &w->refused[w->nrefused++ % GT_WRITELOG_ERRORS];
-	*to = *r;
-	to->realtime = (int64_t)time(NULL);
-	w->gen++;
+	to = (struct refused *)room(&t, &who);
+	to->by = who;
+	to->by.used = ++w->gen;
+	to->r = *r;
+	to->r.realtime = (int64_t)time(NULL);
 }
 
 uint64_t gt_writelog_gen(struct gt_writelog *w)
@@ -107,15 +189,13 @@ uint64_t gt_writelog_gen(struct gt_writelog *w)
 
 void gt_writelog_show_status(struct gt_writelog *w, struct gt_text *t, const struct gt_view *v)
 {
+	const struct writer who = { .uid = v->uid, .apart = v->ns != GT_PIDNS_OWN };
 	uint32_t session = gt_writelog_session(v->pid);
 	const struct caller *c;
 
 	LOCK(w);
-	c = entry_of(w, v->uid, session);
-	if (c->used && c->uid == v->uid && c->session == session)
-		gt_text_str(t, c->sentence);
-	else
-		gt_text_str(t, "ok");
+	c = find(w, &who, session);
+	gt_text_str(t, c ? c->sentence : "ok");
 	gt_text_ch(t, '\n');
 }
 
@@ -157,15 +237,26 @@ static void show_refused(struct gt_text *t, const struct gt_refused *r, uint32_t
 	gt_text_printf(t, "    %s\n", r->sentence);
 }
 
+/* The first one after that of @used, or NULL. Lock held. */
+static const struct refused *next(const struct gt_writelog *w, uint64_t used)
+{
+	const struct refused *best = NULL;
+
+	for (const struct refused *e = w->refused; e < w->refused + GT_WRITELOG_ERRORS; e++)
+		if (e->by.used > used && (!best || e->by.used < best->by.used))
+			best = e;
+	return best;
+}
+
 void gt_writelog_show_errors(struct gt_writelog *w, struct gt_text *t, const struct gt_view *v)
 {
-	const struct gt_refused *r;
-	uint64_t i;
+	const struct refused *e;
+	uint64_t used = 0;
 
 	LOCK(w);
-	i = w->nrefused > GT_WRITELOG_ERRORS ? w->nrefused - GT_WRITELOG_ERRORS : 0;
-	for (; i < w->nrefused; i++) {
-		r = &w->refused[i % GT_WRITELOG_ERRORS];
+	for (; (e = next(w, used)); used = e->by.used) {
+		const struct gt_refused *r = &e->r;
+
 		if (v->all)
 			show_refused(t, r, r->pid);
 		else if (v->ns == r->ns && (v->there || v->uid == r->uid))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * What became of writes: the last one of each user and session (last_cmd_status) and the last
- * refused ones (error_log). Both are bounded; any thread.
+ * refused ones (error_log). Both are bounded, and nobody pushes others out of them; any thread.
  */
 #ifndef GT_WRITELOG_H
 #define GT_WRITELOG_H
@@ -9,10 +9,17 @@
 #include "../stream/stream.h"
 #include "../text/text.h"
 
-#define GT_WRITELOG_ERRORS   8
-#define GT_WRITELOG_CALLERS  256 /* users and sessions remembered; the oldest goes first */
-#define GT_WRITELOG_VALUE    64	 /* bytes of a refused value that are kept */
-#define GT_WRITELOG_SENTENCE 256
+/*
+ * How many entries there are, and how many of these one user may have: one more pushes out the
+ * oldest own one. Where there is no room otherwise, who has most loses the oldest; root's stay. All
+ * who have one uid in other PID namespaces are one user.
+ */
+#define GT_WRITELOG_ERRORS    64
+#define GT_WRITELOG_ERRORS_1  8
+#define GT_WRITELOG_CALLERS   256 /* users and sessions */
+#define GT_WRITELOG_CALLERS_1 32
+#define GT_WRITELOG_VALUE     64 /* bytes of a refused value that are kept */
+#define GT_WRITELOG_SENTENCE  256
 
 /**
  * struct gt_refused - one refused write
@@ -39,8 +46,9 @@ void gt_writelog_free(struct gt_writelog *w);
 /** gt_writelog_session() - session id of @pid, as /proc tells; 0 if it does not */
 uint32_t gt_writelog_session(uint32_t pid);
 
-/** gt_writelog_status() - @sentence is what last_cmd_status says to @uid in @session from now on */
-void gt_writelog_status(struct gt_writelog *w, uint32_t uid, uint32_t session,
+/** gt_writelog_status() - @sentence is what last_cmd_status says to @uid of PID namespace @ns in
+ * @session from now on */
+void gt_writelog_status(struct gt_writelog *w, uint32_t uid, uint64_t ns, uint32_t session,
 			const char *sentence);
 /** gt_writelog_refused() - one more line of the error log; @r->realtime is filled in */
 void gt_writelog_refused(struct gt_writelog *w, const struct gt_refused *r);

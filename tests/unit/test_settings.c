@@ -78,7 +78,9 @@ static void test_writelog(void)
 	   "root sees all");
 	for (int i = 0; i < 20; i++)
 		put_raw("config/sampling", "x", 1, &b, false);
-	ok(!strstr(show("error_log", &root_view), "uid=1"), "8 entries are kept");
+	ok(!strstr(show("error_log", &b), "x1b"), "8 entries of a user are kept");
+	ok(strstr(show("error_log", &root_view), "uid=1"),
+	   "who writes much pushes out nobody else");
 	b.uid = 3;
 	is_str(show("last_cmd_status", &b), "ok\n", "who wrote nothing");
 	for (uint32_t uid = 10; uid < 1000; uid++) {
@@ -87,6 +89,59 @@ static void test_writelog(void)
 	}
 	ok(strstr(show("last_cmd_status", &b), "percent"), "the latest writer is remembered");
 	is(gt_writelog_session((uint32_t)getpid()), getsid(0), "session of a process");
+}
+
+/* What is refused before it is parsed is shown as it was written. */
+static void test_not_allowed(void)
+{
+	struct gt_view boxed = { .uid = 0, .there = true, .ns = 77, .own_pid = 5 };
+	struct gt_view user = { .uid = 4, .visibility = GT_VIS_ALL };
+
+	is(put_raw("config/sampling", "42\n", 3, &boxed, false), -EPERM, "from a container");
+	ok(strstr(show("error_log", &boxed), "EPERM\n    \"42\"\n    settings are not"),
+	   "its value is shown, and no place: %s", text);
+	is(put_raw("config/sampling", "4\0\"", 3, &user, false), -EACCES, "by a user");
+	ok(strstr(show("error_log", &user), "EACCES\n    \"4\\x00\\x22\"\n    uid 4 may not"),
+	   "so is whatever it was: %s", text);
+}
+
+static const char *told(struct gt_writelog *w, struct gt_view *v)
+{
+	struct gt_text t;
+
+	gt_text_init(&t, 0);
+	v->pid = (uint32_t)getpid();
+	gt_writelog_show_status(w, &t, v);
+	snprintf(text, sizeof(text), "%.*s", (int)t.len, t.buf ? t.buf : "");
+	gt_text_free(&t);
+	return text;
+}
+
+/* Root, a user, and root of containers, who writes from many sessions; then very many users. */
+static void test_shares(void)
+{
+	struct gt_writelog *w = gt_writelog_new();
+	struct gt_view root = { .all = true }, user = { .uid = 7 }, box = { .ns = 77 };
+	uint32_t session = (uint32_t)getsid(0);
+
+	gt_writelog_status(w, 0, GT_PIDNS_OWN, session, "root's");
+	gt_writelog_status(w, 7, GT_PIDNS_OWN, session, "the user's");
+	gt_writelog_status(w, 0, 77, session, "the box's");
+	for (uint32_t i = 1; i <= 1000; i++)
+		gt_writelog_status(w, 0, 77 + i % 100, 1000000 + i, "much");
+	is_str(told(w, &root), "root's\n", "root of containers pushes out neither root");
+	is_str(told(w, &user), "the user's\n", "nor a user");
+	is_str(told(w, &box), "ok\n", "but itself");
+	for (uint32_t i = 1; i <= 200; i++)
+		gt_writelog_status(w, 8 + i % 7, GT_PIDNS_OWN, 1000000 + i, "much");
+	for (uint32_t i = 1; i <= 224; i++)
+		gt_writelog_status(w, 1000 + i, GT_PIDNS_OWN, session, "another");
+	is_str(told(w, &user), "the user's\n", "where there is no room, who has most makes it");
+	for (uint32_t i = 1; i <= 1000; i++)
+		gt_writelog_status(w, 2000 + i, GT_PIDNS_OWN, session, "another");
+	is_str(told(w, &root), "root's\n", "root's stays whatever comes");
+	is_str(told(w, &user), "ok\n", "a user's not");
+	gt_writelog_free(w);
 }
 
 static void test_control(void)
@@ -252,6 +307,8 @@ int main(void)
 	test_settings();
 	test_big_value();
 	test_writelog();
+	test_not_allowed();
+	test_shares();
 	test_control();
 	test_about();
 	test_perms();
