@@ -296,7 +296,8 @@ static int drop_rights(struct gt_daemon *d)
 	return 0;
 }
 
-static int start(struct gt_daemon *d)
+/* All that may be refused before anything is started. */
+static int build(struct gt_daemon *d)
 {
 	struct timespec ts;
 	int err;
@@ -308,20 +309,27 @@ static int start(struct gt_daemon *d)
 		err = make_host(d);
 	if (!err)
 		err = gt_perms_init(&d->app, d->err, sizeof(d->err));
-	if (!err)
-		err = make_fs(d);
-	if (err)
-		return err;
+	return err ? err : make_fs(d);
+}
+
+static int start_host(struct gt_daemon *d)
+{
+	int err = gt_host_start(d->app.host, d->err, sizeof(d->err));
+
+	return !err && d->app.replay ? replay_started(d) : err;
+}
+
+static int start(struct gt_daemon *d)
+{
+	int err;
+
 	d->fs->processes = gt_pipeline_processes(d->pipeline);
 	if (!d->app.replay)
 		d->fs->uevents = gt_uevent_open();
 	gt_pipeline_notify(d->pipeline, wake, d->fs, &d->fs->waiting);
 	err = drop_rights(d);
-	if (err)
-		return err;
-	err = gt_host_start(d->app.host, d->err, sizeof(d->err));
-	if (!err && d->app.replay)
-		err = replay_started(d);
+	if (!err)
+		err = start_host(d);
 	if (err)
 		return err;
 	find_simulated(&d->app);
@@ -417,6 +425,19 @@ static int prepare(struct gt_daemon *d)
 	return err;
 }
 
+static int code_of(int err)
+{
+	return err == -EINVAL || err == -ERANGE ? GT_EXIT_USAGE : GT_EXIT_MOUNT;
+}
+
+/* -f: a recording is read, as only that tells whether it is one; nothing else is started */
+static int check(struct gt_daemon *d)
+{
+	if (!d->app.replay)
+		return 0;
+	return drop_rights(d) || start_host(d) ? GT_EXIT_MOUNT : 0;
+}
+
 static int fail(struct gt_daemon *d, int code)
 {
 	gt_daemon_failed(d->err, code);
@@ -442,16 +463,22 @@ int main(int argc, char **argv)
 	}
 	err = prepare(&d);
 	if (err)
-		return fail(&d, err == -EINVAL || err == -ERANGE ? GT_EXIT_USAGE : GT_EXIT_MOUNT);
-	if (d.args.fake) {
-		stop(&d);
-		return 0;
-	}
+		return fail(&d, code_of(err));
 	set_limits();
-	err = gt_daemon_detach(d.args.foreground);
+	err = d.args.fake ? 0 : gt_daemon_detach(d.args.foreground);
 	if (err) {
 		snprintf(d.err, sizeof(d.err), "cannot go to the background: %s", strerror(-err));
 		return fail(&d, GT_EXIT_SYSTEM);
+	}
+	err = build(&d);
+	if (err)
+		return fail(&d, code_of(err));
+	if (d.args.fake) {
+		err = check(&d);
+		if (err)
+			return fail(&d, err);
+		stop(&d);
+		return 0;
 	}
 	if (start(&d))
 		return fail(&d, GT_EXIT_MOUNT);

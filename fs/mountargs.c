@@ -84,6 +84,20 @@ static int set_gid(struct gt_mountargs *a, const char *value, char *err, size_t 
 	return 0;
 }
 
+/* FUSE's own, but the daemon must know it too */
+static int set_max_read(struct gt_mountargs *a, const char *value, const char *opt, char *err, size_t len)
+{
+	char *end;
+	unsigned long v = strtoul(value, &end, 10);
+
+	if (*value < '0' || *value > '9' || *end || v > UINT32_MAX) {
+		snprintf(err, len, "max_read=%s: not a number of bytes", value);
+		return -EINVAL;
+	}
+	a->max_read = (unsigned int)v;
+	return add_fuse(a, opt);
+}
+
 static int with_value(struct gt_mountargs *a, const char *key, const char *value, const char *opt,
 		      char *err, size_t len)
 {
@@ -102,7 +116,7 @@ static int with_value(struct gt_mountargs *a, const char *key, const char *value
 	if (is_setting(key))
 		return add_setting(a, key, value);
 	if (!strcmp(key, "max_read"))
-		a->max_read = (unsigned int)strtoul(value, NULL, 10);
+		return set_max_read(a, value, opt, err, len);
 	if (is_in(fuses, key))
 		return add_fuse(a, opt);
 	if (!strcmp(key, "speed") || !strcmp(key, "mountns"))

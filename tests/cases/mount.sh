@@ -22,6 +22,7 @@ head -c 4096 /dev/urandom >noise
 is "$(code "$GT_PROG" "$mnt" -o replay=noise)" 32 "a file that is no recording fails the mount"
 like "$(cat err)" "noise" "… and is named"
 is "$(code "$GT_PROG" "$mnt" -f -o backend=sim)" 0 "-f checks"
+is "$(code "$GT_PROG" "$mnt" -f -o replay="$GT_SRC/tests/data/replay/sched_6.12.txt")" 0 "… a recording as well"
 ok "… and mounts nothing" sh -c "! mountpoint -q $mnt"
 printf '[trace]\nlevel = loud\n' >bad.conf
 is "$(code "$GT_PROG" "$mnt" -o conf=bad.conf)" 1 "a bad configuration is refused"
@@ -38,6 +39,18 @@ like "$(cat err)" "bad.conf:2: .*speed" "… with file and line"
 printf '[backend nope]\nx = 1\n' >bad.conf
 ok "a section of no backend is refused" sh -c "! $GT_PROG $mnt -o conf=bad.conf 2>err"
 like "$(cat err)" "bad.conf:2: .*nope" "… with file and line"
+refused() { # refused CODE OPTIONS SENTENCE - by a mount and by -f
+	local how
+	for how in -n -f; do
+		is "$(code "$GT_PROG" "$mnt" $how -o "$2")" "$1" "$how refuses $2"
+		like "$(cat err)" "$3" "… and says why"
+	done
+}
+refused 1 backend=nosuch "nosuch"
+refused 1 max_read=abc,backend=sim "max_read=abc"
+refused 1 max_read=,backend=sim "max_read="
+refused 1 conf=bad.conf "bad.conf:2: .*nope"
+refused 32 replay=noise "noise"
 is "$(code "$GT_PROG" --help)" 0 "--help"
 like "$(cat out)" "sampling" "… lists the keys"
 is "$(code "$GT_PROG" --version)" 0 "--version"

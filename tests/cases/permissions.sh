@@ -57,9 +57,15 @@ umount_gt "$mnt"
 # faults
 fault() { # LINE SENTENCE
 	printf '[access]\n\n%s\n' "$1" >bad
-	is "$("$GT_PROG" "$mnt" -o conf=bad,backend=sim 2>&1)" "mount.gputrace: bad:3: $2" "refused: $1"
+	is "$("$GT_PROG" "$mnt" -o conf=bad,backend=sim 2>&1; echo $?)" "mount.gputrace: bad:3: $2
+1" "refused: $1"
+	is "$("$GT_PROG" "$mnt" -f -o conf=bad,backend=sim 2>&1; echo $?)" "mount.gputrace: bad:3: $2
+1" "… by -f as well"
 }
 fault "config/samplin = 0660" "there is no setting 'config/samplin'"
+fault "/config/level = 0660" "there is no setting '/config/level'"
+fault "config/[ = 0600" "there is no setting 'config/['"
+fault "backends/sim/seed = 0660" "there is no setting 'backends/sim/seed'"
 fault "config/sampling = 0777" "config/sampling: '0777' is no mode of a setting: octal digits, 0000 to 0666"
 fault "backends/sim/* = 0660 root:nobody-here" "backends/sim/*: there is no group 'nobody-here'"
 ok "nothing is mounted" sh -c "! mountpoint -q $mnt"
