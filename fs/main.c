@@ -227,7 +227,7 @@ static int make_fs(struct gt_daemon *d)
 	char opts[256];
 
 	snprintf(opts, sizeof(opts), "-odefault_permissions,fsname=gputrace,subtype=gputrace%s",
-		 root ? ",allow_other,nosuid,nodev,noexec" : d->args.auto_unmount ? ",auto_unmount" : "");
+		 root ? ",allow_other,nosuid,nodev,noexec" : "");
 	if (fuse_opt_add_arg(&args, "gputrace") || fuse_opt_add_arg(&args, opts) ||
 	    (d->args.fuse && (fuse_opt_add_arg(&args, "-o") || fuse_opt_add_arg(&args, d->args.fuse)))) {
 		snprintf(d->err, sizeof(d->err), "not enough memory");
@@ -408,6 +408,8 @@ static int prepare_dir(struct gt_daemon *d)
 	err = gt_mount_prepare(fd, d->dir, d->err, sizeof(d->err));
 	if (fd >= 0)
 		close(fd);
+	if (!err && d->args.auto_unmount)
+		err = gt_mounter_watch(&d->mounter, d->dir, d->err, sizeof(d->err));
 	return err;
 }
 

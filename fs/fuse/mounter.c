@@ -4,6 +4,8 @@
  * else. So this process, which is forked while there are no threads, enters the namespace that
  * everybody is in, and keeps no right but that to mount. The daemon, which has to do with what
  * others say, never has it there. The end of the daemon is the end of the socket between the two.
+ *
+ * Of an ordinary user's daemon it has no more rights than that one, and only has fusermount3 unmount.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -11,10 +13,12 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <syslog.h>
 #include <unistd.h>
 
 #include "../privs.h"
@@ -151,13 +155,11 @@ static int mount_it(const struct request *r, const char *dir, int fuse)
  * It may be gone already, and something else there: another daemon's mount, too, which gets the device
  * number that has become free. Of this one the session's descriptor is closed.
  */
-static void unmount_it(int mountinfo, const struct answer *a)
+static bool is_left(int mountinfo, const char *dir, const char *dev)
 {
-	char dev[GT_DEV_LEN];
+	char its[GT_DEV_LEN];
 
-	if (*a->dev && gt_mounted(mountinfo, a->dir, dev) && !strcmp(dev, a->dev) &&
-	    gt_mount_dead(a->dir))
-		umount2(a->dir, MNT_DETACH);
+	return *dev && gt_mounted(mountinfo, dir, its) && !strcmp(its, dev) && gt_mount_dead(dir);
 }
 
 static int give_up_rights(struct answer *a)
@@ -204,34 +206,92 @@ static void serve(int sock, const char *ns, const char *dir)
 	if (!put(sock, &a, sizeof(a), -1))
 		while (recv(sock, &end, 1, 0) < 0 && errno == EINTR)
 			;
-	unmount_it(p.own, &a);
+	if (is_left(p.own, a.dir, a.dev))
+		umount2(a.dir, MNT_DETACH);
+}
+
+/* An ordinary user's: fusermount3 has the right to unmount. Nothing of the caller's reaches it. */
+static void watch(int sock, const char *dir)
+{
+	char dev[GT_DEV_LEN], end;
+	int unused, fd;
+
+	if (chdir("/") || get(sock, dev, sizeof(dev), &unused))
+		return;
+	dev[GT_DEV_LEN - 1] = 0;
+	while (recv(sock, &end, 1, 0) < 0 && errno == EINTR)
+		;
+	fd = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
+	if (!is_left(fd, dir, dev) || close_range(STDERR_FILENO + 1, ~0u, 0) || clearenv() ||
+	    setenv("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", 1))
+		return;
+	execlp("fusermount3", "fusermount3", "-u", "-z", "-q", "--", dir, (char *)NULL);
 }
 
 /* --- the daemon --------------------------------------------------------------------------------
  */
 
-int gt_mounter_start(struct gt_mounter *m, const char *ns, const char *dir, char *err, size_t len)
+/* 1: this is the process; 0: the daemon; -errno. *@sock is that to the other one */
+static int split(int *sock, char *err, size_t len)
 {
-	static struct answer a;
-	int pair[2];
+	int pair[2], ret;
 	pid_t pid;
 
-	m->sock = m->mountinfo = -1;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair)) {
-		snprintf(err, len, "no socket: %s", strerror(errno));
-		return -errno;
+		ret = -errno;
+		snprintf(err, len, "no socket: %s", strerror(-ret));
+		return ret;
 	}
 	fflush(NULL);
 	pid = fork();
-	if (!pid) {
+	ret = pid < 0 ? -errno : !pid;
+	if (pid < 0)
+		snprintf(err, len, "no process: %s", strerror(-ret));
+	if (!pid)
 		stand_alone(pair[1]);
-		serve(STDERR_FILENO + 1, ns, dir);
+	*sock = pid ? pair[0] : STDERR_FILENO + 1;
+	if (pid)
+		close(pair[1]);
+	return ret;
+}
+
+int gt_mounter_watch(struct gt_mounter *m, const char *dir, char *err, size_t len)
+{
+	int ret = split(&m->sock, err, len);
+
+	if (ret > 0) {
+		watch(m->sock, dir);
 		_exit(0);
 	}
-	close(pair[1]);
-	m->sock = pair[0];
+	m->mountinfo = -1;
+	m->watches = true;
+	snprintf(m->dir, sizeof(m->dir), "%s", dir);
+	return ret;
+}
+
+void gt_mounter_tell(struct gt_mounter *m, const char *dev)
+{
+	char text[GT_DEV_LEN] = "";
+
+	snprintf(text, sizeof(text), "%s", dev);
+	put(m->sock, text, sizeof(text), -1);
+}
+
+int gt_mounter_start(struct gt_mounter *m, const char *ns, const char *dir, char *err, size_t len)
+{
+	static struct answer a;
+	int ret;
+
+	m->mountinfo = -1;
+	ret = split(&m->sock, err, len);
+	if (ret < 0)
+		return ret;
+	if (ret) {
+		serve(m->sock, ns, dir);
+		_exit(0);
+	}
 	snprintf(a.why, sizeof(a.why), "the process that mounts does not answer");
-	if (pid < 0 || get(m->sock, &a, sizeof(a), &m->mountinfo))
+	if (get(m->sock, &a, sizeof(a), &m->mountinfo))
 		a.err = -EPIPE;
 	if (a.err)
 		snprintf(err, len, "%s", a.why);
@@ -294,4 +354,20 @@ void gt_mounter_stop(struct gt_mounter *m)
 		;
 	close(m->sock);
 	m->sock = -1;
+}
+
+void gt_mounter_lost(const struct gt_mounter *m)
+{
+	syslog(LOG_WARNING, "%s: the process beside the daemon has been killed: if the daemon is, too, "
+	       "the mount stays", m->dir);
+}
+
+void gt_mounter_finish(const struct gt_mounter *m, const char *dev)
+{
+	int fd = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
+
+	if (is_left(fd, m->dir, dev) && umount2(m->dir, MNT_DETACH))
+		syslog(LOG_WARNING, "%s: cannot be unmounted: %s", m->dir, strerror(errno));
+	if (fd >= 0)
+		close(fd);
 }

@@ -1,23 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A process beside root's daemon that mounts, in a mount namespace that need not be the daemon's
- * own, and that takes the mount away when the daemon has gone, in whatever way it went.
+ * A process beside the daemon that takes the mount away when the daemon has gone, in whatever way
+ * it went. Root's mounts, too, in a mount namespace that need not be the daemon's own.
  */
 #ifndef GT_MOUNTER_H
 #define GT_MOUNTER_H
 
 #include <limits.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 /**
  * struct gt_mounter - the process, as the daemon sees it
  * @sock: to it; -1: there is none, and libfuse mounts. Nothing else keeps it alive
+ * @watches: it is an ordinary user's, and only unmounts
  * @mountinfo: of its namespace; the session's once it has taken it
  * @dir: the mount point as it is called there
  * @options: FUSE's and the kernel's, separated by commas, or NULL; the caller's
  */
 struct gt_mounter {
 	int sock, mountinfo;
+	bool watches;
 	char dir[PATH_MAX];
 	const char *options;
 };
@@ -30,6 +33,13 @@ struct gt_mounter {
  */
 int gt_mounter_start(struct gt_mounter *m, const char *ns, const char *dir, char *err, size_t len);
 /**
+ * gt_mounter_watch() - starts one that only unmounts, by fusermount3; before the first thread
+ * @dir: the whole path of the mount point; @err: the sentence; Return: 0 or -errno
+ */
+int gt_mounter_watch(struct gt_mounter *m, const char *dir, char *err, size_t len);
+/** gt_mounter_tell() - the mount that it watches is there, with this device number in mountinfo */
+void gt_mounter_tell(struct gt_mounter *m, const char *dev);
+/**
  * gt_mounter_mount() - mounts
  * @dev: out: the mount's device number in mountinfo, GT_DEV_LEN bytes
  *
@@ -41,5 +51,13 @@ int gt_mounter_mount(struct gt_mounter *m, char *dev);
  *session's descriptor is closed by then: nobody would answer what unmounting may ask
  */
 void gt_mounter_stop(struct gt_mounter *m);
+/** gt_mounter_lost() - says in the log that it has ended before the daemon */
+void gt_mounter_lost(const struct gt_mounter *m);
+/**
+ * gt_mounter_finish() - after gt_mounter_stop(): unmounts what a process that was killed has left,
+ *if that is in this mount namespace; needs CAP_SYS_ADMIN
+ * @dev: of gt_mounter_mount()
+ */
+void gt_mounter_finish(const struct gt_mounter *m, const char *dev);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The notifier thread. It sleeps until the ingest thread has something for a waiting reader, a process
- * ends, a device comes or goes, a signal comes or the mount goes.
+ * ends, a device comes or goes, a signal comes, or the mount or the process that unmounts goes.
  */
 #include <errno.h>
 #include <poll.h>
@@ -16,6 +16,7 @@
 #include "../procwatch.h"
 #include "fuse.h"
 #include "mounted.h"
+#include "mounter.h"
 
 #define POLL_EVERY_NS 50000000ULL
 #define POLL_CLOCK_NS 1000000000ULL
@@ -208,11 +209,12 @@ void *gt_notifier_main(void *arg)
 		{ .fd = fs->mountinfo, .events = POLLPRI },
 		{ .fd = fs->processes, .events = POLLIN },
 		{ .fd = fs->uevents, .events = POLLIN },
+		{ .fd = fs->mounter ? fs->mounter->sock : -1 },
 	};
 	uint64_t next = UINT64_MAX, soon, n;
 
 	while (!atomic_load(&fs->ended)) {
-		if (poll(p, 5, timeout_ms(next)) < 0 && errno != EINTR)
+		if (poll(p, 6, timeout_ms(next)) < 0 && errno != EINTR)
 			break;
 		if (stop_asked(fs, p)) {
 			end_loop(fs);
@@ -220,6 +222,10 @@ void *gt_notifier_main(void *arg)
 		}
 		if (p[3].revents)
 			gt_procwatch_ended(fs->app->model, fs->processes);
+		if (p[5].revents) {
+			gt_mounter_lost(fs->mounter);
+			p[5].fd = -1;
+		}
 		if (p[0].revents && read(fs->wake, &n, sizeof(n)) < 0 && errno != EAGAIN)
 			break;
 		soon = gt_hotplug_turn(fs, &p[4]);

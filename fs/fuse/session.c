@@ -60,8 +60,9 @@ struct gt_fs *gt_fs_new(struct gt_app *app, struct fuse_args *args, struct gt_mo
 	gt_tree_entry(app, &gt_tree_root, &all, &fs->root.entry);
 	fs->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	fs->mounter = mounter;
-	fs->mountinfo =
-		mounter ? mounter->mountinfo : open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
+	fs->mountinfo = mounter && !mounter->watches ?
+				mounter->mountinfo :
+				open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
 	fs->signals = take_signals();
 	fs->processes = fs->uevents = -1;
 	fs->se = fuse_session_new(args, &gt_fuse_ops, sizeof(gt_fuse_ops), fs);
@@ -97,7 +98,7 @@ int gt_fs_mount(struct gt_fs *fs, const char *dir, char *err, size_t len)
 	uint64_t caps;
 	int ret;
 
-	if (fs->mounter)
+	if (fs->mounter && !fs->mounter->watches)
 		return mount_by_mounter(fs, err, len);
 	caps = gt_privs_raise(1ULL << CAP_SYS_ADMIN);
 	errno = 0;
@@ -105,6 +106,8 @@ int gt_fs_mount(struct gt_fs *fs, const char *dir, char *err, size_t len)
 	gt_privs_lower(caps);
 	if (!ret) {
 		gt_mounted(fs->mountinfo, dir, fs->dev);
+		if (fs->mounter)
+			gt_mounter_tell(fs->mounter, fs->dev);
 		return 0;
 	}
 	snprintf(err, len, "%s: cannot mount: %s", dir,
@@ -114,7 +117,7 @@ int gt_fs_mount(struct gt_fs *fs, const char *dir, char *err, size_t len)
 
 static void unmount(struct gt_fs *fs)
 {
-	if (!fs->mounter) {
+	if (!fs->mounter || fs->mounter->watches) {
 		gt_privs_raise(1ULL << CAP_SYS_ADMIN);
 		fuse_session_unmount(fs->se);
 		return;
@@ -122,6 +125,8 @@ static void unmount(struct gt_fs *fs)
 	/* libfuse closes its number later; what is behind that must have ended before */
 	dup2(fs->wake, fuse_session_fd(fs->se));
 	gt_mounter_stop(fs->mounter);
+	gt_privs_raise(1ULL << CAP_SYS_ADMIN);
+	gt_mounter_finish(fs->mounter, fs->dev);
 }
 
 /* At the end readers have this long to read what is left, and end of file. */

@@ -108,10 +108,13 @@ like "$(grep " $mnt " /proc/mounts)" "max_read=65536" "max_read= is the kernel's
 ok "… and it serves" test -s "$mnt/README"
 umount_gt "$mnt"
 
+parts() { # parts daemon|process - pids of the two that auto_unmount makes
+	local pid name=mount.gputrace
+	[ "$1" = daemon ] || name=gputrace-mount
+	for pid in $(pgrep -f "mount.gputrace $mnt "); do [ "$(cat "/proc/$pid/comm")" != $name ] || echo "$pid"; done
+}
 mount_gt "$mnt" -o backend=sim,auto_unmount
-for pid in $(pgrep -f "mount.gputrace $mnt "); do
-	[ "$(cat "/proc/$pid/comm")" = gputrace-mount ] || kill -KILL "$pid"
-done
+kill -KILL $(parts daemon)
 ok "auto_unmount: a killed daemon leaves no process" wait_for 10 gone "$mnt"
 ok "… and no mount" sh -c "! grep -q ' $mnt ' /proc/self/mountinfo"
 mount_gt "$mnt" -o backend=sim,auto_unmount,max_read=65536,ro,fsname=other
@@ -120,6 +123,12 @@ ok "… it serves" test -s "$mnt/README"
 pkill -TERM -f "mount.gputrace $mnt"
 ok "… SIGTERM to all of it" wait_for 10 gone "$mnt"
 ok "… unmounts" sh -c "! grep -q ' $mnt ' /proc/self/mountinfo"
+mount_gt "$mnt" -o backend=sim,auto_unmount
+kill -KILL $(parts process)
+ok "auto_unmount: it serves on when its process is killed" test -s "$mnt/README"
+kill -TERM $(parts daemon)
+ok "… ends" wait_for 10 gone "$mnt"
+ok "… and unmounts by itself" sh -c "! grep -q ' $mnt ' /proc/self/mountinfo"
 
 mount_gt "$mnt" -o backend=sim,ro
 like "$(echo 5 2>&1 >"$mnt/config/sampling" || true)" "" "ro: refused"
