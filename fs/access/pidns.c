@@ -3,7 +3,8 @@
  * pid_namespaces(7): a process has a pid in its own namespace and in each above it; NStgid in
  * /proc/<pid>/status has them from the reader's on down (proc(5)). Which namespaces those are,
  * NS_GET_PARENT tells (ioctl_ns(2)). The kernel gives the inode number of one that ended to
- * another, so each known one is held open.
+ * another, so each known one is held open until it has ended. What is known of its processes then
+ * stays for those above.
  */
 #include <fcntl.h>
 #include <linux/nsfs.h>
@@ -17,10 +18,13 @@
 #include <unistd.h>
 
 #include "../../backend/event.h"
-#include "../procfile.h"
-#include "pidns.h"
+#include "ended.h"
+#include "told.h"
 
 #define SPACES	  1024
+#define HELD	  256 /* of them, that are held open */
+#define SWEEP_NS  10000000000ull
+#define SCAN_NS	  60000000000ull
 #define PROCESSES 16384
 #define BUCKETS	  4096
 
@@ -29,6 +33,7 @@
  * @id: 0: free; @ino: of nsfs; @owner: inode of the user namespace it belongs to, 0 unknown
  * @depth: 1: right below the daemon's; @up: ids of those above it and itself, from depth 1 on
  * @users: processes in the table; @used: when it was last asked for
+ * @fd: of nsfs; -1: it has ended, and @ino is 0
  */
 struct space {
 	uint64_t id, used;
@@ -57,7 +62,14 @@ static struct {
 	struct member *members; /* a ring: [0] is none */
 	uint32_t *heads;
 	uint32_t at, count;
+	unsigned int held; /* open */
+	uint64_t swept, scanned;
 } t = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static void freep(struct gt_ended_space **p)
+{
+	free(*p);
+}
 
 static void unlock(pthread_mutex_t **m)
 {
@@ -109,22 +121,65 @@ static struct space *by_ino(uint64_t ino)
 	return NULL;
 }
 
-/* Free, or the one without processes that was not asked for longest. */
+/* Nothing is known of it any more that somebody could ask for. */
+static void forget(struct space *s)
+{
+	if (s->fd >= 0) {
+		close(s->fd);
+		t.held--;
+	}
+	s->id = 0;
+}
+
+/* It has ended: nobody will be in it again, and another may get its inode number. */
+static void let_go(struct space *s)
+{
+	close(s->fd);
+	t.held--;
+	s->fd = -1;
+	s->ino = 0;
+	if (!s->users)
+		s->id = 0;
+}
+
+static bool is_open(const struct space *s)
+{
+	return s->id && s->fd >= 0;
+}
+
+/* Lets go of those that have ended; true if the kernel cannot tell. */
+static bool let_go_ended(void)
+{
+	bool unknown = false;
+
+	for (struct space *s = t.spaces; s && s < t.spaces + SPACES; s++) {
+		enum gt_ended e = is_open(s) ? gt_pidns_ended(s->fd) : GT_ENDED_NO;
+
+		if (e == GT_ENDED_YES)
+			let_go(s);
+		unknown |= e == GT_ENDED_UNKNOWN;
+	}
+	return unknown;
+}
+
+/* Free, or the one without processes that was not asked for longest; NULL: neither */
 static struct space *room(void)
 {
-	struct space *best = NULL;
+	struct space *best = NULL, *empty = NULL;
 
+	if (t.held >= HELD)
+		let_go_ended();
 	for (struct space *s = t.spaces; s < t.spaces + SPACES; s++) {
 		if (!s->id)
-			return s;
-		if (!s->users && (!best || s->used < best->used))
+			empty = s;
+		else if (!s->users && (!best || s->used < best->used))
 			best = s;
 	}
-	if (best) {
-		close(best->fd);
-		best->id = 0;
-	}
-	return best;
+	if (empty && t.held < HELD)
+		return empty;
+	if (best)
+		forget(best);
+	return t.held < HELD ? best : NULL;
 }
 
 /* Takes @fd. NULL: not below the daemon's, too deep, or no room. */
@@ -153,6 +208,7 @@ static struct space *space_of(int fd, unsigned int levels)
 	*s = (struct space){ .id = ++t.last_id, .ino = ino, .owner = owner_of(fd), .fd = fd };
 	if (up)
 		memcpy(s->up, up->up, sizeof(s->up));
+	t.held++;
 	s->depth = up ? up->depth + 1 : 1;
 	s->up[s->depth - 1] = s->id;
 	return s;
@@ -160,32 +216,6 @@ out:
 	t.refused++;
 	close(fd);
 	return NULL;
-}
-
-/* Pids of the line @key, from the daemon's namespace on; how many there are, at most @max */
-static unsigned int pids_of(const char *status, const char *key, uint32_t *pids, unsigned int max)
-{
-	const char *p = gt_proc_line(status, key);
-	unsigned int n = 0;
-
-	while (p && n < max && *p && *p != '\n') {
-		char *end;
-		unsigned long v = strtoul(p, &end, 10);
-
-		if (end == p)
-			break;
-		pids[n++] = (uint32_t)v;
-		p = end + strspn(end, "\t ");
-	}
-	return !p || *p == '\n' ? n : max + 1; /* more than can be told apart */
-}
-
-uint32_t gt_pidns_innermost(const char *status, const char *key)
-{
-	uint32_t pids[GT_PIDNS_DEPTH + 1];
-	unsigned int n = pids_of(status, key, pids, GT_PIDNS_DEPTH + 1);
-
-	return n && n <= GT_PIDNS_DEPTH + 1 ? pids[n - 1] : 0;
 }
 
 static struct space *space_of_task(uint32_t tid)
@@ -207,7 +237,7 @@ static struct space *space_of_task(uint32_t tid)
 uint64_t gt_pidns_of(uint32_t tid, const char *status)
 {
 	uint32_t pids[GT_PIDNS_DEPTH + 1];
-	unsigned int n = pids_of(status, "NStgid:", pids, GT_PIDNS_DEPTH + 1);
+	unsigned int n = gt_pidns_pids(status, "NStgid:", pids, GT_PIDNS_DEPTH + 1);
 	const struct space *s;
 
 	/* with one pid it is in the namespace of the mount of /proc */
@@ -270,7 +300,8 @@ static void take_out(struct member *m)
 		link = &t.members[*link].next;
 	if (*link)
 		*link = m->next;
-	m->space->users--;
+	if (!--m->space->users && m->space->fd < 0)
+		m->space->id = 0;
 	m->space = NULL;
 	t.count--;
 }
@@ -293,34 +324,15 @@ static struct member *member_new(struct space *s, uint32_t pid)
 	return m;
 }
 
-#define TICK_NS 10000000 /* USER_HZ is 100 */
-
-/* Start times count suspended time, events do not (proc(5), clock_gettime(2)). */
-static uint64_t began(uint64_t start)
-{
-	struct timespec boot, mono;
-	uint64_t asleep;
-
-	clock_gettime(CLOCK_BOOTTIME, &boot);
-	clock_gettime(CLOCK_MONOTONIC, &mono);
-	asleep = (uint64_t)((boot.tv_sec - mono.tv_sec) * 1000000000 + boot.tv_nsec - mono.tv_nsec);
-	return start > asleep ? start - asleep : 0;
-}
-
-uint64_t gt_pidns_since(uint64_t start)
-{
-	return began(start) + TICK_NS;
-}
-
 void gt_pidns_met(uint32_t pid, uint64_t from, uint64_t start, const char *status)
 {
 	uint32_t pids[GT_PIDNS_DEPTH + 1];
-	unsigned int n = pids_of(status, "NStgid:", pids, GT_PIDNS_DEPTH + 1);
+	unsigned int n = gt_pidns_pids(status, "NStgid:", pids, GT_PIDNS_DEPTH + 1);
 	struct member *m;
 	struct space *s;
 
-	if (start && began(start) < from)
-		from = began(start);
+	if (start && gt_pidns_began(start) < from)
+		from = gt_pidns_began(start);
 	LOCK();
 	m = newest(pid);
 	if (m && m->until > from)
@@ -391,6 +403,50 @@ uint32_t gt_pidns_find(uint64_t ns, uint32_t pid)
 	return best ? best->pid : GT_NONE32;
 }
 
+/* Where the kernel cannot be asked; the look at all processes is without the lock. */
+static void scan(void)
+{
+	__attribute__((cleanup(freep))) struct gt_ended_space *list = NULL;
+	unsigned int n = 0;
+
+	{
+		LOCK();
+		list = calloc(HELD, sizeof(*list));
+		for (struct space *s = t.spaces; list && s < t.spaces + SPACES && n < HELD; s++)
+			if (is_open(s))
+				list[n++] = (struct gt_ended_space){ .ino = s->ino, .id = s->id };
+	}
+	if (!list || !gt_pidns_scan(list, n))
+		return;
+	LOCK();
+	for (unsigned int i = 0; i < n; i++) {
+		struct space *s = list[i].ended ? by_id(list[i].id) : NULL;
+
+		if (s && is_open(s))
+			let_go(s);
+	}
+}
+
+uint64_t gt_pidns_sweep(uint64_t now)
+{
+	bool unknown = false, held;
+
+	{
+		LOCK();
+		if (t.held && now >= t.swept + SWEEP_NS) {
+			t.swept = now;
+			unknown = let_go_ended();
+		}
+		unknown &= now >= t.scanned + SCAN_NS;
+		if (unknown)
+			t.scanned = now;
+		held = t.held;
+	}
+	if (unknown)
+		scan();
+	return held ? now + SWEEP_NS : UINT64_MAX;
+}
+
 struct gt_pidns_stats gt_pidns_stats(void)
 {
 	struct gt_pidns_stats st = { 0 };
@@ -399,7 +455,7 @@ struct gt_pidns_stats gt_pidns_stats(void)
 	st.processes = t.count;
 	st.refused = t.refused;
 	for (const struct space *s = t.spaces; s && s < t.spaces + SPACES; s++)
-		st.namespaces += s->id != 0;
+		st.namespaces += is_open(s);
 	return st;
 }
 
@@ -408,7 +464,7 @@ void gt_pidns_forget(void)
 	LOCK();
 	for (struct space *s = t.spaces; s && s < t.spaces + SPACES; s++)
 		if (s->id)
-			close(s->fd);
+			forget(s);
 	free(t.spaces);
 	free(t.members);
 	free(t.heads);
@@ -416,4 +472,5 @@ void gt_pidns_forget(void)
 	t.members = NULL;
 	t.heads = NULL;
 	t.at = t.count = 0;
+	t.swept = t.scanned = 0;
 }

@@ -61,7 +61,14 @@ uint32_t gt_pidns_pid(uint64_t ns, uint32_t pid, uint64_t ts);
 /** gt_pidns_find() - who is @pid in @ns now, or was last; GT_NONE32: nobody */
 uint32_t gt_pidns_find(uint64_t ns, uint32_t pid);
 
-/** struct gt_pidns_stats - @refused: processes and namespaces there was no room for */
+/**
+ * gt_pidns_sweep() - lets go of namespaces that have ended; now and then
+ * @now: CLOCK_MONOTONIC ns. Return: when it wants to be called next, at the latest
+ */
+uint64_t gt_pidns_sweep(uint64_t now);
+
+/** struct gt_pidns_stats - @namespaces: held open; @refused: processes and namespaces there was no
+ * room for */
 struct gt_pidns_stats {
 	unsigned int namespaces, processes;
 	uint64_t refused;

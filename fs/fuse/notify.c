@@ -234,6 +234,8 @@ void *gt_notifier_main(void *arg)
 		gt_pipe_wake(fs, false);
 		next = wake_polls(fs);
 		next = soon < next ? soon : next;
+		soon = gt_pidns_sweep(gt_fs_now());
+		next = soon < next ? soon : next;
 	}
 	return NULL;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* PID namespaces: which a task is in, and what processes are called there. */
+#include <dirent.h>
 #include <fcntl.h>
 #include <grp.h>
 #include <sched.h>
@@ -12,6 +13,7 @@
 
 #include "../../backend/backend.h"
 #include "../../fs/access/caller.h"
+#include "../../fs/access/ended.h"
 #include "../../fs/access/view.h"
 #include "../../fs/procfile.h"
 #include "../../fs/stream/stream.h"
@@ -42,6 +44,8 @@ static const char *status_of(pid_t pid)
 	buf[n > 0 ? n : 0] = '\0';
 	return buf;
 }
+
+static int first_gate, first_told; /* which keep it waiting */
 
 /*
  * A process that waits, the first of a namespace of its own; and in *@inner, if that is wanted, the
@@ -76,6 +80,8 @@ static pid_t first_of_namespace(pid_t *inner)
 	}
 	close(gate[0]); /* gate[1] stays open: they wait until this test ends */
 	close(told[1]);
+	first_gate = gate[1];
+	first_told = told[0];
 	return pid;
 }
 
@@ -235,6 +241,64 @@ static void test_caller(void)
 	   "one that has ended is not remembered");
 }
 
+static unsigned int nfds(void)
+{
+	DIR *d = opendir("/proc/self/fd");
+	unsigned int n = 0;
+
+	while (d && readdir(d))
+		n++;
+	if (d)
+		closedir(d);
+	return n;
+}
+
+/* Both have ended: nothing keeps their namespaces, and what was known stays. */
+static void test_ended(uint64_t ns_a)
+{
+	is(gt_pidns_sweep(now() + 3600000 * MS) != UINT64_MAX, gt_pidns_stats().namespaces != 0,
+	   "it wants to be asked again while there are some");
+	is(gt_pidns_stats().namespaces, 0, "namespaces that have ended are let go of");
+	is(gt_pidns_find(ns_a, 1), (uint32_t)a, "who was who there is still known");
+}
+
+/* Looking at all processes, as before Linux 6.11 */
+static void test_scan(void)
+{
+	pid_t first = first_of_namespace(NULL), p = first > 0 ? child_of(first) : -1;
+	struct gt_ended_space s[2] = { { .ino = userns_of("/proc/%d/ns/pid", p) }, { .ino = 1 } };
+
+	if (!gt_pidns_scan(s, 2)) {
+		ok(true, "looking at all processes # skip it takes root");
+	} else {
+		ok(!s[0].ended && s[1].ended, "a namespace with a process has not ended");
+		kill(p, SIGKILL);
+		waitpid(first, NULL, 0);
+		ok(gt_pidns_scan(s, 1) && s[0].ended, "without one it has");
+		return;
+	}
+	kill(p, SIGKILL);
+	waitpid(first, NULL, 0);
+}
+
+/* However many come and go, and even if nobody sweeps */
+static void test_bound(void)
+{
+	unsigned int most = 0, before = nfds();
+
+	for (int i = 0; i < 300; i++) {
+		pid_t first = first_of_namespace(NULL), p = first > 0 ? child_of(first) : -1;
+
+		gt_pidns_of((uint32_t)p, status_of(p));
+		kill(p, SIGKILL);
+		waitpid(first, NULL, 0);
+		close(first_gate);
+		close(first_told);
+		most = nfds() > most ? nfds() : most;
+	}
+	ok(most > before && most <= before + 256 + 8, "descriptors are bounded: %u", most - before);
+}
+
 #define MANY 65536 /* NGROUPS_MAX */
 
 /* Calls itself like a line of status, and where that is allowed has a status of 700 KiB. */
@@ -283,6 +347,8 @@ static void test_odd(void)
 
 int main(void)
 {
+	uint64_t ns_a;
+
 	if (!start()) {
 		printf("skipped: no PID namespaces can be made here\n");
 		return 77;
@@ -290,7 +356,11 @@ int main(void)
 	test_spaces();
 	test_view();
 	test_used_again();
+	ns_a = gt_pidns_of((uint32_t)a, status_of(a));
 	test_caller();
+	test_ended(ns_a);
+	test_scan();
+	test_bound();
 	test_odd();
 	gt_pidns_forget();
 	return done_testing();
