@@ -71,7 +71,7 @@ void gt_handle_free(struct gt_handle *h)
 {
 	struct gt_quota *q = &h->fs->app->quota;
 
-	if (gt_is_pipe(&h->node->entry) && !gt_pipe_closing(h))
+	if (!gt_handle_closing(h))
 		return;
 	gt_poll_remove(h);
 	pthread_mutex_lock(&h->fs->lock);
@@ -250,9 +250,12 @@ void gt_op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct f
 
 		j.again = h;
 		j.size = size;
+		gt_handle_hold(h);
 		err = gt_worker_open(h->fs, &j);
-		if (err)
+		if (err) {
 			fuse_reply_err(req, -err);
+			gt_handle_put(h);
+		}
 		return;
 	}
 	if (off == 0) {

@@ -100,7 +100,7 @@ struct gt_handle {
 	size_t text_at;
 	char *back; /* taken for a read that nobody waited for any more: the next gets it */
 	size_t back_len, back_at;
-	unsigned int users; /* in gt_pipe_wake(), guarded by gt_fs.lock, with @closed */
+	unsigned int users; /* in gt_pipe_wake() and the worker, guarded by gt_fs.lock, with @closed */
 	bool closed;	    /* the last user frees it */
 	/* poll */
 	struct fuse_pollhandle *poll;
@@ -253,8 +253,11 @@ int gt_handle_text(struct gt_handle *h, struct gt_snap *s);
 bool gt_is_pipe(const struct gt_entry *e);
 int gt_pipe_open(struct gt_handle *h);
 void gt_pipe_close(struct gt_handle *h);
-/** gt_pipe_closing() - ends the reads of @h; false: it is in use, and freed by who uses it */
-bool gt_pipe_closing(struct gt_handle *h);
+/** gt_handle_closing() - ends parked reads of @h; false: it is in use, and freed by who uses it */
+bool gt_handle_closing(struct gt_handle *h);
+/** gt_handle_hold() - for a read that another thread answers; any thread, as gt_handle_put() */
+void gt_handle_hold(struct gt_handle *h);
+void gt_handle_put(struct gt_handle *h);
 void gt_pipe_read(fuse_req_t req, struct gt_handle *h, size_t size, bool nonblock);
 bool gt_pipe_ready(struct gt_handle *h);
 /** gt_pipe_wake() - answers parked reads that have data; with @end all of them, with end of file */
@@ -300,6 +303,7 @@ uint64_t gt_hotplug_turn(struct gt_fs *fs, struct pollfd *p);
 int gt_gone_error(struct gt_fs *fs, const struct gt_obj *obj, int err);
 
 /* session.c */
+/** gt_fs_new() - NULL: errno and the sentence in @err */
 struct gt_fs *gt_fs_new(struct gt_app *app, struct fuse_args *args, struct gt_mounter *mounter,
 			char *err, size_t len);
 int gt_fs_mount(struct gt_fs *fs, const char *dir, char *err, size_t len);

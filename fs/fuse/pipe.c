@@ -274,13 +274,14 @@ void gt_pipe_interrupt(struct gt_fs *fs)
 
 /*
  * The kernel closes a descriptor when no read of it is under way. But the guard may have answered
- * one behind our back that is still parked here, or in the notifier's hands.
+ * one behind our back that is still parked here, or in the notifier's or the worker's hands.
  */
-bool gt_pipe_closing(struct gt_handle *h)
+bool gt_handle_closing(struct gt_handle *h)
 {
 	bool used;
 
-	interrupt_all(h->fs, h);
+	if (gt_is_pipe(&h->node->entry))
+		interrupt_all(h->fs, h);
 	pthread_mutex_lock(&h->fs->lock);
 	used = h->users;
 	h->closed = used;
@@ -288,7 +289,14 @@ bool gt_pipe_closing(struct gt_handle *h)
 	return !used;
 }
 
-static void put_handle(struct gt_handle *h)
+void gt_handle_hold(struct gt_handle *h)
+{
+	pthread_mutex_lock(&h->fs->lock);
+	h->users++;
+	pthread_mutex_unlock(&h->fs->lock);
+}
+
+void gt_handle_put(struct gt_handle *h)
 {
 	struct gt_fs *fs = h->fs;
 	bool last;
@@ -427,7 +435,7 @@ void gt_pipe_wake(struct gt_fs *fs, bool end)
 			answer(p, &fs->notifier_buf, n);
 		else
 			unclaim(fs, p);
-		put_handle(h);
+		gt_handle_put(h);
 		/* one call looks at so many records only: none was for this reader, there are
 		 * others */
 		if (more)

@@ -46,6 +46,8 @@ int gt_worker_open(struct gt_fs *fs, const struct gt_job_open *job)
 static void job_free(struct gt_fs *fs, struct gt_job_open *j)
 {
 	gt_guard_del(fs, &j->guarded);
+	if (j->again)
+		gt_handle_put(j->again);
 	gt_node_release(j->node);
 	gt_quota_give(&fs->app->quota, j->user, GT_Q_OPENS, 1);
 	free(j);
@@ -106,12 +108,15 @@ static void tell_mixed(struct gt_fs *fs, struct gt_node *n)
 	fuse_lowlevel_notify_inval_inode(fs->se, gt_node_id(n), 0, 0);
 }
 
-/* Too much is held already: then a long text is not rendered at all. */
+/* Too much is held already: then a long text is not rendered at all; one that only takes long may
+ * be short. */
 static int check_room(struct gt_fs *fs, const struct gt_job_open *j)
 {
+	const unsigned int kind = GT_FILE_LONG | GT_FILE_AGAIN;
 	struct gt_quota *q = &fs->app->quota;
 
-	if (!(j->node->entry.file->flags & GT_FILE_LONG) || !gt_quota_full(q, j->user, GT_Q_BYTES))
+	if ((j->node->entry.file->flags & kind) != GT_FILE_LONG ||
+	    !gt_quota_full(q, j->user, GT_Q_BYTES))
 		return 0;
 	return gt_quota_refuse(q, j->user, GT_Q_BYTES);
 }
