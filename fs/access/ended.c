@@ -21,6 +21,26 @@
 #define NS_GET_PID_FROM_PIDNS _IOR(NSIO, 0x6, int)
 #endif
 
+uint64_t gt_nsfs_ino(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) ? 0 : st.st_ino;
+}
+
+uint64_t gt_nsfs_owner(int fd, uid_t *uid)
+{
+	int user = ioctl(fd, NS_GET_USERNS);
+	uint64_t ino = user < 0 ? 0 : gt_nsfs_ino(user);
+
+	*uid = 0;
+	if (user >= 0 && ioctl(user, NS_GET_OWNER_UID, uid))
+		*uid = 0;
+	if (user >= 0)
+		close(user);
+	return ino;
+}
+
 enum gt_ended gt_pidns_ended(int fd)
 {
 	if (ioctl(fd, NS_GET_PID_FROM_PIDNS, 1) > 0)

@@ -1,10 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Which PID namespaces have ended, see pidns.c. */
+/* What nsfs tells of a namespace, and which PID namespaces have ended; see pidns.c. */
 #ifndef GT_ENDED_H
 #define GT_ENDED_H
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
+
+/** gt_nsfs_ino() - of the namespace that @fd of nsfs is; 0 unknown */
+uint64_t gt_nsfs_ino(int fd);
+/** gt_nsfs_owner() - of the user namespace it belongs to; 0 unknown. @uid: who made that; 0: root, or
+ * unknown */
+uint64_t gt_nsfs_owner(int fd, uid_t *uid);
 
 enum gt_ended { GT_ENDED_NO, GT_ENDED_YES, GT_ENDED_UNKNOWN };
 

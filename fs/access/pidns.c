@@ -23,6 +23,7 @@
 
 #define SPACES	  1024
 #define HELD	  256 /* of them, that are held open */
+#define SHARE	  64  /* that one user's, or one user namespace's, may be */
 #define SWEEP_NS  10000000000ull
 #define SCAN_NS	  60000000000ull
 #define PROCESSES 16384
@@ -31,6 +32,7 @@
 /**
  * struct space - a namespace
  * @id: 0: free; @ino: of nsfs; @owner: inode of the user namespace it belongs to, 0 unknown
+ * @uid: who made that user namespace, 0: root, or unknown
  * @depth: 1: right below the daemon's; @up: ids of those above it and itself, from depth 1 on
  * @users: processes in the table; @used: when it was last asked for
  * @fd: of nsfs; -1: it has ended, and @ino is 0
@@ -38,6 +40,7 @@
 struct space {
 	uint64_t id, used;
 	uint64_t ino, owner;
+	uid_t uid;
 	uint64_t up[GT_PIDNS_DEPTH];
 	unsigned int depth, users;
 	int fd;
@@ -56,7 +59,7 @@ struct member {
 
 static struct {
 	pthread_mutex_t lock;
-	uint64_t own; /* inode of the daemon's */
+	uint64_t own, userns; /* inodes of the daemon's */
 	uint64_t last_id, clock, refused;
 	struct space *spaces;
 	struct member *members; /* a ring: [0] is none */
@@ -87,6 +90,8 @@ static bool ready(void)
 
 	if (!t.own && !stat("/proc/self/ns/pid", &st))
 		t.own = st.st_ino;
+	if (!t.userns && !stat("/proc/self/ns/user", &st))
+		t.userns = st.st_ino;
 	if (!t.spaces)
 		t.spaces = calloc(SPACES, sizeof(*t.spaces));
 	if (!t.members)
@@ -94,23 +99,6 @@ static bool ready(void)
 	if (!t.heads)
 		t.heads = calloc(BUCKETS, sizeof(*t.heads));
 	return t.own && t.spaces && t.members && t.heads;
-}
-
-static uint64_t ino_of(int fd)
-{
-	struct stat st;
-
-	return fstat(fd, &st) ? 0 : st.st_ino;
-}
-
-static uint64_t owner_of(int fd)
-{
-	int user = ioctl(fd, NS_GET_USERNS);
-	uint64_t ino = user < 0 ? 0 : ino_of(user);
-
-	if (user >= 0)
-		close(user);
-	return ino;
 }
 
 static struct space *by_ino(uint64_t ino)
@@ -162,13 +150,43 @@ static bool let_go_ended(void)
 	return unknown;
 }
 
+static bool of_same(const struct space *a, const struct space *b)
+{
+	return a->uid ? a->uid == b->uid : !b->uid && a->owner == b->owner;
+}
+
+/*
+ * Everybody may make user namespaces, and PID namespaces in them: one user's must not be all.
+ * False: whose @who is has its share already, each with processes.
+ */
+static bool has_share(const struct space *who)
+{
+	struct space *best = NULL;
+	unsigned int n = 0;
+
+	if (!who->uid && (!who->owner || who->owner == t.userns))
+		return true;
+	for (struct space *s = t.spaces; s < t.spaces + SPACES; s++) {
+		if (!is_open(s) || !of_same(who, s))
+			continue;
+		n++;
+		if (!s->users && (!best || s->used < best->used))
+			best = s;
+	}
+	if (n >= SHARE && best)
+		forget(best);
+	return n < SHARE || best;
+}
+
 /* Free, or the one without processes that was not asked for longest; NULL: neither */
-static struct space *room(void)
+static struct space *room(const struct space *who)
 {
 	struct space *best = NULL, *empty = NULL;
 
-	if (t.held >= HELD)
+	if (t.held >= SHARE)
 		let_go_ended();
+	if (!has_share(who))
+		return NULL;
 	for (struct space *s = t.spaces; s < t.spaces + SPACES; s++) {
 		if (!s->id)
 			empty = s;
@@ -185,8 +203,9 @@ static struct space *room(void)
 /* Takes @fd. NULL: not below the daemon's, too deep, or no room. */
 static struct space *space_of(int fd, unsigned int levels)
 {
-	uint64_t ino = ino_of(fd);
+	uint64_t ino = gt_nsfs_ino(fd);
 	struct space *s = ino && ino != t.own ? by_ino(ino) : NULL, *up = NULL;
+	struct space made = { .ino = ino, .fd = fd };
 	int parent;
 
 	if (s || !ino || ino == t.own || !levels) {
@@ -194,18 +213,20 @@ static struct space *space_of(int fd, unsigned int levels)
 		return s;
 	}
 	parent = ioctl(fd, NS_GET_PARENT);
-	if (parent >= 0 && ino_of(parent) == t.own)
+	if (parent >= 0 && gt_nsfs_ino(parent) == t.own)
 		close(parent);
 	else if (parent < 0 || !(up = space_of(parent, levels - 1)))
 		goto out;
 	if (up)
 		up->users++; /* not to make room of it */
-	s = up && up->depth == GT_PIDNS_DEPTH ? NULL : room();
+	made.owner = gt_nsfs_owner(fd, &made.uid);
+	s = up && up->depth == GT_PIDNS_DEPTH ? NULL : room(&made);
 	if (up)
 		up->users--;
 	if (!s)
 		goto out;
-	*s = (struct space){ .id = ++t.last_id, .ino = ino, .owner = owner_of(fd), .fd = fd };
+	*s = made;
+	s->id = ++t.last_id;
 	if (up)
 		memcpy(s->up, up->up, sizeof(s->up));
 	t.held++;

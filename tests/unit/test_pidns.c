@@ -46,6 +46,7 @@ static const char *status_of(pid_t pid)
 }
 
 static int first_gate, first_told; /* which keep it waiting */
+static uid_t made_by;
 
 /*
  * A process that waits, the first of a namespace of its own; and in *@inner, if that is wanted, the
@@ -60,6 +61,8 @@ static pid_t first_of_namespace(pid_t *inner)
 		return -1;
 	pid = fork();
 	if (!pid) {
+		if (made_by && (setgid(made_by) || setuid(made_by)))
+			_exit(1);
 		/* in a chroot there are no user namespaces */
 		if (unshare(CLONE_NEWUSER | CLONE_NEWPID) && unshare(CLONE_NEWPID))
 			_exit(1);
@@ -299,6 +302,32 @@ static void test_bound(void)
 	ok(most > before && most <= before + 256 + 8, "descriptors are bounded: %u", most - before);
 }
 
+#define FULL 70
+
+/* One user's, in which work is done all the time, do not keep those of others out. */
+static void test_share(void)
+{
+	pid_t first[FULL + 1], p[FULL + 1];
+	unsigned int known = 0;
+
+	for (int i = 0; i <= FULL; i++) {
+		made_by = i < FULL ? 65534 : 65533;
+		first[i] = first_of_namespace(NULL);
+		p[i] = first[i] > 0 ? child_of(first[i]) : -1;
+		gt_pidns_met((uint32_t)p[i], now(), 0, status_of(p[i]));
+		if (i < FULL && gt_pidns_of((uint32_t)p[i], status_of(p[i])) != GT_PIDNS_NONE)
+			known++;
+	}
+	made_by = 0;
+	is(known, 64, "one user has so many namespaces with processes");
+	ok(gt_pidns_of((uint32_t)p[FULL], status_of(p[FULL])) != GT_PIDNS_NONE,
+	   "another has one then, too");
+	for (int i = 0; i <= FULL; i++) {
+		kill(p[i], SIGKILL);
+		waitpid(first[i], NULL, 0);
+	}
+}
+
 #define MANY 65536 /* NGROUPS_MAX */
 
 /* Calls itself like a line of status, and where that is allowed has a status of 700 KiB. */
@@ -361,6 +390,10 @@ int main(void)
 	test_ended(ns_a);
 	test_scan();
 	test_bound();
+	if (own_userns && !getuid())
+		test_share();
+	else
+		ok(true, "shares of users # skip it takes root and user namespaces");
 	test_odd();
 	gt_pidns_forget();
 	return done_testing();
