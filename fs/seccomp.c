@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
+#include <asm/sockios.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/seccomp.h>
@@ -22,7 +23,7 @@ static const char calls[] =
 	/* files: /proc, sysfs, tracefs, recordings */
 	"access close close_range dup dup2 dup3 faccessat faccessat2 fadvise64 "
 	"fstat fstat64 fstatat64 fstatfs fstatfs64 ftruncate ftruncate64 getcwd getdents "
-	"getdents64 ioctl _llseek lseek lstat lstat64 mkdir mkdirat newfstatat open openat "
+	"getdents64 _llseek lseek lstat lstat64 mkdir mkdirat newfstatat open openat "
 	"openat2 pipe pipe2 pread64 preadv preadv2 pwrite64 pwritev pwritev2 read readlink "
 	"readlinkat readv rmdir splice stat stat64 statfs statfs64 statx umask unlink "
 	"unlinkat vmsplice write writev "
@@ -134,12 +135,35 @@ static const int fcntls[] = { F_DUPFD,	   F_GETFD,	F_SETFD,	F_GETFL,      F_SETF
 			      F_GETLK,	   F_SETLK,	F_SETLKW,	F_GETPIPE_SZ, F_SETPIPE_SZ,
 			      F_ADD_SEALS, F_GET_SEALS, F_DUPFD_CLOEXEC };
 
+/*
+ * All but FIOSETOWN and SIOCSPGRP (0x8901, 0x8902), which make a socket's owner as F_SETOWN does:
+ * those that differ from them first in one bit of 31 to 2, and the two that differ in the last
+ * ones. The kernel takes 32 bits of it.
+ */
+static int allow_ioctl(scmp_filter_ctx ctx)
+{
+	struct limited l = { "ioctl", 1, UINT32_MAX, FIOSETOWN & ~3U };
+	int ret = allow_limited(ctx, &l);
+
+	l.value = FIOSETOWN | 3U;
+	if (!ret)
+		ret = allow_limited(ctx, &l);
+	for (unsigned int bit = 2; bit < 32 && !ret; bit++) {
+		l.mask = UINT32_MAX << bit; /* of 32 bits */
+		l.value = (FIOSETOWN ^ 1U << bit) & l.mask;
+		ret = allow_limited(ctx, &l);
+	}
+	return ret;
+}
+
 /* Root may signal everybody: its daemon only itself. After the last fork. */
 static int allow_own(scmp_filter_ctx ctx)
 {
 	const struct limited tgkill = { "tgkill", 0, UINT32_MAX, (uint32_t)getpid() };
 	int ret = allow_limited(ctx, &tgkill);
 
+	if (!ret)
+		ret = allow_ioctl(ctx);
 	for (size_t i = 0; i < sizeof(fcntls) / sizeof(*fcntls) && !ret; i++) {
 		struct limited l = { "fcntl", 1, UINT32_MAX, (uint32_t)fcntls[i] };
 

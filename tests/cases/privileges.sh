@@ -82,7 +82,7 @@ also=
 sanitized || also="execve ptrace process_vm_readv"
 [ "$(uname -m)" != x86_64 ] || also="$also int80 x32"
 for c in socket_inet socket_netlink unshare setns clone_newuser setuid chmod chown keyctl perf_event_open \
-	prlimit_other mmap_exec mprotect_exec tgkill_other tkill kill sigqueue setown $also; do
+	prlimit_other mmap_exec mprotect_exec tgkill_other tkill kill sigqueue setown fiosetown siocspgrp $also; do
 	is "$(call $c)" EPERM "$c is refused"
 done
 is "$(call clone3)" ENOSYS "clone3 is not there, so that clone is taken"

@@ -4,6 +4,7 @@
  * in doctor what each came to. None needs a right or does harm: where no filter is, it says
  * something else than EPERM.
  */
+#include <asm/sockios.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/keyctl.h>
@@ -13,6 +14,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
@@ -56,6 +58,7 @@ static void forbidden(void)
 {
 	void *rw = page(PROT_READ | PROT_WRITE);
 	char *none[] = { NULL };
+	pid_t own = getpid();
 
 	tell("execve", execve("/nowhere/at/all", none, none));
 	tell("ptrace", ptrace(PTRACE_TRACEME, 0, NULL, NULL));
@@ -78,6 +81,8 @@ static void forbidden(void)
 	tell("kill", kill(getpid(), SIGURG));
 	tell("sigqueue", sigqueue(getpid(), SIGURG, (union sigval){ 0 }));
 	tell("setown", fcntl(STDERR_FILENO, F_SETOWN, getpid()));
+	tell("fiosetown", ioctl(STDERR_FILENO, FIOSETOWN, &own));
+	tell("siocspgrp", ioctl(STDERR_FILENO, SIOCSPGRP, &own));
 	other_abi();
 	munmap(rw, 4096);
 }
