@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The notifier thread. It sleeps until the ingest thread has something for a waiting reader, a process
- * ends, a device comes or goes, a signal comes, or the mount or the process that unmounts goes.
+ * The notifier thread. It sleeps until the ingest thread has something for a waiting reader, a
+ * process ends, a device comes or goes, a signal comes, or the mount or the process that unmounts
+ * goes.
  */
 #include <errno.h>
 #include <poll.h>
@@ -127,38 +128,45 @@ static uint64_t look_again(struct gt_handle *h, uint64_t now, bool is_changed)
 }
 
 /*
- * The next poller that is to be told, or NULL; @next: the earliest time to look at another again.
+ * Takes up to POLLS pollers that are to be told; @next: the earliest time to look at another again.
  */
-static struct fuse_pollhandle *next_poll(struct gt_fs *fs, uint64_t now, uint64_t *next)
+#define POLLS 256
+static unsigned int next_polls(struct gt_fs *fs, uint64_t now, uint64_t *next,
+			       struct fuse_pollhandle **ph)
 {
-	struct fuse_pollhandle *ph = NULL;
-	struct gt_handle *h;
+	struct gt_handle *h, *after;
+	unsigned int n = 0;
 
 	pthread_mutex_lock(&fs->lock);
-	for (h = fs->polls; h && !ph; h = h->poll_next) {
+	for (h = fs->polls; h && n < POLLS; h = after) {
 		bool pipe = gt_is_pipe(&h->node->entry), news = changed(h);
 		bool end = atomic_load(&fs->ending) || gt_tree_gone(fs->app, &h->node->entry.obj);
 		uint64_t again = pipe ? UINT64_MAX : look_again(h, now, news);
 
+		after = h->poll_next;
 		if (end || (news && (pipe || now >= again)))
-			ph = poll_take(h);
+			ph[n++] = poll_take(h);
 		else if (again < *next)
 			*next = again;
 	}
 	pthread_mutex_unlock(&fs->lock);
-	return ph;
+	return n;
 }
 
 static uint64_t wake_polls(struct gt_fs *fs)
 {
 	uint64_t next = UINT64_MAX, now = gt_fs_now();
-	struct fuse_pollhandle *ph;
+	struct fuse_pollhandle *ph[POLLS];
+	unsigned int n;
 
 	gt_model_tidy(fs->app->model);
-	while ((ph = next_poll(fs, now, &next))) {
-		fuse_lowlevel_notify_poll(ph);
-		fuse_pollhandle_destroy(ph);
-	}
+	do {
+		n = next_polls(fs, now, &next, ph);
+		for (unsigned int i = 0; i < n; i++) {
+			fuse_lowlevel_notify_poll(ph[i]);
+			fuse_pollhandle_destroy(ph[i]);
+		}
+	} while (n == POLLS);
 	pthread_mutex_lock(&fs->lock);
 	atomic_store(&fs->waiting, fs->parked || fs->polls);
 	pthread_mutex_unlock(&fs->lock);
@@ -188,7 +196,8 @@ static bool stop_asked(struct gt_fs *fs, const struct pollfd *p)
 	if (p[1].revents && read(fs->signals, &si, sizeof(si)) == sizeof(si))
 		return true;
 	/* by device: the mount may be moved, and bound elsewhere */
-	return (p[2].revents & (POLLPRI | POLLERR)) && *fs->dev && !gt_mounted_dev(fs->mountinfo, fs->dev);
+	return (p[2].revents & (POLLPRI | POLLERR)) && *fs->dev &&
+	       !gt_mounted_dev(fs->mountinfo, fs->dev);
 }
 
 static int timeout_ms(uint64_t next)
