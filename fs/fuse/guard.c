@@ -43,7 +43,7 @@
 #define DELAY_LEN  (64U << 10)
 #define DELAY_NS   4000000ULL /* of each; the freezer's walk over 10,000 tasks takes some ms */
 #define DELAYS	   4
-#define SLOTS	   4096
+#define SLOTS	   8192 /* GT_Q_READS and GT_Q_OPENS of all */
 #define ROUNDS	   4
 #define DRAIN	   32
 /* libfuse's buffer has 1 MiB and a page; the kernel refuses to fill a smaller one */
