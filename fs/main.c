@@ -225,6 +225,7 @@ static int make_fs(struct gt_daemon *d)
 	struct fuse_args args = FUSE_ARGS_INIT(0, NULL);
 	bool root = !geteuid();
 	char opts[256];
+	int ret;
 
 	snprintf(opts, sizeof(opts), "-odefault_permissions,fsname=gputrace,subtype=gputrace%s",
 		 root ? ",allow_other,nosuid,nodev,noexec" : "");
@@ -236,9 +237,10 @@ static int make_fs(struct gt_daemon *d)
 	}
 	d->fs = gt_fs_new(&d->app, &args, d->mounter.sock < 0 ? NULL : &d->mounter, d->err,
 			  sizeof(d->err));
+	ret = d->fs ? 0 : -errno;
 	fuse_opt_free_args(&args);
-	if (!d->fs)
-		return -EINVAL;
+	if (ret)
+		return ret;
 	d->fs->max_read = d->args.max_read;
 	return 0;
 }

@@ -67,9 +67,12 @@ struct gt_fs *gt_fs_new(struct gt_app *app, struct fuse_args *args, struct gt_mo
 	fs->processes = fs->uevents = -1;
 	fs->se = fuse_session_new(args, &gt_fuse_ops, sizeof(gt_fuse_ops), fs);
 	if (!fs->se || fs->wake < 0 || fs->signals < 0) {
+		int why = fs->se ? errno : EINVAL;
+
 		snprintf(err, len, fs->se ? "cannot set up: %s" : "FUSE refuses the mount options",
-			 strerror(errno));
+			 strerror(why));
 		gt_fs_free(fs);
+		errno = why;
 		return NULL;
 	}
 	return fs;
