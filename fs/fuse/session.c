@@ -118,8 +118,26 @@ int gt_fs_mount(struct gt_fs *fs, const char *dir, char *err, size_t len)
 	return errno ? -errno : -EPERM;
 }
 
+/*
+ * Somebody has unmounted it: libfuse would try that again, and complain, unless its descriptor tells of
+ * the end. The kernel's does so a moment after the mount has gone, or, if it is still used somewhere,
+ * not at all.
+ */
+static void end_descriptor(struct gt_fs *fs)
+{
+	int pair[2];
+
+	if (pipe2(pair, O_CLOEXEC))
+		return;
+	close(pair[0]); /* POLLERR */
+	dup3(pair[1], fuse_session_fd(fs->se), O_CLOEXEC);
+	close(pair[1]);
+}
+
 static void unmount(struct gt_fs *fs)
 {
+	if (!fs->mounter && *fs->dev && !gt_mounted_dev(fs->mountinfo, fs->dev))
+		end_descriptor(fs);
 	if (!fs->mounter || fs->mounter->watches) {
 		gt_privs_raise(1ULL << CAP_SYS_ADMIN);
 		fuse_session_unmount(fs->se);
