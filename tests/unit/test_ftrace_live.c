@@ -4,7 +4,6 @@
  * on it bear the names of the GPU scheduler's tracepoints, and what the backend delivers is
  * compared event for event with what the program says it did.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <poll.h>
 #include <sys/stat.h>
@@ -13,6 +12,7 @@
 
 /* The vtable's file is the one of the plugin that is not in the tests' library. */
 #include "../../backend/ftrace/ftrace.c"
+#include "../lib/fds.h"
 #include "../lib/mockrun.h"
 #include "../lib/tap.h"
 #include "../lib/tracefs.h"
@@ -255,18 +255,6 @@ static unsigned int processes(void)
 
 static const char *tracefs;
 
-static unsigned int open_files(void)
-{
-	DIR *d = opendir("/proc/self/fd");
-	unsigned int n = 0;
-
-	while (d && readdir(d))
-		n++;
-	if (d)
-		closedir(d);
-	return n;
-}
-
 static long long doctor_number(struct gt_plugin *p, const char *key)
 {
 	char text[8192], *at;
@@ -440,7 +428,7 @@ static void stop_and_look(struct gt_plugin *p)
 static void test_old_names(struct gt_plugin *p)
 {
 	struct ft_options *o = p->options;
-	unsigned int files = open_files();
+	unsigned int files = count_fds();
 	char path[300];
 	pid_t dead = fork();
 
@@ -469,7 +457,7 @@ static void test_old_names(struct gt_plugin *p)
 		test_overrun(p);
 		stop_and_look(p);
 	}
-	is(open_files(), files, "no file stays open");
+	is(count_fds(), files, "no file stays open");
 }
 
 static void test_new_names(struct gt_plugin *p)

@@ -3,7 +3,6 @@
  * The host with plugins built here by cc, as anybody would build them: good ones, broken ones and
  * ones that fail while they run. Skipped without a compiler or the headers.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -12,6 +11,7 @@
 #include <unistd.h>
 
 #include "../../backend/host_internal.h"
+#include "../lib/fds.h"
 #include "../lib/tap.h"
 
 static char root[4096]; /* of the sources */
@@ -432,18 +432,6 @@ static void test_minimal(void)
 	is(sink.back, 0, "its records come in order of time");
 	gt_host_free(h);
 	memset(settings, 0, sizeof(settings));
-}
-
-static unsigned int count_fds(void)
-{
-	unsigned int n = 0;
-	DIR *d = opendir("/proc/self/fd");
-
-	while (d && readdir(d))
-		n++;
-	if (d)
-		closedir(d);
-	return n;
 }
 
 int main(void)

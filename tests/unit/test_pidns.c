@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* PID namespaces: which a task is in, and what processes are called there. */
-#include <dirent.h>
 #include <fcntl.h>
 #include <grp.h>
 #include <sched.h>
@@ -17,6 +16,7 @@
 #include "../../fs/access/view.h"
 #include "../../fs/procfile.h"
 #include "../../fs/stream/stream.h"
+#include "../lib/fds.h"
 #include "../lib/tap.h"
 
 #define MS 1000000ull
@@ -244,18 +244,6 @@ static void test_caller(void)
 	   "one that has ended is not remembered");
 }
 
-static unsigned int nfds(void)
-{
-	DIR *d = opendir("/proc/self/fd");
-	unsigned int n = 0;
-
-	while (d && readdir(d))
-		n++;
-	if (d)
-		closedir(d);
-	return n;
-}
-
 /* Both have ended: nothing keeps their namespaces, and what was known stays. */
 static void test_ended(uint64_t ns_a)
 {
@@ -287,7 +275,7 @@ static void test_scan(void)
 /* However many come and go, and even if nobody sweeps */
 static void test_bound(void)
 {
-	unsigned int most = 0, before = nfds();
+	unsigned int most = 0, before = count_fds();
 
 	for (int i = 0; i < 300; i++) {
 		pid_t first = first_of_namespace(NULL), p = first > 0 ? child_of(first) : -1;
@@ -297,7 +285,7 @@ static void test_bound(void)
 		waitpid(first, NULL, 0);
 		close(first_gate);
 		close(first_told);
-		most = nfds() > most ? nfds() : most;
+		most = count_fds() > most ? count_fds() : most;
 	}
 	ok(most > before && most <= before + 256 + 8, "descriptors are bounded: %u", most - before);
 }

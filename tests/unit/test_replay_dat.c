@@ -3,7 +3,6 @@
  * trace.dat of version 6 and 7, by libtracecmd and by our own reader, against the same events as
  * trace-cmd prints them. The files are of Linux 6.12 with a mock GPU on the real scheduler.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/prctl.h>
@@ -12,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../lib/fds.h"
 #include "../lib/replay_host.h"
 #include "../lib/tap.h"
 
@@ -92,17 +92,6 @@ static void same(void)
 	rh_free(text);
 }
 
-static int nfds(void)
-{
-	DIR *d = opendir("/proc/self/fd");
-	int n = 0;
-
-	while (d && readdir(d))
-		n++;
-	closedir(d);
-	return n;
-}
-
 /* A file cut or with bytes changed, into a temporary one. */
 static void damaged(const char *name, long cut, long at, const char *bytes, char *path)
 {
@@ -125,7 +114,8 @@ static void damaged(const char *name, long cut, long at, const char *bytes, char
 static void failures(void)
 {
 	char path[64];
-	int ret, before = nfds();
+	unsigned int before = count_fds();
+	int ret;
 	struct rh *h;
 
 	damaged("sched_6.12_v7.dat", 9000, -1, NULL, path);
@@ -160,7 +150,7 @@ static void failures(void)
 	   "version 7 of a big-endian machine: %s", h->error);
 	rh_free(h);
 	unlink(path);
-	is(nfds(), before, "no descriptor is left");
+	is(count_fds(), before, "no descriptor is left");
 	ok(waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD, "and no process");
 }
 
