@@ -110,23 +110,29 @@ static void show_objects(struct gt_text *t, const struct counts *c)
 	gt_text_kv(t, "jobs_unmatched", c->unmatched);
 }
 
-/* What callers hold of what is limited (those of readers and parked, above, apart) */
+/* What callers hold of what is limited, and how often they were refused it; NULL: told elsewhere */
+static const struct {
+	const char *held, *refused;
+} limits[GT_NQ] = {
+	[GT_Q_NODES] = { "names", NULL }, /* without a bound */
+	[GT_Q_NAMES] = { "names_held", "refused_names" },
+	[GT_Q_FILES] = { "descriptors", "refused_descriptors" },
+	[GT_Q_PIPES] = { NULL, "refused_pipes" }, /* readers */
+	[GT_Q_READS] = { NULL, "refused_reads" }, /* parked */
+	[GT_Q_OPENS] = { "opens_waiting", "refused_opens" },
+	[GT_Q_POLLS] = { "polls", "refused_polls" },
+	[GT_Q_BYTES] = { "held_bytes", "refused_texts" },
+};
+
 static void show_limits(struct gt_text *t, const struct gt_quota *q)
 {
 	gt_text_kv(t, "callers", q->users);
-	gt_text_kv(t, "names", q->total[GT_Q_NODES]);
-	gt_text_kv(t, "names_held", q->total[GT_Q_NAMES]);
-	gt_text_kv(t, "descriptors", q->total[GT_Q_FILES]);
-	gt_text_kv(t, "opens_waiting", q->total[GT_Q_OPENS]);
-	gt_text_kv(t, "polls", q->total[GT_Q_POLLS]);
-	gt_text_kv(t, "held_bytes", q->total[GT_Q_BYTES]);
-	gt_text_kv(t, "refused_names", q->refused[GT_Q_NAMES]);
-	gt_text_kv(t, "refused_descriptors", q->refused[GT_Q_FILES]);
-	gt_text_kv(t, "refused_pipes", q->refused[GT_Q_PIPES]);
-	gt_text_kv(t, "refused_reads", q->refused[GT_Q_READS]);
-	gt_text_kv(t, "refused_opens", q->refused[GT_Q_OPENS]);
-	gt_text_kv(t, "refused_polls", q->refused[GT_Q_POLLS]);
-	gt_text_kv(t, "refused_texts", q->refused[GT_Q_BYTES]);
+	for (int k = 0; k < GT_NQ; k++)
+		if (limits[k].held)
+			gt_text_kv(t, limits[k].held, q->total[k]);
+	for (int k = 0; k < GT_NQ; k++)
+		if (limits[k].refused)
+			gt_text_kv(t, limits[k].refused, q->refused[k]);
 }
 
 int gt_show_status(struct gt_text *t, const struct gt_show *s)
