@@ -149,7 +149,8 @@ test_libs = $(fuse_libs) $(privs_libs) $(tracecmd_libs) $(tracefs_libs) $(inih_l
 define link_test
 	@mkdir -p $(@D)
 	$(say) LD $@
-	$(Q)$(CC) $(gt_ldflags) $(LDFLAGS) $(CFLAGS) -o $@ $(filter %.o %.a,$^) $(test_libs)
+	$(Q)$(CC) $(or $(filter -flto%,$(gt_ldflags)),-fno-lto) $(gt_ldflags) $(LDFLAGS) $(CFLAGS) -o $@ \
+		$(filter %.o %.a,$^) $(test_libs)
 endef
 $(units): $(O)/tests/%: $(O)/obj/tests/unit/%.o $(lib)
 	$(link_test)
