@@ -133,20 +133,24 @@ static void count_seen(struct gt_model *m, const struct gt_where *w, const struc
 	}
 }
 
-static void lost_on_ring(struct gt_model *m, struct gt_ring *r, uint64_t until)
+static void lost_on_ring(struct gt_model *m, struct gt_ring *r, uint64_t ts, uint64_t until)
 {
+	uint64_t end = until > ts ? until : ts;
+
 	gt_ring_window(r, m->now, m->window_ns);
 	gt_ring_hw_forget(r);
 	r->after_loss = true;
 	if (until > r->loss_until)
 		r->loss_until = until;
+	if (end > r->gap_end)
+		r->gap_end = end;
 	r->gen++;
 }
 
-static void lost_on_gpu(struct gt_model *m, struct gt_gpu *g, uint64_t until)
+static void lost_on_gpu(struct gt_model *m, struct gt_gpu *g, uint64_t ts, uint64_t until)
 {
 	for (unsigned int i = 0; i < g->nrings; i++)
-		lost_on_ring(m, g->rings[i], until);
+		lost_on_ring(m, g->rings[i], ts, until);
 	g->gen++;
 }
 
@@ -161,13 +165,13 @@ static void on_lost(struct gt_model *m, const struct gt_lost *l)
 	find_place(m, l->gpu, l->ring, &w);
 	GT_COUNT(m, &w, lost, count);
 	if (w.ring) {
-		lost_on_ring(m, w.ring, until);
+		lost_on_ring(m, w.ring, l->ts, until);
 		w.ring->cur.lost += count;
 	} else if (w.gpu) {
-		lost_on_gpu(m, w.gpu, until);
+		lost_on_gpu(m, w.gpu, l->ts, until);
 	} else {
 		for (unsigned int i = 0; i < m->ngpus; i++)
-			lost_on_gpu(m, m->gpus[i], until);
+			lost_on_gpu(m, m->gpus[i], l->ts, until);
 	}
 	gt_bump(m, &w);
 }

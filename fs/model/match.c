@@ -136,12 +136,13 @@ static void on_start(struct gt_model *m, struct gt_where *w, struct gt_event *e,
 	gt_ring_hw_enter(w->ring, j, e->ts);
 }
 
-/* When the job was handed over; false if that is not known */
+/* When the job was handed over; false if that is not known. A ring that never told of a hand-over
+ * has none, but for what a loss may have taken. */
 static bool hand_over(const struct gt_ring *r, const struct gt_job *j, uint64_t *at)
 {
 	if (j->told & GT_JOB_COMMIT)
 		*at = j->commit;
-	else if ((j->told & GT_JOB_SUBMIT) && !r->commits)
+	else if ((j->told & GT_JOB_SUBMIT) && !r->commits && j->submit > r->gap_end)
 		*at = j->submit;
 	else
 		return false;

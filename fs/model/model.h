@@ -158,6 +158,7 @@ struct gt_ring {
 	bool starts;	     /* its source tells START */
 	uint64_t last_end;   /* the ring's previous completion; 0 none */
 	uint64_t loss_until; /* nor are those of jobs that end before this */
+	uint64_t gap_end;    /* of the latest loss: what was not told before this may have happened */
 	uint64_t first_ts, last_ts;
 	uint32_t jobs_head, jobs_tail; /* in flight, gt_job.ring_next */
 	/* jobs that occupy the hardware now, and since when there has been one without a break */

@@ -10,7 +10,7 @@
 
 /** struct clock - of a ring's state what says when its jobs began to run, copied */
 struct clock {
-	uint64_t now, last_end, loss_until;
+	uint64_t now, last_end, loss_until, gap_end;
 	uint16_t epoch;
 	bool commits, starts, after_loss;
 };
@@ -20,6 +20,7 @@ static void take_clock(const struct gt_model *m, const struct gt_ring *r, struct
 	*c = (struct clock){ .now = m->now,
 			     .last_end = r->last_end,
 			     .loss_until = r->loss_until,
+			     .gap_end = r->gap_end,
 			     .epoch = r->hw_epoch,
 			     .commits = r->commits,
 			     .starts = r->starts,
@@ -44,7 +45,9 @@ static uint64_t hand_over(const struct clock *c, const struct gt_job *j)
 
 	if (j->told & GT_JOB_COMMIT)
 		return later(j->commit, submit);
-	return (j->told & GT_JOB_SUBMIT) && !c->commits && tells_hand_over(c) ? submit : GT_NONE64;
+	if (!submit || c->commits || !tells_hand_over(c) || submit <= c->gap_end)
+		return GT_NONE64;
+	return submit;
 }
 
 /* It has begun, as its source says */

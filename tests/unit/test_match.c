@@ -132,12 +132,11 @@ static uint64_t min(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* A job that ends: what is known of it at that moment. @concluded: start, where only END was told
- */
-static void reckon(const struct job *j, bool commits, bool lost, uint64_t last_end,
+/* A job that ends: what is known of it at that moment. @hand: 0 not known; @concluded: start, where
+ * only END was told */
+static void reckon(const struct job *j, uint64_t hand, bool lost, uint64_t last_end,
 		   uint64_t concluded)
 {
-	uint64_t hand = j->commit ? j->commit : commits ? 0 : j->submit;
 	uint64_t low = max(hand, j->submit), done = max(j->complete, low), start = 0, end = done;
 
 	if (hand)
@@ -176,19 +175,22 @@ static uint64_t gap_end(const struct event *e)
 static void reckon_all(void)
 {
 	static uint64_t concluded[JOBS];
-	uint64_t last_end = 0, loss_until = 0;
+	uint64_t last_end = 0, loss_until = 0, gap = 0;
 	bool commits = false, lost = false;
 
 	for (size_t i = 0; i < nevents; i++) {
 		const struct event *e = &events[i];
 		const struct job *j = &jobs[e->job];
-		uint64_t hand = j->commit ? j->commit : commits ? 0 : j->submit;
+		/* of a ring without hand-overs, as far as is known: but one may have been lost */
+		uint64_t submit = commits || j->submit <= gap ? 0 : j->submit;
+		uint64_t hand = j->commit ? j->commit : submit;
 
 		if (e->type == GT_COMMIT) {
 			commits = true;
 		} else if (e->type == GT_LOST) {
 			lost = true;
 			loss_until = max(loss_until, gap_end(e));
+			gap = max(gap, gap_end(e));
 		} else if (e->type == GT_END) {
 			concluded[e->job] = max(max(hand, j->submit), last_end);
 			last_end = max(last_end, e->ts);
@@ -196,7 +198,7 @@ static void reckon_all(void)
 			bool seen = j->submit || j->commit || j->start;
 
 			if (seen)
-				reckon(j, commits, lost, last_end, concluded[e->job]);
+				reckon(j, hand, lost, last_end, concluded[e->job]);
 			else
 				nunmatched++;
 			lost = e->ts < loss_until;

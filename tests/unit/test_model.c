@@ -358,6 +358,31 @@ static void check_loss(void)
 	gt_model_free(m);
 }
 
+/* Of a ring whose first hand-overs were lost it is not concluded that it has none */
+static void check_lost_commits(void)
+{
+	begin();
+	job(T0, GT_SUBMIT, 1, 500);
+	job(T0 + 1, GT_SUBMIT, 2, 500);
+	event(T0 + 2, GT_LOST)->lost.gpu = 0;
+	rec.lost.count = 2;
+	rec.lost.cause = GT_LOST_SOURCE;
+	rec.lost.until = T0 + 20;
+	fold();
+	job(T0 + 15, GT_SUBMIT, 3, 500);
+	job(T0 + 22, GT_COMPLETE, 1, 0);
+	job(T0 + 30, GT_COMPLETE, 2, 0);
+	is(folded.fin.hw_wait, GT_NONE64, "its hand-over may have been lost");
+	is(folded.fin.exec, GT_NONE64, "so it is not known what it waited for");
+	is(folded.fin.total, 29, "its total is known");
+	job(T0 + 40, GT_COMPLETE, 3, 0);
+	is(folded.fin.hw_wait, GT_NONE64, "nor of one submitted within the gap");
+	job(T0 + 41, GT_SUBMIT, 4, 500);
+	job(T0 + 44, GT_COMPLETE, 4, 0);
+	is(folded.fin.exec, 3, "of a later one it would have been told");
+	gt_model_free(m);
+}
+
 static void check_windows(void)
 {
 	begin();
@@ -467,6 +492,7 @@ int main(void)
 	check_queues();
 	check_waits();
 	check_loss();
+	check_lost_commits();
 	check_windows();
 	check_clear();
 	check_errors();
