@@ -136,25 +136,29 @@ static void on_start(struct gt_model *m, struct gt_where *w, struct gt_event *e,
 	gt_ring_hw_enter(w->ring, j, e->ts);
 }
 
-/* When the job was handed over; false if that is not known. A ring that never told of a hand-over
- * has none, but for what a loss may have taken. */
-static bool hand_over(const struct gt_ring *r, const struct gt_job *j, uint64_t *at)
-{
-	if (j->told & GT_JOB_COMMIT)
-		*at = j->commit;
-	else if ((j->told & GT_JOB_SUBMIT) && !r->commits && j->submit > r->gap_end)
-		*at = j->submit;
-	else
-		return false;
-	/* told in the other order than they happened */
-	if ((j->told & GT_JOB_SUBMIT) && *at < j->submit)
-		*at = j->submit;
-	return true;
-}
-
 static uint64_t later(uint64_t a, uint64_t b)
 {
 	return a > b ? a : b;
+}
+
+uint64_t gt_job_hand_over(const struct gt_job *j, bool commits, uint64_t gap_end)
+{
+	uint64_t submit = j->told & GT_JOB_SUBMIT ? j->submit : 0;
+
+	if (j->told & GT_JOB_COMMIT)
+		return later(j->commit, submit); /* told in the other order than they happened */
+	return !commits && submit > gap_end ? submit : GT_NONE64;
+}
+
+/* When the job was handed over; false if that is not known */
+static bool hand_over(const struct gt_ring *r, const struct gt_job *j, uint64_t *at)
+{
+	uint64_t hand = gt_job_hand_over(j, r->commits, r->gap_end);
+
+	if (hand == GT_NONE64)
+		return false;
+	*at = hand;
+	return true;
 }
 
 static uint64_t within(uint64_t v, uint64_t min, uint64_t max)

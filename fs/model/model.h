@@ -147,6 +147,13 @@ struct gt_job {
 	uint32_t ring_prev, ring_next;
 };
 
+/**
+ * gt_job_hand_over() - when it was handed over to the hardware; GT_NONE64: not known, or not yet
+ * @commits, @gap_end: of its ring. One that never told of a hand-over has none (so the submission is
+ *	it), but for what a loss may have taken
+ */
+uint64_t gt_job_hand_over(const struct gt_job *j, bool commits, uint64_t gap_end);
+
 struct gt_ring {
 	uint16_t id;
 	uint16_t gpu;

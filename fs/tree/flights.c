@@ -38,16 +38,9 @@ static uint64_t later(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-/* As on COMPLETE; GT_NONE64: not known, or not yet */
 static uint64_t hand_over(const struct clock *c, const struct gt_job *j)
 {
-	uint64_t submit = j->told & GT_JOB_SUBMIT ? j->submit : 0;
-
-	if (j->told & GT_JOB_COMMIT)
-		return later(j->commit, submit);
-	if (!submit || c->commits || !tells_hand_over(c) || submit <= c->gap_end)
-		return GT_NONE64;
-	return submit;
+	return tells_hand_over(c) ? gt_job_hand_over(j, c->commits, c->gap_end) : GT_NONE64;
 }
 
 /* It has begun, as its source says */
