@@ -332,15 +332,22 @@ static void check_waits(void)
 	gt_model_free(m);
 }
 
+/* Of the GPU's rings */
+static void lose(uint64_t ts, uint64_t count, uint64_t until)
+{
+	event(ts, GT_LOST)->lost.gpu = 0;
+	rec.lost.count = count;
+	rec.lost.cause = GT_LOST_SOURCE;
+	rec.lost.until = until;
+	fold();
+}
+
 static void check_loss(void)
 {
 	begin();
 	job(T0, GT_SUBMIT, 1, 500);
 	job(T0 + 1, GT_COMMIT, 1, 0);
-	event(T0 + 2, GT_LOST)->lost.gpu = 0;
-	rec.lost.count = 5;
-	rec.lost.cause = GT_LOST_SOURCE;
-	fold();
+	lose(T0 + 2, 5, GT_NONE64);
 	job(T0 + 10, GT_COMPLETE, 1, 0);
 	is(folded.fin.exec, GT_NONE64, "after a loss the next exec is not known");
 	is(folded.fin.total, 10, "its total is");
@@ -364,11 +371,7 @@ static void check_lost_commits(void)
 	begin();
 	job(T0, GT_SUBMIT, 1, 500);
 	job(T0 + 1, GT_SUBMIT, 2, 500);
-	event(T0 + 2, GT_LOST)->lost.gpu = 0;
-	rec.lost.count = 2;
-	rec.lost.cause = GT_LOST_SOURCE;
-	rec.lost.until = T0 + 20;
-	fold();
+	lose(T0 + 2, 2, T0 + 20);
 	job(T0 + 15, GT_SUBMIT, 3, 500);
 	job(T0 + 22, GT_COMPLETE, 1, 0);
 	job(T0 + 30, GT_COMPLETE, 2, 0);
