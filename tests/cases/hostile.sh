@@ -5,17 +5,11 @@
 # use tracefs, which the machine has once, are hostile_live.sh's.
 # Beside others
 . "$GT_SRC/tests/lib/case.sh"
-san=$GT_OUT/san # kept from one run to the next
-export UBSAN_OPTIONS=print_stacktrace=1
-ok "SAN=all builds" flock "$GT_OUT/san.lock" make -s -C "$GT_SRC" O="$san" SAN=all tools
+. "$GT_SRC/tests/lib/san.sh"
 for t in "$san"/tests/test_*; do
 	[ -x "$t" ] || continue
 	! grep -qs 'lib/tracefs\.h' "$GT_SRC/tests/unit/$(basename "$t").c" || continue
-	"$t" >unit.out 2>&1 </dev/null
-	rc=$?
-	[ $rc != 77 ] || { skip_ok "$(basename "$t")" "$(tail -n 1 unit.out)"; continue; }
-	[ $rc = 0 ] || tail -n 15 unit.out | sed 's/^/# /'
-	is $rc 0 "$(basename "$t") under the sanitizers"
+	san_unit "$(basename "$t")"
 done
 
 for f in "$GT_SRC"/tests/data/replay/*; do
