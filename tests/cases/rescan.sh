@@ -84,9 +84,10 @@ def watch(name, fd, mask):
     polled[name] = p.poll(20000)
     # others' records make a pipe ready for a moment, or a text change
     while polled[name] and not polled[name][0][1] & select.POLLERR:
-        if err(os.read, fd, 4096) == 'ENODEV':
-            break
+        gone = err(os.read, fd, 4096) == 'ENODEV' # between the poll and the read
         polled[name] = p.poll(20000)
+        if gone:
+            break
 fresh = os.open(gpu + 'info', os.O_RDONLY)
 os.read(fresh, 4096)
 threads = [threading.Thread(target=drain, args=(n,)) for n in pipes]
