@@ -69,12 +69,15 @@ seccomp_libs = $(shell $(PKG_CONFIG) --libs libseccomp)
 privs_libs = $(shell $(PKG_CONFIG) --libs libcap-ng) $(seccomp_libs)
 tracefs_cflags = $(shell $(PKG_CONFIG) --cflags libtracefs libtraceevent libbpf)
 tracefs_libs = $(shell $(PKG_CONFIG) --libs libtracefs libtraceevent libbpf)
+bpf_cflags = $(shell $(PKG_CONFIG) --cflags libbpf) -I$(O)/obj
+bpf_libs = $(shell $(PKG_CONFIG) --libs libbpf)
 tracecmd_cflags = $(shell $(PKG_CONFIG) --cflags libtracecmd libtraceevent)
 tracecmd_libs = $(shell $(PKG_CONFIG) --libs libtracecmd libtraceevent)
 
 # What each part is made of ------------------------------------------------------------------
 
-PLUGINS := ftrace replay sim
+PLUGINS := bpf ftrace replay sim
+plugin_libs_bpf = $(bpf_libs) $(inih_libs)
 plugin_libs_ftrace = $(tracefs_libs) $(inih_libs)
 plugin_libs_replay = $(tracecmd_libs) $(inih_libs) $(seccomp_libs)
 
@@ -87,6 +90,7 @@ src_fuse := $(wildcard fs/fuse/*.c)
 src_plugin = $(wildcard backend/$(1)/*.c backend/$(1)/*/*.c)
 # A plugin's vtable is in backend/NAME/NAME.c: everything else of it can be linked into a test
 src_parts := $(foreach p,$(PLUGINS),$(filter-out backend/$(p)/$(p).c,$(call src_plugin,$(p))))
+src_bpf := $(wildcard bpf/*.bpf.c)
 src_unit := $(wildcard tests/unit/test_*.c)
 src_tool := $(wildcard tests/bench/*.c tests/fuzz/*.c tests/tools/*.c)
 
@@ -112,6 +116,7 @@ $(O)/obj/fs/fuse/%.o $(O)/obj/fs/main.o: extra = $(fuse_cflags)
 $(O)/obj/fs/model/%.o $(O)/obj/fs/gate/%.o $(O)/obj/fs/stream/%.o: extra = -fstrict-aliasing $(hot_cflags)
 $(O)/obj/fs/pipeline.o: extra = $(hot_cflags)
 $(O)/obj/backend/ftrace/%.o: extra = $(tracefs_cflags)
+$(O)/obj/backend/bpf/%.o: extra = $(bpf_cflags)
 $(O)/obj/backend/replay/%.o: extra = $(tracecmd_cflags)
 $(O)/obj/tests/%.o: extra = $(fuse_cflags) $(tracecmd_cflags)
 $(O)/obj/tests/bench/ingest.o: extra = $(hot_cflags)
@@ -127,6 +132,20 @@ $(daemon): $(call obj,fs/main.c $(src_core) $(src_fuse))
 	$(say) LD $@
 	$(Q)$(CC) $(gt_ldflags) $(hot_ldflags) $(LDFLAGS) $(CFLAGS) -o $@ $^ $(fuse_libs) $(inih_libs) $(privs_libs) \
 		-ldl -lpthread
+
+# Programs for the kernel: compiled by clang, whatever CC is, and wrapped into a header of the plugin
+BPF_CLANG ?= clang
+BPFTOOL ?= /usr/sbin/bpftool
+bpf_cflags_kernel = -std=gnu11 -g -O2 -target bpf -Wall -Wextra -Wno-unused-parameter \
+	-D__$(shell uname -m)__ -I/usr/include/$(shell $(CC) -print-multiarch) -D_ASSERT_H \
+	-D__ASSERT_FUNCTION -Dstatic_assert=_Static_assert
+$(O)/obj/bpf/%.bpf.o: bpf/%.bpf.c Makefile
+	@mkdir -p $(@D)
+	$(say) BPF $<
+	$(Q)$(BPF_CLANG) $(bpf_cflags_kernel) -MMD -MP -c -o $@ $<
+$(O)/obj/bpf/%.skel.h: $(O)/obj/bpf/%.bpf.o
+	$(Q)$(BPFTOOL) gen skeleton $< name $*_bpf >$@.new && mv $@.new $@
+$(call obj,$(call src_plugin,bpf)): | $(src_bpf:%.bpf.c=$(O)/obj/%.skel.h)
 
 define plugin_rule
 $(O)/lib/gputrace/$(1).so: $(call obj,$(call src_plugin,$(1)) $(src_eventmap))
@@ -168,7 +187,7 @@ clean:
 # Each list names what its part calls itself, not what happens to come along.
 
 DEPS := gcc libc6-dev make pkg-config fuse3 libfuse3-dev libinih-dev libcap-ng-dev libseccomp-dev \
-	libtracefs-dev libtraceevent-dev libtracecmd-dev libbpf-dev mount less procps
+	libtracefs-dev libtraceevent-dev libtracecmd-dev libbpf-dev clang bpftool mount less procps
 DEPS_TEST := libdrm-dev clang libclang-rt-dev babeltrace2 busybox-static trace-cmd python3 golang-go \
 	util-linux coreutils findutils mandoc rsync tar strace systemd
 DEPS_VM := qemu-system-x86 busybox-static cpio kmod pahole xz-utils zstd

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The BPF backend: programs in this kernel, which count there and tell what is asked for. */
+#include <errno.h>
+#include <linux/capability.h>
+#include <stdio.h>
+#include <string.h>
+#include <syslog.h>
+
+#include "internal.h"
+
+/* libbpf has one way to complain for the whole process: this plugin, which is in the host once. */
+static struct gt_plugin *complainer;
+
+static int complain(enum libbpf_print_level level, const char *fmt, va_list ap)
+{
+	char text[512];
+	size_t n;
+
+	if (level == LIBBPF_DEBUG || !complainer)
+		return 0;
+	vsnprintf(text, sizeof(text), fmt, ap);
+	n = strlen(text);
+	if (n && text[n - 1] == '\n')
+		text[n - 1] = 0;
+	complainer->host->log(complainer, level == LIBBPF_WARN ? LOG_WARNING : LOG_INFO, "%s",
+			      text);
+	return 0;
+}
+
+/* Whether BPF is allowed at all is seen when a map is made; everything else is a part's matter. */
+static int probe(struct gt_plugin *p)
+{
+	struct gb b = { .p = p };
+	char err[GB_SENTENCE];
+	int last = 0;
+
+	for (unsigned int i = 0; i < GT_BPF_PARTS; i++) {
+		last = gb_part(i)->probe(&b, err, sizeof(err));
+		if (!last)
+			return 0;
+	}
+	return p->host->error(p, last, "%s", err);
+}
+
+static void gb_free(struct gb *b)
+{
+	gb_ring_close(b);
+	complainer = NULL;
+	free(b);
+}
+
+static int start(struct gt_plugin *p)
+{
+	struct gb *b = calloc(1, sizeof(*b));
+	char err[GB_SENTENCE];
+	int ret;
+
+	if (!b)
+		return p->host->error(p, ENOMEM, "no memory");
+	b->p = p;
+	b->o = p->options;
+	complainer = p;
+	libbpf_set_print(complain);
+	ret = gb_ring_open(b, err, sizeof(err));
+	if (!ret && !gb_parts_start(b)) {
+		ret = b->state[0];
+		snprintf(err, sizeof(err), "%s", b->why[0]);
+	}
+	if (ret) {
+		gb_free(b);
+		return p->host->error(p, ret, "%s", err);
+	}
+	p->priv = b;
+	return 0;
+}
+
+static int drain(struct gt_plugin *p)
+{
+	return gb_ring_drain(p->priv);
+}
+
+static void stop(struct gt_plugin *p)
+{
+	struct gb *b = p->priv;
+
+	p->host->timer(p, 0);
+	p->priv = NULL;
+	gb_parts_stop(b);
+	gb_free(b);
+}
+
+static const struct gt_option options[] = {
+	{
+		.name = "buffer_size",
+		.type = GT_OPT_INT,
+		.off = offsetof(struct gb_options, buffer_size),
+		.def = "4194304",
+		.min = 4096,
+		.max = 1 << 30,
+		.help = "bytes of the buffer in which records wait for the daemon",
+	},
+	{ 0 },
+};
+
+GT_EXPORT const struct gt_backend gt_backend = {
+	.abi = GT_BACKEND_ABI,
+	.size = sizeof(struct gt_backend),
+	.name = "bpf",
+	.version = "1",
+	.help = "programs in this kernel, at tracepoints, system calls and functions of libraries",
+	.flags = GT_BACKEND_LIVE_PIDS,
+	.options = options,
+	.options_size = sizeof(struct gb_options),
+	.probe = probe,
+	.start = start,
+	.drain = drain,
+	.stop = stop,
+	.doctor = gb_doctor,
+	.start_caps = 1ULL << CAP_BPF | 1ULL << CAP_PERFMON,
+	.syscalls = "bpf perf_event_open",
+};

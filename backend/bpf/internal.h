@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Private to the BPF backend: bpf.c (the vtable), part.c (its parts begin and end), ring.c (records
+ * on their way from the programs), one file for each part; stats.c (doctor).
+ *
+ * A part is one object of bpf/NAME.bpf.c with what belongs to it here. What is in the way of one
+ * makes that one unavailable, with a sentence; the others go on. A new part is an entry in parts[]
+ * (part.c), a number in bpf/shared.h, a file here and one there.
+ *
+ * Everything runs in the ingest thread.
+ */
+#ifndef GT_BPF_INTERNAL_H
+#define GT_BPF_INTERNAL_H
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <stdlib.h>
+
+#include "../../bpf/shared.h"
+#include "../backend.h"
+
+#define GB_SENTENCE 400
+#define GB_DRAIN_NS 20000000ull /* between drains while records come */
+/* A program reads the clock, then reserves: so late a record can be behind others in the ring. */
+#define GB_SLACK_NS 1000000ull
+#define GB_LEVEL    (64u << 10) /* bytes in the ring that wake the daemon */
+#define GB_OUT	    256		/* records handed over at a time */
+#define GB_WAITING  65536	/* records put in order of time at once */
+
+struct gb;
+
+/**
+ * struct gb_part - a part of the backend
+ * @name: as in doctor; its number is its place in parts[]
+ * @probe: can it work here? Changes nothing. 0, or -errno with the sentence: what is in the way and
+ *	what to do about it
+ * @start: opens, loads and attaches; likewise. Records may come from now on
+ * @stop: ends and frees everything of start()
+ * @record: completes a record of its programs, which wrote down what the kernel knows; false: it is
+ *	none, and left out
+ */
+struct gb_part {
+	const char *name;
+	int (*probe)(struct gb *b, char *err, size_t len);
+	int (*start)(struct gb *b, char *err, size_t len);
+	void (*stop)(struct gb *b);
+	bool (*record)(struct gb *b, union gt_record *r);
+};
+
+/** struct gb_options - section [backend bpf] */
+struct gb_options {
+	int64_t buffer_size;
+};
+
+/**
+ * struct gb_ring - the ring buffer, and what came out of it
+ * @waiting: @n records, in order of time once gb_ring_sort() was called
+ * @empty: drains in a row that found nothing
+ */
+struct gb_ring {
+	int fd, wake_fd, count_fd;
+	size_t size;
+	struct ring_buffer *rb;
+	union gt_record *waiting;
+	unsigned int n, empty;
+	uint64_t drains, full, left_out;
+};
+
+/**
+ * struct gb - a running backend
+ * @state: of each part: 0 it runs, -errno, and @why
+ * @priv: of each part
+ */
+struct gb {
+	struct gt_plugin *p;
+	struct gb_options *o;
+	struct gb_ring ring;
+	int state[GT_BPF_PARTS];
+	char why[GT_BPF_PARTS][GB_SENTENCE];
+	void *priv[GT_BPF_PARTS];
+};
+
+static inline void gb_freep(void *p)
+{
+	free(*(void **)p);
+}
+#define gb_auto_free __attribute__((cleanup(gb_freep)))
+
+/* part.c */
+
+/** gb_part() - by number */
+const struct gb_part *gb_part(unsigned int i);
+/** gb_sentence() - writes @err and returns -@e, so that `return gb_sentence(…)` reads well */
+int gb_sentence(char *err, size_t len, int e, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+/**
+ * gb_object_load() - loads a part's object into the kernel, with the maps that all share
+ * @what: what it is for, in the sentence of an error
+ */
+int gb_object_load(struct gb *b, struct bpf_object *o, const char *what, char *err, size_t len);
+/** gb_parts_start() - how many run then; those that do not have a sentence in @why */
+int gb_parts_start(struct gb *b);
+void gb_parts_stop(struct gb *b);
+
+/* ring.c */
+int gb_ring_open(struct gb *b, char *err, size_t len);
+void gb_ring_close(struct gb *b);
+/** gb_ring_drain() - the plugin's drain() */
+int gb_ring_drain(struct gb *b);
+/** gb_ring_counts() - of part @i, all CPUs together; false: not known */
+bool gb_ring_counts(const struct gb *b, unsigned int i, struct gt_bpf_count *out);
+
+/* stats.c */
+void gb_doctor(struct gt_plugin *p, char *buf, size_t len);
+
+/* ioctl.c */
+extern const struct gb_part gb_ioctl;
+
+#endif

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <syslog.h>
+
+#include "internal.h"
+
+static const struct gb_part *const parts[GT_BPF_PARTS] = {
+	[GT_BPF_IOCTL] = &gb_ioctl,
+};
+
+const struct gb_part *gb_part(unsigned int i)
+{
+	return parts[i];
+}
+
+int gb_sentence(char *err, size_t len, int e, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(err, len, fmt, ap);
+	va_end(ap);
+	return -e;
+}
+
+static int share(struct bpf_object *o, const char *name, int fd)
+{
+	struct bpf_map *m = bpf_object__find_map_by_name(o, name);
+
+	return m ? bpf_map__reuse_fd(m, fd) : 0;
+}
+
+int gb_object_load(struct gb *b, struct bpf_object *o, const char *what, char *err, size_t len)
+{
+	int ret = share(o, "gt_ring", b->ring.fd);
+
+	if (!ret)
+		ret = share(o, "gt_wake", b->ring.wake_fd);
+	if (!ret)
+		ret = share(o, "gt_count", b->ring.count_fd);
+	if (!ret)
+		ret = bpf_object__load(o);
+	if (!ret)
+		return 0;
+	return gb_sentence(err, len, -ret,
+			   "the kernel refuses the programs of %s: %s; its reasons are in the log",
+			   what, strerror(-ret));
+}
+
+int gb_parts_start(struct gb *b)
+{
+	int n = 0;
+
+	for (unsigned int i = 0; i < GT_BPF_PARTS; i++) {
+		b->state[i] = parts[i]->probe(b, b->why[i], GB_SENTENCE);
+		if (!b->state[i])
+			b->state[i] = parts[i]->start(b, b->why[i], GB_SENTENCE);
+		if (b->state[i])
+			b->p->host->log(b->p, LOG_INFO, "%s: %s", parts[i]->name, b->why[i]);
+		else
+			n++;
+	}
+	return n;
+}
+
+void gb_parts_stop(struct gb *b)
+{
+	for (unsigned int i = 0; i < GT_BPF_PARTS; i++)
+		if (!b->state[i])
+			parts[i]->stop(b);
+}

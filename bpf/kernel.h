@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The kernel's structures that programs look into: only the members that are used. Where they lie
+ * is found when a program is loaded (CO-RE); one that a kernel lacks is asked for with
+ * bpf_core_field_exists() first.
+ */
+#ifndef GT_BPF_KERNEL_H
+#define GT_BPF_KERNEL_H
+
+#include <linux/bpf.h>
+#include <stdbool.h>
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+
+#include "../backend/event.h"
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+/* include/linux/fs.h, include/linux/fdtable.h */
+struct inode {
+	uint16_t i_mode;
+	uint32_t i_rdev;
+};
+
+struct file {
+	struct inode *f_inode;
+};
+
+struct fdtable {
+	unsigned int max_fds;
+	struct file **fd;
+};
+
+struct files_struct {
+	struct fdtable *fdt;
+};
+
+/* include/linux/sched.h */
+struct task_struct {
+	struct files_struct *files;
+};
+
+#pragma clang attribute pop
+
+#endif

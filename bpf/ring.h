@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Records on their way to the daemon, for every program. There is one ring buffer, which the
+ * daemon makes and gives to each object (backend/bpf/ring.c).
+ *
+ * A wake-up costs thousands of ns, so there is none for a record: when the daemon has found nothing
+ * it says so (idle), and the next record wakes it once; from then on it looks by timer, or is woken
+ * at a fill level.
+ */
+#ifndef GT_BPF_RING_H
+#define GT_BPF_RING_H
+
+#include "kernel.h"
+#include "shared.h"
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096); /* the daemon's choice replaces it */
+} gt_ring SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, uint32_t);
+	__type(value, struct gt_bpf_wake);
+} gt_wake SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, GT_BPF_PARTS);
+	__type(key, uint32_t);
+	__type(value, struct gt_bpf_count);
+} gt_count SEC(".maps");
+
+static __always_inline struct gt_bpf_count *gt_counts(uint32_t part)
+{
+	return bpf_map_lookup_elem(&gt_count, &part);
+}
+
+/* Tells of what could not be told before; false: that neither. */
+static __always_inline bool gt_tell_lost(struct gt_bpf_count *c, uint32_t part, uint64_t ts)
+{
+	union gt_record *r;
+
+	r = bpf_ringbuf_reserve(&gt_ring, sizeof(*r), 0);
+	if (!r)
+		return false;
+	__builtin_memset(r, 0xff, sizeof(*r));
+	r->lost.ts = ts;
+	r->lost.type = GT_LOST;
+	r->lost.flags = part << GT_BPF_PART_SHIFT;
+	r->lost.count = c->untold;
+	r->lost.since = c->since;
+	r->lost.cause = GT_LOST_SOURCE;
+	c->untold = 0;
+	bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
+	return true;
+}
+
+/**
+ * gt_reserve() - room for a record of @part, which is all unknown but for time, type and CPU
+ * Return: NULL: there is none, and that is counted
+ */
+static __always_inline union gt_record *gt_reserve(uint32_t part, uint64_t ts, uint8_t type)
+{
+	struct gt_bpf_count *c = gt_counts(part);
+	union gt_record *r = NULL;
+
+	if (!c)
+		return NULL;
+	if (!c->untold || gt_tell_lost(c, part, ts))
+		r = bpf_ringbuf_reserve(&gt_ring, sizeof(*r), 0);
+	if (!r) {
+		c->lost++;
+		if (!c->untold++)
+			c->since = ts;
+		return NULL;
+	}
+	c->sent++;
+	__builtin_memset(r, 0xff, sizeof(*r));
+	r->ev.ts = ts;
+	r->ev.type = type;
+	r->ev.flags = part << GT_BPF_PART_SHIFT;
+	r->ev.cpu = bpf_get_smp_processor_id();
+	return r;
+}
+
+/** gt_submit() - hands @r over, and wakes the daemon if it sleeps, or must hurry */
+static __always_inline void gt_submit(union gt_record *r, uint32_t part)
+{
+	struct gt_bpf_count *c = gt_counts(part);
+	uint32_t zero = 0;
+	struct gt_bpf_wake *w = bpf_map_lookup_elem(&gt_wake, &zero);
+	uint64_t flags = BPF_RB_NO_WAKEUP;
+
+	if (w && w->idle) {
+		w->idle = 0;
+		flags = BPF_RB_FORCE_WAKEUP;
+	} else if (w && c && !(c->sent % GT_BPF_LOOK) &&
+		   bpf_ringbuf_query(&gt_ring, BPF_RB_AVAIL_DATA) >= w->level) {
+		flags = BPF_RB_FORCE_WAKEUP;
+	}
+	bpf_ringbuf_submit(r, flags);
+}
+
+#endif
