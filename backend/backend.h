@@ -85,6 +85,11 @@ struct gt_gpu_desc {
  *	Returns -@err, so that `return host->error(p, EPERM, "…")` reads well
  * @log: a line to the log, at a syslog priority
  * @now: CLOCK_MONOTONIC, ns
+ * @claim: asks to be the only backend that tells of @what ("tracepoints"), as two that see the same
+ *	events would count each twice. Of those that ask and run the one of the highest @rank has it:
+ *	NULL, it is this one; else the name of the one that has it, and this one tells nothing of @what.
+ *	Whoever loses it, or may have it now that another has stopped, is asked to look again
+ *	(GT_CTL_RESCAN), and should ask again there. @rank below 0 gives it up. One @what for a plugin
  */
 struct gt_host {
 	void (*push)(struct gt_plugin *p, const union gt_record *r, size_t n);
@@ -98,6 +103,7 @@ struct gt_host {
 	void (*log)(struct gt_plugin *p, int priority, const char *fmt, ...)
 		__attribute__((format(printf, 3, 4)));
 	uint64_t (*now)(struct gt_plugin *p);
+	const char *(*claim)(struct gt_plugin *p, const char *what, int rank);
 };
 
 /**
@@ -129,6 +135,8 @@ enum gt_control {
 	GT_CTL_LEVEL,  /* arg: enum gt_level, 2 normal, 3 verbose */
 };
 
+#define GT_CLAIM_TRACEPOINTS "tracepoints" /* see gt_host.claim */
+
 #define GT_BACKEND_LIVE_PIDS 0x1 /* pids are of this machine, now: the host asks /proc about them */
 #define GT_BACKEND_RECORDING 0x2 /* plays a recording: pids and times are not this machine's */
 #define GT_BACKEND_FALLBACK 0x4	 /* runs only where no other backend has a GPU to show */
@@ -142,8 +150,9 @@ enum gt_control {
  * @version: the plugin's own
  * @flags: GT_BACKEND_*
  * @options, @options_size: the table and the size of the struct it describes; may be NULL and 0
- * @probe: can this backend work here? 0, or a negative errno after host->error() told the exact
- *	blocker and the remedy. Changes nothing. Mandatory
+ * @probe: can this backend work here? 0; 1: it can, but that is no sign of a GPU (GT_BACKEND_FALLBACK
+ *	backends run too); or a negative errno after host->error() told the exact blocker and the
+ *	remedy. Changes nothing. Mandatory
  * @start: begins; after an error stop() is not called. Mandatory
  * @drain: decodes and pushes what has come. Returns the number of records pushed, 0 if there was
  *	nothing (one that is called over and over for nothing is called more seldom), -ENODATA when
@@ -157,7 +166,8 @@ enum gt_control {
  *	doctor and backends/<name>/stats. Optional
  * @caps: capabilities (1ULL << CAP_*) that its hooks need; the daemon keeps no others. What root may do
  *	as the owner of a file needs none
- * @start_caps: likewise, that only start() needs: they are in force only there
+ * @start_caps: likewise, that only start() and a look for what is new (GT_CTL_RESCAN, GT_CTL_LEVEL)
+ *	need: they are in force only there
  * @syscalls: names of system calls that its hooks make beside those that the daemon itself makes
  *	(fs/seccomp.c), separated by blanks: "perf_event_open bpf". Any other call that the daemon does not
  *	make fails with EPERM after the start; programs cannot be executed, and no code loaded

@@ -97,6 +97,11 @@ static void hook_push(struct gt_plugin *p, const union gt_record *r, size_t n)
 	}
 }
 
+static const char *hook_claim(struct gt_plugin *p, const char *what, int rank)
+{
+	return gt_claim_ask(be_of(p), what, rank);
+}
+
 static void hook_watermark(struct gt_plugin *p, uint64_t ts)
 {
 	struct gt_be *b = be_of(p);
@@ -259,6 +264,7 @@ const struct gt_host gt_host_hooks = {
 	.timer = hook_timer,
 	.error = hook_error,
 	.log = hook_log,
+	.claim = hook_claim,
 	.now = hook_now,
 };
 

@@ -25,6 +25,12 @@
 #define GT_HOST_STOP_MS	    10000 /* how long the thread may take to end */
 #define GT_HOST_CALL_MS	    5000 /* how long another thread waits for the ingest thread */
 
+/** struct gt_claim - see gt_host.claim; @what: empty: nothing */
+struct gt_claim {
+	char what[16];
+	int rank;
+};
+
 /**
  * struct gt_be - one backend, or a file in the plugin folder that is not one
  * @p: what the plugin sees; first, so that a plugin's pointer is ours
@@ -41,6 +47,7 @@
  *	found nothing
  * @rest: CLOCK_MONOTONIC up to which drain() is not called, 0: it does not rest
  * @fds: watched descriptors
+ * @claim: what it wants to be the only one to tell of
  */
 struct gt_be {
 	struct gt_plugin p;
@@ -57,6 +64,7 @@ struct gt_be {
 	_Atomic int64_t clock_offset;
 	int *fds;
 	unsigned int nfds;
+	struct gt_claim claim;
 };
 
 enum gt_call_kind { GT_CALL_DOCTOR, GT_CALL_SET, GT_CALL_CONTROL, GT_CALL_START };
@@ -184,6 +192,8 @@ int gt_host_select(struct gt_host_state *h, char *err, size_t len);
 /** gt_host_start_all() - starts every usable backend that does not run. -ENODEV with a sentence if
  * none runs then */
 int gt_host_start_all(struct gt_host_state *h, char *err, size_t len);
+/** gt_be_ask() - the plugin's control(), and keeps state and merge in step with it */
+int gt_be_ask(struct gt_be *b, enum gt_control what, int64_t arg);
 /** gt_be_stop() - stop(), and what the host keeps for it; the state becomes @s */
 void gt_be_stop(struct gt_be *b, enum gt_backend_state s);
 /** gt_host_do_control() - gt_host_control() in the ingest thread */
@@ -191,6 +201,13 @@ int gt_host_do_control(struct gt_host_state *h, enum gt_control what, int64_t ar
 		       size_t len);
 /** gt_host_do_rescan() - what gt_host_rescan() asked for, if it did; ingest thread */
 void gt_host_do_rescan(struct gt_host_state *h);
+
+/* claim.c */
+
+/** gt_claim_ask() - the hook, but for its types */
+const char *gt_claim_ask(struct gt_be *b, const char *what, int rank);
+/** gt_claim_drop() - it tells of that no more: the next best may */
+void gt_claim_drop(struct gt_be *b);
 
 /* ingest.c */
 

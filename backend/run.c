@@ -7,7 +7,8 @@
 
 #include "host_internal.h"
 
-static void probe(struct gt_be *b)
+/* Can it work here, and has it a GPU to show? */
+static bool probe(struct gt_be *b)
 {
 	int ret;
 
@@ -17,6 +18,7 @@ static void probe(struct gt_be *b)
 	b->usable = ret >= 0;
 	if (ret < 0)
 		gt_be_fail(b, GT_BS_UNAVAILABLE, "probe", ret);
+	return ret == 0;
 }
 
 /* Marks what conf.backends names. */
@@ -54,8 +56,7 @@ static bool select_default(struct gt_host_state *h, uint32_t with, uint32_t with
 		if (!b->be || (b->be->flags & without) || (b->be->flags & with) != with)
 			continue;
 		b->wanted = true;
-		probe(b);
-		any |= b->usable;
+		any |= probe(b);
 	}
 	return any;
 }
@@ -78,9 +79,17 @@ int gt_host_select(struct gt_host_state *h, char *err, size_t len)
 	return ret;
 }
 
-/* Asks a plugin's control hook, and keeps state and merge in step with it. */
-static int ask(struct gt_be *b, enum gt_control what, int64_t arg)
+/* A plugin that was built before these were there needs none. */
+static uint64_t caps_of(const struct gt_be *b, bool start)
 {
+	if (!b->be || b->be->size < offsetof(struct gt_backend, start_caps) + sizeof(uint64_t))
+		return 0;
+	return start ? b->be->start_caps : b->be->caps;
+}
+
+int gt_be_ask(struct gt_be *b, enum gt_control what, int64_t arg)
+{
+	uint64_t caps;
 	int ret;
 
 	if (!b->be->control)
@@ -88,7 +97,12 @@ static int ask(struct gt_be *b, enum gt_control what, int64_t arg)
 	gt_be_clear_error(b);
 	if (what == GT_CTL_SEEK && b->p.recording)
 		gt_order_rewind(b->h->order, b->index);
+	caps = b->h->conf.raise && (what == GT_CTL_RESCAN || what == GT_CTL_LEVEL)
+		       ? b->h->conf.raise(caps_of(b, true))
+		       : 0;
 	ret = b->be->control(&b->p, what, arg);
+	if (caps)
+		b->h->conf.lower(caps);
 	if (ret < 0)
 		return ret;
 	if (what == GT_CTL_PAUSE) {
@@ -109,14 +123,7 @@ static void forget(struct gt_be *b)
 	b->empties = 0;
 	b->due = false;
 	gt_order_end(b->h->order, b->index);
-}
-
-/* A plugin that was built before these were there needs none. */
-static uint64_t caps_of(const struct gt_be *b, bool start)
-{
-	if (!b->be || b->be->size < offsetof(struct gt_backend, start_caps) + sizeof(uint64_t))
-		return 0;
-	return start ? b->be->start_caps : b->be->caps;
+	gt_claim_drop(b);
 }
 
 uint64_t gt_host_caps(const struct gt_host_state *h, bool start)
@@ -170,9 +177,9 @@ static void start(struct gt_be *b)
 	}
 	gt_host_log(h, b, LOG_INFO, "running");
 	if (h->level != 2)
-		ask(b, GT_CTL_LEVEL, h->level);
+		gt_be_ask(b, GT_CTL_LEVEL, h->level);
 	if (h->paused)
-		ask(b, GT_CTL_PAUSE, 0);
+		gt_be_ask(b, GT_CTL_PAUSE, 0);
 }
 
 void gt_be_stop(struct gt_be *b, enum gt_backend_state s)
@@ -234,7 +241,7 @@ static int ask_all(struct gt_host_state *h, enum gt_control what, int64_t arg, c
 
 		if (!gt_be_live(b))
 			continue;
-		ret = ask(b, what, arg);
+		ret = gt_be_ask(b, what, arg);
 		any |= ret == 0;
 		if (ret == 0 || result != -EOPNOTSUPP)
 			continue;

@@ -291,6 +291,16 @@ int gt_tp_raw(struct gt_tp *tp, const struct gt_evctx *c, const void *rec, size_
 	return run(tp, &src, c, out, max);
 }
 
+uint32_t gt_tp_types(const struct gt_tp *tp)
+{
+	uint32_t types = 0;
+
+	for (const struct gt_section *s = tp->sections; s; s = s->next)
+		if (s->use)
+			types |= s->bits;
+	return types;
+}
+
 static size_t line_length(size_t len)
 {
 	return len < GT_MAP_TEXT_MAX ? len : GT_MAP_TEXT_MAX;

@@ -136,6 +136,9 @@ struct gt_tp *gt_eventmap_find(struct gt_eventmap *m, const char *system, const 
 const char *gt_tp_system(const struct gt_tp *tp);
 const char *gt_tp_event(const struct gt_tp *tp);
 
+/** gt_tp_types() - which types of events it tells: a bit for each, of all sections in use */
+uint32_t gt_tp_types(const struct gt_tp *tp);
+
 /**
  * gt_tp_bind() - takes field offsets and sizes from a `format` file's text
  * @id: out: the event's number in common_type, may be NULL

@@ -16,7 +16,7 @@ int64_t ft_buffer_cap(int64_t memory, int64_t ncpus)
 /* KiB in DIR/@file; a buffer not yet in use says "7 (expanded: 1408)". 0 if it does not say. */
 static int64_t kib(struct ft *ft, const char *file)
 {
-	ft_auto_free char *text = ft_read(ft->dir, file, NULL);
+	ft_auto_free char *text = gt_live_read(ft->dir, file, NULL);
 
 	return text ? strtoll(text, NULL, 10) : 0;
 }

@@ -94,7 +94,7 @@ static uint64_t stats_of(struct ft *ft, struct ft_cpu *c, const char *key)
 	const char *at;
 
 	snprintf(file, sizeof(file), "per_cpu/cpu%u/stats", c->cpu);
-	text = ft_read(ft->dir, file, NULL);
+	text = gt_live_read(ft->dir, file, NULL);
 	if (!text)
 		return 0;
 	/* the first line has none before it, and "commit overrun" is something else */

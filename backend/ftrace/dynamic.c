@@ -27,7 +27,7 @@ static int command(const char *tracefs, const char *text)
 
 static bool file_has(const char *dir, const char *file, const char *text)
 {
-	ft_auto_free char *all = ft_read(dir, file, NULL);
+	ft_auto_free char *all = gt_live_read(dir, file, NULL);
 
 	return all && strstr(all, text);
 }
@@ -113,7 +113,7 @@ static bool clean_line(struct gt_plugin *p, const char *line)
 
 void ft_dynamic_clean(struct gt_plugin *p)
 {
-	ft_auto_free char *list = ft_read(p->tracefs, "dynamic_events", NULL);
+	ft_auto_free char *list = gt_live_read(p->tracefs, "dynamic_events", NULL);
 	unsigned int n = 0;
 
 	for (char *line = list, *next; line && *line; line = next) {

@@ -17,7 +17,7 @@ static void ft_free(struct ft *ft)
 	ft_instance_destroy(ft);
 	ft_standins_free(ft);
 	ft_select_free(ft);
-	ft_tasks_free(ft->tasks);
+	gt_tasks_free(ft->tasks);
 	gt_eventmap_free(ft->map);
 	free(ft);
 }
@@ -47,7 +47,7 @@ static uint16_t shadow_gpu(struct gt_plugin *p, const struct gt_gpu_desc *desc)
 	struct ft *ft = of_shadow(p);
 
 	/* the trace's thread ids are not those of our /proc */
-	if (desc->pid && ft_tasks_foreign(ft->tasks))
+	if (desc->pid && gt_tasks_foreign(ft->tasks))
 		return GT_NONE16;
 	return ft->p->host->gpu(ft->p, desc);
 }
@@ -94,7 +94,7 @@ static int begin(struct ft *ft)
 	ret = ft_select(ft);
 	if (ret < 0)
 		return host->error(ft->p, -ret, "no memory for the tracepoints");
-	if (!ret)
+	if (!ret && !ft->told_by[0])
 		return host->error(ft->p, ENOENT, "no tracepoint could be enabled: %s",
 				   ft->bind_error);
 	ret = ft_functions_set(ft, ft->o->functions, false, err, sizeof(err));
@@ -118,7 +118,7 @@ static int start(struct gt_plugin *p)
 	ft->functions.id = -1;
 	ft->functions.matched = -1;
 	ft->by_id = calloc(FT_MAX_ID, sizeof(*ft->by_id));
-	ft->tasks = ft_tasks_new(p->tracefs);
+	ft->tasks = gt_tasks_new(p->tracefs);
 	if (!ft->by_id || !ft->tasks)
 		ret = p->host->error(p, ENOMEM, "no memory");
 	else
@@ -163,7 +163,7 @@ static int rescan(struct ft *ft)
 
 	/* What came is told in the way that it was chosen for. A tracepoint that is gone told nothing
 	 * of the last of it. */
-	gt_eventmap_look(ft->map, ft_present, ft->dir);
+	gt_eventmap_look(ft->map, gt_live_present, ft->dir);
 	ft_drain_all(ft);
 	n = ft_select(ft);
 

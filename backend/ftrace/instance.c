@@ -12,8 +12,6 @@
 
 #include "probes.h"
 
-#define FILE_MAX (4u << 20)
-
 int ft_write(const char *dir, const char *file, const char *text)
 {
 	ft_auto_close int fd = -1;
@@ -29,40 +27,6 @@ int ft_write(const char *dir, const char *file, const char *text)
 	return n < 0 ? -errno : 0;
 }
 
-char *ft_read(const char *dir, const char *file, size_t *len)
-{
-	ft_auto_free char *buf = NULL;
-	ft_auto_close int fd = -1;
-	size_t n = 0, cap = 0;
-	char path[PATH_MAX], *more;
-	ssize_t got;
-
-	if (snprintf(path, sizeof(path), "%s/%s", dir, file) >= (int)sizeof(path))
-		return NULL;
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return NULL;
-	do {
-		if (n + 1 >= cap) {
-			cap = cap ? cap * 2 : 8192;
-			more = realloc(buf, cap);
-			if (!more)
-				return NULL;
-			buf = more;
-		}
-		got = read(fd, buf + n, cap - n - 1);
-		if (got < 0)
-			return NULL;
-		n += (size_t)got;
-	} while (got && n < FILE_MAX);
-	buf[n] = '\0';
-	if (len)
-		*len = n;
-	more = buf;
-	buf = NULL;
-	return more;
-}
-
 /* A process that was killed may stay a zombie: in a container whose first process does not reap. */
 static bool is_alive(pid_t pid)
 {
@@ -72,7 +36,7 @@ static bool is_alive(pid_t pid)
 	if (kill(pid, 0) && errno == ESRCH)
 		return false;
 	snprintf(dir, sizeof(dir), "/proc/%d", (int)pid);
-	stat = ft_read(dir, "stat", NULL);
+	stat = gt_live_read(dir, "stat", NULL);
 	state = stat ? strrchr(stat, ')') : NULL;
 	return !state || (strncmp(state, ") Z", 3) && strncmp(state, ") X", 3));
 }
@@ -116,9 +80,9 @@ static void remove_stale(struct gt_plugin *p)
 static int read_format(struct ft *ft)
 {
 	size_t page_len = 0, event_len = 0;
-	ft_auto_free char *page = ft_read(ft->p->tracefs, "events/header_page", &page_len);
-	ft_auto_free char *event = ft_read(ft->p->tracefs, "events/header_event", &event_len);
-	ft_auto_free char *subbuf = ft_read(ft->dir, "buffer_subbuf_size_kb", NULL);
+	ft_auto_free char *page = gt_live_read(ft->p->tracefs, "events/header_page", &page_len);
+	ft_auto_free char *event = gt_live_read(ft->p->tracefs, "events/header_event", &event_len);
+	ft_auto_free char *subbuf = gt_live_read(ft->dir, "buffer_subbuf_size_kb", NULL);
 	long kib = subbuf ? strtol(subbuf, NULL, 10) : 0;
 	int ret;
 

@@ -2,7 +2,7 @@
 /*
  * Private to the ftrace backend: probe.c (can it work here), instance.c (our folder in tracefs),
  * buffer.c (how large), select.c (which tracepoints), cpu.c (one CPU's pages), merge.c (all of them
- * in order of time), tasks.c (who is a thread), stats.c (doctor); functions/: the function tracer;
+ * in order of time), stats.c (doctor); functions/: the function tracer;
  * probes.h: events of our own.
  *
  * Everything runs in the ingest thread, but for functions/change.c.
@@ -17,6 +17,7 @@
 
 #include "../eventmap/eventmap.h"
 #include "../eventmap/pages.h"
+#include "../live/live.h"
 #include "functions/functions.h"
 
 #define FT_INSTANCE_PREFIX "gputrace-"
@@ -27,19 +28,9 @@
 #define FT_BUFFER_MIN	   8192
 #define FT_BUFFER_TOTAL	   (256ll << 20)
 #define FT_OUT		   256 /* records handed over at a time */
-#define FT_TASKS	   4096
 
-static inline void ft_freep(void *p)
-{
-	free(*(void **)p);
-}
-static inline void ft_closep(int *fd)
-{
-	if (*fd >= 0)
-		close(*fd);
-}
-#define ft_auto_free  __attribute__((cleanup(ft_freep)))
-#define ft_auto_close __attribute__((cleanup(ft_closep)))
+#define ft_auto_free  gt_live_auto_free
+#define ft_auto_close gt_live_auto_close
 
 #define FT_BUFFER_MAX (1ll << 40) /* that may be asked */
 
@@ -118,6 +109,7 @@ struct ft {
 	struct gt_tp **by_id; /* FT_MAX_ID */
 	char **enabled;	      /* "system/event" */
 	unsigned int nenabled;
+	char told_by[32]; /* the backend that tells of the tracepoints; "": this one */
 	char bind_error[256];
 	uint32_t pid_off; /* of common_pid */
 	struct ft_standins *standins;
@@ -131,7 +123,7 @@ struct ft {
 	union gt_record out[FT_OUT];
 	unsigned int nout;
 
-	struct ft_tasks *tasks;
+	struct gt_tasks *tasks;
 	struct ft_functions functions;
 	struct ft_stats stats;
 };
@@ -140,8 +132,6 @@ struct ft {
 
 /** ft_write() - writes @text to DIR/@file; 0 or -errno */
 int ft_write(const char *dir, const char *file, const char *text);
-/** ft_read() - DIR/@file, malloc()ed and NUL-terminated, up to 4 MiB; NULL if it cannot be read */
-char *ft_read(const char *dir, const char *file, size_t *len);
 /** ft_is_stale() - is @name, which is @prefix and a pid, of a gputrace that is gone, or of an
  * earlier start of this one? */
 bool ft_is_stale(const char *name, const char *prefix);
@@ -162,8 +152,6 @@ int64_t ft_buffer_cap(int64_t memory, int64_t ncpus);
 
 /* probe.c */
 int ft_probe(struct gt_plugin *p);
-/** ft_present() - gt_eventmap_present: @arg is tracefs' path */
-bool ft_present(void *arg, const char *system, const char *event);
 
 /* select.c */
 
@@ -204,23 +192,6 @@ void ft_emptied(struct ft *ft, struct ft_cpu *c, uint64_t count);
 void ft_out(struct ft *ft, const union gt_record *r);
 /** ft_watch() - is drain() to be called when a buffer is readable? */
 int ft_watch(struct ft *ft, bool on);
-
-/* tasks.c */
-struct ft_tasks *ft_tasks_new(const char *tracefs);
-void ft_tasks_free(struct ft_tasks *t);
-/** ft_tasks_foreign() - is our PID namespace not the trace's, so that pids stay unknown? */
-bool ft_tasks_foreign(const struct ft_tasks *t);
-/** ft_tasks_round() - a drain begins, at @now: what /proc and tracefs say may be read anew */
-void ft_tasks_round(struct ft_tasks *t, uint64_t now);
-/**
- * ft_tasks_fill() - completes pid and uid of @r, where its type has an owner, and blanks them where
- * the thread is only the one that was interrupted
- * @proc: out: a PROCESS record that must go before @r, if true is returned
- */
-bool ft_tasks_fill(struct ft_tasks *t, union gt_record *r, union gt_record *proc);
-/** ft_tasks_own() - likewise for a call of a function: its thread is whose doing it is, whatever
- * the type; only a thread of the kernel owns no queue */
-bool ft_tasks_own(struct ft_tasks *t, union gt_record *r, union gt_record *proc);
 
 /* stats.c */
 void ft_doctor(struct gt_plugin *p, char *buf, size_t len);

@@ -124,7 +124,7 @@ static void decode(struct ft *ft, struct ft_cpu *c)
 	}
 	n = gt_tp_raw(tp, &ctx, ev->data, ev->len, r, GT_TP_MAX_RECORDS);
 	for (int i = 0; i < n; i++) {
-		if (ft_tasks_fill(ft->tasks, &r[i], &process))
+		if (gt_tasks_fill(ft->tasks, &r[i], &process))
 			ft_out(ft, &process);
 		ft_out(ft, &r[i]);
 	}
@@ -199,7 +199,7 @@ int ft_drain(struct gt_plugin *p)
 	int ret;
 
 	ft->stats.drains++;
-	ft_tasks_round(ft->tasks, until);
+	gt_tasks_round(ft->tasks, until);
 	fill_heap(ft);
 	done = merge(ft, until);
 	flush(ft);

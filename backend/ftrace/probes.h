@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Events of our own, made where the kernel has none: btf.c (the kernel's types), fetch.c (what is
- * to be fetched), dynamic.c (making and removing events), standin.c (which of them serve).
+ * Events of our own, made where the kernel has none: dynamic.c (making and removing events), standin.c (which of them serve).
  *
  * Everything runs in the ingest thread.
  */
@@ -10,57 +9,7 @@
 
 #include "internal.h"
 
-struct btf;
-
 #define FT_GROUP_PREFIX "gputrace_" /* and our pid: the group of our events */
-#define FT_BTF_DIR	"/sys/kernel/btf"
-#define FT_FETCH	64 /* of one field, with its NUL: MAX_ARGSTR_LEN in kernel/trace/trace_probe.h */
-
-/** struct ft_types - of the kernel, and of one module on top; @lacks: why there are none of it */
-struct ft_types {
-	struct btf *kernel, *module;
-	char lacks[160];
-};
-
-/* btf.c */
-
-/**
- * ft_types_load() - the types in @dir, usually FT_BTF_DIR
- * @module: "" for none; one that has no types is no error, as it may be part of the kernel
- *
- * Return: 0, or -errno with the sentence in @err.
- */
-int ft_types_load(struct ft_types *t, const char *dir, const char *module, char *err, size_t len);
-void ft_types_free(struct ft_types *t);
-/** ft_type_find() - the struct or union called @name */
-int ft_type_find(const struct ft_types *t, const char *name, uint32_t *id, char *err, size_t len);
-/** ft_type_member() - the type of a member of *@id; its offset in bytes is added to *@off */
-int ft_type_member(const struct ft_types *t, uint32_t *id, const char *name, int64_t *off,
-		   char *err, size_t len);
-/** ft_type_target() - what the pointer *@id points to; -EINVAL: it is no pointer */
-int ft_type_target(const struct ft_types *t, uint32_t *id);
-
-enum ft_class {
-	FT_CLASS_NONE, /* cannot be in a record */
-	FT_CLASS_NUMBER,
-	FT_CLASS_STRING,     /* characters, right there */
-	FT_CLASS_STRING_PTR, /* a pointer to them */
-};
-
-/** ft_type_class() - @type: out: the kernel's word for a number, "u32" */
-enum ft_class ft_type_class(const struct ft_types *t, uint32_t id, char type[8]);
-
-/* fetch.c */
-
-/**
- * ft_fetch() - an expression of an event map as the kernel's own ("fetcharg"): what
- * $fence<drm_sched_fence.finished>->sched->name is in this kernel, +0(+24(+72($fence))):string
- * @format: the source's `format` file; NULL: the source is a function
- *
- * Return: 0, or -errno with the sentence in @err.
- */
-int ft_fetch(const struct ft_types *t, const char *format, const char *expr, char out[FT_FETCH],
-	     char *err, size_t len);
 
 /* dynamic.c */
 

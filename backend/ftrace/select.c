@@ -26,7 +26,7 @@ static int bind(struct ft *ft, struct gt_tp *tp, const char *name)
 	int id = -1;
 
 	snprintf(file, sizeof(file), "events/%s/format", name);
-	format = ft_read(ft->dir, file, &len);
+	format = gt_live_read(ft->dir, file, &len);
 	if (!format || gt_tp_bind(tp, format, len, &id, err, sizeof(err)) || id < 0 ||
 	    id >= FT_MAX_ID) {
 		snprintf(ft->bind_error, sizeof(ft->bind_error), "%.60s: %.180s", name,
@@ -55,7 +55,7 @@ static char *name_of(struct ft *ft, struct gt_tp *tp)
 
 	if (!group)
 		group = gt_tp_system(tp);
-	if (!ft_present(ft->dir, group, gt_tp_event(tp)) ||
+	if (!gt_live_present(ft->dir, group, gt_tp_event(tp)) ||
 	    asprintf(&name, "%s/%s", group, gt_tp_event(tp)) < 0)
 		return NULL;
 	return name;
@@ -136,11 +136,11 @@ static int select_once(struct ft *ft)
 	char **names;
 	bool again;
 
-	gt_eventmap_select(ft->map, ft_present, ft->dir, (int)ft->o->level);
+	gt_eventmap_select(ft->map, gt_live_present, ft->dir, (int)ft->o->level);
 	if (ft_standins_update(ft))
 		return -ENOMEM;
-	gt_eventmap_select(ft->map, ft_present, ft->dir, (int)ft->o->level);
-	while (gt_eventmap_each(ft->map, count))
+	gt_eventmap_select(ft->map, gt_live_present, ft->dir, (int)ft->o->level);
+	while (!ft->told_by[0] && gt_eventmap_each(ft->map, count))
 		count++;
 	names = calloc(count + 1, sizeof(*names));
 	tps = calloc(count + 1, sizeof(*tps));
@@ -160,11 +160,21 @@ static int select_once(struct ft *ft)
 	return again;
 }
 
+/* Another backend may be better at tracepoints; functions are told here all the same. */
+static void yield(struct ft *ft)
+{
+	const struct gt_host *host = ft->p->host;
+	const char *by = host->claim ? host->claim(ft->p, GT_CLAIM_TRACEPOINTS, 1) : NULL;
+
+	snprintf(ft->told_by, sizeof(ft->told_by), "%s", by ? by : "");
+}
+
 int ft_select(struct ft *ft)
 {
 	int ret;
 
 	ft->bind_error[0] = '\0';
+	yield(ft);
 	ft_standins_retry(ft);
 	do
 		ret = select_once(ft);

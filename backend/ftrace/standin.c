@@ -28,7 +28,7 @@ struct standin {
 
 struct ft_standins {
 	char group[32];
-	struct ft_types types; /* while probes are made */
+	struct gt_types types; /* while probes are made */
 	char module[64];       /* theirs */
 	unsigned int n;
 	struct standin s[STANDINS_MAX];
@@ -58,8 +58,8 @@ static void collect(struct ft *ft, struct ft_standins *d)
 		}
 		if (!s)
 			continue;
-		s->own = ft_present(ft->dir, gt_tp_system(tp), gt_tp_event(tp));
-		s->wanted = ft->o->probes && !s->own && !s->refused;
+		s->own = gt_live_present(ft->dir, gt_tp_system(tp), gt_tp_event(tp));
+		s->wanted = ft->o->probes && !ft->told_by[0] && !s->own && !s->refused;
 	}
 }
 
@@ -92,29 +92,29 @@ static void __attribute__((format(printf, 2, 3))) refuse(struct standin *s, cons
 }
 
 /* Types are those of one module at a time: nearly always the same one. */
-static const struct ft_types *types_of(struct ft_standins *d, const char *module, char *err,
+static const struct gt_types *types_of(struct ft_standins *d, const char *module, char *err,
 				       size_t len)
 {
 	if (d->types.kernel && !strcmp(d->module, module))
 		return &d->types;
-	ft_types_free(&d->types);
+	gt_types_free(&d->types);
 	snprintf(d->module, sizeof(d->module), "%s", module);
-	return ft_types_load(&d->types, FT_BTF_DIR, module, err, len) ? NULL : &d->types;
+	return gt_types_load(&d->types, GT_BTF_DIR, module, err, len) ? NULL : &d->types;
 }
 
 /* " NAME=FETCHARG…": what there is of it in this kernel. The first field that is not, in s->why. */
-static void make_args(struct standin *s, const struct ft_types *t, const char *format,
+static void make_args(struct standin *s, const struct gt_types *t, const char *format,
 		      char args[ARGS_MAX])
 {
 	const struct gt_probe *b = gt_tp_probe(s->tp);
-	char fetch[FT_FETCH], err[240];
+	char fetch[GT_FETCH], err[240];
 	size_t n = 0;
 
 	s->why[0] = args[0] = '\0';
 	for (unsigned int i = 0; i < b->n; i++) {
 		const struct gt_probe_field *f = &b->field[i];
 
-		if (!ft_fetch(t, format, f->expr, fetch, err, sizeof(err)))
+		if (!gt_fetch(t, format, f->expr, fetch, err, sizeof(err)))
 			n += (size_t)snprintf(args + n, ARGS_MAX - n, " %s=%s", f->name, fetch);
 		else if (!s->why[0])
 			snprintf(s->why, sizeof(s->why), "%s: %s", f->name, err);
@@ -129,7 +129,7 @@ static void check(struct ft *ft, struct ft_standins *d, struct standin *s)
 	size_t len = 0;
 
 	snprintf(file, sizeof(file), "events/%s/%s/format", d->group, gt_tp_event(s->tp));
-	format = ft_read(ft->p->tracefs, file, &len);
+	format = gt_live_read(ft->p->tracefs, file, &len);
 	if (format && !gt_tp_bind(s->tp, format, len, NULL, err, sizeof(err)))
 		return;
 	if (!s->why[0])
@@ -143,10 +143,10 @@ static void make(struct ft *ft, struct ft_standins *d, struct standin *s)
 	const struct gt_probe *b = gt_tp_probe(s->tp);
 	ft_auto_free char *format = NULL;
 	char args[ARGS_MAX], file[PATH_MAX], err[300];
-	const struct ft_types *types;
+	const struct gt_types *types;
 
 	snprintf(file, sizeof(file), "events/%s/%s/format", b->scope, b->name);
-	if (!b->function && !(format = ft_read(ft->p->tracefs, file, NULL))) {
+	if (!b->function && !(format = gt_live_read(ft->p->tracefs, file, NULL))) {
 		refuse(s, "the kernel has no %s/%s", b->scope, b->name);
 		return;
 	}
@@ -190,7 +190,7 @@ int ft_standins_update(struct ft *ft)
 		if (i < d->n)
 			make(ft, d, &d->s[i]);
 	} while (i < d->n);
-	ft_types_free(&d->types);
+	gt_types_free(&d->types);
 	for (i = 0; i < d->n; i++)
 		gt_tp_stand_in(d->s[i].tp, d->s[i].wanted);
 	return 0;
@@ -254,6 +254,8 @@ static const char *reason(const struct ft *ft, const struct standin *s)
 
 	if (!ft->o->probes)
 		return "the setting probes is 0";
+	if (ft->told_by[0])
+		return "another backend tells of the tracepoints";
 	for (unsigned int i = 0; !s->refused && b && i < d->n; i++) {
 		const struct gt_probe *o = gt_tp_probe(d->s[i].tp);
 

@@ -103,7 +103,9 @@ void ft_doctor(struct gt_plugin *p, char *buf, size_t len)
 	counters(&t, ft);
 	functions(&t, ft);
 	line(&t, "tracepoints %u\n", ft->nenabled);
-	if (ft_tasks_foreign(ft->tasks))
+	if (ft->told_by[0])
+		line(&t, "tracepoints_told_by %s, which is better at it here\n", ft->told_by);
+	if (gt_tasks_foreign(ft->tasks))
 		line(&t,
 		     "pids unknown: not in the first PID namespace, whose pids the trace has\n");
 	if (ft->map_error[0])

@@ -112,25 +112,25 @@ static void test_tracer(void)
 /* This very thread, as the owner of what it does. */
 static void test_tasks(void)
 {
-	struct ft_tasks *t = ft_tasks_new("/nonexistent");
+	struct gt_tasks *t = gt_tasks_new("/nonexistent");
 	union gt_record r, process;
 
 	if (!t)
 		abort();
-	ft_tasks_round(t, 1000000000);
+	gt_tasks_round(t, 1000000000);
 	gt_record_init(&r, 5, GT_COMPLETE);
 	r.ev.tid = (uint32_t)gettid();
-	ok(!ft_tasks_fill(t, &r, &process), "a completion has no owner");
+	ok(!gt_tasks_fill(t, &r, &process), "a completion has no owner");
 	ok(r.ev.pid == GT_NONE32 && r.ev.tid == GT_NONE32, "its thread was only interrupted");
 	gt_record_init(&r, 6, GT_SUBMIT);
 	r.ev.tid = (uint32_t)gettid();
-	if (ft_tasks_foreign(t)) {
-		ok(!ft_tasks_fill(t, &r, &process) && r.ev.pid == GT_NONE32,
+	if (gt_tasks_foreign(t)) {
+		ok(!gt_tasks_fill(t, &r, &process) && r.ev.pid == GT_NONE32,
 		   "another PID namespace: unknown");
-		ft_tasks_free(t);
+		gt_tasks_free(t);
 		return;
 	}
-	ok(ft_tasks_fill(t, &r, &process), "a submission has, who is told at first sight");
+	ok(gt_tasks_fill(t, &r, &process), "a submission has, who is told at first sight");
 	is(r.ev.pid, getpid(), "process");
 	is(r.ev.uid, getuid(), "user");
 	is(process.process.type, GT_PROCESS, "a PROCESS record");
@@ -140,14 +140,14 @@ static void test_tasks(void)
 	ok(!strncmp(process.process.comm, program_invocation_short_name, 15), "and name");
 	gt_record_init(&r, 7, GT_SUBMIT);
 	r.ev.tid = (uint32_t)gettid();
-	ft_tasks_round(t, 9000000000ull);
-	ok(!ft_tasks_fill(t, &r, &process) && r.ev.pid == (uint32_t)getpid(),
+	gt_tasks_round(t, 9000000000ull);
+	ok(!gt_tasks_fill(t, &r, &process) && r.ev.pid == (uint32_t)getpid(),
 	   "later it is the same, and not told again");
 	gt_record_init(&r, 8, GT_SUBMIT);
 	r.ev.tid = 0x7ffffff0;
-	ok(!ft_tasks_fill(t, &r, &process) && r.ev.pid == GT_NONE32 && r.ev.tid == 0x7ffffff0,
+	ok(!gt_tasks_fill(t, &r, &process) && r.ev.pid == GT_NONE32 && r.ev.tid == 0x7ffffff0,
 	   "a thread that nobody knows: unknown");
-	ft_tasks_free(t);
+	gt_tasks_free(t);
 }
 
 /* @text is refused with a sentence that holds @why. */

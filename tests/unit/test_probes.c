@@ -292,60 +292,60 @@ static const struct {
 
 static void test_walks(void)
 {
-	struct ft_types t;
-	char out[FT_FETCH], deep[1 << 13] = "$arg1<list>";
+	struct gt_types t;
+	char out[GT_FETCH], deep[1 << 13] = "$arg1<list>";
 
-	is(ft_types_load(&t, dir, "mod", err, sizeof(err)), 0, "the types are read");
+	is(gt_types_load(&t, dir, "mod", err, sizeof(err)), 0, "the types are read");
 	for (size_t i = 0; i < sizeof(walks) / sizeof(walks[0]); i++) {
-		int ret = ft_fetch(&t, walks[i].function ? NULL : format, walks[i].expr, out, err,
+		int ret = gt_fetch(&t, walks[i].function ? NULL : format, walks[i].expr, out, err,
 				   sizeof(err));
 
 		is_str(ret ? err : out, walks[i].want, "%s", walks[i].expr);
 	}
 	for (int i = 0; i < 1000; i++)
 		strcat(deep, "->next");
-	ok(ft_fetch(&t, NULL, deep, out, err, sizeof(err)) &&
+	ok(gt_fetch(&t, NULL, deep, out, err, sizeof(err)) &&
 		   !strcmp(err, "more than 12 pointers in a row"),
 	   "a chain of 1000: %s", err);
-	ok(!ft_fetch(&t, NULL, "$arg1<list>->next->next->next->next->next->next->next", out, err,
+	ok(!gt_fetch(&t, NULL, "$arg1<list>->next->next->next->next->next->next->next", out, err,
 		     sizeof(err)) &&
-		   strlen(out) < FT_FETCH,
+		   strlen(out) < GT_FETCH,
 	   "seven: %s", out);
-	ok(ft_fetch(&t, NULL, "$arg1<far>->next->next->next->next->next->next->next", out, err,
+	ok(gt_fetch(&t, NULL, "$arg1<far>->next->next->next->next->next->next->next", out, err,
 		    sizeof(err)) &&
 		   !strcmp(err, "longer than the kernel takes"),
 	   "seven far apart: %s", err);
 	memset(deep, 'x', 80);
 	deep[0] = '$';
 	deep[80] = '\0';
-	ok(ft_fetch(&t, format, deep, out, err, sizeof(err)) && strstr(err, "is too long a name"),
+	ok(gt_fetch(&t, format, deep, out, err, sizeof(err)) && strstr(err, "is too long a name"),
 	   "a name of 79 letters");
-	ft_types_free(&t);
+	gt_types_free(&t);
 }
 
 static void test_no_types(void)
 {
-	struct ft_types t;
-	char out[FT_FETCH];
+	struct gt_types t;
+	char out[GT_FETCH];
 	FILE *f;
 
-	is(ft_types_load(&t, dir, "other", err, sizeof(err)), 0, "a module without types");
-	ok(ft_fetch(&t, NULL, "$arg1<sched>->name", out, err, sizeof(err)) &&
+	is(gt_types_load(&t, dir, "other", err, sizeof(err)), 0, "a module without types");
+	ok(gt_fetch(&t, NULL, "$arg1<sched>->name", out, err, sizeof(err)) &&
 		   strstr(err, "CONFIG_DEBUG_INFO_BTF_MODULES"),
 	   "its structs are missing: %s", err);
-	is(ft_fetch(&t, NULL, "$arg1<device>->kobj.name", out, err, sizeof(err)), 0,
+	is(gt_fetch(&t, NULL, "$arg1<device>->kobj.name", out, err, sizeof(err)), 0,
 	   "the kernel's own are not");
-	ft_types_free(&t);
-	ok(ft_types_load(&t, "/nonexistent", "", err, sizeof(err)) &&
+	gt_types_free(&t);
+	ok(gt_types_load(&t, "/nonexistent", "", err, sizeof(err)) &&
 		   strstr(err, "CONFIG_DEBUG_INFO_BTF"),
 	   "a kernel without types: %s", err);
-	ft_types_free(&t);
+	gt_types_free(&t);
 	if (!chdir(dir) && (f = fopen("vmlinux", "w"))) {
 		fputs("\x9f\xeb\x01 no types at all", f);
 		fclose(f);
 	}
-	ok(ft_types_load(&t, ".", "mod", err, sizeof(err)), "types that are none");
-	ft_types_free(&t);
+	ok(gt_types_load(&t, ".", "mod", err, sizeof(err)), "types that are none");
+	gt_types_free(&t);
 	unlink("vmlinux");
 	unlink("mod");
 	ok(!chdir("..") && !rmdir(dir), "cleaned up");

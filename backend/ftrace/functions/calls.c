@@ -61,7 +61,7 @@ int ft_calls_format(struct ft *ft)
 	free(fn->format);
 	fn->id = -1;
 	/* an instance has no folder of these */
-	fn->format = ft_read(ft->p->tracefs, "events/ftrace/function/format", &fn->format_len);
+	fn->format = gt_live_read(ft->p->tracefs, "events/ftrace/function/format", &fn->format_len);
 	ip = fn->format ? strstr(fn->format, " ip;") : NULL;
 	ip = ip ? strstr(ip, "offset:") : NULL;
 	if (!ip || sscanf(ip, "offset:%u; size:8;", &off) != 1 || off > 64 ||
@@ -161,7 +161,7 @@ static void out(struct ft *ft, union gt_record *r, bool interrupt)
 
 	if (interrupt)
 		r->ev.tid = GT_NONE32;
-	else if (ft_tasks_own(ft->tasks, r, &process))
+	else if (gt_tasks_own(ft->tasks, r, &process))
 		ft_out(ft, &process);
 	ft_out(ft, r);
 }

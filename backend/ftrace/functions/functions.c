@@ -45,7 +45,7 @@ static uint64_t hash_line(uint64_t h, const char *p)
 /* A number that is another when modules that concern @f came, went, or came again. */
 static uint64_t modules_sign(const struct ft_filter *f)
 {
-	ft_auto_free char *text = ft_read("/proc", "modules", NULL);
+	ft_auto_free char *text = gt_live_read("/proc", "modules", NULL);
 	uint64_t h = 14695981039346656037ull;
 
 	for (const char *p = text; p && *p; p += strcspn(p, "\n"), p += *p == '\n')
@@ -90,7 +90,7 @@ static int tracer_on(struct ft *ft, char *err, size_t len)
 	int ret;
 
 	/* elsewhere our thread ids are those of others */
-	if (!ft_tasks_foreign(ft->tasks))
+	if (!gt_tasks_foreign(ft->tasks))
 		ft_tracer_spare(ft->dir);
 	ret = ft_cpus_tracer(ft, FT_FUNCTION_NAME);
 	if (!ret)

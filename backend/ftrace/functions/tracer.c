@@ -37,8 +37,8 @@ static bool has_word(const char *text, const char *word)
 
 int ft_tracer_usable(const char *dir, char *err, size_t len)
 {
-	ft_auto_free char *tracers = ft_read(dir, "available_tracers", NULL);
-	ft_auto_free char *enabled = ft_read("/proc/sys/kernel", "ftrace_enabled", NULL);
+	ft_auto_free char *tracers = gt_live_read(dir, "available_tracers", NULL);
+	ft_auto_free char *enabled = gt_live_read("/proc/sys/kernel", "ftrace_enabled", NULL);
 	ft_auto_close int fd = -1;
 	char path[PATH_MAX];
 

@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "internal.h"
+#include "live.h"
 
 #define KEEP_NS 1000000000ull
 #define KTHREAD 0x00200000u /* PF_KTHREAD of include/linux/sched.h, in stat's flags */
@@ -29,26 +29,26 @@ struct task {
 	uint64_t pid_start;
 };
 
-struct ft_tasks {
+struct gt_tasks {
 	const char *tracefs;
 	uint64_t now;
 	uint64_t tick; /* ns */
 	bool foreign;  /* our /proc has other thread ids than the trace */
 	bool saved_read;
 	char *tgids, *comms; /* the saved_* files, as of this round */
-	struct task slot[FT_TASKS];
+	struct task slot[GT_TASKS];
 };
 
-struct ft_tasks *ft_tasks_new(const char *tracefs)
+struct gt_tasks *gt_tasks_new(const char *tracefs)
 {
-	struct ft_tasks *t = calloc(1, sizeof(*t));
+	struct gt_tasks *t = calloc(1, sizeof(*t));
 	char ns[64] = "";
 
 	if (!t)
 		return NULL;
 	t->tracefs = tracefs;
 	t->tick = 1000000000ull / (uint64_t)sysconf(_SC_CLK_TCK);
-	for (size_t i = 0; i < FT_TASKS; i++)
+	for (size_t i = 0; i < GT_TASKS; i++)
 		t->slot[i].tid = GT_NONE32;
 	/* PROC_PID_INIT_INO: the trace has thread ids of the first PID namespace */
 	t->foreign = readlink("/proc/self/ns/pid", ns, sizeof(ns) - 1) > 0 &&
@@ -56,7 +56,7 @@ struct ft_tasks *ft_tasks_new(const char *tracefs)
 	return t;
 }
 
-static void forget_saved(struct ft_tasks *t)
+static void forget_saved(struct gt_tasks *t)
 {
 	free(t->tgids);
 	free(t->comms);
@@ -64,7 +64,7 @@ static void forget_saved(struct ft_tasks *t)
 	t->saved_read = false;
 }
 
-void ft_tasks_free(struct ft_tasks *t)
+void gt_tasks_free(struct gt_tasks *t)
 {
 	if (!t)
 		return;
@@ -72,12 +72,12 @@ void ft_tasks_free(struct ft_tasks *t)
 	free(t);
 }
 
-bool ft_tasks_foreign(const struct ft_tasks *t)
+bool gt_tasks_foreign(const struct gt_tasks *t)
 {
 	return t->foreign;
 }
 
-void ft_tasks_round(struct ft_tasks *t, uint64_t now)
+void gt_tasks_round(struct gt_tasks *t, uint64_t now)
 {
 	t->now = now;
 	if (t->saved_read)
@@ -87,7 +87,7 @@ void ft_tasks_round(struct ft_tasks *t, uint64_t now)
 /* /proc/@tid/@name into @buf; false if the thread is gone. */
 static bool proc_read(uint32_t tid, const char *name, char *buf, size_t len)
 {
-	ft_auto_close int fd = -1;
+	gt_live_auto_close int fd = -1;
 	char path[64];
 	ssize_t n;
 
@@ -101,7 +101,7 @@ static bool proc_read(uint32_t tid, const char *name, char *buf, size_t len)
 }
 
 /* Fields 22 and 9 of stat, and the comm before them, which may contain anything: proc(5). */
-static bool proc_stat(struct ft_tasks *t, uint32_t tid, uint64_t *start, uint32_t *flags,
+static bool proc_stat(struct gt_tasks *t, uint32_t tid, uint64_t *start, uint32_t *flags,
 		      char comm[16])
 {
 	unsigned long long ticks;
@@ -126,7 +126,7 @@ static bool proc_stat(struct ft_tasks *t, uint32_t tid, uint64_t *start, uint32_
 	return true;
 }
 
-static bool proc_start(struct ft_tasks *t, uint32_t tid, uint64_t *start, char comm[16])
+static bool proc_start(struct gt_tasks *t, uint32_t tid, uint64_t *start, char comm[16])
 {
 	uint32_t flags;
 
@@ -140,7 +140,7 @@ static bool proc_number(const char *status, const char *key, uint32_t *out)
 	return at && sscanf(at + strlen(key), " %u", out) == 1;
 }
 
-static bool from_proc(struct ft_tasks *t, struct task *k)
+static bool from_proc(struct gt_tasks *t, struct task *k)
 {
 	char status[2048], comm[16];
 	uint32_t flags;
@@ -173,15 +173,15 @@ static const char *saved_line(const char *text, uint32_t tid)
 	return at ? at + n : NULL;
 }
 
-static void from_saved(struct ft_tasks *t, struct task *k)
+static void from_saved(struct gt_tasks *t, struct task *k)
 {
 	const char *tgid, *comm;
 	size_t n;
 
 	if (!t->saved_read) {
 		t->saved_read = true;
-		t->tgids = ft_read(t->tracefs, "saved_tgids", NULL);
-		t->comms = ft_read(t->tracefs, "saved_cmdlines", NULL);
+		t->tgids = gt_live_read(t->tracefs, "saved_tgids", NULL);
+		t->comms = gt_live_read(t->tracefs, "saved_cmdlines", NULL);
 	}
 	tgid = saved_line(t->tgids, k->tid);
 	if (!tgid)
@@ -197,7 +197,7 @@ static void from_saved(struct ft_tasks *t, struct task *k)
 }
 
 /* Is what the cache says of @k still true? A thread that is gone has not been replaced. */
-static bool current(struct ft_tasks *t, struct task *k)
+static bool current(struct gt_tasks *t, struct task *k)
 {
 	uint64_t start;
 	char comm[16];
@@ -215,9 +215,9 @@ static bool current(struct ft_tasks *t, struct task *k)
 	return k->pid != k->tid || !memcmp(comm, k->comm, sizeof(comm));
 }
 
-static struct task *find(struct ft_tasks *t, uint32_t tid)
+static struct task *find(struct gt_tasks *t, uint32_t tid)
 {
-	struct task *k = &t->slot[(tid * 2654435761u) % FT_TASKS];
+	struct task *k = &t->slot[(tid * 2654435761u) % GT_TASKS];
 
 	if (k->tid == tid && current(t, k))
 		return k;
@@ -246,7 +246,7 @@ static void describe(const struct task *k, uint64_t ts, union gt_record *proc)
 
 /* Does the running thread say whose doing the event is? Elsewhere it is a scheduler's worker, or
  * whatever an interrupt found. */
-static bool by_owner(unsigned int type)
+bool gt_tasks_owner(unsigned int type)
 {
 	static const uint32_t types =
 		1u << GT_SUBMIT | 1u << GT_SYNC_WAIT_ENTER | 1u << GT_SYNC_WAIT_EXIT |
@@ -272,9 +272,9 @@ static bool fill(struct task *k, union gt_record *r, union gt_record *proc)
 	return first;
 }
 
-bool ft_tasks_fill(struct ft_tasks *t, union gt_record *r, union gt_record *proc)
+bool gt_tasks_fill(struct gt_tasks *t, union gt_record *r, union gt_record *proc)
 {
-	bool owner = by_owner(r->ev.type);
+	bool owner = gt_tasks_owner(r->ev.type);
 
 	if (r->ev.type >= GT_NTYPES)
 		return false;
@@ -286,7 +286,7 @@ bool ft_tasks_fill(struct ft_tasks *t, union gt_record *r, union gt_record *proc
 	return fill(find(t, r->ev.pid != GT_NONE32 ? r->ev.pid : r->ev.tid), r, proc);
 }
 
-bool ft_tasks_own(struct ft_tasks *t, union gt_record *r, union gt_record *proc)
+bool gt_tasks_own(struct gt_tasks *t, union gt_record *r, union gt_record *proc)
 {
 	struct task *k;
 

@@ -11,8 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "internal.h"
-#include "probes.h"
+#include "live.h"
 
 #define CHAIN_MAX 32 /* typedefs and qualifiers before a type; more is a cycle */
 #define DEPTH_MAX 8  /* nameless structs and unions in each other */
@@ -22,19 +21,17 @@ static int quiet(enum libbpf_print_level level, const char *fmt, va_list ap)
 	return 0;
 }
 
-void ft_types_free(struct ft_types *t)
+void gt_types_free(struct gt_types *t)
 {
 	btf__free(t->module);
 	btf__free(t->kernel);
-	*t = (struct ft_types){ 0 };
+	*t = (struct gt_types){ 0 };
 }
 
-int ft_types_load(struct ft_types *t, const char *dir, const char *module, char *err, size_t len)
+static int load(struct gt_types *t, const char *dir, const char *module, char *err, size_t len)
 {
 	char path[PATH_MAX];
 
-	*t = (struct ft_types){ 0 };
-	libbpf_set_print(quiet);
 	snprintf(path, sizeof(path), "%s/vmlinux", dir);
 	t->kernel = btf__parse(path, NULL);
 	if (!t->kernel) {
@@ -56,7 +53,19 @@ int ft_types_load(struct ft_types *t, const char *dir, const char *module, char 
 	return 0;
 }
 
-static const struct btf *btf_of(const struct ft_types *t)
+/* libbpf has one way to complain for the whole process: what another backend set comes back. */
+int gt_types_load(struct gt_types *t, const char *dir, const char *module, char *err, size_t len)
+{
+	libbpf_print_fn_t complain = libbpf_set_print(quiet);
+	int ret;
+
+	*t = (struct gt_types){ 0 };
+	ret = load(t, dir, module, err, len);
+	libbpf_set_print(complain);
+	return ret;
+}
+
+static const struct btf *btf_of(const struct gt_types *t)
 {
 	return t->module ? t->module : t->kernel;
 }
@@ -75,7 +84,7 @@ static const struct btf_type *resolve(const struct btf *btf, uint32_t *id)
 	return t;
 }
 
-int ft_type_find(const struct ft_types *t, const char *name, uint32_t *id, char *err, size_t len)
+int gt_type_find(const struct gt_types *t, const char *name, uint32_t *id, char *err, size_t len)
 {
 	const struct btf *btf = btf_of(t);
 	int found = btf__find_by_name_kind(btf, name, BTF_KIND_STRUCT);
@@ -118,7 +127,7 @@ static int find_member(const struct btf *btf, uint32_t *id, const char *name, in
 	return 0;
 }
 
-int ft_type_member(const struct ft_types *t, uint32_t *id, const char *name, int64_t *off,
+int gt_type_member(const struct gt_types *t, uint32_t *id, const char *name, int64_t *off,
 		   char *err, size_t len)
 {
 	const struct btf *btf = btf_of(t);
@@ -138,7 +147,7 @@ int ft_type_member(const struct ft_types *t, uint32_t *id, const char *name, int
 	return -ENOENT;
 }
 
-int ft_type_target(const struct ft_types *t, uint32_t *id)
+int gt_type_target(const struct gt_types *t, uint32_t *id)
 {
 	const struct btf_type *type = resolve(btf_of(t), id);
 
@@ -156,33 +165,33 @@ static bool is_char(const struct btf *btf, uint32_t id)
 	return t && btf_is_int(t) && t->size == 1 && name && !strcmp(name, "char");
 }
 
-static enum ft_class number(uint32_t size, bool sign, char type[8])
+static enum gt_class number(uint32_t size, bool sign, char type[8])
 {
 	if (size != 1 && size != 2 && size != 4 && size != 8)
-		return FT_CLASS_NONE;
+		return GT_CLASS_NONE;
 	snprintf(type, 8, "%c%u", sign ? 's' : 'u', size * 8);
-	return FT_CLASS_NUMBER;
+	return GT_CLASS_NUMBER;
 }
 
-enum ft_class ft_type_class(const struct ft_types *types, uint32_t id, char type[8])
+enum gt_class gt_type_class(const struct gt_types *types, uint32_t id, char type[8])
 {
 	const struct btf *btf = btf_of(types);
 	const struct btf_type *t = resolve(btf, &id);
 
 	if (!t)
-		return FT_CLASS_NONE;
+		return GT_CLASS_NONE;
 	switch (btf_kind(t)) {
 	case BTF_KIND_PTR:
 		snprintf(type, 8, "x%zu", btf__pointer_size(btf) == 4 ? (size_t)32 : 64);
-		return is_char(btf, t->type) ? FT_CLASS_STRING_PTR : FT_CLASS_NUMBER;
+		return is_char(btf, t->type) ? GT_CLASS_STRING_PTR : GT_CLASS_NUMBER;
 	case BTF_KIND_ARRAY:
-		return is_char(btf, btf_array(t)->type) ? FT_CLASS_STRING : FT_CLASS_NONE;
+		return is_char(btf, btf_array(t)->type) ? GT_CLASS_STRING : GT_CLASS_NONE;
 	case BTF_KIND_INT:
 		return number(t->size, btf_int_encoding(t) & BTF_INT_SIGNED, type);
 	case BTF_KIND_ENUM:
 	case BTF_KIND_ENUM64:
 		return number(t->size, btf_kflag(t), type);
 	default:
-		return FT_CLASS_NONE;
+		return GT_CLASS_NONE;
 	}
 }

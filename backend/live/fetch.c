@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "probes.h"
+#include "live.h"
 
 #define LOADS_MAX 12	      /* FETCH_INSN_MAX is 16 */
 #define OFF_MAX	  (1ll << 24) /* no struct is larger */
@@ -21,8 +21,8 @@
  * @place: what is meant lies there, and has type @type; else the sum is a pointer to a @type
  */
 struct walk {
-	const struct ft_types *t;
-	char value[FT_FETCH];
+	const struct gt_types *t;
+	char value[GT_FETCH];
 	char base[8]; /* the type of a plain value */
 	int64_t off;
 	uint32_t type;
@@ -82,7 +82,7 @@ static int begin(struct walk *w, const char *format, const char *name)
 /* What lies at the place is a pointer: it becomes the value. */
 static int load(struct walk *w)
 {
-	char old[FT_FETCH];
+	char old[GT_FETCH];
 
 	if (++w->loads > LOADS_MAX)
 		return fail(w, "more than %d pointers in a row", LOADS_MAX);
@@ -97,7 +97,7 @@ static int load(struct walk *w)
 
 static int member(struct walk *w, const char *name)
 {
-	if (ft_type_member(w->t, &w->type, name, &w->off, w->err, w->len))
+	if (gt_type_member(w->t, &w->type, name, &w->off, w->err, w->len))
 		return -ENOENT;
 	if (w->off > OFF_MAX || w->off < -OFF_MAX)
 		return fail(w, "%s lies too far away", name);
@@ -112,14 +112,14 @@ static int cast(struct walk *w, char *name)
 	char *next;
 	int ret;
 
-	if (w->place && ft_type_target(w->t, &w->type))
+	if (w->place && gt_type_target(w->t, &w->type))
 		return fail(w, "what stands before <%s> is no pointer", name);
 	if (w->place && load(w))
 		return -EINVAL;
 	next = strchr(name, '.');
 	if (next)
 		*next++ = '\0';
-	ret = ft_type_find(w->t, name, &id, w->err, w->len);
+	ret = gt_type_find(w->t, name, &id, w->err, w->len);
 	in = id;
 	while (!ret && next) {
 		char *m = next;
@@ -127,7 +127,7 @@ static int cast(struct walk *w, char *name)
 		next = strchr(m, '.');
 		if (next)
 			*next++ = '\0';
-		ret = ft_type_member(w->t, &in, m, &off, w->err, w->len);
+		ret = gt_type_member(w->t, &in, m, &off, w->err, w->len);
 	}
 	w->off -= off;
 	w->type = id;
@@ -136,7 +136,7 @@ static int cast(struct walk *w, char *name)
 
 static int arrow(struct walk *w, const char *name)
 {
-	if (w->place && ft_type_target(w->t, &w->type))
+	if (w->place && gt_type_target(w->t, &w->type))
 		return fail(w, "what stands before ->%s is no pointer", name);
 	if (w->place && load(w))
 		return -EINVAL;
@@ -157,34 +157,34 @@ static int step(struct walk *w, struct gt_probe_step *s)
 }
 
 /* What lies at the end of the way, as the kernel's type of an argument. */
-static int finish(struct walk *w, char out[FT_FETCH])
+static int finish(struct walk *w, char out[GT_FETCH])
 {
 	char type[8] = "";
 	int n;
 
 	if (!w->place) {
-		n = snprintf(out, FT_FETCH, "%s:%s", w->value, w->base);
-		return n < FT_FETCH ? 0 : fail(w, "longer than the kernel takes");
+		n = snprintf(out, GT_FETCH, "%s:%s", w->value, w->base);
+		return n < GT_FETCH ? 0 : fail(w, "longer than the kernel takes");
 	}
-	switch (ft_type_class(w->t, w->type, type)) {
-	case FT_CLASS_STRING_PTR:
+	switch (gt_type_class(w->t, w->type, type)) {
+	case GT_CLASS_STRING_PTR:
 		if (load(w))
 			return -EINVAL;
 		snprintf(type, sizeof(type), "string");
 		break;
-	case FT_CLASS_STRING:
+	case GT_CLASS_STRING:
 		snprintf(type, sizeof(type), "string");
 		break;
-	case FT_CLASS_NUMBER:
+	case GT_CLASS_NUMBER:
 		break;
 	default:
 		return fail(w, "what it leads to is neither a number nor a string");
 	}
-	n = snprintf(out, FT_FETCH, "%+lld(%s):%s", (long long)w->off, w->value, type);
-	return n < FT_FETCH ? 0 : fail(w, "longer than the kernel takes");
+	n = snprintf(out, GT_FETCH, "%+lld(%s):%s", (long long)w->off, w->value, type);
+	return n < GT_FETCH ? 0 : fail(w, "longer than the kernel takes");
 }
 
-int ft_fetch(const struct ft_types *t, const char *format, const char *expr, char out[FT_FETCH],
+int gt_fetch(const struct gt_types *t, const char *format, const char *expr, char out[GT_FETCH],
 	     char *err, size_t len)
 {
 	struct walk w = { .t = t, .err = err, .len = len };

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the backends of the running kernel share, whatever way its events take: who is a thread
+ * (tasks.c), which tracepoints there are (present.c), the kernel's types (types.c) and where the
+ * members of an event map's expression lie in them (fetch.c).
+ */
+#ifndef GT_LIVE_H
+#define GT_LIVE_H
+
+#include <limits.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "../eventmap/eventmap.h"
+
+#define GT_TASKS   4096
+#define GT_BTF_DIR "/sys/kernel/btf"
+#define GT_FETCH   64 /* of one field, with its NUL: MAX_ARGSTR_LEN in kernel/trace/trace_probe.h */
+
+struct btf;
+
+static inline void gt_live_freep(void *p)
+{
+	free(*(void **)p);
+}
+static inline void gt_live_closep(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+}
+#define gt_live_auto_free  __attribute__((cleanup(gt_live_freep)))
+#define gt_live_auto_close __attribute__((cleanup(gt_live_closep)))
+
+/* file.c */
+
+/** gt_live_read() - DIR/@file, malloc()ed and NUL-terminated, up to 4 MiB; NULL if it cannot be
+ * read */
+char *gt_live_read(const char *dir, const char *file, size_t *len);
+
+/* present.c */
+
+/** gt_live_present() - gt_eventmap_present: @arg is tracefs' path */
+bool gt_live_present(void *arg, const char *system, const char *event);
+/** gt_live_check() - has this kernel one of the maps' tracepoints that only a GPU's driver
+ * has? 0, or -errno with the sentence in @err */
+int gt_live_check(struct gt_plugin *p, char *err, size_t len);
+
+/* types.c */
+
+/** struct gt_types - of the kernel, and of one module on top; @lacks: why there are none of it */
+struct gt_types {
+	struct btf *kernel, *module;
+	char lacks[160];
+};
+
+/**
+ * gt_types_load() - the types in @dir, usually GT_BTF_DIR
+ * @module: "" for none; one that has no types is no error, as it may be part of the kernel
+ *
+ * Return: 0, or -errno with the sentence in @err.
+ */
+int gt_types_load(struct gt_types *t, const char *dir, const char *module, char *err, size_t len);
+void gt_types_free(struct gt_types *t);
+/** gt_type_find() - the struct or union called @name */
+int gt_type_find(const struct gt_types *t, const char *name, uint32_t *id, char *err, size_t len);
+/** gt_type_member() - the type of a member of *@id; its offset in bytes is added to *@off */
+int gt_type_member(const struct gt_types *t, uint32_t *id, const char *name, int64_t *off,
+		   char *err, size_t len);
+/** gt_type_target() - what the pointer *@id points to; -EINVAL: it is no pointer */
+int gt_type_target(const struct gt_types *t, uint32_t *id);
+
+enum gt_class {
+	GT_CLASS_NONE, /* cannot be in a record */
+	GT_CLASS_NUMBER,
+	GT_CLASS_STRING,     /* characters, right there */
+	GT_CLASS_STRING_PTR, /* a pointer to them */
+};
+
+/** gt_type_class() - @type: out: the kernel's word for a number, "u32" */
+enum gt_class gt_type_class(const struct gt_types *t, uint32_t id, char type[8]);
+
+/* fetch.c */
+
+/**
+ * gt_fetch() - an expression of an event map as the kernel's own ("fetcharg"): what
+ * $fence<drm_sched_fence.finished>->sched->name is in this kernel, +0(+24(+72($fence))):string
+ * @format: the source's `format` file; NULL: the source is a function
+ *
+ * Return: 0, or -errno with the sentence in @err.
+ */
+int gt_fetch(const struct gt_types *t, const char *format, const char *expr, char out[GT_FETCH],
+	     char *err, size_t len);
+
+/* tasks.c */
+struct gt_tasks *gt_tasks_new(const char *tracefs);
+void gt_tasks_free(struct gt_tasks *t);
+/** gt_tasks_foreign() - is our PID namespace not the trace's, so that pids stay unknown? */
+bool gt_tasks_foreign(const struct gt_tasks *t);
+/** gt_tasks_owner() - does the thread that runs say whose doing an event of @type is? */
+bool gt_tasks_owner(unsigned int type);
+/** gt_tasks_round() - a drain begins, at @now: what /proc and tracefs say may be read anew */
+void gt_tasks_round(struct gt_tasks *t, uint64_t now);
+/**
+ * gt_tasks_fill() - completes pid and uid of @r, where its type has an owner, and blanks them where
+ * the thread is only the one that was interrupted
+ * @proc: out: a PROCESS record that must go before @r, if true is returned
+ */
+bool gt_tasks_fill(struct gt_tasks *t, union gt_record *r, union gt_record *proc);
+/** gt_tasks_own() - likewise for a call of a function: its thread is whose doing it is, whatever
+ * the type; only a thread of the kernel owns no queue */
+bool gt_tasks_own(struct gt_tasks *t, union gt_record *r, union gt_record *proc);
+
+#endif
