@@ -39,8 +39,14 @@ struct files_struct {
 /* include/linux/sched.h */
 struct task_struct {
 	struct files_struct *files;
+	struct task_struct *group_leader;
+	uint64_t start_boottime;
+	char comm[16];
 };
 
 #pragma clang attribute pop
+
+/* The verifier follows one register: the compiler must not calculate in another what it checked. */
+#define gt_opaque(v) asm volatile("" : "+r"(v))
 
 #endif

@@ -57,6 +57,29 @@ static __always_inline bool gt_tell_lost(struct gt_bpf_count *c, uint32_t part, 
 	return true;
 }
 
+static __always_inline struct gt_bpf_wake *gt_waker(void)
+{
+	uint32_t zero = 0;
+
+	return bpf_map_lookup_elem(&gt_wake, &zero);
+}
+
+/** gt_paused() - is nothing to be told now? */
+static __always_inline bool gt_paused(void)
+{
+	struct gt_bpf_wake *w = gt_waker();
+
+	return !w || w->paused;
+}
+
+/** gt_missed() - a record of time @ts had no room */
+static __always_inline void gt_missed(struct gt_bpf_count *c, uint64_t ts)
+{
+	c->lost++;
+	if (!c->untold++)
+		c->since = ts;
+}
+
 /**
  * gt_reserve() - room for a record of @part, which is all unknown but for time, type and CPU
  * Return: NULL: there is none, and that is counted
@@ -66,14 +89,12 @@ static __always_inline union gt_record *gt_reserve(uint32_t part, uint64_t ts, u
 	struct gt_bpf_count *c = gt_counts(part);
 	union gt_record *r = NULL;
 
-	if (!c)
+	if (!c || gt_paused())
 		return NULL;
 	if (!c->untold || gt_tell_lost(c, part, ts))
 		r = bpf_ringbuf_reserve(&gt_ring, sizeof(*r), 0);
 	if (!r) {
-		c->lost++;
-		if (!c->untold++)
-			c->since = ts;
+		gt_missed(c, ts);
 		return NULL;
 	}
 	c->sent++;
@@ -85,22 +106,40 @@ static __always_inline union gt_record *gt_reserve(uint32_t part, uint64_t ts, u
 	return r;
 }
 
-/** gt_submit() - hands @r over, and wakes the daemon if it sleeps, or must hurry */
-static __always_inline void gt_submit(union gt_record *r, uint32_t part)
+/* Is the daemon to be woken for the record that is handed over now? It is if it sleeps, or must
+ * hurry. */
+static __always_inline uint64_t gt_wake_flags(const struct gt_bpf_count *c)
 {
-	struct gt_bpf_count *c = gt_counts(part);
-	uint32_t zero = 0;
-	struct gt_bpf_wake *w = bpf_map_lookup_elem(&gt_wake, &zero);
-	uint64_t flags = BPF_RB_NO_WAKEUP;
+	struct gt_bpf_wake *w = gt_waker();
 
 	if (w && w->idle) {
 		w->idle = 0;
-		flags = BPF_RB_FORCE_WAKEUP;
-	} else if (w && c && !(c->sent % GT_BPF_LOOK) &&
-		   bpf_ringbuf_query(&gt_ring, BPF_RB_AVAIL_DATA) >= w->level) {
-		flags = BPF_RB_FORCE_WAKEUP;
+		return BPF_RB_FORCE_WAKEUP;
 	}
-	bpf_ringbuf_submit(r, flags);
+	if (w && c && !(c->sent % GT_BPF_LOOK) &&
+	    bpf_ringbuf_query(&gt_ring, BPF_RB_AVAIL_DATA) >= w->level)
+		return BPF_RB_FORCE_WAKEUP;
+	return BPF_RB_NO_WAKEUP;
+}
+
+/** gt_submit() - hands @r over */
+static __always_inline void gt_submit(union gt_record *r, uint32_t part)
+{
+	bpf_ringbuf_submit(r, gt_wake_flags(gt_counts(part)));
+}
+
+/** gt_send() - hands over @len bytes at @data, a record of @part of another layout */
+static __always_inline void gt_send(uint32_t part, uint64_t ts, void *data, uint64_t len)
+{
+	struct gt_bpf_count *c = gt_counts(part);
+
+	if (!c)
+		return;
+	if ((c->untold && !gt_tell_lost(c, part, ts)) ||
+	    bpf_ringbuf_output(&gt_ring, data, len, gt_wake_flags(c)))
+		gt_missed(c, ts);
+	else
+		c->sent++;
 }
 
 #endif

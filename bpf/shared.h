@@ -11,7 +11,7 @@
  */
 #define GT_BPF_PART_SHIFT 4
 
-enum gt_bpf_part_id { GT_BPF_IOCTL, GT_BPF_PARTS };
+enum gt_bpf_part_id { GT_BPF_IOCTL, GT_BPF_TRACEPOINT, GT_BPF_PARTS };
 
 #define GT_BPF_LOOK 64 /* records of a CPU between looks at how full the ring is */
 
@@ -19,10 +19,12 @@ enum gt_bpf_part_id { GT_BPF_IOCTL, GT_BPF_PARTS };
  * struct gt_bpf_wake - when the daemon is to be woken
  * @idle: it has found the ring empty, and waits: the next record wakes it
  * @level: bytes in the ring at which it is to hurry
+ * @paused: nothing is told
  */
 struct gt_bpf_wake {
 	uint32_t idle;
 	uint32_t level;
+	uint32_t paused;
 };
 
 /**
@@ -33,6 +35,71 @@ struct gt_bpf_wake {
  */
 struct gt_bpf_count {
 	uint64_t seen, other, sent, lost, untold, since;
+};
+
+#define GT_BPF_RAW     0xff /* type: a struct gt_bpf_raw, where others are a union gt_record */
+#define GT_BPF_RAW_MAX 256  /* bytes of a tracepoint's record that are told */
+
+/**
+ * struct gt_bpf_raw - before a tracepoint's record as it is, for the event maps
+ * @index: which tracepoint: its number in the map of struct gt_bpf_tp
+ * @len: bytes of the record that follow; the first 8 mean nothing
+ * @tid, @pid, @uid: who ran; @pid: thread group
+ */
+struct gt_bpf_raw {
+	uint64_t ts;
+	uint8_t type;
+	uint8_t flags;
+	uint16_t cpu;
+	uint16_t index;
+	uint16_t len;
+	uint32_t tid, pid, uid, reserved;
+};
+
+#define GT_BPF_TPS     512 /* tracepoints */
+#define GT_BPF_STRINGS 4   /* of a record, that have no fixed place */
+#define GT_BPF_REL     0x8000
+
+/**
+ * struct gt_bpf_tp - what of a tracepoint's record is told
+ * @fixed: bytes before the strings; 0: the tracepoint is not in use
+ * @nstring, @string: where the words are that say where a string is and how long (length << 16 |
+ *	offset), as `__data_loc` has them; GT_BPF_REL: the offset counts from behind the word
+ * @owner: the thread that runs is whose doing it is
+ */
+struct gt_bpf_tp {
+	uint16_t fixed;
+	uint8_t nstring;
+	uint8_t owner;
+	uint16_t string[GT_BPF_STRINGS];
+};
+
+#define GT_BPF_FIELDS 16
+#define GT_BPF_LOADS  8
+#define GT_BPF_TEXT   40 /* bytes of a string that was followed to, with its NUL */
+
+enum gt_bpf_base { GT_BPF_NUMBER, GT_BPF_STRING, GT_BPF_CHARS, GT_BPF_ARG };
+
+/**
+ * struct gt_bpf_field - a field of an event that the kernel lacks: pointers are followed to it
+ * @base: what is at @from, an offset in the source's record; GT_BPF_ARG: argument @from of a
+ * function
+ * @bytes: of that number
+ * @text: it ends at characters, else at a number; @size: bytes of that number
+ * @to: where it is put in the record
+ * @n: how many times what lies @off bytes on is read; the last gives the value. 0: the base does
+ */
+struct gt_bpf_field {
+	uint8_t base, bytes, text, size;
+	uint16_t from, to;
+	uint32_t n;
+	int32_t off[GT_BPF_LOADS];
+};
+
+/** struct gt_bpf_made - such an event; @len: bytes of its record */
+struct gt_bpf_made {
+	uint16_t n, len;
+	struct gt_bpf_field field[GT_BPF_FIELDS];
 };
 
 #endif

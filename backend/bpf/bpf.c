@@ -27,19 +27,24 @@ static int complain(enum libbpf_print_level level, const char *fmt, va_list ap)
 	return 0;
 }
 
-/* Whether BPF is allowed at all is seen when a map is made; everything else is a part's matter. */
+/* Whether BPF is allowed at all is seen when a map is made; everything else is a part's matter.
+ */
 static int probe(struct gt_plugin *p)
 {
 	struct gb b = { .p = p };
 	char err[GB_SENTENCE];
+	bool any = false, shows = false;
 	int last = 0;
 
 	for (unsigned int i = 0; i < GT_BPF_PARTS; i++) {
-		last = gb_part(i)->probe(&b, err, sizeof(err));
-		if (!last)
-			return 0;
+		int ret = gb_part(i)->probe(&b, err, sizeof(err));
+
+		any |= !ret;
+		shows |= !ret && gb_part(i)->shows;
+		if (ret)
+			last = ret;
 	}
-	return p->host->error(p, last, "%s", err);
+	return any ? !shows : p->host->error(p, -last, "%s", err);
 }
 
 static void gb_free(struct gb *b)
@@ -59,6 +64,7 @@ static int start(struct gt_plugin *p)
 		return p->host->error(p, ENOMEM, "no memory");
 	b->p = p;
 	b->o = p->options;
+	b->level = 2;
 	complainer = p;
 	libbpf_set_print(complain);
 	ret = gb_ring_open(b, err, sizeof(err));
@@ -89,6 +95,27 @@ static void stop(struct gt_plugin *p)
 	gb_free(b);
 }
 
+static int control(struct gt_plugin *p, enum gt_control what, int64_t arg)
+{
+	struct gb *b = p->priv;
+
+	switch (what) {
+	case GT_CTL_PAUSE:
+	case GT_CTL_RESUME:
+		gb_ring_pause(b, what == GT_CTL_PAUSE);
+		return 0;
+	case GT_CTL_LEVEL:
+		b->level = (int)arg;
+		gb_parts_look(b);
+		return 0;
+	case GT_CTL_RESCAN:
+		gb_parts_look(b);
+		return 0;
+	default:
+		return -EOPNOTSUPP;
+	}
+}
+
 static const struct gt_option options[] = {
 	{
 		.name = "buffer_size",
@@ -98,6 +125,22 @@ static const struct gt_option options[] = {
 		.min = 4096,
 		.max = 1 << 30,
 		.help = "bytes of the buffer in which records wait for the daemon",
+	},
+	{
+		.name = "tracepoints",
+		.type = GT_OPT_BOOL,
+		.off = offsetof(struct gb_options, tracepoints),
+		.def = "1",
+		.help = "1: the event maps' tracepoints are told by BPF programs; 0: that is left "
+			"to "
+			"others",
+	},
+	{
+		.name = "btf",
+		.type = GT_OPT_STR,
+		.flags = GT_OPT_HIDDEN,
+		.off = offsetof(struct gb_options, btf),
+		.help = "folder of the kernel's types, instead of /sys/kernel/btf",
 	},
 	{ 0 },
 };
@@ -115,6 +158,7 @@ GT_EXPORT const struct gt_backend gt_backend = {
 	.start = start,
 	.drain = drain,
 	.stop = stop,
+	.control = control,
 	.doctor = gb_doctor,
 	.start_caps = 1ULL << CAP_BPF | 1ULL << CAP_PERFMON,
 	.syscalls = "bpf perf_event_open",

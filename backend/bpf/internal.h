@@ -26,48 +26,85 @@
 #define GB_LEVEL    (64u << 10) /* bytes in the ring that wake the daemon */
 #define GB_OUT	    256		/* records handed over at a time */
 #define GB_WAITING  65536	/* records put in order of time at once */
+#define GB_BYTES    (8u << 20)	/* that they may take */
 
 struct gb;
+
+/** struct gb_text - what doctor says, as far as there is room */
+struct gb_text {
+	char *p;
+	size_t left;
+};
+/** gb_line() - a line that does not fit is left out whole */
+void gb_line(struct gb_text *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /**
  * struct gb_part - a part of the backend
  * @name: as in doctor; its number is its place in parts[]
+ * @shows: where it can work there is a GPU
  * @probe: can it work here? Changes nothing. 0, or -errno with the sentence: what is in the way and
  *	what to do about it
  * @start: opens, loads and attaches; likewise. Records may come from now on
  * @stop: ends and frees everything of start()
  * @record: completes a record of its programs, which wrote down what the kernel knows; false: it is
  *	none, and left out
+ * @raw: a record of another layout, with @len bytes behind it: gives what it means to gb_out(). Of
+ *a part whose programs send such
+ * @round: all records up to @until are told; may tell more of that time. Optional
+ * @look: looks again for what there is (GT_CTL_RESCAN, or another level); a part that does not run
+ *	is probed and started anew instead. Optional
+ * @doctor: lines of its own, by gb_line(). Optional
  */
 struct gb_part {
 	const char *name;
+	bool shows;
 	int (*probe)(struct gb *b, char *err, size_t len);
 	int (*start)(struct gb *b, char *err, size_t len);
 	void (*stop)(struct gb *b);
 	bool (*record)(struct gb *b, union gt_record *r);
+	void (*raw)(struct gb *b, const struct gt_bpf_raw *raw, const void *data, size_t len);
+	void (*round)(struct gb *b, uint64_t until);
+	int (*look)(struct gb *b, char *err, size_t len);
+	void (*doctor)(struct gb *b, struct gb_text *t);
 };
 
 /** struct gb_options - section [backend bpf] */
 struct gb_options {
 	int64_t buffer_size;
+	bool tracepoints;
+	char *btf;
+};
+
+/** struct gb_wait - a record that waits: @len bytes at @at of gb_ring.bytes */
+struct gb_wait {
+	uint64_t ts;
+	uint32_t at, len;
 };
 
 /**
  * struct gb_ring - the ring buffer, and what came out of it
- * @waiting: @n records, in order of time once gb_ring_sort() was called
+ * @waiting: @n records, with @used of their @bytes; @spare: what is kept of them is put there
+ * @out: @nout records to be handed over; @last: time of the last of them
  * @empty: drains in a row that found nothing
+ * @idle, @paused: what the programs were told, see struct gt_bpf_wake
  */
 struct gb_ring {
 	int fd, wake_fd, count_fd;
 	size_t size;
 	struct ring_buffer *rb;
-	union gt_record *waiting;
-	unsigned int n, empty;
+	struct gb_wait *waiting;
+	uint8_t *bytes, *spare;
+	uint32_t n, used;
+	unsigned int empty, nout;
+	bool idle, paused;
+	uint64_t last, told;
 	uint64_t drains, full, left_out;
+	union gt_record out[GB_OUT];
 };
 
 /**
  * struct gb - a running backend
+ * @level: enum gt_level
  * @state: of each part: 0 it runs, -errno, and @why
  * @priv: of each part
  */
@@ -75,6 +112,7 @@ struct gb {
 	struct gt_plugin *p;
 	struct gb_options *o;
 	struct gb_ring ring;
+	int level;
 	int state[GT_BPF_PARTS];
 	char why[GT_BPF_PARTS][GB_SENTENCE];
 	void *priv[GT_BPF_PARTS];
@@ -101,12 +139,20 @@ int gb_object_load(struct gb *b, struct bpf_object *o, const char *what, char *e
 /** gb_parts_start() - how many run then; those that do not have a sentence in @why */
 int gb_parts_start(struct gb *b);
 void gb_parts_stop(struct gb *b);
+/** gb_parts_look() - those that run look again, others are tried again */
+void gb_parts_look(struct gb *b);
 
 /* ring.c */
 int gb_ring_open(struct gb *b, char *err, size_t len);
 void gb_ring_close(struct gb *b);
 /** gb_ring_drain() - the plugin's drain() */
 int gb_ring_drain(struct gb *b);
+/** gb_ring_drain_all() - likewise, also what came just now */
+void gb_ring_drain_all(struct gb *b);
+/** gb_ring_pause() - programs tell nothing (@on), or do again */
+void gb_ring_pause(struct gb *b, bool on);
+/** gb_out() - a record takes its place in the order of what is handed over */
+void gb_out(struct gb *b, const union gt_record *r);
 /** gb_ring_counts() - of part @i, all CPUs together; false: not known */
 bool gb_ring_counts(const struct gb *b, unsigned int i, struct gt_bpf_count *out);
 
@@ -115,5 +161,8 @@ void gb_doctor(struct gt_plugin *p, char *buf, size_t len);
 
 /* ioctl.c */
 extern const struct gb_part gb_ioctl;
+
+/* tracepoint/tracepoint.c */
+extern const struct gb_part gb_tracepoint;
 
 #endif

@@ -9,6 +9,7 @@
 
 static const struct gb_part *const parts[GT_BPF_PARTS] = {
 	[GT_BPF_IOCTL] = &gb_ioctl,
+	[GT_BPF_TRACEPOINT] = &gb_tracepoint,
 };
 
 const struct gb_part *gb_part(unsigned int i)
@@ -50,20 +51,35 @@ int gb_object_load(struct gb *b, struct bpf_object *o, const char *what, char *e
 			   what, strerror(-ret));
 }
 
+static void start(struct gb *b, unsigned int i)
+{
+	b->why[i][0] = '\0';
+	b->state[i] = parts[i]->probe(b, b->why[i], GB_SENTENCE);
+	if (!b->state[i])
+		b->state[i] = parts[i]->start(b, b->why[i], GB_SENTENCE);
+	if (b->state[i])
+		b->p->host->log(b->p, LOG_INFO, "%s: %s", parts[i]->name, b->why[i]);
+}
+
 int gb_parts_start(struct gb *b)
 {
 	int n = 0;
 
 	for (unsigned int i = 0; i < GT_BPF_PARTS; i++) {
-		b->state[i] = parts[i]->probe(b, b->why[i], GB_SENTENCE);
-		if (!b->state[i])
-			b->state[i] = parts[i]->start(b, b->why[i], GB_SENTENCE);
-		if (b->state[i])
-			b->p->host->log(b->p, LOG_INFO, "%s: %s", parts[i]->name, b->why[i]);
-		else
-			n++;
+		start(b, i);
+		n += !b->state[i];
 	}
 	return n;
+}
+
+void gb_parts_look(struct gb *b)
+{
+	for (unsigned int i = 0; i < GT_BPF_PARTS; i++) {
+		if (!b->state[i] && parts[i]->look)
+			b->state[i] = parts[i]->look(b, b->why[i], GB_SENTENCE);
+		else if (b->state[i])
+			start(b, i);
+	}
 }
 
 void gb_parts_stop(struct gb *b)

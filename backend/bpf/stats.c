@@ -6,12 +6,7 @@
 
 #include "internal.h"
 
-struct text {
-	char *p;
-	size_t left;
-};
-
-static void __attribute__((format(printf, 2, 3))) line(struct text *t, const char *fmt, ...)
+void gb_line(struct gb_text *t, const char *fmt, ...)
 {
 	va_list ap;
 	int n;
@@ -28,31 +23,33 @@ static void __attribute__((format(printf, 2, 3))) line(struct text *t, const cha
 	t->left -= (size_t)n;
 }
 
-static void part(struct text *t, const struct gb *b, unsigned int i)
+static void part(struct gb_text *t, struct gb *b, unsigned int i)
 {
 	const char *name = gb_part(i)->name;
 	struct gt_bpf_count c;
 
-	line(t, "%s %s%s\n", name, b->state[i] ? "unavailable: " : "running", b->why[i]);
+	gb_line(t, "%s %s%s\n", name, b->state[i] ? "unavailable: " : "running", b->why[i]);
 	if (b->state[i] || !gb_ring_counts(b, i, &c))
 		return;
-	line(t, "%s_events %" PRIu64 "\n", name, c.seen);
-	line(t, "%s_other %" PRIu64 "\n", name, c.other);
-	line(t, "%s_records %" PRIu64 "\n", name, c.sent);
-	line(t, "%s_lost %" PRIu64 "\n", name, c.lost);
+	gb_line(t, "%s_events %" PRIu64 "\n", name, c.seen);
+	gb_line(t, "%s_other %" PRIu64 "\n", name, c.other);
+	gb_line(t, "%s_records %" PRIu64 "\n", name, c.sent);
+	gb_line(t, "%s_lost %" PRIu64 "\n", name, c.lost);
+	if (gb_part(i)->doctor)
+		gb_part(i)->doctor(b, t);
 }
 
 void gb_doctor(struct gt_plugin *p, char *buf, size_t len)
 {
-	struct text t = { buf, len };
-	const struct gb *b = p->priv;
+	struct gb_text t = { buf, len };
+	struct gb *b = p->priv;
 
 	if (!b)
 		return;
 	for (unsigned int i = 0; i < GT_BPF_PARTS; i++)
 		part(&t, b, i);
-	line(&t, "buffer_size %zu\n", b->ring.size);
-	line(&t, "ring_drains %" PRIu64 "\n", b->ring.drains);
-	line(&t, "ring_drains_full %" PRIu64 "\n", b->ring.full);
-	line(&t, "left_out %" PRIu64 "\n", b->ring.left_out);
+	gb_line(&t, "buffer_size %zu\n", b->ring.size);
+	gb_line(&t, "ring_drains %" PRIu64 "\n", b->ring.drains);
+	gb_line(&t, "ring_drains_full %" PRIu64 "\n", b->ring.full);
+	gb_line(&t, "left_out %" PRIu64 "\n", b->ring.left_out);
 }

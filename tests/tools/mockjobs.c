@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Plays GPU jobs without a GPU: functions for uprobes to stand in for the GPU scheduler's
- * tracepoints (tests/lib/uprobes.sh), and the truth about each call as CSV.
+ * tracepoints (tests/lib/uprobes.sh), and the truth about each call as CSV. With -m calls it makes
+ * system calls instead, which the kernel refuses: their tracepoints are real (tests/lib/calls.sh).
  *
- *	mockjobs -n JOBS -r RINGS -p PROCESSES -d MAX_US -s SEED -m old|new|both [-c CONTEXT] [-b]
+ *	mockjobs -n JOBS -r RINGS -p PROCESSES -d MAX_US -s SEED -m old|new|both|calls [-c CONTEXT] [-b]
  *		[-o TRUTH.csv]
  *	mockjobs offsets	the functions' offsets in this file, for uprobe_events
  *
@@ -25,6 +26,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -125,7 +127,7 @@ static struct shared *sh;
 static unsigned int rings = 3, max_us = 200, processes = 2;
 static unsigned long jobs = 300;
 static uint64_t seed = 1, first_ctx = 100;
-static int old_names = 1, new_names, backlog;
+static int old_names = 1, new_names, calls, backlog;
 static const char *const device = "0000:03:00.0";
 
 static uint64_t now(void)
@@ -171,12 +173,18 @@ static void fence_put(uint64_t fence)
 	pthread_mutex_unlock(&sh->lock);
 }
 
+/* A context that no address of anybody's memory has, and flags that the kernel does not know. */
+#define CALL_CTX(j)   (0x4000000000000000ull | (j)->ctx)
+#define CALL_FLAGS(j) (8 + (j)->ring)
+
 static void call_queue(const struct job *j, const char *name, unsigned int count)
 {
 	if (old_names)
 		sched_job(j->entity, j->fence, name, j->id, count, (int)sh->ring[j->ring].in_hw);
 	if (new_names)
 		job_queue(device, name, j->ctx, j->seqno, j->client, count);
+	if (calls)
+		syscall(SYS_msync, CALL_CTX(j), j->seqno, CALL_FLAGS(j));
 }
 
 static void call_run(const struct job *j, const char *name, unsigned int count)
@@ -185,6 +193,8 @@ static void call_run(const struct job *j, const char *name, unsigned int count)
 		run_job(j->entity, j->fence, name, j->id, count, 1);
 	if (new_names)
 		job_run(device, name, j->ctx, j->seqno, j->client, count);
+	if (calls)
+		syscall(SYS_mlock2, CALL_CTX(j), j->seqno, CALL_FLAGS(j));
 }
 
 static void call_done(const struct job *j)
@@ -193,6 +203,8 @@ static void call_done(const struct job *j)
 		process_job(j->fence);
 	if (new_names)
 		job_done(j->ctx, j->seqno);
+	if (calls)
+		syscall(SYS_sync_file_range, -1, CALL_CTX(j), j->seqno, CALL_FLAGS(j));
 }
 
 /* Makes one call, and notes the truth about it. */
@@ -391,7 +403,7 @@ static int usage(void)
 {
 	fprintf(stderr,
 		"usage: mockjobs [-n JOBS] [-r RINGS] [-p PROCESSES] [-d MAX_US] [-s SEED] "
-		"[-m old|new|both] [-c CONTEXT] [-b] [-o TRUTH.csv]\n       mockjobs offsets\n");
+		"[-m old|new|both|calls] [-c CONTEXT] [-b] [-o TRUTH.csv]\n       mockjobs offsets\n");
 	return 2;
 }
 
@@ -417,8 +429,9 @@ static int options(int argc, char **argv, const char **truth)
 		else if (c == 'o')
 			*truth = optarg;
 		else if (c == 'm') {
-			old_names = strcmp(optarg, "new") != 0;
-			new_names = strcmp(optarg, "old") != 0;
+			calls = !strcmp(optarg, "calls");
+			old_names = !calls && strcmp(optarg, "new") != 0;
+			new_names = !calls && strcmp(optarg, "old") != 0;
 		} else
 			return -1;
 	}

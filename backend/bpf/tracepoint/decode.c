@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * From a tracepoint's record to ours: by the event maps, as from ftrace. Only who did it is known
+ * better: the programs tell thread, process and user of the moment.
+ */
+#include <string.h>
+
+#include "internal.h"
+
+#define MISSED_NS 1000000000ull /* between questions how many events the kernel left out */
+
+/* What the thread's own doing is, is the process's; otherwise the trace of ftrace and this tell the
+ * same: what the tracepoint itself says, completed by /proc. */
+static void out(struct tp_state *t, const struct gt_bpf_raw *raw, union gt_record *r)
+{
+	union gt_record process;
+	bool own = r->ev.type < GT_NTYPES && gt_tasks_owner(r->ev.type) &&
+		   (r->ev.pid == raw->pid || r->ev.pid == raw->tid || r->ev.pid == GT_NONE32);
+
+	if (own && !gt_tasks_foreign(t->tasks)) {
+		r->ev.pid = raw->pid;
+		r->ev.uid = raw->uid;
+	} else if (gt_tasks_fill(t->tasks, r, &process)) {
+		gb_out(t->b, &process);
+	}
+	gb_out(t->b, r);
+}
+
+void tp_raw(struct gb *b, const struct gt_bpf_raw *raw, const void *data, size_t len)
+{
+	struct tp_state *t = b->priv[GT_BPF_TRACEPOINT];
+	struct tp_slot *s = raw->index < t->n ? &t->slot[raw->index] : NULL;
+	union gt_record r[GT_TP_MAX_RECORDS];
+	struct gt_evctx c = {
+		.ts = raw->ts,
+		.tid = raw->tid,
+		.pid = gt_tasks_foreign(t->tasks) ? GT_NONE32 : raw->pid,
+		.cpu = raw->cpu,
+	};
+	int n;
+
+	if (!s || s->how == TP_OFF) {
+		t->unknown++;
+		return;
+	}
+	if (raw->ts > t->round + GB_DRAIN_NS) {
+		t->round = raw->ts;
+		gt_tasks_round(t->tasks, raw->ts);
+	}
+	n = gt_tp_raw(s->tp, &c, data, len, r, GT_TP_MAX_RECORDS);
+	for (int i = 0; i < n; i++)
+		out(t, raw, &r[i]);
+}
+
+bool tp_record(struct gb *b, union gt_record *r)
+{
+	struct tp_state *t = b->priv[GT_BPF_TRACEPOINT];
+
+	if (r->ev.type != GT_PROCESS || gt_tasks_foreign(t->tasks))
+		return false;
+	/* as /proc tells it, so that it is the same process */
+	r->process.start -= r->process.start % t->tick;
+	return true;
+}
+
+static uint64_t missed_by(const struct bpf_program *prog)
+{
+	struct bpf_prog_info info = { 0 };
+	uint32_t len = sizeof(info);
+
+	return bpf_obj_get_info_by_fd(bpf_program__fd(prog), &info, &len) ? 0
+									  : info.recursion_misses;
+}
+
+/*
+ * The kernel runs no program of a tracepoint within another's on the same CPU (trace_call_bpf()):
+ * an interrupt's event that comes just then is not told. It is counted since Linux 6.7.
+ */
+static void tell_missed(struct tp_state *t, uint64_t now)
+{
+	uint64_t missed = missed_by(t->skel->progs.gt_raw) + missed_by(t->skel->progs.gt_made) +
+			  missed_by(t->skel->progs.gt_called);
+	union gt_record r;
+
+	if (missed > t->missed) {
+		gt_record_init(&r, now, (enum gt_type)GT_LOST);
+		r.lost.count = missed - t->missed;
+		r.lost.since = t->asked;
+		r.lost.cause = GT_LOST_SOURCE;
+		r.lost.reserved = 0;
+		r.lost.until = 0;
+		memset(r.lost.reserved2, 0, sizeof(r.lost.reserved2));
+		gb_out(t->b, &r);
+	}
+	t->missed = missed;
+	t->asked = now;
+}
+
+void tp_round(struct gb *b, uint64_t until)
+{
+	struct tp_state *t = b->priv[GT_BPF_TRACEPOINT];
+
+	if (until > t->asked + MISSED_NS)
+		tell_missed(t, until);
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Private to the part `tracepoint`: tracepoint.c (it begins and ends), select.c (which tracepoints,
+ * and attaching to them), layout.c (what of a record is told, by its format), standin.c and
+ * follow.c (events that the kernel lacks), decode.c (from their records to ours).
+ */
+#ifndef GB_TRACEPOINT_H
+#define GB_TRACEPOINT_H
+
+#include "../internal.h"
+#include "../../live/live.h"
+#include "bpf/tracepoint.skel.h"
+
+#define TP_FORMAT 4096 /* bytes of a format made here */
+
+enum tp_how { TP_OFF, TP_RAW, TP_MADE };
+
+/**
+ * struct tp_slot - a tracepoint of the maps; it keeps its number
+ * @how, @link: how it is attached; @wanted: and how it shall be
+ * @made: what is made where the kernel lacks it, if @probed; @want: that is to be
+ * @own: the kernel has it; @refused: it cannot be made, as @why says
+ */
+struct tp_slot {
+	struct gt_tp *tp;
+	struct bpf_link *link;
+	enum tp_how how, wanted;
+	bool probed, own, want, ready, refused;
+	struct gt_bpf_made made;
+	struct gt_bpf_tp conf;
+	char why[240];
+};
+
+/** struct tp_shadow - the plugin the event maps see: what they push gets its place in our order */
+struct tp_shadow {
+	struct gt_plugin p;
+	struct gt_host host;
+	struct gb *b;
+};
+
+/**
+ * struct tp_state - the part while it runs
+ * @told_by: the backend that tells of tracepoints instead; "": this one
+ * @tick: ns, to which /proc rounds the begin of a process
+ * @missed: events that came while another program ran on their CPU, as the kernel counts them
+ * @asked: when it was asked about that; @round: what /proc said is not older than this; @unknown:
+ * records of no tracepoint in use
+ */
+struct tp_state {
+	struct gb *b;
+	struct tracepoint_bpf *skel;
+	struct tp_shadow shadow;
+	struct gt_eventmap *map;
+	struct gt_tasks *tasks;
+	struct gt_types types;
+	char module[64];
+	unsigned int n, attached;
+	struct tp_slot slot[GT_BPF_TPS];
+	char map_error[256], bind_error[256], told_by[32];
+	uint64_t tick, missed, asked, unknown, round;
+};
+
+/* select.c */
+
+/** tp_select() - attaches to what the maps want and the kernel has, and leaves the rest. How many
+ * are attached, or -ENOMEM */
+int tp_select(struct tp_state *t);
+void tp_detach_all(struct tp_state *t);
+
+/* layout.c */
+
+/** struct tp_field - a line of a `format` file; @string: a word that says where characters are;
+ * @rel: from behind it; @chars: they are right here */
+struct tp_field {
+	char name[32];
+	unsigned int off, size;
+	bool string, rel, chars;
+};
+
+/** tp_field_next() - the field at or behind *@p, which is moved behind it; false: no more */
+bool tp_field_next(const char **p, struct tp_field *f);
+/** tp_layout() - what of a record of this format is told */
+void tp_layout(const char *format, struct gt_bpf_tp *out);
+
+/* follow.c */
+
+/**
+ * tp_follow() - how the BPF program gets at a field
+ * @fetch: as gt_fetch() writes it, "+0(+24(+72($fence))):string"
+ * @format: of the source; NULL: the source is a function
+ * @type: out: as in a format, "u64"; "char" where it ends at characters
+ *
+ * Return: 0, or -EINVAL with the sentence in @err.
+ */
+int tp_follow(const char *fetch, const char *format, struct gt_bpf_field *out, char type[8],
+	      char *err, size_t len);
+/** tp_make() - the record of a tracepoint's stand-in, and its format; fields that cannot be had are
+ * left out, the first of them is told in @why */
+int tp_make(const struct gt_types *types, const struct gt_probe *probe, const char *format,
+	    struct gt_bpf_made *made, char out[TP_FORMAT], char *why, size_t len);
+
+/* standin.c: between two calls of gt_eventmap_select(), and after the second */
+void tp_standins_retry(struct tp_state *t);
+void tp_standins_update(struct tp_state *t);
+/** tp_standins_tell() - what became of slot @i's, a line for doctor; false: nothing to tell */
+bool tp_standins_tell(const struct tp_state *t, const struct tp_slot *s, char *buf, size_t len);
+
+/* decode.c */
+void tp_raw(struct gb *b, const struct gt_bpf_raw *raw, const void *data, size_t len);
+void tp_round(struct gb *b, uint64_t until);
+bool tp_record(struct gb *b, union gt_record *r);
+
+#endif

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Which tracepoints the program is attached to: those that the event maps want and there are. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <syslog.h>
+
+#include "internal.h"
+
+static struct tp_slot *slot_of(struct tp_state *t, struct gt_tp *tp)
+{
+	for (unsigned int i = 0; i < t->n; i++)
+		if (t->slot[i].tp == tp)
+			return &t->slot[i];
+	if (t->n == GT_BPF_TPS)
+		return NULL;
+	t->slot[t->n] = (struct tp_slot){ .tp = tp };
+	return &t->slot[t->n++];
+}
+
+static uint32_t index_of(const struct tp_state *t, const struct tp_slot *s)
+{
+	return (uint32_t)(s - t->slot);
+}
+
+static void detach(struct tp_state *t, struct tp_slot *s)
+{
+	static const struct gt_bpf_tp none;
+	uint32_t index = index_of(t, s);
+
+	bpf_link__destroy(s->link);
+	bpf_map__update_elem(t->skel->maps.tps, &index, sizeof(index), &none, sizeof(none), 0);
+	s->link = NULL;
+	s->how = TP_OFF;
+}
+
+void tp_detach_all(struct tp_state *t)
+{
+	for (unsigned int i = 0; i < t->n; i++)
+		if (t->slot[i].how)
+			detach(t, &t->slot[i]);
+	t->attached = 0;
+}
+
+/* Takes the kernel's own format; false if what the maps want is not in it. */
+static bool bind(struct tp_state *t, struct tp_slot *s)
+{
+	gt_live_auto_free char *format = NULL;
+	char file[PATH_MAX], err[200] = "its format cannot be read";
+	size_t len = 0;
+
+	snprintf(file, sizeof(file), "events/%s/%s/format", gt_tp_system(s->tp),
+		 gt_tp_event(s->tp));
+	format = gt_live_read(t->b->p->tracefs, file, &len);
+	if (format && !gt_tp_bind(s->tp, format, len, NULL, err, sizeof(err))) {
+		tp_layout(format, &s->conf);
+		return true;
+	}
+	snprintf(t->bind_error, sizeof(t->bind_error), "%s/%s: %.150s", gt_tp_system(s->tp),
+		 gt_tp_event(s->tp), err);
+	t->b->p->host->log(t->b->p, LOG_WARNING, "%s", t->bind_error);
+	return false;
+}
+
+static struct bpf_link *link_to(struct tp_state *t, struct tp_slot *s)
+{
+	const struct gt_probe *b = gt_tp_probe(s->tp);
+	LIBBPF_OPTS(bpf_tracepoint_opts, tp, .bpf_cookie = index_of(t, s));
+	LIBBPF_OPTS(bpf_kprobe_opts, kp, .bpf_cookie = index_of(t, s));
+
+	if (s->wanted == TP_RAW)
+		return bpf_program__attach_tracepoint_opts(
+			t->skel->progs.gt_raw, gt_tp_system(s->tp), gt_tp_event(s->tp), &tp);
+	if (b->function)
+		return bpf_program__attach_kprobe_opts(t->skel->progs.gt_called, b->name, &kp);
+	return bpf_program__attach_tracepoint_opts(t->skel->progs.gt_made, b->scope, b->name, &tp);
+}
+
+static bool by_owner(const struct gt_tp *tp)
+{
+	uint32_t types = gt_tp_types(tp);
+
+	for (unsigned int i = 0; i < GT_NTYPES; i++)
+		if (types >> i & 1 && gt_tasks_owner(i))
+			return true;
+	return false;
+}
+
+/* The map first: an event of a tracepoint that is attached to is told. */
+static int attach(struct tp_state *t, struct tp_slot *s)
+{
+	uint32_t index = index_of(t, s);
+	int ret;
+
+	if (s->wanted == TP_MADE)
+		s->conf = (struct gt_bpf_tp){ .fixed = s->made.len };
+	s->conf.owner = by_owner(s->tp);
+	ret = bpf_map__update_elem(t->skel->maps.tps, &index, sizeof(index), &s->conf,
+				   sizeof(s->conf), 0);
+	if (!ret && s->wanted == TP_MADE)
+		ret = bpf_map__update_elem(t->skel->maps.made, &index, sizeof(index), &s->made,
+					   sizeof(s->made), 0);
+	if (ret)
+		return ret;
+	s->how = s->wanted;
+	s->link = link_to(t, s);
+	if (s->link)
+		return 0;
+	ret = -errno;
+	detach(t, s);
+	return ret;
+}
+
+static void cannot(struct tp_state *t, struct tp_slot *s, int err)
+{
+	snprintf(t->bind_error, sizeof(t->bind_error), "%s/%s cannot be attached to: %s%s",
+		 gt_tp_system(s->tp), gt_tp_event(s->tp), strerror(-err),
+		 err == -EPERM || err == -EACCES ? " (it takes CAP_PERFMON, and no lockdown)" : "");
+	t->b->p->host->log(t->b->p, LOG_WARNING, "%s", t->bind_error);
+}
+
+/* How each is to be attached. What does not fit the maps is left. */
+static void want(struct tp_state *t)
+{
+	struct tp_slot *s;
+	struct gt_tp *tp;
+
+	for (unsigned int i = 0; i < t->n; i++)
+		t->slot[i].wanted = TP_OFF;
+	if (t->told_by[0])
+		return;
+	for (unsigned int i = 0; (tp = gt_eventmap_each(t->map, i)); i++) {
+		s = slot_of(t, tp);
+		if (!s)
+			continue;
+		if (s->want)
+			s->wanted = TP_MADE;
+		else if (gt_live_present((void *)(uintptr_t)t->b->p->tracefs, gt_tp_system(tp),
+					 gt_tp_event(tp)) &&
+			 bind(t, s))
+			s->wanted = TP_RAW;
+	}
+}
+
+/* Returns true if it is to be done again, as one of our events turned out to be of no use. */
+static bool select_once(struct tp_state *t)
+{
+	void *tracefs = (void *)(uintptr_t)t->b->p->tracefs;
+	bool again = false;
+	struct gt_tp *tp;
+
+	gt_eventmap_select(t->map, gt_live_present, tracefs, t->b->level > 2 ? t->b->level : 2);
+	for (unsigned int i = 0; (tp = gt_eventmap_each(t->map, i)); i++)
+		slot_of(t, tp);
+	tp_standins_update(t);
+	gt_eventmap_select(t->map, gt_live_present, tracefs, t->b->level > 2 ? t->b->level : 2);
+	want(t);
+	/* First of all these, or a job could be told in two ways. */
+	for (unsigned int i = 0; i < t->n; i++)
+		if (t->slot[i].how && t->slot[i].how != t->slot[i].wanted)
+			detach(t, &t->slot[i]);
+	t->attached = 0;
+	for (unsigned int i = 0; i < t->n; i++) {
+		struct tp_slot *s = &t->slot[i];
+		int ret = s->how != s->wanted ? attach(t, s) : 0;
+
+		t->attached += s->how != TP_OFF;
+		if (!ret)
+			continue;
+		cannot(t, s, ret);
+		if (s->wanted == TP_MADE) {
+			snprintf(s->why, sizeof(s->why), "%.200s", t->bind_error);
+			s->refused = again = true;
+		}
+	}
+	return again;
+}
+
+int tp_select(struct tp_state *t)
+{
+	t->bind_error[0] = '\0';
+	tp_standins_retry(t);
+	while (select_once(t))
+		;
+	return (int)t->attached;
+}

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Tracepoints that the event maps name, told by a BPF program. Only one backend may: gt_host.claim.
+ * Where BPF works it is this one, as it knows who did what without asking later.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <syslog.h>
+
+#include "internal.h"
+
+#define RANK 2 /* above ftrace's */
+
+static int probe(struct gb *b, char *err, size_t len)
+{
+	const struct gb_options *o = b->p->options;
+
+	if (!o->tracepoints)
+		return gb_sentence(err, len, ECANCELED, "the setting tracepoints is 0");
+	if (!b->p->tracefs)
+		return gb_sentence(err, len, ENOENT,
+				   "tracefs is not mounted: mount -t tracefs nodev "
+				   "/sys/kernel/tracing");
+	return gt_live_check(b->p, err, len);
+}
+
+static void shadow_push(struct gt_plugin *p, const union gt_record *r, size_t n)
+{
+	struct gb *b = ((struct tp_shadow *)p)->b;
+	union gt_record named;
+
+	for (size_t i = 0; i < n; i++) {
+		named = r[i];
+		/* Names told while the maps are loaded have no event's time. */
+		if (!named.ev.ts)
+			named.ev.ts = b->ring.last ? b->ring.last : b->p->host->now(b->p);
+		gb_out(b, &named);
+	}
+}
+
+static uint16_t shadow_gpu(struct gt_plugin *p, const struct gt_gpu_desc *desc)
+{
+	struct gb *b = ((struct tp_shadow *)p)->b;
+	const struct tp_state *t = b->priv[GT_BPF_TRACEPOINT];
+
+	/* the kernel's thread ids are not those of our /proc */
+	if (desc->pid && gt_tasks_foreign(t->tasks))
+		return GT_NONE16;
+	return b->p->host->gpu(b->p, desc);
+}
+
+static uint16_t shadow_ring(struct gt_plugin *p, uint16_t gpu, const char *name, enum gt_engine e)
+{
+	struct gt_plugin *real = ((struct tp_shadow *)p)->b->p;
+
+	return real->host->ring(real, gpu, name, e);
+}
+
+static void stop(struct gb *b)
+{
+	struct tp_state *t = b->priv[GT_BPF_TRACEPOINT];
+
+	b->priv[GT_BPF_TRACEPOINT] = NULL;
+	if (!t)
+		return;
+	if (t->skel)
+		tp_detach_all(t);
+	tracepoint_bpf__destroy(t->skel);
+	gt_tasks_free(t->tasks);
+	gt_eventmap_free(t->map);
+	free(t);
+}
+
+static int load_maps(struct tp_state *t, char *err, size_t len)
+{
+	struct tp_shadow *s = &t->shadow;
+
+	s->b = t->b;
+	s->p = *t->b->p;
+	s->host = (struct gt_host){ .push = shadow_push, .gpu = shadow_gpu, .ring = shadow_ring };
+	s->p.host = &s->host;
+	t->map = gt_eventmap_load(&s->p, s->p.events_dir, t->map_error, sizeof(t->map_error));
+	if (!t->map)
+		return gb_sentence(err, len, EINVAL, "%s", t->map_error);
+	if (t->map_error[0])
+		t->b->p->host->log(t->b->p, LOG_WARNING, "%s", t->map_error);
+	return 0;
+}
+
+/* Asks for the tracepoints, and takes them. Where none can be had others may try. */
+static int take(struct tp_state *t, char *err, size_t len)
+{
+	struct gb *b = t->b;
+	const char *by =
+		b->p->host->claim ? b->p->host->claim(b->p, GT_CLAIM_TRACEPOINTS, RANK) : NULL;
+
+	snprintf(t->told_by, sizeof(t->told_by), "%s", by ? by : "");
+	if (tp_select(t) || t->told_by[0])
+		return 0;
+	snprintf(err, len, "no tracepoint could be attached to: %s", t->bind_error);
+	if (b->p->host->claim)
+		b->p->host->claim(b->p, GT_CLAIM_TRACEPOINTS, -1);
+	return -ENOENT;
+}
+
+static int begin(struct tp_state *t, char *err, size_t len)
+{
+	int ret = load_maps(t, err, len);
+
+	if (ret)
+		return ret;
+	t->skel = tracepoint_bpf__open();
+	if (!t->skel)
+		return gb_sentence(err, len, ENOMEM, "no memory");
+	ret = gb_object_load(t->b, t->skel->obj, "tracepoints", err, len);
+	return ret ? ret : take(t, err, len);
+}
+
+static int start(struct gb *b, char *err, size_t len)
+{
+	struct tp_state *t = calloc(1, sizeof(*t));
+	int ret;
+
+	if (!t)
+		return gb_sentence(err, len, ENOMEM, "no memory");
+	b->priv[GT_BPF_TRACEPOINT] = t;
+	t->b = b;
+	t->tick = 1000000000ull / (uint64_t)sysconf(_SC_CLK_TCK);
+	t->tasks = gt_tasks_new(b->p->tracefs);
+	ret = t->tasks ? begin(t, err, len) : gb_sentence(err, len, ENOMEM, "no memory");
+	if (ret)
+		stop(b);
+	return ret;
+}
+
+/* What came is told in the way that it was chosen for. */
+static int look(struct gb *b, char *err, size_t len)
+{
+	struct tp_state *t = b->priv[GT_BPF_TRACEPOINT];
+	int ret;
+
+	gt_eventmap_look(t->map, gt_live_present, (void *)(uintptr_t)b->p->tracefs);
+	gb_ring_drain_all(b);
+	ret = take(t, err, len);
+	if (ret)
+		stop(b);
+	return ret;
+}
+
+static void doctor(struct gb *b, struct gb_text *out)
+{
+	struct tp_state *t = b->priv[GT_BPF_TRACEPOINT];
+	const struct gt_eventmap_stats *m = gt_eventmap_stats(t->map);
+	char told[500];
+
+	gb_line(out, "tracepoints %u\n", t->attached);
+	if (t->told_by[0])
+		gb_line(out, "tracepoints_told_by %s\n", t->told_by);
+	gb_line(out, "ignored %" PRIu64 "\n", m->ignored);
+	gb_line(out, "unmatched %" PRIu64 "\n", m->unmatched);
+	gb_line(out, "malformed %" PRIu64 "\n", m->malformed);
+	gb_line(out, "forgotten %" PRIu64 "\n", m->forgotten);
+	gb_line(out, "events_unknown %" PRIu64 "\n", t->unknown);
+	gb_line(out, "events_missed %" PRIu64 "\n", t->missed);
+	if (gt_tasks_foreign(t->tasks))
+		gb_line(out, "pids unknown: not in the first PID namespace, whose pids the kernel "
+			     "tells\n");
+	if (t->map_error[0])
+		gb_line(out, "event_map_error %s\n", t->map_error);
+	if (t->bind_error[0])
+		gb_line(out, "tracepoint_error %s\n", t->bind_error);
+	for (unsigned int i = 0; i < t->n; i++)
+		if (tp_standins_tell(t, &t->slot[i], told, sizeof(told)))
+			gb_line(out, "%s\n", told);
+	for (unsigned int i = 0; i < t->n; i++)
+		if (t->slot[i].how)
+			gb_line(out, "tracepoint %s/%s\n", gt_tp_system(t->slot[i].tp),
+				gt_tp_event(t->slot[i].tp));
+}
+
+const struct gb_part gb_tracepoint = {
+	.name = "tracepoint",
+	.shows = true,
+	.probe = probe,
+	.start = start,
+	.stop = stop,
+	.record = tp_record,
+	.raw = tp_raw,
+	.round = tp_round,
+	.look = look,
+	.doctor = doctor,
+};

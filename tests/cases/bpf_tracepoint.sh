@@ -1,0 +1,71 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Tracepoints by BPF programs, in the daemon: a mock program plays jobs whose events are real system
+# calls, and the stream equals the truth, event for event, as it does by ftrace. One of the two tells, and
+# never both.
+. "$GT_SRC/tests/lib/case.sh"
+. "$GT_SRC/tests/lib/calls.sh"
+is_root || skip "needs root to mount"
+mock=$GT_OUT/tests/tools/mockjobs
+[ -x "$mock" ] || skip "tests/tools/mockjobs is not built"
+[ -r /sys/kernel/tracing/events/syscalls/sys_enter_msync/id ] || skip "no tracepoints of system calls"
+calls_maps maps
+maps=events_dir=$PWD/maps
+mount_gt "$mnt" -o "$maps,backend=bpf" || skip "BPF does not work here"
+like "$(cat "$mnt/backends/bpf/stats")" '^tracepoint running' "the tracepoints are told by BPF"
+is "$(value "$mnt/backends/bpf/stats" tracepoints)" 4 "all four of the maps"
+umount_gt "$mnt"
+
+stat_of() { value "$mnt/backends/$1/stats" "$2"; }
+
+play() { # play WHAT JOBS - runs the mock while a stream is read, and compares
+	rm -f stream
+	cat "$mnt/events" >stream & local reader=$!
+	wait_for 10 test -s stream
+	"$mock" -n "$2" -p 3 -r 3 -d 300 -m calls -o truth.csv
+	all_there() { python3 "$GT_SRC/tests/lib/mocktruth.py" truth.csv stream; }
+	wait_for 20 all_there
+	ok "$1: the stream equals the truth" all_there
+	kill $reader
+	wait $reader 2>/dev/null
+}
+
+for backend in bpf ftrace bpf:ftrace; do
+	mount_gt "$mnt" -o "$maps,backend=$backend" || exit 1
+	play "$backend" 2000
+	ok "$backend: the latencies are those of its events" python3 "$GT_SRC/tests/lib/streamlat.py" stream "$mnt"
+	is "$(awk '$2 ~ /^ring/ { n += $8 } END { print n }' "$mnt/rings")" 2000 "$backend: all jobs are counted once"
+	is "$(awk -F, '/^queue/ { print $7 }' truth.csv | sort -u | xargs)" "$(ls "$mnt/proc" | sort | xargs)" \
+		"$backend: of the processes that submitted"
+	is "$(cat "$mnt"/proc/*/comm | sort -u)" mockjobs "$backend: with their name"
+	is "$(value "$mnt/status" events_lost_source)" 0 "$backend: nothing was lost"
+	case $backend in
+	bpf:ftrace)
+		is "$(stat_of bpf tracepoint_events)" 6000 "both: BPF tells"
+		is "$(stat_of ftrace events)" 0 "both: ftrace does not"
+		like "$(cat "$mnt/doctor")" "tracepoints_told_by bpf" "both: doctor says so" ;;
+	esac
+	umount_gt "$mnt"
+done
+
+# What BPF is not to do, or cannot, ftrace does
+printf '[backend bpf]\ntracepoints = 0\n' >conf
+mount_gt "$mnt" -o "conf=conf,$maps,backend=bpf:ftrace" || exit 1
+like "$(cat "$mnt/doctor")" "tracepoint unavailable: the setting tracepoints is 0" "switched off: doctor says so"
+play "switched off" 300
+is "$(stat_of ftrace events)" 900 "switched off: ftrace tells"
+umount_gt "$mnt"
+
+# Stopped and started, looked for anew: nothing twice, nothing left out
+mount_gt "$mnt" -o "$maps,backend=bpf:ftrace" || exit 1
+echo stop >"$mnt/control"
+"$mock" -n 50 -p 1 -r 1 -d 10 -m calls -o /dev/null
+echo start >"$mnt/control"
+play "stopped and started" 300
+for i in 1 2 3; do echo rescan >"$mnt/control"; done
+play "looked for anew" 300
+is "$(awk '$2 ~ /^ring/ { n += $8 } END { print n }' "$mnt/rings")" 600 "all jobs but those in between are counted once"
+is "$(stat_of ftrace events)" 0 "ftrace told nothing"
+umount_gt "$mnt"
+is "$(ls /sys/kernel/tracing/instances | grep -c "gputrace-$$")" 0 "no instance is left"
+done_testing

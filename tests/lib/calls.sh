@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# Sourced: event maps that make the system calls of `mockjobs -m calls` GPU events.
+# calls_maps DIR - the maps; the tracepoint that is no system call's makes it a GPU's kernel
+calls_maps() {
+	local rings='{flags|0,1,2,3,4,5,6,7,gfx,comp_1.1.0,comp_1.2.0,comp_1.3.0}'
+	mkdir -p "$1"
+	cat >"$1/calls.ini" <<EOF
+[map]
+driver = mock
+
+[syscalls/sys_enter_msync]
+event = SUBMIT
+where = start & 0x4000000000000000
+ctx = start
+seqno = len
+ring = $rings
+match = ctx seqno
+
+[syscalls/sys_enter_mlock2]
+event = COMMIT
+where = start & 0x4000000000000000
+ctx = start
+seqno = len
+ring = $rings
+match = ctx seqno
+
+[syscalls/sys_enter_sync_file_range]
+event = COMPLETE
+where = offset & 0x4000000000000000
+ctx = offset
+seqno = nbytes
+ring = $rings
+match = ctx seqno
+
+[cgroup/cgroup_rmdir]
+event = CUSTOM0
+name = rmdir
+EOF
+}
