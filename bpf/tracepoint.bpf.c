@@ -138,7 +138,7 @@ static __always_inline uint32_t strings_end(const struct gt_bpf_tp *tp, const st
 SEC("tracepoint")
 int gt_raw(void *ctx)
 {
-	uint32_t index = (uint32_t)bpf_get_attach_cookie(ctx);
+	uint32_t index = (uint32_t)bpf_get_attach_cookie(ctx) - 1;
 	uint64_t fixed, more;
 	struct gt_bpf_tp *tp = bpf_map_lookup_elem(&tps, &index);
 	struct scratch *s;
@@ -245,7 +245,7 @@ int gt_made(void *ctx)
 	/* the address, as a number that the verifier lets us calculate with */
 	if (bpf_probe_read_kernel(&rec, sizeof(rec), &at))
 		return 0;
-	return make(bpf_get_attach_cookie(ctx), rec, none);
+	return make(bpf_get_attach_cookie(ctx) - 1, rec, none);
 }
 
 SEC("kprobe")
@@ -254,5 +254,5 @@ int gt_called(struct pt_regs *ctx)
 	uint64_t arg[6] = { PT_REGS_PARM1(ctx), PT_REGS_PARM2(ctx), PT_REGS_PARM3(ctx),
 			    PT_REGS_PARM4(ctx), PT_REGS_PARM5(ctx), 0 };
 
-	return make(bpf_get_attach_cookie(ctx), 0, arg);
+	return make(bpf_get_attach_cookie(ctx) - 1, 0, arg);
 }

@@ -13,17 +13,18 @@ static struct gt_plugin *complainer;
 
 static int complain(enum libbpf_print_level level, const char *fmt, va_list ap)
 {
-	char text[512];
+	char *text;
 	size_t n;
 
-	if (level == LIBBPF_DEBUG || !complainer)
+	if (level == LIBBPF_DEBUG || !complainer || vasprintf(&text, fmt, ap) < 0)
 		return 0;
-	vsnprintf(text, sizeof(text), fmt, ap);
+	gb_last_words(text, gb_words, sizeof(gb_words));
 	n = strlen(text);
 	if (n && text[n - 1] == '\n')
 		text[n - 1] = 0;
 	complainer->host->log(complainer, level == LIBBPF_WARN ? LOG_WARNING : LOG_INFO, "%s",
 			      text);
+	free(text);
 	return 0;
 }
 

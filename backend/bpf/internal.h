@@ -156,6 +156,37 @@ void gb_out(struct gb *b, const union gt_record *r);
 /** gb_ring_counts() - of part @i, all CPUs together; false: not known */
 bool gb_ring_counts(const struct gb *b, unsigned int i, struct gt_bpf_count *out);
 
+/* why.c */
+
+#define GB_PATH 512
+
+/**
+ * struct gb_facts - what decides whether the kernel allows BPF
+ * @caps: in force; @locked: no kernel memory may be read; @release: as uname -r
+ */
+struct gb_facts {
+	uint64_t caps;
+	bool locked, first_userns;
+	char release[64];
+};
+void gb_facts(struct gb_facts *f);
+/**
+ * gb_why() - the sentence for error @e of the kernel: what is in the way, and what to do about it
+ * @what: what was tried; @words: the verifier's last ones, may be empty
+ *
+ * Return: -@e.
+ */
+int gb_why(const struct gb_facts *f, int e, const char *what, const char *words, char *err,
+	   size_t len);
+/** gb_refused() - the same, by the facts of this moment */
+int gb_refused(int e, const char *what, const char *words, char *err, size_t len);
+/** gb_words - the verifier's last, of any load since it was emptied */
+extern char gb_words[200];
+/** gb_last_words() - the verifier's reason out of what libbpf prints; @out stays if there is none */
+void gb_last_words(const char *log, char *out, size_t len);
+/** gb_btf() - @path of the kernel's types; -errno with a sentence if they cannot be read */
+int gb_btf(struct gb *b, char path[GB_PATH], char *err, size_t len);
+
 /* stats.c */
 void gb_doctor(struct gt_plugin *p, char *buf, size_t len);
 

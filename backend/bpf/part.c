@@ -36,19 +36,20 @@ static int share(struct bpf_object *o, const char *name, int fd)
 
 int gb_object_load(struct gb *b, struct bpf_object *o, const char *what, char *err, size_t len)
 {
-	int ret = share(o, "gt_ring", b->ring.fd);
+	char path[GB_PATH];
+	int ret = gb_btf(b, path, err, len);
 
+	if (ret)
+		return ret;
+	ret = share(o, "gt_ring", b->ring.fd);
 	if (!ret)
 		ret = share(o, "gt_wake", b->ring.wake_fd);
 	if (!ret)
 		ret = share(o, "gt_count", b->ring.count_fd);
+	gb_words[0] = '\0';
 	if (!ret)
 		ret = bpf_object__load(o);
-	if (!ret)
-		return 0;
-	return gb_sentence(err, len, -ret,
-			   "the kernel refuses the programs of %s: %s; its reasons are in the log",
-			   what, strerror(-ret));
+	return ret ? gb_refused(-ret, what, gb_words, err, len) : 0;
 }
 
 static void start(struct gb *b, unsigned int i)

@@ -99,13 +99,8 @@ int gb_ring_open(struct gb *b, char *err, size_t len)
 	*ring = (struct gb_ring){ .fd = -1, .wake_fd = -1, .count_fd = -1 };
 	ring->size = size_of(b->o->buffer_size);
 	ret = make_maps(ring);
-	if (ret == -EPERM)
-		return gb_sentence(err, len, EPERM,
-				   "the kernel refuses BPF: it takes CAP_BPF and CAP_PERFMON (or "
-				   "root), and no "
-				   "lockdown beyond integrity");
 	if (ret)
-		return gb_sentence(err, len, -ret, "no BPF map could be made: %s", strerror(-ret));
+		return gb_refused(-ret, "the ring buffer", "", err, len);
 	if (!make_room(ring))
 		return gb_sentence(err, len, ENOMEM, "no memory");
 	ring->rb = ring_buffer__new(ring->fd, on_record, ring, NULL);

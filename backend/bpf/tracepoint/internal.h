@@ -56,7 +56,7 @@ struct tp_state {
 	char module[64];
 	unsigned int n, attached;
 	struct tp_slot slot[GT_BPF_TPS];
-	char map_error[256], bind_error[256], told_by[32];
+	char map_error[256], bind_error[GB_SENTENCE], told_by[32];
 	uint64_t tick, missed, asked, unknown, round;
 };
 

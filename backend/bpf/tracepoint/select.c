@@ -62,11 +62,12 @@ static bool bind(struct tp_state *t, struct tp_slot *s)
 	return false;
 }
 
+/* A cookie of 0 would be none: a kernel without them would take it. */
 static struct bpf_link *link_to(struct tp_state *t, struct tp_slot *s)
 {
 	const struct gt_probe *b = gt_tp_probe(s->tp);
-	LIBBPF_OPTS(bpf_tracepoint_opts, tp, .bpf_cookie = index_of(t, s));
-	LIBBPF_OPTS(bpf_kprobe_opts, kp, .bpf_cookie = index_of(t, s));
+	LIBBPF_OPTS(bpf_tracepoint_opts, tp, .bpf_cookie = index_of(t, s) + 1);
+	LIBBPF_OPTS(bpf_kprobe_opts, kp, .bpf_cookie = index_of(t, s) + 1);
 
 	if (s->wanted == TP_RAW)
 		return bpf_program__attach_tracepoint_opts(
@@ -113,9 +114,11 @@ static int attach(struct tp_state *t, struct tp_slot *s)
 
 static void cannot(struct tp_state *t, struct tp_slot *s, int err)
 {
-	snprintf(t->bind_error, sizeof(t->bind_error), "%s/%s cannot be attached to: %s%s",
-		 gt_tp_system(s->tp), gt_tp_event(s->tp), strerror(-err),
-		 err == -EPERM || err == -EACCES ? " (it takes CAP_PERFMON, and no lockdown)" : "");
+	char what[160];
+
+	snprintf(what, sizeof(what), "%s/%s cannot be attached to", gt_tp_system(s->tp),
+		 gt_tp_event(s->tp));
+	gb_refused(-err, what, "", t->bind_error, sizeof(t->bind_error));
 	t->b->p->host->log(t->b->p, LOG_WARNING, "%s", t->bind_error);
 }
 

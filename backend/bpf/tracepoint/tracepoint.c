@@ -16,6 +16,7 @@
 static int probe(struct gb *b, char *err, size_t len)
 {
 	const struct gb_options *o = b->p->options;
+	char path[GB_PATH];
 
 	if (!o->tracepoints)
 		return gb_sentence(err, len, ECANCELED, "the setting tracepoints is 0");
@@ -23,6 +24,13 @@ static int probe(struct gb *b, char *err, size_t len)
 		return gb_sentence(err, len, ENOENT,
 				   "tracefs is not mounted: mount -t tracefs nodev "
 				   "/sys/kernel/tracing");
+	snprintf(path, sizeof(path), "%s/events", b->p->tracefs);
+	if (access(path, R_OK | X_OK))
+		return gb_sentence(
+			err, len, errno,
+			"%s may not be read by uid %u: mount as root, or let its group (mount -o "
+			"remount,gid=GID %s)",
+			path, (unsigned int)geteuid(), b->p->tracefs);
 	return gt_live_check(b->p, err, len);
 }
 
@@ -99,7 +107,7 @@ static int take(struct tp_state *t, char *err, size_t len)
 	snprintf(t->told_by, sizeof(t->told_by), "%s", by ? by : "");
 	if (tp_select(t) || t->told_by[0])
 		return 0;
-	snprintf(err, len, "no tracepoint could be attached to: %s", t->bind_error);
+	snprintf(err, len, "%s", t->bind_error);
 	if (b->p->host->claim)
 		b->p->host->claim(b->p, GT_CLAIM_TRACEPOINTS, -1);
 	return -ENOENT;
