@@ -60,18 +60,25 @@ struct gt_bpf_raw {
 #define GT_BPF_STRINGS 4   /* of a record, that have no fixed place */
 #define GT_BPF_REL     0x8000
 
+enum gt_bpf_test { GT_BPF_ANY, GT_BPF_EQUAL, GT_BPF_UNLIKE, GT_BPF_BITS };
+
 /**
  * struct gt_bpf_tp - what of a tracepoint's record is told
  * @fixed: bytes before the strings; 0: the tracepoint is not in use
  * @nstring, @string: where the words are that say where a string is and how long (length << 16 |
  *	offset), as `__data_loc` has them; GT_BPF_REL: the offset counts from behind the word
  * @owner: the thread that runs is whose doing it is
+ * @test: what the @size bytes at @at must be to @value, else it is no event of interest; @sign: they
+ *	are signed
  */
 struct gt_bpf_tp {
 	uint16_t fixed;
 	uint8_t nstring;
 	uint8_t owner;
 	uint16_t string[GT_BPF_STRINGS];
+	uint8_t test, size, sign, reserved;
+	uint16_t at;
+	uint64_t value;
 };
 
 #define GT_BPF_FIELDS 16

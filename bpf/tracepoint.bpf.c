@@ -72,19 +72,11 @@ static __always_inline void tell_process(uint64_t ts, uint32_t pid)
 	bpf_map_update_elem(&told, &pid, &start, BPF_ANY);
 }
 
-/* Everything of a record but its data; NULL: there is nothing to tell */
-static __always_inline struct scratch *begin(uint64_t index, bool owner)
+/* Everything of a record but its data */
+static __always_inline void begin(struct scratch *s, uint64_t index, bool owner)
 {
 	uint64_t id = bpf_get_current_pid_tgid();
-	struct gt_bpf_count *n = gt_counts(PART);
-	struct scratch *s;
-	uint32_t zero = 0;
 
-	s = bpf_map_lookup_elem(&scratches, &zero);
-	if (!s || gt_paused())
-		return NULL;
-	if (n)
-		n->seen++;
 	s->raw = (struct gt_bpf_raw){
 		.ts = bpf_ktime_get_ns(),
 		.type = GT_BPF_RAW,
@@ -97,7 +89,17 @@ static __always_inline struct scratch *begin(uint64_t index, bool owner)
 	};
 	if (owner)
 		tell_process(s->raw.ts, s->raw.pid);
-	return s;
+}
+
+/* Where a record is put together; NULL: nothing is told now */
+static __always_inline struct scratch *scratch(struct gt_bpf_count *n)
+{
+	uint32_t zero = 0;
+
+	if (gt_paused())
+		return NULL;
+	n->seen++;
+	return bpf_map_lookup_elem(&scratches, &zero);
 }
 
 static __always_inline void end(struct scratch *s, uint64_t len)
@@ -109,12 +111,26 @@ static __always_inline void end(struct scratch *s, uint64_t len)
 	gt_send(PART, s->raw.ts, s, sizeof(s->raw) + len);
 }
 
-static __always_inline void unreadable(void)
+/* Is it an event of interest? What may be an address is for user space to judge. */
+static __always_inline bool meets(const struct gt_bpf_tp *tp, const struct scratch *s)
 {
-	struct gt_bpf_count *n = gt_counts(PART);
+	uint32_t at = tp->at;
+	uint64_t v;
 
-	if (n)
-		n->other++;
+	if (tp->test == GT_BPF_ANY || at > GT_BPF_RAW_MAX)
+		return true;
+	v = *(const uint64_t *)(s->data + at);
+	if (tp->size == 4)
+		v = tp->sign ? (uint64_t)(int64_t)(int32_t)v : (uint32_t)v;
+	else if (tp->size == 2)
+		v = tp->sign ? (uint64_t)(int64_t)(int16_t)v : (uint16_t)v;
+	else if (tp->size == 1)
+		v = tp->sign ? (uint64_t)(int64_t)(int8_t)v : (uint8_t)v;
+	if (v >= 0xff00000000000000ull && v < 0xffffffffffff0000ull)
+		return true;
+	if (tp->test == GT_BPF_BITS)
+		return v & tp->value;
+	return (v == tp->value) == (tp->test == GT_BPF_EQUAL);
 }
 
 /* Where the last of the record's strings ends */
@@ -139,26 +155,32 @@ SEC("tracepoint")
 int gt_raw(void *ctx)
 {
 	uint32_t index = (uint32_t)bpf_get_attach_cookie(ctx) - 1;
-	uint64_t fixed, more;
 	struct gt_bpf_tp *tp = bpf_map_lookup_elem(&tps, &index);
+	struct gt_bpf_count *n = gt_counts(PART);
+	uint64_t fixed, more;
 	struct scratch *s;
 
-	if (!tp || !tp->fixed)
+	if (!tp || !tp->fixed || !n)
 		return 0;
-	s = begin(index, tp->owner);
+	s = scratch(n);
 	if (!s)
 		return 0;
 	fixed = tp->fixed;
 	if (fixed > GT_BPF_RAW_MAX || bpf_probe_read_kernel(s->data, fixed, ctx)) {
-		unreadable();
+		gt_missed(n, bpf_ktime_get_ns());
 		return 0;
 	}
+	if (!meets(tp, s)) {
+		n->other++;
+		return 0;
+	}
+	begin(s, index, tp->owner);
 	more = strings_end(tp, s) - fixed;
 	gt_opaque(more);
 	if (more > GT_BPF_RAW_MAX)
 		more = 0;
 	if (more && bpf_probe_read_kernel(s->data + fixed, more, ctx + fixed)) {
-		unreadable();
+		gt_missed(n, s->raw.ts);
 		return 0;
 	}
 	end(s, fixed + more);
@@ -223,13 +245,15 @@ static __always_inline int make(uint64_t index, uint64_t rec, const uint64_t *ar
 	uint32_t key = (uint32_t)index;
 	struct gt_bpf_made *m = bpf_map_lookup_elem(&made, &key);
 	struct gt_bpf_tp *tp = bpf_map_lookup_elem(&tps, &key);
+	struct gt_bpf_count *n = gt_counts(PART);
 	struct scratch *s;
 
-	if (!m || !tp || !tp->fixed)
+	if (!m || !tp || !tp->fixed || !n)
 		return 0;
-	s = begin(index, tp->owner);
+	s = scratch(n);
 	if (!s)
 		return 0;
+	begin(s, index, tp->owner);
 	for (unsigned int i = 0; i < GT_BPF_FIELDS && i < m->n; i++)
 		follow(&m->field[i], s, base(&m->field[i], rec, arg));
 	end(s, m->len);

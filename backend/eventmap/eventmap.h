@@ -156,6 +156,19 @@ enum gt_format_kind gt_format_field(const char *format, size_t len, const char *
 				    unsigned int *size);
 
 /**
+ * struct gt_tp_where - a condition on an integer of the record: what does not meet it is ignored
+ * @off, @size, @sign: where it is; @bits: any of @value's bits; else equal, or @unlike it
+ */
+struct gt_tp_where {
+	uint16_t off, size;
+	bool sign, bits, unlike;
+	uint64_t value;
+};
+/** gt_tp_where() - since gt_tp_bind() and a selection: the condition that all of the tracepoint's
+ * events must meet; false: there is none, or it matters also that others come */
+bool gt_tp_where(const struct gt_tp *tp, struct gt_tp_where *out);
+
+/**
  * gt_tp_raw() - one raw record (from common_type on) to at most @max records in @out
  *
  * Return: how many (0: left out, and counted).

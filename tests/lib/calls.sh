@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 # Sourced: event maps that make the system calls of `mockjobs -m calls` GPU events.
-# calls_maps DIR - the maps; the tracepoint that is no system call's makes it a GPU's kernel
+# calls_maps DIR - the maps; the one that is no system call, and never comes, makes it a GPU kernel
 calls_maps() {
 	local rings='{flags|0,1,2,3,4,5,6,7,gfx,comp_1.1.0,comp_1.2.0,comp_1.3.0}'
 	mkdir -p "$1"
@@ -33,8 +33,8 @@ seqno = nbytes
 ring = $rings
 match = ctx seqno
 
-[cgroup/cgroup_rmdir]
+[initcall/initcall_level]
 event = CUSTOM0
-name = rmdir
+name = boot
 EOF
 }

@@ -87,6 +87,21 @@ static bool by_owner(const struct gt_tp *tp)
 	return false;
 }
 
+/* What the maps would only ignore need not come. */
+static void set_where(struct tp_slot *s)
+{
+	struct gt_tp_where w;
+
+	s->conf.test = GT_BPF_ANY;
+	if (s->wanted != TP_RAW || !gt_tp_where(s->tp, &w) || w.off + 8 > GT_BPF_RAW_MAX)
+		return;
+	s->conf.test = w.bits ? GT_BPF_BITS : w.unlike ? GT_BPF_UNLIKE : GT_BPF_EQUAL;
+	s->conf.at = w.off;
+	s->conf.size = (uint8_t)w.size;
+	s->conf.sign = w.sign;
+	s->conf.value = w.value;
+}
+
 /* The map first: an event of a tracepoint that is attached to is told. */
 static int attach(struct tp_state *t, struct tp_slot *s)
 {
@@ -96,12 +111,13 @@ static int attach(struct tp_state *t, struct tp_slot *s)
 	if (s->wanted == TP_MADE)
 		s->conf = (struct gt_bpf_tp){ .fixed = s->made.len };
 	s->conf.owner = by_owner(s->tp);
+	set_where(s);
 	ret = bpf_map__update_elem(t->skel->maps.tps, &index, sizeof(index), &s->conf,
 				   sizeof(s->conf), 0);
 	if (!ret && s->wanted == TP_MADE)
 		ret = bpf_map__update_elem(t->skel->maps.made, &index, sizeof(index), &s->made,
 					   sizeof(s->made), 0);
-	if (ret)
+	if (ret || s->how == s->wanted)
 		return ret;
 	s->how = s->wanted;
 	s->link = link_to(t, s);
@@ -165,7 +181,7 @@ static bool select_once(struct tp_state *t)
 	t->attached = 0;
 	for (unsigned int i = 0; i < t->n; i++) {
 		struct tp_slot *s = &t->slot[i];
-		int ret = s->how != s->wanted ? attach(t, s) : 0;
+		int ret = s->wanted ? attach(t, s) : 0;
 
 		t->attached += s->how != TP_OFF;
 		if (!ret)

@@ -160,13 +160,15 @@ static int look(struct gb *b, char *err, size_t len)
 static void doctor(struct gb *b, struct gb_text *out)
 {
 	struct tp_state *t = b->priv[GT_BPF_TRACEPOINT];
+	struct gt_bpf_count c;
 	const struct gt_eventmap_stats *m = gt_eventmap_stats(t->map);
+	bool counted = gb_ring_counts(b, GT_BPF_TRACEPOINT, &c);
 	char told[500];
 
 	gb_line(out, "tracepoints %u\n", t->attached);
 	if (t->told_by[0])
 		gb_line(out, "tracepoints_told_by %s\n", t->told_by);
-	gb_line(out, "ignored %" PRIu64 "\n", m->ignored);
+	gb_line(out, "ignored %" PRIu64 "\n", m->ignored + (counted ? c.other : 0));
 	gb_line(out, "unmatched %" PRIu64 "\n", m->unmatched);
 	gb_line(out, "malformed %" PRIu64 "\n", m->malformed);
 	gb_line(out, "forgotten %" PRIu64 "\n", m->forgotten);
