@@ -93,4 +93,5 @@ $pin "$O/tests/bench/ingest" | tee "$work/ingest"
 # would not fit the first caches: told, not limited
 ns=$(awk '$1 == "bench" && $2 == "ingest_local" { print $3 }' "$work/ingest")
 limit ingest.ns "${ns:-999}" le 60
+O=$O "$(dirname "$0")/bpf.sh" || bad=1
 exit $bad

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What a system call costs that the kernel refuses at once: msync() with flags that there are not.
+ * An event map makes its tracepoint a GPU event, or one of no interest, by the address.
+ *
+ *	calls COUNT [interest] [RATE]	prints ns per call, the least of rounds of 1000; RATE: at
+ *most so many a second, in one round
+ */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define ROUND 1000 /* calls: shorter than a turn of the scheduler */
+#define BURST 100
+
+static uint64_t now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000ull + (uint64_t)t.tv_nsec;
+}
+
+static double round_of(unsigned long count, uint64_t address, unsigned long rate, uint64_t *seqno)
+{
+	uint64_t begin = now();
+
+	for (unsigned long i = 0; i < count; i++) {
+		if (rate && !(i % BURST))
+			while ((double)(now() - begin) * (double)rate / 1e9 < (double)i)
+				usleep(200);
+		syscall(SYS_msync, address, ++*seqno, 8);
+	}
+	return (double)(now() - begin) / (double)count;
+}
+
+int main(int argc, char **argv)
+{
+	unsigned long count = argc > 1 ? strtoul(argv[1], NULL, 10) : 0;
+	int interest = argc > 2 && !strcmp(argv[2], "interest");
+	unsigned long rate = argc > 3 ? strtoul(argv[3], NULL, 10) : 0;
+	double best = 1e9, ns;
+	uint64_t seqno = 0;
+
+	if (!count) {
+		fprintf(stderr, "usage: calls COUNT [interest|none] [RATE]\n");
+		return 2;
+	}
+	for (unsigned long i = 0; i < count; i += rate ? count : ROUND) {
+		ns = round_of(rate ? count : ROUND, interest ? 0x4000000000000064ull : 4096, rate,
+			      &seqno);
+		best = ns < best ? ns : best;
+	}
+	printf("%.1f\n", best);
+	return 0;
+}

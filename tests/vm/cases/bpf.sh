@@ -1,0 +1,66 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Tracepoints by BPF programs instead of ftrace: the mock GPU's 10,000 jobs give the same files, under the
+# scheduler's old tracepoints (with what they lack followed to by the kernel's types), and Linux 6.17's. What
+# is recorded by BPF and replayed has the same histograms.
+. "$GT_SRC/tests/lib/case.sh"
+. "$GT_SRC/tests/lib/mockgpu.sh"
+rings=gfx_0.0.0,comp_1.0.0,comp_1.0.1,sdma0,vcn_dec_0
+cleanup() { mock_unload; }
+
+push() { # push JOBS OF EACH PROCESS
+	as_uid 1001 "$gpujobs" --device 0 --jobs "$1" --length-us 5000-6000 --ring $rings --depth 60 --contexts 2 --seed 1 >/dev/null &
+	as_uid 1002 "$gpujobs" --device 1 --jobs "$1" --length-us 5000-6000 --ring $rings --depth 60 --seed 2 >/dev/null &
+	as_uid 1001 "$gpujobs" --device 1 --jobs "$1" --length-us 5000-6000 --ring $rings --depth 60 --seed 3 >/dev/null &
+	wait
+}
+
+counted() {
+	[ "$(awk '$2 ~ /^ring/ { n += $8 } END { print n + 0 }' "$mnt/rings")" = $(($(wc -l <$truth) - 1)) ]
+}
+
+latencies() { # of all time, by ring
+	for f in "$mnt"/*/ring[0-9]*/latency; do
+		[ ! -f "$f" ] || sed "s|^|${f#"$mnt/"} |; s/ 10s_[a-z0-9_]*=[^ ]*//g" "$f"
+	done
+}
+
+stat_of() { value "$mnt/backends/$1/stats" "$2"; }
+
+round() { # round WHAT JOBS [contexts]
+	mount_gt "$mnt" -o backend=bpf:ftrace || exit 1
+	like "$(cat "$mnt/doctor")" "tracepoints_told_by bpf" "$1: BPF tells of the tracepoints"
+	# the first of all may have been told by the old names before the new ones were heard
+	"$gpujobs" --device 0 --jobs 2 --ring gfx_0.0.0 --length-us 100000 >/dev/null && wait_for 10 counted
+	echo clear >"$mnt/control"
+	echo 0 >$truth
+	rm -f stream
+	cat "$mnt/events" >stream & local reader=$!
+	wait_for 10 test -s stream
+	push "$2"
+	ok "$1: the mock has ended all jobs" wait_for 20 all_done
+	ok "$1: the tree has counted them all" wait_for 20 counted
+	cat $truth >truth
+	echo "# $1"
+	python_checks "$GT_SRC/tests/lib/gpucompare.py" truth "$mnt" ${3-}
+	is "$(stat_of ftrace events)" 0 "$1: ftrace told nothing"
+	is "$(value "$mnt/status" events_lost_source)" 0 "$1: nothing was lost"
+	grep -E "^(probe|events_missed|left_out|unmatched)" "$mnt/backends/bpf/stats"
+	is "$(ls -d "$mnt"/*-any 2>/dev/null)" "" "$1: nothing is of an unknown GPU"
+	latencies >live
+	kill $reader
+	wait $reader 2>/dev/null
+	umount_gt "$mnt"
+	mount_gt "$mnt" -o "replay=$PWD/stream" || exit 1
+	same() { latencies >replayed && diff live replayed; }
+	wait_for 20 same
+	ok "$1: recorded and replayed, the latencies are the same" same
+	umount_gt "$mnt"
+}
+
+mock_load || exit 1
+round "the scheduler's own names" 100
+mock_names amdgpu || exit 1
+round "all names at once" 3334 contexts
+ok "the modules can be unloaded when nobody is attached" mock_unload
+done_testing
