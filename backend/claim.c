@@ -23,6 +23,17 @@ static bool beats(const struct gt_be *a, const struct gt_be *b)
 	       (a->claim.rank == b->claim.rank && a->index < b->index);
 }
 
+/* Who has what @claim is about instead of it; @self's own does not count. NULL: nobody */
+static const struct gt_be *holder(const struct gt_be *claim, const struct gt_be *self)
+{
+	const struct gt_host_state *h = self->h;
+
+	for (unsigned int i = 0; i < h->n; i++)
+		if (h->be[i] != self && same(h->be[i], claim) && beats(h->be[i], claim))
+			return h->be[i];
+	return NULL;
+}
+
 static void look_again(struct gt_be *b)
 {
 	if (!b->h->level || b->h->quit || !gt_be_live(b))
@@ -36,13 +47,16 @@ void gt_claim_drop(struct gt_be *b)
 	struct gt_be old = { .index = b->index, .claim = b->claim };
 
 	b->claim = (struct gt_claim){ 0 };
+	if (holder(&old, b))
+		return; /* it was not this one's */
 	for (unsigned int i = 0; i < b->h->n; i++)
-		if (b->h->be[i] != b && same(b->h->be[i], &old) && beats(&old, b->h->be[i]))
+		if (b->h->be[i] != b && same(b->h->be[i], &old))
 			look_again(b->h->be[i]);
 }
 
 const char *gt_claim_ask(struct gt_be *b, const char *what, int rank)
 {
+	const struct gt_be *better;
 	struct gt_claim was = b->claim;
 	struct gt_host_state *h = b->h;
 
@@ -52,9 +66,9 @@ const char *gt_claim_ask(struct gt_be *b, const char *what, int rank)
 	}
 	b->claim.rank = rank;
 	snprintf(b->claim.what, sizeof(b->claim.what), "%s", what);
-	for (unsigned int i = 0; i < h->n; i++)
-		if (same(h->be[i], b) && beats(h->be[i], b))
-			return h->be[i]->info.name;
+	better = holder(b, b);
+	if (better)
+		return better->info.name;
 	/* It is ours. Who had it stops before we begin. */
 	for (unsigned int i = 0; !was.what[0] && i < h->n; i++)
 		if (same(h->be[i], b))

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "internal.h"
+#include "bpf/tracepoint.skel.h"
 
 #define MISSED_NS 1000000000ull /* between questions how many events the kernel left out */
 

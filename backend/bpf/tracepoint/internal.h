@@ -9,7 +9,8 @@
 
 #include "../internal.h"
 #include "../../live/live.h"
-#include "bpf/tracepoint.skel.h"
+
+struct tracepoint_bpf; /* the skeleton */
 
 #define TP_FORMAT 4096 /* bytes of a format made here */
 

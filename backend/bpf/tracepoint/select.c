@@ -6,6 +6,7 @@
 #include <syslog.h>
 
 #include "internal.h"
+#include "bpf/tracepoint.skel.h"
 
 static struct tp_slot *slot_of(struct tp_state *t, struct gt_tp *tp)
 {

@@ -10,6 +10,7 @@
 #include <syslog.h>
 
 #include "internal.h"
+#include "bpf/tracepoint.skel.h"
 
 #define RANK 2 /* above ftrace's */
 

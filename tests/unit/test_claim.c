@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Of backends that see the same events one tells: who has it, who is asked to look again, and when.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "../../backend/host_internal.h"
+#include "../lib/tap.h"
+
+static struct gt_host_state h = { .level = 2, .n = 3 };
+static struct gt_be be[3];
+static unsigned int asked[3];
+static const char *holder[3];
+
+/* As a plugin does: asked to look again it asks who tells now. */
+static int control(struct gt_plugin *p, enum gt_control what, int64_t arg)
+{
+	struct gt_be *b = (struct gt_be *)(void *)p;
+
+	if (what != GT_CTL_RESCAN)
+		return 0;
+	asked[b->index]++;
+	holder[b->index] = gt_claim_ask(b, "things", (int)b->index);
+	return 0;
+}
+
+static const struct gt_backend vtable = { .size = sizeof(vtable), .control = control };
+
+static void set_up(void)
+{
+	static const char *const names[] = { "low", "middle", "high" };
+
+	pthread_mutex_init(&h.lock, NULL);
+	for (unsigned int i = 0; i < 3; i++) {
+		be[i] = (struct gt_be){ .h = &h, .index = i, .be = &vtable };
+		be[i].started = true;
+		snprintf(be[i].info.name, sizeof(be[i].info.name), "%s", names[i]);
+		h.be[i] = &be[i];
+	}
+}
+
+static void ask(unsigned int i)
+{
+	holder[i] = gt_claim_ask(&be[i], "things", (int)i);
+}
+
+static bool has(unsigned int i)
+{
+	return !holder[i];
+}
+
+static void forget(void)
+{
+	memset(asked, 0, sizeof(asked));
+}
+
+static void better_ones(void)
+{
+	ask(0);
+	ok(has(0), "the only one has it");
+	ask(1);
+	ok(has(1), "a better one has it");
+	ok(asked[0] == 1 && !has(0), "the other was asked to look again, and lost it");
+	is_str(holder[0], "middle", "to whom it is told");
+	forget();
+	ask(0);
+	ok(!has(0) && !asked[1], "asking again changes nothing");
+	ask(2);
+	ok(has(2) && asked[0] == 1 && asked[1] == 1, "the best one: both others looked again");
+	is_str(holder[1], "high", "and know who it is");
+}
+
+static void leaving(void)
+{
+	forget();
+	gt_claim_drop(&be[1]);
+	ok(!asked[0] && !asked[2], "one that had it not goes: nobody is asked");
+	ask(1);
+	gt_claim_drop(&be[2]);
+	ok(has(1) && asked[1] == 1, "the best goes: the next has it");
+	ok(asked[0] == 1 && !has(0), "and the last knows");
+	is(be[2].claim.what[0], 0, "it claims nothing any more");
+	forget();
+	gt_claim_ask(&be[1], "things", -1);
+	ok(has(0) && asked[0] == 1, "given up: the last has it");
+	forget();
+	be[0].started = false;
+	ask(1);
+	gt_claim_drop(&be[1]);
+	is(asked[0], 0, "one that does not run is not asked");
+}
+
+static void apart(void)
+{
+	be[0].started = true;
+	forget();
+	gt_claim_ask(&be[1], "others", 9);
+	ask(0);
+	ok(has(0), "what others claim is another matter");
+	h.level = 0;
+	gt_claim_drop(&be[1]);
+	is(asked[0], 0, "nobody is asked when all end");
+}
+
+int main(void)
+{
+	set_up();
+	better_ones();
+	leaving();
+	apart();
+	return done_testing();
+}
