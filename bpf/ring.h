@@ -81,28 +81,40 @@ static __always_inline void gt_missed(struct gt_bpf_count *c, uint64_t ts)
 }
 
 /**
- * gt_reserve() - room for a record of @part, which is all unknown but for time, type and CPU
- * Return: NULL: there is none, and that is counted
+ * gt_try_reserve() - as gt_reserve(), for what will be told another time if there is no room now
  */
-static __always_inline union gt_record *gt_reserve(uint32_t part, uint64_t ts, uint8_t type)
+static __always_inline union gt_record *gt_try_reserve(struct gt_bpf_count *c, uint32_t part,
+						       uint64_t ts, uint8_t type)
 {
-	struct gt_bpf_count *c = gt_counts(part);
 	union gt_record *r = NULL;
 
-	if (!c || gt_paused())
-		return NULL;
 	if (!c->untold || gt_tell_lost(c, part, ts))
 		r = bpf_ringbuf_reserve(&gt_ring, sizeof(*r), 0);
-	if (!r) {
-		gt_missed(c, ts);
+	if (!r)
 		return NULL;
-	}
 	c->sent++;
 	__builtin_memset(r, 0xff, sizeof(*r));
 	r->ev.ts = ts;
 	r->ev.type = type;
 	r->ev.flags = part << GT_BPF_PART_SHIFT;
 	r->ev.cpu = bpf_get_smp_processor_id();
+	return r;
+}
+
+/**
+ * gt_reserve() - room for a record of @part, which is all unknown but for time, type and CPU
+ * Return: NULL: there is none, and that is counted
+ */
+static __always_inline union gt_record *gt_reserve(uint32_t part, uint64_t ts, uint8_t type)
+{
+	struct gt_bpf_count *c = gt_counts(part);
+	union gt_record *r;
+
+	if (!c || gt_paused())
+		return NULL;
+	r = gt_try_reserve(c, part, ts, type);
+	if (!r)
+		gt_missed(c, ts);
 	return r;
 }
 

@@ -55,12 +55,13 @@ static __always_inline void tell_process(uint64_t ts, uint32_t pid)
 	struct task_struct *task = (void *)bpf_get_current_task();
 	struct task_struct *leader = BPF_CORE_READ(task, group_leader);
 	uint64_t start = BPF_CORE_READ(leader, start_boottime), *known;
+	struct gt_bpf_count *n = gt_counts(PART);
 	union gt_record *r;
 
 	known = bpf_map_lookup_elem(&told, &pid);
 	if (known && *known == start)
 		return;
-	r = gt_reserve(PART, ts, GT_PROCESS);
+	r = n ? gt_try_reserve(n, PART, ts, GT_PROCESS) : NULL;
 	if (!r)
 		return;
 	r->process.start = start;

@@ -35,6 +35,8 @@ static void part(struct gb_text *t, struct gb *b, unsigned int i)
 	gb_line(t, "%s_other %" PRIu64 "\n", name, c.other);
 	gb_line(t, "%s_records %" PRIu64 "\n", name, c.sent);
 	gb_line(t, "%s_lost %" PRIu64 "\n", name, c.lost);
+	/* of these, those that no record told of yet */
+	gb_line(t, "%s_untold %" PRIu64 "\n", name, c.untold);
 	if (gb_part(i)->doctor)
 		gb_part(i)->doctor(b, t);
 }

@@ -67,6 +67,38 @@ ok "system calls that the map's condition leaves out are counted" wait_for 5 ign
 is "$(stat_of bpf tracepoint_records)" 0 "... and none of them left the kernel"
 umount_gt "$mnt"
 
+# A buffer that is far too small: what does not fit is told as lost in its place, to the last event
+printf '[backend bpf]\nbuffer_size = 4096\n' >conf
+mount_gt "$mnt" -o "conf=conf,$maps,backend=bpf" || exit 1
+rm -f stream
+cat "$mnt/events" >stream & reader=$!
+wait_for 10 test -s stream
+"$mock" -n 3000 -p 2 -r 3 -d 0 -b -m calls -o /dev/null
+"$mock" -n 1 -p 1 -r 1 -d 0 -m calls -o /dev/null # tells of what was lost last, if its CPU's was
+ok "more than the buffer holds: some are lost" test "$(stat_of bpf tracepoint_lost)" -gt 0
+cat >sum.py <<'P'
+import collections, struct, sys
+data, n, lost, last = open('stream', 'rb').read(), 0, 0, 0
+for at in range(0, len(data) - 63, 64):
+    ts, kind = struct.unpack_from('<QB', data, at)
+    if kind == 70:
+        lost += struct.unpack_from('<Q', data, at + 16)[0]
+    n += kind < 32
+    if ts < last:
+        sys.exit('time goes back')
+    last = ts
+told, untold = int(sys.argv[1]), int(sys.argv[2])
+print(n, lost, told, untold)
+sys.exit(n + lost + untold != 9003 or lost + untold != told)
+P
+all_there() { python3 sum.py "$(stat_of bpf tracepoint_lost)" "$(stat_of bpf tracepoint_untold)"; }
+wait_for 20 all_there
+ok "... and told: with them it is all that there was" all_there
+python3 sum.py "$(stat_of bpf tracepoint_lost)" "$(stat_of bpf tracepoint_untold)" | sed 's/^/# events, lost: /'
+kill $reader
+wait $reader 2>/dev/null
+umount_gt "$mnt"
+
 # Stopped and started, looked for anew: nothing twice, nothing left out
 mount_gt "$mnt" -o "$maps,backend=bpf:ftrace" || exit 1
 echo stop >"$mnt/control"
