@@ -49,6 +49,24 @@ struct gt_option {
 	const char *help;
 };
 
+#define GT_BACKEND_TEXT_MAX 65536 /* bytes of a backend's own text, with its NUL */
+
+/**
+ * struct gt_backend_file - a text of a backend's own, a file under backends/<name>/
+ * @name: the file's
+ * @help: one line, no full stop
+ * @show: writes all of it into @buf (at most @len bytes, NUL-terminated). Called while the backend
+ *	runs; else the text is empty
+ *
+ * It may tell of processes: only who may know of all of them can read it. The table ends with an entry
+ * whose name is NULL.
+ */
+struct gt_backend_file {
+	const char *name;
+	const char *help;
+	void (*show)(struct gt_plugin *p, char *buf, size_t len);
+};
+
 /**
  * struct gt_gpu_desc - how a source names a GPU
  * @driver: "amdgpu"; NULL or "" if the source does not tell
@@ -171,6 +189,7 @@ enum gt_control {
  * @syscalls: names of system calls that its hooks make beside those that the daemon itself makes
  *	(fs/seccomp.c), separated by blanks: "perf_event_open bpf". Any other call that the daemon does not
  *	make fails with EPERM after the start; programs cannot be executed, and no code loaded
+ * @files: texts of its own; may be NULL
  */
 struct gt_backend {
 	uint32_t abi;
@@ -191,6 +210,7 @@ struct gt_backend {
 	uint64_t caps;
 	uint64_t start_caps;
 	const char *syscalls;
+	const struct gt_backend_file *files;
 };
 
 /** gt_record_init() - an event with everything unknown but its time and type */

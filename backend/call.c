@@ -33,8 +33,10 @@ void gt_call_put(struct gt_host_state *h, struct gt_call *c)
 		GT_HOST_LOCK(h);
 		last = --c->refs == 0;
 	}
-	if (last)
-		free(c);
+	if (!last)
+		return;
+	free(c->big);
+	free(c);
 }
 
 static void doctor(struct gt_host_state *h, struct gt_call *c)
@@ -47,11 +49,24 @@ static void doctor(struct gt_host_state *h, struct gt_call *c)
 	c->text[sizeof(c->text) - 1] = 0;
 }
 
+static void show_file(struct gt_host_state *h, struct gt_call *c)
+{
+	struct gt_be *b = h->be[c->index];
+
+	if (!gt_be_live(b))
+		return;
+	b->info.files[c->file].show(&b->p, c->big, GT_BACKEND_TEXT_MAX);
+	c->big[GT_BACKEND_TEXT_MAX - 1] = 0;
+}
+
 static void perform(struct gt_host_state *h, struct gt_call *c)
 {
 	switch (c->kind) {
 	case GT_CALL_DOCTOR:
 		doctor(h, c);
+		break;
+	case GT_CALL_FILE:
+		show_file(h, c);
 		break;
 	case GT_CALL_SET:
 		c->ret = gt_options_set(h->be[c->index], c->name, c->value, c->text,

@@ -87,7 +87,8 @@ struct gt_backend_info {
 	uint64_t malformed;  /* records of no known type: dropped */
 	uint64_t drains;
 	uint64_t drain_ns;
-	const struct gt_option *options; /* valid while the host lives */
+	const struct gt_option *options;       /* valid while the host lives */
+	const struct gt_backend_file *files;   /* likewise; NULL: it has none */
 };
 
 const char *gt_backend_state_name(enum gt_backend_state s);
@@ -117,6 +118,9 @@ bool gt_host_info(struct gt_host_state *h, unsigned int i, struct gt_backend_inf
 int gt_host_find(struct gt_host_state *h, const char *name); /* index or -ENOENT */
 /** gt_host_doctor() - the plugin's doctor() text, asked in the ingest thread */
 int gt_host_doctor(struct gt_host_state *h, unsigned int i, char *buf, size_t len);
+/** gt_host_file() - what its file @f (an index in gt_backend_info.files) shows, likewise; @len is at
+ * most GT_BACKEND_TEXT_MAX */
+int gt_host_file(struct gt_host_state *h, unsigned int i, unsigned int f, char *buf, size_t len);
 /** gt_host_option_get() - value as text; set: strict parse, bounds, the plugin's set() */
 int gt_host_option_get(struct gt_host_state *h, unsigned int i, const char *name, char *buf, size_t len);
 int gt_host_option_set(struct gt_host_state *h, unsigned int i, const char *name, const char *value,

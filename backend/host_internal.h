@@ -67,13 +67,14 @@ struct gt_be {
 	struct gt_claim claim;
 };
 
-enum gt_call_kind { GT_CALL_DOCTOR, GT_CALL_SET, GT_CALL_CONTROL, GT_CALL_START };
+enum gt_call_kind { GT_CALL_DOCTOR, GT_CALL_FILE, GT_CALL_SET, GT_CALL_CONTROL, GT_CALL_START };
 
 /**
  * struct gt_call - a request to the ingest thread
  *
  * Holds copies, as a caller that has waited long enough goes away: the last to let go frees it.
  * @index, @name, @value: of GT_CALL_DOCTOR and GT_CALL_SET; @what, @arg: of GT_CALL_CONTROL
+ * @index, @file, @big: of GT_CALL_FILE: its own file @file, into GT_BACKEND_TEXT_MAX bytes
  * @text: the answer, or the sentence of an error; @ret: 0 or -errno
  */
 struct gt_call {
@@ -81,7 +82,8 @@ struct gt_call {
 	int refs; /* guarded by the host's lock, like @done */
 	bool done;
 	enum gt_call_kind kind;
-	unsigned int index;
+	unsigned int index, file;
+	char *big;
 	enum gt_control what;
 	int64_t arg;
 	int ret;

@@ -85,6 +85,8 @@ static void take_info(struct gt_be *b, const struct gt_backend *be)
 	snprintf(b->info.version, sizeof(b->info.version), "%s", be->version ? be->version : "");
 	snprintf(b->info.help, sizeof(b->info.help), "%s", be->help ? be->help : "");
 	b->info.options = be->options;
+	if (be->size >= offsetof(struct gt_backend, files) + sizeof(be->files))
+		b->info.files = be->files;
 	b->info.state = GT_BS_OFF;
 	b->p.recording = be->flags & GT_BACKEND_RECORDING;
 	b->info.flags = be->flags;

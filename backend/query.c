@@ -3,6 +3,7 @@
  */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -69,6 +70,8 @@ static int run(struct gt_host_state *h, struct gt_call *c, char *out, size_t len
 		snprintf(out, len, "a backend has not answered for %d s", GT_HOST_CALL_MS / 1000);
 	else if (ret || c->kind == GT_CALL_DOCTOR)
 		snprintf(out, len, "%s", c->text);
+	else if (c->kind == GT_CALL_FILE)
+		snprintf(out, len, "%s", c->big);
 	gt_call_put(h, c);
 	return ret;
 }
@@ -85,6 +88,25 @@ int gt_host_doctor(struct gt_host_state *h, unsigned int i, char *buf, size_t le
 		return -ENOMEM;
 	c->index = i;
 	return run(h, c, buf, len);
+}
+
+int gt_host_file(struct gt_host_state *h, unsigned int i, unsigned int f, char *buf, size_t len)
+{
+	struct gt_call *c;
+
+	buf[0] = 0;
+	if (i >= h->n || !h->be[i]->info.files)
+		return -ENOENT;
+	c = gt_call_new(GT_CALL_FILE);
+	if (!c)
+		return -ENOMEM;
+	c->index = i;
+	c->file = f;
+	c->big = calloc(1, GT_BACKEND_TEXT_MAX);
+	if (c->big)
+		return run(h, c, buf, len);
+	gt_call_put(h, c);
+	return -ENOMEM;
 }
 
 int gt_host_option_get(struct gt_host_state *h, unsigned int i, const char *name, char *buf,

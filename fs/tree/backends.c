@@ -2,6 +2,7 @@
 /* backends/<name>/: a plugin's state and figures, and its options as files. */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "node.h"
@@ -147,21 +148,48 @@ static int store_option(const struct gt_show *s, const char *value, char *err, s
 	return gt_host_option_set(s->app->host, s->obj.id, s->file->name, value, err, len);
 }
 
-/* A third party's table may hold names that are none, or that are ours. */
-bool gt_option_visible(const struct gt_option *o)
+static int show_own(struct gt_text *t, const struct gt_show *s)
 {
-	size_t n = strlen(o->name);
+	struct gt_backend_info info;
+	char *buf;
+	int ret = info_of(s, &info);
+	unsigned int i = 0;
 
-	if ((o->flags & GT_OPT_HIDDEN) || !n || n > 63 || strchr(o->name, '/') ||
-	    !strcmp(o->name, ".") || !strcmp(o->name, ".."))
+	if (ret)
+		return ret;
+	if (!gt_view_whole(&s->view))
+		return -EACCES; /* it is the plugin's, and tells of any process */
+	while (info.files && info.files[i].name && strcmp(info.files[i].name, s->file->name))
+		i++;
+	buf = info.files && info.files[i].name ? malloc(GT_BACKEND_TEXT_MAX) : NULL;
+	if (!buf)
+		return -ENOMEM;
+	ret = gt_host_file(s->app->host, s->obj.id, i, buf, GT_BACKEND_TEXT_MAX);
+	if (!ret)
+		gt_text_str(t, buf);
+	free(buf);
+	return ret;
+}
+
+/* A third party's table may hold names that are none, or that are ours. */
+static bool good_name(const char *name)
+{
+	size_t n = strlen(name);
+
+	if (!n || n > 63 || strchr(name, '/') || !strcmp(name, ".") || !strcmp(name, ".."))
 		return false;
 	for (const struct gt_file *f = gt_backend_files; f->name; f++)
-		if (!strcmp(f->name, o->name))
+		if (!strcmp(f->name, name))
 			return false;
 	return true;
 }
 
-void gt_option_file(const struct gt_option *o, struct gt_file *dyn, char name[64])
+bool gt_option_visible(const struct gt_option *o)
+{
+	return !(o->flags & GT_OPT_HIDDEN) && good_name(o->name);
+}
+
+static void option_file(const struct gt_option *o, struct gt_file *dyn, char name[64])
 {
 	snprintf(name, 64, "%s", o->name);
 	*dyn = (struct gt_file){
@@ -171,4 +199,36 @@ void gt_option_file(const struct gt_option *o, struct gt_file *dyn, char name[64
 		.store = o->flags & GT_OPT_RUNTIME ? store_option : NULL,
 		.help = o->help,
 	};
+}
+
+bool gt_backend_own(const struct gt_backend_info *info, unsigned int i, struct gt_file *dyn,
+		    char name[64])
+{
+	const struct gt_option *o = info->options;
+	const struct gt_backend_file *f = info->files;
+
+	name[0] = '\0';
+	for (; o && o->name; o++, i--) {
+		if (i)
+			continue;
+		if (gt_option_visible(o))
+			option_file(o, dyn, name);
+		return true;
+	}
+	for (; f && f->name; f++, i--) {
+		if (i)
+			continue;
+		if (f->show && good_name(f->name)) {
+			snprintf(name, 64, "%s", f->name);
+			*dyn = (struct gt_file){
+				.name = name,
+				.mode = 0444,
+				.flags = GT_FILE_VIEW | GT_FILE_LONG,
+				.show = show_own,
+				.help = f->help,
+			};
+		}
+		return true;
+	}
+	return false;
 }

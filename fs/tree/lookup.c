@@ -236,19 +236,16 @@ static int in_objects(struct gt_app *app, const char *name, const struct gt_view
 	return gt_tree_entry(app, &o, v, out);
 }
 
-static int in_options(struct gt_app *app, const char *name, unsigned int nfiles,
+static int in_own(struct gt_app *app, const char *name, unsigned int nfiles,
 		      const struct gt_view *v, struct gt_entry *out)
 {
 	struct gt_backend_info info;
 
-	if (!gt_host_info(app->host, out->obj.id, &info) || !info.options)
+	if (!gt_host_info(app->host, out->obj.id, &info))
 		return -ENOENT;
-	for (unsigned int i = 0; info.options[i].name; i++) {
-		if (gt_option_visible(&info.options[i]) && !strcmp(name, info.options[i].name)) {
-			gt_option_file(&info.options[i], &out->dyn, out->dyn_name);
+	for (unsigned int i = 0; gt_backend_own(&info, i, &out->dyn, out->dyn_name); i++)
+		if (*out->dyn_name && !strcmp(name, out->dyn_name))
 			return found_file(app, v, &out->dyn, nfiles + i, out);
-		}
-	}
 	return -ENOENT;
 }
 
@@ -313,7 +310,7 @@ int gt_tree_lookup(struct gt_app *app, const struct gt_obj *dir, const char *nam
 	if (ret == -ENOENT)
 		ret = in_subdirs(app, name, v, out);
 	if (ret == -ENOENT && dir->kind == GT_DIR_BACKEND)
-		ret = in_options(app, name, nfiles, v, out);
+		ret = in_own(app, name, nfiles, v, out);
 	else if (ret == -ENOENT)
 		ret = in_objects(app, name, v, out);
 	return ret;

@@ -84,7 +84,13 @@ struct gt_obj gt_subdir_obj(const struct gt_obj *dir, const struct gt_subdir *su
 
 /** gt_option_visible() - does option @o of a backend show as a file? */
 bool gt_option_visible(const struct gt_option *o);
-/** gt_option_file() - the file of option @o: into @dyn, its name into @name */
-void gt_option_file(const struct gt_option *o, struct gt_file *dyn, char name[64]);
+struct gt_backend_info;
+/**
+ * gt_backend_own() - the @i'th file that a backend itself brings: its options, then its texts
+ * @dyn, @name: describe it; an empty name: there is one, but it does not show
+ * Return: false after the last
+ */
+bool gt_backend_own(const struct gt_backend_info *info, unsigned int i, struct gt_file *dyn,
+		    char name[64]);
 
 #endif

@@ -240,29 +240,22 @@ static void list_backends(struct walk *w)
 	w->end = w->at >= n;
 }
 
-static void list_options(struct walk *w)
+static void list_own(struct walk *w)
 {
 	const struct gt_file *f = gt_tree_files[GT_DIR_BACKEND];
 	struct gt_backend_info info;
-	unsigned int nfiles = 0, n = 0;
+	unsigned int nfiles = 0;
 	struct gt_file dyn;
 	char name[64];
 
 	while (f[nfiles].name)
 		nfiles++;
-	w->end = true;
-	if (!gt_host_info(w->app->host, w->dir.id, &info) || !info.options)
-		return;
-	while (info.options[n].name)
-		n++;
-	while (w->at < n && w->n < BATCH) {
-		w->at++;
-		if (!gt_option_visible(&info.options[w->at - 1]))
-			continue;
-		gt_option_file(&info.options[w->at - 1], &dyn, name);
-		add_file(w, &dyn, nfiles + w->at - 1);
+	w->end = !gt_host_info(w->app->host, w->dir.id, &info);
+	while (!w->end && w->n < BATCH) {
+		w->end = !gt_backend_own(&info, w->at++, &dyn, name);
+		if (!w->end && *name)
+			add_file(w, &dyn, nfiles + w->at - 1);
 	}
-	w->end = w->at >= n;
 }
 
 /* Users, or the cgroups directly below the one that is listed */
@@ -299,7 +292,7 @@ static const lister classes[GT_NDIRS][CLASSES] = {
 	[GT_DIR_ROOT] = { list_files, list_subdirs, list_gpus },
 	[GT_DIR_CONFIG] = { list_files },
 	[GT_DIR_BACKENDS] = { list_backends },
-	[GT_DIR_BACKEND] = { list_files, list_options },
+	[GT_DIR_BACKEND] = { list_files, list_own },
 	[GT_DIR_GPU] = { list_files, list_subdirs, list_rings },
 	[GT_DIR_RING] = { list_files },
 	[GT_DIR_BY_NAME] = { list_rings },

@@ -38,8 +38,8 @@ static void show_section(struct gt_text *t, enum gt_dir_kind kind)
 	}
 }
 
-/* The settings of each backend, from the table it came with. */
-static void show_options(struct gt_text *t, struct gt_app *app)
+/* The settings and texts of each backend, from the tables it came with. */
+static void show_own(struct gt_text *t, struct gt_app *app)
 {
 	struct gt_backend_info info;
 
@@ -50,6 +50,9 @@ static void show_options(struct gt_text *t, struct gt_app *app)
 			gt_text_printf(t, "  %-18s%s (%s)\n", o->name, o->help ? o->help : "",
 				       info.name);
 		}
+		for (const struct gt_backend_file *f = info.files; f && f->name; f++)
+			gt_text_printf(t, "  %-18s%s (%s)\n", f->name, f->help ? f->help : "",
+				       info.name);
 	}
 }
 
@@ -97,7 +100,7 @@ int gt_show_readme(struct gt_text *t, const struct gt_show *s)
 		gt_text_printf(t, "\n%s: %s\n", sections[i].path, sections[i].what);
 		show_section(t, sections[i].kind);
 		if (sections[i].kind == GT_DIR_BACKEND)
-			show_options(t, s->app);
+			show_own(t, s->app);
 	}
 	return 0;
 }

@@ -51,7 +51,8 @@ static int show_features(struct gt_text *t, const struct gt_show *s)
 		       "cgroups\n"
 		       "setting_permissions\n"
 		       "blame\n"
-		       "user_limits\n");
+		       "user_limits\n"
+		       "backend_texts\n");
 	return 0;
 }
 

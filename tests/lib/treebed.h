@@ -47,6 +47,23 @@ const char *gt_backend_state_name(enum gt_backend_state s)
 {
 	return s == GT_BS_RUNNING ? "running" : "unavailable";
 }
+static void no_show(struct gt_plugin *p, char *buf, size_t len)
+{
+}
+static const struct gt_backend_file own_files[] = {
+	{ "seen", "what it saw", no_show },
+	{ "state", "a name of ours", no_show },
+	{ "../up", "no name", no_show },
+	{ "nothing", "no hook", NULL },
+	{ "last", "the last", no_show },
+	{ 0 },
+};
+int gt_host_file(struct gt_host_state *h, unsigned int i, unsigned int f, char *buf, size_t len)
+{
+	not_locked();
+	snprintf(buf, len, "file %u of %u\n", f, i);
+	return 0;
+}
 unsigned int gt_host_count(struct gt_host_state *h)
 {
 	return 2;
@@ -62,6 +79,7 @@ bool gt_host_info(struct gt_host_state *h, unsigned int i, struct gt_backend_inf
 	out->state = i ? GT_BS_UNAVAILABLE : GT_BS_RUNNING;
 	strcpy(out->last_error, i ? "not here:\nbackend forged running" : "");
 	out->options = i ? NULL : options;
+	out->files = i ? NULL : own_files;
 	return true;
 }
 int gt_host_clock_offset(struct gt_host_state *h, unsigned int i, int64_t ns)

@@ -145,6 +145,17 @@ static void doctor(struct gt_plugin *p, char *buf, size_t len)
 	snprintf(buf, len, "drains %d\n", drains);
 }
 
+static void show_all(struct gt_plugin *p, char *buf, size_t len)
+{
+	memset(buf, 'x', len); /* and no end */
+}
+
+static const struct gt_backend_file files[] = {
+	{ .name = "drains", .help = "as doctor", .show = doctor },
+	{ .name = "endless", .help = "has no end", .show = show_all },
+	{ 0 },
+};
+
 GT_EXPORT const struct gt_backend SYMBOL = {
 	.abi = ABI,
 	.size = sizeof(struct gt_backend),
@@ -163,4 +174,5 @@ GT_EXPORT const struct gt_backend SYMBOL = {
 	.set = set,
 	.control = control,
 	.doctor = doctor,
+	.files = files,
 };

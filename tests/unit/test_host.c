@@ -349,6 +349,10 @@ static void test_idle(struct gt_host_state *h, unsigned int i)
 	is(info(h, "asked").drains, drains + 1, "once");
 	is(gt_host_doctor(h, i, err, sizeof(err)), 0, "doctor");
 	is_str(err, "drains 1\n", "asks the plugin");
+	is(gt_host_file(h, i, 0, err, sizeof(err)), 0, "a text of its own");
+	is_str(err, "drains 1\n", "asks it too");
+	is(gt_host_file(h, i, 1, err, sizeof(err)), 0, "one without an end");
+	is(strlen(err), sizeof(err) - 1, "is cut");
 }
 
 static void test_control(struct gt_host_state *h, unsigned int i)

@@ -200,6 +200,7 @@ static uint64_t value_of(const char *key)
 
 static void test_about(void)
 {
+	struct gt_view other = { .uid = 78, .visibility = GT_VIS_REDACTED };
 	unsigned int missing = 0;
 
 	gate.n = (struct gt_gate_counts){ .seen = 100,
@@ -238,6 +239,8 @@ static void test_about(void)
 	ok(!strncmp(show("version", &root_view), "release ", 8), "version");
 	ok(strstr(show("features", &root_view), "\nsampling\n"), "features");
 	is_str(show("backends/sim/state", &root_view), "unavailable\n", "state of a backend");
+	is_str(show("backends/ftrace/last", &root_view), "file 4 of 0\n", "a backend's own text");
+	is_str(show("backends/ftrace/last", &other), "(error)", "is not for everybody");
 }
 
 static const char *init_perms(const char *rule, const char *value)

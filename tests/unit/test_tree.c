@@ -114,8 +114,11 @@ static void test_names(void)
 	is_str(list("amdgpu0/proc", &root_view), "100 300 ", "processes of a GPU");
 	is_str(list("i915-0/proc", &root_view), "100 200 ", "a queue alone counts too");
 	is_str(list("backends/ftrace", &root_view),
-	       "state version stats last_error clock_offset cpu path ",
-	       "a backend's options are files");
+	       "state version stats last_error clock_offset cpu path seen last ",
+	       "a backend's options and texts are files");
+	ok(!find("backends/ftrace/seen", &root_view, &e) && e.mode == (S_IFREG | 0444) && !e.shared,
+	   "a text of its own is each caller's own");
+	is(find("backends/ftrace/nothing", &root_view, &e), -ENOENT, "one that nobody writes");
 }
 
 static void test_links(void)
