@@ -42,8 +42,8 @@ enum gt_type {
 	GT_IOCTL_ENTER = 10,	 /* value: command */
 	GT_IOCTL_EXIT = 11,	 /* value: result; ref: ns inside */
 	GT_QUEUE_CREATE = 12,
-	GT_QUEUE_SCHEDULE = 13,
-	GT_QUEUE_TOKEN = 14,
+	GT_QUEUE_SCHEDULE = 13,	 /* asked to run; value: 1 allowed, 0 refused */
+	GT_QUEUE_TOKEN = 14,	 /* value: the number to ring with, no count of work; ref: channel */
 	GT_QUEUE_DESTROY = 15,
 	GT_QUEUE_MAP = 16,
 	GT_QUEUE_UNMAP = 17,

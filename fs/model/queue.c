@@ -115,6 +115,8 @@ void gt_queue_event(struct gt_model *m, struct gt_queue *q, const struct gt_even
 		q->created = e->ts;
 		break;
 	case GT_QUEUE_SCHEDULE:
+		q->state = e->value ? GT_QS_MAPPED : GT_QS_DENIED;
+		break;
 	case GT_QUEUE_MAP:
 		q->state = GT_QS_MAPPED;
 		break;

@@ -85,11 +85,6 @@ static uint64_t timeslice_us_of(const struct gt_show *s, const struct desc *q)
 	return wide32(q->d.timeslice_us);
 }
 
-static uint64_t interleave_of(const struct gt_show *s, const struct desc *q)
-{
-	return wide16(q->d.interleave);
-}
-
 static uint64_t channels_of(const struct gt_show *s, const struct desc *q)
 {
 	return wide32(q->d.channels);
@@ -132,7 +127,6 @@ NUMBER(uid)
 NUMBER(priority)
 NUMBER(runlist)
 NUMBER(timeslice_us)
-NUMBER(interleave)
 NUMBER(channels)
 
 static const char *type_word(const struct desc *q)
@@ -185,6 +179,31 @@ static bool has_word(const struct gt_show *s, const char *(*of)(const struct des
 WORD(type)
 WORD(engine)
 WORD(state)
+
+/* NVA06C_CTRL_INTERLEAVE_LEVEL_*, ctrl/ctrla06c.h of NVIDIA's open kernel modules */
+static const char *const levels[] = { "LOW", "MEDIUM", "HIGH" };
+
+static bool has_interleave(const struct gt_show *s)
+{
+	struct desc q;
+
+	return !take(s, &q) && q.d.interleave != GT_NONE16;
+}
+
+static int show_interleave(struct gt_text *t, const struct gt_show *s)
+{
+	struct desc q;
+	int err = take(s, &q);
+
+	if (err)
+		return err;
+	if (q.d.kind == GT_QUEUE_TSG && q.d.interleave < COUNT(levels))
+		gt_cell(t, levels[q.d.interleave]);
+	else
+		gt_cell_u64(t, wide16(q.d.interleave));
+	gt_text_ch(t, '\n');
+	return 0;
+}
 
 static bool has_created(const struct gt_show *s)
 {
@@ -289,7 +308,8 @@ const struct gt_file gt_queue_files[] = {
 	FIELD(ring, "ring of this GPU that it runs on"),
 	FIELD(runlist, "hardware runlist that it is on"),
 	FIELD(timeslice_us, "how long it may run before another"),
-	FIELD(interleave, "how often it comes in turn, as the driver numbers it"),
+	FIELD(interleave,
+	      "how often it comes in turn: a TSG's LOW, MEDIUM or HIGH, else the driver's number"),
 	FIELD(channels, "channels in it"),
 	{ .name = "depth",
 	  .mode = 0444,

@@ -20,6 +20,8 @@ static const struct {
 	[GT_CTX_SWITCH] = { NULL, "from" },
 	[GT_IRQ] = { "source", NULL },
 	[GT_SYNC_WAIT_EXIT] = { "waited_ns", NULL },
+	[GT_QUEUE_SCHEDULE] = { "allowed", NULL },
+	[GT_QUEUE_TOKEN] = { "token", "channel" },
 	[GT_IOCTL_EXIT] = { NULL, "inside_ns" },
 	[GT_DISPATCH] = { "exec_ns", "kernel" },
 	[GT_COPY] = { "bytes", "time_ns" },

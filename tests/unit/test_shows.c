@@ -150,7 +150,7 @@ static void test_queue(void)
 	SHOWS(at_queue, "engine", user, "COMPUTE\n");
 	SHOWS(at_queue, "state", user, "created\n");
 	SHOWS(at_queue, "runlist", user, "13\n");
-	SHOWS(at_queue, "interleave", user, "1\n");
+	SHOWS(at_queue, "interleave", user, "MEDIUM\n");
 	SHOWS(at_queue, "ring", root, "absent");
 	SHOWS(at_queue, "priority", root, "absent");
 	SHOWS(at_queue, "channels", root, "absent");
