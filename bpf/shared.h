@@ -11,7 +11,7 @@
  */
 #define GT_BPF_PART_SHIFT 4
 
-enum gt_bpf_part_id { GT_BPF_IOCTL, GT_BPF_TRACEPOINT, GT_BPF_PARTS };
+enum gt_bpf_part_id { GT_BPF_IOCTL, GT_BPF_TRACEPOINT, GT_BPF_NVIDIA, GT_BPF_PARTS };
 
 #define GT_BPF_LOOK 64 /* records of a CPU between looks at how full the ring is */
 

@@ -143,6 +143,22 @@ static const struct gt_option options[] = {
 		.off = offsetof(struct gb_options, btf),
 		.help = "folder of the kernel's types, instead of /sys/kernel/btf",
 	},
+	{
+		.name = "nvidia_any_result",
+		.type = GT_OPT_BOOL,
+		.flags = GT_OPT_HIDDEN,
+		.off = offsetof(struct gb_options, nvidia_any_result),
+		.help = "a call of NVIDIA's driver that failed counts too, and none needs to be "
+			"loaded",
+	},
+	{ 0 },
+};
+
+static const struct gt_backend_file files[] = {
+	{ .name = "nvidia_trace",
+	  .help = "the last events of NVIDIA's queues, as gpu_sched_trace prints them, and how "
+		  "many there were",
+	  .show = gb_nvidia_trace },
 	{ 0 },
 };
 
@@ -163,4 +179,5 @@ GT_EXPORT const struct gt_backend gt_backend = {
 	.doctor = gb_doctor,
 	.start_caps = 1ULL << CAP_BPF | 1ULL << CAP_PERFMON,
 	.syscalls = "bpf perf_event_open",
+	.files = files,
 };

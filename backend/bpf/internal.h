@@ -46,8 +46,9 @@ void gb_line(struct gb_text *t, const char *fmt, ...) __attribute__((format(prin
  *	what to do about it
  * @start: opens, loads and attaches; likewise. Records may come from now on
  * @stop: ends and frees everything of start()
- * @record: completes a record of its programs, which wrote down what the kernel knows; false: it is
- *	none, and left out
+ * @record: completes a record of its programs, which wrote down what the kernel knows; false: there
+ *	is nothing more to hand over than what it gave to gb_out()
+ * @lost: some of its records had no room. Optional
  * @raw: a record of another layout, with @len bytes behind it: gives what it means to gb_out(). Of
  *a part whose programs send such
  * @round: all records up to @until are told; may tell more of that time. Optional
@@ -62,6 +63,7 @@ struct gb_part {
 	int (*start)(struct gb *b, char *err, size_t len);
 	void (*stop)(struct gb *b);
 	bool (*record)(struct gb *b, union gt_record *r);
+	void (*lost)(struct gb *b, const struct gt_lost *l);
 	void (*raw)(struct gb *b, const struct gt_bpf_raw *raw, const void *data, size_t len);
 	void (*round)(struct gb *b, uint64_t until);
 	int (*look)(struct gb *b, char *err, size_t len);
@@ -73,6 +75,7 @@ struct gb_options {
 	int64_t buffer_size;
 	bool tracepoints;
 	char *btf;
+	bool nvidia_any_result;
 };
 
 /** struct gb_wait - a record that waits: @len bytes at @at of gb_ring.bytes */
@@ -195,5 +198,10 @@ extern const struct gb_part gb_ioctl;
 
 /* tracepoint/tracepoint.c */
 extern const struct gb_part gb_tracepoint;
+
+/* nvidia.c */
+extern const struct gb_part gb_nvidia;
+/** gb_nvidia_trace() - the text nvidia_trace */
+void gb_nvidia_trace(struct gt_plugin *p, char *buf, size_t len);
 
 #endif

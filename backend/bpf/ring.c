@@ -183,9 +183,10 @@ static bool complete(struct gb *b, const void *data)
 	}
 	memcpy(&r, data, sizeof(r));
 	r.ev.flags &= (1 << GT_BPF_PART_SHIFT) - 1;
-	if (r.ev.type != GT_LOST && !gb_part(part)->record(b, &r))
-		return false;
-	gb_out(b, &r);
+	if (r.ev.type == GT_LOST && gb_part(part)->lost)
+		gb_part(part)->lost(b, &r.lost);
+	if (r.ev.type == GT_LOST || gb_part(part)->record(b, &r))
+		gb_out(b, &r);
 	return true;
 }
 

@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * NVIDIA's queues. Three sources, whichever the machine has: calls of the resource manager at
+ * tracepoints of system calls; hooks of the patched module; and functions of the stock module that
+ * can be probed, for the calls where there are no such tracepoints, and for the end of a file.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "nvidia/nvidia.h"
+#include "bpf/nvidia.skel.h"
+
+#define DRIVER_FOLDER "/sys/bus/pci/drivers/nvidia"
+
+enum function { TASK_INIT, BIND, TOKEN, DESTROY, OLD_BIND, OLD_TOKEN, RELEASE, CALL, FUNCTIONS };
+
+static const char *const functions[FUNCTIONS] = {
+	[TASK_INIT] = "nv_gpu_sched_task_init",
+	[BIND] = "nv_gpu_sched_bind",
+	[TOKEN] = "nv_gpu_sched_token_request",
+	[DESTROY] = "nv_gpu_sched_task_destroy",
+	[OLD_BIND] = "nv_gpu_sched_schedule",
+	[OLD_TOKEN] = "nv_gpu_sched_work_submit",
+	[RELEASE] = "nvidia_close",
+	[CALL] = "nvidia_unlocked_ioctl",
+};
+
+/**
+ * struct nvidia - of a running part
+ * @calls, @closes: links at tracepoints; @link: at functions
+ */
+struct nvidia {
+	struct gv v;
+	struct nvidia_bpf *skel;
+	struct bpf_link *calls[2], *ends[3], *link[FUNCTIONS], *end[FUNCTIONS];
+};
+
+/* The driver's devices have this number since ever, so it is there if a driver is. */
+static bool driver_loaded(void)
+{
+	FILE *f = fopen("/proc/devices", "re");
+	bool found = false;
+	char line[128];
+
+	while (f && fgets(line, sizeof(line), f) && strncmp(line, "Block", 5))
+		found |= !strncmp(line, "195 ", 4);
+	if (f)
+		fclose(f);
+	return found;
+}
+
+static int probe(struct gb *b, char *err, size_t len)
+{
+	const struct gb_options *o = b->p->options;
+
+	if (!b->p->tracefs)
+		return gb_sentence(
+			err, len, ENOENT,
+			"tracefs is not mounted: mount -t tracefs tracefs /sys/kernel/tracing");
+	if (o->nvidia_any_result || driver_loaded())
+		return 0;
+	return gb_sentence(
+		err, len, ENODEV,
+		"no driver has NVIDIA's devices: modprobe nvidia, then echo rescan > control");
+}
+
+/* Which functions can be probed is what the function tracer lists; others are there, but refused.
+ */
+static int look_up(struct gb *b, bool *listed, char *err, size_t len)
+{
+	char path[4352], line[512];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/available_filter_functions", b->p->tracefs);
+	f = fopen(path, "re");
+	if (!f || !fgets(line, sizeof(line), f)) {
+		int e = errno;
+
+		if (f)
+			fclose(f);
+		return gb_sentence(err, len, e, "functions cannot be probed: %s: %s", path,
+				   strerror(e));
+	}
+	do {
+		line[strcspn(line, " \n")] = '\0';
+		if (line[0] != 'n' || line[1] != 'v')
+			continue;
+		for (int i = 0; i < FUNCTIONS; i++)
+			listed[i] |= !strcmp(line, functions[i]);
+	} while (fgets(line, sizeof(line), f));
+	fclose(f);
+	return 0;
+}
+
+static int attach(struct nvidia *n, enum function at, struct bpf_program *begin,
+		  struct bpf_program *end)
+{
+	n->link[at] = bpf_program__attach_kprobe(begin, false, functions[at]);
+	if (!n->link[at])
+		return -errno;
+	if (end)
+		n->end[at] = bpf_program__attach_kprobe(end, true, functions[at]);
+	return 0;
+}
+
+static void detach(struct nvidia *n)
+{
+	n->skel->bss->gt_nv_hooks = n->skel->bss->gt_nv_returns = false;
+	for (int i = 0; i < FUNCTIONS; i++) {
+		bpf_link__destroy(n->end[i]);
+		bpf_link__destroy(n->link[i]);
+		n->link[i] = n->end[i] = NULL;
+	}
+}
+
+/* Older releases of the patched module have other names for two of its hooks. */
+static int attach_hooks(struct nvidia *n, const bool *listed)
+{
+	enum function bind = listed[BIND] ? BIND : OLD_BIND;
+	enum function token = listed[TOKEN] ? TOKEN : OLD_TOKEN;
+	int ret = attach(n, TASK_INIT, n->skel->progs.gt_nv_task_init, NULL);
+
+	if (!ret && listed[DESTROY])
+		ret = attach(n, DESTROY, n->skel->progs.gt_nv_task_destroy, NULL);
+	if (!ret && listed[bind])
+		ret = attach(n, bind, n->skel->progs.gt_nv_bind, n->skel->progs.gt_nv_bind_end);
+	if (!ret && listed[token])
+		ret = attach(n, token, n->skel->progs.gt_nv_token_request, NULL);
+	n->skel->bss->gt_nv_returns = n->end[bind];
+	n->skel->bss->gt_nv_hooks = !ret;
+	return ret;
+}
+
+/* What the driver that is there now offers; @why: in words */
+static void attach_functions(struct gb *b, struct nvidia *n, char *why, size_t len)
+{
+	bool listed[FUNCTIONS] = { false };
+	int ret;
+
+	n->v.driver = n->skel->bss->gt_nv_driver = gv_driver_read();
+	gv_gpus_read(&n->v, DRIVER_FOLDER);
+	n->v.release = false;
+	if (!driver_loaded() || look_up(b, listed, why, len))
+		return;
+	if (listed[RELEASE])
+		n->v.release = !attach(n, RELEASE, n->skel->progs.gt_nv_release, NULL);
+	if (!n->calls[0] && listed[CALL])
+		attach(n, CALL, n->skel->progs.gt_nv_unlocked_ioctl,
+		       n->skel->progs.gt_nv_unlocked_ioctl_end);
+	if (!listed[TASK_INIT]) {
+		snprintf(why, len,
+			 "no function %s can be probed: the nvidia module is not the patched one",
+			 functions[TASK_INIT]);
+		return;
+	}
+	ret = attach_hooks(n, listed);
+	if (ret)
+		snprintf(why, len,
+			 "%s cannot be probed: %s: the kernel is without kprobes, or locked down",
+			 functions[TASK_INIT], strerror(-ret));
+}
+
+/* Where the end of a file is not told by a probe, its last close() is, or the process's end. */
+static int attach_tracepoints(struct nvidia *n)
+{
+	struct bpf_program *p[] = { n->skel->progs.gt_nv_exit, n->skel->progs.gt_nv_exec,
+				    n->skel->progs.gt_nv_close };
+
+	n->calls[0] = bpf_program__attach(n->skel->progs.gt_nv_ioctl);
+	n->calls[1] = n->calls[0] ? bpf_program__attach(n->skel->progs.gt_nv_ioctl_end) : NULL;
+	for (int i = 0; i < 3; i++)
+		n->ends[i] = bpf_program__attach(p[i]);
+	return n->ends[0] ? 0 : -errno;
+}
+
+static void tell_sources(const struct nvidia *n, const char *why, char *out, size_t len)
+{
+	bool calls = n->calls[1] || n->end[CALL];
+
+	snprintf(out, len, ": RM calls%s, end of files by %s, %s%s", calls ? "" : " cannot be seen",
+		 n->v.release ? "nvidia_close()"
+		 : n->ends[2] ? "close()"
+			      : "exit()",
+		 n->skel->bss->gt_nv_hooks ? "hooks of the patched module" : "no hooks: ",
+		 n->skel->bss->gt_nv_hooks ? ""
+		 : *why			   ? why
+					   : "no NVIDIA driver is loaded");
+}
+
+static uint32_t gen_of(struct gv *v, uint32_t pid)
+{
+	struct nvidia *n = v->priv;
+	uint32_t gen = 0;
+
+	bpf_map_lookup_elem(bpf_map__fd(n->skel->maps.nv_procs), &pid, &gen);
+	return gen;
+}
+
+static void stop(struct gb *b)
+{
+	struct nvidia *n = b->priv[GT_BPF_NVIDIA];
+
+	if (n->skel && n->skel->bss)
+		detach(n);
+	for (int i = 0; i < 3; i++)
+		bpf_link__destroy(n->ends[i]);
+	bpf_link__destroy(n->calls[1]);
+	bpf_link__destroy(n->calls[0]);
+	nvidia_bpf__destroy(n->skel);
+	gv_tables_free(&n->v);
+	free(n);
+	b->priv[GT_BPF_NVIDIA] = NULL;
+}
+
+static int begin(struct gb *b, struct nvidia *n, char *err, size_t len)
+{
+	int ret;
+
+	n->skel = nvidia_bpf__open();
+	if (!n->skel || gv_tables_new(&n->v))
+		return gb_sentence(err, len, ENOMEM, "no memory");
+	n->skel->rodata->gt_nv_any_result = b->o->nvidia_any_result;
+	ret = gb_object_load(b, n->skel->obj, "NVIDIA's queues", err, len);
+	if (ret)
+		return ret;
+	ret = attach_tracepoints(n);
+	if (ret)
+		return gb_sentence(err, len, -ret,
+				   "the tracepoint sched_process_exit cannot be attached to: %s",
+				   strerror(-ret));
+	return 0;
+}
+
+static void refresh(struct gb *b, struct nvidia *n, char *out, size_t len)
+{
+	char why[GB_SENTENCE / 2] = "";
+
+	detach(n);
+	attach_functions(b, n, why, sizeof(why));
+	tell_sources(n, why, out, len);
+}
+
+static int start(struct gb *b, char *err, size_t len)
+{
+	struct nvidia *n = calloc(1, sizeof(*n));
+	int ret;
+
+	if (!n)
+		return gb_sentence(err, len, ENOMEM, "no memory");
+	b->priv[GT_BPF_NVIDIA] = n;
+	n->v.b = b;
+	n->v.priv = n;
+	n->v.gen_of = gen_of;
+	ret = begin(b, n, err, len);
+	if (ret) {
+		stop(b);
+		return ret;
+	}
+	refresh(b, n, err, len);
+	return 0;
+}
+
+static int look(struct gb *b, char *err, size_t len)
+{
+	struct nvidia *n = b->priv[GT_BPF_NVIDIA];
+
+	refresh(b, n, err, len);
+	/* nothing came while all was paused; what ended is told with the next drain */
+	gv_lost(&n->v, b->p->host->now(b->p) - GB_SLACK_NS);
+	b->p->host->timer(b->p, GB_SLACK_NS);
+	return 0;
+}
+
+static bool record(struct gb *b, union gt_record *r)
+{
+	struct nvidia *n = b->priv[GT_BPF_NVIDIA];
+	struct gt_bpf_nv nv;
+
+	memcpy(&nv, r, sizeof(nv));
+	return gv_record(&n->v, &nv);
+}
+
+static void lost(struct gb *b, const struct gt_lost *l)
+{
+	struct nvidia *n = b->priv[GT_BPF_NVIDIA];
+
+	gv_lost(&n->v, l->ts);
+}
+
+static void doctor(struct gb *b, struct gb_text *t)
+{
+	const struct nvidia *n = b->priv[GT_BPF_NVIDIA];
+	const struct gv *v = &n->v;
+	unsigned int queues = 0;
+
+	for (uint32_t i = 1; i <= v->ntsgs; i++)
+		queues += v->tsg[i].used;
+	gb_line(t, "nvidia_driver %u\n", v->driver);
+	gb_line(t, "nvidia_queues %u\n", queues);
+	gb_line(t, "nvidia_queues_refused %" PRIu64 "\n", v->tsgs_refused);
+	gb_line(t, "nvidia_objects_refused %" PRIu64 "\n", v->objs_refused);
+	gb_line(t, "nvidia_processes_refused %" PRIu64 "\n",
+		v->procs_refused + n->skel->bss->gt_nv_procs_refused);
+	gb_line(t, "nvidia_unmatched %" PRIu64 "\n", v->unmatched);
+	gb_line(t, "nvidia_ambiguous %" PRIu64 "\n", v->ambiguous);
+	gb_line(t, "nvidia_read_failed %" PRIu64 "\n", n->skel->bss->gt_nv_read_failed);
+}
+
+static int64_t ns_of(clockid_t clock)
+{
+	struct timespec t = { 0 };
+
+	clock_gettime(clock, &t);
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+void gb_nvidia_trace(struct gt_plugin *p, char *buf, size_t len)
+{
+	struct gb *b = p->priv;
+	const struct nvidia *n = b ? b->priv[GT_BPF_NVIDIA] : NULL;
+	struct gt_bpf_count count = { 0 };
+	struct gv_counted c = { 0 };
+
+	if (!n) {
+		snprintf(buf, len, "unavailable: %s\n", b ? b->why[GT_BPF_NVIDIA] : "");
+		return;
+	}
+	gb_ring_counts(b, GT_BPF_NVIDIA, &count);
+	c.dropped = count.lost;
+	c.read_failed = n->skel->bss->gt_nv_read_failed;
+	gv_trace_text(&n->v, &c, ns_of(CLOCK_REALTIME) - ns_of(CLOCK_MONOTONIC), buf, len);
+}
+
+const struct gb_part gb_nvidia = {
+	.name = "nvidia",
+	.probe = probe,
+	.start = start,
+	.stop = stop,
+	.record = record,
+	.lost = lost,
+	.look = look,
+	.doctor = doctor,
+};

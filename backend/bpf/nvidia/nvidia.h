@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Private to the NVIDIA part of the BPF backend (nvidia.c): from what bpf/nvidia.bpf.c told to
+ * queues. engine.c (numbers of engines), gpu.c (which GPU), table.c (processes and RM objects),
+ * tsg.c (queues), record.c (what each record means), trace.c (the text nvidia_trace).
+ *
+ * Whatever an RM call tells was read from its caller's memory: it concerns that process only. All
+ * tables have bounds, for a user too, and what is refused is counted. Index 0 of each is nobody.
+ */
+#ifndef GV_NVIDIA_H
+#define GV_NVIDIA_H
+
+#include "../internal.h"
+#include "../../../bpf/nvidia.h"
+
+#define GV_MAX_OBJS    65536
+#define GV_USER_OBJS   8192
+#define GV_MAX_TSGS    4096
+#define GV_USER_TSGS   1024
+#define GV_MAX_USERS   256
+#define GV_MAX_IDS     16  /* GPUs of a process */
+#define GV_MAX_GPUS    64  /* of this machine */
+#define GV_MAX_CALLS   256 /* threads inside a call, as far as remembered */
+#define GV_LINES       384 /* that nvidia_trace shows */
+#define GV_BUCKETS     4096
+#define GV_HOOK_DRIVER 575 /* the release that the patched module was made from */
+
+/* Queues that the driver does not number for us have ids from here on; others runlist << 16 | TSG
+ */
+#define GV_OWN_ID 0x80000000u
+
+/** struct gv_obj - an object of the RM; @kind: GT_NV_CLIENT, _DEVICE, _GROUP or _CHANNEL
+ * @chain: next of its bucket, or of the free ones; @files: next of its file's bucket (a client)
+ * @tsg: a group's queue; 0: it has ended */
+struct gv_obj {
+	uint32_t client, handle, parent;
+	uint32_t proc, prev, next;
+	uint32_t chain, files;
+	uint32_t tsg;
+	uint16_t kind, gpu;
+	uint64_t file;
+};
+
+/** struct gv_proc - a process; @gen: see bpf/nvidia.h, 0 not known; @ids: as RM told it of its GPUs
+ */
+struct gv_proc {
+	uint32_t pid, gen, uid, user;
+	uint32_t first, chain;
+	uint32_t nids;
+	struct {
+		uint32_t number, id;
+	} ids[GV_MAX_IDS];
+};
+
+/** struct gv_user - @procs 0: nobody's */
+struct gv_user {
+	uint32_t uid, procs, objs, tsgs;
+};
+
+/**
+ * struct gv_tsg - a queue
+ * @hooked: the hooks tell of it, so that RM calls do not again
+ * @runlist, @tsg: the driver's numbers, GT_NONE32 not known; @channels: GT_NONE32 not known
+ */
+struct gv_tsg {
+	bool used, hooked;
+	uint16_t gpu;
+	uint32_t id, proc, pid, uid, user, obj;
+	uint32_t runlist, tsg, channels;
+};
+
+/** struct gv_call - a thread is inside an RM call; @tsg: made in it */
+struct gv_call {
+	uint32_t tid, pid, kind, client, object, parent, tsg;
+};
+
+/** struct gv_line - one of nvidia_trace; @kind: GT_NV_INIT and so on; unknown is all ones */
+struct gv_line {
+	uint64_t ts;
+	uint16_t kind, cpu, engine;
+	uint8_t interleave, allow;
+	bool rm; /* @engine is an NV2080_ENGINE_TYPE */
+	uint32_t pid, tsg, runlist, channels, timeslice, token;
+	char comm[16];
+};
+
+/**
+ * struct gv - the part
+ * @driver: main version, 0 not known; @pci: GPUs that the driver has, @any: one that is not told
+ * @release: the end of a file is told by a probe; @gen_of: number of process @pid now, 0 none
+ * @refused: objects, queues, processes for which there was no room
+ * @unmatched: of hooks, whose queue is not known; @ambiguous: or could be several
+ */
+struct gv {
+	struct gb *b;
+	uint32_t driver;
+	unsigned int npci;
+	char pci[GV_MAX_GPUS][16];
+	bool release;
+	uint32_t (*gen_of)(struct gv *v, uint32_t pid);
+	void *priv; /* of nvidia.c */
+
+	struct gv_obj *obj;
+	struct gv_proc *proc;
+	struct gv_tsg *tsg;
+	uint32_t nobjs, free_objs, nprocs, free_procs, ntsgs;
+	uint32_t obj_bucket[GV_BUCKETS], proc_bucket[GV_BUCKETS], file_bucket[GV_BUCKETS];
+	struct gv_user user[GV_MAX_USERS];
+	struct gv_call call[GV_MAX_CALLS];
+
+	uint64_t objs_refused, tsgs_refused, procs_refused, unmatched, ambiguous;
+	uint64_t told[GT_NV_DESTROY + 1];
+	uint64_t lines;
+	struct gv_line line[GV_LINES];
+};
+
+/** struct gv_at - what happens now, for all that comes of it */
+struct gv_at {
+	struct gv *v;
+	const struct gt_bpf_nv *n;
+};
+
+/* engine.c */
+
+/** gv_engine() - what kind of engine a number means
+ * @rm: it is an RM_ENGINE_TYPE of driver @driver, else an NV2080_ENGINE_TYPE
+ * @name: 16 bytes: the driver's name for it, "COPY3"; "" not known */
+enum gt_engine gv_engine(uint32_t driver, bool rm, uint32_t number, char name[16]);
+/** gv_driver_parse() - main version in what the driver says of itself; 0: none */
+uint32_t gv_driver_parse(const char *text);
+uint32_t gv_driver_read(void);
+
+/* gpu.c */
+void gv_gpus_read(struct gv *v, const char *folder);
+/** gv_gpu_any() - number of the GPU where nothing tells which */
+uint16_t gv_gpu_any(struct gv *v);
+/** gv_gpu_of() - number of the GPU that RM calls number @number to process @p */
+uint16_t gv_gpu_of(struct gv *v, const struct gv_proc *p, uint32_t number);
+/** gv_gpu_of_proc() - of the only GPU that @p has opened, else gv_gpu_any() */
+uint16_t gv_gpu_of_proc(struct gv *v, const struct gv_proc *p);
+
+/* table.c */
+int gv_tables_new(struct gv *v);
+void gv_tables_free(struct gv *v);
+/** gv_proc() - index of the process of at->n; @make: enters it. 0: none, or no room */
+uint32_t gv_proc(struct gv_at *at, uint32_t gen, bool make);
+/** gv_proc_end() - with all that it has */
+void gv_proc_end(struct gv_at *at, uint32_t p);
+uint32_t gv_obj(const struct gv *v, uint32_t p, uint32_t client, uint32_t handle);
+/** gv_obj_new() - one that was there under that name ends. 0: no room */
+uint32_t gv_obj_new(struct gv_at *at, uint32_t p, uint16_t kind, uint32_t handle);
+/** gv_obj_end() - with all below it */
+void gv_obj_end(struct gv_at *at, uint32_t o);
+/** gv_file_end() - every client that came by @file */
+void gv_file_end(struct gv_at *at, uint64_t file);
+
+/* tsg.c */
+
+/** gv_tsg_new() - index of a new queue of process @p; 0: no room
+ * @runlist, @tsg: GT_NONE32: the id is of our own making */
+uint32_t gv_tsg_new(struct gv_at *at, uint32_t p, uint16_t gpu, uint32_t runlist, uint32_t tsg);
+/** gv_tsg_end() - it is told as destroyed */
+void gv_tsg_end(struct gv_at *at, uint32_t t, uint8_t flags);
+/** gv_tsg_find() - of at->n's process, else the only one of another; 0: none
+ * @runlist: GT_NONE32: any */
+uint32_t gv_tsg_find(struct gv_at *at, uint32_t runlist, uint32_t tsg);
+/** gv_tsg_event() - tells @type of @t */
+void gv_tsg_event(struct gv_at *at, uint32_t t, enum gt_type type, uint64_t value, uint64_t ref);
+/** gv_tsg_desc() - a QUEUE record of @t with what is always known, for more to be filled in */
+void gv_tsg_desc(struct gv_at *at, uint32_t t, union gt_record *r);
+
+/* record.c */
+bool gv_record(struct gv *v, const struct gt_bpf_nv *n);
+/** gv_lost() - at @ts: processes may have ended unheard */
+void gv_lost(struct gv *v, uint64_t ts);
+
+/* trace.c */
+
+/** gv_line() - a line with what is known of queue @t (0: none) */
+struct gv_line gv_line(const struct gv_at *at, uint16_t kind, uint32_t t);
+/** gv_trace() - keeps a line of at->n; @line: with the fields of its kind */
+void gv_trace(struct gv_at *at, struct gv_line line);
+/** struct gv_counted - counters that the kernel keeps */
+struct gv_counted {
+	uint64_t dropped, read_failed;
+};
+/** gv_trace_text() - all lines, oldest first, and statistics
+ * @offset: CLOCK_REALTIME minus CLOCK_MONOTONIC, ns */
+void gv_trace_text(const struct gv *v, const struct gv_counted *c, int64_t offset, char *buf,
+		   size_t len);
+
+#endif

@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What each record of bpf/nvidia.bpf.c means. Where hooks run and RM calls are seen, the call tells
+ * which object (and so which GPU and queue) the hook inside it is about, and the hook what the
+ * driver makes of it; the hook's word is told, once.
+ */
+#include <string.h>
+
+#include "nvidia.h"
+
+static struct gv_call *call_of(struct gv *v, uint32_t tid)
+{
+	return &v->call[tid % GV_MAX_CALLS];
+}
+
+/* The call that this thread is inside, if it is of @kind */
+static struct gv_call *inside(struct gv_at *at, uint32_t kind)
+{
+	struct gv_call *c = call_of(at->v, at->n->tid);
+
+	return c->tid == at->n->tid && c->pid == at->n->pid && c->kind == kind ? c : NULL;
+}
+
+/* The queue that RM calls @handle: a group, or a channel's group; 0: none that is known */
+static uint32_t queue_of(const struct gv *v, uint32_t p, uint32_t client, uint32_t handle)
+{
+	uint32_t o = gv_obj(v, p, client, handle);
+
+	if (o && v->obj[o].kind == GT_NV_CHANNEL)
+		o = gv_obj(v, p, client, v->obj[o].parent);
+	return o && v->obj[o].kind == GT_NV_GROUP ? v->obj[o].tsg : 0;
+}
+
+/* Hooks ------------------------------------------------------------------------------------- */
+
+static void on_init(struct gv_at *at)
+{
+	struct gv *v = at->v;
+	const struct gt_bpf_nv *n = at->n;
+	struct gv_line l = gv_line(at, GT_NV_INIT, 0);
+	uint32_t p = gv_proc(at, 0, true), dev, t;
+	struct gv_call *c = inside(at, GT_NV_GROUP);
+	union gt_record r;
+	char name[16];
+	uint16_t gpu;
+
+	l.tsg = n->hook.tsg;
+	l.runlist = n->hook.runlist;
+	l.timeslice = n->hook.timeslice;
+	l.interleave = n->hook.interleave;
+	l.engine = n->hook.engine;
+	gv_trace(at, l);
+	if (!p || n->hook.tsg == GT_NONE32)
+		return;
+	dev = c ? gv_obj(v, p, c->client, c->parent) : 0;
+	gpu = dev && v->obj[dev].kind == GT_NV_DEVICE ? v->obj[dev].gpu
+						      : gv_gpu_of_proc(v, &v->proc[p]);
+	t = gv_tsg_new(at, p, gpu, n->hook.runlist, n->hook.tsg);
+	if (!t)
+		return;
+	v->tsg[t].hooked = true;
+	if (c)
+		c->tsg = t;
+	gv_tsg_event(at, t, GT_QUEUE_CREATE, GT_NONE64, GT_NONE64);
+	gv_tsg_desc(at, t, &r);
+	/* the level of that moment: RM sets another right after, which the first BIND tells */
+	r.queue.engine = (uint16_t)gv_engine(v->driver ? v->driver : GV_HOOK_DRIVER, true,
+					     n->hook.engine, name);
+	r.queue.timeslice_us = n->hook.timeslice;
+	gb_out(v->b, &r);
+}
+
+/* A queue from before we looked: it is known from now on. */
+static uint32_t met(struct gv_at *at)
+{
+	uint32_t p = gv_proc(at, 0, true), t;
+
+	if (!p || at->n->hook.tsg == GT_NONE32)
+		return 0;
+	t = gv_tsg_new(at, p, gv_gpu_of_proc(at->v, &at->v->proc[p]), at->n->hook.runlist,
+		       at->n->hook.tsg);
+	if (t)
+		at->v->tsg[t].hooked = true;
+	return t;
+}
+
+static void on_bind(struct gv_at *at)
+{
+	struct gv *v = at->v;
+	const struct gt_bpf_nv *n = at->n;
+	struct gv_call *c = inside(at, GT_NV_SCHEDULE);
+	uint32_t t = c ? queue_of(v, gv_proc(at, 0, false), c->client, c->object) : 0;
+	struct gv_line l;
+	union gt_record r;
+
+	if (!t || v->tsg[t].tsg != n->hook.tsg)
+		t = gv_tsg_find(at, n->hook.runlist, n->hook.tsg);
+	if (!t)
+		t = met(at);
+	l = gv_line(at, GT_NV_BIND, t);
+	l.tsg = n->hook.tsg;
+	l.channels = n->hook.channels;
+	l.timeslice = n->hook.timeslice;
+	l.interleave = n->hook.interleave;
+	l.allow = n->hook.allow;
+	gv_trace(at, l);
+	if (!t)
+		return;
+	v->tsg[t].channels = n->hook.channels;
+	gv_tsg_desc(at, t, &r);
+	r.queue.timeslice_us = n->hook.timeslice;
+	r.queue.interleave = n->hook.interleave == 0xff ? GT_NONE16 : n->hook.interleave;
+	gb_out(v->b, &r);
+	gv_tsg_event(at, t, GT_QUEUE_SCHEDULE, n->hook.allow, GT_NONE64);
+}
+
+static void on_token(struct gv_at *at)
+{
+	struct gv *v = at->v;
+	struct gv_call *c = inside(at, GT_NV_RM_TOKEN);
+	uint32_t t = c ? queue_of(v, gv_proc(at, 0, false), c->client, c->object) : 0;
+	struct gv_line l = gv_line(at, GT_NV_TOKEN, t);
+
+	if (!t)
+		t = gv_tsg_find(at, GT_NONE32, at->n->token.tsg);
+	l.tsg = at->n->token.tsg;
+	l.channels = at->n->token.channel;
+	l.token = at->n->token.token;
+	gv_trace(at, l);
+	if (t)
+		gv_tsg_event(at, t, GT_QUEUE_TOKEN, at->n->token.token, at->n->token.channel);
+}
+
+static void on_destroy(struct gv_at *at)
+{
+	struct gv *v = at->v;
+	struct gv_call *c = inside(at, GT_NV_FREE);
+	uint32_t t = c ? queue_of(v, gv_proc(at, 0, false), c->client, c->object) : 0;
+	struct gv_line l = gv_line(at, GT_NV_DESTROY, 0);
+
+	if (!t || v->tsg[t].tsg != at->n->hook.tsg)
+		t = gv_tsg_find(at, GT_NONE32, at->n->hook.tsg);
+	l.tsg = at->n->hook.tsg;
+	gv_trace(at, l);
+	if (t)
+		gv_tsg_end(at, t, 0);
+}
+
+/* RM calls ----------------------------------------------------------------------------------- */
+
+static void on_enter(struct gv_at *at)
+{
+	const struct gt_bpf_nv *n = at->n;
+
+	*call_of(at->v, n->tid) = (struct gv_call){ .tid = n->tid,
+						    .pid = n->pid,
+						    .kind = n->rm.value,
+						    .client = n->rm.client,
+						    .object = n->rm.object,
+						    .parent = n->rm.parent };
+}
+
+static void on_group(struct gv_at *at, uint32_t p)
+{
+	struct gv *v = at->v;
+	const struct gt_bpf_nv *n = at->n;
+	struct gv_call *c = inside(at, GT_NV_GROUP);
+	uint32_t o = gv_obj_new(at, p, GT_NV_GROUP, n->rm.object), dev, t = c ? c->tsg : 0;
+	struct gv_line l = gv_line(at, GT_NV_INIT, 0);
+	union gt_record r;
+	char name[16];
+
+	if (o && !t) {
+		dev = gv_obj(v, p, n->rm.client, n->rm.parent);
+		t = gv_tsg_new(at, p,
+			       dev && v->obj[dev].kind == GT_NV_DEVICE ? v->obj[dev].gpu
+								       : gv_gpu_any(v),
+			       GT_NONE32, GT_NONE32);
+	}
+	if (!o || !t)
+		return;
+	v->obj[o].tsg = t;
+	v->tsg[t].obj = o;
+	if (v->tsg[t].hooked)
+		return;
+	v->tsg[t].channels = 0;
+	l.engine = n->rm.value < GT_NONE16 ? (uint16_t)n->rm.value : GT_NONE16;
+	gv_trace(at, l);
+	gv_tsg_event(at, t, GT_QUEUE_CREATE, GT_NONE64, GT_NONE64);
+	gv_tsg_desc(at, t, &r);
+	r.queue.engine = (uint16_t)gv_engine(v->driver, false, n->rm.value, name);
+	gb_out(v->b, &r);
+}
+
+static void count_channel(struct gv_at *at, uint32_t p, uint32_t group, int by)
+{
+	uint32_t t = queue_of(at->v, p, at->n->rm.client, group);
+	union gt_record r;
+
+	if (!t || at->v->tsg[t].channels == GT_NONE32)
+		return;
+	at->v->tsg[t].channels += (uint32_t)by;
+	gv_tsg_desc(at, t, &r);
+	gb_out(at->v->b, &r);
+}
+
+static void on_alloc(struct gv_at *at)
+{
+	struct gv *v = at->v;
+	const struct gt_bpf_nv *n = at->n;
+	uint32_t p = gv_proc(at, n->rm.gen, true), o;
+
+	if (!p)
+		return;
+	if (n->kind == GT_NV_GROUP) {
+		on_group(at, p);
+	} else if (n->kind == GT_NV_DEVICE) {
+		o = gv_obj_new(at, p, GT_NV_DEVICE, n->rm.object);
+		if (o)
+			v->obj[o].gpu = gv_gpu_of(v, &v->proc[p], n->rm.value);
+	} else if (n->kind == GT_NV_CLIENT) {
+		gv_obj_new(at, p, GT_NV_CLIENT, n->rm.object);
+	} else if (queue_of(v, p, n->rm.client, n->rm.parent) &&
+		   gv_obj_new(at, p, GT_NV_CHANNEL, n->rm.object)) {
+		count_channel(at, p, n->rm.parent, 1);
+	}
+}
+
+static void on_free(struct gv_at *at, uint32_t p)
+{
+	struct gv *v = at->v;
+	uint32_t o = gv_obj(v, p, at->n->rm.client, at->n->rm.object);
+	struct gv_obj obj;
+
+	if (!o)
+		return;
+	obj = v->obj[o];
+	gv_obj_end(at, o);
+	if (obj.kind == GT_NV_CHANNEL)
+		count_channel(at, p, obj.parent, -1);
+}
+
+static void on_schedule(struct gv_at *at, uint32_t t)
+{
+	bool on = at->n->rm.value, refused = at->n->rm.parent;
+	struct gv_line l = gv_line(at, GT_NV_BIND, t);
+
+	if (!on) {
+		if (!refused)
+			gv_tsg_event(at, t, GT_QUEUE_UNMAP, GT_NONE64, GT_NONE64);
+		return;
+	}
+	if (at->v->tsg[t].hooked)
+		return;
+	l.allow = !refused;
+	gv_trace(at, l);
+	gv_tsg_event(at, t, GT_QUEUE_SCHEDULE, !refused, GT_NONE64);
+}
+
+static void on_rm_token(struct gv_at *at, uint32_t t)
+{
+	struct gv_line l = gv_line(at, GT_NV_TOKEN, t);
+
+	if (at->v->tsg[t].hooked)
+		return;
+	l.channels = GT_NONE32; /* the handle is the program's, and no channel's number */
+	l.token = at->n->rm.value;
+	gv_trace(at, l);
+	gv_tsg_event(at, t, GT_QUEUE_TOKEN, at->n->rm.value, GT_NONE64);
+}
+
+static void on_control(struct gv_at *at, uint32_t p)
+{
+	struct gv *v = at->v;
+	const struct gt_bpf_nv *n = at->n;
+	uint32_t t = queue_of(v, p, n->rm.client, n->rm.object);
+	union gt_record r;
+
+	if (!t)
+		return;
+	if (n->kind == GT_NV_SCHEDULE) {
+		on_schedule(at, t);
+		return;
+	}
+	if (n->kind == GT_NV_RM_TOKEN) {
+		on_rm_token(at, t);
+		return;
+	}
+	if (n->kind == GT_NV_INFO && !v->tsg[t].hooked)
+		v->tsg[t].tsg = n->rm.value;
+	gv_tsg_desc(at, t, &r);
+	if (n->kind == GT_NV_TIMESLICE)
+		r.queue.timeslice_us = n->rm.value;
+	if (n->kind == GT_NV_INTERLEAVE)
+		r.queue.interleave = n->rm.value < GT_NONE16 ? (uint16_t)n->rm.value : GT_NONE16;
+	gb_out(v->b, &r);
+}
+
+static void on_gpu_id(struct gv_at *at)
+{
+	uint32_t p = gv_proc(at, at->n->rm.gen, true), i = 0;
+	struct gv_proc *proc = &at->v->proc[p];
+
+	if (!p)
+		return;
+	while (i < proc->nids && proc->ids[i].number != at->n->rm.parent)
+		i++;
+	if (i == GV_MAX_IDS)
+		return;
+	proc->nids = i == proc->nids ? i + 1 : proc->nids;
+	proc->ids[i].number = at->n->rm.parent;
+	proc->ids[i].id = at->n->rm.value;
+}
+
+static void on_call(struct gv_at *at)
+{
+	uint32_t p = gv_proc(at, at->n->rm.gen, false);
+
+	if (p && at->n->kind == GT_NV_FREE)
+		on_free(at, p);
+	else if (p)
+		on_control(at, p);
+}
+
+static void on_end(struct gv_at *at)
+{
+	const struct gt_bpf_nv *n = at->n;
+	uint32_t p;
+
+	if (n->kind == GT_NV_CLOSE) {
+		gv_file_end(at, (uint64_t)n->rm.value << 32 | n->rm.parent);
+		return;
+	}
+	if (n->kind == GT_NV_EXEC && at->v->release)
+		return; /* what was not kept open is told as closed */
+	p = gv_proc(at, n->rm.gen, false);
+	if (p)
+		gv_proc_end(at, p);
+}
+
+bool gv_record(struct gv *v, const struct gt_bpf_nv *n)
+{
+	static void (*const hooks[])(struct gv_at *) = {
+		[GT_NV_INIT] = on_init,
+		[GT_NV_BIND] = on_bind,
+		[GT_NV_TOKEN] = on_token,
+		[GT_NV_DESTROY] = on_destroy,
+	};
+	struct gv_at at = { .v = v, .n = n };
+
+	if (n->kind >= GT_NV_INIT && n->kind <= GT_NV_DESTROY)
+		hooks[n->kind](&at);
+	else if (n->kind >= GT_NV_CLIENT && n->kind <= GT_NV_CHANNEL)
+		on_alloc(&at);
+	else if (n->kind == GT_NV_GPU_ID)
+		on_gpu_id(&at);
+	else if (n->kind == GT_NV_ENTER)
+		on_enter(&at);
+	else if (n->kind >= GT_NV_CLOSE && n->kind <= GT_NV_EXEC)
+		on_end(&at);
+	else if (n->kind >= GT_NV_FREE && n->kind < GT_NV_ENTER)
+		on_call(&at);
+	if (n->kind > GT_NV_DESTROY && n->kind < GT_NV_ENTER && call_of(v, n->tid)->tid == n->tid)
+		*call_of(v, n->tid) = (struct gv_call){ 0 };
+	return false;
+}
+
+void gv_lost(struct gv *v, uint64_t ts)
+{
+	struct gt_bpf_nv nobody = { .ts = ts, .cpu = GT_NONE16, .tid = GT_NONE32 };
+	struct gv_at at = { .v = v, .n = &nobody };
+
+	for (uint32_t p = 1; p <= v->nprocs; p++) {
+		uint32_t gen = v->proc[p].pid ? v->gen_of(v, v->proc[p].pid) : 0;
+
+		if (v->proc[p].pid && (!gen || (v->proc[p].gen && v->proc[p].gen != gen)))
+			gv_proc_end(&at, p);
+	}
+}

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Processes that use the driver, and of their RM objects those that queues hang on. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "nvidia.h"
+
+static uint32_t bucket_of(uint32_t a, uint32_t b, uint32_t c)
+{
+	uint64_t h = ((uint64_t)a << 32 | b) * 0x9e3779b97f4a7c15ULL + c;
+
+	return (uint32_t)((h * 0x9e3779b97f4a7c15ULL) >> 40) % GV_BUCKETS;
+}
+
+int gv_tables_new(struct gv *v)
+{
+	/* what is not used is not in memory */
+	v->obj = calloc(GV_MAX_OBJS + 1, sizeof(*v->obj));
+	v->proc = calloc(GT_NV_MAX_PROCS + 1, sizeof(*v->proc));
+	v->tsg = calloc(GV_MAX_TSGS + 1, sizeof(*v->tsg));
+	return v->obj && v->proc && v->tsg ? 0 : -ENOMEM;
+}
+
+void gv_tables_free(struct gv *v)
+{
+	free(v->obj);
+	free(v->proc);
+	free(v->tsg);
+}
+
+/* A user's place; 0: there are too many users, whose processes are then left out. */
+static uint32_t user_of(struct gv *v, uint32_t uid)
+{
+	uint32_t spare = 0;
+
+	for (uint32_t i = 1; i < GV_MAX_USERS; i++) {
+		if (v->user[i].procs && v->user[i].uid == uid)
+			return i;
+		if (!v->user[i].procs && !spare)
+			spare = i;
+	}
+	if (spare)
+		v->user[spare] = (struct gv_user){ .uid = uid };
+	return spare;
+}
+
+static uint32_t proc_new(struct gv *v, uint32_t pid, uint32_t uid)
+{
+	uint32_t *bucket = &v->proc_bucket[bucket_of(pid, 0, 0)], p = v->free_procs;
+	uint32_t user = user_of(v, uid);
+
+	if (!user || (!p && v->nprocs == GT_NV_MAX_PROCS)) {
+		v->procs_refused++;
+		return 0;
+	}
+	if (p)
+		v->free_procs = v->proc[p].chain;
+	else
+		p = ++v->nprocs;
+	v->proc[p] = (struct gv_proc){ .pid = pid, .uid = uid, .user = user, .chain = *bucket };
+	*bucket = p;
+	v->user[user].procs++;
+	return p;
+}
+
+uint32_t gv_proc(struct gv_at *at, uint32_t gen, bool make)
+{
+	struct gv *v = at->v;
+	uint32_t p = v->proc_bucket[bucket_of(at->n->pid, 0, 0)];
+
+	while (p && v->proc[p].pid != at->n->pid)
+		p = v->proc[p].chain;
+	if (p && gen && v->proc[p].gen && v->proc[p].gen != gen) { /* its pid is in use again */
+		gv_proc_end(at, p);
+		p = 0;
+	}
+	if (!p && make)
+		p = proc_new(v, at->n->pid, at->n->uid);
+	if (p && gen)
+		v->proc[p].gen = gen;
+	return p;
+}
+
+static void unchain(uint32_t *at, uint32_t what, uint32_t next)
+{
+	if (*at == what)
+		*at = next;
+}
+
+uint32_t gv_obj(const struct gv *v, uint32_t p, uint32_t client, uint32_t handle)
+{
+	uint32_t o = v->obj_bucket[bucket_of(p, client, handle)];
+
+	while (o &&
+	       (v->obj[o].proc != p || v->obj[o].client != client || v->obj[o].handle != handle))
+		o = v->obj[o].chain;
+	return o;
+}
+
+static uint32_t obj_take(struct gv *v, const struct gv_proc *proc)
+{
+	struct gv_user *user = &v->user[proc->user];
+	uint32_t o = v->free_objs;
+
+	if ((!o && v->nobjs == GV_MAX_OBJS) || (proc->uid && user->objs >= GV_USER_OBJS)) {
+		v->objs_refused++;
+		return 0;
+	}
+	if (o)
+		v->free_objs = v->obj[o].chain;
+	else
+		o = ++v->nobjs;
+	user->objs++;
+	return o;
+}
+
+uint32_t gv_obj_new(struct gv_at *at, uint32_t p, uint16_t kind, uint32_t handle)
+{
+	struct gv *v = at->v;
+	uint32_t client = at->n->rm.client, *bucket, o;
+	struct gv_proc *proc = &v->proc[p];
+
+	o = gv_obj(v, p, client, handle);
+	if (o)
+		gv_obj_end(at, o);
+	o = obj_take(v, proc);
+	if (!o)
+		return 0;
+	bucket = &v->obj_bucket[bucket_of(p, client, handle)];
+	v->obj[o] = (struct gv_obj){
+		.client = client,
+		.handle = handle,
+		.parent = at->n->rm.parent,
+		.proc = p,
+		.next = proc->first,
+		.chain = *bucket,
+		.kind = kind,
+		.gpu = GT_NONE16,
+	};
+	*bucket = o;
+	v->obj[proc->first].prev = o;
+	proc->first = o;
+	if (kind == GT_NV_CLIENT) {
+		v->obj[o].file = (uint64_t)at->n->rm.value << 32 | at->n->rm.parent;
+		bucket = &v->file_bucket[bucket_of(at->n->rm.value, at->n->rm.parent, 0)];
+		v->obj[o].files = *bucket;
+		*bucket = o;
+	}
+	return o;
+}
+
+static void obj_drop(struct gv *v, uint32_t o)
+{
+	struct gv_obj *obj = &v->obj[o];
+	uint32_t *i = &v->obj_bucket[bucket_of(obj->proc, obj->client, obj->handle)];
+
+	while (*i && *i != o)
+		i = &v->obj[*i].chain;
+	unchain(i, o, obj->chain);
+	if (obj->kind == GT_NV_CLIENT) {
+		i = &v->file_bucket[bucket_of((uint32_t)(obj->file >> 32), (uint32_t)obj->file, 0)];
+		while (*i && *i != o)
+			i = &v->obj[*i].files;
+		unchain(i, o, obj->files);
+	}
+	if (obj->prev)
+		v->obj[obj->prev].next = obj->next;
+	else
+		v->proc[obj->proc].first = obj->next;
+	if (obj->next)
+		v->obj[obj->next].prev = obj->prev;
+	v->user[v->proc[obj->proc].user].objs--;
+	*obj = (struct gv_obj){ .chain = v->free_objs };
+	v->free_objs = o;
+}
+
+static void end_one(struct gv_at *at, uint32_t o)
+{
+	const struct gv_obj obj = at->v->obj[o];
+
+	obj_drop(at->v, o);
+	if (obj.kind == GT_NV_GROUP && obj.tsg)
+		gv_tsg_end(at, obj.tsg, 0);
+}
+
+/* Was @c below @o, which is gone? A client has all, a device groups with channels, a group
+ * channels. */
+static bool was_below(const struct gv *v, const struct gv_obj *c, const struct gv_obj *o)
+{
+	uint32_t up;
+
+	if (c->client != o->client)
+		return false;
+	if (o->kind == GT_NV_CLIENT || c->parent == o->handle)
+		return true;
+	up = c->kind == GT_NV_CHANNEL ? gv_obj(v, c->proc, c->client, c->parent) : 0;
+	return up && v->obj[up].parent == o->handle;
+}
+
+/* What is below is newer, so it comes first in its process's list: once through is enough. */
+void gv_obj_end(struct gv_at *at, uint32_t o)
+{
+	struct gv *v = at->v;
+	const struct gv_obj obj = v->obj[o];
+	uint32_t next;
+
+	end_one(at, o);
+	if (obj.kind == GT_NV_CHANNEL)
+		return;
+	for (uint32_t c = v->proc[obj.proc].first; c; c = next) {
+		next = v->obj[c].next;
+		if (was_below(v, &v->obj[c], &obj))
+			end_one(at, c);
+	}
+}
+
+void gv_proc_end(struct gv_at *at, uint32_t p)
+{
+	struct gv *v = at->v;
+	struct gv_proc *proc = &v->proc[p];
+	uint32_t *i = &v->proc_bucket[bucket_of(proc->pid, 0, 0)];
+
+	while (proc->first)
+		end_one(at, proc->first);
+	for (uint32_t t = 1; t <= v->ntsgs; t++)
+		if (v->tsg[t].used && v->tsg[t].proc == p)
+			gv_tsg_end(at, t, 0);
+	while (*i && *i != p)
+		i = &v->proc[*i].chain;
+	unchain(i, p, proc->chain);
+	v->user[proc->user].procs--;
+	proc->pid = 0;
+	proc->chain = v->free_procs;
+	v->free_procs = p;
+}
+
+void gv_file_end(struct gv_at *at, uint64_t file)
+{
+	struct gv *v = at->v;
+	uint32_t *bucket = &v->file_bucket[bucket_of((uint32_t)(file >> 32), (uint32_t)file, 0)];
+	uint32_t next;
+
+	for (uint32_t o = *bucket; o; o = next) {
+		next = v->obj[o].files;
+		if (v->obj[o].file != file)
+			continue;
+		gv_obj_end(at, o);
+	}
+}

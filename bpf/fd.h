@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Descriptors of the process that runs now. */
+#ifndef GT_BPF_FD_H
+#define GT_BPF_FD_H
+
+#include "kernel.h"
+
+/** gt_file_of() - what descriptor @fd is; NULL: none */
+static __always_inline struct file *gt_file_of(uint32_t fd)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	struct fdtable *fdt = BPF_CORE_READ(task, files, fdt);
+	struct file **files, *file = NULL;
+
+	if (fd >= BPF_CORE_READ(fdt, max_fds))
+		return NULL;
+	files = BPF_CORE_READ(fdt, fd);
+	if (bpf_probe_read_kernel(&file, sizeof(file), files + fd))
+		return NULL;
+	return file;
+}
+
+#endif

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * NVIDIA's queues (TSGs): hooks of the patched module, and calls of the resource manager (RM) on
+ * /dev/nvidiactl and /dev/nvidiaN.
+ *
+ * What is asked is read when a call begins, handles and status when it ends: the memory is the
+ * caller's, and anything can be in it at any time. So nothing here is believed of another process
+ * than the caller, and backend/bpf/nvidia/ keeps what it is told by process.
+ */
+#if defined(__x86_64__)
+#define __TARGET_ARCH_x86
+#elif defined(__aarch64__)
+#define __TARGET_ARCH_arm64
+#endif
+#include <linux/ptrace.h>
+
+#include "fd.h"
+#include "nvidia_rm.h"
+#include <bpf/bpf_tracing.h>
+
+char LICENSE[] SEC("license") = "GPL";
+
+struct sys_enter {
+	uint64_t common;
+	int64_t nr;
+	uint64_t args[6];
+};
+
+struct sys_exit {
+	uint64_t common;
+	int64_t nr;
+	int64_t ret;
+};
+
+SEC("tracepoint/syscalls/sys_enter_ioctl")
+int gt_nv_ioctl(struct sys_enter *e)
+{
+	uint32_t cmd = (uint32_t)e->args[1], nr = cmd & 0xff;
+	struct file *file;
+
+	if ((cmd >> 8 & 0xff) != NV_MAGIC ||
+	    (nr != NV_RM_ALLOC && nr != NV_RM_CONTROL && nr != NV_RM_FREE && nr != NV_XFER_CMD))
+		return 0;
+	file = gt_file_of((uint32_t)e->args[0]);
+	return file ? called(file, cmd, e->args[2]) : 0;
+}
+
+SEC("tracepoint/syscalls/sys_exit_ioctl")
+int gt_nv_ioctl_end(struct sys_exit *e)
+{
+	return returned(e->ret);
+}
+
+/* nvidia_unlocked_ioctl(file, cmd, arg), where there are no tracepoints of system calls */
+SEC("kprobe")
+int gt_nv_unlocked_ioctl(struct pt_regs *ctx)
+{
+	struct file *file = (void *)PT_REGS_PARM1(ctx);
+
+	return called(file, (uint32_t)PT_REGS_PARM2(ctx), PT_REGS_PARM3(ctx));
+}
+
+SEC("kretprobe")
+int gt_nv_unlocked_ioctl_end(struct pt_regs *ctx)
+{
+	return returned((int64_t)PT_REGS_RC(ctx));
+}
+
+/* The end of objects ------------------------------------------------------------------------- */
+
+static __always_inline void tell_end(uint16_t kind, uint32_t gen, uint64_t file)
+{
+	struct gt_bpf_nv *n = begin(kind);
+
+	if (!n)
+		return;
+	n->rm.gen = gen;
+	n->rm.parent = (uint32_t)file;
+	n->rm.value = file >> 32;
+	end(n);
+}
+
+/* include/linux/fs.h: a count of references, or since Linux 6.13 one less than that */
+struct file___counted {
+	struct {
+		int64_t counter;
+	} f_count;
+} __attribute__((preserve_access_index));
+
+struct file___refs {
+	struct {
+		struct {
+			int64_t counter;
+		} refcnt;
+	} f_ref;
+} __attribute__((preserve_access_index));
+
+static __always_inline bool last_reference(struct file *file)
+{
+	struct file___counted *old = (void *)file;
+	struct file___refs *new = (void *)file;
+
+	if (bpf_core_field_exists(new->f_ref))
+		return BPF_CORE_READ(new, f_ref.refcnt.counter) == 0;
+	return BPF_CORE_READ(old, f_count.counter) == 1;
+}
+
+/* RM frees a client with the file that it came by. Where the file's own end cannot be probed: */
+SEC("tracepoint/syscalls/sys_enter_close")
+int gt_nv_close(struct sys_enter *e)
+{
+	uint32_t gen = process(false);
+	struct file *file;
+
+	if (!gen)
+		return 0;
+	file = gt_file_of((uint32_t)e->args[0]);
+	if (file && BPF_CORE_READ(file, f_inode, i_rdev) >> 20 == NV_MAJOR && last_reference(file))
+		tell_end(GT_NV_CLOSE, gen, (uint64_t)file);
+	return 0;
+}
+
+/* nvidia_close(inode, file) */
+SEC("kprobe")
+int gt_nv_release(struct pt_regs *ctx)
+{
+	tell_end(GT_NV_CLOSE, 0, PT_REGS_PARM2(ctx));
+	return 0;
+}
+
+SEC("tracepoint/sched/sched_process_exec")
+int gt_nv_exec(void *ctx)
+{
+	uint32_t gen = process(false);
+
+	if (gen)
+		tell_end(GT_NV_EXEC, gen, 0);
+	return 0;
+}
+
+struct signal_struct___live {
+	struct {
+		int counter;
+	} live;
+} __attribute__((preserve_access_index));
+
+struct task_struct___signal {
+	struct signal_struct___live *signal;
+} __attribute__((preserve_access_index));
+
+/* For each thread that ends; the last counts */
+SEC("tracepoint/sched/sched_process_exit")
+int gt_nv_exit(void *ctx)
+{
+	struct task_struct___signal *task = (void *)bpf_get_current_task();
+	uint32_t pid = bpf_get_current_pid_tgid() >> 32, gen = process(false);
+
+	if (!gen || BPF_CORE_READ(task, signal, live.counter))
+		return 0;
+	bpf_map_delete_elem(&nv_procs, &pid);
+	tell_end(GT_NV_EXIT, gen, 0);
+	return 0;
+}
+
+/* Hooks of the patched module, kernel-open/nvidia/nv-gpu-sched-hooks.h of
+ * eunomia-bpf/gpu_ext-kernel-modules
+ */
+
+struct task_init_ctx {
+	uint64_t tsg_id;
+	uint32_t engine_type;
+	uint64_t default_timeslice;
+	uint32_t default_interleave, runlist_id;
+	uint64_t timeslice;
+	uint32_t interleave_level;
+};
+
+struct bind_ctx {
+	uint64_t tsg_id;
+	uint32_t runlist_id, channel_count;
+	uint64_t timeslice_us;
+	uint32_t interleave_level, allow;
+};
+
+struct token_ctx {
+	uint32_t channel_id;
+	uint64_t tsg_id;
+	uint32_t token;
+};
+
+static __always_inline bool hook(void *to, uint32_t size, uint64_t from)
+{
+	saw();
+	if (!bpf_probe_read_kernel(to, size, (void *)from))
+		return true;
+	__sync_fetch_and_add(&gt_nv_read_failed, 1);
+	return false;
+}
+
+SEC("kprobe")
+int gt_nv_task_init(struct pt_regs *ctx)
+{
+	struct task_init_ctx c;
+	struct gt_bpf_nv *n;
+
+	if (!hook(&c, sizeof(c), PT_REGS_PARM1(ctx)))
+		return 0;
+	process(true); /* so that its end is seen */
+	n = begin(GT_NV_INIT);
+	if (!n)
+		return 0;
+	n->hook.tsg = clamp32(c.tsg_id);
+	n->hook.runlist = c.runlist_id;
+	n->hook.timeslice = clamp32(c.default_timeslice);
+	n->hook.interleave = c.default_interleave < 0xff ? c.default_interleave : 0xff;
+	n->hook.engine = c.engine_type < GT_NONE16 ? c.engine_type : GT_NONE16;
+	end(n);
+	return 0;
+}
+
+static __always_inline int tell_bind(uint64_t from)
+{
+	struct bind_ctx c;
+	struct gt_bpf_nv *n;
+
+	if (!hook(&c, sizeof(c), from))
+		return 0;
+	n = begin(GT_NV_BIND);
+	if (!n)
+		return 0;
+	n->hook.tsg = clamp32(c.tsg_id);
+	n->hook.runlist = c.runlist_id;
+	n->hook.channels = c.channel_count;
+	n->hook.timeslice = clamp32(c.timeslice_us);
+	n->hook.interleave = c.interleave_level < 0xff ? c.interleave_level : 0xff;
+	n->hook.allow = !!c.allow;
+	end(n);
+	return 0;
+}
+
+/* Who decides does so inside: what was allowed is known at the end. */
+SEC("kprobe")
+int gt_nv_bind(struct pt_regs *ctx)
+{
+	uint64_t id = bpf_get_current_pid_tgid(), from = PT_REGS_PARM1(ctx);
+
+	if (!gt_nv_returns)
+		return tell_bind(from);
+	bpf_map_update_elem(&nv_binds, &id, &from, BPF_ANY);
+	return 0;
+}
+
+SEC("kretprobe")
+int gt_nv_bind_end(struct pt_regs *ctx)
+{
+	uint64_t id = bpf_get_current_pid_tgid(), *from = bpf_map_lookup_elem(&nv_binds, &id);
+
+	if (!from)
+		return 0;
+	tell_bind(*from);
+	bpf_map_delete_elem(&nv_binds, &id);
+	return 0;
+}
+
+SEC("kprobe")
+int gt_nv_token_request(struct pt_regs *ctx)
+{
+	struct token_ctx c;
+	struct gt_bpf_nv *n;
+
+	if (!hook(&c, sizeof(c), PT_REGS_PARM1(ctx)))
+		return 0;
+	n = begin(GT_NV_TOKEN);
+	if (!n)
+		return 0;
+	n->token.tsg = clamp32(c.tsg_id);
+	n->token.channel = c.channel_id;
+	n->token.token = c.token;
+	end(n);
+	return 0;
+}
+
+SEC("kprobe")
+int gt_nv_task_destroy(struct pt_regs *ctx)
+{
+	struct gt_bpf_nv *n;
+	uint64_t tsg;
+
+	if (!hook(&tsg, sizeof(tsg), PT_REGS_PARM1(ctx)))
+		return 0;
+	n = begin(GT_NV_DESTROY);
+	if (!n)
+		return 0;
+	n->hook.tsg = clamp32(tsg);
+	end(n);
+	return 0;
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What bpf/nvidia.bpf.c tells backend/bpf/nvidia/: the same 64 bytes as a record, of a layout of
+ * its own; and NVIDIA's numbers that both need. Those are from NVIDIA/open-gpu-kernel-modules, MIT:
+ * nvos.h, nv_escape.h, class/, ctrl/ctrla06c.h, ctrl/ctrlc36f.h, ctrl/ctrl0000/ctrl0000gpu.h.
+ */
+#ifndef GT_BPF_NVIDIA_H
+#define GT_BPF_NVIDIA_H
+
+#include <assert.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define GT_NV_MAX_PROCS 8192 /* with RM objects at a time; those of others are not told */
+
+enum gt_nv_kind {
+	/* hooks of the patched module; layout gt_bpf_nv.hook, or .token */
+	GT_NV_INIT = 1,
+	GT_NV_BIND,
+	GT_NV_TOKEN,
+	GT_NV_DESTROY,
+	/* calls of the resource manager (RM) that succeeded; layout gt_bpf_nv.rm */
+	GT_NV_CLIENT, /* @parent, @value: the file that it came by, low and high */
+	GT_NV_DEVICE, /* @value: number of the GPU among this machine's, as RM counts */
+	GT_NV_GROUP,  /* a TSG; @value: engine, as NV2080_ENGINE_TYPE_* */
+	GT_NV_CHANNEL,
+	GT_NV_FREE,
+	GT_NV_SCHEDULE,	  /* of a TSG or a channel of it; @value: on; @parent: RM's status */
+	GT_NV_TIMESLICE,  /* @value: us */
+	GT_NV_INTERLEAVE, /* @value: level */
+	GT_NV_INFO,	  /* @value: the TSG's number on its runlist */
+	GT_NV_RM_TOKEN,	  /* of a channel; @value: token */
+	GT_NV_GPU_ID,	  /* @parent: number of the GPU as in GT_NV_DEVICE; @value: GPU id */
+	GT_NV_ENTER,	  /* a call begins in which hooks may run; @value: what it will be */
+	/* the rest has @gen, and what is said */
+	GT_NV_CLOSE, /* a file has gone: @parent, @value as in GT_NV_CLIENT */
+	GT_NV_EXIT,
+	GT_NV_EXEC,
+};
+
+/**
+ * struct gt_bpf_nv - one of enum gt_nv_kind
+ * @type: not GT_LOST; @flags: part, see shared.h
+ * @minor: of the device that the call was made on, 255 the control device
+ * @pid, @tid, @uid, @comm: who did it
+ * @hook: as the hook's struct says, clamped; all ones: not told
+ * @rm.object: handle in @rm.client. @rm.gen: tells processes apart that have the same pid, 0 not
+ * known
+ */
+struct gt_bpf_nv {
+	uint64_t ts;
+	uint8_t type;
+	uint8_t flags;
+	uint16_t cpu;
+	uint16_t kind;
+	uint16_t minor;
+	uint32_t pid, tid, uid;
+	union {
+		struct {
+			uint32_t tsg, runlist, channels, timeslice;
+			uint8_t interleave, allow;
+			uint16_t engine;
+		} hook;
+		struct {
+			uint32_t tsg, channel, token;
+		} token;
+		struct {
+			uint32_t client, object, parent, value, gen;
+		} rm;
+	};
+	char comm[16];
+};
+static_assert(sizeof(struct gt_bpf_nv) == 64, "as a record");
+static_assert(offsetof(struct gt_bpf_nv, comm) == 48, "no hole");
+
+#endif
