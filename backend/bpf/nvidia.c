@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "nvidia/nvidia.h"
@@ -30,12 +31,15 @@ static const char *const functions[FUNCTIONS] = {
 
 /**
  * struct nvidia - of a running part
- * @calls, @closes: links at tracepoints; @link: at functions
+ * @calls, @ends: links at tracepoints; @link: at functions, @end: where those return
+ * @module: that the functions are of; @instance: which of that name was looked into, 0 none
  */
 struct nvidia {
 	struct gv v;
 	struct nvidia_bpf *skel;
 	struct bpf_link *calls[2], *ends[3], *link[FUNCTIONS], *end[FUNCTIONS];
+	char module[64];
+	ino_t instance;
 };
 
 /* The driver's devices have this number since ever, so it is there if a driver is. */
@@ -67,29 +71,52 @@ static int probe(struct gb *b, char *err, size_t len)
 		"no driver has NVIDIA's devices: modprobe nvidia, then echo rescan > control");
 }
 
-/* Which functions can be probed is what the function tracer lists; others are there, but refused.
- */
-static int look_up(struct gb *b, bool *listed, char *err, size_t len)
+/* Another each time that a module of this name is loaded; 0: it is not */
+static ino_t instance_of(const char *module)
+{
+	char path[96];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/sys/module/%s", module);
+	return stat(path, &st) ? 0 : st.st_ino;
+}
+
+/* "nvidia_close [nvidia]" */
+static void note(struct nvidia *n, char *line, bool *listed)
+{
+	const char *module = strchr(line, '[');
+
+	line[strcspn(line, " \t\n")] = '\0';
+	for (int i = 0; i < FUNCTIONS; i++) {
+		if (strcmp(line, functions[i]))
+			continue;
+		listed[i] = true;
+		if (module)
+			snprintf(n->module, sizeof(n->module), "%.*s",
+				 (int)strcspn(module + 1, "]"), module + 1);
+	}
+}
+
+/* What can be probed is what the function tracer lists; other functions are there, but refused. */
+static int look_up(struct gb *b, struct nvidia *n, bool *listed, char *err, size_t len)
 {
 	char path[4352], line[512];
 	FILE *f;
 
 	snprintf(path, sizeof(path), "%s/available_filter_functions", b->p->tracefs);
+	errno = 0;
 	f = fopen(path, "re");
 	if (!f || !fgets(line, sizeof(line), f)) {
 		int e = errno;
 
 		if (f)
 			fclose(f);
-		return gb_sentence(err, len, e, "functions cannot be probed: %s: %s", path,
-				   strerror(e));
+		return gb_sentence(err, len, e ? e : ENOENT, "functions cannot be probed: %s: %s",
+				   path, e ? strerror(e) : "it is empty");
 	}
 	do {
-		line[strcspn(line, " \n")] = '\0';
-		if (line[0] != 'n' || line[1] != 'v')
-			continue;
-		for (int i = 0; i < FUNCTIONS; i++)
-			listed[i] |= !strcmp(line, functions[i]);
+		if (line[0] == 'n' && line[1] == 'v')
+			note(n, line, listed);
 	} while (fgets(line, sizeof(line), f));
 	fclose(f);
 	return 0;
@@ -143,8 +170,11 @@ static void attach_functions(struct gb *b, struct nvidia *n, char *why, size_t l
 	n->v.driver = n->skel->bss->gt_nv_driver = gv_driver_read();
 	gv_gpus_read(&n->v, DRIVER_FOLDER);
 	n->v.release = false;
-	if (!driver_loaded() || look_up(b, listed, why, len))
+	n->instance = 0;
+	snprintf(n->module, sizeof(n->module), "nvidia");
+	if (!driver_loaded() || look_up(b, n, listed, why, len))
 		return;
+	n->instance = instance_of(n->module);
 	if (listed[RELEASE])
 		n->v.release = !attach(n, RELEASE, n->skel->progs.gt_nv_release, NULL);
 	if (!n->calls[0] && listed[CALL])
@@ -234,10 +264,13 @@ static int begin(struct gb *b, struct nvidia *n, char *err, size_t len)
 	return 0;
 }
 
+/* What is probed stays probed unless the module is another: nothing is missed meanwhile. */
 static void refresh(struct gb *b, struct nvidia *n, char *out, size_t len)
 {
 	char why[GB_SENTENCE / 2] = "";
 
+	if (n->instance && n->instance == instance_of(n->module))
+		return;
 	detach(n);
 	attach_functions(b, n, why, sizeof(why));
 	tell_sources(n, why, out, len);

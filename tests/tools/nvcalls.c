@@ -3,13 +3,12 @@
  * nvcalls DEVICE: makes the calls of NVIDIA's resource manager that it reads, a line each, on
  *DEVICE, and answers each with a line: errno of the call, status and handle that it then found.
  *
- *	alloc CLIENT PARENT HANDLE CLASS VALUE	VALUE: the GPU's number, or the engine
- *	free CLIENT HANDLE
- *	control CLIENT HANDLE COMMAND VALUE	VALUE: the first 32 bits of the parameters, and the
- *third status N	what the status field holds before each call: what stays if nobody answers
- *	layout 32|40|48|xfer	of alloc; xfer: through NV_ESC_IOCTL_XFER_CMD
- *	thread LINE	makes the call of LINE in a thread of its own
- *	open, close	the device; it is open at the start
+ *	alloc CLIENT PARENT HANDLE CLASS VALUE [TSG]	VALUE: the GPU's number, or the engine; TSG:
+ *the number of a group, with a driver that takes it (tests/vm/mocknv) free CLIENT HANDLE control
+ *CLIENT HANDLE COMMAND VALUE	VALUE: the first 32 bits of the parameters, and the third status N
+ *what the status field holds before each call: what stays if nobody answers layout 32|40|48|xfer
+ *of alloc; xfer: through NV_ESC_IOCTL_XFER_CMD thread LINE	makes the call of LINE in a thread
+ *of its own open, close	the device; it is open at the start
  *
  * A DEVICE that nobody answers for is opened by name only (O_PATH): its calls enter the kernel and
  *fail.
@@ -46,12 +45,14 @@ static int call(unsigned int nr, unsigned int size, void *arg)
 /* Where its status is: NVOS21 of 32 bytes, NVOS64 of 40 and 48, as of 535 and 530 */
 static void do_alloc(const unsigned int *a)
 {
-	uint32_t w[12] = { a[0], a[1], a[2], a[3] }, params[16] = { a[4], a[4], a[4], a[4] };
+	uint32_t w[12] = { a[0], a[1], a[2], a[3] }, params[16] = { a[5], 0, 0, a[4] };
 	unsigned int size = layout == 16 ? 32 : (unsigned int)layout;
 	unsigned int at = size == 48 ? 10 : size == 40 ? 9 : 7;
 	uint64_t p = (uintptr_t)params;
 	int err;
 
+	if (a[3] == 0x80)
+		params[0] = a[4];
 	memcpy(w + 4, &p, 8);
 	w[at] = status_before;
 	err = call(0x2b, size, w);
@@ -99,14 +100,14 @@ static void do_open(void)
 
 static void do_line(char *line)
 {
-	unsigned int a[5] = { 0 };
+	unsigned int a[6] = { 0 };
 	pthread_t t;
 	char word[16] = "";
 	int n = 0;
 
 	sscanf(line, "%15s %n", word, &n);
-	sscanf(line + n, "%i %i %i %i %i", (int *)&a[0], (int *)&a[1], (int *)&a[2], (int *)&a[3],
-	       (int *)&a[4]);
+	sscanf(line + n, "%i %i %i %i %i %i", (int *)&a[0], (int *)&a[1], (int *)&a[2],
+	       (int *)&a[3], (int *)&a[4], (int *)&a[5]);
 	if (!strcmp(word, "alloc"))
 		do_alloc(a);
 	else if (!strcmp(word, "free"))

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# modules.sh RELEASE: builds tests/vm/mockgpu for that kernel of fetch.sh, with BTF, into
+# modules.sh RELEASE: builds tests/vm/mockgpu and mocknv for that kernel of fetch.sh, with BTF, into
 # $O/vm/RELEASE/modules/. Does nothing when no source and no header has changed.
 set -eu
 
@@ -14,7 +14,7 @@ to=$kernel/modules
 mkdir -p "$to"
 exec 9>"$to/lock"
 flock 9
-stamp=$(cat "$here"/mockgpu/* "$0" "$kernel/build/Makefile" "$kernel/build/.config" | sha256sum)
+stamp=$(cat "$here"/mockgpu/* "$here"/mocknv/* "$0" "$kernel/build/Makefile" "$kernel/build/.config" | sha256sum)
 [ "$(cat "$to/stamp" 2>/dev/null)" != "$stamp" ] || exit 0
 rm -rf "$to/build" "$to/src" "$to/stamp" "$to"/*.ko
 
@@ -22,13 +22,17 @@ rm -rf "$to/build" "$to/src" "$to/stamp" "$to"/*.ko
 mkdir -p "$to/build"
 cp -rs "$(readlink -f "$kernel/build")/." "$to/build/"
 ln -sfn "$kernel/vmlinux" "$to/build/vmlinux"
-cp -r "$here/mockgpu" "$to/src"
+mkdir "$to/src"
 log=$to/log
-make -C "$to/build" M="$to/src" RESOLVE_BTFIDS=true modules >"$log" 2>&1 || { cat "$log" >&2; exit 1; }
+: >"$log"
+for m in mockgpu mocknv; do
+	cp -r "$here/$m" "$to/src/"
+	make -C "$to/build" M="$to/src/$m" RESOLVE_BTFIDS=true modules >>"$log" 2>&1 || { cat "$log" >&2; exit 1; }
+done
 if grep -E 'warning:|WARNING:|Skipping BTF' "$log" >&2; then
 	exit 1
 fi
-for ko in "$to"/src/*.ko; do
+for ko in "$to"/src/*/*.ko; do
 	strip -g "$ko"
 	readelf -SW "$ko" | grep -q ' \.BTF ' || { echo "modules.sh: no BTF in $ko" >&2; exit 1; }
 	mv "$ko" "$to/"
