@@ -100,7 +100,9 @@ static const struct blind {
 	  "moment" },
 	{ "nvidia", "/proc/driver/nvidia/version",
 	  "NVIDIA's own driver passes no DRM scheduler, and work is rung by a doorbell",
-	  "the scheduling hooks of a patched open kernel module tell of its queues (TSGs)" },
+	  "backend bpf tells of its queues (TSGs), by calls of its resource manager and by the "
+	  "hooks of "
+	  "a patched open kernel module; of single launches nothing in the kernel does" },
 	{ "firmware-scheduling", "/sys/module/xe",
 	  "the GuC firmware orders the work of xe: start times are concluded, exec_source says so",
 	  "nothing in a stock kernel" },
