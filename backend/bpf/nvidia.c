@@ -17,6 +17,7 @@
 #define DRIVER_FOLDER "/sys/bus/pci/drivers/nvidia"
 
 enum function { TASK_INIT, BIND, TOKEN, DESTROY, OLD_BIND, OLD_TOKEN, RELEASE, CALL, FUNCTIONS };
+enum end { EXIT, CLOSE, EXEC, ENDS };
 
 static const char *const functions[FUNCTIONS] = {
 	[TASK_INIT] = "nv_gpu_sched_task_init",
@@ -37,7 +38,7 @@ static const char *const functions[FUNCTIONS] = {
 struct nvidia {
 	struct gv v;
 	struct nvidia_bpf *skel;
-	struct bpf_link *calls[2], *ends[3], *link[FUNCTIONS], *end[FUNCTIONS];
+	struct bpf_link *calls[2], *ends[ENDS], *link[FUNCTIONS], *end[FUNCTIONS];
 	char module[64];
 	ino_t instance;
 };
@@ -193,17 +194,25 @@ static void attach_functions(struct gb *b, struct nvidia *n, char *why, size_t l
 			 functions[TASK_INIT], strerror(-ret));
 }
 
-/* Where the end of a file is not told by a probe, its last close() is, or the process's end. */
 static int attach_tracepoints(struct nvidia *n)
 {
-	struct bpf_program *p[] = { n->skel->progs.gt_nv_exit, n->skel->progs.gt_nv_exec,
-				    n->skel->progs.gt_nv_close };
-
 	n->calls[0] = bpf_program__attach(n->skel->progs.gt_nv_ioctl);
 	n->calls[1] = n->calls[0] ? bpf_program__attach(n->skel->progs.gt_nv_ioctl_end) : NULL;
-	for (int i = 0; i < 3; i++)
-		n->ends[i] = bpf_program__attach(p[i]);
-	return n->ends[0] ? 0 : -errno;
+	n->ends[EXIT] = bpf_program__attach(n->skel->progs.gt_nv_exit);
+	return n->ends[EXIT] ? 0 : -errno;
+}
+
+/* Where the end of a file is not told by a probe, its last close() is it, or execve(). */
+static void attach_closes(struct nvidia *n)
+{
+	for (int i = CLOSE; i <= EXEC && n->v.release; i++) {
+		bpf_link__destroy(n->ends[i]);
+		n->ends[i] = NULL;
+	}
+	if (!n->v.release && !n->ends[CLOSE])
+		n->ends[CLOSE] = bpf_program__attach(n->skel->progs.gt_nv_close);
+	if (!n->v.release && !n->ends[EXEC])
+		n->ends[EXEC] = bpf_program__attach(n->skel->progs.gt_nv_exec);
 }
 
 static void tell_sources(const struct nvidia *n, const char *why, char *out, size_t len)
@@ -211,9 +220,9 @@ static void tell_sources(const struct nvidia *n, const char *why, char *out, siz
 	bool calls = n->calls[1] || n->end[CALL];
 
 	snprintf(out, len, ": RM calls%s, end of files by %s, %s%s", calls ? "" : " cannot be seen",
-		 n->v.release ? "nvidia_close()"
-		 : n->ends[2] ? "close()"
-			      : "exit()",
+		 n->v.release	  ? "nvidia_close()"
+		 : n->ends[CLOSE] ? "close()"
+				  : "exit()",
 		 n->skel->bss->gt_nv_hooks ? "hooks of the patched module" : "no hooks: ",
 		 n->skel->bss->gt_nv_hooks ? ""
 		 : *why			   ? why
@@ -235,7 +244,7 @@ static void stop(struct gb *b)
 
 	if (n->skel && n->skel->bss)
 		detach(n);
-	for (int i = 0; i < 3; i++)
+	for (int i = 0; i < ENDS; i++)
 		bpf_link__destroy(n->ends[i]);
 	bpf_link__destroy(n->calls[1]);
 	bpf_link__destroy(n->calls[0]);
@@ -273,6 +282,7 @@ static void refresh(struct gb *b, struct nvidia *n, char *out, size_t len)
 		return;
 	detach(n);
 	attach_functions(b, n, why, sizeof(why));
+	attach_closes(n);
 	tell_sources(n, why, out, len);
 }
 
