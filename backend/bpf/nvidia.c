@@ -379,6 +379,7 @@ void gb_nvidia_trace(struct gt_plugin *p, char *buf, size_t len)
 
 const struct gb_part gb_nvidia = {
 	.name = "nvidia",
+	.shows = true,
 	.probe = probe,
 	.start = start,
 	.stop = stop,
