@@ -85,14 +85,16 @@ obj = $(patsubst %.c,$(O)/obj/%.o,$(1))
 src_eventmap := $(wildcard backend/eventmap/*.c) backend/trusted.c
 src_host := $(addprefix backend/,host.c load.c trusted.c options.c hooks.c claim.c run.c ingest.c call.c query.c order.c)
 src_core := $(wildcard fs/model/*.c fs/gate/*.c fs/stream/*.c fs/tree/*.c fs/text/*.c fs/access/*.c \
-	fs/export/*.c) $(filter-out fs/main.c,$(wildcard fs/*.c)) $(wildcard conf/*.c) $(src_host)
+	fs/export/*.c) $(filter-out fs/main.c,$(wildcard fs/*.c)) $(wildcard conf/*.c) $(src_host) \
+	backend/ioctls.c
 src_fuse := $(wildcard fs/fuse/*.c)
 src_live := $(wildcard backend/live/*.c)
-plugin_more_bpf := $(src_live)
+# What plugins share, with each other or with the host
+plugin_more_bpf := $(src_live) backend/ioctls.c
 plugin_more_ftrace := $(src_live)
 src_plugin = $(wildcard backend/$(1)/*.c backend/$(1)/*/*.c) $(plugin_more_$(1))
 # A plugin's vtable is in backend/NAME/NAME.c: everything else of it can be linked into a test
-src_parts := $(foreach p,$(PLUGINS),$(filter-out backend/$(p)/$(p).c $(src_live),$(call src_plugin,$(p)))) $(src_live)
+src_parts := $(foreach p,$(PLUGINS),$(filter-out backend/$(p)/$(p).c,$(call src_plugin,$(p))))
 src_bpf := $(wildcard bpf/*.bpf.c)
 src_unit := $(wildcard tests/unit/test_*.c)
 src_tool := $(wildcard tests/bench/*.c tests/fuzz/*.c tests/tools/*.c)

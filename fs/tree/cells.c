@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../backend/ioctls.h"
 #include "lines.h"
 
 /* Rings or processes that are copied under one lock: some microseconds. */
@@ -121,6 +122,7 @@ static int take_rings(struct gt_model *m, struct gt_names *n, unsigned int gpu)
 		GT_MODEL_LOCK(m);
 		nrings = m->gpus[gpu]->nrings;
 		memcpy(n->gpu[gpu].name, m->gpus[gpu]->name, sizeof(n->gpu[gpu].name));
+		memcpy(n->gpu[gpu].driver, m->gpus[gpu]->driver, sizeof(n->gpu[gpu].driver));
 	}
 	to = calloc(nrings ? nrings : 1, sizeof(*to));
 	if (!to)
@@ -256,9 +258,13 @@ const struct gt_name_ring *gt_names_ring(const struct gt_names *n, uint16_t gpu,
 	return &n->gpu[gpu].ring[ring];
 }
 
-const char *gt_names_function(const struct gt_names *n, const struct gt_event *e)
+const char *gt_names_value(const struct gt_names *n, const struct gt_event *e)
 {
-	return e->type == GT_FUNCTION && e->value < n->nfunctions ? n->function[e->value] : NULL;
+	if (e->type == GT_FUNCTION && e->value < n->nfunctions)
+		return n->function[e->value];
+	if (e->type == GT_IOCTL_ENTER)
+		return gt_ioctl_name(e->gpu < n->ngpus ? n->gpu[e->gpu].driver : NULL, e->value);
+	return NULL;
 }
 
 const char *gt_names_comm(const struct gt_names *n, const struct gt_event *e)

@@ -42,7 +42,7 @@ uint64_t gt_percent(uint64_t ns, uint64_t window);
 struct gt_names {
 	unsigned int ngpus;
 	struct {
-		char name[16];
+		char name[16], driver[16];
 		unsigned int nrings;
 		struct gt_name_ring {
 			char name[40];
@@ -78,8 +78,8 @@ static inline bool gt_was(uint32_t uid, uint64_t first_ts, const struct gt_event
 	return first_ts <= e->ts && (e->uid == GT_NONE32 || e->uid == uid);
 }
 const char *gt_names_comm(const struct gt_names *n, const struct gt_event *e);
-const char *gt_names_function(const struct gt_names *n,
-			      const struct gt_event *e); /* of a FUNCTION */
+/** gt_names_value() - what a FUNCTION's value is, or the command of an IOCTL_ENTER */
+const char *gt_names_value(const struct gt_names *n, const struct gt_event *e);
 
 /** struct gt_ring_set - rings by GPU and number */
 struct gt_ring_set {
@@ -191,8 +191,9 @@ const char *gt_error_name(uint64_t code); /* NULL: none that we know */
 /* traceline.c */
 const char *gt_type_name(unsigned int type); /* an event's; NULL if it is none */
 /** gt_event_keys() - " key=value" for what the type's value and ref mean, queue, and flags
- * @function: name of the function that a FUNCTION's value means; NULL or "": not known */
-void gt_event_keys(struct gt_text *t, const struct gt_event *e, const char *function);
+ * @name: of the function that a FUNCTION's value means, or of an ioctl's command; NULL or "": not
+ *	known */
+void gt_event_keys(struct gt_text *t, const struct gt_event *e, const char *name);
 void gt_lost_line(struct gt_text *t, const struct gt_lost *l);
 
 #endif

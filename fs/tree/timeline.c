@@ -24,6 +24,7 @@ struct memory {
 	struct thread_times {
 		uint32_t tid;
 		uint64_t ioctl;
+		const char *command; /* of that ioctl */
 	} thread[NTHREADS];
 };
 
@@ -153,7 +154,18 @@ static struct thread_times *thread_of(struct memory *m, const struct gt_event *e
 	return tid == GT_NONE32 ? NULL : &m->thread[tid % NTHREADS];
 }
 
-static void thread_notes(struct gt_text *t, struct memory *m, const struct gt_event *e)
+/* The ioctl that the thread leaves, if it was seen to enter */
+static const char *command_left(struct memory *m, const struct gt_event *e)
+{
+	const struct thread_times *th = thread_of(m, e);
+
+	return th && th->ioctl && th->tid == (e->tid != GT_NONE32 ? e->tid : e->pid) ? th->command
+										     : NULL;
+}
+
+/* @command: of an IOCTL_ENTER */
+static void thread_notes(struct gt_text *t, struct memory *m, const struct gt_event *e,
+			 const char *command)
 {
 	struct thread_times *th = thread_of(m, e);
 	uint32_t tid = e->tid != GT_NONE32 ? e->tid : e->pid;
@@ -161,7 +173,7 @@ static void thread_notes(struct gt_text *t, struct memory *m, const struct gt_ev
 	if (!th)
 		return;
 	if (e->type == GT_IOCTL_ENTER)
-		*th = (struct thread_times){ tid, e->ts };
+		*th = (struct thread_times){ tid, e->ts, command };
 	if (th->tid != tid)
 		return;
 	if (e->type == GT_SUBMIT)
@@ -235,6 +247,7 @@ static void event(struct gt_text *t, struct ctx *c, const struct gt_event *e)
 				     : "";
 	uint32_t pid = gt_view_pid(&c->s->view, e->pid, e->ts);
 	const char *comm = e->pid != GT_NONE32 ? gt_names_comm(c->names, e) : NULL;
+	const char *name;
 
 	gt_text_ch(t, '[');
 	gt_time(t, e->ts);
@@ -249,8 +262,9 @@ static void event(struct gt_text *t, struct ctx *c, const struct gt_event *e)
 	}
 	pair(t, "ctx", e->ctx);
 	pair(t, "seqno", e->seqno);
-	gt_event_keys(t, e, gt_names_function(c->names, e));
-	thread_notes(t, c->mem, e);
+	name = e->type == GT_IOCTL_EXIT ? command_left(c->mem, e) : gt_names_value(c->names, e);
+	gt_event_keys(t, e, name);
+	thread_notes(t, c->mem, e, name);
 	job_notes(t, c->mem, e);
 	gt_text_ch(t, '\n');
 }

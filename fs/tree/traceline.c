@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* One record as a line of `trace`; and the key=value pairs that `timeline` shows as well. */
+#include <stdio.h>
 #include <string.h>
 
+#include "../../backend/ioctls.h"
 #include "lines.h"
 
 const char *gt_type_name(unsigned int type)
@@ -77,11 +79,11 @@ static void value_key(struct gt_text *t, const struct gt_event *e, const char *f
 	}
 }
 
-void gt_event_keys(struct gt_text *t, const struct gt_event *e, const char *function)
+void gt_event_keys(struct gt_text *t, const struct gt_event *e, const char *name)
 {
 	if (e->type >= GT_NTYPES)
 		return;
-	value_key(t, e, function);
+	value_key(t, e, name);
 	if (e->flags & GT_F_LATE) {
 		if (e->ref != GT_NONE64) {
 			gt_text_str(t, " late_from=");
@@ -89,6 +91,10 @@ void gt_event_keys(struct gt_text *t, const struct gt_event *e, const char *func
 		}
 	} else if (meaning[e->type].ref && e->ref != GT_NONE64) {
 		gt_text_gkv(t, meaning[e->type].ref, e->ref);
+	}
+	if ((e->type == GT_IOCTL_ENTER || e->type == GT_IOCTL_EXIT) && name && *name) {
+		gt_text_str(t, " command=");
+		gt_text_str(t, name);
 	}
 	if (e->tid != GT_NONE32 && e->tid != e->pid)
 		gt_text_gkv(t, "tid", e->tid);
@@ -117,13 +123,14 @@ void gt_lost_line(struct gt_text *t, const struct gt_lost *l)
 
 /** struct words - what a line names, copied under the model's lock; "" unknown */
 struct words {
-	char gpu[16], ring[40], comm[16], type[32], function[GT_FUNCTION_NAME];
+	char gpu[16], ring[40], comm[16], type[32], name[GT_FUNCTION_NAME];
 };
 
 static void take_words(struct gt_model *m, const struct gt_event *e, struct words *w)
 {
 	const struct gt_gpu *g;
 	const struct gt_proc *p;
+	const char *command;
 
 	memset(w, 0, sizeof(*w));
 	GT_MODEL_LOCK(m);
@@ -138,7 +145,10 @@ static void take_words(struct gt_model *m, const struct gt_event *e, struct word
 	if (e->type >= GT_CUSTOM0 && e->type <= GT_CUSTOM6)
 		memcpy(w->type, m->custom[e->type - GT_CUSTOM0], sizeof(w->type));
 	if (e->type == GT_FUNCTION && e->value < m->nfunctions)
-		memcpy(w->function, m->functions[e->value], sizeof(w->function));
+		memcpy(w->name, m->functions[e->value], sizeof(w->name));
+	command = e->type == GT_IOCTL_ENTER ? gt_ioctl_name(g ? g->driver : NULL, e->value) : NULL;
+	if (command)
+		snprintf(w->name, sizeof(w->name), "%s", command);
 }
 
 /* amdgpu0/ring2(sdma0) */
@@ -191,7 +201,7 @@ static void event_line(struct gt_text *t, const struct gt_event *e, const struct
 	gt_cell_word(t, w->comm[0] ? w->comm : NULL, sizeof(w->comm));
 	gt_pad(t, at, 87);
 	job_cell(t, e);
-	gt_event_keys(t, e, w->function);
+	gt_event_keys(t, e, w->name);
 	gt_text_ch(t, '\n');
 }
 

@@ -26,10 +26,12 @@ static void test_timeline(void)
 	SHOWS(at_sdma, "timeline", root, "absent");
 	ok(begins(text(&at_gpu, "timeline", &root),
 		  "# events: 19\n# duration: 0.810000000 s\n# rate: 23.45 events/s\n"
-		  "[100.000000000] CPU IOCTL_ENTER cpu=3 pid=1000 comm=glxgears cmd=0xc0186444\n"
+		  "[100.000000000] CPU IOCTL_ENTER cpu=3 pid=1000 comm=glxgears cmd=0xc0186444 "
+		  "command=AMDGPU_CS\n"
 		  "[100.000121000] amdgpu0/gfx_0.0.0 SUBMIT cpu=3 pid=1000 comm=glxgears ctx=5 "
 		  "seqno=1 (121 us after ioctl)\n"
-		  "[100.000130000] CPU IOCTL_EXIT cpu=3 pid=1000 comm=glxgears result=0\n"
+		  "[100.000130000] CPU IOCTL_EXIT cpu=3 pid=1000 comm=glxgears result=0 "
+		  "command=AMDGPU_CS\n"
 		  "[100.000171000] amdgpu0/gfx_0.0.0 COMMIT cpu=3 pid=1000 comm=glxgears ctx=5 "
 		  "seqno=1 (50 us queue wait)\n"),
 	   "timeline: head, CPU and GPU events, notes");
