@@ -69,8 +69,10 @@ static void one(struct gt_pipeline *p, union gt_record *r, bool live)
 		gt_log_append(app->log, r);
 		gt_model_recorded(app->model, r);
 		if (f.finished)
-			gt_log_finished(app->log, &f.fin);
+			gt_model_logged(app->model, &f, gt_log_finished(app->log, &f.fin));
 	}
+	for (unsigned int i = 0; i < f.nlate; i++)
+		gt_log_fin_ioctl(app->log, f.late[i], f.ioctl);
 	gt_model_done(app->model, &f);
 }
 

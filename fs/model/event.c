@@ -97,7 +97,7 @@ static void on_other(struct gt_model *m, struct gt_where *w, struct gt_event *e,
 	if ((bit & QUEUE_TYPES) && w->queue)
 		gt_queue_event(m, w->queue, e);
 	else if (bit & WAIT_TYPES)
-		gt_wait_event(m, w, e);
+		gt_wait_event(m, w, e, f);
 	else if (e->type == GT_ERROR)
 		on_error(m, w, e);
 	else if (e->type == GT_COMPLETE)
@@ -228,6 +228,7 @@ void gt_model_event(struct gt_model *m, union gt_record *r, struct gt_folded *f)
 	f->job = NULL;
 	f->finished = false;
 	f->new_proc = NULL;
+	f->nlate = 0;
 	m->priv->last = r;
 	gt_set_now(m, e->ts);
 	if (unlikely(e->ts - m->priv->sec_start >= GT_SEC))

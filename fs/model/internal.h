@@ -119,14 +119,23 @@ void gt_map_del(struct gt_map *map, uint64_t key);
 
 /* The model's own part ---------------------------------------------------------------------- */
 
-/** struct gt_inside - a thread inside an ioctl (@kind 0) or a wait (1), and the job it is about */
+/**
+ * struct gt_inside - a thread inside an ioctl (@kind 0) or a wait (1)
+ * @entered: since is known
+ * @job: @n jobs that it submitted
+ * @seen: first sight of the one at @index: tells whether it is the same still
+ * @at: when it was submitted
+ * @number: of one that has ended, see gt_model_logged(), else GT_NONE64
+ */
 struct gt_inside {
 	uint32_t tid;
-	uint8_t kind, used;
-	bool entered; /* since is known */
+	uint8_t kind, used, n;
+	bool entered;
 	uint64_t since;
-	uint32_t job;	   /* index or GT_NONE32 */
-	uint64_t job_seen; /* tells whether that index is the same job still */
+	struct {
+		uint64_t seen, at, number;
+		uint32_t index;
+	} job[GT_IOCTL_JOBS];
 };
 
 /** struct gt_where - what one event is about; NULL: not told or not known */
@@ -365,8 +374,11 @@ void gt_function_name(struct gt_model *m, const struct gt_name *n);
 
 /* wait.c */
 /** gt_wait_event() - SYNC_WAIT and IOCTL events */
-void gt_wait_event(struct gt_model *m, struct gt_where *w, const struct gt_event *e);
-/** gt_wait_submit() - @j was submitted by thread @tid: its ioctl's time belongs to the job */
-void gt_wait_submit(struct gt_model *m, const struct gt_job *j, uint32_t tid);
+void gt_wait_event(struct gt_model *m, struct gt_where *w, const struct gt_event *e,
+		   struct gt_folded *f);
+/** gt_wait_submit() - thread @tid submitted @j at @ts: its ioctl's time belongs to the job */
+void gt_wait_submit(struct gt_model *m, struct gt_job *j, uint32_t tid, uint64_t ts);
+/** gt_wait_ioctl() - what gt_job.ioctl says; GT_NONE64: not known, or not yet */
+uint64_t gt_wait_ioctl(uint64_t ioctl);
 
 #endif

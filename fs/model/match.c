@@ -97,7 +97,7 @@ static void on_submit(struct gt_model *m, struct gt_where *w, struct gt_event *e
 	if (!w->ring->commits && !w->ring->starts)
 		gt_ring_hw_enter(w->ring, j, e->ts);
 	if (m->types.n[GT_IOCTL_ENTER].seen | m->types.n[GT_IOCTL_EXIT].seen)
-		gt_wait_submit(m, j, e->tid);
+		gt_wait_submit(m, j, e->tid, e->ts);
 	adopt(m, w, e, j);
 	count_submit(m, w, j);
 }
@@ -272,7 +272,7 @@ static void describe_finished(const struct gt_model *m, const struct gt_where *w
 	fin->ring = j->ring;
 	fin->pid = j->pid;
 	fin->uid = j->uid != GT_NONE32 || !w->proc ? j->uid : w->proc->uid;
-	fin->ioctl = j->ioctl;
+	fin->ioctl = gt_wait_ioctl(j->ioctl);
 	fin->gpu_wait = j->waiting && e->ts >= j->waiting ? e->ts - j->waiting : GT_NONE64;
 	fin->met = w->proc ? w->proc->first_ts : GT_NONE64;
 	if (w->proc)

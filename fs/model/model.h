@@ -26,6 +26,7 @@
 #define GT_MAX_CGROUPS 3071
 #define GT_MAX_GROUPS  (GT_MAX_USERS + GT_MAX_CGROUPS + 1)
 #define GT_MAX_NS      8
+#define GT_IOCTL_JOBS  4 /* of those submitted by one ioctl, that know its time */
 #define GT_CGROUP_MAX 512 /* bytes of a path: a pod in a machine in a container takes 310 */
 
 enum gt_stage_id {
@@ -126,7 +127,8 @@ struct gt_proc;
  *	by age are all jobs, by ring those of one ring, in order of first sight
  * @hw_epoch: it occupies the hardware if this is its ring's
  * @queue: index in gt_model.queues, or GT_NONE16
- * @waiting: since when somebody waits for it; @ioctl: ns its submission took, GT_NONE64 unknown
+ * @waiting: since when somebody waits for it
+ * @ioctl: ns its submission took; GT_NONE64 unknown, and a little less while it lasts (wait.c)
  */
 struct gt_job {
 	uint64_t ctx, seqno;
@@ -457,12 +459,17 @@ void gt_model_tidy(struct gt_model *m);
  * @finished: true if the job ended with it: @fin is filled
  * @unknown_pid: a pid the model has not met (then the caller asks /proc and calls
  *	gt_model_process(), and the event has been counted for it by a bare entry already)
+ * @nlate: so many jobs had ended before the ioctl that submitted them, which the event ends
+ * @late: their numbers, as given to gt_model_logged()
+ * @ioctl: their time in it
  */
 struct gt_folded {
 	struct gt_job *job;
 	bool finished;
 	struct gt_finished fin;
 	struct gt_proc *new_proc;
+	unsigned int nlate;
+	uint64_t late[GT_IOCTL_JOBS], ioctl;
 };
 
 /**
@@ -479,6 +486,13 @@ void gt_model_event(struct gt_model *m, union gt_record *r, struct gt_folded *f)
  */
 #define GT_FETCH_AHEAD 8
 void gt_model_fetch(struct gt_model *m, const union gt_record *r);
+/**
+ * gt_model_logged() - after an event that ended a job
+ * @number: tells its record of the history from others
+ *
+ * Lock held.
+ */
+void gt_model_logged(struct gt_model *m, const struct gt_folded *f, uint64_t number);
 /** gt_model_done() - after an event: frees the job if it ended. Lock held. */
 void gt_model_done(struct gt_model *m, struct gt_folded *f);
 /** gt_model_recorded() - counts a record that went to the log. Lock held. */

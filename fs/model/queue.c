@@ -168,6 +168,20 @@ void gt_queue_describe(struct gt_model *m, const struct gt_queue_desc *d, struct
 	m->gen++;
 }
 
+/* A process's end is the end of its queues, which no source may tell. */
+static void end_with_owner(struct gt_model *m, struct gt_queue *q, uint64_t now)
+{
+	const struct gt_proc *p = q->desc.pid == GT_NONE32 ? NULL : gt_model_proc(m, q->desc.pid);
+
+	if (!p || !p->dead || q->state == GT_QS_DESTROYED || q->last_ts > p->died)
+		return;
+	q->state = GT_QS_DESTROYED;
+	q->destroyed = now;
+	q->gen++;
+	m->gpus[q->gpu]->gen++;
+	m->gen++;
+}
+
 /* A piece at a time: the model is locked meanwhile. */
 void gt_queues_reap(struct gt_model *m)
 {
@@ -177,6 +191,8 @@ void gt_queues_reap(struct gt_model *m)
 		uint32_t slot = m->priv->queue_reaped++ % m->nqueues;
 		struct gt_queue *q = m->queues[slot];
 
+		if (q->gpu != GT_NONE16)
+			end_with_owner(m, q, now);
 		if (q->gpu == GT_NONE16 || q->state != GT_QS_DESTROYED || q->depth.now ||
 		    now < q->destroyed + m->limits.proc_linger_ns)
 			continue;

@@ -26,12 +26,9 @@ static void enter(struct gt_model *m, const struct gt_event *e, uint8_t kind)
 {
 	if (e->tid == GT_NONE32)
 		return;
-	*place(m, e->tid, kind) = (struct gt_inside){ .tid = e->tid,
-						      .kind = kind,
-						      .used = 1,
-						      .entered = true,
-						      .since = e->ts,
-						      .job = GT_NONE32 };
+	*place(m, e->tid, kind) = (struct gt_inside){
+		.tid = e->tid, .kind = kind, .used = 1, .entered = true, .since = e->ts
+	};
 }
 
 /* How long the thread was inside: as @told, or since it entered; GT_NONE64 if that is not known */
@@ -54,7 +51,26 @@ static void wait_exit(struct gt_model *m, struct gt_where *w, const struct gt_ev
 		i->used = 0;
 }
 
-static void ioctl_exit(struct gt_model *m, struct gt_where *w, const struct gt_event *e)
+/* The jobs that were submitted in the ioctl, which took @ns until @end, know that now. */
+static void tell_jobs(struct gt_model *m, const struct gt_inside *i, uint64_t end, uint64_t ns,
+		      struct gt_folded *f)
+{
+	for (unsigned int k = 0; k < i->n; k++) {
+		struct gt_job *j = &m->jobs[i->job[k].index];
+
+		/* by an ioctl before this one, whose end was not told */
+		if (ns == GT_NONE64 || i->job[k].at > end || end - i->job[k].at > ns)
+			continue;
+		if (i->job[k].number != GT_NONE64)
+			f->late[f->nlate++] = i->job[k].number;
+		else if (j->live && j->seen == i->job[k].seen)
+			j->ioctl = ns;
+	}
+	f->ioctl = ns;
+}
+
+static void ioctl_exit(struct gt_model *m, struct gt_where *w, const struct gt_event *e,
+		       struct gt_folded *f)
 {
 	struct gt_inside *i = e->tid == GT_NONE32 ? NULL : inside(m, e->tid, IN_IOCTL);
 	uint64_t ns = leave(i, e, e->ref);
@@ -65,8 +81,7 @@ static void ioctl_exit(struct gt_model *m, struct gt_where *w, const struct gt_e
 	if (!i)
 		return;
 	i->used = 0;
-	if (i->job != GT_NONE32 && m->jobs[i->job].live && m->jobs[i->job].seen == i->job_seen)
-		m->jobs[i->job].ioctl = ns;
+	tell_jobs(m, i, e->ts, ns, f);
 }
 
 /* Somebody waits for a job that is in flight, or no longer does */
@@ -85,7 +100,8 @@ static void job_waited(struct gt_model *m, struct gt_where *w, const struct gt_e
 		j->waiting = e->ts;
 }
 
-void gt_wait_event(struct gt_model *m, struct gt_where *w, const struct gt_event *e)
+void gt_wait_event(struct gt_model *m, struct gt_where *w, const struct gt_event *e,
+		   struct gt_folded *f)
 {
 	switch (e->type) {
 	case GT_SYNC_WAIT_ENTER:
@@ -100,12 +116,28 @@ void gt_wait_event(struct gt_model *m, struct gt_where *w, const struct gt_event
 		enter(m, e, IN_IOCTL);
 		break;
 	case GT_IOCTL_EXIT:
-		ioctl_exit(m, w, e);
+		ioctl_exit(m, w, e, f);
 		break;
 	}
 }
 
-void gt_wait_submit(struct gt_model *m, const struct gt_job *j, uint32_t tid)
+/*
+ * While the ioctl lasts a job's time in it is not known, and the field says where the thread is in
+ * the table: numbers that no time is.
+ */
+#define MARKS (GT_TIDS * GT_IOCTL_JOBS)
+
+static uint64_t mark(const struct gt_model *m, const struct gt_inside *i, unsigned int k)
+{
+	return GT_NONE64 - 1 - ((uint64_t)(i - m->priv->inside) * GT_IOCTL_JOBS + k);
+}
+
+uint64_t gt_wait_ioctl(uint64_t ioctl)
+{
+	return ioctl < GT_NONE64 - MARKS ? ioctl : GT_NONE64;
+}
+
+void gt_wait_submit(struct gt_model *m, struct gt_job *j, uint32_t tid, uint64_t ts)
 {
 	struct gt_inside *i;
 
@@ -116,6 +148,30 @@ void gt_wait_submit(struct gt_model *m, const struct gt_job *j, uint32_t tid)
 		i = place(m, tid, IN_IOCTL);
 		*i = (struct gt_inside){ .tid = tid, .kind = IN_IOCTL, .used = 1 };
 	}
-	i->job = (uint32_t)(j - m->jobs);
-	i->job_seen = j->seen;
+	if (i->n == GT_IOCTL_JOBS) {
+		if (i->entered)
+			return;
+		i->n = 0; /* only the last can be of an ioctl that is still to be told */
+	}
+	i->job[i->n].index = (uint32_t)(j - m->jobs);
+	i->job[i->n].seen = j->seen;
+	i->job[i->n].at = ts;
+	i->job[i->n].number = GT_NONE64;
+	j->ioctl = mark(m, i, i->n++);
+}
+
+void gt_model_logged(struct gt_model *m, const struct gt_folded *f, uint64_t number)
+{
+	const struct gt_job *j = f->job;
+	struct gt_inside *i;
+	uint64_t at;
+
+	if (!f->finished || !j || j->ioctl == GT_NONE64 || j->ioctl < GT_NONE64 - MARKS)
+		return;
+	at = GT_NONE64 - 1 - j->ioctl;
+	i = &m->priv->inside[at / GT_IOCTL_JOBS];
+	at %= GT_IOCTL_JOBS;
+	if (i->used && at < i->n && i->job[at].index == (uint32_t)(j - m->jobs) &&
+	    i->job[at].seen == j->seen)
+		i->job[at].number = number;
 }

@@ -153,14 +153,23 @@ void gt_log_floor(struct gt_log *l, uint64_t ts)
 		atomic_store_explicit(&l->floor, ts, memory_order_release);
 }
 
-/** gt_log_finished() - keeps a finished job for `report`; ingest thread */
-void gt_log_finished(struct gt_log *l, const struct gt_finished *f)
+uint64_t gt_log_finished(struct gt_log *l, const struct gt_finished *f)
 {
 	uint64_t head = atomic_load_explicit(&l->fin_head, memory_order_relaxed);
 
 	begin_write(&l->fin_writing, head);
 	l->fin[head & l->fin_mask] = *f;
 	atomic_store_explicit(&l->fin_head, head + 1, memory_order_release);
+	return head;
+}
+
+void gt_log_fin_ioctl(struct gt_log *l, uint64_t number, uint64_t ns)
+{
+	uint64_t head = atomic_load_explicit(&l->fin_head, memory_order_relaxed);
+
+	/* a reader has the old or the new: it is one word */
+	if (number < head && head - number <= l->fin_mask + 1)
+		__atomic_store_n(&l->fin[number & l->fin_mask].ioctl, ns, __ATOMIC_RELAXED);
 }
 
 bool gt_log_fin_get(const struct gt_log *l, uint64_t i, struct gt_finished *out)

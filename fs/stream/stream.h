@@ -43,7 +43,10 @@ void gt_log_free(struct gt_log *l);
 
 /** gt_log_append() - one record, ingest thread; a ts below the floor makes it late */
 void gt_log_append(struct gt_log *l, const union gt_record *r);
-void gt_log_finished(struct gt_log *l, const struct gt_finished *f);
+/** gt_log_finished() - keeps a finished job for `report`; ingest thread. Return: its number */
+uint64_t gt_log_finished(struct gt_log *l, const struct gt_finished *f);
+/** gt_log_fin_ioctl() - what job @number took to submit has become known; ingest thread */
+void gt_log_fin_ioctl(struct gt_log *l, uint64_t number, uint64_t ns);
 /** gt_log_floor() - time has come to @ts */
 void gt_log_floor(struct gt_log *l, uint64_t ts);
 /** gt_log_clear() - the history starts again; open readers go on where they are. Any thread */

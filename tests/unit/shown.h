@@ -32,7 +32,9 @@ static inline void feed(union gt_record *r)
 	gt_log_append(app.log, r);
 	gt_model_recorded(app.model, r);
 	if (f.finished)
-		gt_log_finished(app.log, &f.fin);
+		gt_model_logged(app.model, &f, gt_log_finished(app.log, &f.fin));
+	for (unsigned int i = 0; i < f.nlate; i++)
+		gt_log_fin_ioctl(app.log, f.late[i], f.ioctl);
 	gt_model_done(app.model, &f);
 }
 

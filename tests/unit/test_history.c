@@ -151,6 +151,22 @@ static void test_many(void)
 	   "jobs: all of a long list");
 }
 
+/* A job that ended before the ioctl that gave it: the row knows afterwards. */
+static void test_late_ioctl(void)
+{
+	const uint64_t t = 200 * S;
+
+	ioctl_event(t, GT_IOCTL_ENTER, 1000, 0xc0186444);
+	submit(t + 10 * US, 1, 7, 50, 1000);
+	job_event(t + 20 * US, GT_COMMIT, 1, 7, 50);
+	job_event(t + 30 * US, GT_COMPLETE, 1, 7, 50);
+	ok(strstr(text(&at_sdma, "report", &root), " 7 50 1000 glxgears - 10000 "),
+	   "report: not known yet");
+	ioctl_event(t + 40 * US, GT_IOCTL_EXIT, 1000, 0);
+	ok(strstr(text(&at_sdma, "report", &root), " 7 50 1000 glxgears 40000 10000 "),
+	   "report: t_ioctl_ns of a job that ended within the ioctl");
+}
+
 int main(void)
 {
 	setup(0);
@@ -159,6 +175,7 @@ int main(void)
 	test_timeline();
 	test_trace_line();
 	test_functions();
+	test_late_ioctl();
 	teardown();
 	setup(1 << 27);
 	test_many();

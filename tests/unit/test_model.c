@@ -342,6 +342,76 @@ static void lose(uint64_t ts, uint64_t count, uint64_t until)
 	fold();
 }
 
+static void submit_inside(uint64_t ts, uint64_t seqno)
+{
+	event(ts, GT_SUBMIT)->ev.ring = 0;
+	rec.ev.ctx = 9;
+	rec.ev.seqno = seqno;
+	rec.ev.pid = 500;
+	rec.ev.tid = 501;
+	fold();
+}
+
+/* What job @seqno knew of its ioctl when it ended, as record @number of the history */
+static uint64_t ended(uint64_t ts, uint64_t seqno, uint64_t number)
+{
+	event(ts, GT_COMPLETE)->ev.ring = 0;
+	rec.ev.ctx = 9;
+	rec.ev.seqno = seqno;
+	gt_model_event(m, &rec, &folded);
+	gt_model_logged(m, &folded, number);
+	gt_model_done(m, &folded);
+	return folded.fin.ioctl;
+}
+
+static void check_ioctl_jobs(void)
+{
+	begin();
+	wait_event(T0, GT_IOCTL_ENTER, 1, GT_NONE64);
+	for (uint64_t i = 1; i <= GT_IOCTL_JOBS + 1; i++)
+		submit_inside(T0 + i, i);
+	is(ended(T0 + 20, 2, 77), GT_NONE64, "a job that ends within the ioctl does not know yet");
+	submit_inside(T0 + 30, 2);
+	wait_event(T0 + 100, GT_IOCTL_EXIT, 0, 100);
+	is(folded.nlate, 1, "but is told of it at its end");
+	ok(folded.late[0] == 77 && folded.ioctl == 100, "under its number");
+	is(ended(T0 + 110, 1, 1), 100, "the others know at once");
+	is(ended(T0 + 111, GT_IOCTL_JOBS, 2), 100, "all of them");
+	is(ended(T0 + 112, GT_IOCTL_JOBS + 1, 3), GT_NONE64, "as far as there is room");
+	is(folded.nlate, 0, "nothing is told twice");
+
+	submit_inside(T0 + 200, 20); /* in an ioctl that is not told */
+	submit_inside(T0 + 300, 21);
+	wait_event(T0 + 310, GT_IOCTL_EXIT, 0, 50);
+	is(ended(T0 + 320, 20, 4), GT_NONE64, "one from before the ioctl is not of it");
+	is(ended(T0 + 321, 21, 5), 50, "one within is, though its begin was not told");
+
+	submit_inside(T0 + 400, 30);
+	wait_event(T0 + 410, GT_IOCTL_ENTER, 1, GT_NONE64);
+	is(ended(T0 + 411, 30, 6), GT_NONE64, "a job of an ioctl whose end was lost");
+	wait_event(T0 + 420, GT_IOCTL_EXIT, 0, 10);
+	is(folded.nlate, 0, "is not told the next one's time");
+	gt_model_free(m);
+}
+
+static void check_queue_owner(void)
+{
+	const struct gt_queue *q;
+
+	begin();
+	event(T0, GT_QUEUE_CREATE)->ev.queue = 5;
+	rec.ev.pid = 500;
+	fold();
+	q = gt_model_queue(m, 0, 5);
+	gt_model_reap(m);
+	is(q->state, GT_QS_CREATED, "a queue lives");
+	gt_model_advance(m, T0 + SEC);
+	gt_model_exit(m, gt_model_proc(m, 500)->slot);
+	gt_model_reap(m);
+	is(q->state, GT_QS_DESTROYED, "as long as its process");
+	gt_model_free(m);
+}
+
 static void check_loss(void)
 {
 	begin();
@@ -494,6 +564,8 @@ int main(void)
 	check_many_processes();
 	check_queues();
 	check_waits();
+	check_ioctl_jobs();
+	check_queue_owner();
 	check_loss();
 	check_lost_commits();
 	check_windows();
