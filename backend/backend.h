@@ -72,11 +72,13 @@ struct gt_backend_file {
  * @driver: "amdgpu"; NULL or "" if the source does not tell
  * @dev: name on its bus, "0000:04:00.0", or what the source calls it; NULL if the source does not
  *	tell, then the GPU is the only one of that driver (live), or "<driver>-any"
- * @minor: number of its /dev/dri/cardN where the source tells that instead, else -1
+ * @minor: number of its /dev/dri/cardN or renderDN where the source tells that instead, else -1
  * @module: only devices whose driver uses this kernel module ("gpu_sched"), where @dev and @minor do
  *	not tell; NULL: any
  * @pid: a thread of the process that gave the GPU its work, where @dev and @minor do not tell; 0: not
  *	known. With it the answer is GT_NONE16 if the GPUs that the process has open do not tell either
+ * @kfd_id: what AMD's compute driver calls the device, where @dev and @minor do not tell; 0: it does not
+ * @listed: only a GPU that this machine has, by @dev, @minor or @kfd_id: else the answer is GT_NONE16
  */
 struct gt_gpu_desc {
 	const char *driver;
@@ -84,6 +86,8 @@ struct gt_gpu_desc {
 	int minor;
 	const char *module;
 	uint32_t pid;
+	uint32_t kfd_id;
+	bool listed;
 };
 
 /**

@@ -32,7 +32,10 @@ static const struct gt_device *device_by(const struct gt_naming *nm, const struc
 			if (!strcmp(dev->dev, d->dev) || !strcmp(dev->pci, d->dev))
 				return dev;
 		} else if (d->minor >= 0) {
-			if (dev->minor == d->minor)
+			if (gt_device_is(dev, (unsigned int)d->minor))
+				return dev;
+		} else if (d->kfd_id) {
+			if (dev->kfd_id == d->kfd_id)
 				return dev;
 		} else if (fits(dev, d)) {
 			only = dev;
@@ -79,7 +82,7 @@ static void driver_of(const struct gt_gpu_desc *d, bool recording, char *out, si
 
 static bool same_gpu(const struct known *k, const struct gt_gpu_desc *d, bool recording)
 {
-	if (k->recording != recording)
+	if (k->recording != recording || (d->kfd_id && !(d->dev && *d->dev) && d->minor < 0))
 		return false;
 	if (d->dev && *d->dev)
 		return !strncmp(k->dev, d->dev, sizeof(k->dev) - 1);
@@ -286,6 +289,8 @@ static uint16_t by_name(struct gt_naming *nm, const struct gt_gpu_desc *d, bool 
 	}
 	if (gone != GT_NONE16)
 		return gone;
+	if ((d->listed || d->kfd_id) && (recording || !device_by(nm, d)))
+		return GT_NONE16;
 	g = make_gpu(nm, d, recording);
 	if (!g)
 		return GT_NONE16;
@@ -318,7 +323,7 @@ static uint16_t by_submitter(struct gt_naming *nm, const struct gt_gpu_desc *d)
 
 uint16_t gt_naming_gpu(struct gt_naming *nm, const struct gt_gpu_desc *d, bool recording)
 {
-	bool named = (d->dev && *d->dev) || d->minor >= 0;
+	bool named = (d->dev && *d->dev) || d->minor >= 0 || d->kfd_id;
 
 	if (named || !d->pid)
 		return by_name(nm, d, recording);

@@ -100,6 +100,29 @@ static unsigned int asked(const char *driver, const char *dev, int minor)
 	return gt_naming_gpu(nm, &d, false);
 }
 
+static unsigned int listed(int minor, uint32_t kfd_id)
+{
+	const struct gt_gpu_desc d = { .minor = minor, .kfd_id = kfd_id, .listed = true };
+
+	return gt_naming_gpu(nm, &d, false);
+}
+
+static void test_numbers(void)
+{
+	unsigned int n = app.model->ngpus;
+
+	is(listed(0, 0), 0, "a card's number");
+	is(listed(129, 0), 1, "a render node's");
+	is(listed(130, 0), GT_NONE16, "one that there is not");
+	is(listed(64, 0), GT_NONE16, "nor that");
+	is(asked(NULL, NULL, 129), 1, "a render node's, of a source that need not be right");
+	devices.dev[1].kfd_id = 4711;
+	is(listed(-1, 4711), 1, "KFD's number");
+	is(listed(-1, 4712), GT_NONE16, "one that it does not have");
+	is(app.model->ngpus, n, "none of them made a GPU");
+	devices.dev[1].kfd_id = 0;
+}
+
 static void test_scans(void)
 {
 	struct gt_stale s;
@@ -198,6 +221,7 @@ int main(void)
 	gt_devices_scan(&devices, top);
 	nm = gt_naming_new(&app, &devices);
 	test_messages();
+	test_numbers();
 	test_scans();
 	test_long_name();
 	test_broken();
