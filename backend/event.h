@@ -208,7 +208,10 @@ struct gt_name {
 	char text[32];
 };
 
-/** struct gt_queue_desc - what is known of queue @queue; @engine is enum gt_engine */
+/**
+ * struct gt_queue_desc - what is known of queue @queue; @engine is enum gt_engine
+ * @size: bytes of its ring in memory, 0 unknown as well
+ */
 struct gt_queue_desc {
 	uint64_t ts;
 	uint8_t type;
@@ -227,7 +230,7 @@ struct gt_queue_desc {
 	uint16_t engine;
 	uint16_t interleave;
 	uint16_t priority;
-	uint64_t reserved;
+	uint64_t size;
 };
 
 enum gt_queue_kind {

@@ -115,7 +115,7 @@ int gt_nv_close(struct sys_enter *e)
 	if (!gen)
 		return 0;
 	file = gt_file_of((uint32_t)e->args[0]);
-	if (file && BPF_CORE_READ(file, f_inode, i_rdev) >> 20 == NV_MAJOR && last_reference(file))
+	if (file && gt_rdev_of(file) >> 20 == NV_MAJOR && last_reference(file))
 		tell_end(GT_NV_CLOSE, gen, (uint64_t)file);
 	return 0;
 }

@@ -151,6 +151,13 @@ static const struct gt_option options[] = {
 		.help = "a call of NVIDIA's driver that failed counts too, and none needs to be "
 			"loaded",
 	},
+	{
+		.name = "ioctl_devices",
+		.type = GT_OPT_STR,
+		.flags = GT_OPT_HIDDEN,
+		.off = offsetof(struct gb_options, ioctl_devices),
+		.help = "devices instead of those of sysfs: TYPE/MAJOR/MINOR/DRIVER/NAME ...",
+	},
 	{ 0 },
 };
 

@@ -76,6 +76,7 @@ struct gb_options {
 	bool tracepoints;
 	char *btf;
 	bool nvidia_any_result;
+	char *ioctl_devices;
 };
 
 /** struct gb_wait - a record that waits: @len bytes at @at of gb_ring.bytes */
@@ -193,7 +194,7 @@ int gb_btf(struct gb *b, char path[GB_PATH], char *err, size_t len);
 /* stats.c */
 void gb_doctor(struct gt_plugin *p, char *buf, size_t len);
 
-/* ioctl.c */
+/* ioctl/ioctl.c */
 extern const struct gb_part gb_ioctl;
 
 /* tracepoint/tracepoint.c */

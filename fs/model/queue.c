@@ -162,6 +162,8 @@ void gt_queue_describe(struct gt_model *m, const struct gt_queue_desc *d, struct
 	TELL(&q->desc, d, engine);
 	TELL(&q->desc, d, interleave);
 	TELL(&q->desc, d, priority);
+	if (d->size)
+		TELL(&q->desc, d, size);
 	gt_proc_met(m, d->pid, d->uid, d->ts, f);
 	q->gen++;
 	m->gpus[q->gpu]->gen++;

@@ -71,7 +71,7 @@ static const struct {
 	  OBJECT "hex64_t ctx; uint32_t queue; uint32_t pid; uint32_t uid; uint32_t runlist; "
 		 "uint32_t timeslice_us; uint32_t channels; enum gt_queue_kind kind; "
 		 "enum gt_engine16 engine; uint16_t interleave; uint16_t priority; "
-		 "uint64_t reserved;" },
+		 "uint64_t size;" },
 	{ GT_LOST, "LOST",
 	  OBJECT "uint64_t count; uint64_t since; enum gt_lost_cause cause; "
 		 "uint32_t reserved; uint64_t until; uint32_t reserved2[4];" },

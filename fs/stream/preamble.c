@@ -143,7 +143,6 @@ static bool fill_queue(struct gt_model *m, unsigned int i, union gt_record *r, u
 	r->queue.cpu = GT_NONE16;
 	r->queue.gpu = q->gpu;
 	r->queue.queue = q->id;
-	r->queue.reserved = 0;
 	return true;
 }
 

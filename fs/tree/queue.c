@@ -85,6 +85,11 @@ static uint64_t timeslice_us_of(const struct gt_show *s, const struct desc *q)
 	return wide32(q->d.timeslice_us);
 }
 
+static uint64_t size_of(const struct gt_show *s, const struct desc *q)
+{
+	return q->d.size ? q->d.size : GT_NONE64;
+}
+
 static uint64_t channels_of(const struct gt_show *s, const struct desc *q)
 {
 	return wide32(q->d.channels);
@@ -128,6 +133,7 @@ NUMBER(priority)
 NUMBER(runlist)
 NUMBER(timeslice_us)
 NUMBER(channels)
+NUMBER(size)
 
 static const char *type_word(const struct desc *q)
 {
@@ -311,6 +317,7 @@ const struct gt_file gt_queue_files[] = {
 	FIELD(interleave,
 	      "how often it comes in turn: a TSG's LOW, MEDIUM or HIGH, else the driver's number"),
 	FIELD(channels, "channels in it"),
+	FIELD(size, "bytes of its ring in memory"),
 	{ .name = "depth",
 	  .mode = 0444,
 	  .flags = GT_FILE_VIEW,

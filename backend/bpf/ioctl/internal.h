@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Private to the part for ioctls: ioctl.c (the part), devices.c (which devices are GPUs), queues.c
+ * (queues that ioctls make). Its program is bpf/ioctl.bpf.c.
+ */
+#ifndef GT_BPF_IOCTL_INTERNAL_H
+#define GT_BPF_IOCTL_INTERNAL_H
+
+#include "../../../bpf/ioctl.h"
+#include "../internal.h"
+
+#define GI_QUEUES 16384
+
+/**
+ * struct gi_device - a device that the program knows
+ * @gpu: GT_NONE16: its commands do not tell which
+ * @kfd_id: an entry without a device, which only says that this number means @gpu; 0: a device
+ * @here: it was found when it was last looked
+ */
+struct gi_device {
+	struct gt_ioctl_key key;
+	enum gt_ioctl_driver driver;
+	uint16_t gpu;
+	uint32_t kfd_id;
+	bool here;
+};
+
+/**
+ * struct gi_devices - by slot, which is their number in records
+ * @fd, @config_fd: the program's maps of them, and of what is wanted
+ * @refused: for which there was no room
+ */
+struct gi_devices {
+	struct gb *b;
+	int fd, config_fd;
+	struct gi_device dev[GT_IOCTL_DEVICES];
+	unsigned int n;
+	uint64_t refused;
+};
+
+/** gi_devices_look() - all there are now, by sysfs or the hidden option; the program is told */
+void gi_devices_look(struct gi_devices *d);
+/** gi_devices_gpu() - GPU of what is at @slot; false: there is no such slot */
+bool gi_devices_gpu(const struct gi_devices *d, unsigned int slot, uint16_t *gpu);
+/** gi_devices_kfd() - GPU that KFD calls @id, GT_NONE16 if there is none */
+uint16_t gi_devices_kfd(const struct gi_devices *d, uint32_t id);
+
+/**
+ * struct gi_queue - a queue that lives
+ * @slot, @owner, @number: who numbers it, and how; @id: under queues/ of @gpu
+ */
+struct gi_queue {
+	uint64_t owner;
+	uint32_t slot, number, id;
+	uint16_t gpu;
+	uint32_t next; /* index + 1 of the next with its hash */
+};
+
+/**
+ * struct gi_queues - queues by who made them
+ * @head: index + 1 of the first by hash
+ * @free: likewise of the free ones; @used: those from there on were never used
+ * @oldest: what goes when there is no room; @pushed_out: how often that was
+ */
+struct gi_queues {
+	struct gi_queue *q;
+	uint32_t head[4096], free, used, oldest, last_id;
+	uint64_t pushed_out;
+};
+
+int gi_queues_init(struct gi_queues *qs);
+void gi_queues_free(struct gi_queues *qs);
+struct gi_queue *gi_queue_find(struct gi_queues *qs, uint32_t slot, uint64_t owner,
+			       uint32_t number);
+/** gi_queue_new() - one of that number that lived before is another, and forgotten */
+struct gi_queue *gi_queue_new(struct gi_queues *qs, uint32_t slot, uint64_t owner, uint32_t number);
+void gi_queue_end(struct gi_queues *qs, struct gi_queue *q);
+
+#endif

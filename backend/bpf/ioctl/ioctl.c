@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* ioctls on GPU devices, and the queues that they make, as bpf/ioctl.bpf.c saw them. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "internal.h"
+#include "bpf/ioctl.skel.h"
+
+/**
+ * struct gi - the part
+ * @unknown_queues: records about queues that were made before the daemon came, or have gone
+ */
+struct gi {
+	struct ioctl_bpf *skel;
+	struct gi_devices devices;
+	struct gi_queues queues;
+	uint64_t unknown_queues;
+};
+
+static int probe(struct gb *b, char *err, size_t len)
+{
+	char path[4352];
+
+	if (!b->p->tracefs)
+		return gb_sentence(
+			err, len, ENOENT,
+			"tracefs is not mounted: mount -t tracefs tracefs /sys/kernel/tracing");
+	snprintf(path, sizeof(path), "%s/events/syscalls/sys_enter_ioctl/id", b->p->tracefs);
+	if (access(path, R_OK))
+		return gb_sentence(err, len, errno,
+				   "the kernel has no tracepoints for system calls "
+				   "(CONFIG_FTRACE_SYSCALLS): %s",
+				   strerror(errno));
+	return 0;
+}
+
+static void stop(struct gb *b)
+{
+	struct gi *gi = b->priv[GT_BPF_IOCTL];
+
+	ioctl_bpf__destroy(gi->skel);
+	gi_queues_free(&gi->queues);
+	free(gi);
+	b->priv[GT_BPF_IOCTL] = NULL;
+}
+
+/* What the commands of all drivers do, for the program to choose by */
+static int tell_commands(int fd)
+{
+	int ret = 0;
+
+	for (uint32_t i = 0; i < GT_IOCTL_DRIVERS << 8 && !ret; i++) {
+		uint32_t bit = 1u << gt_ioctl_what((enum gt_ioctl_driver)(i >> 8), i & 255);
+
+		ret = bpf_map_update_elem(fd, &i, &bit, BPF_ANY);
+	}
+	return ret;
+}
+
+static int open_all(struct gb *b, struct gi *gi, char *err, size_t len)
+{
+	int ret = gi_queues_init(&gi->queues);
+
+	gi->skel = ioctl_bpf__open();
+	if (!gi->skel || ret)
+		return gb_sentence(err, len, ENOMEM, "no memory");
+	ret = gb_object_load(b, gi->skel->obj, "ioctls", err, len);
+	if (ret)
+		return ret;
+	ret = tell_commands(bpf_map__fd(gi->skel->maps.gt_what));
+	if (ret)
+		return gb_sentence(err, len, -ret, "a BPF map cannot be written: %s",
+				   strerror(-ret));
+	gi->devices.b = b;
+	gi->devices.fd = bpf_map__fd(gi->skel->maps.gt_devices);
+	gi->devices.config_fd = bpf_map__fd(gi->skel->maps.gt_config);
+	gi_devices_look(&gi->devices);
+	ret = ioctl_bpf__attach(gi->skel);
+	return ret ? gb_refused(-ret, "ioctls", "", err, len) : 0;
+}
+
+static int start(struct gb *b, char *err, size_t len)
+{
+	struct gi *gi = calloc(1, sizeof(*gi));
+	int ret;
+
+	if (!gi)
+		return gb_sentence(err, len, ENOMEM, "no memory");
+	b->priv[GT_BPF_IOCTL] = gi;
+	ret = open_all(b, gi, err, len);
+	if (ret)
+		stop(b);
+	return ret;
+}
+
+static int look(struct gb *b, char *err, size_t len)
+{
+	struct gi *gi = b->priv[GT_BPF_IOCTL];
+
+	gi_devices_look(&gi->devices);
+	return 0;
+}
+
+/* A description: KFD's number of the GPU is where the runlist would be, the owner in its context.
+ */
+static bool describe(struct gi *gi, struct gt_queue_desc *d)
+{
+	bool is_new = d->kind != GT_NONE16 || d->runlist != GT_NONE32;
+	uint32_t slot = d->gpu;
+	uint16_t gpu;
+	struct gi_queue *q;
+
+	if (!gi_devices_gpu(&gi->devices, slot, &gpu))
+		return false;
+	if (gpu == GT_NONE16)
+		gpu = gi_devices_kfd(&gi->devices, d->runlist);
+	q = is_new && gpu != GT_NONE16 ? gi_queue_new(&gi->queues, slot, d->ctx, d->queue)
+				       : gi_queue_find(&gi->queues, slot, d->ctx, d->queue);
+	if (!q || (is_new && gpu == GT_NONE16)) {
+		gi->unknown_queues++;
+		return false;
+	}
+	if (is_new)
+		q->gpu = gpu;
+	d->gpu = q->gpu;
+	d->queue = q->id;
+	d->ctx = GT_NONE64;
+	d->runlist = GT_NONE32;
+	return true;
+}
+
+static bool queue_event(struct gi *gi, struct gt_event *e)
+{
+	struct gi_queue *q = gi_queue_find(&gi->queues, e->gpu, e->ctx, e->queue);
+
+	if (!q) {
+		gi->unknown_queues++;
+		return false;
+	}
+	e->gpu = q->gpu;
+	e->queue = q->id;
+	e->ctx = GT_NONE64;
+	if (e->type == GT_QUEUE_DESTROY)
+		gi_queue_end(&gi->queues, q);
+	return true;
+}
+
+static bool record(struct gb *b, union gt_record *r)
+{
+	struct gi *gi = b->priv[GT_BPF_IOCTL];
+
+	switch (r->ev.type) {
+	case GT_PROCESS:
+		return true;
+	case GT_QUEUE:
+		return describe(gi, &r->queue);
+	case GT_IOCTL_ENTER:
+	case GT_IOCTL_EXIT:
+		return gi_devices_gpu(&gi->devices, r->ev.gpu, &r->ev.gpu);
+	default:
+		return queue_event(gi, &r->ev);
+	}
+}
+
+static void counts_of(const struct gi *gi, struct gt_ioctl_count *sum)
+{
+	int fd = bpf_map__fd(gi->skel->maps.gt_ioctl_counts), cpus = libbpf_num_possible_cpus();
+	gb_auto_free struct gt_ioctl_count *c = cpus > 0 ? calloc((size_t)cpus, sizeof(*c)) : NULL;
+
+	*sum = (struct gt_ioctl_count){ 0 };
+	if (!c || bpf_map_lookup_elem(fd, &(uint32_t){ 0 }, c))
+		return;
+	for (int i = 0; i < cpus; i++) {
+		sum->strange += c[i].strange;
+		sum->unwanted += c[i].unwanted;
+		sum->full += c[i].full;
+		sum->unreadable += c[i].unreadable;
+	}
+}
+
+static void doctor(struct gb *b, struct gb_text *t)
+{
+	const struct gi *gi = b->priv[GT_BPF_IOCTL];
+	unsigned int here = 0;
+	struct gt_ioctl_count c;
+
+	for (unsigned int i = 0; i < gi->devices.n; i++)
+		here += gi->devices.dev[i].here && !gi->devices.dev[i].kfd_id;
+	counts_of(gi, &c);
+	gb_line(t, "ioctl_devices %u\n", here);
+	gb_line(t, "ioctl_devices_refused %" PRIu64 "\n", gi->devices.refused);
+	gb_line(t, "ioctl_no_gpu %" PRIu64 "\n", c.strange);
+	gb_line(t, "ioctl_unwanted %" PRIu64 "\n", c.unwanted);
+	gb_line(t, "ioctl_table_full %" PRIu64 "\n", c.full);
+	gb_line(t, "ioctl_unreadable %" PRIu64 "\n", c.unreadable);
+	gb_line(t, "ioctl_unknown_queues %" PRIu64 "\n", gi->unknown_queues);
+	gb_line(t, "ioctl_queues_forgotten %" PRIu64 "\n", gi->queues.pushed_out);
+}
+
+const struct gb_part gb_ioctl = {
+	.name = "ioctl",
+	.probe = probe,
+	.start = start,
+	.stop = stop,
+	.record = record,
+	.look = look,
+	.doctor = doctor,
+};
