@@ -8,7 +8,6 @@
 #include "../backend/ioctls.h"
 
 #define GT_IOCTL_DEVICES 1024  /* that are known at once */
-#define GT_IOCTL_CALLS	 16384 /* threads that are inside an ioctl at once */
 #define GT_IOCTL_HINTS	 8192  /* a power of two */
 
 /**

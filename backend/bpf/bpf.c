@@ -158,6 +158,16 @@ static const struct gt_option options[] = {
 		.off = offsetof(struct gb_options, ioctl_devices),
 		.help = "devices instead of those of sysfs: TYPE/MAJOR/MINOR/DRIVER/NAME ...",
 	},
+	{
+		.name = "ioctl_calls",
+		.type = GT_OPT_INT,
+		.flags = GT_OPT_HIDDEN,
+		.off = offsetof(struct gb_options, ioctl_calls),
+		.def = "16384",
+		.min = 1,
+		.max = 1 << 20,
+		.help = "threads that may be inside an ioctl at once",
+	},
 	{ 0 },
 };
 

@@ -77,6 +77,7 @@ struct gb_options {
 	char *btf;
 	bool nvidia_any_result;
 	char *ioctl_devices;
+	int64_t ioctl_calls;
 };
 
 /** struct gb_wait - a record that waits: @len bytes at @at of gb_ring.bytes */

@@ -11,11 +11,12 @@
  * PATH may be a device node without a driver: it is opened with O_PATH, so that its number is in
  *the descriptor table, and ioctl() fails with EBADF. The file of "serve" is opened for good.
  */
-#define FUSE_USE_VERSION 31
+#define FUSE_USE_VERSION 35
 #include <errno.h>
 #include <fcntl.h>
 #include <fuse.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -89,18 +90,33 @@ static int gpu_ioctl(const char *path, unsigned int cmd, void *arg, struct fuse_
 			u->op = 1;
 		return 0;
 	case WAIT_CS:
-		usleep((useconds_t)(*(uint64_t *)data * 1000));
-		return 0;
+		/* a signal comes when who waits is killed */
+		return usleep((useconds_t)(*(uint64_t *)data * 1000)) ? -errno : 0;
 	default:
 		return 0;
 	}
 }
 
+static void *gpu_init(struct fuse_conn_info *conn, struct fuse_config *cfg)
+{
+	cfg->intr = 1;
+	cfg->intr_signal = SIGUSR1;
+	return NULL;
+}
+
+static void interrupted(int sig)
+{
+}
+
 static int serve(const char *dir)
 {
-	static const struct fuse_operations ops = { .getattr = gpu_getattr, .ioctl = gpu_ioctl };
+	const struct sigaction act = { .sa_handler = interrupted };
+	static const struct fuse_operations ops = { .init = gpu_init,
+						    .getattr = gpu_getattr,
+						    .ioctl = gpu_ioctl };
 	char *argv[] = { "gpuioctl", "-oallow_other", (char *)dir, NULL };
 
+	sigaction(SIGUSR1, &act, NULL); /* libfuse asks for it in init(), and has no handler yet */
 	return fuse_main(3, argv, &ops, NULL);
 }
 

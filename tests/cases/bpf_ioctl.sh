@@ -1,0 +1,121 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# ioctls through BPF: of two users and many threads, counted exactly, with names, results and times; on
+# devices that are no GPU, and descriptors that are none; queues that they make; who is killed in one.
+# There is no driver: a device node opened with O_PATH fails every ioctl, and a file of FUSE's takes them.
+. "$GT_SRC/tests/lib/case.sh"
+is_root || skip "needs root to mount"
+tool=$GT_OUT/tests/tools/gpuioctl
+[ -x "$tool" ] || skip "tests/tools/gpuioctl is not built"
+cleanup() { mountpoint -q f && umount -l f; }
+cs=0xc0186444 wait_cs=0xc0206449 mmap=0xc0086441
+
+mknod card0 c 226 0 && mknod render c 226 128 && mknod other c 226 64 && mknod null c 1 3 ||
+	skip "device nodes cannot be made here"
+mkdir f && "$tool" serve f || skip "a file system of FUSE's cannot be mounted"
+"$tool" call null 1 1 $cs 2>/dev/null || skip "this folder's device nodes cannot be opened"
+gpu=amdgpu/0000:04:00.0
+devices="d/226/0/$gpu d/226/128/$gpu d/0/0/$gpu K/0/0/kfd/- G/7/0/$gpu"
+printf '[backend bpf]\nioctl_devices = %s\n' "$devices" >conf
+mount_gt "$mnt" -o conf=conf,backend=bpf 2>mount.err || skip "BPF: $(cat mount.err)"
+blocker=$(sed -n 's/^ *ioctl unavailable: //p' "$mnt/doctor")
+[ -z "$blocker" ] || skip "BPF: $blocker"
+
+n() { value "$mnt/backends/bpf/stats" "ioctl_$1"; }
+waits() { cat "$mnt/proc/$1/waits"; }
+reached() { [ "$(n "$1")" = "$2" ]; }
+told() { [ "$(value "$mnt/backends/bpf/stats" records)" = "$1" ]; }
+is "$(n devices)" 4 "the devices it was told of"
+
+# Two users, four threads each: a submit, a wait, and one of no interest
+as_uid 1001 "$tool" call render 100 4 $cs $wait_cs $mmap & one=$!
+as_uid 1002 "$tool" call card0 50 4 $cs $wait_cs $mmap & two=$!
+wait $one $two
+ok "both have been seen" wait_for 20 told 2400
+is "$(n events) $(n unwanted) $(n other) $(n no_gpu)" "1800 600 0 0" "all, and what is not wanted"
+pid_of() { awk -v u="$1" '$0 == u { sub("/uid$", "", FILENAME); n = split(FILENAME, a, "/"); print a[n] }' "$mnt"/proc/*/uid; }
+like "$(waits "$(pid_of 1001)")" "^ioctl count=800 total_ns=[1-9]" "the first's, in its waits"
+like "$(waits "$(pid_of 1002)")" "^ioctl count=400 total_ns=[1-9]" "the second's"
+cat "$mnt/amdgpu0/timeline" >timeline
+is "$(grep -c "CPU IOCTL_ENTER .* cmd=$cs command=AMDGPU_CS$\|CPU IOCTL_ENTER .* cmd=$cs command=AMDGPU_CS tid=" timeline)" 600 "timeline: submits by name"
+is "$(grep -c 'CPU IOCTL_EXIT .* result=-9 inside_ns=[1-9][0-9]* command=AMDGPU_WAIT_CS' timeline)" 600 "timeline: results and times of waits"
+is "$(grep -c MMAP timeline)" 0 "timeline: nothing of no interest"
+is "$(awk '/IOCTL_/ { for (i = 1; i <= NF; i++) if ($i ~ /^tid=/) print $i }' timeline | sort -u | wc -l)" 8 "of eight threads"
+is "$(as_uid 1001 cat "$mnt/amdgpu0/timeline" | grep -c 'IOCTL_EXIT.*comm=gpuioctl')" 800 "a user sees whose the own are"
+is "$(as_uid 1001 cat "$mnt/amdgpu0/timeline" | grep -c 'IOCTL_EXIT.*redacted')" 400 "and of others that they were"
+ok "another's waits are not to be read" sh -c "! setpriv --reuid 1001 --clear-groups cat $mnt/proc/$(pid_of 1002)/waits"
+
+# What is no GPU
+"$tool" call other 7 1 $cs
+ok "a DRM device that is no GPU is counted" wait_for 20 reached no_gpu 7
+"$tool" call null 5 1 $cs
+ok "another device as well" wait_for 20 reached other 5
+is "$(value "$mnt/backends/bpf/stats" records)" 2400 "and not told"
+"$tool" tricks card0
+ok "descriptors that are none, or closed by another thread" wait_for 20 reached events $((1800 + 12 + 2005))
+balanced() { [ $(($(n other) - 5 + ($(value "$mnt/backends/bpf/stats" records) - 2400) / 2)) = 2005 ]; }
+ok "each was told or counted" wait_for 20 balanced
+ls "$mnt" | grep -q drm
+is $? 1 "no GPU was made up"
+
+echo verbose >"$mnt/config/level"
+before=$(value "$mnt/backends/bpf/stats" records)
+"$tool" call render 10 1 $mmap
+ok "verbose: everything" wait_for 20 told $((before + 20))
+like "$(cat "$mnt/amdgpu0/timeline")" "cmd=$mmap command=AMDGPU_GEM_MMAP" "by its name"
+echo normal >"$mnt/config/level"
+"$tool" call render 10 1 $mmap
+is "$(value "$mnt/backends/bpf/stats" records)" $((before + 20)) "normal again"
+
+# Queues: by arguments that are read when the call has succeeded
+mkfifo go
+as_uid 1001 "$tool" queues f/gpu <go >ready & maker=$!
+exec {go}>go
+ok "queues are made" wait_for 20 grep -q ready ready
+q=$mnt/amdgpu0/queues
+ok "three" wait_for 20 test -d "$q/3"
+is "$(cat "$q/1/type" "$q/1/engine" "$q/1/size" "$q/1/priority" "$q/1/state" "$q/1/uid" | xargs)" \
+	"compute COMPUTE 131072 3 destroyed 1001" "KFD's: made, changed, ended"
+is "$(cat "$q/2/type" "$q/2/engine" "$q/2/size" "$q/2/priority" "$q/2/state" | xargs)" \
+	"user GRAPHICS 8192 2 destroyed" "amdgpu's own"
+is "$(cat "$q/3/type" "$q/3/size" "$q/3/priority" "$q/3/state" | xargs)" "compute 65536 11 created" "one of the same number is another"
+like "$(cat "$mnt/timeline")" "CPU IOCTL_EXIT .* result=0 inside_ns=[0-9]* command=KFD_CREATE_QUEUE" "by name"
+is "$(readlink -f "$mnt/proc/$(cat "$q/3/pid")/queues/"* | grep -c queues/3)" 1 "its process has it"
+echo >&"$go"
+exec {go}>&-
+wait $maker
+destroyed() { [ "$(cat "$q/3/state")" = destroyed ]; }
+ok "a queue ends with its process" wait_for 20 destroyed
+
+# Times, and the end of a process within a call
+"$tool" wait f/gpu 300 & waiter=$!
+wait $waiter
+ok "a wait is told" wait_for 20 test -e "$mnt/proc/$waiter/waits"
+left() { grep -q "^ioctl count=1 " "$mnt/proc/$1/waits"; }
+ok "its end, too" wait_for 20 left $waiter
+ok "for as long as it took" test "$(sed -n 's/^ioctl .*total_ns=//p' "$mnt/proc/$waiter/waits")" -ge 300000000
+"$tool" wait f/gpu 600000 & waiter=$!
+inside() { grep -q "pid=$waiter .*command=AMDGPU_WAIT_CS" "$mnt/timeline"; }
+ok "one that is inside" wait_for 20 inside
+kill -KILL $waiter
+wait $waiter 2>/dev/null
+ok "is killed: its call has ended" wait_for 20 left $waiter
+dead() { [ "$(cat "$mnt/proc/$waiter/state")" = dead ]; }
+ok "and it has" wait_for 20 dead
+is "$(value "$mnt/status" events_lost_source)" 0 "nothing was lost"
+umount_gt "$mnt"
+
+# No room for a second thread inside a call
+printf 'ioctl_calls = 1\n' >>conf
+mount_gt "$mnt" -o conf=conf,backend=bpf || exit 1
+"$tool" wait f/gpu 600000 & waiter=$!
+ok "one is inside" wait_for 20 inside
+"$tool" call render 3 1 $cs
+ok "another has no room, and is counted" wait_for 20 reached table_full 3
+kill -KILL $waiter
+wait $waiter 2>/dev/null
+ok "the first ends" wait_for 20 left $waiter
+"$tool" call render 3 1 $cs
+ok "then there is room" wait_for 20 told 8
+umount_gt "$mnt"
+done_testing
