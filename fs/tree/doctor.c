@@ -95,7 +95,8 @@ static const struct blind {
 	  "rocprofv3, or AMD_LOG_LEVEL=3 of the program's runtime, tells of each" },
 	{ "kfd-queues", "/sys/class/kfd/kfd",
 	  "a stock kernel has no tracepoint for the making, mapping and preemption of KFD queues",
-	  ":mod:amdgpu in backends/ftrace/functions shows the calls that do it; ROCm's DKMS module "
+	  "the bpf backend shows those that programs make by ioctl; :mod:amdgpu in "
+	  "backends/ftrace/functions shows the calls that do it; ROCm's DKMS module "
 	  "has amdkfd tracepoints; /sys/kernel/debug/kfd/mqds and hqds show the queues of a "
 	  "moment" },
 	{ "nvidia", "/proc/driver/nvidia/version",

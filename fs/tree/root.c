@@ -52,7 +52,8 @@ static int show_features(struct gt_text *t, const struct gt_show *s)
 		       "setting_permissions\n"
 		       "blame\n"
 		       "user_limits\n"
-		       "backend_texts\n");
+		       "backend_texts\n"
+		       "ioctls\n");
 	return 0;
 }
 
