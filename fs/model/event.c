@@ -79,6 +79,18 @@ static void on_end_somewhere(struct gt_model *m, const struct gt_where *w)
 			(*g)->rings[i]->after_loss = true;
 }
 
+/* Work that a program asked its runtime for: whose it is is known, where it went need not be */
+static void on_call(struct gt_model *m, const struct gt_where *w, const struct gt_event *e)
+{
+	if (e->type == GT_LAUNCH) {
+		GT_COUNT(m, w, launches, 1);
+		return;
+	}
+	GT_COUNT(m, w, copies, 1);
+	if (e->value != GT_NONE64)
+		GT_COUNT(m, w, copy_bytes, e->value);
+}
+
 /* Everything but the events of a job */
 static void on_other(struct gt_model *m, struct gt_where *w, struct gt_event *e,
 		     struct gt_folded *f)
@@ -98,6 +110,8 @@ static void on_other(struct gt_model *m, struct gt_where *w, struct gt_event *e,
 		gt_queue_event(m, w->queue, e);
 	else if (bit & WAIT_TYPES)
 		gt_wait_event(m, w, e, f);
+	else if (e->type == GT_LAUNCH || e->type == GT_COPY)
+		on_call(m, w, e);
 	else if (e->type == GT_ERROR)
 		on_error(m, w, e);
 	else if (e->type == GT_COMPLETE)

@@ -80,6 +80,7 @@ struct gt_counts {
 	uint64_t unmatched; /* ends of jobs that were never seen to begin */
 	uint64_t waits, wait_ns;
 	uint64_t ioctls, ioctl_ns;
+	uint64_t launches, copies, copy_bytes; /* bytes: of copies whose size is told */
 };
 
 #define GT_ERRLOG 16

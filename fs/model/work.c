@@ -21,6 +21,9 @@ void gt_counts_add(struct gt_counts *to, const struct gt_counts *c)
 	to->wait_ns += c->wait_ns;
 	to->ioctls += c->ioctls;
 	to->ioctl_ns += c->ioctl_ns;
+	to->launches += c->launches;
+	to->copies += c->copies;
+	to->copy_bytes += c->copy_bytes;
 }
 
 static struct gt_proc_ring *ring_of(struct gt_work *w, uint16_t gpu, uint16_t ring)

@@ -104,6 +104,7 @@ static int show_stats(struct gt_text *t, const struct gt_show *s)
 			inflight += g->rings[i]->depth.now;
 	}
 	gt_counts_lines(t, &c, told, inflight);
+	gt_call_lines(t, &c, told & ~GT_TOLD_CALLS); /* most runtimes do not tell for which GPU */
 	return 0;
 }
 

@@ -113,6 +113,7 @@ static int show_stats(struct gt_text *t, const struct gt_show *s)
 	}
 	gt_counts_lines(t, &w.counts, told, w.inflight);
 	gt_text_kv(t, "busy_ns", busy);
+	gt_call_lines(t, &w.counts, told);
 	gt_work_free(&w);
 	return 0;
 }

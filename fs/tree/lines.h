@@ -129,12 +129,15 @@ struct gt_util gt_util_ring(const struct gt_model *m, const struct gt_ring *r, u
 #define GT_TOLD_COMMITS 0x1
 #define GT_TOLD_WAITS	0x2
 #define GT_TOLD_IOCTLS	0x4
+#define GT_TOLD_CALLS	0x8
 /** gt_told() - which counters some source tells: a 0 among these is a true 0. Lock held. */
 unsigned int gt_told(const struct gt_model *m);
 /** gt_counts_lines() - flat-keyed; what is 0 and not in @told is left out
  * @inflight: GT_NONE64 if not known */
 void gt_counts_lines(struct gt_text *t, const struct gt_counts *c, unsigned int told,
 		     uint64_t inflight);
+/** gt_call_lines() - what was asked of runtimes; likewise */
+void gt_call_lines(struct gt_text *t, const struct gt_counts *c, unsigned int told);
 void gt_depth_lines(struct gt_text *t, const struct gt_depth *d, uint64_t now);
 int gt_show_throughput(struct gt_text *t, const struct gt_show *s);
 

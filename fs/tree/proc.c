@@ -61,6 +61,7 @@ static int show_stats(struct gt_text *t, const struct gt_show *s)
 		return err;
 	gt_counts_lines(t, &w.counts, w.told, w.inflight);
 	gt_text_kv(t, "busy_ns", w.busy_ns);
+	gt_call_lines(t, &w.counts, w.told);
 	return 0;
 }
 

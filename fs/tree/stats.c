@@ -47,6 +47,8 @@ unsigned int gt_told(const struct gt_model *m)
 		told |= GT_TOLD_WAITS;
 	if (c->n[GT_IOCTL_ENTER].seen || c->n[GT_IOCTL_EXIT].seen)
 		told |= GT_TOLD_IOCTLS;
+	if (c->n[GT_LAUNCH].seen || c->n[GT_COPY].seen)
+		told |= GT_TOLD_CALLS;
 	return told;
 }
 
@@ -75,6 +77,15 @@ void gt_counts_lines(struct gt_text *t, const struct gt_counts *c, unsigned int 
 	gt_text_kv(t, "unmatched", c->unmatched);
 	pair(t, told & GT_TOLD_WAITS, "waits", c->waits, "wait_ns", c->wait_ns);
 	pair(t, told & GT_TOLD_IOCTLS, "ioctls", c->ioctls, "ioctl_ns", c->ioctl_ns);
+}
+
+void gt_call_lines(struct gt_text *t, const struct gt_counts *c, unsigned int told)
+{
+	if (!(told & GT_TOLD_CALLS) && !c->launches && !c->copies)
+		return;
+	gt_text_kv(t, "launches", c->launches);
+	gt_text_kv(t, "copies", c->copies);
+	gt_text_kv(t, "copy_bytes", c->copy_bytes);
 }
 
 void gt_depth_lines(struct gt_text *t, const struct gt_depth *d, uint64_t now)

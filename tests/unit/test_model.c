@@ -412,6 +412,23 @@ static void check_queue_owner(void)
 	gt_model_free(m);
 }
 
+static void check_calls(void)
+{
+	const struct gt_counts *c;
+
+	begin();
+	wait_event(T0, GT_LAUNCH, GT_NONE64, GT_NONE64);
+	c = &gt_model_proc(m, 500)->counts;
+	is(c->launches, 1, "a launch is its process's, whatever GPU it is for");
+	wait_event(T0 + 1, GT_COPY, 4096, GT_NONE64);
+	wait_event(T0 + 2, GT_COPY, GT_NONE64, GT_NONE64);
+	ok(c->copies == 2 && c->copy_bytes == 4096, "copies, and the bytes that are told");
+	ok(m->counts.launches == 1 && m->counts.copies == 2, "the root counts them too");
+	gt_model_clear(m);
+	ok(!c->launches && !c->copies && !c->copy_bytes, "clear");
+	gt_model_free(m);
+}
+
 static void check_loss(void)
 {
 	begin();
@@ -566,6 +583,7 @@ int main(void)
 	check_waits();
 	check_ioctl_jobs();
 	check_queue_owner();
+	check_calls();
 	check_loss();
 	check_lost_commits();
 	check_windows();
