@@ -77,7 +77,8 @@ tracecmd_libs = $(shell $(PKG_CONFIG) --libs libtracecmd libtraceevent)
 # What each part is made of ------------------------------------------------------------------
 
 PLUGINS := bpf ftrace replay sim
-plugin_libs_bpf = $(bpf_libs) $(inih_libs)
+# a thread of it that the kernel keeps may outlive it
+plugin_libs_bpf = $(bpf_libs) $(inih_libs) -lpthread -Wl,-z,nodelete
 plugin_libs_ftrace = $(tracefs_libs) $(inih_libs)
 plugin_libs_replay = $(tracecmd_libs) $(inih_libs) $(seccomp_libs)
 
@@ -141,8 +142,10 @@ $(daemon): $(call obj,fs/main.c $(src_core) $(src_fuse))
 # Programs for the kernel: compiled by clang, whatever CC is, and wrapped into a header of the plugin
 BPF_CLANG ?= clang
 BPFTOOL ?= /usr/sbin/bpftool
+# as bpf/bpf_tracing.h names it
+bpf_arch = $(patsubst aarch64,arm64,$(patsubst x86_64,x86,$(shell uname -m)))
 bpf_cflags_kernel = -std=gnu11 -g -O2 -target bpf -Wall -Wextra -Wno-unused-parameter \
-	-D__$(shell uname -m)__ -I/usr/include/$(shell $(CC) -print-multiarch) -D_ASSERT_H \
+	-D__$(shell uname -m)__ -D__TARGET_ARCH_$(bpf_arch) -I/usr/include/$(shell $(CC) -print-multiarch) -D_ASSERT_H \
 	-D__ASSERT_FUNCTION -Dstatic_assert=_Static_assert
 $(O)/obj/bpf/%.bpf.o: bpf/%.bpf.c Makefile
 	@mkdir -p $(@D)

@@ -10,19 +10,6 @@
 #include "ioctl.h"
 #include "ring.h"
 
-/* Arguments of a system call's tracepoint, events/syscalls/sys_enter_ioctl/format */
-struct sys_enter {
-	uint64_t common;
-	int64_t nr;
-	uint64_t args[6];
-};
-
-struct sys_exit {
-	uint64_t common;
-	int64_t nr;
-	int64_t ret;
-};
-
 /**
  * struct call - an ioctl that a thread is inside of
  * @start: the thread's start: a later thread with its id is not inside

@@ -15,16 +15,54 @@
 
 #include "../backend/event.h"
 
+/* Arguments of a system call's tracepoint, events/syscalls/sys_enter_ioctl/format */
+struct sys_enter {
+	uint64_t common;
+	int64_t nr;
+	uint64_t args[6];
+};
+
+struct sys_exit {
+	uint64_t common;
+	int64_t nr;
+	int64_t ret;
+};
+
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
 /* include/linux/fs.h, include/linux/fdtable.h */
+struct super_block {
+	uint32_t s_dev;
+};
+
 struct inode {
 	uint16_t i_mode;
 	uint32_t i_rdev;
+	unsigned long i_ino;
+	struct super_block *i_sb;
+};
+
+/* include/linux/dcache.h */
+struct qstr {
+	const unsigned char *name;
+};
+
+struct dentry {
+	struct qstr d_name;
+};
+
+struct path {
+	struct dentry *dentry;
 };
 
 struct file {
 	struct inode *f_inode;
+	struct path f_path;
+};
+
+/* include/linux/mm_types.h */
+struct vm_area_struct {
+	struct file *vm_file;
 };
 
 struct fdtable {

@@ -7,11 +7,6 @@
  * caller's, and anything can be in it at any time. So nothing here is believed of another process
  * than the caller, and backend/bpf/nvidia/ keeps what it is told by process.
  */
-#if defined(__x86_64__)
-#define __TARGET_ARCH_x86
-#elif defined(__aarch64__)
-#define __TARGET_ARCH_arm64
-#endif
 #include <linux/ptrace.h>
 
 #include "fd.h"
@@ -19,18 +14,6 @@
 #include <bpf/bpf_tracing.h>
 
 char LICENSE[] SEC("license") = "GPL";
-
-struct sys_enter {
-	uint64_t common;
-	int64_t nr;
-	uint64_t args[6];
-};
-
-struct sys_exit {
-	uint64_t common;
-	int64_t nr;
-	int64_t ret;
-};
 
 SEC("tracepoint/syscalls/sys_enter_ioctl")
 int gt_nv_ioctl(struct sys_enter *e)

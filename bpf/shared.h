@@ -11,7 +11,7 @@
  */
 #define GT_BPF_PART_SHIFT 4
 
-enum gt_bpf_part_id { GT_BPF_IOCTL, GT_BPF_TRACEPOINT, GT_BPF_NVIDIA, GT_BPF_PARTS };
+enum gt_bpf_part_id { GT_BPF_IOCTL, GT_BPF_TRACEPOINT, GT_BPF_NVIDIA, GT_BPF_RUNTIME, GT_BPF_PARTS };
 
 #define GT_BPF_LOOK 64 /* records of a CPU between looks at how full the ring is */
 
@@ -107,6 +107,53 @@ struct gt_bpf_field {
 struct gt_bpf_made {
 	uint16_t n, len;
 	struct gt_bpf_field field[GT_BPF_FIELDS];
+};
+
+/*
+ * runtime.bpf.c: which call a probe is on, as its cookie: what its record is, and in which word of
+ * the arguments (from 1; 0: none) is what. A structure of 9 to 16 bytes is two words.
+ */
+#define GT_RT_TYPE(c)  ((c)&0xff)	  /* enum gt_type */
+#define GT_RT_CTX(c)   ((c) >> 8 & 0xf)	  /* the stream or queue */
+#define GT_RT_BYTES(c) ((c) >> 12 & 0xf)  /* how many bytes */
+#define GT_RT_TIMES(c) ((c) >> 16 & 0xf)  /* … times that */
+#define GT_RT_HOW(c)   ((c) >> 20 & 0xf)  /* GT_RT_* below */
+#define GT_RT_SLOT(c)  ((c) >> 24 & 0xff) /* which library */
+#define GT_RT_COOKIE(type, ctx, bytes, times, how, slot)                                           \
+	((uint64_t)(type) | (uint64_t)(ctx) << 8 | (uint64_t)(bytes) << 12 |                       \
+	 (uint64_t)(times) << 16 | (uint64_t)(how) << 20 | (uint64_t)(slot) << 24)
+
+#define GT_RT_RETURN 1 /* there is a probe on its return as well */
+#define GT_RT_AT_END 2 /* it is told when it returns, with the time it took */
+#define GT_RT_OUT    4 /* ctx is where it writes the handle to */
+
+#define GT_RT_SLOTS 64
+
+enum gt_rt_state {
+	GT_RT_NEW,   /* nobody has called it yet, so that its inode is not known */
+	GT_RT_OWN,   /* it tells what is called in its inode */
+	GT_RT_AGAIN, /* another slot has the same inode, by another file system */
+	GT_RT_OFF,   /* it is on its way out */
+};
+
+/** struct gt_rt_inode - as the kernel numbers what is mapped, below any overlay */
+struct gt_rt_inode {
+	uint64_t dev, ino;
+};
+
+/**
+ * struct gt_rt_slot - a library that has probes
+ * @state: enum gt_rt_state; @inode: of a GT_RT_OWN
+ * @serial: another for each library that had this slot
+ */
+struct gt_rt_slot {
+	uint32_t state, serial;
+	struct gt_rt_inode inode;
+};
+
+/** struct gt_rt_mapped - a process that has mapped a file that is called like a library */
+struct gt_rt_mapped {
+	uint32_t pid;
 };
 
 #endif

@@ -96,6 +96,25 @@ static void stop(struct gt_plugin *p)
 	gb_free(b);
 }
 
+static int set(struct gt_plugin *p, const struct gt_option *o)
+{
+	struct gb *b = p->priv;
+	char err[GB_SENTENCE];
+	int ret;
+
+	for (unsigned int i = 0; i < GT_BPF_PARTS; i++) {
+		const struct gb_part *part = gb_part(i);
+
+		if (!part->option || strcmp(part->option, o->name))
+			continue;
+		if (b->state[i])
+			return p->host->error(p, EOPNOTSUPP, "%s", b->why[i]);
+		ret = part->set(b, err, sizeof(err));
+		return ret ? p->host->error(p, ret, "%s", err) : 0;
+	}
+	return -EOPNOTSUPP;
+}
+
 static int control(struct gt_plugin *p, enum gt_control what, int64_t arg)
 {
 	struct gb *b = p->priv;
@@ -168,6 +187,20 @@ static const struct gt_option options[] = {
 		.max = 1 << 20,
 		.help = "threads that may be inside an ioctl at once",
 	},
+	{
+		.name = "runtimes",
+		.type = GT_OPT_STR,
+		.flags = GT_OPT_RUNTIME,
+		.off = offsetof(struct gb_options, runtimes),
+		.help = "libraries whose calls are told: hsa, hip, cuda, cudart; empty: none",
+	},
+	{
+		.name = "probes_singly",
+		.type = GT_OPT_BOOL,
+		.flags = GT_OPT_HIDDEN,
+		.off = offsetof(struct gb_options, probes_singly),
+		.help = "probes on libraries as on a kernel before Linux 6.6",
+	},
 	{ 0 },
 };
 
@@ -192,9 +225,12 @@ GT_EXPORT const struct gt_backend gt_backend = {
 	.start = start,
 	.drain = drain,
 	.stop = stop,
+	.set = set,
 	.control = control,
 	.doctor = gb_doctor,
-	.start_caps = 1ULL << CAP_BPF | 1ULL << CAP_PERFMON,
+	/* to look at what others have mapped: the thread of runtime/ takes them when it does so */
+	.start_caps = 1ULL << CAP_BPF | 1ULL << CAP_PERFMON | 1ULL << CAP_CHECKPOINT_RESTORE |
+		      1ULL << CAP_DAC_READ_SEARCH,
 	.syscalls = "bpf perf_event_open",
 	.files = files,
 };

@@ -54,6 +54,8 @@ void gb_line(struct gb_text *t, const char *fmt, ...) __attribute__((format(prin
  * @round: all records up to @until are told; may tell more of that time. Optional
  * @look: looks again for what there is (GT_CTL_RESCAN, or another level); a part that does not run
  *	is probed and started anew instead. Optional
+ * @option, @set: an option that is the part's, as it runs, and what is done when it was changed: 0,
+ *	or -errno with the sentence. Optional
  * @doctor: lines of its own, by gb_line(). Optional
  */
 struct gb_part {
@@ -67,6 +69,8 @@ struct gb_part {
 	void (*raw)(struct gb *b, const struct gt_bpf_raw *raw, const void *data, size_t len);
 	void (*round)(struct gb *b, uint64_t until);
 	int (*look)(struct gb *b, char *err, size_t len);
+	const char *option;
+	int (*set)(struct gb *b, char *err, size_t len);
 	void (*doctor)(struct gb *b, struct gb_text *t);
 };
 
@@ -78,6 +82,8 @@ struct gb_options {
 	bool nvidia_any_result;
 	char *ioctl_devices;
 	int64_t ioctl_calls;
+	char *runtimes;
+	bool probes_singly;
 };
 
 /** struct gb_wait - a record that waits: @len bytes at @at of gb_ring.bytes */
@@ -205,5 +211,8 @@ extern const struct gb_part gb_tracepoint;
 extern const struct gb_part gb_nvidia;
 /** gb_nvidia_trace() - the text nvidia_trace */
 void gb_nvidia_trace(struct gt_plugin *p, char *buf, size_t len);
+
+/* runtime/runtime.c */
+extern const struct gb_part gb_runtime;
 
 #endif

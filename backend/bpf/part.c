@@ -11,6 +11,7 @@ static const struct gb_part *const parts[GT_BPF_PARTS] = {
 	[GT_BPF_IOCTL] = &gb_ioctl,
 	[GT_BPF_TRACEPOINT] = &gb_tracepoint,
 	[GT_BPF_NVIDIA] = &gb_nvidia,
+	[GT_BPF_RUNTIME] = &gb_runtime,
 };
 
 const struct gb_part *gb_part(unsigned int i)

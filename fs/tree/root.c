@@ -53,7 +53,8 @@ static int show_features(struct gt_text *t, const struct gt_show *s)
 		       "blame\n"
 		       "user_limits\n"
 		       "backend_texts\n"
-		       "ioctls\n");
+		       "ioctls\n"
+		       "runtime_calls\n");
 	return 0;
 }
 

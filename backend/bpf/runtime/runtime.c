@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The part `runtime`: calls of GPU runtimes' libraries, as bpf/runtime.bpf.c saw them. */
+#include <inttypes.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <syslog.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "runtime.h"
+#include "bpf/runtime.skel.h"
+
+static int probe(struct gb *b, char *err, size_t len)
+{
+	struct rt_ways w;
+	char path[4352];
+
+	if (!b->p->tracefs)
+		return gb_sentence(
+			err, len, ENOENT,
+			"tracefs is not mounted: mount -t tracefs tracefs /sys/kernel/tracing");
+	snprintf(path, sizeof(path), "%s/events/syscalls/sys_enter_mmap/id", b->p->tracefs);
+	if (access(path, R_OK))
+		return gb_sentence(err, len, errno,
+				   "the kernel has no tracepoints for system calls "
+				   "(CONFIG_FTRACE_SYSCALLS): %s",
+				   strerror(errno));
+	return rt_ways_find(&w, err, len);
+}
+
+static void free_all(struct rt *rt)
+{
+	ring_buffer__free(rt->mapped);
+	runtime_bpf__destroy(rt->skel);
+	if (rt->wake >= 0)
+		close(rt->wake);
+	pthread_cond_destroy(&rt->cond);
+	pthread_mutex_destroy(&rt->lock);
+	free(rt);
+}
+
+static int load(struct gb *b, struct rt *rt, bool multi, char *err, size_t len)
+{
+	rt->skel = runtime_bpf__open();
+	if (!rt->skel)
+		return gb_sentence(err, len, ENOMEM, "no memory");
+	bpf_map__set_max_entries(rt->skel->maps.mapped, (uint32_t)sysconf(_SC_PAGESIZE));
+	if (multi) {
+		rt_multi_type(rt->skel->progs.gt_rt_enter);
+		rt_multi_type(rt->skel->progs.gt_rt_leave);
+	}
+	return gb_object_load(b, rt->skel->obj, "runtimes", err, len);
+}
+
+/* For the way that the kernel has: before Linux 6.6 it takes programs of the other, but not for it.
+ */
+static int load_for(struct gb *b, struct rt *rt, char *err, size_t len)
+{
+	int ret = b->o->probes_singly ? 0 : load(b, rt, true, err, len);
+
+	rt->ways.multi =
+		!ret && rt->skel && rt_knows_multi(bpf_program__fd(rt->skel->progs.gt_rt_enter));
+	if (rt->ways.multi)
+		return 0;
+	runtime_bpf__destroy(rt->skel);
+	return load(b, rt, false, err, len);
+}
+
+static int prepare(struct gb *b, struct rt *rt, char *err, size_t len)
+{
+	int ret = rt_ways_find(&rt->ways, err, len);
+
+	if (!ret)
+		ret = rt_parse(b->o->runtimes, &rt->want, err, len);
+	if (!ret)
+		ret = load_for(b, rt, err, len);
+	if (ret)
+		return ret;
+	rt->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	rt->mapped = ring_buffer__new(bpf_map__fd(rt->skel->maps.mapped), rt_on_mapped, rt, NULL);
+	if (rt->wake < 0 || !rt->mapped)
+		return gb_sentence(err, len, errno, "no descriptors or memory: %s",
+				   strerror(errno));
+	return 0;
+}
+
+/* Signals are for the daemon's other threads. */
+static int begin(struct rt *rt, char *err, size_t len)
+{
+	sigset_t all, old;
+	int ret;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	ret = pthread_create(&rt->thread, NULL, rt_thread, rt);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (ret)
+		return gb_sentence(err, len, ret, "no thread: %s", strerror(ret));
+	return 0;
+}
+
+static int start(struct gb *b, char *err, size_t len)
+{
+	struct rt *rt = calloc(1, sizeof(*rt));
+	int ret;
+
+	if (!rt)
+		return gb_sentence(err, len, ENOMEM, "no memory");
+	rt->tracefs = b->p->tracefs;
+	rt->wake = rt->trigger[0] = rt->trigger[1] = -1;
+	pthread_mutex_init(&rt->lock, NULL);
+	pthread_cond_init(&rt->cond, NULL);
+	ret = prepare(b, rt, err, len);
+	if (!ret)
+		ret = begin(rt, err, len);
+	if (ret) {
+		free_all(rt);
+		return ret;
+	}
+	b->priv[GT_BPF_RUNTIME] = rt;
+	return 0;
+}
+
+static void wake(struct gb *b, struct rt *rt)
+{
+	const uint64_t one = 1;
+
+	/* EAGAIN: it is to wake up already */
+	if (write(rt->wake, &one, sizeof(one)) < 0 && errno != EAGAIN)
+		b->p->host->log(b->p, LOG_ERR, "eventfd: %s", strerror(errno));
+}
+
+static struct timespec in(int ms)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	t.tv_sec += ms / 1000;
+	t.tv_nsec += ms % 1000 * 1000000L;
+	if (t.tv_nsec >= 1000000000L) {
+		t.tv_sec++;
+		t.tv_nsec -= 1000000000L;
+	}
+	return t;
+}
+
+/* One that hangs in the kernel is left behind, with all that is its. */
+static void stop(struct gb *b)
+{
+	struct rt *rt = b->priv[GT_BPF_RUNTIME];
+	struct timespec until = in(RT_STOP_MS);
+
+	b->priv[GT_BPF_RUNTIME] = NULL;
+	pthread_mutex_lock(&rt->lock);
+	rt->quit = true;
+	pthread_mutex_unlock(&rt->lock);
+	wake(b, rt);
+	if (pthread_timedjoin_np(rt->thread, NULL, &until)) {
+		b->p->host->log(b->p, LOG_ERR,
+				"runtime: a process that was looked at does not answer");
+		return;
+	}
+	free_all(rt);
+}
+
+/* It is in force when this returns, but for a machine where the look at all processes takes longer.
+ */
+static int set(struct gb *b, char *err, size_t len)
+{
+	struct rt *rt = b->priv[GT_BPF_RUNTIME];
+	struct timespec until = in(RT_SET_MS);
+	unsigned int want = 0;
+	uint64_t mine;
+	int ret = rt_parse(b->o->runtimes, &want, err, len);
+
+	if (ret)
+		return ret;
+	pthread_mutex_lock(&rt->lock);
+	rt->want = want;
+	mine = ++rt->asked;
+	wake(b, rt);
+	while (rt->done < mine && !pthread_cond_timedwait(&rt->cond, &rt->lock, &until))
+		;
+	pthread_mutex_unlock(&rt->lock);
+	return 0;
+}
+
+static int look(struct gb *b, char *err, size_t len)
+{
+	struct rt *rt = b->priv[GT_BPF_RUNTIME];
+
+	pthread_mutex_lock(&rt->lock);
+	rt->look = true;
+	pthread_mutex_unlock(&rt->lock);
+	wake(b, rt);
+	return 0;
+}
+
+/* The library does not say which GPU it is for: it stays unknown. */
+static bool record(struct gb *b, union gt_record *r)
+{
+	return true;
+}
+
+static void doctor(struct gb *b, struct gb_text *t)
+{
+	const struct rt *rt = b->priv[GT_BPF_RUNTIME];
+	const struct rt_stats *s = &rt->stats;
+	const struct {
+		const char *name;
+		uint64_t n;
+	} lines[] = {
+		{ "libraries", s->libraries },
+		{ "functions", s->probes },
+		{ "closing", s->closing },
+		{ "processes_looked_at", s->looks },
+		{ "found", s->found },
+		{ "without_functions", s->no_functions },
+		{ "left_alone_fuse", s->unsafe },
+		{ "left_out_much_mapped", s->cut },
+		{ "left_out_too_many", s->full },
+		{ "left_out_refused", s->refused },
+	};
+
+	gb_line(t, "runtime_way %s\n", rt->ways.multi ? "multi" : "single");
+	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++)
+		gb_line(t, "runtime_%s %" PRIu64 "\n", lines[i].name, lines[i].n);
+}
+
+const struct gb_part gb_runtime = {
+	.name = "runtime",
+	.probe = probe,
+	.start = start,
+	.stop = stop,
+	.record = record,
+	.look = look,
+	.doctor = doctor,
+	.option = "runtimes",
+	.set = set,
+};

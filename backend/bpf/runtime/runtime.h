@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Private to the part `runtime`: runtime.c (the part), table.c (which functions are what), elf.c
+ * (where they are in a file), find.c (which files processes have mapped), library.c (probes on one
+ * library), probes.c (how the kernel is asked for them), thread.c (when all this is done).
+ *
+ * A library is an inode: probes on it are in force in every process that maps it, now or later,
+ * under whatever path. It is found at the start by a look at all processes and at the folders where
+ * libraries are; later by a program on mmap(2), which wakes us.
+ *
+ * All but the records is the matter of a thread of its own: the kernel takes its time to remove
+ * probes, and whoever looks at what a process has mapped, or changes it, waits for that process's
+ * memory.
+ */
+#ifndef GT_BPF_RUNTIME_H
+#define GT_BPF_RUNTIME_H
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "../internal.h"
+
+#define RT_RUNTIMES  4
+#define RT_MAX_CALLS 64 /* of a library */
+#define RT_MAX_LINKS (RT_MAX_CALLS * 2)
+#define RT_PER_USER  16		    /* libraries that one user's processes may have probed */
+#define RT_PENDING   256	    /* processes that are to be looked at */
+#define RT_SET_MS    1000	    /* how long a setting waits until it is in force */
+#define RT_STOP_MS   8000	    /* how long the end waits for the thread */
+#define RT_CHECK_MS  5000	    /* between looks whether libraries are still mapped */
+#define RT_LINGER_NS 10000000000ull /* how long one that nobody maps is kept */
+
+/**
+ * struct rt_call - a function
+ * @ctx, @bytes, @times, @how: as in bpf/shared.h
+ */
+struct rt_call {
+	const char *symbol;
+	uint8_t type, ctx, bytes, times, how;
+};
+
+/** struct rt_runtime - a library: @library is how its files' names begin, @calls end with a NULL */
+struct rt_runtime {
+	const char *name, *library;
+	const struct rt_call *calls;
+};
+extern const struct rt_runtime rt_runtimes[RT_RUNTIMES];
+
+/** rt_runtime_of() - which one a file of this @name is, -1 none */
+int rt_runtime_of(const char *name);
+/** rt_parse() - "hsa,cuda" as bits; -EINVAL with a sentence */
+int rt_parse(const char *list, unsigned int *set, char *err, size_t len);
+
+/** struct rt_probe - a function of a library: where it is in the file, and the cookie */
+struct rt_probe {
+	uint64_t offset, cookie;
+};
+
+/* elf.c */
+
+/**
+ * rt_elf_find() - where the functions of @calls are in the file @fd, whatever is in it
+ * @out: @max of them at most, their cookies for slot 0
+ * Only what this machine runs is looked at, and never more than some MiB of it. Symbols of one
+ * address count once, as the first of them. Return: how many there are, or -errno: -ENOEXEC no such
+ * file
+ */
+int rt_elf_find(int fd, const struct rt_call *calls, struct rt_probe *out, unsigned int max);
+
+/* find.c */
+
+/** struct rt_file - a library as process @pid of @uid has mapped it: @fd is O_PATH */
+struct rt_file {
+	int fd, runtime;
+	uint64_t dev, ino;
+	uint32_t pid, uid;
+};
+
+struct rt;
+/**
+ * rt_look() - at what process @pid has mapped
+ * Whatever a process does meanwhile, and however much it has mapped, this neither waits for it nor
+ * reads more than some MiB.
+ * @found: is called for each library, once for each mapping of it; the descriptor is closed
+ * afterwards
+ */
+void rt_look(struct rt *rt, uint32_t pid, void (*found)(struct rt *rt, const struct rt_file *f));
+/** rt_look_at_folders() - where libraries are installed on this machine: likewise, @pid is 0 */
+void rt_look_at_folders(struct rt *rt, void (*found)(struct rt *rt, const struct rt_file *f));
+
+/* probes.c */
+
+/** struct rt_ways - how this kernel takes probes: all of a library at once (Linux 6.6), or one by
+ * one */
+struct rt_ways {
+	bool multi;
+	uint32_t type, retprobe; /* of perf events: from sysfs */
+};
+
+/** rt_ways_find() - all but @multi; 0, or -errno with a sentence */
+int rt_ways_find(struct rt_ways *w, char *err, size_t len);
+/** rt_multi_type() - has @prog loaded for the first way; rt_knows_multi() - whether it can be taken
+ */
+void rt_multi_type(struct bpf_program *prog);
+bool rt_knows_multi(int prog);
+/**
+ * rt_attach() - program @prog at @n places of the file @fd
+ * @at_return: when the functions return
+ * @links: what to close, @n at most. Probes that the kernel refuses are left out.
+ * Return: how many links there are, or -errno if there is none
+ */
+int rt_attach(const struct rt_ways *w, int prog, int fd, const struct rt_probe *p, unsigned int n,
+	      bool at_return, int *links);
+/** rt_attach_tracepoint() - program @prog at tracepoint "syscalls/sys_enter_mmap"; a link, or
+ * -errno */
+int rt_attach_tracepoint(const char *tracefs, const char *name, int prog);
+
+/* library.c */
+
+enum rt_state { RT_FREE, RT_ON, RT_OUT };
+
+/**
+ * struct rt_library - an inode with probes; its number is its slot in the programs' map
+ * @state: RT_OUT: its links are to be closed
+ * @uid: whose process mapped it first; GT_NONE32: it is installed on this machine
+ * @holder: a process that had it mapped at @seen; 0: none is known
+ */
+struct rt_library {
+	enum rt_state state;
+	int runtime;
+	uint64_t dev, ino, seen;
+	uint32_t uid, holder;
+	unsigned int nprobes, nlinks;
+	int links[RT_MAX_LINKS];
+};
+
+/**
+ * struct rt_stats - for doctor, which another thread asks for
+ * @libraries, @probes: in force; @closing: libraries on their way out
+ * @looks: processes looked at; @found: mappings of libraries in them
+ * @no_functions: files that have none of the functions, or are none for this machine
+ * @unsafe: files that were not touched, as their file system is a user's program
+ * @cut: processes that had more mapped than is read; @full: libraries for which there was no slot
+ * @refused: libraries that the kernel takes no probes for
+ */
+struct rt_stats {
+	_Atomic uint64_t libraries, probes, closing, looks, found, no_functions, unsafe, cut, full,
+		refused;
+};
+
+/**
+ * struct rt - the part while it runs; the thread may outlive it if it hangs, and needs nothing else
+ * @lock: guards @want, @asked, @done, @look, @quit; the rest is the thread's but @stats
+ * @want: bits of the runtimes that are to be on, as asked for the @asked'th time
+ * @done: so many of those are in force; @cond: it grew
+ * @tracefs: where it is mounted
+ * @look: all processes are to be looked at; what nobody maps goes at once
+ * @wake: an eventfd
+ * @set: bits of the runtimes that are on
+ * @pending: processes that mapped something, @npending of them; @look_at_all: more than fit
+ */
+struct rt {
+	const char *tracefs;
+	struct runtime_bpf *skel;
+	struct rt_ways ways;
+	pthread_t thread;
+	pthread_mutex_t lock;
+	pthread_cond_t cond;
+	unsigned int want;
+	uint64_t asked, done;
+	bool look, quit;
+	int wake;
+
+	struct ring_buffer *mapped;
+	int trigger[2];
+	unsigned int set;
+	struct rt_library lib[GT_RT_SLOTS];
+	uint32_t pending[RT_PENDING];
+	unsigned int npending;
+	bool look_at_all;
+	uint64_t untold;
+	struct rt_stats stats;
+};
+
+static inline uint64_t rt_now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+/** rt_library_found() - a library: puts probes on it if there are none yet */
+void rt_library_found(struct rt *rt, const struct rt_file *f);
+/** rt_library_drop() - its probes tell no more; rt_libraries_close() closes them */
+void rt_library_drop(struct rt *rt, struct rt_library *l);
+/** rt_libraries_close() - closes what was dropped: tenths of a second for each */
+void rt_libraries_close(struct rt *rt);
+
+/* thread.c */
+
+/** rt_on_mapped() - of the programs' ring of mappings; ctx: the struct rt */
+int rt_on_mapped(void *ctx, void *data, size_t size);
+/** rt_thread() - the thread; @rt is a struct rt */
+void *rt_thread(void *rt);
+
+#endif

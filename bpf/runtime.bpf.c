@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Calls of GPU runtimes, by probes on functions of their libraries; and who maps such a library, so
+ * that the daemon can put probes on one that it does not know yet.
+ *
+ * One program serves all functions: a probe's cookie says what its function is (shared.h).
+ *
+ * A call made inside another is part of it, and not told: hipMemcpy() calls
+ * hsa_amd_memory_async_copy(). Each thread's outermost call that has a probe on its return is kept
+ * with its stack pointer: what is called deeper in the stack is inside, and one that was left
+ * without returning (longjmp) is found out by the next call that is not deeper.
+ */
+#include "fd.h"
+#include "ring.h"
+
+#include <linux/ptrace.h>
+
+#include <bpf/bpf_tracing.h>
+
+#define PROT_EXEC     4
+#define MAP_ANONYMOUS 0x20
+
+/* Where the stack pointer is when a function has returned, above what it was when it was entered.
+ */
+#if defined(__x86_64__)
+#define RETURN_ADDRESS 8
+#define REGS_ARGS      6
+#else
+#define RETURN_ADDRESS 0
+#define REGS_ARGS      8
+#endif
+
+struct call {
+	uint64_t cookie; /* 0: none */
+	uint32_t serial; /* of its slot */
+	uint64_t sp, back;
+	uint64_t ts, ctx, bytes;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct call);
+} inside SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, GT_RT_SLOTS);
+	__type(key, uint32_t);
+	__type(value, struct gt_rt_slot);
+} slots SEC(".maps");
+
+/* Which slot tells of an inode: probes of two overlays on one file are on the same one. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, GT_RT_SLOTS * 2);
+	__type(key, struct gt_rt_inode);
+	__type(value, uint32_t);
+} owners SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096); /* the daemon makes it a page */
+} mapped SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 1024);
+	__type(key, uint32_t); /* thread */
+	__type(value, uint8_t);
+} mapping SEC(".maps");
+
+/* Mappings that could not be told: the daemon then looks at all processes. */
+uint64_t untold;
+
+char LICENSE[] SEC("license") = "GPL";
+
+static long find_inode(struct task_struct *task, struct vm_area_struct *vma, void *out)
+{
+	struct gt_rt_inode *i = out;
+
+	i->ino = BPF_CORE_READ(vma, vm_file, f_inode, i_ino);
+	i->dev = BPF_CORE_READ(vma, vm_file, f_inode, i_sb, s_dev);
+	return 0;
+}
+
+/* The first call of a library's function: which inode is it, and does another slot tell of it? */
+static __attribute__((noinline)) uint32_t first_call(struct gt_rt_slot *s, uint64_t ip,
+						     uint32_t slot)
+{
+	struct task_struct *task = (void *)bpf_get_current_task_btf();
+	struct gt_rt_inode inode = { 0 };
+	uint32_t *owner;
+
+	if (!s || bpf_find_vma(task, ip, find_inode, &inode, 0) || !inode.ino)
+		return GT_RT_OWN; /* not to be had now */
+	if (bpf_map_update_elem(&owners, &inode, &slot, BPF_NOEXIST)) {
+		owner = bpf_map_lookup_elem(&owners, &inode);
+		if (!owner)
+			return GT_RT_OWN;
+		if (*owner != slot) {
+			s->state = GT_RT_AGAIN;
+			return GT_RT_AGAIN;
+		}
+	}
+	s->inode = inode;
+	s->state = GT_RT_OWN;
+	return GT_RT_OWN;
+}
+
+static __always_inline struct gt_rt_slot *slot_of(uint64_t cookie)
+{
+	uint32_t slot = GT_RT_SLOT(cookie);
+
+	return bpf_map_lookup_elem(&slots, &slot);
+}
+
+static __always_inline bool is_ours(struct gt_rt_slot *s, uint64_t cookie, uint64_t ip)
+{
+	uint32_t state = s->state;
+
+	if (state == GT_RT_NEW)
+		state = first_call(s, ip, GT_RT_SLOT(cookie));
+	return state == GT_RT_OWN;
+}
+
+/* Registers that arguments are in, read at once: the verifier knows only fixed places in @ctx. */
+struct args {
+	uint64_t reg[8], sp;
+};
+
+static __always_inline void take_args(struct pt_regs *ctx, struct args *a)
+{
+	a->reg[0] = PT_REGS_PARM1(ctx);
+	a->reg[1] = PT_REGS_PARM2(ctx);
+	a->reg[2] = PT_REGS_PARM3(ctx);
+	a->reg[3] = PT_REGS_PARM4(ctx);
+	a->reg[4] = PT_REGS_PARM5(ctx);
+#if defined(__x86_64__)
+	a->reg[5] = ctx->r9;
+	a->reg[6] = a->reg[7] = 0;
+#else
+	a->reg[5] = __PT_REGS_CAST(ctx)->regs[5];
+	a->reg[6] = __PT_REGS_CAST(ctx)->regs[6];
+	a->reg[7] = __PT_REGS_CAST(ctx)->regs[7];
+#endif
+	a->sp = PT_REGS_SP(ctx);
+}
+
+/* Word @n of the arguments, from 1; GT_NONE64: there is none. */
+static __always_inline uint64_t word(const struct args *a, uint64_t n)
+{
+	uint64_t v;
+
+	if (!n)
+		return GT_NONE64;
+	if (n <= REGS_ARGS)
+		return a->reg[(n - 1) & 7];
+	if (bpf_probe_read_user(&v, sizeof(v),
+				(void *)(a->sp + RETURN_ADDRESS + (n - REGS_ARGS - 1) * 8)))
+		return GT_NONE64;
+	return v;
+}
+
+static __always_inline uint64_t bytes_of(const struct args *a, uint64_t cookie)
+{
+	uint64_t v = word(a, GT_RT_BYTES(cookie)), times;
+
+	if (v == GT_NONE64 || !GT_RT_TIMES(cookie))
+		return v;
+	times = word(a, GT_RT_TIMES(cookie));
+	return times == GT_NONE64 ? times : v * times;
+}
+
+static __always_inline uint64_t back_of(struct pt_regs *ctx)
+{
+#if defined(__x86_64__)
+	uint64_t v = 0;
+
+	bpf_probe_read_user(&v, sizeof(v), (void *)PT_REGS_SP(ctx));
+	return v;
+#else
+	return PT_REGS_RET(ctx);
+#endif
+}
+
+static __always_inline void tell(uint8_t type, uint64_t ts, uint64_t handle, uint64_t value,
+				 uint64_t ref)
+{
+	union gt_record *r = gt_reserve(GT_BPF_RUNTIME, ts, type);
+	uint64_t id = bpf_get_current_pid_tgid();
+
+	if (!r)
+		return;
+	r->ev.pid = id >> 32;
+	r->ev.tid = (uint32_t)id;
+	r->ev.uid = (uint32_t)bpf_get_current_uid_gid();
+	r->ev.ctx = handle;
+	r->ev.value = value;
+	r->ev.ref = ref;
+	gt_submit(r, GT_BPF_RUNTIME);
+}
+
+/* Is this call inside the one that the thread is in? A function that ends by jumping into another
+ * leaves it the same stack, whose return address is the kernel's then. */
+static __always_inline bool is_inside(struct pt_regs *ctx, const struct call *c)
+{
+	uint64_t sp = PT_REGS_SP(ctx);
+	struct gt_rt_slot *s;
+
+	if (!c->cookie || sp > c->sp || (sp == c->sp && back_of(ctx) == c->back))
+		return false;
+	/* nobody was told of a return after the probes were gone */
+	s = slot_of(c->cookie);
+	return s && s->state != GT_RT_OFF && s->serial == c->serial;
+}
+
+static __always_inline int enter(struct pt_regs *ctx)
+{
+	uint64_t cookie = bpf_get_attach_cookie(ctx), ts, handle, bytes;
+	struct gt_bpf_count *n = gt_counts(GT_BPF_RUNTIME);
+	struct gt_rt_slot *s = slot_of(cookie);
+	uint32_t how = GT_RT_HOW(cookie);
+	struct args args;
+	struct call *c;
+
+	if (!n || !s || !is_ours(s, cookie, PT_REGS_IP(ctx)))
+		return 0;
+	n->seen++;
+	c = bpf_task_storage_get(&inside, bpf_get_current_task_btf(), NULL,
+				 how & GT_RT_RETURN ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
+	if (c && is_inside(ctx, c)) {
+		n->other++;
+		return 0;
+	}
+	ts = bpf_ktime_get_ns();
+	take_args(ctx, &args);
+	handle = word(&args, GT_RT_CTX(cookie));
+	bytes = bytes_of(&args, cookie);
+	if (c) {
+		*c = (struct call){ .ts = ts, .ctx = handle, .bytes = bytes };
+		if (how & GT_RT_RETURN) {
+			c->cookie = cookie;
+			c->serial = s->serial;
+			c->sp = PT_REGS_SP(ctx);
+			c->back = back_of(ctx);
+		}
+	}
+	if (!(how & GT_RT_AT_END))
+		tell(GT_RT_TYPE(cookie), ts, handle, bytes, GT_NONE64);
+	return 0;
+}
+
+/* The handle of a new queue, as it was written; GT_NONE64: none was made. */
+static __always_inline uint64_t made(struct pt_regs *ctx, uint64_t where)
+{
+	uint64_t handle;
+
+	if ((uint32_t)PT_REGS_RC(ctx) ||
+	    bpf_probe_read_user(&handle, sizeof(handle), (void *)where))
+		return GT_NONE64;
+	return handle;
+}
+
+static __always_inline int leave(struct pt_regs *ctx)
+{
+	struct call *c = bpf_task_storage_get(&inside, bpf_get_current_task_btf(), NULL, 0), was;
+	uint64_t ts = bpf_ktime_get_ns();
+	uint32_t how;
+
+	if (!c || !c->cookie || PT_REGS_SP(ctx) != c->sp + RETURN_ADDRESS)
+		return 0;
+	was = *c;
+	c->cookie = 0;
+	how = GT_RT_HOW(was.cookie);
+	if (how & GT_RT_OUT) {
+		was.ctx = made(ctx, was.ctx);
+		if (was.ctx == GT_NONE64)
+			return 0;
+	}
+	if (GT_RT_TYPE(was.cookie) == GT_SYNC_WAIT_ENTER)
+		tell(GT_SYNC_WAIT_EXIT, ts, was.ctx, ts - was.ts, GT_NONE64);
+	else if (GT_RT_TYPE(was.cookie) == GT_COPY && how & GT_RT_AT_END)
+		tell(GT_COPY, ts, was.ctx, was.bytes, ts - was.ts);
+	else if (how & GT_RT_AT_END)
+		tell(GT_RT_TYPE(was.cookie), ts, was.ctx, GT_NONE64, GT_NONE64);
+	return 0;
+}
+
+SEC("uprobe")
+int gt_rt_enter(struct pt_regs *ctx)
+{
+	return enter(ctx);
+}
+
+SEC("uretprobe")
+int gt_rt_leave(struct pt_regs *ctx)
+{
+	return leave(ctx);
+}
+
+/* "libhsa-runtime64", "libamdhip64", "libcuda", "libcudart": the daemon looks closer. */
+static __always_inline bool is_library(struct file *file)
+{
+	const unsigned char *name = BPF_CORE_READ(file, f_path.dentry, d_name.name);
+	char s[8];
+
+	if (bpf_probe_read_kernel(s, sizeof(s), name) || s[0] != 'l' || s[1] != 'i' || s[2] != 'b')
+		return false;
+	if (s[3] == 'h')
+		return s[4] == 's' && s[5] == 'a' && s[6] == '-' && s[7] == 'r';
+	if (s[3] == 'a')
+		return s[4] == 'm' && s[5] == 'd' && s[6] == 'h' && s[7] == 'i';
+	return s[3] == 'c' && s[4] == 'u' && s[5] == 'd' && s[6] == 'a';
+}
+
+SEC("tracepoint/syscalls/sys_enter_mmap")
+int gt_rt_mmap(struct sys_enter *e)
+{
+	uint32_t tid = (uint32_t)bpf_get_current_pid_tgid();
+	struct file *file;
+	uint8_t one = 1;
+
+	if (!(e->args[2] & PROT_EXEC) || e->args[3] & MAP_ANONYMOUS)
+		return 0;
+	file = gt_file_of((uint32_t)e->args[4]);
+	if (file && is_library(file))
+		bpf_map_update_elem(&mapping, &tid, &one, BPF_ANY);
+	return 0;
+}
+
+SEC("tracepoint/syscalls/sys_exit_mmap")
+int gt_rt_mmapped(struct sys_exit *e)
+{
+	uint64_t id = bpf_get_current_pid_tgid();
+	struct gt_rt_mapped m = { .pid = id >> 32 };
+	uint32_t tid = (uint32_t)id;
+
+	if (!bpf_map_lookup_elem(&mapping, &tid))
+		return 0;
+	bpf_map_delete_elem(&mapping, &tid);
+	if (e->ret < 0 && e->ret > -4096)
+		return 0;
+	if (bpf_ringbuf_output(&mapped, &m, sizeof(m), BPF_RB_FORCE_WAKEUP))
+		__sync_fetch_and_add(&untold, 1);
+	return 0;
+}
