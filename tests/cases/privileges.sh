@@ -21,7 +21,8 @@ field() { # field NAME - of every thread, each value once
 caps() {
 	local c n=0
 	for c in "$@"; do
-		case $c in dac_read_search) c=2 ;; sys_ptrace) c=19 ;; sys_admin) c=21 ;; syslog) c=34 ;; esac
+		case $c in dac_read_search) c=2 ;; sys_ptrace) c=19 ;; sys_admin) c=21 ;; syslog) c=34 ;;
+		perfmon) c=38 ;; bpf) c=39 ;; checkpoint_restore) c=40 ;; esac
 		n=$((n | 1 << c))
 	done
 	printf '%016x' $((n & 0x$(sed -n 's/^CapPrm:[[:space:]]*//p' /proc/self/status)))
@@ -89,6 +90,15 @@ is "$(call clone3)" ENOSYS "clone3 is not there, so that clone is taken"
 is "$(call tgkill_own) $(call kill_0)" "0 0" "a signal to itself is not refused, nor the question who is there"
 is "$(call asked_for)" 0 "a call that the plugin names is made"
 umount_gt "$mnt"
+
+if mount_gt "$mnt" -o backend=bpf; then
+	check bpf sys_ptrace "sys_ptrace sys_admin dac_read_search perfmon bpf checkpoint_restore"
+	echo hsa >"$mnt/backends/bpf/runtimes"
+	check "bpf, runtimes on" sys_ptrace "sys_ptrace sys_admin dac_read_search perfmon bpf checkpoint_restore"
+	ends bpf
+else
+	skip_ok "the bpf backend's rights" "it cannot run here"
+fi
 
 if uprobes_usable; then
 	uprobes_add "$mock" new

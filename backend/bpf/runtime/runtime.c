@@ -163,12 +163,24 @@ static void stop(struct gb *b)
 	free_all(rt);
 }
 
-/* It is in force when this returns, but for a machine where the look at all processes takes longer.
+static bool is_done(struct rt *rt, uint64_t mine, const struct timespec *until)
+{
+	bool done;
+
+	pthread_mutex_lock(&rt->lock);
+	if (rt->done < mine)
+		pthread_cond_timedwait(&rt->cond, &rt->lock, until);
+	done = rt->done >= mine;
+	pthread_mutex_unlock(&rt->lock);
+	return done;
+}
+
+/* It is in force when this returns, but for a machine that is too busy; records come on meanwhile.
  */
 static int set(struct gb *b, char *err, size_t len)
 {
 	struct rt *rt = b->priv[GT_BPF_RUNTIME];
-	struct timespec until = in(RT_SET_MS);
+	struct timespec turn = in(RT_DRAIN_MS);
 	unsigned int want = 0;
 	uint64_t mine;
 	int ret = rt_parse(b->o->runtimes, &want, err, len);
@@ -178,10 +190,12 @@ static int set(struct gb *b, char *err, size_t len)
 	pthread_mutex_lock(&rt->lock);
 	rt->want = want;
 	mine = ++rt->asked;
-	wake(b, rt);
-	while (rt->done < mine && !pthread_cond_timedwait(&rt->cond, &rt->lock, &until))
-		;
 	pthread_mutex_unlock(&rt->lock);
+	wake(b, rt);
+	for (int ms = 0; ms < RT_SET_MS && !is_done(rt, mine, &turn); ms += RT_DRAIN_MS) {
+		gb_ring_drain(b);
+		turn = in(RT_DRAIN_MS);
+	}
 	return 0;
 }
 

@@ -27,9 +27,10 @@
 #define RT_RUNTIMES  4
 #define RT_MAX_CALLS 64 /* of a library */
 #define RT_MAX_LINKS (RT_MAX_CALLS * 2)
-#define RT_PER_USER  16		    /* libraries that one user's processes may have probed */
-#define RT_PENDING   256	    /* processes that are to be looked at */
-#define RT_SET_MS    1000	    /* how long a setting waits until it is in force */
+#define RT_PER_USER  16	 /* libraries that one user's processes may have probed */
+#define RT_PENDING   256 /* processes that are to be looked at */
+#define RT_DRAIN_MS  20
+#define RT_SET_MS    3000	    /* how long a setting waits until it is in force */
 #define RT_STOP_MS   8000	    /* how long the end waits for the thread */
 #define RT_CHECK_MS  5000	    /* between looks whether libraries are still mapped */
 #define RT_LINGER_NS 10000000000ull /* how long one that nobody maps is kept */
