@@ -188,9 +188,9 @@ enum gt_control {
  *	doctor and backends/<name>/stats. Optional
  * @caps: capabilities (1ULL << CAP_*) that its hooks need; the daemon keeps no others. What root may do
  *	as the owner of a file needs none
- * @start_caps: likewise, that only start() and a look for what is new (GT_CTL_RESCAN, GT_CTL_LEVEL)
- *	need: they are in force only there; a thread that start() begins has them, too, and is to put them
- *	out of force but for the moments when it needs them
+ * @start_caps: likewise, that only start() and a look for what is new (GT_CTL_RESCAN, GT_CTL_LEVEL,
+ *	GT_CTL_RESUME) need: they are in force only there; a thread that start() begins has them, too, and is
+ *	to put them out of force but for the moments when it needs them
  * @syscalls: names of system calls that its hooks make beside those that the daemon itself makes
  *	(fs/seccomp.c), separated by blanks: "perf_event_open bpf". Any other call that the daemon does not
  *	make fails with EPERM after the start; programs cannot be executed, and no code loaded

@@ -89,6 +89,7 @@ static uint64_t caps_of(const struct gt_be *b, bool start)
 
 int gt_be_ask(struct gt_be *b, enum gt_control what, int64_t arg)
 {
+	bool looks = what == GT_CTL_RESCAN || what == GT_CTL_LEVEL || what == GT_CTL_RESUME;
 	uint64_t caps;
 	int ret;
 
@@ -97,9 +98,7 @@ int gt_be_ask(struct gt_be *b, enum gt_control what, int64_t arg)
 	gt_be_clear_error(b);
 	if (what == GT_CTL_SEEK && b->p.recording)
 		gt_order_rewind(b->h->order, b->index);
-	caps = b->h->conf.raise && (what == GT_CTL_RESCAN || what == GT_CTL_LEVEL)
-		       ? b->h->conf.raise(caps_of(b, true))
-		       : 0;
+	caps = b->h->conf.raise && looks ? b->h->conf.raise(caps_of(b, true)) : 0;
 	ret = b->be->control(&b->p, what, arg);
 	if (caps)
 		b->h->conf.lower(caps);

@@ -20,7 +20,8 @@ static __always_inline struct file *gt_file_of(uint32_t fd)
 	return file;
 }
 
-/** gt_rdev_of() - the device that @file is, major << 20 | minor; 0: it is none; GT_NONE32: no file */
+/** gt_rdev_of() - the device that @file is, major << 20 | minor; 0: it is none; GT_NONE32: no file
+ */
 static __always_inline uint32_t gt_rdev_of(struct file *file)
 {
 	return file ? BPF_CORE_READ(file, f_inode, i_rdev) : GT_NONE32;

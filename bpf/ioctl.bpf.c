@@ -24,7 +24,7 @@ struct call {
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1); /* the daemon's choice replaces it */
-	__type(key, uint32_t); /* thread */
+	__type(key, uint32_t);	/* thread */
 	__type(value, struct call);
 } gt_calls SEC(".maps");
 

@@ -7,8 +7,8 @@
 
 #include "../backend/ioctls.h"
 
-#define GT_IOCTL_DEVICES 1024  /* that are known at once */
-#define GT_IOCTL_HINTS	 8192  /* a power of two */
+#define GT_IOCTL_DEVICES 1024 /* that are known at once */
+#define GT_IOCTL_HINTS	 8192 /* a power of two */
 
 /**
  * enum gt_ioctl_kind - of a device: what its commands look like

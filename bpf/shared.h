@@ -11,7 +11,13 @@
  */
 #define GT_BPF_PART_SHIFT 4
 
-enum gt_bpf_part_id { GT_BPF_IOCTL, GT_BPF_TRACEPOINT, GT_BPF_NVIDIA, GT_BPF_RUNTIME, GT_BPF_PARTS };
+enum gt_bpf_part_id {
+	GT_BPF_IOCTL,
+	GT_BPF_TRACEPOINT,
+	GT_BPF_NVIDIA,
+	GT_BPF_RUNTIME,
+	GT_BPF_PARTS
+};
 
 #define GT_BPF_LOOK 64 /* records of a CPU between looks at how full the ring is */
 
@@ -68,8 +74,8 @@ enum gt_bpf_test { GT_BPF_ANY, GT_BPF_EQUAL, GT_BPF_UNLIKE, GT_BPF_BITS };
  * @nstring, @string: where the words are that say where a string is and how long (length << 16 |
  *	offset), as `__data_loc` has them; GT_BPF_REL: the offset counts from behind the word
  * @owner: the thread that runs is whose doing it is
- * @test: what the @size bytes at @at must be to @value, else it is no event of interest; @sign: they
- *	are signed
+ * @test: what the @size bytes at @at must be to @value, else it is of no interest; @sign: they are
+ *	signed
  */
 struct gt_bpf_tp {
 	uint16_t fixed;

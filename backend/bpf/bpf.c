@@ -121,19 +121,21 @@ static int control(struct gt_plugin *p, enum gt_control what, int64_t arg)
 
 	switch (what) {
 	case GT_CTL_PAUSE:
-	case GT_CTL_RESUME:
-		gb_ring_pause(b, what == GT_CTL_PAUSE);
+		gb_ring_pause(b, true);
 		return 0;
+	case GT_CTL_RESUME:
+		gb_ring_pause(b, false);
+		break;
 	case GT_CTL_LEVEL:
 		b->level = (int)arg;
-		gb_parts_look(b);
-		return 0;
+		break;
 	case GT_CTL_RESCAN:
-		gb_parts_look(b);
-		return 0;
+		break;
 	default:
 		return -EOPNOTSUPP;
 	}
+	gb_parts_look(b);
+	return 0;
 }
 
 static const struct gt_option options[] = {

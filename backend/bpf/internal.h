@@ -50,10 +50,10 @@ void gb_line(struct gb_text *t, const char *fmt, ...) __attribute__((format(prin
  *	is nothing more to hand over than what it gave to gb_out()
  * @lost: some of its records had no room. Optional
  * @raw: a record of another layout, with @len bytes behind it: gives what it means to gb_out(). Of
- *a part whose programs send such
+ *	a part whose programs send such
  * @round: all records up to @until are told; may tell more of that time. Optional
- * @look: looks again for what there is (GT_CTL_RESCAN, or another level); a part that does not run
- *	is probed and started anew instead. Optional
+ * @look: looks again for what there is (GT_CTL_RESCAN, another level, or after a pause, of which
+ *	nothing was told); a part that does not run is probed and started anew instead. Optional
  * @option, @set: an option that is the part's, as it runs, and what is done when it was changed: 0,
  *	or -errno with the sentence. Optional
  * @doctor: lines of its own, by gb_line(). Optional
@@ -193,7 +193,8 @@ int gb_why(const struct gb_facts *f, int e, const char *what, const char *words,
 int gb_refused(int e, const char *what, const char *words, char *err, size_t len);
 /** gb_words - the verifier's last, of any load since it was emptied */
 extern char gb_words[200];
-/** gb_last_words() - the verifier's reason out of what libbpf prints; @out stays if there is none */
+/** gb_last_words() - the verifier's reason out of what libbpf prints; @out stays if there is none
+ */
 void gb_last_words(const char *log, char *out, size_t len);
 /** gb_btf() - @path of the kernel's types; -errno with a sentence if they cannot be read */
 int gb_btf(struct gb *b, char path[GB_PATH], char *err, size_t len);

@@ -112,13 +112,27 @@ nv_kill
 ok "killed: its queue is gone" wait_for 20 reads "$queues/$((first + 1))/state" destroyed
 is "$(cat "$queues/$first/state")" created "and no other's"
 
-# Each is counted
 nv_pid=$one nv_in=$one_in
 nv_end
 ok "the end of the process" wait_for 20 reads "$queues/$first/state" destroyed
+
+# What ended in a pause is looked for at its end
+nv_begin ctl
+nv alloc 0 0 0xc1f 0x41 0
+nv alloc 0xc1f 0xc1f 0x80 $device 0
+nv alloc 0xc1f 0x80 0xa4 $tsg 1
+alive() { [ "$(value "$stats" nvidia_queues)" = "$1" ]; }
+ok "a queue lives" wait_for 20 alive 1
+echo stop >"$mnt/control"
+nv_end
+ok "of its end in a pause nothing is told" alive 1
+echo start >"$mnt/control"
+ok "the end of the pause finds out" wait_for 20 alive 0
+
+# Each is counted
 seen() { awk -v t="$1" '$1 == t { print $2 }' "$mnt/events_by_type"; }
 before=$(seen QUEUE_CREATE)
-is "$before" 4 "calls on other devices make none"
+is "$before" 5 "calls on other devices make none"
 {
 	echo "alloc 0 0 1 0x41 0"
 	echo "alloc 1 1 2 $device 0"
