@@ -196,6 +196,9 @@ extern char gb_words[200];
 /** gb_last_words() - the verifier's reason out of what libbpf prints; @out stays if there is none
  */
 void gb_last_words(const char *log, char *out, size_t len);
+/** gb_tracefs() - can tracepoints be attached to, and those of system call @call (NULL: of none)?
+ * 0, or -errno with a sentence */
+int gb_tracefs(const struct gb *b, const char *call, char *err, size_t len);
 /** gb_btf() - @path of the kernel's types; -errno with a sentence if they cannot be read */
 int gb_btf(struct gb *b, char path[GB_PATH], char *err, size_t len);
 

@@ -60,13 +60,10 @@ static bool driver_loaded(void)
 static int probe(struct gb *b, char *err, size_t len)
 {
 	const struct gb_options *o = b->p->options;
+	int ret = gb_tracefs(b, NULL, err, len);
 
-	if (!b->p->tracefs)
-		return gb_sentence(
-			err, len, ENOENT,
-			"tracefs is not mounted: mount -t tracefs tracefs /sys/kernel/tracing");
-	if (o->nvidia_any_result || driver_loaded())
-		return 0;
+	if (ret || o->nvidia_any_result || driver_loaded())
+		return ret;
 	return gb_sentence(
 		err, len, ENODEV,
 		"no driver has NVIDIA's devices: modprobe nvidia, then echo rescan > control");
@@ -266,11 +263,7 @@ static int begin(struct gb *b, struct nvidia *n, char *err, size_t len)
 	if (ret)
 		return ret;
 	ret = attach_tracepoints(n);
-	if (ret)
-		return gb_sentence(err, len, -ret,
-				   "the tracepoint sched_process_exit cannot be attached to: %s",
-				   strerror(-ret));
-	return 0;
+	return ret ? gb_refused(-ret, "NVIDIA's queues", "", err, len) : 0;
 }
 
 /* What is probed stays probed unless the module is another: nothing is missed meanwhile. */

@@ -150,3 +150,29 @@ int gb_btf(struct gb *b, char path[GB_PATH], char *err, size_t len)
 			   "%s cannot be read (%s): the kernel needs CONFIG_DEBUG_INFO_BTF", path,
 			   strerror(errno));
 }
+
+int gb_tracefs(const struct gb *b, const char *call, char *err, size_t len)
+{
+	char path[4352];
+
+	if (!b->p->tracefs)
+		return gb_sentence(err, len, ENOENT,
+				   "tracefs is not mounted: mount -t tracefs nodev "
+				   "/sys/kernel/tracing");
+	snprintf(path, sizeof(path), "%s/events", b->p->tracefs);
+	if (access(path, R_OK | X_OK))
+		return gb_sentence(
+			err, len, errno,
+			"%s may not be read by uid %u: mount as root, or let its group (mount -o "
+			"remount,gid=GID %s)",
+			path, (unsigned int)geteuid(), b->p->tracefs);
+	if (!call)
+		return 0;
+	snprintf(path, sizeof(path), "%s/events/syscalls/sys_enter_%s/id", b->p->tracefs, call);
+	if (access(path, R_OK))
+		return gb_sentence(err, len, errno,
+				   "the kernel has no tracepoints for system calls "
+				   "(CONFIG_FTRACE_SYSCALLS): %s",
+				   strerror(errno));
+	return 0;
+}

@@ -22,19 +22,7 @@ struct gi {
 
 static int probe(struct gb *b, char *err, size_t len)
 {
-	char path[4352];
-
-	if (!b->p->tracefs)
-		return gb_sentence(
-			err, len, ENOENT,
-			"tracefs is not mounted: mount -t tracefs tracefs /sys/kernel/tracing");
-	snprintf(path, sizeof(path), "%s/events/syscalls/sys_enter_ioctl/id", b->p->tracefs);
-	if (access(path, R_OK))
-		return gb_sentence(err, len, errno,
-				   "the kernel has no tracepoints for system calls "
-				   "(CONFIG_FTRACE_SYSCALLS): %s",
-				   strerror(errno));
-	return 0;
+	return gb_tracefs(b, "ioctl", err, len);
 }
 
 static void stop(struct gb *b)

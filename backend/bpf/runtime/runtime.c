@@ -13,19 +13,9 @@
 static int probe(struct gb *b, char *err, size_t len)
 {
 	struct rt_ways w;
-	char path[4352];
+	int ret = gb_tracefs(b, "mmap", err, len);
 
-	if (!b->p->tracefs)
-		return gb_sentence(
-			err, len, ENOENT,
-			"tracefs is not mounted: mount -t tracefs tracefs /sys/kernel/tracing");
-	snprintf(path, sizeof(path), "%s/events/syscalls/sys_enter_mmap/id", b->p->tracefs);
-	if (access(path, R_OK))
-		return gb_sentence(err, len, errno,
-				   "the kernel has no tracepoints for system calls "
-				   "(CONFIG_FTRACE_SYSCALLS): %s",
-				   strerror(errno));
-	return rt_ways_find(&w, err, len);
+	return ret ? ret : rt_ways_find(&w, err, len);
 }
 
 static void free_all(struct rt *rt)

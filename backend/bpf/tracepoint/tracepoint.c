@@ -17,22 +17,12 @@
 static int probe(struct gb *b, char *err, size_t len)
 {
 	const struct gb_options *o = b->p->options;
-	char path[GB_PATH];
+	int ret;
 
 	if (!o->tracepoints)
 		return gb_sentence(err, len, ECANCELED, "the setting tracepoints is 0");
-	if (!b->p->tracefs)
-		return gb_sentence(err, len, ENOENT,
-				   "tracefs is not mounted: mount -t tracefs nodev "
-				   "/sys/kernel/tracing");
-	snprintf(path, sizeof(path), "%s/events", b->p->tracefs);
-	if (access(path, R_OK | X_OK))
-		return gb_sentence(
-			err, len, errno,
-			"%s may not be read by uid %u: mount as root, or let its group (mount -o "
-			"remount,gid=GID %s)",
-			path, (unsigned int)geteuid(), b->p->tracefs);
-	return gt_live_check(b->p, err, len);
+	ret = gb_tracefs(b, NULL, err, len);
+	return ret ? ret : gt_live_check(b->p, err, len);
 }
 
 static void shadow_push(struct gt_plugin *p, const union gt_record *r, size_t n)
