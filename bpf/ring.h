@@ -18,9 +18,11 @@ struct {
 	__uint(max_entries, 4096); /* the daemon's choice replaces it */
 } gt_ring SEC(".maps");
 
+/* The daemon has it mapped: it needs no right of its own to write there. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
+	__uint(map_flags, BPF_F_MMAPABLE);
 	__type(key, uint32_t);
 	__type(value, struct gt_bpf_wake);
 } gt_wake SEC(".maps");
@@ -75,9 +77,13 @@ static __always_inline bool gt_paused(void)
 /** gt_missed() - a record of time @ts had no room */
 static __always_inline void gt_missed(struct gt_bpf_count *c, uint64_t ts)
 {
+	struct gt_bpf_wake *w = gt_waker();
+
 	c->lost++;
 	if (!c->untold++)
 		c->since = ts;
+	if (w)
+		w->lost = 1;
 }
 
 /**

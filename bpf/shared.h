@@ -26,11 +26,13 @@ enum gt_bpf_part_id {
  * @idle: it has found the ring empty, and waits: the next record wakes it
  * @level: bytes in the ring at which it is to hurry
  * @paused: nothing is told
+ * @lost: something had no room; the daemon takes it back when it has looked what
  */
 struct gt_bpf_wake {
 	uint32_t idle;
 	uint32_t level;
 	uint32_t paused;
+	uint32_t lost;
 };
 
 /**

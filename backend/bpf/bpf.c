@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The BPF backend: programs in this kernel, which count there and tell what is asked for. */
+/* The BPF backend: programs in this kernel, which see events where they happen and send records. */
 #include <errno.h>
 #include <linux/capability.h>
 #include <stdio.h>
@@ -90,6 +90,8 @@ static void stop(struct gt_plugin *p)
 {
 	struct gb *b = p->priv;
 
+	gb_ring_pause(b, true);
+	gb_ring_drain_all(b);
 	p->host->timer(p, 0);
 	p->priv = NULL;
 	gb_parts_stop(b);
@@ -145,8 +147,8 @@ static const struct gt_option options[] = {
 		.off = offsetof(struct gb_options, buffer_size),
 		.def = "4194304",
 		.min = 4096,
-		.max = 1 << 30,
-		.help = "bytes of the buffer in which records wait for the daemon",
+		.max = 1LL << 40,
+		.help = "bytes, for each CPU, of the buffer in which records wait for the daemon",
 	},
 	{
 		.name = "tracepoints",
@@ -154,8 +156,7 @@ static const struct gt_option options[] = {
 		.off = offsetof(struct gb_options, tracepoints),
 		.def = "1",
 		.help = "1: the event maps' tracepoints are told by BPF programs; 0: that is left "
-			"to "
-			"others",
+			"to others",
 	},
 	{
 		.name = "btf",

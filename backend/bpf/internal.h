@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Private to the BPF backend: bpf.c (the vtable), part.c (its parts begin and end), ring.c (records
- * on their way from the programs), one file for each part; stats.c (doctor).
+ * Private to the BPF backend: bpf.c (the vtable), part.c (its parts begin and end), buffer.c and
+ * ring.c (records on their way from the programs), one file for each part; stats.c (doctor).
  *
  * A part is one object of bpf/NAME.bpf.c with what belongs to it here. What is in the way of one
  * makes that one unavailable, with a sentence; the others go on. A new part is an entry in parts[]
@@ -27,6 +27,7 @@
 #define GB_OUT	    256		/* records handed over at a time */
 #define GB_WAITING  65536	/* records put in order of time at once */
 #define GB_BYTES    (8u << 20)	/* that they may take */
+#define GB_RING_MAX (256ll << 20)
 
 struct gb;
 
@@ -92,24 +93,38 @@ struct gb_wait {
 	uint32_t at, len;
 };
 
+/** struct gb_drained - what a look found: @some: records; @full: more than can wait */
+struct gb_drained {
+	bool some, full;
+};
+
+/** struct gb_loss - records that had no room: @heard: from the programs; @told: to the host */
+struct gb_loss {
+	uint64_t heard, told;
+};
+
 /**
  * struct gb_ring - the ring buffer, and what came out of it
  * @waiting: @n records, with @used of their @bytes; @spare: what is kept of them is put there
  * @out: @nout records to be handed over; @last: time of the last of them
- * @empty: drains in a row that found nothing
- * @idle, @paused: what the programs were told, see struct gt_bpf_wake
+ * @newest: the latest time that came out; @until: all before is handed over
+ * @flowing: the last look found records
+ * @wake: shared with the programs
+ * @loss: of each part
  */
 struct gb_ring {
 	int fd, wake_fd, count_fd;
 	size_t size;
 	struct ring_buffer *rb;
+	struct gt_bpf_wake *wake;
 	struct gb_wait *waiting;
 	uint8_t *bytes, *spare;
 	uint32_t n, used;
-	unsigned int empty, nout;
-	bool idle, paused;
-	uint64_t last, told;
+	unsigned int nout;
+	bool flowing;
+	uint64_t last, newest, until, told;
 	uint64_t drains, full, left_out;
+	struct gb_loss loss[GT_BPF_PARTS];
 	union gt_record out[GB_OUT];
 };
 
@@ -153,9 +168,27 @@ void gb_parts_stop(struct gb *b);
 /** gb_parts_look() - those that run look again, others are tried again */
 void gb_parts_look(struct gb *b);
 
-/* ring.c */
+/* buffer.c */
+
+/** gb_ring_size() - bytes of a ring for all CPUs, if @asked is wanted for each and the machine has
+ * @memory: a power of two of pages, and no more than tree.md allows all buffers together */
+size_t gb_ring_size(int64_t asked, int64_t ncpus, int64_t memory);
 int gb_ring_open(struct gb *b, char *err, size_t len);
 void gb_ring_close(struct gb *b);
+
+/* ring.c */
+
+/** gb_say(), gb_said() - words that programs read and write at the same time */
+static inline void gb_say(uint32_t *word, uint32_t v)
+{
+	__atomic_store_n(word, v, __ATOMIC_SEQ_CST);
+}
+static inline uint32_t gb_said(const uint32_t *word)
+{
+	return __atomic_load_n(word, __ATOMIC_SEQ_CST);
+}
+/** gb_ring_take() - libbpf's callback: a record waits from now on; -ENOSPC: no more can */
+int gb_ring_take(void *ring, void *data, size_t size);
 /** gb_ring_drain() - the plugin's drain() */
 int gb_ring_drain(struct gb *b);
 /** gb_ring_drain_all() - likewise, also what came just now */
@@ -189,6 +222,8 @@ void gb_facts(struct gb_facts *f);
  */
 int gb_why(const struct gb_facts *f, int e, const char *what, const char *words, char *err,
 	   size_t len);
+/** gb_kernel_before() - is this Linux older than @major.@minor? */
+bool gb_kernel_before(int major, int minor);
 /** gb_refused() - the same, by the facts of this moment */
 int gb_refused(int e, const char *what, const char *words, char *err, size_t len);
 /** gb_words - the verifier's last, of any load since it was emptied */

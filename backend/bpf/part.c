@@ -56,11 +56,14 @@ int gb_object_load(struct gb *b, struct bpf_object *o, const char *what, char *e
 
 static void start(struct gb *b, unsigned int i)
 {
+	char was[GB_SENTENCE];
+
+	snprintf(was, sizeof(was), "%s", b->why[i]);
 	b->why[i][0] = '\0';
 	b->state[i] = parts[i]->probe(b, b->why[i], GB_SENTENCE);
 	if (!b->state[i])
 		b->state[i] = parts[i]->start(b, b->why[i], GB_SENTENCE);
-	if (b->state[i])
+	if (b->state[i] && strcmp(was, b->why[i]) != 0)
 		b->p->host->log(b->p, LOG_INFO, "%s: %s", parts[i]->name, b->why[i]);
 }
 

@@ -6,7 +6,9 @@
  * that. What came in the last GB_SLACK_NS therefore waits for the next drain.
  */
 #include <errno.h>
+#include <poll.h>
 #include <string.h>
+#include <sys/param.h>
 #include <unistd.h>
 
 #include "internal.h"
@@ -23,7 +25,7 @@ static bool sound(const void *data, size_t size)
 	return size >= sizeof(*raw) && raw->type == GT_BPF_RAW && raw->len <= size - sizeof(*raw);
 }
 
-static int on_record(void *ctx, void *data, size_t size)
+int gb_ring_take(void *ctx, void *data, size_t size)
 {
 	struct gb_ring *ring = ctx;
 
@@ -42,93 +44,9 @@ static int on_record(void *ctx, void *data, size_t size)
 	return ring->n == GB_WAITING || ring->used > GB_BYTES - RECORD_MAX ? -ENOSPC : 0;
 }
 
-/* A power of two of pages is what the kernel takes. */
-static size_t size_of(int64_t asked)
-{
-	size_t page = (size_t)sysconf(_SC_PAGESIZE), size = page;
-
-	while (size < (size_t)asked)
-		size *= 2;
-	return size;
-}
-
-static int make_maps(struct gb_ring *ring)
-{
-	ring->fd =
-		bpf_map_create(BPF_MAP_TYPE_RINGBUF, "gt_ring", 0, 0, (uint32_t)ring->size, NULL);
-	if (ring->fd < 0)
-		return ring->fd;
-	ring->wake_fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "gt_wake", 4, sizeof(struct gt_bpf_wake),
-				       1, NULL);
-	if (ring->wake_fd < 0)
-		return ring->wake_fd;
-	ring->count_fd = bpf_map_create(BPF_MAP_TYPE_PERCPU_ARRAY, "gt_count", 4,
-					sizeof(struct gt_bpf_count), GT_BPF_PARTS, NULL);
-	return ring->count_fd < 0 ? ring->count_fd : 0;
-}
-
-static void tell(const struct gb_ring *ring)
-{
-	struct gt_bpf_wake w = { .idle = ring->idle, .level = GB_LEVEL, .paused = ring->paused };
-	uint32_t zero = 0;
-
-	if (w.level > ring->size / 4)
-		w.level = (uint32_t)ring->size / 4;
-	bpf_map_update_elem(ring->wake_fd, &zero, &w, BPF_ANY);
-}
-
 void gb_ring_pause(struct gb *b, bool on)
 {
-	b->ring.paused = on;
-	tell(&b->ring);
-}
-
-static bool make_room(struct gb_ring *ring)
-{
-	ring->waiting = calloc(GB_WAITING, sizeof(*ring->waiting));
-	ring->bytes = malloc(GB_BYTES);
-	ring->spare = malloc(GB_BYTES);
-	return ring->waiting && ring->bytes && ring->spare;
-}
-
-int gb_ring_open(struct gb *b, char *err, size_t len)
-{
-	struct gb_ring *ring = &b->ring;
-	int ret;
-
-	*ring = (struct gb_ring){ .fd = -1, .wake_fd = -1, .count_fd = -1 };
-	ring->size = size_of(b->o->buffer_size);
-	ret = make_maps(ring);
-	if (ret)
-		return gb_refused(-ret, "the ring buffer", "", err, len);
-	if (!make_room(ring))
-		return gb_sentence(err, len, ENOMEM, "no memory");
-	ring->rb = ring_buffer__new(ring->fd, on_record, ring, NULL);
-	if (!ring->rb)
-		return gb_sentence(err, len, errno, "the ring buffer cannot be mapped: %s",
-				   strerror(errno));
-	ring->idle = true;
-	tell(ring);
-	return b->p->host->watch(b->p, ring_buffer__epoll_fd(ring->rb), true);
-}
-
-void gb_ring_close(struct gb *b)
-{
-	struct gb_ring *ring = &b->ring;
-
-	if (ring->rb) {
-		b->p->host->watch(b->p, ring_buffer__epoll_fd(ring->rb), false);
-		ring_buffer__free(ring->rb);
-	}
-	for (int i = 0; i < 3; i++) {
-		int fd = i == 0 ? ring->fd : i == 1 ? ring->wake_fd : ring->count_fd;
-
-		if (fd >= 0)
-			close(fd);
-	}
-	free(ring->waiting);
-	free(ring->bytes);
-	free(ring->spare);
+	gb_say(&b->ring.wake->paused, on);
 }
 
 /* Of one time: in the order in which they were written */
@@ -166,6 +84,53 @@ void gb_out(struct gb *b, const union gt_record *r)
 	b->ring.out[b->ring.nout++] = *r;
 }
 
+static void tell_loss(struct gb *b, unsigned int part, union gt_record *r, uint64_t count)
+{
+	r->lost.count = count;
+	if (gb_part(part)->lost)
+		gb_part(part)->lost(b, &r->lost);
+	gb_out(b, r);
+}
+
+/* A program tells of what had no room before. Some of it may have been told by look_for_losses().
+ */
+static void heard_of_loss(struct gb *b, unsigned int part, union gt_record *r)
+{
+	struct gb_loss *l = &b->ring.loss[part];
+
+	l->heard += r->lost.count;
+	if (l->heard <= l->told)
+		return;
+	tell_loss(b, part, r, l->heard - l->told);
+	l->told = l->heard;
+}
+
+/* What had no room is told by its program's next record there. There may be none for long. */
+static void look_for_losses(struct gb *b, uint64_t now)
+{
+	struct gt_bpf_count c;
+	union gt_record r;
+
+	if (!gb_said(&b->ring.wake->lost))
+		return;
+	gb_say(&b->ring.wake->lost, 0);
+	for (unsigned int i = 0; i < GT_BPF_PARTS; i++) {
+		struct gb_loss *l = &b->ring.loss[i];
+
+		if (b->state[i] || !gb_ring_counts(b, i, &c) || c.lost <= l->told)
+			continue;
+		r.lost = (struct gt_lost){ .ts = now,
+					   .type = GT_LOST,
+					   .cpu = GT_NONE16,
+					   .gpu = GT_NONE16,
+					   .ring = GT_NONE16,
+					   .since = b->ring.last ? b->ring.last : now,
+					   .cause = GT_LOST_SOURCE };
+		tell_loss(b, i, &r, c.lost - l->told);
+		l->told = c.lost;
+	}
+}
+
 static bool complete(struct gb *b, const void *data)
 {
 	const struct gt_bpf_raw *raw = data;
@@ -183,9 +148,9 @@ static bool complete(struct gb *b, const void *data)
 	}
 	memcpy(&r, data, sizeof(r));
 	r.ev.flags &= (1 << GT_BPF_PART_SHIFT) - 1;
-	if (r.ev.type == GT_LOST && gb_part(part)->lost)
-		gb_part(part)->lost(b, &r.lost);
-	if (r.ev.type == GT_LOST || gb_part(part)->record(b, &r))
+	if (r.ev.type == GT_LOST)
+		heard_of_loss(b, part, &r);
+	else if (gb_part(part)->record(b, &r))
 		gb_out(b, &r);
 	return true;
 }
@@ -227,51 +192,93 @@ static uint32_t ripe(const struct gb_ring *ring, uint64_t until)
 	return lo;
 }
 
-/* Hands over what is older than @until; did anything come? */
-static bool drain(struct gb *b, uint64_t until)
+/* Is there something in the ring still? The first may be on its way from its program, and what is
+ * behind it waits for it. */
+static bool unread(const struct gb_ring *ring)
+{
+	struct pollfd pfd = { .fd = ring->fd, .events = POLLIN };
+
+	return poll(&pfd, 1, 0) > 0;
+}
+
+/* What stays in the ring is not much older than what came out last. */
+static uint64_t complete_until(const struct gb_ring *ring, bool full, uint64_t until)
+{
+	uint64_t sure = ring->newest > GB_SLACK_NS ? ring->newest - GB_SLACK_NS : 0;
+
+	if (!full && !unread(ring))
+		return until;
+	return MAX(MIN(until, sure), ring->until);
+}
+
+/* Hands over what is older than @until */
+static void drain(struct gb *b, uint64_t until, struct gb_drained *d)
 {
 	struct gb_ring *ring = &b->ring;
 	uint32_t before = ring->n, n;
-	bool full, some;
 
 	ring->drains++;
-	full = ring_buffer__consume(ring->rb) == -ENOSPC;
-	ring->full += full;
-	some = ring->n != before || before;
+	d->full = ring_buffer__consume(ring->rb) == -ENOSPC;
+	d->some = ring->n != before;
+	ring->full += d->full;
 	sort(ring);
+	if (ring->n)
+		ring->newest = MAX(ring->newest, ring->waiting[ring->n - 1].ts);
+	until = complete_until(ring, d->full, until);
 	n = ripe(ring, until);
-	if (full && n < ring->n / 2)
+	if (d->full && n < ring->n / 2) {
 		n = ring->n / 2; /* more in a millisecond than fits: the older half goes */
+		until = ring->waiting[n - 1].ts;
+	}
 	hand_over(b, n);
+	if (!d->some)
+		look_for_losses(b, until);
 	for (unsigned int i = 0; i < GT_BPF_PARTS; i++)
 		if (!b->state[i] && gb_part(i)->round)
 			gb_part(i)->round(b, until);
 	flush(b);
+	ring->until = until;
 	b->p->host->watermark(b->p, until);
-	return some;
+}
+
+/*
+ * When to look next. While records come, now and then. When none do, the programs are told that the
+ * next one is to wake us; one that came before they knew is found by one look more.
+ */
+static void rest(struct gb *b, const struct gb_drained *d, bool woken)
+{
+	struct gb_ring *ring = &b->ring;
+	uint64_t ns = GB_DRAIN_NS;
+
+	if (!d->some && !ring->n) {
+		if (gb_said(&ring->wake->idle))
+			return;
+		gb_say(&ring->wake->idle, 1);
+	} else if (d->full || (ring->n && (woken || !d->some))) {
+		ns = GB_SLACK_NS; /* the first after a while, and the last, need not wait */
+	}
+	b->p->host->timer(b->p, ns);
 }
 
 int gb_ring_drain(struct gb *b)
 {
 	struct gb_ring *ring = &b->ring;
 	uint64_t told = ring->told;
+	struct gb_drained d;
 
-	if (drain(b, b->p->host->now(b->p) - GB_SLACK_NS))
-		ring->empty = 0;
-	else
-		ring->empty++;
-	if (ring->empty < 2) {
-		b->p->host->timer(b->p, ring->n ? GB_SLACK_NS : GB_DRAIN_NS);
-		ring->idle = ring->empty;
-		if (ring->idle)
-			tell(ring); /* what came before this is found by the next drain */
-	}
+	drain(b, b->p->host->now(b->p) - GB_SLACK_NS, &d);
+	rest(b, &d, !ring->flowing);
+	ring->flowing = d.some;
 	return (int)(ring->told - told);
 }
 
 void gb_ring_drain_all(struct gb *b)
 {
-	drain(b, b->p->host->now(b->p));
+	struct gb_drained d;
+
+	drain(b, b->p->host->now(b->p), &d);
+	/* a program may have woken us for what is gone now */
+	b->p->host->timer(b->p, GB_DRAIN_NS);
 }
 
 bool gb_ring_counts(const struct gb *b, unsigned int i, struct gt_bpf_count *out)

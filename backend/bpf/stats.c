@@ -35,8 +35,6 @@ static void part(struct gb_text *t, struct gb *b, unsigned int i)
 	gb_line(t, "%s_other %" PRIu64 "\n", name, c.other);
 	gb_line(t, "%s_records %" PRIu64 "\n", name, c.sent);
 	gb_line(t, "%s_lost %" PRIu64 "\n", name, c.lost);
-	/* of these, those that no record told of yet */
-	gb_line(t, "%s_untold %" PRIu64 "\n", name, c.untold);
 	if (gb_part(i)->doctor)
 		gb_part(i)->doctor(b, t);
 }
@@ -50,7 +48,7 @@ void gb_doctor(struct gt_plugin *p, char *buf, size_t len)
 		return;
 	for (unsigned int i = 0; i < GT_BPF_PARTS; i++)
 		part(&t, b, i);
-	gb_line(&t, "buffer_size %zu\n", b->ring.size);
+	gb_line(&t, "buffer_total %zu\n", b->ring.size);
 	gb_line(&t, "ring_drains %" PRIu64 "\n", b->ring.drains);
 	gb_line(&t, "ring_drains_full %" PRIu64 "\n", b->ring.full);
 	gb_line(&t, "left_out %" PRIu64 "\n", b->ring.left_out);
