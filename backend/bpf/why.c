@@ -54,17 +54,28 @@ static bool before(const char *release, int major, int minor)
 	return a < major || (a == major && b < minor);
 }
 
+/* The kernel does not say EPERM then: its programs lack the functions that read its memory, and some
+ * of tracefs' files are not made. */
+static int locked_down(int e, char *err, size_t len)
+{
+	return gb_sentence(err, len, e,
+			   "the kernel is locked down (confidentiality), which forbids BPF to read "
+			   "its memory; boot with lockdown=integrity, or Secure Boot off");
+}
+
+bool gb_kernel_before(int major, int minor)
+{
+	struct utsname u;
+
+	return !uname(&u) && before(u.release, major, minor);
+}
+
 static int not_allowed(const struct gb_facts *f, int e, char *err, size_t len)
 {
 	static const uint64_t bpf = 1ull << CAP_BPF, perfmon = 1ull << CAP_PERFMON,
 			      admin = 1ull << CAP_SYS_ADMIN;
 	bool b = f->caps & (bpf | admin), p = f->caps & (perfmon | admin);
 
-	if (f->locked)
-		return gb_sentence(
-			err, len, e,
-			"the kernel is locked down (confidentiality), which forbids BPF to read "
-			"its memory; boot with lockdown=integrity, or Secure Boot off");
 	if (!b || !p)
 		return gb_sentence(
 			err, len, e,
@@ -86,9 +97,10 @@ static int not_allowed(const struct gb_facts *f, int e, char *err, size_t len)
 int gb_why(const struct gb_facts *f, int e, const char *what, const char *words, char *err,
 	   size_t len)
 {
-	if (e == EPERM || e == EACCES)
-		if (!words[0])
-			return not_allowed(f, e, err, len);
+	if (f->locked)
+		return locked_down(e, err, len);
+	if ((e == EPERM || e == EACCES) && !words[0])
+		return not_allowed(f, e, err, len);
 	if (before(f->release, 5, 8))
 		return gb_sentence(err, len, e,
 				   "%s: Linux %s has no BPF ring buffer, which 5.8 brought", what,
@@ -107,7 +119,7 @@ int gb_why(const struct gb_facts *f, int e, const char *what, const char *words,
 		return gb_sentence(
 			err, len, e,
 			"%s: no memory that BPF may use; raise the cgroup's memory.max, or "
-			"lower backends/bpf/buffer_size",
+			"lower buffer_size in [backend bpf] of gputrace.conf",
 			what);
 	if (words[0])
 		return gb_sentence(err, len, e, "%s: the kernel refuses the program: %s", what,
@@ -154,12 +166,19 @@ int gb_btf(struct gb *b, char path[GB_PATH], char *err, size_t len)
 int gb_tracefs(const struct gb *b, const char *call, char *err, size_t len)
 {
 	char path[4352];
+	struct gb_facts f;
 
 	if (!b->p->tracefs)
 		return gb_sentence(err, len, ENOENT,
 				   "tracefs is not mounted: mount -t tracefs nodev "
 				   "/sys/kernel/tracing");
 	snprintf(path, sizeof(path), "%s/events", b->p->tracefs);
+	gb_facts(&f);
+	if (access(path, F_OK) && f.locked)
+		return locked_down(EPERM, err, len);
+	if (access(path, F_OK) && errno == ENOENT)
+		return gb_sentence(err, len, ENOENT,
+				   "%s is not there: the kernel needs CONFIG_EVENT_TRACING", path);
 	if (access(path, R_OK | X_OK))
 		return gb_sentence(
 			err, len, errno,

@@ -28,6 +28,7 @@ static void refusals(void)
 	struct gb_facts f = good;
 
 	f.locked = true;
+	why(&f, EINVAL, "unknown func bpf_probe_read_kernel#113", "locked down (confidentiality)");
 	why(&f, EPERM, "", "locked down (confidentiality)");
 	f = good;
 	f.caps = PERFMON;
