@@ -166,6 +166,8 @@ static void yield(struct ft *ft)
 	const struct gt_host *host = ft->p->host;
 	const char *by = host->claim ? host->claim(ft->p, GT_CLAIM_TRACEPOINTS, 1) : NULL;
 
+	if (by && !ft->told_by[0] && ft->nenabled)
+		gt_live_handed_over(ft->p);
 	snprintf(ft->told_by, sizeof(ft->told_by), "%s", by ? by : "");
 }
 

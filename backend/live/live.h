@@ -41,6 +41,9 @@ char *gt_live_read(const char *dir, const char *file, size_t *len);
 
 /** gt_live_present() - gt_eventmap_present: @arg is tracefs' path */
 bool gt_live_present(void *arg, const char *system, const char *event);
+/** gt_live_handed_over() - another backend tells of the tracepoints from now on: what comes until it
+ * has attached to them nobody tells, which is a loss of unknown size */
+void gt_live_handed_over(struct gt_plugin *p);
 /** gt_live_check() - has this kernel one of the maps' tracepoints that only a GPU's driver
  * has? 0, or -errno with the sentence in @err */
 int gt_live_check(struct gt_plugin *p, char *err, size_t len);

@@ -118,3 +118,18 @@ int gt_live_check(struct gt_plugin *p, char *err, size_t len)
 	gt_eventmap_free(m);
 	return ret;
 }
+
+void gt_live_handed_over(struct gt_plugin *p)
+{
+	uint64_t now = p->host->now(p);
+	union gt_record r = { .lost = { .ts = now,
+					.type = GT_LOST,
+					.cpu = GT_NONE16,
+					.gpu = GT_NONE16,
+					.ring = GT_NONE16,
+					.count = GT_NONE64,
+					.since = now,
+					.cause = GT_LOST_SOURCE } };
+
+	p->host->push(p, &r, 1);
+}

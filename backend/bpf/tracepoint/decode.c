@@ -15,7 +15,8 @@
 static void out(struct tp_state *t, const struct gt_bpf_raw *raw, union gt_record *r)
 {
 	union gt_record process;
-	bool own = r->ev.type < GT_NTYPES && gt_tasks_owner(r->ev.type) &&
+	/* 0: an interrupt that found nobody at work */
+	bool own = raw->pid && r->ev.type < GT_NTYPES && gt_tasks_owner(r->ev.type) &&
 		   (r->ev.pid == raw->pid || r->ev.pid == raw->tid || r->ev.pid == GT_NONE32);
 
 	if (own && !gt_tasks_foreign(t->tasks)) {
@@ -64,25 +65,27 @@ bool tp_record(struct gb *b, union gt_record *r)
 	return true;
 }
 
-static uint64_t missed_by(const struct bpf_program *prog)
+/* Adds to *@n what the kernel kept from @prog; false: it does not say */
+static bool missed_by(const struct bpf_program *prog, uint64_t *n)
 {
 	struct bpf_prog_info info = { 0 };
 	uint32_t len = sizeof(info);
 
-	return bpf_obj_get_info_by_fd(bpf_program__fd(prog), &info, &len) ? 0
-									  : info.recursion_misses;
+	if (bpf_obj_get_info_by_fd(bpf_program__fd(prog), &info, &len))
+		return false;
+	*n += info.recursion_misses;
+	return true;
 }
 
-/*
- * The kernel runs no program of a tracepoint within another's on the same CPU (trace_call_bpf()):
- * an interrupt's event that comes just then is not told. It is counted since Linux 6.7.
- */
 static void tell_missed(struct tp_state *t, uint64_t now)
 {
-	uint64_t missed = missed_by(t->skel->progs.gt_raw) + missed_by(t->skel->progs.gt_made) +
-			  missed_by(t->skel->progs.gt_called);
+	uint64_t missed = 0;
 	union gt_record r;
 
+	if (!missed_by(t->skel->progs.gt_raw, &missed) ||
+	    !missed_by(t->skel->progs.gt_made, &missed) ||
+	    !missed_by(t->skel->progs.gt_called, &missed))
+		return;
 	if (missed > t->missed) {
 		gt_record_init(&r, now, (enum gt_type)GT_LOST);
 		r.lost.count = missed - t->missed;

@@ -21,6 +21,7 @@ enum tp_how { TP_OFF, TP_RAW, TP_MADE };
  * @how, @link: how it is attached; @wanted: and how it shall be
  * @made: what is made where the kernel lacks it, if @probed; @want: that is to be
  * @own: the kernel has it; @refused: it cannot be made, as @why says
+ * @error: what is in the way of the kernel's own, or of part of it
  */
 struct tp_slot {
 	struct gt_tp *tp;
@@ -29,7 +30,7 @@ struct tp_slot {
 	bool probed, own, want, ready, refused;
 	struct gt_bpf_made made;
 	struct gt_bpf_tp conf;
-	char why[240];
+	char why[240], error[240];
 };
 
 /** struct tp_shadow - the plugin the event maps see: what they push gets its place in our order */
@@ -44,6 +45,8 @@ struct tp_shadow {
  * @told_by: the backend that tells of tracepoints instead; "": this one
  * @tick: ns, to which /proc rounds the begin of a process
  * @missed: events that came while another program ran on their CPU, as the kernel counts them
+ * @uncounted: it does not
+ * @nowhere: tracepoints that there is no slot for
  * @asked: when it was asked about that; @round: what /proc said is not older than this; @unknown:
  * records of no tracepoint in use
  */
@@ -55,7 +58,8 @@ struct tp_state {
 	struct gt_tasks *tasks;
 	struct gt_types types;
 	char module[64];
-	unsigned int n, attached;
+	unsigned int n, attached, nowhere;
+	bool uncounted;
 	struct tp_slot slot[GT_BPF_TPS];
 	char map_error[256], bind_error[GB_SENTENCE], told_by[32];
 	uint64_t tick, missed, asked, unknown, round;
@@ -80,8 +84,8 @@ struct tp_field {
 
 /** tp_field_next() - the field at or behind *@p, which is moved behind it; false: no more */
 bool tp_field_next(const char **p, struct tp_field *f);
-/** tp_layout() - what of a record of this format is told */
-void tp_layout(const char *format, struct gt_bpf_tp *out);
+/** tp_layout() - what of a record of this format is told; false: not all its fields */
+bool tp_layout(const char *format, struct gt_bpf_tp *out);
 
 /* follow.c */
 

@@ -44,19 +44,24 @@ bool tp_field_next(const char **p, struct tp_field *f)
 	return true;
 }
 
-void tp_layout(const char *format, struct gt_bpf_tp *out)
+bool tp_layout(const char *format, struct gt_bpf_tp *out)
 {
+	bool whole = true;
 	struct tp_field f;
 
 	*out = (struct gt_bpf_tp){ .fixed = 8 };
 	while (tp_field_next(&format, &f)) {
 		unsigned int end = f.off + f.size;
 
-		if (end > GT_BPF_RAW_MAX || f.off > GT_BPF_RAW_MAX)
+		if (end > GT_BPF_RAW_MAX || f.off > GT_BPF_RAW_MAX ||
+		    (f.string && out->nstring == GT_BPF_STRINGS)) {
+			whole = false;
 			continue;
+		}
 		if (end > out->fixed)
 			out->fixed = (uint16_t)end;
-		if (f.string && out->nstring < GT_BPF_STRINGS)
+		if (f.string)
 			out->string[out->nstring++] = (uint16_t)(f.off | (f.rel ? GT_BPF_REL : 0));
 	}
+	return whole;
 }

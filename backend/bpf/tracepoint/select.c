@@ -43,6 +43,19 @@ void tp_detach_all(struct tp_state *t)
 	t->attached = 0;
 }
 
+/* What is in the way of a tracepoint: told here, and by the part if it has none then. */
+static void fault(struct tp_state *t, struct tp_slot *s, const char *what)
+{
+	char was[sizeof(s->error)];
+
+	memcpy(was, s->error, sizeof(was));
+	snprintf(s->error, sizeof(s->error), "%.50s/%.50s: %.130s", gt_tp_system(s->tp),
+		 gt_tp_event(s->tp), what);
+	snprintf(t->bind_error, sizeof(t->bind_error), "%s", s->error);
+	if (strcmp(was, s->error) != 0)
+		t->b->p->host->log(t->b->p, LOG_WARNING, "%s", s->error);
+}
+
 /* Takes the kernel's own format; false if what the maps want is not in it. */
 static bool bind(struct tp_state *t, struct tp_slot *s)
 {
@@ -54,13 +67,27 @@ static bool bind(struct tp_state *t, struct tp_slot *s)
 		 gt_tp_event(s->tp));
 	format = gt_live_read(t->b->p->tracefs, file, &len);
 	if (format && !gt_tp_bind(s->tp, format, len, NULL, err, sizeof(err))) {
-		tp_layout(format, &s->conf);
+		if (!tp_layout(format, &s->conf))
+			fault(t, s, "not all of its fields are told, as there are too many");
 		return true;
 	}
-	snprintf(t->bind_error, sizeof(t->bind_error), "%s/%s: %.150s", gt_tp_system(s->tp),
-		 gt_tp_event(s->tp), err);
-	t->b->p->host->log(t->b->p, LOG_WARNING, "%s", t->bind_error);
+	fault(t, s, err);
 	return false;
+}
+
+/* In the module that the map names, as another may have a function of that name; but some kernels
+ * find none by both (6.6), and it may be part of the kernel. */
+static struct bpf_link *link_to_function(struct tp_state *t, const struct gt_probe *b,
+					 const struct bpf_kprobe_opts *opts)
+{
+	struct bpf_link *link = NULL;
+	char name[256];
+
+	snprintf(name, sizeof(name), "%s:%s", b->scope, b->name);
+	if (b->scope[0])
+		link = bpf_program__attach_kprobe_opts(t->skel->progs.gt_called, name, opts);
+	return link ? link
+		    : bpf_program__attach_kprobe_opts(t->skel->progs.gt_called, b->name, opts);
 }
 
 /* A cookie of 0 would be none: a kernel without them would take it. */
@@ -74,7 +101,7 @@ static struct bpf_link *link_to(struct tp_state *t, struct tp_slot *s)
 		return bpf_program__attach_tracepoint_opts(
 			t->skel->progs.gt_raw, gt_tp_system(s->tp), gt_tp_event(s->tp), &tp);
 	if (b->function)
-		return bpf_program__attach_kprobe_opts(t->skel->progs.gt_called, b->name, &kp);
+		return link_to_function(t, b, &kp);
 	return bpf_program__attach_tracepoint_opts(t->skel->progs.gt_made, b->scope, b->name, &tp);
 }
 
@@ -131,12 +158,11 @@ static int attach(struct tp_state *t, struct tp_slot *s)
 
 static void cannot(struct tp_state *t, struct tp_slot *s, int err)
 {
-	char what[160];
+	char why[GB_SENTENCE];
 
-	snprintf(what, sizeof(what), "%s/%s cannot be attached to", gt_tp_system(s->tp),
-		 gt_tp_event(s->tp));
-	gb_refused(-err, what, "", t->bind_error, sizeof(t->bind_error));
-	t->b->p->host->log(t->b->p, LOG_WARNING, "%s", t->bind_error);
+	gb_refused(-err, "it cannot be attached to", "", why, sizeof(why));
+	fault(t, s, why);
+	snprintf(t->bind_error, sizeof(t->bind_error), "%.255s", why);
 }
 
 /* How each is to be attached. What does not fit the maps is left. */
@@ -170,8 +196,9 @@ static bool select_once(struct tp_state *t)
 	struct gt_tp *tp;
 
 	gt_eventmap_select(t->map, gt_live_present, tracefs, t->b->level > 2 ? t->b->level : 2);
+	t->nowhere = 0;
 	for (unsigned int i = 0; (tp = gt_eventmap_each(t->map, i)); i++)
-		slot_of(t, tp);
+		t->nowhere += !slot_of(t, tp);
 	tp_standins_update(t);
 	gt_eventmap_select(t->map, gt_live_present, tracefs, t->b->level > 2 ? t->b->level : 2);
 	want(t);
@@ -190,6 +217,7 @@ static bool select_once(struct tp_state *t)
 		cannot(t, s, ret);
 		if (s->wanted == TP_MADE) {
 			snprintf(s->why, sizeof(s->why), "%.200s", t->bind_error);
+			s->error[0] = '\0';
 			s->refused = again = true;
 		}
 	}
