@@ -22,26 +22,26 @@ void nv_gpu_sched_task_destroy(struct nv_gpu_task_destroy_ctx *ctx);
 
 noinline void nv_gpu_sched_task_init(struct nv_gpu_task_init_ctx *ctx)
 {
-	barrier();
+	barrier_data(ctx);
 }
 EXPORT_SYMBOL(nv_gpu_sched_task_init);
 
 noinline void BIND(struct nv_gpu_bind_ctx *ctx)
 {
 	WRITE_ONCE(ctx->allow, !deny);
-	barrier();
+	barrier_data(ctx);
 }
 EXPORT_SYMBOL(BIND);
 
 noinline void TOKEN(struct nv_gpu_token_request_ctx *ctx)
 {
-	barrier();
+	barrier_data(ctx);
 }
 EXPORT_SYMBOL(TOKEN);
 
 noinline void nv_gpu_sched_task_destroy(struct nv_gpu_task_destroy_ctx *ctx)
 {
-	barrier();
+	barrier_data(ctx);
 }
 EXPORT_SYMBOL(nv_gpu_sched_task_destroy);
 
