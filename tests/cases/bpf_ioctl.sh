@@ -28,10 +28,15 @@ told() { [ "$(value "$mnt/backends/bpf/stats" records)" = "$1" ]; }
 is "$(n devices)" 4 "the devices it was told of"
 
 # Two users, four threads each: a submit, a wait, and one of no interest
-as_uid 1001 "$tool" call render 100 4 $cs $wait_cs $mmap & one=$!
-as_uid 1002 "$tool" call card0 50 4 $cs $wait_cs $mmap & two=$!
-wait $one $two
+mkfifo stay
+as_uid 1001 "$tool" call render 100 4 $cs $wait_cs $mmap <stay & one=$!
+as_uid 1002 "$tool" call card0 50 4 $cs $wait_cs $mmap <stay & two=$!
+exec {stay}>stay
 ok "both have been seen" wait_for 20 told 2400
+named() { [ "$(cat "$mnt"/proc/[0-9]*/comm | grep -cx gpuioctl)" = 2 ]; }
+ok "and what they are called" wait_for 20 named
+exec {stay}>&-
+wait $one $two
 is "$(n events) $(n unwanted) $(n other) $(n no_gpu)" "1800 600 0 0" "all, and what is not wanted"
 pid_of() { awk -v u="$1" '$0 == u { sub("/uid$", "", FILENAME); n = split(FILENAME, a, "/"); print a[n] }' "$mnt"/proc/*/uid; }
 like "$(waits "$(pid_of 1001)")" "^ioctl count=800 total_ns=[1-9]" "the first's, in its waits"

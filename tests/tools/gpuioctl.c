@@ -2,11 +2,12 @@
 /*
  * Makes ioctls as programs on a GPU do, where there is none.
  *
- *	gpuioctl call PATH COUNT THREADS COMMAND...   COUNT rounds of these commands in each of
- *THREADS gpuioctl tricks PATH                          descriptors that are none, or not for long
- *	gpuioctl queues PATH                          a KFD queue and a user queue: made, changed,
- *ended gpuioctl wait PATH MS                         one AMDGPU_WAIT_CS of MS gpuioctl serve DIR
- *mounts a file "gpu" on DIR whose ioctls succeed
+ *	call PATH COUNT THREADS COMMAND...	COUNT rounds of these commands in each of THREADS;
+ *						stays until its input ends
+ *	tricks PATH				descriptors that are none, or not for long
+ *	queues PATH				a KFD queue and a user queue: made, changed, ended
+ *	wait PATH MS				one AMDGPU_WAIT_CS of MS
+ *	serve DIR				mounts a file "gpu" on DIR whose ioctls succeed
  *
  * PATH may be a device node without a driver: it is opened with O_PATH, so that its number is in
  *the descriptor table, and ioctl() fails with EBADF. The file of "serve" is opened for good.
@@ -148,15 +149,15 @@ static int call(int fd, char **argv)
 
 	for (; c.n < 16 && argv[2 + c.n]; c.n++)
 		c.cmd[c.n] = strtoul(argv[2 + c.n], NULL, 0);
-	if (threads <= 1) {
-		call_thread(&c);
-		return 0;
-	}
-	for (unsigned long i = 0; i < threads && i < 64; i++)
+	for (unsigned long i = 0; i < threads && i < 64 && threads > 1; i++)
 		if (pthread_create(&t[i], NULL, call_thread, &c))
 			return die("thread");
-	for (unsigned long i = 0; i < threads && i < 64; i++)
+	if (threads <= 1)
+		call_thread(&c);
+	for (unsigned long i = 0; i < threads && i < 64 && threads > 1; i++)
 		pthread_join(t[i], NULL);
+	while (getchar() != EOF)
+		;
 	return 0;
 }
 
