@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Private to the BPF backend: bpf.c (the vtable), part.c (its parts begin and end), buffer.c and
- * ring.c (records on their way from the programs), one file for each part; stats.c (doctor).
+ * ring.c (records on their way from the programs), one file for each part; kernel.c (what several
+ * ask of the kernel); stats.c (doctor).
  *
  * A part is one object of bpf/NAME.bpf.c with what belongs to it here. What is in the way of one
  * makes that one unavailable, with a sentence; the others go on. A new part is an entry in parts[]
@@ -236,6 +237,19 @@ void gb_last_words(const char *log, char *out, size_t len);
 int gb_tracefs(const struct gb *b, const char *call, char *err, size_t len);
 /** gb_btf() - @path of the kernel's types; -errno with a sentence if they cannot be read */
 int gb_btf(struct gb *b, char path[GB_PATH], char *err, size_t len);
+
+/* kernel.c */
+
+/**
+ * gb_rights() - puts capabilities of this thread in force (@on, as far as it has them), and others
+ *	out of it (@off)
+ *
+ * Return: those that are in force now and were not.
+ */
+uint64_t gb_rights(uint64_t on, uint64_t off);
+/** gb_module_instance() - another number each time that a module of this name is loaded; 0: it is
+ * not, or part of the kernel */
+uint64_t gb_module_instance(const char *module);
 
 /* stats.c */
 void gb_doctor(struct gt_plugin *p, char *buf, size_t len);

@@ -8,7 +8,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 
 #include "nvidia/nvidia.h"
@@ -40,7 +39,7 @@ struct nvidia {
 	struct nvidia_bpf *skel;
 	struct bpf_link *calls[2], *ends[ENDS], *link[FUNCTIONS], *end[FUNCTIONS];
 	char module[64];
-	ino_t instance;
+	uint64_t instance;
 };
 
 /* The driver's devices have this number since ever, so it is there if a driver is. */
@@ -67,16 +66,6 @@ static int probe(struct gb *b, char *err, size_t len)
 	return gb_sentence(
 		err, len, ENODEV,
 		"no driver has NVIDIA's devices: modprobe nvidia, then echo rescan > control");
-}
-
-/* Another each time that a module of this name is loaded; 0: it is not */
-static ino_t instance_of(const char *module)
-{
-	char path[96];
-	struct stat st;
-
-	snprintf(path, sizeof(path), "/sys/module/%s", module);
-	return stat(path, &st) ? 0 : st.st_ino;
 }
 
 /* "nvidia_close [nvidia]" */
@@ -172,7 +161,7 @@ static void attach_functions(struct gb *b, struct nvidia *n, char *why, size_t l
 	snprintf(n->module, sizeof(n->module), "nvidia");
 	if (!driver_loaded() || look_up(b, n, listed, why, len))
 		return;
-	n->instance = instance_of(n->module);
+	n->instance = gb_module_instance(n->module);
 	if (listed[RELEASE])
 		n->v.release = !attach(n, RELEASE, n->skel->progs.gt_nv_release, NULL);
 	if (!n->calls[0] && listed[CALL])
@@ -271,7 +260,7 @@ static void refresh(struct gb *b, struct nvidia *n, char *out, size_t len)
 {
 	char why[GB_SENTENCE / 2] = "";
 
-	if (n->instance && n->instance == instance_of(n->module))
+	if (n->instance && n->instance == gb_module_instance(n->module))
 		return;
 	detach(n);
 	attach_functions(b, n, why, sizeof(why));

@@ -8,7 +8,6 @@
 #include <dirent.h>
 #include <linux/capability.h>
 #include <poll.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "runtime.h"
@@ -24,19 +23,10 @@
 /* Those of this thread alone; what the daemon has not got stays away. */
 static void rights(const struct rt *rt, bool on)
 {
-	uint64_t mine = RIGHTS | (rt->ways.multi ? 0 : 1ull << CAP_SYS_ADMIN);
-	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
-	struct __user_cap_data_struct d[_LINUX_CAPABILITY_U32S_3];
+	const uint64_t mine = RIGHTS | (rt->ways.multi ? 0 : 1ull << CAP_SYS_ADMIN);
 	const uint64_t start_only = 1ull << CAP_BPF;
 
-	if (syscall(SYS_capget, &head, d))
-		return;
-	for (int i = 0; i < 2; i++) {
-		d[i].effective &= ~(uint32_t)((mine | start_only) >> 32 * i);
-		if (on)
-			d[i].effective |= (uint32_t)(mine >> 32 * i) & d[i].permitted;
-	}
-	syscall(SYS_capset, &head, d);
+	gb_rights(on ? mine : 0, mine | start_only);
 }
 
 int rt_on_mapped(void *ctx, void *data, size_t size)
