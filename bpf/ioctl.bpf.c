@@ -2,80 +2,22 @@
 /*
  * ioctls of processes on GPU devices: begin and end; and the queues that they make and end.
  *
- * Nearly all ioctls of a machine are of no interest: the command's type tells, before anything is
+ * The programs are at the drivers' own functions where the kernel allows that (fentry, or kprobes),
+ * so that no other call costs anything; else at the tracepoints of the system call, which every
+ * ioctl of the machine passes. backend/bpf/ioctl/way.c chooses for each kind of device, and
+ * gt_ioctl_config.functions says so, so that never two tell of one call.
+ *
+ * At a tracepoint nearly all calls are of no interest: the command's type tells, before anything is
  * looked up. At the end a table of counters by thread id tells that nothing was remembered of this
  * one.
  */
-#include "fd.h"
-#include "ioctl.h"
-#include "ring.h"
+#include <linux/errno.h>
+#include <linux/ptrace.h>
 
-/**
- * struct call - an ioctl that a thread is inside of
- * @start: the thread's start: a later thread with its id is not inside
- * @file: the opened device; @op: what an amdgpu USERQ is to do, which its result overwrites
- */
-struct call {
-	uint64_t ts, start, file, arg;
-	uint32_t cmd, op;
-	uint16_t slot, driver;
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1); /* the daemon's choice replaces it */
-	__type(key, uint32_t);	/* thread */
-	__type(value, struct call);
-} gt_calls SEC(".maps");
-
-/* How many threads with this remainder of their id are in gt_calls: an array is looked up at once.
- */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, GT_IOCTL_HINTS);
-	__type(key, uint32_t);
-	__type(value, uint32_t);
-} gt_hints SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, GT_IOCTL_DEVICES);
-	__type(key, struct gt_ioctl_key);
-	__type(value, struct gt_ioctl_device);
-} gt_devices SEC(".maps");
-
-/* 1 << enum gt_ioctl_what, by driver << 8 | number of the command */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, GT_IOCTL_DRIVERS << 8);
-	__type(key, uint32_t);
-	__type(value, uint32_t);
-} gt_what SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, uint32_t);
-	__type(value, struct gt_ioctl_config);
-} gt_config SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, uint32_t);
-	__type(value, struct gt_ioctl_count);
-} gt_ioctl_counts SEC(".maps");
+#include "ioctl_call.h"
+#include <bpf/bpf_tracing.h>
 
 char LICENSE[] SEC("license") = "GPL";
-
-#define COUNT(what)                                                                                \
-	do {                                                                                       \
-		uint32_t zero_ = 0;                                                                \
-		struct gt_ioctl_count *n_ = bpf_map_lookup_elem(&gt_ioctl_counts, &zero_);         \
-                                                                                                   \
-		if (n_)                                                                            \
-			n_->what++;                                                                \
-	} while (0)
 
 static __always_inline uint32_t kind_of(uint32_t type)
 {
@@ -85,35 +27,6 @@ static __always_inline uint32_t kind_of(uint32_t type)
 			     : GT_IOCTL_KINDS;
 }
 
-static __always_inline uint32_t *hint_of(uint32_t tid)
-{
-	uint32_t i = tid % GT_IOCTL_HINTS;
-
-	return bpf_map_lookup_elem(&gt_hints, &i);
-}
-
-static __always_inline uint64_t task_start(void)
-{
-	struct task_struct *task = (void *)bpf_get_current_task();
-
-	return BPF_CORE_READ(task, start_boottime);
-}
-
-/* A record of the calling thread, about device @slot */
-static __always_inline union gt_record *record(const struct call *c, uint64_t ts, uint8_t type)
-{
-	union gt_record *r = gt_reserve(GT_BPF_IOCTL, ts, type);
-	uint64_t id = bpf_get_current_pid_tgid();
-
-	if (!r)
-		return NULL;
-	r->ev.gpu = c->slot;
-	r->ev.pid = id >> 32;
-	r->ev.tid = (uint32_t)id;
-	r->ev.uid = (uint32_t)bpf_get_current_uid_gid();
-	return r;
-}
-
 /* Of DRM and NVIDIA's driver, Documentation/admin-guide/devices.txt; KFD's is not fixed. */
 static __always_inline bool is_major(uint32_t kind, uint32_t rdev)
 {
@@ -121,11 +34,10 @@ static __always_inline bool is_major(uint32_t kind, uint32_t rdev)
 	       (kind == GT_IOCTL_NVIDIA && rdev >> 20 == 195);
 }
 
-/* Is the descriptor one of the daemon's devices? */
-static __always_inline bool is_ours(uint32_t kind, uint32_t fd, struct call *c)
+/* Is the device @rdev one of the daemon's? */
+static __always_inline bool is_ours(uint32_t kind, uint32_t rdev, struct call *c)
 {
-	struct file *file = gt_file_of(fd);
-	struct gt_ioctl_key key = { .kind = kind, .rdev = gt_rdev_of(file) };
+	struct gt_ioctl_key key = { .kind = kind, .rdev = rdev };
 	struct gt_bpf_count *n = gt_counts(GT_BPF_IOCTL);
 	struct gt_ioctl_device *dev = bpf_map_lookup_elem(&gt_devices, &key);
 
@@ -138,7 +50,6 @@ static __always_inline bool is_ours(uint32_t kind, uint32_t fd, struct call *c)
 			n->other++;
 		return false;
 	}
-	c->file = (uint64_t)file;
 	c->slot = dev->slot;
 	c->driver = dev->driver;
 	return true;
@@ -155,177 +66,50 @@ static __always_inline bool is_wanted(const struct gt_ioctl_config *cfg, const s
 	return false;
 }
 
-SEC("tracepoint/syscalls/sys_enter_ioctl")
-int gt_ioctl_enter(struct sys_enter *e)
+/*
+ * Remembers the call. The end of a thread's last one may not have been told: a kretprobe has room
+ * for so many calls at once, a program that interrupts itself is left out.
+ */
+static __always_inline bool remember(const struct call *c)
 {
-	struct call c = { .cmd = (uint32_t)e->args[1], .arg = e->args[2] };
-	uint32_t tid, *hint, zero = 0, kind = kind_of(GT_IOCTL_TYPE(c.cmd));
-	struct gt_ioctl_config *cfg;
-	union gt_record *r;
+	uint32_t tid = (uint32_t)bpf_get_current_pid_tgid(), *hint = hint_of(tid);
+	long err = hint ? bpf_map_update_elem(&gt_calls, &tid, c, BPF_NOEXIST) : -ENOENT;
 
-	if (kind >= GT_IOCTL_KINDS)
-		return 0;
-	cfg = bpf_map_lookup_elem(&gt_config, &zero);
-	if (!cfg || !is_ours(kind, (uint32_t)e->args[0], &c) || !is_wanted(cfg, &c))
-		return 0;
-	c.start = task_start();
-	if (c.driver == GT_IOCTL_BY_AMDGPU && GT_IOCTL_NR(c.cmd) == GT_AMDGPU_USERQ)
-		bpf_probe_read_user(&c.op, sizeof(c.op), (void *)c.arg);
-	tid = (uint32_t)bpf_get_current_pid_tgid();
-	hint = hint_of(tid);
-	c.ts = bpf_ktime_get_ns();
-	if (!hint || bpf_map_update_elem(&gt_calls, &tid, &c, BPF_ANY)) {
-		COUNT(full);
-		return 0;
+	if (!err) {
+		__sync_fetch_and_add(hint, 1);
+		return true;
 	}
-	__sync_fetch_and_add(hint, 1);
-	r = record(&c, c.ts, GT_IOCTL_ENTER);
-	if (!r)
-		return 0;
-	r->ev.value = c.cmd;
-	gt_submit(r, GT_BPF_IOCTL);
-	return 0;
+	if (err == -EEXIST && !bpf_map_update_elem(&gt_calls, &tid, c, BPF_EXIST)) {
+		COUNT(unended);
+		return true;
+	}
+	COUNT(full);
+	return false;
 }
 
-/* What becomes of queue @q: an event of @type, and if @told what it is, which @d says. */
-static __always_inline void queue_event(const struct call *c, uint64_t ts, uint8_t type,
-					const struct gt_queue_args *q)
+/* The running thread calls the device @rdev, opened as c->file, with c->cmd and c->arg. */
+static __always_inline void enter(const struct gt_ioctl_config *cfg, uint32_t kind, uint32_t rdev,
+				  struct call *c)
 {
 	union gt_record *r;
 
-	if (q->told) {
-		r = record(c, ts, GT_QUEUE);
-		if (!r)
-			return;
-		/* the record's own layout: what record() wrote is elsewhere in it */
-		__builtin_memset(&r->queue.ctx, 0xff,
-				 sizeof(*r) - offsetof(struct gt_queue_desc, ctx));
-		r->queue.ctx = q->owner;
-		r->queue.queue = q->id;
-		r->queue.pid = bpf_get_current_pid_tgid() >> 32;
-		r->queue.uid = (uint32_t)bpf_get_current_uid_gid();
-		r->queue.runlist = q->kfd_id;
-		r->queue.kind = q->kind;
-		r->queue.engine = q->engine;
-		r->queue.priority = q->priority;
-		r->queue.size = q->size;
-		gt_submit(r, GT_BPF_IOCTL);
-	}
-	r = record(c, ts, type);
+	if (!is_ours(kind, rdev, c) || !is_wanted(cfg, c))
+		return;
+	c->start = task_start();
+	if (c->driver == GT_IOCTL_BY_AMDGPU && GT_IOCTL_NR(c->cmd) == GT_AMDGPU_USERQ)
+		bpf_probe_read_user(&c->op, sizeof(c->op), (void *)c->arg);
+	c->ts = bpf_ktime_get_ns();
+	if (!remember(c))
+		return;
+	r = record(c, c->ts, GT_IOCTL_ENTER);
 	if (!r)
 		return;
-	r->ev.ctx = q->owner;
-	r->ev.queue = q->id;
+	r->ev.value = c->cmd;
 	gt_submit(r, GT_BPF_IOCTL);
 }
 
-#define READ(to, c)                                                                                \
-	if (bpf_probe_read_user(&(to), sizeof(to), (void *)(c)->arg)) {                            \
-		COUNT(unreadable);                                                                 \
-		return;                                                                            \
-	}
-
-static __always_inline uint16_t kfd_kind(uint32_t type)
-{
-	switch (type) {
-	case GT_KFD_COMPUTE:
-	case GT_KFD_COMPUTE_AQL:
-		return GT_QUEUE_COMPUTE;
-	case GT_KFD_SDMA:
-	case GT_KFD_SDMA_XGMI:
-	case GT_KFD_SDMA_BY_ENG_ID:
-		return GT_QUEUE_SDMA;
-	default:
-		return GT_NONE16;
-	}
-}
-
-static __always_inline void kfd_create(const struct call *c, uint64_t ts, struct gt_queue_args *q)
-{
-	struct gt_kfd_create_queue a;
-
-	READ(a, c);
-	q->id = a.queue_id;
-	q->told = true;
-	q->kfd_id = a.gpu_id;
-	q->kind = kfd_kind(a.queue_type);
-	q->engine = q->kind == GT_QUEUE_COMPUTE ? GT_ENGINE_COMPUTE
-		    : q->kind == GT_QUEUE_SDMA	? GT_ENGINE_COPY
-						: GT_NONE16;
-	q->priority = a.queue_priority;
-	q->size = a.ring_size;
-	queue_event(c, ts, GT_QUEUE_CREATE, q);
-}
-
-static __always_inline void kfd_update(const struct call *c, uint64_t ts, struct gt_queue_args *q)
-{
-	struct gt_kfd_update_queue a;
-
-	READ(a, c);
-	q->id = a.queue_id;
-	q->told = true;
-	q->priority = a.queue_priority;
-	q->size = a.ring_size;
-	/* KFD takes a queue with no share, or no ring, from the hardware */
-	queue_event(c, ts,
-		    a.queue_percentage && a.ring_base_address && a.ring_size ? GT_QUEUE_SCHEDULE
-									     : GT_QUEUE_UNMAP,
-		    q);
-}
-
-static __always_inline void kfd_destroy(const struct call *c, uint64_t ts, struct gt_queue_args *q)
-{
-	struct gt_kfd_destroy_queue a;
-
-	READ(a, c);
-	q->id = a.queue_id;
-	queue_event(c, ts, GT_QUEUE_DESTROY, q);
-}
-
-static __always_inline void userq(const struct call *c, uint64_t ts, struct gt_queue_args *q)
-{
-	struct gt_amdgpu_userq a;
-
-	READ(a, c);
-	q->owner = c->file; /* ids are of an opening of the device */
-	if (c->op == GT_AMDGPU_USERQ_CREATE) {
-		q->id = a.op; /* where the result is */
-		q->told = true;
-		q->kind = GT_QUEUE_USER;
-		q->engine = a.ip_type == GT_AMDGPU_IP_GFX	? GT_ENGINE_GRAPHICS
-			    : a.ip_type == GT_AMDGPU_IP_COMPUTE ? GT_ENGINE_COMPUTE
-			    : a.ip_type == GT_AMDGPU_IP_DMA	? GT_ENGINE_COPY
-								: GT_NONE16;
-		q->priority = a.flags & GT_AMDGPU_USERQ_PRIORITY;
-		q->size = a.queue_size;
-		queue_event(c, ts, GT_QUEUE_CREATE, q);
-	} else if (c->op == GT_AMDGPU_USERQ_FREE) {
-		q->id = a.queue_id;
-		queue_event(c, ts, GT_QUEUE_DESTROY, q);
-	}
-}
-
-/* An ioctl that succeeded: does it make a queue, or end one? */
-static __always_inline void queues(const struct call *c, uint64_t ts)
-{
-	struct gt_queue_args q;
-	uint32_t nr = GT_IOCTL_NR(c->cmd);
-
-	__builtin_memset(&q, 0xff, sizeof(q));
-	q.told = false;
-	q.owner = bpf_get_current_pid_tgid() >> 32; /* KFD's are of a process */
-	if (c->driver == GT_IOCTL_BY_KFD && nr == GT_KFD_CREATE_QUEUE)
-		kfd_create(c, ts, &q);
-	else if (c->driver == GT_IOCTL_BY_KFD && nr == GT_KFD_DESTROY_QUEUE)
-		kfd_destroy(c, ts, &q);
-	else if (c->driver == GT_IOCTL_BY_KFD && nr == GT_KFD_UPDATE_QUEUE)
-		kfd_update(c, ts, &q);
-	else if (c->driver == GT_IOCTL_BY_AMDGPU && nr == GT_AMDGPU_USERQ)
-		userq(c, ts, &q);
-}
-
-SEC("tracepoint/syscalls/sys_exit_ioctl")
-int gt_ioctl_exit(struct sys_exit *e)
+/* What the running thread was inside of has come back with @ret. */
+static __always_inline int leave(int64_t ret)
 {
 	uint32_t tid = (uint32_t)bpf_get_current_pid_tgid(), *hint = hint_of(tid);
 	struct call *found, c;
@@ -345,11 +129,84 @@ int gt_ioctl_exit(struct sys_exit *e)
 		return 0;
 	r = record(&c, ts, GT_IOCTL_EXIT);
 	if (r) {
-		r->ev.value = (uint64_t)e->ret;
+		r->ev.value = (uint64_t)ret;
 		r->ev.ref = ts - c.ts;
 		gt_submit(r, GT_BPF_IOCTL);
 	}
-	if (!e->ret)
+	if (!ret)
 		queues(&c, ts);
 	return 0;
+}
+
+static __always_inline struct gt_ioctl_config *config(void)
+{
+	uint32_t zero = 0;
+
+	return bpf_map_lookup_elem(&gt_config, &zero);
+}
+
+SEC("tracepoint/syscalls/sys_enter_ioctl")
+int gt_ioctl_enter(struct sys_enter *e)
+{
+	struct call c = { .cmd = (uint32_t)e->args[1], .arg = e->args[2] };
+	uint32_t kind = kind_of(GT_IOCTL_TYPE(c.cmd));
+	struct gt_ioctl_config *cfg;
+	struct file *file;
+
+	if (kind >= GT_IOCTL_KINDS)
+		return 0;
+	cfg = config();
+	if (!cfg || (cfg->functions & 1u << kind))
+		return 0;
+	file = gt_file_of((uint32_t)e->args[0]);
+	c.file = (uint64_t)file;
+	enter(cfg, kind, gt_rdev_of(file), &c);
+	return 0;
+}
+
+SEC("tracepoint/syscalls/sys_exit_ioctl")
+int gt_ioctl_exit(struct sys_exit *e)
+{
+	return leave(e->ret);
+}
+
+/* NAME(file, cmd, arg) of a driver. What it is attached to is set when it is loaded. */
+SEC("?fentry")
+int gt_ioctl_fentry(uint64_t *args)
+{
+	struct file *file = (void *)args[0];
+	struct call c = { .file = args[0], .cmd = (uint32_t)args[1], .arg = args[2] };
+	uint32_t kind = kind_of(GT_IOCTL_TYPE(c.cmd));
+	struct gt_ioctl_config *cfg = config();
+
+	if (kind < GT_IOCTL_KINDS && cfg)
+		enter(cfg, kind, file->f_inode->i_rdev, &c);
+	return 0;
+}
+
+SEC("?fexit")
+int gt_ioctl_fexit(uint64_t *args)
+{
+	return leave((int64_t)args[3]);
+}
+
+SEC("kprobe")
+int gt_ioctl_kprobe(struct pt_regs *ctx)
+{
+	struct file *file = (void *)PT_REGS_PARM1(ctx);
+	struct call c = { .file = (uint64_t)file,
+			  .cmd = (uint32_t)PT_REGS_PARM2(ctx),
+			  .arg = PT_REGS_PARM3(ctx) };
+	uint32_t kind = kind_of(GT_IOCTL_TYPE(c.cmd));
+	struct gt_ioctl_config *cfg = config();
+
+	if (kind < GT_IOCTL_KINDS && cfg)
+		enter(cfg, kind, gt_rdev_of(file), &c);
+	return 0;
+}
+
+SEC("kretprobe")
+int gt_ioctl_kretprobe(struct pt_regs *ctx)
+{
+	return leave((int64_t)PT_REGS_RC(ctx));
 }

@@ -38,9 +38,11 @@ struct gt_ioctl_device {
 /**
  * struct gt_ioctl_config - set while the programs run
  * @wanted: bits 1 << enum gt_ioctl_what: commands that are told
+ * @functions: bits 1 << enum gt_ioctl_kind: whose calls are told at the driver's own function, so
+ *	that the tracepoints do not
  */
 struct gt_ioctl_config {
-	uint32_t wanted;
+	uint32_t wanted, functions;
 };
 
 /**
@@ -49,9 +51,10 @@ struct gt_ioctl_config {
  * @unwanted: on its GPUs, of commands that are not wanted at this level
  * @full: wanted, but too many threads were inside an ioctl: not told
  * @unreadable: that made a queue, or changed one, whose arguments could not be read any more
+ * @unended: whose end was not told when their thread was in the next one
  */
 struct gt_ioctl_count {
-	uint64_t strange, unwanted, full, unreadable;
+	uint64_t strange, unwanted, full, unreadable, unended;
 };
 
 /*

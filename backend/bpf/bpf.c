@@ -181,6 +181,13 @@ static const struct gt_option options[] = {
 		.help = "devices instead of those of sysfs: TYPE/MAJOR/MINOR/DRIVER/NAME ...",
 	},
 	{
+		.name = "ioctl_by",
+		.type = GT_OPT_STR,
+		.flags = GT_OPT_HIDDEN,
+		.off = offsetof(struct gb_options, ioctl_by),
+		.help = "where ioctls may be told: fentry, kprobe, tracepoint; empty: the best",
+	},
+	{
 		.name = "ioctl_calls",
 		.type = GT_OPT_INT,
 		.flags = GT_OPT_HIDDEN,

@@ -83,6 +83,7 @@ struct gb_options {
 	char *btf;
 	bool nvidia_any_result;
 	char *ioctl_devices;
+	char *ioctl_by;
 	int64_t ioctl_calls;
 	char *runtimes;
 	bool probes_singly;

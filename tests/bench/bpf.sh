@@ -3,6 +3,10 @@
 # bpf.sh - what BPF costs the program whose events are told, and the daemon. An event map makes a system
 # call that the kernel refuses a GPU event: its cost with nobody listening is the floor. A figure above a
 # limit of the fifth issue is told, and the exit status is 1.
+#
+# bpf.sh ioctl - only what an ioctl costs more, where there is a GPU to ask (a guest's mock, too): one on no
+# GPU, one of no interest, one that is told, for each way in which they are told. An emulated machine's
+# times are no machine's: what counts is how many times the call without us that is.
 set -u
 O=$(readlink -f "${O:-.output}")
 . "$(dirname "$0")/../lib/calls.sh"
@@ -27,7 +31,42 @@ less() { awk -v a="$1" -v b="$2" 'BEGIN { printf "%.1f", a - b }'; }
 stat_of() { awk -v k="$1" '$1 == k { print $2 }' "$work/gt/backends/bpf/stats"; }
 cpu_ms() { awk '{ print ($14 + $15) * 10 }' "/proc/$(pgrep -f "mount.gputrace $work/gt")/stat"; }
 
+ioctl_costs() { # prints ns of the three
+	local gpu=$1
+	echo "$($pin "$calls" "$count" ioctl /dev/null 0x541b)" \
+		"$($pin "$calls" "$count" ioctl "$gpu" 0xc0406400)" \
+		"$($pin "$calls" "$count" ioctl "$gpu" 0xc0386441)" # FIONREAD, DRM_IOCTL_VERSION, a driver's own
+}
+added() { # added FLOOR NS
+	awk -v a="$2" -v b="$1" 'BEGIN { printf "%+.1f ns (%.2f times)", a - b, a / b }'
+}
+ioctls() {
+	local gpu floor now way
+	gpu=$(ls /dev/dri/renderD* 2>/dev/null | head -n 1)
+	[ -n "$gpu" ] || { echo "no GPU here whose ioctls could be measured"; return; }
+	read -ra floor < <(ioctl_costs "$gpu")
+	echo "bench bpf.ioctl.floor on no GPU ${floor[0]} ns, of no interest ${floor[1]} ns, told ${floor[2]} ns"
+	for way in fentry kprobe tracepoint; do
+		printf '[backend bpf]\ntracepoints = 0\nioctl_by = %s\n' $way >"$work/conf"
+		"$O/sbin/mount.gputrace" "$work/gt" -o "conf=$work/conf,backend=bpf" || continue
+		if [ "$(stat_of ioctl_drm_by)" = $way ]; then
+			read -ra now < <(ioctl_costs "$gpu")
+			echo "bench bpf.ioctl.$way on no GPU $(added "${floor[0]}" "${now[0]}"), of no interest $(added "${floor[1]}" "${now[1]}"), told $(added "${floor[2]}" "${now[2]}")"
+			[ -n "${GT_GUEST-}" ] || [ $way = tracepoint ] ||
+				limit "bpf.ioctl.$way.no_interest.ns" "$(less "${now[1]}" "${floor[1]}")" 40
+		else
+			echo "bpf.ioctl.$way is not to be had here: $(grep ioctl_drm_by "$work/gt/backends/bpf/stats")"
+		fi
+		umount "$work/gt"
+		while pgrep -f "mount.gputrace $work/gt" >/dev/null; do sleep 0.1; done
+	done
+}
+
 mkdir "$work/gt"
+if [ "${1-}" = ioctl ]; then
+	ioctls
+	exit $bad
+fi
 calls_maps "$work/maps"
 # of the maps only the call that is made: submissions that nobody completes would only fill a table
 printf '[map]\ndriver = mock\n\n[syscalls/sys_enter_msync]\nevent = CUSTOM0\nname = call\nvalue = len\nwhere = start & 0x4000000000000000\n\n[initcall/initcall_level]\nevent = CUSTOM1\nname = boot\n' >"$work/maps/calls.ini"
@@ -61,4 +100,7 @@ done
 a=$(cpu_ms)
 sleep 2
 limit bpf.idle.cpu_ms "$(($(cpu_ms) - a))" 0
+umount "$work/gt"
+while pgrep -f "mount.gputrace $work/gt" >/dev/null; do sleep 0.1; done
+ioctls
 exit $bad

@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * What a system call costs that the kernel refuses at once: msync() with flags that there are not.
- * An event map makes its tracepoint a GPU event, or one of no interest, by the address.
+ * An event map makes its tracepoint a GPU event, or one of no interest, by the address. Or what an
+ * ioctl costs whose argument is all zeroes.
  *
  *	calls COUNT [interest] [RATE]	prints ns per call, the least of rounds of 1000; RATE: at
- *most so many a second, in one round
+ *					most so many a second, in one round
+ *	calls COUNT ioctl PATH COMMAND	likewise
  */
+#include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -23,6 +27,18 @@ static uint64_t now(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return (uint64_t)t.tv_sec * 1000000000ull + (uint64_t)t.tv_nsec;
+}
+
+static int fd = -1;
+static unsigned long command;
+
+static double ioctls(unsigned long count)
+{
+	uint64_t begin = now(), data[32] = { 0 };
+
+	for (unsigned long i = 0; i < count; i++)
+		ioctl(fd, command, data);
+	return (double)(now() - begin) / (double)count;
 }
 
 static double round_of(unsigned long count, uint64_t address, unsigned long rate, uint64_t *seqno)
@@ -47,12 +63,23 @@ int main(int argc, char **argv)
 	uint64_t seqno = 0;
 
 	if (!count) {
-		fprintf(stderr, "usage: calls COUNT [interest|none] [RATE]\n");
+		fprintf(stderr,
+			"usage: calls COUNT [interest|none] [RATE] | COUNT ioctl PATH COMMAND\n");
 		return 2;
 	}
+	if (argc == 5 && !strcmp(argv[2], "ioctl")) {
+		rate = 0;
+		fd = open(argv[3], O_RDWR | O_CLOEXEC);
+		command = strtoul(argv[4], NULL, 0);
+		if (fd < 0) {
+			perror(argv[3]);
+			return 1;
+		}
+	}
 	for (unsigned long i = 0; i < count; i += rate ? count : ROUND) {
-		ns = round_of(rate ? count : ROUND, interest ? 0x4000000000000064ull : 4096, rate,
-			      &seqno);
+		ns = fd >= 0 ? ioctls(ROUND)
+			     : round_of(rate ? count : ROUND,
+					interest ? 0x4000000000000064ull : 4096, rate, &seqno);
 		best = ns < best ? ns : best;
 	}
 	printf("%.1f\n", best);

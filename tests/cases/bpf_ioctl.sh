@@ -26,6 +26,7 @@ waits() { cat "$mnt/proc/$1/waits"; }
 reached() { [ "$(n "$1")" = "$2" ]; }
 told() { [ "$(value "$mnt/backends/bpf/stats" records)" = "$1" ]; }
 is "$(n devices)" 4 "the devices it was told of"
+is "$(n drm_by) $(n kfd_by)" "tracepoints tracepoints" "seen where every ioctl passes, as no driver has these"
 
 # Two users, four threads each: a submit, a wait, and one of no interest
 mkfifo stay
@@ -123,4 +124,23 @@ ok "the first ends" wait_for 20 left $waiter
 "$tool" call render 3 1 $cs
 ok "then there is room" wait_for 20 told 8
 umount_gt "$mnt"
+
+# The drivers' functions are tried first: they are not there, which is told with what is done instead
+printf '[backend bpf]\nioctl_devices = %s\nioctl_by = fentry kprobe tracepoint\n' "$devices" >conf
+if grep -qE ' (drm|kfd)_ioctl\b' /proc/kallsyms; then
+	skip_ok "what is in the way of a function" "this kernel has them"
+else
+	mount_gt "$mnt" -o conf=conf,backend=bpf || exit 1
+	tried=': no fentry: the kernel.s types do not know drm_ioctl\(\) .*; no kprobe on drm_ioctl\(\): (it has no such function|the kernel has none)'
+	like "$(cat "$mnt/doctor")" "ioctl_drm_by tracepoints .*$tried" "what is in the way of drm_ioctl()"
+	like "$(cat "$mnt/doctor")" "ioctl_kfd_by tracepoints .*: no kprobe on kfd_ioctl\(\): (it has no such function|the kernel has none)" "and of kfd_ioctl()"
+	"$tool" call render 10 2 $cs
+	ok "each is told once all the same" wait_for 20 told 40
+	is "$(n events) $(n unended)" "20 0" "and counted once"
+	umount_gt "$mnt"
+	sed -i 's/^ioctl_by.*/ioctl_by = fentry kprobe/' conf
+	mount_gt "$mnt" -o conf=conf,backend=bpf || exit 1
+	like "$(cat "$mnt/doctor")" "^ *ioctl unavailable: no kprobe on kfd_ioctl\(\)" "without tracepoints the part says that it cannot"
+	umount_gt "$mnt"
+fi
 done_testing

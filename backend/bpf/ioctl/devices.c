@@ -173,10 +173,13 @@ static void look_told(struct gi_devices *d, const char *list)
 		put_told(d, word);
 }
 
-static void tell_program(struct gi_devices *d)
+void gi_devices_tell(const struct gi_devices *d, uint32_t functions)
 {
-	struct gt_ioctl_config cfg = { .wanted = ~0u };
+	struct gt_ioctl_config cfg = { .wanted = ~0u, .functions = functions };
 
+	if (d->b->level < 3)
+		cfg.wanted &= ~(1u << GT_IOCTL_OTHER);
+	bpf_map_update_elem(d->config_fd, &(uint32_t){ 0 }, &cfg, BPF_ANY);
 	for (unsigned int i = 0; i < d->n; i++) {
 		const struct gi_device *dev = &d->dev[i];
 		struct gt_ioctl_device to = { (uint16_t)i, (uint16_t)dev->driver };
@@ -189,22 +192,26 @@ static void tell_program(struct gi_devices *d)
 		}
 		bpf_map_update_elem(d->fd, &dev->key, &to, BPF_ANY);
 	}
-	if (d->b->level < 3)
-		cfg.wanted &= ~(1u << GT_IOCTL_OTHER);
-	bpf_map_update_elem(d->config_fd, &(uint32_t){ 0 }, &cfg, BPF_ANY);
+}
+
+bool gi_devices_here(const struct gi_devices *d, enum gt_ioctl_kind kind)
+{
+	for (unsigned int i = 0; i < d->n; i++)
+		if (d->dev[i].here && d->dev[i].key.kind == kind && !d->dev[i].kfd_id)
+			return true;
+	return false;
 }
 
 void gi_devices_look(struct gi_devices *d)
 {
 	for (unsigned int i = 0; i < d->n; i++)
 		d->dev[i].here = false;
-	if (d->b->o->ioctl_devices && *d->b->o->ioctl_devices) {
+	if (*d->b->o->ioctl_devices) {
 		look_told(d, d->b->o->ioctl_devices);
 	} else {
 		look_drm(d);
 		look_kfd(d);
 	}
-	tell_program(d);
 }
 
 bool gi_devices_gpu(const struct gi_devices *d, unsigned int slot, uint16_t *gpu)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Private to the part for ioctls: ioctl.c (the part), devices.c (which devices are GPUs), queues.c
- * (queues that ioctls make). Its program is bpf/ioctl.bpf.c.
+ * Private to the part for ioctls: ioctl.c (the part), devices.c (which devices are GPUs), way.c
+ * (where their calls are told), queues.c (queues that ioctls make). Its programs are
+ * bpf/ioctl.bpf.c.
  */
 #ifndef GT_BPF_IOCTL_INTERNAL_H
 #define GT_BPF_IOCTL_INTERNAL_H
@@ -27,7 +28,7 @@ struct gi_device {
 
 /**
  * struct gi_devices - by slot, which is their number in records
- * @fd, @config_fd: the program's maps of them, and of what is wanted
+ * @fd, @config_fd: the programs' maps of them, and of what is wanted
  * @refused: for which there was no room
  */
 struct gi_devices {
@@ -38,8 +39,15 @@ struct gi_devices {
 	uint64_t refused;
 };
 
-/** gi_devices_look() - all there are now, by sysfs or the hidden option; the program is told */
+/** gi_devices_look() - all there are now, by sysfs or the hidden option */
 void gi_devices_look(struct gi_devices *d);
+/**
+ * gi_devices_tell() - the programs are told of them, and what is wanted
+ * @functions: kinds, as in struct gt_ioctl_config
+ */
+void gi_devices_tell(const struct gi_devices *d, uint32_t functions);
+/** gi_devices_here() - is there one of @kind? */
+bool gi_devices_here(const struct gi_devices *d, enum gt_ioctl_kind kind);
 /** gi_devices_gpu() - GPU of what is at @slot; false: there is no such slot */
 bool gi_devices_gpu(const struct gi_devices *d, unsigned int slot, uint16_t *gpu);
 /** gi_devices_kfd() - GPU that KFD calls @id, GT_NONE16 if there is none */
@@ -75,5 +83,48 @@ struct gi_queue *gi_queue_find(struct gi_queues *qs, uint32_t slot, uint64_t own
 /** gi_queue_new() - one of that number that lived before is another, and forgotten */
 struct gi_queue *gi_queue_new(struct gi_queues *qs, uint32_t slot, uint64_t owner, uint32_t number);
 void gi_queue_end(struct gi_queues *qs, struct gi_queue *q);
+
+/** enum gi_how - where the calls of a kind are told; GI_BLIND: nowhere, and struct gi_way says why
+ */
+enum gi_how { GI_NOT_YET, GI_FENTRY, GI_KPROBE, GI_TRACEPOINT, GI_BLIND };
+
+/**
+ * struct gi_way - of a kind of device
+ * @own: programs that are loaded for it alone
+ * @begin, @end: links at its driver's function
+ * @instance: the module that a kprobe is in, see gb_module_instance()
+ * @why: what is in the way of a better one
+ */
+struct gi_way {
+	enum gi_how how;
+	struct ioctl_bpf *own;
+	struct bpf_link *begin, *end;
+	uint64_t instance;
+	char why[GB_SENTENCE];
+};
+
+/**
+ * struct gi - the part
+ * @call: links at the tracepoints of ioctl(): begin and end
+ * @unknown_queues: records about queues that were made before the daemon came, or have gone
+ */
+struct gi {
+	struct ioctl_bpf *skel;
+	struct gi_devices devices;
+	struct gi_way way[GT_IOCTL_KINDS];
+	struct bpf_link *call[2];
+	struct gi_queues queues;
+	uint64_t unknown_queues;
+};
+
+/**
+ * gi_ways_look() - attaches for the kinds of devices that have come, detaches for those that went
+ * Return: kinds whose calls are told at a function, as in struct gt_ioctl_config
+ */
+uint32_t gi_ways_look(struct gi *gi);
+void gi_ways_end(struct gi *gi);
+/** gi_ways_blind() - are there devices, and none whose calls can be told? @why: the reason */
+bool gi_ways_blind(const struct gi *gi, const char **why);
+void gi_ways_doctor(const struct gi *gi, struct gb_text *t);
 
 #endif

@@ -9,26 +9,19 @@
 #include "internal.h"
 #include "bpf/ioctl.skel.h"
 
-/**
- * struct gi - the part
- * @unknown_queues: records about queues that were made before the daemon came, or have gone
- */
-struct gi {
-	struct ioctl_bpf *skel;
-	struct gi_devices devices;
-	struct gi_queues queues;
-	uint64_t unknown_queues;
-};
-
+/* Where the DRM core is there are functions, which may do without the tracepoints. */
 static int probe(struct gb *b, char *err, size_t len)
 {
-	return gb_tracefs(b, "ioctl", err, len);
+	int ret = gb_tracefs(b, "ioctl", err, len);
+
+	return ret && access("/sys/class/drm", F_OK) ? ret : 0;
 }
 
 static void stop(struct gb *b)
 {
 	struct gi *gi = b->priv[GT_BPF_IOCTL];
 
+	gi_ways_end(gi);
 	ioctl_bpf__destroy(gi->skel);
 	gi_queues_free(&gi->queues);
 	free(gi);
@@ -48,8 +41,16 @@ static int tell_commands(int fd)
 	return ret;
 }
 
+/* A kind's calls are told in one place before any of its devices is known to the programs. */
+static void look_all(struct gi *gi)
+{
+	gi_devices_look(&gi->devices);
+	gi_devices_tell(&gi->devices, gi_ways_look(gi));
+}
+
 static int open_all(struct gb *b, struct gi *gi, char *err, size_t len)
 {
+	const char *why;
 	int ret = gi_queues_init(&gi->queues);
 
 	gi->skel = ioctl_bpf__open();
@@ -68,9 +69,8 @@ static int open_all(struct gb *b, struct gi *gi, char *err, size_t len)
 	gi->devices.b = b;
 	gi->devices.fd = bpf_map__fd(gi->skel->maps.gt_devices);
 	gi->devices.config_fd = bpf_map__fd(gi->skel->maps.gt_config);
-	gi_devices_look(&gi->devices);
-	ret = ioctl_bpf__attach(gi->skel);
-	return ret ? gb_refused(-ret, "ioctls", "", err, len) : 0;
+	look_all(gi);
+	return gi_ways_blind(gi, &why) ? gb_sentence(err, len, EOPNOTSUPP, "%s", why) : 0;
 }
 
 static int start(struct gb *b, char *err, size_t len)
@@ -89,9 +89,7 @@ static int start(struct gb *b, char *err, size_t len)
 
 static int look(struct gb *b, char *err, size_t len)
 {
-	struct gi *gi = b->priv[GT_BPF_IOCTL];
-
-	gi_devices_look(&gi->devices);
+	look_all(b->priv[GT_BPF_IOCTL]);
 	return 0;
 }
 
@@ -169,6 +167,7 @@ static void counts_of(const struct gi *gi, struct gt_ioctl_count *sum)
 		sum->unwanted += c[i].unwanted;
 		sum->full += c[i].full;
 		sum->unreadable += c[i].unreadable;
+		sum->unended += c[i].unended;
 	}
 }
 
@@ -181,12 +180,14 @@ static void doctor(struct gb *b, struct gb_text *t)
 	for (unsigned int i = 0; i < gi->devices.n; i++)
 		here += gi->devices.dev[i].here && !gi->devices.dev[i].kfd_id;
 	counts_of(gi, &c);
+	gi_ways_doctor(gi, t);
 	gb_line(t, "ioctl_devices %u\n", here);
 	gb_line(t, "ioctl_devices_refused %" PRIu64 "\n", gi->devices.refused);
 	gb_line(t, "ioctl_no_gpu %" PRIu64 "\n", c.strange);
 	gb_line(t, "ioctl_unwanted %" PRIu64 "\n", c.unwanted);
 	gb_line(t, "ioctl_table_full %" PRIu64 "\n", c.full);
 	gb_line(t, "ioctl_unreadable %" PRIu64 "\n", c.unreadable);
+	gb_line(t, "ioctl_unended %" PRIu64 "\n", c.unended);
 	gb_line(t, "ioctl_unknown_queues %" PRIu64 "\n", gi->unknown_queues);
 	gb_line(t, "ioctl_queues_forgotten %" PRIu64 "\n", gi->queues.pushed_out);
 }

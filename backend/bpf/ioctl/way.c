@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Where the calls of each kind of device are told: at the driver's own function, by fentry and
+ * fexit or by a kprobe and a kretprobe, which cost nobody else anything; or at the tracepoints of
+ * ioctl(), which every ioctl of the machine passes, and which put all its tasks on the slow way
+ * into the kernel. The best that the kernel allows is chosen when the first device of the kind
+ * appears, and let go with the last, so that what it is attached to can be unloaded.
+ *
+ * What is attached by fentry holds its module: since Linux 5.13 while it is attached
+ * (kernel/bpf/trampoline.c, bpf_trampoline_module_get()), since 6.3 while the program is loaded
+ * (kernel/bpf/verifier.c, bpf_check_attach_target()). A kprobe holds it only while it is being put
+ * there (kernel/kprobes.c, check_kprobe_address_safe()), and goes with it. So fentry is for
+ * drm_ioctl(): the module drm has its drivers as users, and when the last of their devices has gone
+ * it is let go here. The compute driver's function is in amdgpu itself, which is to be unloaded at
+ * any time: there it is a kprobe, whose kretprobe has room for twice as many calls at once as there
+ * are CPUs, and at least 10 (kernel/kprobes.c, register_kretprobe()); what has none is counted
+ * (gt_ioctl_count.unended), and its end is not told.
+ */
+#include <errno.h>
+#include <linux/capability.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "internal.h"
+#include "bpf/ioctl.skel.h"
+
+static const struct {
+	const char *name, *function, *module;
+	bool fentry;
+} kinds[GT_IOCTL_KINDS] = {
+	[GT_IOCTL_DRM] = { "drm", "drm_ioctl", "drm", true },
+	[GT_IOCTL_KFD] = { "kfd", "kfd_ioctl", "amdgpu", false },
+	[GT_IOCTL_NVIDIA] = { "nvidia", NULL, NULL, false },
+};
+
+static void detach(struct gi_way *w)
+{
+	bpf_link__destroy(w->begin);
+	bpf_link__destroy(w->end);
+	ioctl_bpf__destroy(w->own);
+	*w = (struct gi_way){ 0 };
+}
+
+/* The programs of fentry alone, with the maps of the others */
+static int open_fentry(struct ioctl_bpf *from, struct ioctl_bpf *to)
+{
+	struct bpf_program *p;
+	struct bpf_map *m, *mine;
+	int ret = 0;
+
+	bpf_object__for_each_program (p, to->obj)
+		bpf_program__set_autoload(p, p == to->progs.gt_ioctl_fentry ||
+						     p == to->progs.gt_ioctl_fexit);
+	bpf_object__for_each_map (m, to->obj) {
+		mine = bpf_object__find_map_by_name(from->obj, bpf_map__name(m));
+		if (mine && !ret)
+			ret = bpf_map__reuse_fd(m, bpf_map__fd(mine));
+	}
+	return ret;
+}
+
+static int no_fentry(const char *function, int e, const char *words, char *err, size_t len)
+{
+	if (e == ESRCH)
+		return gb_sentence(err, len, e,
+				   "no fentry: the kernel's types do not know %s() (they need "
+				   "CONFIG_DEBUG_INFO_BTF_MODULES)",
+				   function);
+	if (words[0])
+		return gb_sentence(err, len, e, "no fentry: the kernel refuses the program: %s",
+				   words);
+	return gb_sentence(err, len, e,
+			   "no fentry: %s (it takes CONFIG_FUNCTION_TRACER, no lockdown, and "
+			   "CAP_SYS_ADMIN)",
+			   e == 524 ? "not for this machine" : strerror(e)); /* ENOTSUPP */
+}
+
+static int load_fentry(struct gi *gi, struct gi_way *w, const char *function, char *err, size_t len)
+{
+	struct gb *b = gi->devices.b;
+	int ret;
+
+	w->own = ioctl_bpf__open();
+	if (!w->own)
+		return gb_sentence(err, len, ENOMEM, "no fentry: no memory");
+	gb_words[0] = '\0';
+	ret = open_fentry(gi->skel, w->own);
+	if (!ret)
+		ret = bpf_program__set_attach_target(w->own->progs.gt_ioctl_fentry, 0, function);
+	if (!ret)
+		ret = bpf_program__set_attach_target(w->own->progs.gt_ioctl_fexit, 0, function);
+	if (!ret)
+		ret = gb_object_load(b, w->own->obj, "ioctls", err, len);
+	return ret ? no_fentry(function, -ret, gb_words, err, len) : 0;
+}
+
+/* The end first: a call whose begin was told has its end told, too. */
+static int by_fentry(struct gi *gi, struct gi_way *w, const char *function, char *err, size_t len)
+{
+	/* Types of modules are for CAP_SYS_ADMIN: kernel/bpf/syscall.c, bpf_btf_get_fd_by_id() */
+	uint64_t raised = gb_rights(1ull << CAP_SYS_ADMIN, 0);
+	int ret = load_fentry(gi, w, function, err, len);
+
+	if (!ret) {
+		w->end = bpf_program__attach(w->own->progs.gt_ioctl_fexit);
+		w->begin = w->end ? bpf_program__attach(w->own->progs.gt_ioctl_fentry) : NULL;
+		if (!w->begin)
+			ret = no_fentry(function, errno, "", err, len);
+	}
+	gb_rights(0, raised);
+	if (ret)
+		detach(w);
+	else
+		w->how = GI_FENTRY;
+	return ret;
+}
+
+static const char *no_kprobe(int e)
+{
+	if (access("/sys/bus/event_source/devices/kprobe/type", F_OK))
+		return "the kernel has none (CONFIG_KPROBE_EVENTS)";
+	if (e == ENOENT)
+		return "it has no such function";
+	if (e == EPERM || e == EACCES)
+		return "they are forbidden: lockdown, or CAP_PERFMON is missing";
+	return strerror(e);
+}
+
+static int by_kprobe(struct gi *gi, struct gi_way *w, const char *function, char *err, size_t len)
+{
+	struct ioctl_bpf *s = gi->skel;
+	int e;
+
+	w->end = bpf_program__attach_kprobe(s->progs.gt_ioctl_kretprobe, true, function);
+	if (w->end)
+		w->begin = bpf_program__attach_kprobe(s->progs.gt_ioctl_kprobe, false, function);
+	e = errno;
+	if (w->begin) {
+		w->how = GI_KPROBE;
+		return 0;
+	}
+	detach(w);
+	return gb_sentence(err, len, e, "no kprobe on %s(): %s", function, no_kprobe(e));
+}
+
+/* Those of the system call, for all kinds that have nothing better */
+static int tracepoints(struct gi *gi, char *err, size_t len)
+{
+	int ret = gi->call[0] ? 0 : gb_tracefs(gi->devices.b, "ioctl", err, len);
+
+	if (ret || gi->call[0])
+		return ret;
+	gi->call[1] = bpf_program__attach(gi->skel->progs.gt_ioctl_exit);
+	gi->call[0] = gi->call[1] ? bpf_program__attach(gi->skel->progs.gt_ioctl_enter) : NULL;
+	if (gi->call[0])
+		return 0;
+	ret = errno;
+	bpf_link__destroy(gi->call[1]);
+	gi->call[1] = NULL;
+	return gb_refused(ret, "ioctls", "", err, len);
+}
+
+/* The hidden option's; devices that need not be there are seen by the system call alone. */
+static bool may_be(const struct gb *b, const char *how)
+{
+	if (*b->o->ioctl_by)
+		return strstr(b->o->ioctl_by, how);
+	return !*b->o->ioctl_devices || !strcmp(how, "tracepoint");
+}
+
+static void choose(struct gi *gi, enum gt_ioctl_kind kind)
+{
+	const char *function = kinds[kind].function;
+	const struct gb *b = gi->devices.b;
+	struct gi_way *w = &gi->way[kind];
+	char why[3][GB_SENTENCE / 3] = { 0 };
+
+	if (kinds[kind].fentry && may_be(b, "fentry") &&
+	    !by_fentry(gi, w, function, why[0], sizeof(why[0])))
+		return;
+	if (may_be(b, "kprobe") && !by_kprobe(gi, w, function, why[1], sizeof(why[1])))
+		w->instance = gb_module_instance(kinds[kind].module);
+	else if (may_be(b, "tracepoint") && !tracepoints(gi, why[2], sizeof(why[2])))
+		w->how = GI_TRACEPOINT;
+	else
+		w->how = GI_BLIND;
+	for (int i = 0; i < 3; i++)
+		snprintf(w->why + strlen(w->why), sizeof(w->why) - strlen(w->why), "%s%s",
+			 *w->why && *why[i] ? "; " : "", why[i]);
+}
+
+/* A kprobe goes with its module: another of that name has none. */
+static bool is_another(const struct gi_way *w, enum gt_ioctl_kind kind)
+{
+	return w->how == GI_BLIND ||
+	       (w->how == GI_KPROBE && w->instance != gb_module_instance(kinds[kind].module));
+}
+
+uint32_t gi_ways_look(struct gi *gi)
+{
+	uint32_t functions = 0;
+	bool call = false;
+
+	for (int k = 0; k < GT_IOCTL_KINDS; k++) {
+		struct gi_way *w = &gi->way[k];
+		bool here = gi_devices_here(&gi->devices, (enum gt_ioctl_kind)k);
+
+		if (w->how && (!here || is_another(w, (enum gt_ioctl_kind)k)))
+			detach(w);
+		if (here && !w->how)
+			choose(gi, (enum gt_ioctl_kind)k);
+		functions |= (w->how == GI_FENTRY || w->how == GI_KPROBE) ? 1u << k : 0;
+		call |= w->how == GI_TRACEPOINT;
+	}
+	for (int i = 0; i < 2 && !call; i++) {
+		bpf_link__destroy(gi->call[i]);
+		gi->call[i] = NULL;
+	}
+	return functions;
+}
+
+void gi_ways_end(struct gi *gi)
+{
+	for (int k = 0; k < GT_IOCTL_KINDS; k++)
+		detach(&gi->way[k]);
+	for (int i = 0; i < 2; i++)
+		bpf_link__destroy(gi->call[i]);
+}
+
+bool gi_ways_blind(const struct gi *gi, const char **why)
+{
+	bool blind = false;
+
+	for (int k = 0; k < GT_IOCTL_KINDS; k++) {
+		if (gi->way[k].how == GI_BLIND)
+			*why = gi->way[k].why;
+		else if (gi->way[k].how)
+			return false;
+		blind |= gi->way[k].how == GI_BLIND;
+	}
+	return blind;
+}
+
+void gi_ways_doctor(const struct gi *gi, struct gb_text *t)
+{
+	static const char *const how[] = {
+		[GI_FENTRY] = "fentry",
+		[GI_KPROBE] = "kprobe",
+		[GI_TRACEPOINT] =
+			"tracepoints of the system call, which each one of this machine passes",
+		[GI_BLIND] = "nothing",
+	};
+
+	for (int k = 0; k < GT_IOCTL_KINDS; k++) {
+		const struct gi_way *w = &gi->way[k];
+		bool function = w->how == GI_FENTRY || w->how == GI_KPROBE;
+
+		if (!w->how)
+			continue;
+		gb_line(t, "ioctl_%s_by %s%s%s%s%s\n", kinds[k].name, how[w->how],
+			function ? " " : "", function ? kinds[k].function : "", *w->why ? ": " : "",
+			w->why);
+	}
+}
