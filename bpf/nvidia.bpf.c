@@ -15,16 +15,38 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
+/* Of all commands these alone are looked into, so that the others cost little. */
+static __always_inline bool is_rm(uint32_t cmd)
+{
+	uint32_t nr = cmd & 0xff;
+
+	return (cmd >> 8 & 0xff) == NV_MAGIC &&
+	       (nr == NV_RM_ALLOC || nr == NV_RM_CONTROL || nr == NV_RM_FREE || nr == NV_XFER_CMD);
+}
+
+/* nvidia_unlocked_ioctl(file, cmd, arg): only NVIDIA's own ioctls pass it */
+SEC("kprobe")
+int gt_nv_unlocked_ioctl(struct pt_regs *ctx)
+{
+	struct file *file = (void *)PT_REGS_PARM1(ctx);
+	uint32_t cmd = (uint32_t)PT_REGS_PARM2(ctx);
+
+	return is_rm(cmd) ? called(file, cmd, PT_REGS_PARM3(ctx)) : 0;
+}
+
+SEC("kretprobe")
+int gt_nv_unlocked_ioctl_end(struct pt_regs *ctx)
+{
+	return returned((int64_t)PT_REGS_RC(ctx));
+}
+
+/* Where that cannot be probed */
 SEC("tracepoint/syscalls/sys_enter_ioctl")
 int gt_nv_ioctl(struct sys_enter *e)
 {
-	uint32_t cmd = (uint32_t)e->args[1], nr = cmd & 0xff;
-	struct file *file;
+	uint32_t cmd = (uint32_t)e->args[1];
+	struct file *file = is_rm(cmd) ? gt_file_of((uint32_t)e->args[0]) : NULL;
 
-	if ((cmd >> 8 & 0xff) != NV_MAGIC ||
-	    (nr != NV_RM_ALLOC && nr != NV_RM_CONTROL && nr != NV_RM_FREE && nr != NV_XFER_CMD))
-		return 0;
-	file = gt_file_of((uint32_t)e->args[0]);
 	return file ? called(file, cmd, e->args[2]) : 0;
 }
 
@@ -32,21 +54,6 @@ SEC("tracepoint/syscalls/sys_exit_ioctl")
 int gt_nv_ioctl_end(struct sys_exit *e)
 {
 	return returned(e->ret);
-}
-
-/* nvidia_unlocked_ioctl(file, cmd, arg), where there are no tracepoints of system calls */
-SEC("kprobe")
-int gt_nv_unlocked_ioctl(struct pt_regs *ctx)
-{
-	struct file *file = (void *)PT_REGS_PARM1(ctx);
-
-	return called(file, (uint32_t)PT_REGS_PARM2(ctx), PT_REGS_PARM3(ctx));
-}
-
-SEC("kretprobe")
-int gt_nv_unlocked_ioctl_end(struct pt_regs *ctx)
-{
-	return returned((int64_t)PT_REGS_RC(ctx));
 }
 
 /* The end of objects ------------------------------------------------------------------------- */

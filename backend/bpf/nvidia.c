@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * NVIDIA's queues. Three sources, whichever the machine has: calls of the resource manager at
- * tracepoints of system calls; hooks of the patched module; and functions of the stock module that
- * can be probed, for the calls where there are no such tracepoints, and for the end of a file.
+ * NVIDIA's queues. Three sources, whichever the machine has: calls of the resource manager, where
+ * the driver takes them, or at the tracepoints of ioctl() where that function cannot be probed;
+ * hooks of the patched module; and its function at the end of a file.
+ *
+ * All are kprobes, which do not keep the module from being unloaded (kernel/kprobes.c; fentry
+ * would: ioctl/way.c), and its types are seldom there.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -15,7 +18,18 @@
 
 #define DRIVER_FOLDER "/sys/bus/pci/drivers/nvidia"
 
-enum function { TASK_INIT, BIND, TOKEN, DESTROY, OLD_BIND, OLD_TOKEN, RELEASE, CALL, FUNCTIONS };
+enum function {
+	TASK_INIT,
+	BIND,
+	TOKEN,
+	DESTROY,
+	OLD_BIND,
+	OLD_TOKEN,
+	RELEASE,
+	CALL,
+	OLD_CALL,
+	FUNCTIONS
+};
 enum end { EXIT, CLOSE, EXEC, ENDS };
 
 static const char *const functions[FUNCTIONS] = {
@@ -27,17 +41,20 @@ static const char *const functions[FUNCTIONS] = {
 	[OLD_TOKEN] = "nv_gpu_sched_work_submit",
 	[RELEASE] = "nvidia_close",
 	[CALL] = "nvidia_unlocked_ioctl",
+	[OLD_CALL] = "nvidia_frontend_unlocked_ioctl", /* which then calls, or has, no CALL */
 };
 
 /**
  * struct nvidia - of a running part
  * @calls, @ends: links at tracepoints; @link: at functions, @end: where those return
+ * @call: function at which calls are told, FUNCTIONS: at none
  * @module: that the functions are of; @instance: which of that name was looked into, 0 none
  */
 struct nvidia {
 	struct gv v;
 	struct nvidia_bpf *skel;
 	struct bpf_link *calls[2], *ends[ENDS], *link[FUNCTIONS], *end[FUNCTIONS];
+	enum function call;
 	char module[64];
 	uint64_t instance;
 };
@@ -109,15 +126,14 @@ static int look_up(struct gb *b, struct nvidia *n, bool *listed, char *err, size
 	return 0;
 }
 
+/* The end first: a call whose begin was told has its end told, too. */
 static int attach(struct nvidia *n, enum function at, struct bpf_program *begin,
 		  struct bpf_program *end)
 {
-	n->link[at] = bpf_program__attach_kprobe(begin, false, functions[at]);
-	if (!n->link[at])
-		return -errno;
 	if (end)
 		n->end[at] = bpf_program__attach_kprobe(end, true, functions[at]);
-	return 0;
+	n->link[at] = bpf_program__attach_kprobe(begin, false, functions[at]);
+	return n->link[at] ? 0 : -errno;
 }
 
 static void detach(struct nvidia *n)
@@ -128,6 +144,23 @@ static void detach(struct nvidia *n)
 		bpf_link__destroy(n->link[i]);
 		n->link[i] = n->end[i] = NULL;
 	}
+}
+
+/* The calls, at the function by which the driver takes them */
+static void attach_call(struct nvidia *n, const bool *listed)
+{
+	enum function at = listed[OLD_CALL] ? OLD_CALL : CALL;
+	int ret = listed[at] ? attach(n, at, n->skel->progs.gt_nv_unlocked_ioctl,
+				      n->skel->progs.gt_nv_unlocked_ioctl_end)
+			     : 0;
+
+	if (!ret && n->end[at]) {
+		n->call = at;
+		return;
+	}
+	bpf_link__destroy(n->link[at]);
+	bpf_link__destroy(n->end[at]);
+	n->link[at] = n->end[at] = NULL;
 }
 
 /* Older releases of the patched module have other names for two of its hooks. */
@@ -158,15 +191,14 @@ static void attach_functions(struct gb *b, struct nvidia *n, char *why, size_t l
 	gv_gpus_read(&n->v, DRIVER_FOLDER);
 	n->v.release = false;
 	n->instance = 0;
+	n->call = FUNCTIONS;
 	snprintf(n->module, sizeof(n->module), "nvidia");
 	if (!driver_loaded() || look_up(b, n, listed, why, len))
 		return;
 	n->instance = gb_module_instance(n->module);
 	if (listed[RELEASE])
 		n->v.release = !attach(n, RELEASE, n->skel->progs.gt_nv_release, NULL);
-	if (!n->calls[0] && listed[CALL])
-		attach(n, CALL, n->skel->progs.gt_nv_unlocked_ioctl,
-		       n->skel->progs.gt_nv_unlocked_ioctl_end);
+	attach_call(n, listed);
 	if (!listed[TASK_INIT]) {
 		snprintf(why, len,
 			 "no function %s can be probed: the nvidia module is not the patched one",
@@ -180,12 +212,21 @@ static void attach_functions(struct gb *b, struct nvidia *n, char *why, size_t l
 			 functions[TASK_INIT], strerror(-ret));
 }
 
-static int attach_tracepoints(struct nvidia *n)
+/* Where the calls are not told at a function, every ioctl of the machine is asked what it is. */
+static void attach_tracepoints(const struct gb *b, struct nvidia *n)
 {
-	n->calls[0] = bpf_program__attach(n->skel->progs.gt_nv_ioctl);
-	n->calls[1] = n->calls[0] ? bpf_program__attach(n->skel->progs.gt_nv_ioctl_end) : NULL;
-	n->ends[EXIT] = bpf_program__attach(n->skel->progs.gt_nv_exit);
-	return n->ends[EXIT] ? 0 : -errno;
+	bool wanted = n->call == FUNCTIONS && (driver_loaded() || b->o->nvidia_any_result);
+
+	if (wanted == !!n->calls[0])
+		return;
+	for (int i = 0; i < 2; i++) {
+		bpf_link__destroy(n->calls[i]);
+		n->calls[i] = NULL;
+	}
+	if (wanted)
+		n->calls[1] = bpf_program__attach(n->skel->progs.gt_nv_ioctl_end);
+	if (n->calls[1])
+		n->calls[0] = bpf_program__attach(n->skel->progs.gt_nv_ioctl);
 }
 
 /* Where the end of a file is not told by a probe, its last close() is it, or execve(). */
@@ -203,9 +244,13 @@ static void attach_closes(struct nvidia *n)
 
 static void tell_sources(const struct nvidia *n, const char *why, char *out, size_t len)
 {
-	bool calls = n->calls[1] || n->end[CALL];
+	bool function = n->call != FUNCTIONS;
 
-	snprintf(out, len, ": RM calls%s, end of files by %s, %s%s", calls ? "" : " cannot be seen",
+	snprintf(out, len, ": RM calls %s%s%s, end of files by %s, %s%s",
+		 function      ? "by "
+		 : n->calls[0] ? "by tracepoints of ioctl()"
+			       : "cannot be seen",
+		 function ? functions[n->call] : "", function ? "()" : "",
 		 n->v.release	  ? "nvidia_close()"
 		 : n->ends[CLOSE] ? "close()"
 				  : "exit()",
@@ -251,8 +296,8 @@ static int begin(struct gb *b, struct nvidia *n, char *err, size_t len)
 	ret = gb_object_load(b, n->skel->obj, "NVIDIA's queues", err, len);
 	if (ret)
 		return ret;
-	ret = attach_tracepoints(n);
-	return ret ? gb_refused(-ret, "NVIDIA's queues", "", err, len) : 0;
+	n->ends[EXIT] = bpf_program__attach(n->skel->progs.gt_nv_exit);
+	return n->ends[EXIT] ? 0 : gb_refused(errno, "NVIDIA's queues", "", err, len);
 }
 
 /* What is probed stays probed unless the module is another: nothing is missed meanwhile. */
@@ -264,6 +309,7 @@ static void refresh(struct gb *b, struct nvidia *n, char *out, size_t len)
 		return;
 	detach(n);
 	attach_functions(b, n, why, sizeof(why));
+	attach_tracepoints(b, n);
 	attach_closes(n);
 	tell_sources(n, why, out, len);
 }

@@ -20,7 +20,7 @@ umount_gt "$mnt"
 printf '[backend bpf]\nnvidia_any_result = 1\n' >any.conf
 mount_gt "$mnt" -o backend=bpf,conf="$PWD/any.conf" || exit 1
 stats=$mnt/backends/bpf/stats trace=$mnt/backends/bpf/nvidia_trace queues=$mnt/nvidia-any/queues
-like "$(cat "$stats")" "^nvidia running: RM calls, end of files by close\(\), no hooks: no NVIDIA driver is loaded" "what it sees"
+like "$(cat "$stats")" "^nvidia running: RM calls by tracepoints of ioctl\(\), end of files by close\(\), no hooks: no NVIDIA driver is loaded" "what it sees"
 is "$(tail -n 7 "$trace")" "=== Statistics ===
 task_init:    0
 bind:         0

@@ -38,7 +38,7 @@ modprobe fuse
 ok "the patched module is loaded" insmod "$GT_MODULES/nvidia.ko"
 mknod -m 666 $ctl c 195 255
 mount_gt "$mnt" -o backend=bpf || exit 1
-like "$(cat "$stats")" '^nvidia running: RM calls, end of files by nvidia_close\(\), hooks of the patched module$' "what is seen"
+like "$(cat "$stats")" '^nvidia running: RM calls by nvidia_unlocked_ioctl\(\), end of files by nvidia_close\(\), hooks of the patched module$' "what is seen"
 like "$(cat "$stats")" '^nvidia_driver 575$' "the driver's version"
 
 # Document 004
@@ -148,7 +148,7 @@ ok "the end" wait_for 20 all_destroyed
 unload
 insmod "$GT_MODULES/nvidia_stock.ko"
 echo rescan >"$mnt/control"
-ok "a stock module" wait_for 20 says '^nvidia running: RM calls, end of files by nvidia_close\(\), no hooks: no function nv_gpu_sched_task_init can be probed: the nvidia module is not the patched one$'
+ok "a stock module" wait_for 20 says '^nvidia running: RM calls by nvidia_unlocked_ioctl\(\), end of files by nvidia_close\(\), no hooks: no function nv_gpu_sched_task_init can be probed: the nvidia module is not the patched one$'
 begin
 nv alloc 0xc1d 0x80 0 $tsg 0x0b 0
 like "$nv_answer" "^0 0 0xca" "the driver chooses a handle"
@@ -176,7 +176,7 @@ unload
 mount --bind none $functions
 insmod "$GT_MODULES/nvidia.ko"
 echo rescan >"$mnt/control"
-ok "no functions: it says so" wait_for 20 says "^nvidia running: RM calls, end of files by close\(\), no hooks: functions cannot be probed: $functions: it is empty\$"
+ok "no functions: it says so" wait_for 20 says "^nvidia running: RM calls by tracepoints of ioctl\(\), end of files by close\(\), no hooks: functions cannot be probed: $functions: it is empty\$"
 begin
 nv alloc 0xc1d 0x80 0xa0 $tsg 1 3
 ok "calls tell" wait_for 20 reads "$first/state" created
