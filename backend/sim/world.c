@@ -128,6 +128,7 @@ void gt_sim_queue_desc(const struct gt_sim_world *w, unsigned int gpu, unsigned 
 	r->queue.kind = GT_QUEUE_COMPUTE;
 	r->queue.engine = GT_ENGINE_COMPUTE;
 	r->queue.priority = 7;
+	r->queue.size = 65536;
 }
 
 /* Every second process has a compute queue on each GPU that has compute rings. */
