@@ -111,7 +111,8 @@ struct gt_gpu_desc {
  *	events would count each twice. Of those that ask and run the one of the highest @rank has it:
  *	NULL, it is this one; else the name of the one that has it, and this one tells nothing of @what.
  *	Whoever loses it, or may have it now that another has stopped, is asked to look again
- *	(GT_CTL_RESCAN), and should ask again there. @rank below 0 gives it up. One @what for a plugin
+ *	(GT_CTL_RESCAN), and should ask again there. @rank below 0 gives it up. @what is at most 15
+ *	characters, and a plugin has at most 4
  */
 struct gt_host {
 	void (*push)(struct gt_plugin *p, const union gt_record *r, size_t n);
@@ -157,7 +158,9 @@ enum gt_control {
 	GT_CTL_LEVEL,  /* arg: enum gt_level, 2 normal, 3 verbose */
 };
 
-#define GT_CLAIM_TRACEPOINTS "tracepoints" /* see gt_host.claim */
+/* See gt_host.claim. KFD_QUEUES: what programs do to the queues of AMD's compute driver */
+#define GT_CLAIM_TRACEPOINTS "tracepoints"
+#define GT_CLAIM_KFD_QUEUES "kfd queues"
 
 #define GT_BACKEND_LIVE_PIDS 0x1 /* pids are of this machine, now: the host asks /proc about them */
 #define GT_BACKEND_RECORDING 0x2 /* plays a recording: pids and times are not this machine's */

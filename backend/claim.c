@@ -10,27 +10,26 @@
 
 #include "host_internal.h"
 
-static bool same(const struct gt_be *a, const struct gt_be *b)
+static struct gt_claim *claim_of(struct gt_be *b, const char *what)
 {
-	return a != b && a->claim.what[0] && b->claim.what[0] &&
-	       !strcmp(a->claim.what, b->claim.what);
+	for (int i = 0; i < GT_CLAIMS; i++)
+		if (!strcmp(b->claim[i].what, what))
+			return &b->claim[i];
+	return NULL;
 }
 
-/* Has @a what both want? Of equals the first in order of name. */
-static bool beats(const struct gt_be *a, const struct gt_be *b)
-{
-	return a->claim.rank > b->claim.rank ||
-	       (a->claim.rank == b->claim.rank && a->index < b->index);
-}
-
-/* Who has what @claim is about instead of it; @self's own does not count. NULL: nobody */
-static const struct gt_be *holder(const struct gt_be *claim, const struct gt_be *self)
+/* Who has @what instead of @self, which wants it at @rank? Of equals the first in order of name.
+ * NULL: nobody */
+static const struct gt_be *holder(const struct gt_be *self, const char *what, int rank)
 {
 	const struct gt_host_state *h = self->h;
 
-	for (unsigned int i = 0; i < h->n; i++)
-		if (h->be[i] != self && same(h->be[i], claim) && beats(h->be[i], claim))
+	for (unsigned int i = 0; i < h->n; i++) {
+		const struct gt_claim *c = h->be[i] == self ? NULL : claim_of(h->be[i], what);
+
+		if (c && (c->rank > rank || (c->rank == rank && i < self->index)))
 			return h->be[i];
+	}
 	return NULL;
 }
 
@@ -42,36 +41,51 @@ static void look_again(struct gt_be *b)
 		gt_host_log(b->h, b, LOG_WARNING, "%s", b->info.last_error);
 }
 
+static void others_look(struct gt_be *b, const char *what)
+{
+	for (unsigned int i = 0; i < b->h->n; i++)
+		if (b->h->be[i] != b && claim_of(b->h->be[i], what))
+			look_again(b->h->be[i]);
+}
+
+static void drop(struct gt_be *b, struct gt_claim *c)
+{
+	struct gt_claim old = *c;
+
+	*c = (struct gt_claim){ 0 };
+	if (!holder(b, old.what, old.rank)) /* else it was not this one's */
+		others_look(b, old.what);
+}
+
 void gt_claim_drop(struct gt_be *b)
 {
-	struct gt_be old = { .index = b->index, .claim = b->claim };
-
-	b->claim = (struct gt_claim){ 0 };
-	if (holder(&old, b))
-		return; /* it was not this one's */
-	for (unsigned int i = 0; i < b->h->n; i++)
-		if (b->h->be[i] != b && same(b->h->be[i], &old))
-			look_again(b->h->be[i]);
+	for (int i = 0; i < GT_CLAIMS; i++)
+		if (b->claim[i].what[0])
+			drop(b, &b->claim[i]);
 }
 
 const char *gt_claim_ask(struct gt_be *b, const char *what, int rank)
 {
+	struct gt_claim *c = claim_of(b, what);
 	const struct gt_be *better;
-	struct gt_claim was = b->claim;
-	struct gt_host_state *h = b->h;
+	bool asked = c;
 
 	if (rank < 0) {
-		gt_claim_drop(b);
+		if (c)
+			drop(b, c);
 		return NULL;
 	}
-	b->claim.rank = rank;
-	snprintf(b->claim.what, sizeof(b->claim.what), "%s", what);
-	better = holder(b, b);
+	if (!c)
+		c = claim_of(b, "");
+	if (!c)
+		return b->info.name;
+	c->rank = rank;
+	snprintf(c->what, sizeof(c->what), "%s", what);
+	better = holder(b, what, rank);
 	if (better)
 		return better->info.name;
 	/* It is ours. Who had it stops before we begin. */
-	for (unsigned int i = 0; !was.what[0] && i < h->n; i++)
-		if (same(h->be[i], b))
-			look_again(h->be[i]);
+	if (!asked)
+		others_look(b, what);
 	return NULL;
 }

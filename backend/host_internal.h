@@ -23,7 +23,9 @@
 #define GT_HOST_VALUE_LEN   4096 /* a setting as text */
 #define GT_HOST_DOCTOR_LEN  8192
 #define GT_HOST_STOP_MS	    10000 /* how long the thread may take to end */
-#define GT_HOST_CALL_MS	    5000 /* how long another thread waits for the ingest thread */
+#define GT_HOST_CALL_MS	    5000  /* how long another thread waits for the ingest thread */
+
+#define GT_CLAIMS 4 /* of a plugin */
 
 /** struct gt_claim - see gt_host.claim; @what: empty: nothing */
 struct gt_claim {
@@ -64,7 +66,7 @@ struct gt_be {
 	_Atomic int64_t clock_offset;
 	int *fds;
 	unsigned int nfds;
-	struct gt_claim claim;
+	struct gt_claim claim[GT_CLAIMS];
 };
 
 enum gt_call_kind { GT_CALL_DOCTOR, GT_CALL_FILE, GT_CALL_SET, GT_CALL_CONTROL, GT_CALL_START };
@@ -208,7 +210,7 @@ void gt_host_do_rescan(struct gt_host_state *h);
 
 /** gt_claim_ask() - the hook, but for its types */
 const char *gt_claim_ask(struct gt_be *b, const char *what, int rank);
-/** gt_claim_drop() - it tells of that no more: the next best may */
+/** gt_claim_drop() - it tells of nothing any more: the next best may */
 void gt_claim_drop(struct gt_be *b);
 
 /* ingest.c */

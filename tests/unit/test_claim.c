@@ -79,7 +79,7 @@ static void leaving(void)
 	gt_claim_drop(&be[2]);
 	ok(has(1) && asked[1] == 1, "the best goes: the next has it");
 	ok(asked[0] == 1 && !has(0), "and the last knows");
-	is(be[2].claim.what[0], 0, "it claims nothing any more");
+	is(be[2].claim[0].what[0], 0, "it claims nothing any more");
 	forget();
 	gt_claim_ask(&be[1], "things", -1);
 	ok(has(0) && asked[0] == 1, "given up: the last has it");
@@ -97,6 +97,18 @@ static void apart(void)
 	gt_claim_ask(&be[1], "others", 9);
 	ask(0);
 	ok(has(0), "what others claim is another matter");
+	ask(1);
+	ok(has(1) && !has(0) && !gt_claim_ask(&be[1], "others", 9), "one may have both");
+	gt_claim_ask(&be[1], "others", -1);
+	ok(has(1) && asked[0] == 1, "and give up one");
+	for (int i = 0; i < GT_CLAIMS; i++)
+		gt_claim_ask(&be[2], (const char *[]){ "a", "b", "c", "d" }[i], 1);
+	is_str(gt_claim_ask(&be[2], "e", 1), "high", "but not more than there is room for");
+	gt_claim_drop(&be[1]);
+	ok(has(0), "who goes has nothing any more");
+	forget();
+	ask(1);
+	forget();
 	h.level = 0;
 	gt_claim_drop(&be[1]);
 	is(asked[0], 0, "nobody is asked when all end");
