@@ -301,6 +301,14 @@ uint32_t gt_tp_types(const struct gt_tp *tp)
 	return types;
 }
 
+bool gt_tp_of(const struct gt_tp *tp, const char *driver)
+{
+	for (const struct gt_section *s = tp->sections; s; s = s->next)
+		if (s->use && strcmp(s->driver, driver))
+			return false;
+	return true;
+}
+
 static size_t line_length(size_t len)
 {
 	return len < GT_MAP_TEXT_MAX ? len : GT_MAP_TEXT_MAX;

@@ -138,6 +138,8 @@ const char *gt_tp_event(const struct gt_tp *tp);
 
 /** gt_tp_types() - which types of events it tells: a bit for each, of all sections in use */
 uint32_t gt_tp_types(const struct gt_tp *tp);
+/** gt_tp_of() - are all sections in use of @driver's maps? */
+bool gt_tp_of(const struct gt_tp *tp, const char *driver);
 
 /**
  * gt_tp_bind() - takes field offsets and sizes from a `format` file's text

@@ -110,6 +110,7 @@ struct ft {
 	char **enabled;	      /* "system/event" */
 	unsigned int nenabled;
 	char told_by[32]; /* the backend that tells of the tracepoints; "": this one */
+	char queues_by[32]; /* likewise of GT_CLAIM_KFD_QUEUES */
 	char bind_error[256];
 	uint32_t pid_off; /* of common_pid */
 	struct ft_standins *standins;

@@ -160,23 +160,24 @@ static int select_once(struct ft *ft)
 	return again;
 }
 
-/* Another backend may be better at tracepoints; functions are told here all the same. */
-static void yield(struct ft *ft)
+static void yield(const struct gt_host *host, struct gt_plugin *p, const char *what, char by[32])
 {
-	const struct gt_host *host = ft->p->host;
-	const char *by = host->claim ? host->claim(ft->p, GT_CLAIM_TRACEPOINTS, 1) : NULL;
+	const char *who = host->claim ? host->claim(p, what, 1) : NULL;
 
-	if (by && !ft->told_by[0] && ft->nenabled)
-		gt_live_handed_over(ft->p);
-	snprintf(ft->told_by, sizeof(ft->told_by), "%s", by ? by : "");
+	snprintf(by, 32, "%s", who ? who : "");
 }
 
 int ft_select(struct ft *ft)
 {
+	bool told = !ft->told_by[0] && ft->nenabled;
 	int ret;
 
 	ft->bind_error[0] = '\0';
-	yield(ft);
+	/* Another backend may be better at these; functions are told here all the same. */
+	yield(ft->p->host, ft->p, GT_CLAIM_TRACEPOINTS, ft->told_by);
+	if (told && ft->told_by[0])
+		gt_live_handed_over(ft->p);
+	yield(ft->p->host, ft->p, GT_CLAIM_KFD_QUEUES, ft->queues_by);
 	ft_standins_retry(ft);
 	do
 		ret = select_once(ft);

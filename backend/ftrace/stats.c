@@ -105,6 +105,9 @@ void ft_doctor(struct gt_plugin *p, char *buf, size_t len)
 	line(&t, "tracepoints %u\n", ft->nenabled);
 	if (ft->told_by[0])
 		line(&t, "tracepoints_told_by %s, which is better at it here\n", ft->told_by);
+	if (ft->queues_by[0])
+		line(&t, "kfd_queues_told_by %s, as programs ask for them: the functions are calls\n",
+		     ft->queues_by);
 	if (gt_tasks_foreign(ft->tasks))
 		line(&t,
 		     "pids unknown: not in the first PID namespace, whose pids the trace has\n");

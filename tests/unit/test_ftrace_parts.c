@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "../../backend/ftrace/internal.h"
+#include "../lib/maphost.h"
 #include "../lib/tap.h"
 #include "../lib/tracefs.h"
 
@@ -330,6 +331,44 @@ static void test_name_ids(void)
 	ok(b == GT_NONE32 && ft_name_id("gt_a") == a, "ids: bounded");
 }
 
+static const char *bound(struct ft *ft, const char *name)
+{
+	struct ft_sym sym = { .id = GT_NONE32 };
+	struct ft_syms s = { .sym = &sym, .n = 1, .names = (char *)name };
+
+	ft_calls_bind(ft, &s);
+	return sym.tp ? "event" : "call";
+}
+
+/* The ioctl that makes a queue knows more of it than the function that does it. */
+static void test_queues_told(void)
+{
+	static char format[] = "\tfield:unsigned long ip;\toffset:8;\tsize:8;\tsigned:0;\n";
+	struct ft *ft = calloc(1, sizeof(*ft));
+	char err[300];
+
+	if (!ft)
+		abort();
+	ft->functions.format = format;
+	ft->functions.format_len = strlen(format);
+	ft->map = gt_eventmap_load(&maphost_plugin, source_path("conf/events.d"), err, sizeof(err));
+	if (!ft->map)
+		abort();
+	gt_eventmap_select(ft->map, NULL, NULL, 2);
+	is_str(bound(ft, "pqm_create_queue"), "event", "queues: a function is what its map says");
+	is_str(bound(ft, "vfs_open"), "call", "queues: others are calls");
+	snprintf(ft->queues_by, sizeof(ft->queues_by), "bpf");
+	for (int i = 0; i < 3; i++) {
+		const char *name[] = { "pqm_create_queue", "pqm_destroy_queue", "update_queue" };
+
+		is_str(bound(ft, name[i]), "call", "queues: told by another, %s is a call",
+		       name[i]);
+	}
+	is_str(bound(ft, "map_queues_cpsch"), "event", "queues: what no ioctl tells stays");
+	gt_eventmap_free(ft->map);
+	free(ft);
+}
+
 int main(void)
 {
 	test_cap();
@@ -340,6 +379,7 @@ int main(void)
 	test_glob();
 	test_syms();
 	test_off();
+	test_queues_told();
 	test_name_ids();
 	return done_testing();
 }

@@ -41,11 +41,25 @@ static int tell_commands(int fd)
 	return ret;
 }
 
+/* A function that makes a queue may be traced, too; the ioctl knows which queue it is. */
+static void claim_queues(struct gi *gi)
+{
+	struct gt_plugin *p = gi->devices.b->p;
+	const struct gi_way *w = &gi->way[GT_IOCTL_KFD];
+
+	if (p->host->claim)
+		p->host->claim(p, GT_CLAIM_KFD_QUEUES, w->how && w->how != GI_BLIND ? 2 : -1);
+}
+
 /* A kind's calls are told in one place before any of its devices is known to the programs. */
 static void look_all(struct gi *gi)
 {
+	uint32_t functions;
+
 	gi_devices_look(&gi->devices);
-	gi_devices_tell(&gi->devices, gi_ways_look(gi));
+	functions = gi_ways_look(gi);
+	claim_queues(gi);
+	gi_devices_tell(&gi->devices, functions);
 }
 
 static int open_all(struct gb *b, struct gi *gi, char *err, size_t len)

@@ -86,6 +86,16 @@ static struct gt_tp *section_of(struct ft *ft, const char *name)
 	return gt_eventmap_find(ft->map, FT_FUNCTION_NAME, base);
 }
 
+/* Is it something that a program does to a queue, which another backend tells of, with the queue's
+ * number? Then the call is shown as what it is, a call, and no event is counted twice. */
+static bool is_told(const struct ft *ft, const struct gt_tp *tp)
+{
+	const uint32_t acts =
+		1u << GT_QUEUE_CREATE | 1u << GT_QUEUE_DESTROY | 1u << GT_QUEUE_SCHEDULE;
+
+	return ft->queues_by[0] && !(gt_tp_types(tp) & ~acts) && gt_tp_of(tp, "amdgpu");
+}
+
 void ft_calls_bind(struct ft *ft, struct ft_syms *s)
 {
 	struct ft_functions *fn = &ft->functions;
@@ -95,6 +105,8 @@ void ft_calls_bind(struct ft *ft, struct ft_syms *s)
 		struct ft_sym *sym = &s->sym[i];
 
 		sym->tp = section_of(ft, ft_sym_name(s, sym));
+		if (sym->tp && is_told(ft, sym->tp))
+			sym->tp = NULL;
 		if (sym->tp &&
 		    gt_tp_bind(sym->tp, fn->format, fn->format_len, NULL, err, sizeof(err))) {
 			snprintf(ft->bind_error, sizeof(ft->bind_error), "%.250s", err);
