@@ -97,7 +97,7 @@ umount_gt "$mnt"
 
 by kprobe
 ok "kprobes tell what fentry does" diff fentry kprobe
-ok "and hold nothing" free
+ok "and hold nothing" wait_for 20 free
 # a kretprobe has room for 10 calls at once here
 for ((i = 0; i < 14; i++)); do
 	"$gpujobs" --device $((i % 2)) --jobs 2 --length-us 1000000 --ring gfx_0.0.0,comp_1.0.0 --seed "$i" --wait >/dev/null &
