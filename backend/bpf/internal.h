@@ -209,10 +209,12 @@ bool gb_ring_counts(const struct gb *b, unsigned int i, struct gt_bpf_count *out
 /**
  * struct gb_facts - what decides whether the kernel allows BPF
  * @caps: in force; @locked: no kernel memory may be read; @release: as uname -r
+ * @paranoid: as gb_paranoid()
  */
 struct gb_facts {
 	uint64_t caps;
 	bool locked, first_userns;
+	int paranoid;
 	char release[64];
 };
 void gb_facts(struct gb_facts *f);
@@ -248,6 +250,15 @@ int gb_btf(struct gb *b, char path[GB_PATH], char *err, size_t len);
  * Return: those that are in force now and were not.
  */
 uint64_t gb_rights(uint64_t on, uint64_t off);
+/** gb_paranoid() - the setting kernel.perf_event_paranoid */
+int gb_paranoid(void);
+/**
+ * gb_perf_rights() - what perf_event_open() wants beside CAP_PERFMON, to attach to a tracepoint or
+ *a function: CAP_SYS_ADMIN above a perf_event_paranoid of 2, which only Debian's kernels and their
+ *kin know (their patch "security,perf: Allow further restriction of perf_event_open") and have by
+ *default
+ */
+uint64_t gb_perf_rights(void);
 /** gb_module_instance() - another number each time that a module of this name is loaded; 0: it is
  * not, or part of the kernel */
 uint64_t gb_module_instance(const char *module);

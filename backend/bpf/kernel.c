@@ -24,6 +24,23 @@ uint64_t gb_rights(uint64_t on, uint64_t off)
 	return now == was || syscall(SYS_capset, &head, d) ? 0 : now & ~was;
 }
 
+uint64_t gb_perf_rights(void)
+{
+	return gb_paranoid() > 2 ? 1ull << CAP_SYS_ADMIN : 0;
+}
+
+int gb_paranoid(void)
+{
+	FILE *f = fopen("/proc/sys/kernel/perf_event_paranoid", "re");
+	int paranoid = 0;
+
+	if (f && fscanf(f, "%d", &paranoid) != 1)
+		paranoid = 0;
+	if (f)
+		fclose(f);
+	return paranoid;
+}
+
 uint64_t gb_module_instance(const char *module)
 {
 	char path[96];

@@ -39,7 +39,9 @@ void gb_facts(struct gb_facts *f)
 	gt_live_auto_free char *lockdown = gt_live_read("/sys/kernel/security", "lockdown", NULL);
 	struct utsname u;
 
-	*f = (struct gb_facts){ .caps = caps_in_force(), .first_userns = first_userns() };
+	*f = (struct gb_facts){ .caps = caps_in_force(),
+				.first_userns = first_userns(),
+				.paranoid = gb_paranoid() };
 	f->locked = lockdown && strstr(lockdown, "[confidentiality]");
 	if (!uname(&u))
 		snprintf(f->release, sizeof(f->release), "%.60s", u.release);
@@ -88,6 +90,13 @@ static int not_allowed(const struct gb_facts *f, int e, char *err, size_t len)
 			err, len, e,
 			"in a user namespace the kernel allows no BPF, whatever capabilities "
 			"there are; mount on the machine itself");
+	if (f->paranoid > 2 && !(f->caps & admin))
+		return gb_sentence(
+			err, len, e,
+			"kernel.perf_event_paranoid is %d: above 2 it takes CAP_SYS_ADMIN to "
+			"attach to the kernel; mount as root, or sysctl "
+			"kernel.perf_event_paranoid=2",
+			f->paranoid);
 	return gb_sentence(
 		err, len, e,
 		"the kernel forbids BPF though CAP_BPF and CAP_PERFMON are there: a security "

@@ -42,6 +42,11 @@ static void refusals(void)
 	f = good;
 	f.first_userns = false;
 	why(&f, EPERM, "", "user namespace");
+	f = good;
+	f.paranoid = 3;
+	why(&f, EACCES, "", "perf_event_paranoid is 3");
+	f.caps |= 1ull << CAP_SYS_ADMIN;
+	why(&f, EACCES, "", "seccomp filter");
 	why(&good, EPERM, "", "seccomp filter");
 	why(&good, ENOSYS, "", "CONFIG_BPF_SYSCALL");
 	why(&good, ENOMEM, "", "memory.max");

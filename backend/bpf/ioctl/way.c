@@ -123,7 +123,8 @@ static const char *no_kprobe(int e)
 	if (e == ENOENT)
 		return "it has no such function";
 	if (e == EPERM || e == EACCES)
-		return "they are forbidden: lockdown, or CAP_PERFMON is missing";
+		return "they are forbidden: lockdown, perf_event_paranoid, or CAP_PERFMON is "
+		       "missing";
 	return strerror(e);
 }
 

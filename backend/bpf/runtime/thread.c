@@ -23,8 +23,9 @@
 /* Those of this thread alone; what the daemon has not got stays away. */
 static void rights(const struct rt *rt, bool on)
 {
-	const uint64_t mine = RIGHTS | (rt->ways.multi ? 0 : 1ull << CAP_SYS_ADMIN);
-	const uint64_t start_only = 1ull << CAP_BPF;
+	const uint64_t admin = 1ull << CAP_SYS_ADMIN;
+	const uint64_t mine = RIGHTS | (rt->ways.multi ? gb_perf_rights() : admin);
+	const uint64_t start_only = 1ull << CAP_BPF | admin;
 
 	gb_rights(on ? mine : 0, mine | start_only);
 }
