@@ -38,32 +38,50 @@ static __always_inline bool is_major(uint32_t kind, uint32_t rdev)
 static __always_inline bool is_ours(uint32_t kind, uint32_t rdev, struct call *c)
 {
 	struct gt_ioctl_key key = { .kind = kind, .rdev = rdev };
-	struct gt_bpf_count *n = gt_counts(GT_BPF_IOCTL);
 	struct gt_ioctl_device *dev = bpf_map_lookup_elem(&gt_devices, &key);
+	struct gt_bpf_count *n;
 
+	if (dev) {
+		c->slot = dev->slot;
+		c->driver = dev->driver;
+		return true;
+	}
+	n = gt_counts(GT_BPF_IOCTL);
 	if (n)
 		n->seen++;
-	if (!dev) {
-		if (is_major(kind, key.rdev))
-			COUNT(strange);
-		else if (n)
-			n->other++;
-		return false;
-	}
-	c->slot = dev->slot;
-	c->driver = dev->driver;
-	return true;
+	if (is_major(kind, key.rdev))
+		COUNT(strange);
+	else if (n)
+		n->other++;
+	return false;
+}
+
+/* May the command be wanted, as far as the kind of device tells? */
+static __always_inline bool may_matter(const struct gt_ioctl_config *cfg, uint32_t kind,
+				       uint32_t cmd)
+{
+	uint32_t nr = GT_IOCTL_NR(cmd), word = (kind << 2 | nr >> 6) & 15;
+
+	if (word < GT_IOCTL_KINDS * 4 && (cfg->any[word] >> (nr & 63) & 1))
+		return true;
+	COUNT(unwanted);
+	return false;
 }
 
 static __always_inline bool is_wanted(const struct gt_ioctl_config *cfg, const struct call *c)
 {
 	uint32_t i = ((uint32_t)c->driver << 8 | GT_IOCTL_NR(c->cmd)) % (GT_IOCTL_DRIVERS << 8);
 	uint32_t *what = bpf_map_lookup_elem(&gt_what, &i);
+	struct gt_bpf_count *n;
 
-	if (what && (*what & cfg->wanted))
-		return true;
-	COUNT(unwanted);
-	return false;
+	if (!what || !(*what & cfg->wanted)) {
+		COUNT(unwanted);
+		return false;
+	}
+	n = gt_counts(GT_BPF_IOCTL);
+	if (n)
+		n->seen++;
+	return true;
 }
 
 /*
@@ -156,7 +174,7 @@ int gt_ioctl_enter(struct sys_enter *e)
 	if (kind >= GT_IOCTL_KINDS)
 		return 0;
 	cfg = config();
-	if (!cfg || (cfg->functions & 1u << kind))
+	if (!cfg || (cfg->functions & 1u << kind) || !may_matter(cfg, kind, c.cmd))
 		return 0;
 	file = gt_file_of((uint32_t)e->args[0]);
 	c.file = (uint64_t)file;
@@ -179,7 +197,7 @@ int gt_ioctl_fentry(uint64_t *args)
 	uint32_t kind = kind_of(GT_IOCTL_TYPE(c.cmd));
 	struct gt_ioctl_config *cfg = config();
 
-	if (kind < GT_IOCTL_KINDS && cfg)
+	if (kind < GT_IOCTL_KINDS && cfg && may_matter(cfg, kind, c.cmd))
 		enter(cfg, kind, file->f_inode->i_rdev, &c);
 	return 0;
 }
@@ -200,7 +218,7 @@ int gt_ioctl_kprobe(struct pt_regs *ctx)
 	uint32_t kind = kind_of(GT_IOCTL_TYPE(c.cmd));
 	struct gt_ioctl_config *cfg = config();
 
-	if (kind < GT_IOCTL_KINDS && cfg)
+	if (kind < GT_IOCTL_KINDS && cfg && may_matter(cfg, kind, c.cmd))
 		enter(cfg, kind, gt_rdev_of(file), &c);
 	return 0;
 }

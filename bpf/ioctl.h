@@ -38,17 +38,20 @@ struct gt_ioctl_device {
 /**
  * struct gt_ioctl_config - set while the programs run
  * @wanted: bits 1 << enum gt_ioctl_what: commands that are told
+ * @any: by kind: bits of the numbers of commands that are wanted on some device of it, so that most
+ *	others are left after one look
  * @functions: bits 1 << enum gt_ioctl_kind: whose calls are told at the driver's own function, so
  *	that the tracepoints do not
  */
 struct gt_ioctl_config {
 	uint32_t wanted, functions;
+	uint64_t any[GT_IOCTL_KINDS * 256 / 64];
 };
 
 /**
  * struct gt_ioctl_count - on one CPU, beside struct gt_bpf_count
  * @strange: on devices of a kind that are no GPU of the daemon's
- * @unwanted: on its GPUs, of commands that are not wanted at this level
+ * @unwanted: of commands that are not wanted at this level; not among struct gt_bpf_count.seen
  * @full: wanted, but too many threads were inside an ioctl: not told
  * @unreadable: that made a queue, or changed one, whose arguments could not be read any more
  * @unended: whose end was not told when their thread was in the next one

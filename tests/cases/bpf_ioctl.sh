@@ -38,7 +38,7 @@ named() { [ "$(cat "$mnt"/proc/[0-9]*/comm | grep -cx gpuioctl)" = 2 ]; }
 ok "and what they are called" wait_for 20 named
 exec {stay}>&-
 wait $one $two
-is "$(n events) $(n unwanted) $(n other) $(n no_gpu)" "1800 600 0 0" "all, and what is not wanted"
+is "$(n events) $(n unwanted) $(n other) $(n no_gpu)" "1200 600 0 0" "all, and what is not wanted"
 pid_of() { awk -v u="$1" '$0 == u { sub("/uid$", "", FILENAME); n = split(FILENAME, a, "/"); print a[n] }' "$mnt"/proc/*/uid; }
 like "$(waits "$(pid_of 1001)")" "^ioctl count=800 total_ns=[1-9]" "the first's, in its waits"
 like "$(waits "$(pid_of 1002)")" "^ioctl count=400 total_ns=[1-9]" "the second's"
@@ -58,7 +58,7 @@ ok "a DRM device that is no GPU is counted" wait_for 20 reached no_gpu 7
 ok "another device as well" wait_for 20 reached other 5
 is "$(value "$mnt/backends/bpf/stats" records)" 2400 "and not told"
 "$tool" tricks card0
-ok "descriptors that are none, or closed by another thread" wait_for 20 reached events $((1800 + 12 + 2005))
+ok "descriptors that are none, or closed by another thread" wait_for 20 reached events $((1200 + 12 + 2005))
 balanced() { [ $(($(n other) - 5 + ($(value "$mnt/backends/bpf/stats" records) - 2400) / 2)) = 2005 ]; }
 ok "each was told or counted" wait_for 20 balanced
 ls "$mnt" | grep -q drm

@@ -173,12 +173,25 @@ static void look_told(struct gi_devices *d, const char *list)
 		put_told(d, word);
 }
 
+/* Numbers of commands that are wanted on some device that is here */
+static void want(const struct gi_devices *d, struct gt_ioctl_config *cfg)
+{
+	for (unsigned int i = 0; i < d->n; i++) {
+		const struct gi_device *dev = &d->dev[i];
+
+		for (uint32_t nr = 0; nr < 256 && dev->here; nr++)
+			if (1u << gt_ioctl_what(dev->driver, nr) & cfg->wanted)
+				cfg->any[dev->key.kind * 4 + nr / 64] |= 1ull << nr % 64;
+	}
+}
+
 void gi_devices_tell(const struct gi_devices *d, uint32_t functions)
 {
 	struct gt_ioctl_config cfg = { .wanted = ~0u, .functions = functions };
 
 	if (d->b->level < 3)
 		cfg.wanted &= ~(1u << GT_IOCTL_OTHER);
+	want(d, &cfg);
 	bpf_map_update_elem(d->config_fd, &(uint32_t){ 0 }, &cfg, BPF_ANY);
 	for (unsigned int i = 0; i < d->n; i++) {
 		const struct gi_device *dev = &d->dev[i];
