@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * calls LIBRARY: maps a mock library, says "mapped", and then does what the lines of its input say,
- *each answered by "done":
+ * calls LIBRARY: maps a mock library, says "mapped", and then does what the lines of its input
+ * say, each answered by "done":
  *
  *	NAME N		calls function NAME N times
  *	unmap		closes the library
  *	map PATH	opens another
  *	bench NAME N	as above, and says how many ns of CPU time a call took
  *
- * Every function is called with the arguments below, so that what is told of them is known: stream
- *0x5000, 4096 bytes or 64 x 32, handles for others. Ends at the end of its input.
+ * Every function is called with the arguments below, so that what is told of them is known:
+ * stream 0x5000, 4096 bytes or 64 x 32, handles for others. Ends at the end of its input.
  */
 #include <dlfcn.h>
 #include <stdint.h>

@@ -1,17 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * nvcalls DEVICE: makes the calls of NVIDIA's resource manager that it reads, a line each, on
- *DEVICE, and answers each with a line: errno of the call, status and handle that it then found.
+ * DEVICE, and answers each with a line: errno of the call, status and handle that it then found.
  *
- *	alloc CLIENT PARENT HANDLE CLASS VALUE [TSG]	VALUE: the GPU's number, or the engine; TSG:
- *the number of a group, with a driver that takes it (tests/vm/mocknv) free CLIENT HANDLE control
- *CLIENT HANDLE COMMAND VALUE	VALUE: the first 32 bits of the parameters, and the third status N
- *what the status field holds before each call: what stays if nobody answers layout 32|40|48|xfer
- *of alloc; xfer: through NV_ESC_IOCTL_XFER_CMD thread LINE	makes the call of LINE in a thread
- *of its own open, close	the device; it is open at the start
+ *	alloc CLIENT PARENT HANDLE CLASS VALUE [TSG]
+ *				VALUE: the GPU's number, or the engine; TSG: the number of a group,
+ *				with a driver that takes it (tests/vm/mocknv)
+ *	free CLIENT HANDLE
+ *	control CLIENT HANDLE COMMAND VALUE
+ *				VALUE: the first 32 bits of the parameters, and the third
+ *	status N		what the status field holds before each call: what stays if nobody
+ *				answers
+ *	layout 32|40|48|xfer	of alloc; xfer: through NV_ESC_IOCTL_XFER_CMD
+ *	thread LINE		makes the call of LINE in a thread of its own
+ *	open, close		the device; it is open at the start
  *
  * A DEVICE that nobody answers for is opened by name only (O_PATH): its calls enter the kernel and
- *fail.
+ * fail.
  */
 #include <errno.h>
 #include <fcntl.h>
