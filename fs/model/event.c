@@ -104,7 +104,7 @@ static void on_other(struct gt_model *m, struct gt_where *w, struct gt_event *e,
 	if (e->uid == GT_NONE32 && w->proc)
 		e->uid = w->proc->uid;
 	if (w->gpu && e->queue != GT_NONE32)
-		w->queue = bit & QUEUE_TYPES ? gt_queue_met(m, e->gpu, e->queue, e->ts)
+		w->queue = bit & QUEUE_TYPES ? gt_queue_met(m, e->gpu, e->queue, e->uid, e->ts)
 					     : gt_model_queue(m, e->gpu, e->queue);
 	if ((bit & QUEUE_TYPES) && w->queue)
 		gt_queue_event(m, w->queue, e);

@@ -160,10 +160,12 @@ struct gt_model_private {
 
 	struct gt_map pids;   /* to slots: the living, or the last dead */
 	struct gt_map queues; /* gpu and id to slot */
+	struct gt_map queue_users; /* uid to how many live */
 	struct gt_map groups; /* uid, or parent and name, to index */
 	uint64_t group_serial;
 	uint32_t group_expired; /* where gt_groups_expire() goes on */
 	uint32_t free_queues; /* the first free slot + 1, by gt_queue.next_free */
+	uint32_t ended_head, ended_tail; /* destroyed queues, slot + 1, the first that ended first */
 	uint32_t queue_reaped; /* where gt_queues_reap() goes on */
 	uint64_t queue_serial;
 	_Atomic uint64_t tidied; /* when gt_model_tidy() did something */
@@ -172,6 +174,7 @@ struct gt_model_private {
 	uint32_t dead_head, dead_tail;
 	unsigned int nprings;
 	uint32_t expire_at; /* slot where gt_model_reap() goes on */
+	bool elsewhere;	    /* there are processes that are not of this machine */
 	struct gt_ahead { /* the latest gt_model_fetch() */
 		uint32_t hash;
 		uint8_t type; /* GT_NTYPES: no event of a job */
@@ -358,13 +361,21 @@ void gt_groups_clear(struct gt_model *m);
 void gt_groups_expire(struct gt_model *m, uint64_t now);
 
 /* queue.c */
-/** gt_queue_met() - the queue an event names; made if it is new; NULL if there are too many */
-struct gt_queue *gt_queue_met(struct gt_model *m, uint16_t gpu, uint32_t id, uint64_t ts);
+/**
+ * gt_queue_met() - the queue an event names; made if it is new
+ * @uid: whose it then is; GT_NONE32: not known
+ *
+ * Return: NULL if there are too many, of all or of that user.
+ */
+struct gt_queue *gt_queue_met(struct gt_model *m, uint16_t gpu, uint32_t id, uint32_t uid,
+			      uint64_t ts);
 /** gt_queue_event() - QUEUE_CREATE … QUEUE_UNMAP */
 void gt_queue_event(struct gt_model *m, struct gt_queue *q, const struct gt_event *e);
 void gt_queue_describe(struct gt_model *m, const struct gt_queue_desc *d, struct gt_folded *f);
+int gt_queues_init(struct gt_model *m);
 void gt_queues_destroy(struct gt_model *m);
-/** gt_queues_reap() - frees the slots of queues that were destroyed long enough ago */
+/** gt_queues_reap() - ends the queues of processes that ended; frees the slots of those that were
+ *	destroyed long enough ago */
 void gt_queues_reap(struct gt_model *m);
 void gt_queue_clear(struct gt_queue *q, uint64_t now);
 

@@ -27,7 +27,7 @@ static void set_queue(struct gt_model *m, struct gt_job *j, const struct gt_even
 
 	if (j->queue != GT_NONE16)
 		return;
-	q = gt_queue_met(m, e->gpu, e->queue, e->ts);
+	q = gt_queue_met(m, e->gpu, e->queue, e->uid, e->ts);
 	i = gt_map_get(&m->priv->queues, (uint64_t)e->gpu << 32 | e->queue);
 	if (!q || i >= GT_MAX_QUEUES)
 		return;

@@ -49,7 +49,7 @@ struct gt_model *gt_model_new(const struct gt_limits *limits, bool wall)
 		m->priv->sec_start = 1ULL << 63; /* whatever comes first is another second */
 	}
 	if (!m->priv || gt_jobs_init(m) || gt_procs_init(m) || gt_groups_init(m) ||
-	    gt_map_init(&m->priv->queues, m->priv->salt[1])) {
+	    gt_queues_init(m)) {
 		gt_model_free(m);
 		return NULL;
 	}

@@ -22,6 +22,7 @@
 #define GT_MAX_GPUS   64
 #define GT_MAX_RINGS  256 /* of one GPU */
 #define GT_MAX_QUEUES 16384
+#define GT_USER_QUEUES (GT_MAX_QUEUES / 4) /* of a user of this machine, but root, that live */
 #define GT_MAX_USERS   1024
 #define GT_MAX_CGROUPS 3071
 #define GT_MAX_GROUPS  (GT_MAX_USERS + GT_MAX_CGROUPS + 1)
@@ -280,12 +281,15 @@ struct gt_group {
  * struct gt_queue - a queue that a program made
  * @gpu: GT_NONE16: the slot is free; a destroyed queue is forgotten like a dead process
  * @serial: another for each queue that had this slot
+ * @slot: its own; @user: in whose share it counts, while it lives; GT_NONE32: in nobody's
+ * @next_free: slot number + 1; @ended_prev, @ended_next: likewise, of those that are destroyed
  */
 struct gt_queue {
 	uint32_t id;
 	uint16_t gpu;
 	uint64_t serial, destroyed;
-	uint32_t next_free;	   /* slot number + 1 */
+	uint32_t slot, user;
+	uint32_t next_free, ended_prev, ended_next;
 	struct gt_queue_desc desc; /* what is unknown is all ones */
 	int state;		   /* enum gt_queue_state */
 	uint64_t created, gen;

@@ -196,7 +196,7 @@ struct gt_proc *gt_model_process_in(struct gt_model *m, uint32_t pid, uint64_t s
 
 void gt_model_not_here(struct gt_model *m, struct gt_proc *p)
 {
-	p->not_here = true;
+	p->not_here = m->priv->elsewhere = true;
 	join(m, p, NULL);
 }
 

@@ -78,8 +78,8 @@ static void show_losses(struct gt_text *t, struct gt_app *app)
 			       "room is left out; a lower max_processes or proc_linger_s helps\n",
 			       (unsigned long long)gt_hist_memory());
 	if (queues)
-		gt_text_printf(t, "lost %llu events of queues: more than %d were made\n",
-			       (unsigned long long)queues, GT_MAX_QUEUES);
+		gt_text_printf(t, "lost %llu events of queues: more than %d live, or %d of one user\n",
+			       (unsigned long long)queues, GT_MAX_QUEUES, GT_USER_QUEUES);
 }
 
 /*
