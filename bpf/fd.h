@@ -5,7 +5,16 @@
 
 #include "kernel.h"
 
-/** gt_file_of() - what descriptor @fd is; NULL: none */
+#define GT_FMODE_PATH 0x4000 /* include/linux/fs.h, FMODE_PATH */
+
+const volatile bool gt_o_path; /* for tests: a file that was opened by name only counts, too */
+
+/**
+ * gt_file_of() - the file that descriptor @fd calls; NULL: none
+ *
+ * A file that was opened by name only (O_PATH) is none: anybody can have one of anything, and no
+ * call reaches the device.
+ */
 static __always_inline struct file *gt_file_of(uint32_t fd)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
@@ -16,6 +25,8 @@ static __always_inline struct file *gt_file_of(uint32_t fd)
 		return NULL;
 	files = BPF_CORE_READ(fdt, fd);
 	if (bpf_probe_read_kernel(&file, sizeof(file), files + fd))
+		return NULL;
+	if (!gt_o_path && file && (BPF_CORE_READ(file, f_mode) & GT_FMODE_PATH))
 		return NULL;
 	return file;
 }

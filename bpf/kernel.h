@@ -56,6 +56,7 @@ struct path {
 };
 
 struct file {
+	uint32_t f_mode;
 	struct inode *f_inode;
 	struct path f_path;
 };

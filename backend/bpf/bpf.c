@@ -174,6 +174,13 @@ static const struct gt_option options[] = {
 			"loaded",
 	},
 	{
+		.name = "o_path",
+		.type = GT_OPT_BOOL,
+		.flags = GT_OPT_HIDDEN,
+		.off = offsetof(struct gb_options, o_path),
+		.help = "a call on a device that was opened by name only (O_PATH) counts, too",
+	},
+	{
 		.name = "ioctl_devices",
 		.type = GT_OPT_STR,
 		.flags = GT_OPT_HIDDEN,

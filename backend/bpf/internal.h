@@ -82,6 +82,7 @@ struct gb_options {
 	bool tracepoints;
 	char *btf;
 	bool nvidia_any_result;
+	bool o_path;
 	char *ioctl_devices;
 	char *ioctl_by;
 	int64_t ioctl_calls;

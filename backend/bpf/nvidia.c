@@ -293,6 +293,7 @@ static int begin(struct gb *b, struct nvidia *n, char *err, size_t len)
 	if (!n->skel || gv_tables_new(&n->v))
 		return gb_sentence(err, len, ENOMEM, "no memory");
 	n->skel->rodata->gt_nv_any_result = b->o->nvidia_any_result;
+	n->skel->rodata->gt_o_path = b->o->o_path;
 	ret = gb_object_load(b, n->skel->obj, "NVIDIA's queues", err, len);
 	if (ret)
 		return ret;

@@ -16,15 +16,26 @@ mkdir f && "$tool" serve f || skip "a file system of FUSE's cannot be mounted"
 "$tool" call null 1 1 $cs 2>/dev/null || skip "this folder's device nodes cannot be opened"
 gpu=amdgpu/0000:04:00.0
 devices="d/226/0/$gpu d/226/128/$gpu d/0/0/$gpu K/0/0/kfd/- G/7/0/$gpu"
-printf '[backend bpf]\nioctl_devices = %s\n' "$devices" >conf
-mount_gt "$mnt" -o conf=conf,backend=bpf 2>mount.err || skip "BPF: $(cat mount.err)"
-blocker=$(sed -n 's/^ *ioctl unavailable: //p' "$mnt/doctor")
-[ -z "$blocker" ] || skip "BPF: $blocker"
-
 n() { value "$mnt/backends/bpf/stats" "ioctl_$1"; }
 waits() { cat "$mnt/proc/$1/waits"; }
 reached() { [ "$(n "$1")" = "$2" ]; }
 told() { [ "$(value "$mnt/backends/bpf/stats" records)" = "$1" ]; }
+
+# A file that was opened by name only takes no call: who has no right to a device can have one
+printf '[backend bpf]\nioctl_devices = %s\n' "$devices" >conf
+mount_gt "$mnt" -o conf=conf,backend=bpf 2>mount.err || skip "BPF: $(cat mount.err)"
+blocker=$(sed -n 's/^ *ioctl unavailable: //p' "$mnt/doctor")
+[ -z "$blocker" ] || skip "BPF: $blocker"
+chmod 600 card0
+"$tool" call card0 100 1 $cs
+as_uid 1001 "$tool" call card0 100 1 $cs
+ok "calls on such a file are of no device" wait_for 20 reached other 200
+is "$(value "$mnt/backends/bpf/stats" records)" 0 "and told to nobody"
+umount_gt "$mnt"
+
+# For what follows they count
+echo 'o_path = 1' >>conf
+mount_gt "$mnt" -o conf=conf,backend=bpf || exit 1
 is "$(n devices)" 4 "the devices it was told of"
 is "$(n drm_by) $(n kfd_by)" "tracepoints tracepoints" "seen where every ioctl passes, as no driver has these"
 
@@ -126,7 +137,7 @@ ok "then there is room" wait_for 20 told 8
 umount_gt "$mnt"
 
 # The drivers' functions are tried first: they are not there, which is told with what is done instead
-printf '[backend bpf]\nioctl_devices = %s\nioctl_by = fentry kprobe tracepoint\n' "$devices" >conf
+printf '[backend bpf]\nioctl_devices = %s\no_path = 1\nioctl_by = fentry kprobe tracepoint\n' "$devices" >conf
 if grep -qE ' (drm|kfd)_ioctl\b' /proc/kallsyms; then
 	skip_ok "what is in the way of a function" "this kernel has them"
 else

@@ -17,7 +17,18 @@ like "$(cat "$mnt/backends/bpf/nvidia_trace")" "^unavailable: no driver has" "th
 is "$(grep -c backend_texts "$mnt/features")" 1 "features tells"
 umount_gt "$mnt"
 
+# A file that was opened by name only takes no call: who has no right to a device can have one
 printf '[backend bpf]\nnvidia_any_result = 1\n' >any.conf
+mount_gt "$mnt" -o backend=bpf,conf="$PWD/any.conf" || exit 1
+nv_begin ctl
+nv alloc 0 0 0xc1d 0x41 0
+nv alloc 0xc1d 0xc1d 0x80 $device 0
+nv alloc 0xc1d 0x80 0xa0 $tsg 0x0a
+nv_end
+is "$(value "$mnt/backends/bpf/stats" nvidia_events) $(value "$mnt/backends/bpf/stats" nvidia_records)" "0 0" "calls on such a file are none"
+umount_gt "$mnt"
+
+printf '[backend bpf]\nnvidia_any_result = 1\no_path = 1\n' >any.conf
 mount_gt "$mnt" -o backend=bpf,conf="$PWD/any.conf" || exit 1
 stats=$mnt/backends/bpf/stats trace=$mnt/backends/bpf/nvidia_trace queues=$mnt/nvidia-any/queues
 like "$(cat "$stats")" "^nvidia running: RM calls by tracepoints of ioctl\(\), end of files by close\(\), no hooks: no NVIDIA driver is loaded" "what it sees"
