@@ -15,6 +15,7 @@
 #include <linux/ptrace.h>
 
 #include "ioctl_call.h"
+#include "ioctl_queue.h"
 #include <bpf/bpf_tracing.h>
 
 char LICENSE[] SEC("license") = "GPL";

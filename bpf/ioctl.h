@@ -3,12 +3,13 @@
 #ifndef GT_BPF_IOCTL_H
 #define GT_BPF_IOCTL_H
 
-#include <stdbool.h>
+#include <assert.h>
 
 #include "../backend/ioctls.h"
 
 #define GT_IOCTL_DEVICES 1024 /* that are known at once */
 #define GT_IOCTL_HINTS	 8192 /* a power of two */
+#define GT_IOCTL_OWNERS	 8192 /* processes with queues whose end is told */
 
 /**
  * enum gt_ioctl_kind - of a device: what its commands look like
@@ -53,11 +54,12 @@ struct gt_ioctl_config {
  * @strange: on devices of a kind that are no GPU of the daemon's
  * @unwanted: of commands that are not wanted at this level; not among struct gt_bpf_count.seen
  * @full: wanted, but too many threads were inside an ioctl: not told
- * @unreadable: that made a queue, or changed one, whose arguments could not be read any more
+ * @unreadable: that made a queue, or changed one, whose arguments could not be read
  * @unended: whose end was not told when their thread was in the next one
+ * @owners_full: queues of processes whose end will not be told, as there are too many with some
  */
 struct gt_ioctl_count {
-	uint64_t strange, unwanted, full, unreadable, unended;
+	uint64_t strange, unwanted, full, unreadable, unended, owners_full;
 };
 
 /*
@@ -83,6 +85,9 @@ struct gt_kfd_destroy_queue {
 	uint32_t queue_id;
 };
 
+/* Since Linux 6.6 the rest of queue_percentage is a choice of the hardware's part */
+#define GT_KFD_SHARE 0xff
+
 struct gt_kfd_update_queue {
 	uint64_t ring_base_address;
 	uint32_t queue_id, ring_size, queue_percentage, queue_priority;
@@ -105,17 +110,44 @@ struct gt_amdgpu_userq {
 	uint64_t queue_va, queue_size;
 };
 
-/**
- * struct gt_queue_args - a queue, from the arguments of an ioctl; what is not told is all ones
- * @owner: within which @id counts: a process or an opened device
- * @kfd_id: KFD's number of its GPU
- * @told: what follows is
- */
-struct gt_queue_args {
-	uint64_t owner, size;
-	uint32_t id, kfd_id;
-	uint16_t kind, engine, priority;
-	bool told;
+enum gt_iq_what {
+	GT_IQ_CREATE,
+	GT_IQ_UPDATE,
+	GT_IQ_DESTROY,
+	GT_IQ_EXEC, /* process @pid is another program now */
+	GT_IQ_EXIT, /* … has ended */
 };
+
+/**
+ * struct gt_bpf_queue - one of enum gt_iq_what: the 64 bytes of a record, in a layout of its own
+ * @type: GT_QUEUE; @flags: part, see shared.h
+ * @device: the daemon's number of the device that the call was made on
+ * @owner: within which the driver's @id counts: a process, or an opened file
+ * @size: bytes of its ring; @priority: as the driver numbers it
+ * @kfd_id: KFD's number of its GPU
+ * @gen: tells processes apart that have the same @pid; 0: not known
+ * @kind: enum gt_queue_kind; @engine: enum gt_engine
+ * @runs: may it run, of an update
+ *
+ * What is not told is all ones.
+ */
+struct gt_bpf_queue {
+	uint64_t ts;
+	uint8_t type;
+	uint8_t flags;
+	uint16_t cpu;
+	uint16_t device;
+	uint16_t what;
+	uint64_t owner;
+	uint64_t size;
+	uint32_t id;
+	uint32_t kfd_id;
+	uint32_t pid, tid, uid, gen;
+	uint16_t kind;
+	uint16_t engine;
+	uint16_t priority;
+	uint8_t runs, reserved;
+};
+static_assert(sizeof(struct gt_bpf_queue) == 64, "as a record");
 
 #endif

@@ -75,9 +75,17 @@ struct files_struct {
 	struct fdtable *fdt;
 };
 
+/* include/linux/sched/signal.h */
+struct signal_struct {
+	struct {
+		int counter;
+	} live; /* threads */
+};
+
 /* include/linux/sched.h */
 struct task_struct {
 	struct files_struct *files;
+	struct signal_struct *signal;
 	struct task_struct *group_leader;
 	uint64_t start_boottime;
 	char comm[16];

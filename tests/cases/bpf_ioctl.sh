@@ -85,24 +85,60 @@ echo normal >"$mnt/config/level"
 is "$(value "$mnt/backends/bpf/stats" records)" $((before + 20)) "normal again"
 
 # Queues: by arguments that are read when the call has succeeded
-mkfifo go
-as_uid 1001 "$tool" queues f/gpu <go >ready & maker=$!
-exec {go}>go
-ok "queues are made" wait_for 20 grep -q ready ready
+maker() { # maker COMMAND... - a process that makes queues
+	coproc make { exec "$@" "$tool" queues f/gpu; }
+	maker=$make_PID in=${make[1]} out=${make[0]}
+}
+make() { # make LETTERS
+	echo "$1" >&"$in"
+	read -rt 20 -u "$out" _
+}
+ends() {
+	exec {in}>&-
+	wait "$maker" 2>/dev/null
+}
 q=$mnt/amdgpu0/queues
-ok "three" wait_for 20 test -d "$q/3"
-is "$(cat "$q/1/type" "$q/1/engine" "$q/1/size" "$q/1/priority" "$q/1/state" "$q/1/uid" | xargs)" \
-	"compute COMPUTE 131072 3 destroyed 1001" "KFD's: made, changed, ended"
-is "$(cat "$q/2/type" "$q/2/engine" "$q/2/size" "$q/2/priority" "$q/2/state" | xargs)" \
-	"user GRAPHICS 8192 2 destroyed" "amdgpu's own"
-is "$(cat "$q/3/type" "$q/3/size" "$q/3/priority" "$q/3/state" | xargs)" "compute 65536 11 created" "one of the same number is another"
+is_now() { [ "$(cat "$q/$1/state" 2>/dev/null)" = "$2" ]; }
+maker setpriv --reuid 1001 --regid 1001 --clear-groups
+make c
+ok "a queue is made" wait_for 20 is_now 1 created
+is "$(cat "$q/1/type" "$q/1/engine" "$q/1/size" "$q/1/priority" "$q/1/uid" | xargs)" "compute COMPUTE 65536 11 1001" "KFD's"
+is "$(readlink -f "$mnt/proc/$(cat "$q/1/pid")/queues/"* | grep -c queues/1)" 1 "its process has it"
+make r
+ok "changed, it runs" wait_for 20 is_now 1 mapped
+is "$(cat "$q/1/size" "$q/1/priority" | xargs)" "131072 3" "with another ring"
+make u
+ok "without a share of the GPU it does not" wait_for 20 is_now 1 unmapped
+make q
+ok "amdgpu's own" wait_for 20 is_now 2 created
+is "$(cat "$q/2/type" "$q/2/engine" "$q/2/size" "$q/2/priority" | xargs)" "user GRAPHICS 8192 2" "as it was asked for"
+make f
+ok "has ended" wait_for 20 is_now 2 destroyed
+is "$(n unreadable)" 0 "all arguments could be read"
+make p
+ok "what could not is counted" wait_for 20 reached unreadable 1
+make d
+ok "KFD's ends, too" wait_for 20 is_now 1 destroyed
 like "$(cat "$mnt/timeline")" "CPU IOCTL_EXIT .* result=0 inside_ns=[0-9]* command=KFD_CREATE_QUEUE" "by name"
-is "$(readlink -f "$mnt/proc/$(cat "$q/3/pid")/queues/"* | grep -c queues/3)" 1 "its process has it"
-echo >&"$go"
-exec {go}>&-
-wait $maker
-destroyed() { [ "$(cat "$q/3/state")" = destroyed ]; }
-ok "a queue ends with its process" wait_for 20 destroyed
+make c
+ok "one of the same number is another" wait_for 20 is_now 1 created
+is "$(cat "$q/1/size" "$q/1/priority" | xargs)" "65536 11" "of which nothing else is known"
+ends
+ok "a queue ends with its process" wait_for 20 is_now 1 destroyed
+maker env
+make c
+make x
+ok "and with its program" wait_for 20 is_now 1 destroyed
+is "$(cat "$mnt/proc/$maker/state")" alive "whose process goes on"
+ends
+maker env
+before=$(value "$mnt/backends/bpf/stats" records)
+make "$(printf 'cd%.0s' {1..500})c"
+ok "of many that are made and end" wait_for 20 told $((before + 2 * 1001 + 2 * 501 + 500))
+is "$(ls "$q" | wc -l)" 2 "none takes room for long"
+ends
+ok "the last ends" wait_for 20 is_now 1 destroyed
+is "$(n queues_refused) $(n unknown_queues)" "0 0" "none was refused, or not known"
 
 # Times, and the end of a process within a call
 "$tool" wait f/gpu 300 & waiter=$!

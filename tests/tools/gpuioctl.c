@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Makes ioctls as programs on a GPU do, where there is none.
+ * Makes ioctls as programs on a GPU do, where there is none: gpuioctl COMMAND...
  *
- *	call PATH COUNT THREADS COMMAND...	COUNT rounds of these commands in each of THREADS;
- *						stays until its input ends
- *	tricks PATH				descriptors that are none, or not for long
- *	queues PATH				a KFD queue and a user queue: made, changed, ended
- *	wait PATH MS				one AMDGPU_WAIT_CS of MS
- *	serve DIR				mounts a file "gpu" on DIR whose ioctls succeed
+ *	call PATH COUNT THREADS CMD...	COUNT rounds of these ioctls in each of THREADS;
+ *					stays until its input ends
+ *	tricks PATH			descriptors that are none, or not for long
+ *	queues PATH			does what the letters of its input say, see queue_step()
+ *	wait PATH MS			one AMDGPU_WAIT_CS of MS
+ *	serve DIR			mounts a file "gpu" on DIR whose ioctls succeed
  *
  * PATH may be a device node without a driver: it is opened with O_PATH, so that its number is in
- *the descriptor table, and ioctl() fails with EBADF. The file of "serve" is opened for good.
+ * the descriptor table, and ioctl() fails with EBADF. The file of "serve" is opened for good.
  */
 #define FUSE_USE_VERSION 35
 #include <errno.h>
@@ -23,6 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -192,7 +193,27 @@ static int tricks(int fd)
 	return 0;
 }
 
-static int queues(int fd)
+/* The struct as the page of a file that is not in memory: the call finds it, who looks does not */
+static int unread_userq(int fd, const struct userq *q)
+{
+	FILE *f = tmpfile();
+	void *page;
+	int ret;
+
+	if (!f || fwrite(q, sizeof(*q), 1, f) != 1 || fflush(f))
+		return -1;
+	page = mmap(NULL, sizeof(*q), PROT_READ | PROT_WRITE, MAP_SHARED, fileno(f), 0);
+	ret = page == MAP_FAILED ? -1 : ioctl(fd, USERQ, page);
+	fclose(f);
+	return ret;
+}
+
+/*
+ * c, d: a KFD queue is made, and destroyed; u, r: it loses its share of the GPU, and has one again,
+ * beside a choice of the hardware's part; q, f: likewise a user queue; p: one from a page that is
+ * not present; x: another program takes over, which stays until its input ends
+ */
+static int queue_step(int fd, int step)
 {
 	struct create c = { .ring = 4096,
 			    .ring_size = 65536,
@@ -200,19 +221,45 @@ static int queues(int fd)
 			    .type = 2,
 			    .percentage = 100,
 			    .priority = 11 };
-	struct update u = {
-		.ring = 4096, .queue_id = 1, .ring_size = 131072, .percentage = 0, .priority = 3
-	};
+	struct update u = { .ring = 4096,
+			    .queue_id = 1,
+			    .ring_size = 131072,
+			    .percentage = step == 'r' ? 0x164 : 0x100,
+			    .priority = 3 };
 	struct userq q = { .op = 1, .ip_type = 0, .flags = 2, .size = 8192 };
 	struct userq end = { .op = 2, .queue_id = 1 };
 	struct destroy d = { .queue_id = 1 };
 
-	if (ioctl(fd, CREATE_QUEUE, &c) || ioctl(fd, UPDATE_QUEUE, &u) || ioctl(fd, USERQ, &q) ||
-	    ioctl(fd, USERQ, &end) || ioctl(fd, DESTROY_QUEUE, &d) || ioctl(fd, CREATE_QUEUE, &c))
-		return die("queue");
-	puts("ready");
-	fflush(stdout);
-	getchar();
+	switch (step) {
+	case 'c':
+		return ioctl(fd, CREATE_QUEUE, &c);
+	case 'd':
+		return ioctl(fd, DESTROY_QUEUE, &d);
+	case 'u':
+	case 'r':
+		return ioctl(fd, UPDATE_QUEUE, &u);
+	case 'q':
+		return ioctl(fd, USERQ, &q);
+	case 'f':
+		return ioctl(fd, USERQ, &end);
+	case 'p':
+		return unread_userq(fd, &q);
+	case 'x':
+		return execl("/bin/cat", "cat", NULL);
+	}
+	return 0;
+}
+
+/* Each line of letters is answered when all is done */
+static int queues(int fd)
+{
+	for (int c = getchar(); c != EOF; c = getchar()) {
+		if (c == '\n')
+			puts("done");
+		else if (queue_step(fd, c))
+			return die("queue");
+		fflush(stdout);
+	}
 	return 0;
 }
 

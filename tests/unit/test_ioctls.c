@@ -82,50 +82,197 @@ static void test_table(void)
 	is(outside, 0, "a driver's are between 0x40 and 0x9f");
 }
 
+static struct gi_queues qs;
+
 static void test_queues(void)
 {
-	static struct gi_queues qs;
 	struct gi_queue *q;
 	uint32_t id;
 	bool found = true;
 
 	is(gi_queues_init(&qs), 0, "queues");
 	ok(!gi_queue_find(&qs, 1, 500, 7), "there is none");
-	q = gi_queue_new(&qs, 1, 500, 7);
-	id = q->id;
+	q = gi_queue_new(&qs, 1, 500, 7, 0);
+	id = gi_queue_id(&qs, q);
 	ok(gi_queue_find(&qs, 1, 500, 7) == q, "there is one");
 	ok(!gi_queue_find(&qs, 1, 501, 7) && !gi_queue_find(&qs, 2, 500, 7) &&
 		   !gi_queue_find(&qs, 1, 500, 8),
 	   "of that process, device and number");
-	ok(gi_queue_new(&qs, 1, 500, 7)->id != id, "made again it is another");
-	gi_queue_end(&qs, gi_queue_find(&qs, 1, 500, 7));
-	ok(!gi_queue_find(&qs, 1, 500, 7), "that has ended");
+	ok(gi_queue_id(&qs, gi_queue_new(&qs, 1, 500, 8, 0)) != id, "another has another id");
+	gi_queue_end(&qs, gi_queue_find(&qs, 1, 500, 8));
+	gi_queue_end(&qs, q);
+	ok(!gi_queue_find(&qs, 1, 500, 7), "it has ended");
+	is(gi_queue_id(&qs, gi_queue_new(&qs, 1, 500, 9, 0)), id, "its id is used again");
+	gi_queue_end(&qs, gi_queue_find(&qs, 1, 500, 9));
 	for (uint32_t i = 0; i < GI_QUEUES; i++)
-		gi_queue_new(&qs, 1, i, i & 7);
+		found &= gi_queue_new(&qs, 1, i, i & 7, 0) != NULL;
 	for (uint32_t i = 0; i < GI_QUEUES; i++)
 		found &= gi_queue_find(&qs, 1, i, i & 7) &&
 			 gi_queue_find(&qs, 1, i, i & 7)->owner == i;
 	ok(found, "as many as there is room for");
-	is(qs.pushed_out, 0, "none had to go");
-	for (uint32_t i = 0; i < 100; i++)
-		gi_queue_new(&qs, 2, i, 0);
-	is(qs.pushed_out, 100, "more push out others");
-	found = true;
-	for (uint32_t i = 0; i < 100; i++)
-		found &= gi_queue_find(&qs, 2, i, 0) != NULL;
-	ok(found, "and are there");
-	for (uint32_t i = 0; i < GI_QUEUES; i++) {
-		q = gi_queue_find(&qs, 1, i, i & 7);
-		if (q)
-			gi_queue_end(&qs, q);
-	}
-	for (uint32_t i = 0; i < 100; i++)
-		gi_queue_end(&qs, gi_queue_find(&qs, 2, i, 0));
+	ok(!gi_queue_new(&qs, 2, 1, 1, 0), "and no more");
+	for (uint32_t i = 0; i < GI_QUEUES; i++)
+		gi_queue_end(&qs, gi_queue_find(&qs, 1, i, i & 7));
 	found = false;
 	for (uint32_t i = 0; i < 4096; i++)
 		found |= qs.head[i];
 	ok(!found, "all can end");
 	gi_queues_free(&qs);
+}
+
+/* What one user takes, others have left over */
+static void test_share(void)
+{
+	uint32_t n = 0;
+
+	memset(&qs, 0, sizeof(qs));
+	gi_queues_init(&qs);
+	while (n < GI_QUEUES && gi_queue_new(&qs, 1, 500, n, 1001))
+		n++;
+	is(n, GI_USER_QUEUES, "a user has a share");
+	ok(gi_queue_new(&qs, 1, 501, 0, 1002) && gi_queue_find(&qs, 1, 500, 0), "another one, too");
+	gi_queue_end(&qs, gi_queue_find(&qs, 1, 500, 7));
+	ok(gi_queue_new(&qs, 1, 500, n, 1001) && !gi_queue_new(&qs, 1, 500, n + 1, 1001),
+	   "an end makes room for one");
+	for (n = 0; gi_queue_new(&qs, 1, 502, n, 10000 + n); n++)
+		;
+	is(n, GI_USERS - 2, "for so many users");
+	gi_queues_free(&qs);
+}
+
+/* The numbers are read from memory that their owner writes: they are not to meet on purpose. */
+static void test_salt(void)
+{
+	uint32_t head[2][4096];
+
+	for (int i = 0; i < 2; i++) {
+		memset(&qs, 0, sizeof(qs));
+		gi_queues_init(&qs);
+		for (uint32_t n = 0; n < 32; n++)
+			gi_queue_new(&qs, 1, 500, n, 0);
+		memcpy(head[i], qs.head, sizeof(head[i]));
+		gi_queues_free(&qs);
+	}
+	ok(memcmp(head[0], head[1], sizeof(head[0])) != 0, "nobody foresees where one is");
+}
+
+/* What programs tell of queues -------------------------------------------------------------- */
+
+static struct {
+	unsigned int n, type[GT_TYPE_END];
+	union gt_record last[GT_TYPE_END];
+} pushed;
+
+static void take(struct gt_plugin *p, const union gt_record *r, size_t n)
+{
+	for (size_t i = 0; i < n; i++, pushed.n++) {
+		pushed.type[r[i].ev.type]++;
+		pushed.last[r[i].ev.type] = r[i];
+	}
+}
+
+static const struct gt_host host = { .push = take };
+static struct gt_plugin plugin = { .host = &host };
+static struct gb backend = { .p = &plugin };
+static struct gi gi;
+static uint32_t alive; /* the only process that is there: pid and number alike */
+
+static uint32_t owner(struct gi *g, uint32_t pid)
+{
+	return pid == alive ? pid : 0;
+}
+
+static void begin_told(void)
+{
+	static const struct gi_device devices[] = {
+		{ .key.kind = GT_IOCTL_DRM, .gpu = 3 },
+		{ .key.kind = GT_IOCTL_KFD, .gpu = GT_NONE16 },
+		{ .key.kind = GT_IOCTL_KFD, .gpu = 5, .kfd_id = 77 },
+	};
+
+	memset(&gi, 0, sizeof(gi));
+	gi.b = &backend;
+	gi.owner = owner;
+	memcpy(gi.devices.dev, devices, sizeof(devices));
+	gi.devices.n = 3;
+	gi_queues_init(&gi.queues);
+	memset(&pushed, 0, sizeof(pushed));
+}
+
+/* Process @pid, whose number is @gen, says @what of queue @id of device @device; returns how many
+ * records came of it */
+static unsigned int says(enum gt_iq_what what, uint16_t device, uint32_t pid, uint32_t gen,
+			 uint32_t id)
+{
+	static uint64_t now = 10 * GI_SWEEP_NS;
+	unsigned int before = pushed.n;
+	struct gt_bpf_queue r;
+
+	memset(&r, 0xff, sizeof(r));
+	r.ts = ++now;
+	r.what = (uint16_t)what;
+	r.device = device;
+	r.owner = device ? pid : 0xffff888000001000ull;
+	r.id = id;
+	r.kfd_id = device && what == GT_IQ_CREATE ? 77 : GT_NONE32;
+	r.pid = r.tid = pid;
+	r.gen = gen;
+	r.uid = 1001;
+	gi_told(&gi, &r);
+	take(&plugin, backend.ring.out, backend.ring.nout);
+	backend.ring.nout = 0;
+	return pushed.n - before;
+}
+
+static void test_told(void)
+{
+	begin_told();
+	is(says(GT_IQ_CREATE, 1, 500, 1, 7), 2, "a queue is made, and what it is");
+	is(pushed.last[GT_QUEUE_CREATE].ev.gpu, 5, "on the GPU that KFD numbers so");
+	is(says(GT_IQ_CREATE, 0, 500, 1, 7), 2, "another, of a device");
+	is(pushed.last[GT_QUEUE_CREATE].ev.gpu, 3, "on that one");
+	is(pushed.last[GT_QUEUE].queue.queue, 2, "under another number");
+	is(says(GT_IQ_CREATE, 1, 500, 1, 7), 3, "made again, the first has ended");
+	is(pushed.last[GT_QUEUE_DESTROY].ev.queue, 1, "which is told");
+	is(pushed.last[GT_QUEUE_CREATE].ev.queue, 1, "and its number is the next one's");
+	is(says(GT_IQ_UPDATE, 1, 501, 2, 7), 0, "another process has none");
+	is(gi.unknown_queues, 1, "which is counted");
+	is(says(GT_IQ_UPDATE, 1, 500, 1, 7), 2, "it is changed");
+	is(says(GT_IQ_EXEC, 65535, 500, 1, 0), 1, "another program: KFD's end");
+	ok(gi_queue_find(&gi.queues, 0, 0xffff888000001000ull, 7), "a device's stay");
+	is(says(GT_IQ_EXIT, 65535, 500, 1, 0), 1, "until the process ends");
+	is(says(GT_IQ_DESTROY, 1, 500, 1, 7), 0, "then there is none");
+	gi_queues_free(&gi.queues);
+}
+
+/* A process whose end was not heard, and one that has its id now */
+static void test_told_late(void)
+{
+	begin_told();
+	says(GT_IQ_CREATE, 1, 500, 1, 7);
+	is(says(GT_IQ_UPDATE, 1, 500, 2, 7), 1, "a queue of an earlier process");
+	is(pushed.last[pushed.n ? GT_QUEUE_DESTROY : 0].ev.queue, 1, "has ended");
+	is(pushed.type[GT_QUEUE_UNMAP] + pushed.type[GT_QUEUE_SCHEDULE], 0, "and is not changed");
+	says(GT_IQ_CREATE, 1, 500, 1, 7);
+	gi.devices.dev[2].kfd_id = 78;
+	is(says(GT_IQ_CREATE, 1, 500, 2, 7), 1, "nor is it one that is made on an unknown GPU");
+	is(pushed.last[GT_QUEUE_DESTROY].ev.queue, 1, "it has ended as well");
+	gi.devices.dev[2].kfd_id = 77;
+
+	for (uint32_t i = 0; i < GI_USER_QUEUES; i++)
+		says(GT_IQ_CREATE, 1, 600 + i % 2, 600 + i % 2, i);
+	alive = 601;
+	is(says(GT_IQ_CREATE, 1, 601, 601, GI_USER_QUEUES), GI_USER_QUEUES / 2 + 2,
+	   "where there is no room ended processes make some");
+	is(gi.queues.refused, 0, "so that none is refused");
+	for (uint32_t i = 1; i <= GI_USER_QUEUES; i++)
+		says(GT_IQ_CREATE, 1, 601, 601, GI_USER_QUEUES + i);
+	is(gi.queues.refused, GI_USER_QUEUES / 2 + 1, "unless there is none");
+	alive = 0;
+	gi_sweep(&gi, 1);
+	is(gi.queues.user[0].queues, 0, "what was not heard is found out");
+	backend.ring.nout = 0;
+	gi_queues_free(&gi.queues);
 }
 
 int main(void)
@@ -134,5 +281,9 @@ int main(void)
 	test_what();
 	test_table();
 	test_queues();
+	test_share();
+	test_salt();
+	test_told();
+	test_told_late();
 	return done_testing();
 }

@@ -215,6 +215,15 @@ bool gi_devices_here(const struct gi_devices *d, enum gt_ioctl_kind kind)
 	return false;
 }
 
+bool gi_devices_queues(const struct gi_devices *d)
+{
+	for (unsigned int i = 0; i < d->n; i++)
+		if (d->dev[i].here &&
+		    (d->dev[i].driver == GT_IOCTL_BY_KFD || d->dev[i].driver == GT_IOCTL_BY_AMDGPU))
+			return true;
+	return false;
+}
+
 void gi_devices_look(struct gi_devices *d)
 {
 	for (unsigned int i = 0; i < d->n; i++)

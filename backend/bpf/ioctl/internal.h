@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Private to the part for ioctls: ioctl.c (the part), devices.c (which devices are GPUs), way.c
- * (where their calls are told), queues.c (queues that ioctls make). Its programs are
- * bpf/ioctl.bpf.c.
+ * (where their calls are told), queues.c (queues that ioctls make, by who made them), told.c (what
+ * is told of them). Its programs are bpf/ioctl.bpf.c.
  */
 #ifndef GT_BPF_IOCTL_INTERNAL_H
 #define GT_BPF_IOCTL_INTERNAL_H
@@ -10,7 +10,10 @@
 #include "../../../bpf/ioctl.h"
 #include "../internal.h"
 
-#define GI_QUEUES 16384
+#define GI_QUEUES      16384
+#define GI_USER_QUEUES (GI_QUEUES / 4) /* of a user, but root */
+#define GI_USERS       256
+#define GI_SWEEP_NS    1000000000ull /* between looks at all processes */
 
 /**
  * struct gi_device - a device that the program knows
@@ -48,6 +51,8 @@ void gi_devices_look(struct gi_devices *d);
 void gi_devices_tell(const struct gi_devices *d, uint32_t functions);
 /** gi_devices_here() - is there one of @kind? */
 bool gi_devices_here(const struct gi_devices *d, enum gt_ioctl_kind kind);
+/** gi_devices_queues() - is there one whose calls make queues? */
+bool gi_devices_queues(const struct gi_devices *d);
 /** gi_devices_gpu() - GPU of what is at @slot; false: there is no such slot */
 bool gi_devices_gpu(const struct gi_devices *d, unsigned int slot, uint16_t *gpu);
 /** gi_devices_kfd() - GPU that KFD calls @id, GT_NONE16 if there is none */
@@ -55,34 +60,55 @@ uint16_t gi_devices_kfd(const struct gi_devices *d, uint32_t id);
 
 /**
  * struct gi_queue - a queue that lives
- * @slot, @owner, @number: who numbers it, and how; @id: under queues/ of @gpu
+ * @owner, @slot, @number: who numbers it, and how
+ * @pid, @uid: who made it; @gen: tells processes apart that have the same pid, 0 not known
+ * @found: when it was found in the kernel's list; 0: its making was told
+ * @listed: it was there when the list was last read
  */
 struct gi_queue {
-	uint64_t owner;
-	uint32_t slot, number, id;
+	uint64_t owner, found;
+	uint32_t slot, number;
+	uint32_t pid, uid, gen;
 	uint16_t gpu;
-	uint32_t next; /* index + 1 of the next with its hash */
+	bool used, listed;
+	uint32_t next; /* index + 1 of the next with its hash, or of the free ones */
+};
+
+/** struct gi_user - @queues 0: nobody's */
+struct gi_user {
+	uint32_t uid, queues;
 };
 
 /**
  * struct gi_queues - queues by who made them
- * @head: index + 1 of the first by hash
+ * @head: index + 1 of the first by hash, which @salt makes nobody foresee
  * @free: likewise of the free ones; @used: those from there on were never used
- * @oldest: what goes when there is no room; @pushed_out: how often that was
+ * @refused: for which there was no room, for all or for their user
  */
 struct gi_queues {
 	struct gi_queue *q;
-	uint32_t head[4096], free, used, oldest, last_id;
-	uint64_t pushed_out;
+	uint32_t head[4096], free, used;
+	uint64_t salt[2];
+	struct gi_user user[GI_USERS];
+	uint64_t refused;
 };
 
 int gi_queues_init(struct gi_queues *qs);
 void gi_queues_free(struct gi_queues *qs);
 struct gi_queue *gi_queue_find(struct gi_queues *qs, uint32_t slot, uint64_t owner,
 			       uint32_t number);
-/** gi_queue_new() - one of that number that lived before is another, and forgotten */
-struct gi_queue *gi_queue_new(struct gi_queues *qs, uint32_t slot, uint64_t owner, uint32_t number);
+/**
+ * gi_queue_new() - a queue of user @uid; there is none of that number
+ * Return: NULL: there is no room.
+ */
+struct gi_queue *gi_queue_new(struct gi_queues *qs, uint32_t slot, uint64_t owner, uint32_t number,
+			      uint32_t uid);
 void gi_queue_end(struct gi_queues *qs, struct gi_queue *q);
+/** gi_queue_id() - its number below queues/: one of those that are free */
+static inline uint32_t gi_queue_id(const struct gi_queues *qs, const struct gi_queue *q)
+{
+	return (uint32_t)(q - qs->q) + 1;
+}
 
 /** enum gi_how - where the calls of a kind are told; GI_BLIND: nowhere, and struct gi_way says why
  */
@@ -106,14 +132,21 @@ struct gi_way {
 /**
  * struct gi - the part
  * @call: links at the tracepoints of ioctl(): begin and end
+ * @end: at those of execve() and of the end of processes, where there are devices that have queues
+ * @owner: the number of process @pid (gi_queue.gen), 0 none
+ * @swept: when ended processes were last looked for; @sweep: they are to be, soon
  * @unknown_queues: records about queues that were made before the daemon came, or have gone
  */
 struct gi {
+	struct gb *b;
 	struct ioctl_bpf *skel;
 	struct gi_devices devices;
 	struct gi_way way[GT_IOCTL_KINDS];
-	struct bpf_link *call[2];
+	struct bpf_link *call[2], *end[2];
 	struct gi_queues queues;
+	uint32_t (*owner)(struct gi *gi, uint32_t pid);
+	uint64_t swept;
+	bool sweep;
 	uint64_t unknown_queues;
 };
 
@@ -126,5 +159,14 @@ void gi_ways_end(struct gi *gi);
 /** gi_ways_blind() - are there devices, and none whose calls can be told? @why: the reason */
 bool gi_ways_blind(const struct gi *gi, const char **why);
 void gi_ways_doctor(const struct gi *gi, struct gb_text *t);
+
+/** gi_told() - what a program told of a queue, or of who has some */
+void gi_told(struct gi *gi, const struct gt_bpf_queue *r);
+/** gi_made() - tells of @q, which is new, or else of what is now known of it */
+void gi_made(struct gi *gi, const struct gi_queue *q, const struct gt_bpf_queue *r, bool is_new);
+/** gi_ended() - tells that @q has, as was found at @ts */
+void gi_ended(struct gi *gi, struct gi_queue *q, uint64_t ts);
+/** gi_sweep() - at @ts: ends what processes left behind whose end was not told */
+void gi_sweep(struct gi *gi, uint64_t ts);
 
 #endif

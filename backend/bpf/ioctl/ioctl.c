@@ -21,6 +21,8 @@ static void stop(struct gb *b)
 {
 	struct gi *gi = b->priv[GT_BPF_IOCTL];
 
+	for (int i = 0; i < 2; i++)
+		bpf_link__destroy(gi->end[i]);
 	gi_ways_end(gi);
 	ioctl_bpf__destroy(gi->skel);
 	gi_queues_free(&gi->queues);
@@ -51,12 +53,29 @@ static void claim_queues(struct gi *gi)
 		p->host->claim(p, GT_CLAIM_KFD_QUEUES, w->how && w->how != GI_BLIND ? 2 : -1);
 }
 
+static void attach_ends(struct gi *gi)
+{
+	struct bpf_program *const at[] = { gi->skel->progs.gt_ioctl_exec,
+					   gi->skel->progs.gt_ioctl_exit_process };
+	bool wanted = gi_devices_queues(&gi->devices);
+
+	for (int i = 0; i < 2; i++) {
+		if (wanted && !gi->end[i])
+			gi->end[i] = bpf_program__attach(at[i]);
+		if (wanted)
+			continue;
+		bpf_link__destroy(gi->end[i]);
+		gi->end[i] = NULL;
+	}
+}
+
 /* A kind's calls are told in one place before any of its devices is known to the programs. */
 static void look_all(struct gi *gi)
 {
 	uint32_t functions;
 
 	gi_devices_look(&gi->devices);
+	attach_ends(gi);
 	functions = gi_ways_look(gi);
 	claim_queues(gi);
 	gi_devices_tell(&gi->devices, functions);
@@ -88,6 +107,14 @@ static int open_all(struct gb *b, struct gi *gi, char *err, size_t len)
 	return gi_ways_blind(gi, &why) ? gb_sentence(err, len, EOPNOTSUPP, "%s", why) : 0;
 }
 
+static uint32_t owner(struct gi *gi, uint32_t pid)
+{
+	uint32_t gen = 0;
+
+	bpf_map_lookup_elem(bpf_map__fd(gi->skel->maps.gt_owners), &pid, &gen);
+	return gen;
+}
+
 static int start(struct gb *b, char *err, size_t len)
 {
 	struct gi *gi = calloc(1, sizeof(*gi));
@@ -96,6 +123,8 @@ static int start(struct gb *b, char *err, size_t len)
 	if (!gi)
 		return gb_sentence(err, len, ENOMEM, "no memory");
 	b->priv[GT_BPF_IOCTL] = gi;
+	gi->b = b;
+	gi->owner = owner;
 	ret = open_all(b, gi, err, len);
 	if (ret)
 		stop(b);
@@ -104,69 +133,55 @@ static int start(struct gb *b, char *err, size_t len)
 
 static int look(struct gb *b, char *err, size_t len)
 {
-	look_all(b->priv[GT_BPF_IOCTL]);
+	struct gi *gi = b->priv[GT_BPF_IOCTL];
+
+	look_all(gi);
+	/* nothing was told in a pause */
+	gi->sweep = true;
+	gi->swept = 0;
+	b->p->host->timer(b->p, GB_SLACK_NS);
 	return 0;
-}
-
-/* A description: KFD's number of the GPU is where the runlist would be, the owner in its context.
- */
-static bool describe(struct gi *gi, struct gt_queue_desc *d)
-{
-	bool is_new = d->kind != GT_NONE16 || d->runlist != GT_NONE32;
-	uint32_t slot = d->gpu;
-	uint16_t gpu;
-	struct gi_queue *q;
-
-	if (!gi_devices_gpu(&gi->devices, slot, &gpu))
-		return false;
-	if (gpu == GT_NONE16)
-		gpu = gi_devices_kfd(&gi->devices, d->runlist);
-	q = is_new && gpu != GT_NONE16 ? gi_queue_new(&gi->queues, slot, d->ctx, d->queue)
-				       : gi_queue_find(&gi->queues, slot, d->ctx, d->queue);
-	if (!q || (is_new && gpu == GT_NONE16)) {
-		gi->unknown_queues++;
-		return false;
-	}
-	if (is_new)
-		q->gpu = gpu;
-	d->gpu = q->gpu;
-	d->queue = q->id;
-	d->ctx = GT_NONE64;
-	d->runlist = GT_NONE32;
-	return true;
-}
-
-static bool queue_event(struct gi *gi, struct gt_event *e)
-{
-	struct gi_queue *q = gi_queue_find(&gi->queues, e->gpu, e->ctx, e->queue);
-
-	if (!q) {
-		gi->unknown_queues++;
-		return false;
-	}
-	e->gpu = q->gpu;
-	e->queue = q->id;
-	e->ctx = GT_NONE64;
-	if (e->type == GT_QUEUE_DESTROY)
-		gi_queue_end(&gi->queues, q);
-	return true;
 }
 
 static bool record(struct gb *b, union gt_record *r)
 {
 	struct gi *gi = b->priv[GT_BPF_IOCTL];
+	struct gt_bpf_queue q;
 
 	switch (r->ev.type) {
 	case GT_PROCESS:
 		return true;
 	case GT_QUEUE:
-		return describe(gi, &r->queue);
-	case GT_IOCTL_ENTER:
-	case GT_IOCTL_EXIT:
-		return gi_devices_gpu(&gi->devices, r->ev.gpu, &r->ev.gpu);
+		memcpy(&q, r, sizeof(q));
+		if (!gi->end[1])
+			q.gen = 0; /* nobody takes the number back */
+		gi_told(gi, &q);
+		return false;
 	default:
-		return queue_event(gi, &r->ev);
+		return gi_devices_gpu(&gi->devices, r->ev.gpu, &r->ev.gpu);
 	}
+}
+
+/* What was lost may have told of an end. */
+static void lost(struct gb *b, const struct gt_lost *l)
+{
+	struct gi *gi = b->priv[GT_BPF_IOCTL];
+
+	gi->sweep = true;
+}
+
+static void round_done(struct gb *b, uint64_t until)
+{
+	struct gi *gi = b->priv[GT_BPF_IOCTL];
+
+	if (!gi->sweep)
+		return;
+	if (until - gi->swept < GI_SWEEP_NS) {
+		b->p->host->timer(b->p, GI_SWEEP_NS);
+		return;
+	}
+	gi->sweep = false;
+	gi_sweep(gi, until);
 }
 
 static void counts_of(const struct gi *gi, struct gt_ioctl_count *sum)
@@ -183,6 +198,7 @@ static void counts_of(const struct gi *gi, struct gt_ioctl_count *sum)
 		sum->full += c[i].full;
 		sum->unreadable += c[i].unreadable;
 		sum->unended += c[i].unended;
+		sum->owners_full += c[i].owners_full;
 	}
 }
 
@@ -204,7 +220,8 @@ static void doctor(struct gb *b, struct gb_text *t)
 	gb_line(t, "ioctl_unreadable %" PRIu64 "\n", c.unreadable);
 	gb_line(t, "ioctl_unended %" PRIu64 "\n", c.unended);
 	gb_line(t, "ioctl_unknown_queues %" PRIu64 "\n", gi->unknown_queues);
-	gb_line(t, "ioctl_queues_forgotten %" PRIu64 "\n", gi->queues.pushed_out);
+	gb_line(t, "ioctl_queues_refused %" PRIu64 "\n", gi->queues.refused);
+	gb_line(t, "ioctl_owners_refused %" PRIu64 "\n", c.owners_full);
 }
 
 const struct gb_part gb_ioctl = {
@@ -213,6 +230,8 @@ const struct gb_part gb_ioctl = {
 	.start = start,
 	.stop = stop,
 	.record = record,
+	.lost = lost,
+	.round = round_done,
 	.look = look,
 	.doctor = doctor,
 };

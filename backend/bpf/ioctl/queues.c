@@ -1,26 +1,32 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Queues that ioctls make. A driver numbers them within a process, or an opened device; below
- * queues/ they get numbers that no other has, and that are not used again.
- *
- * That a process has ended is not told here: what it leaves behind makes room when it must.
+ * queues/ they get numbers that no other has now, and which are used again, so that one who makes
+ * and ends queues without end takes no more room than those that live.
  */
 #include <errno.h>
+#include <sys/random.h>
 
 #include "internal.h"
 
-#define HEADS (sizeof(((struct gi_queues *)0)->head) / sizeof(uint32_t))
+#define HEADS_BITS 12
 
 static uint32_t *head_of(struct gi_queues *qs, uint32_t slot, uint64_t owner, uint32_t number)
 {
-	uint64_t h = (owner ^ (uint64_t)slot << 40 ^ number) * 0x9e3779b97f4a7c15ULL;
+	uint64_t h = (owner ^ qs->salt[0]) * qs->salt[1];
 
-	return &qs->head[h >> 32 & (HEADS - 1)];
+	h = (h ^ h >> 32 ^ ((uint64_t)slot << 32 | number)) * qs->salt[1];
+	return &qs->head[h >> (64 - HEADS_BITS)];
 }
 
 int gi_queues_init(struct gi_queues *qs)
 {
+	static_assert(sizeof(qs->head) == sizeof(uint32_t) << HEADS_BITS, "a head for each hash");
+
 	qs->q = calloc(GI_QUEUES, sizeof(*qs->q));
+	if (getrandom(qs->salt, sizeof(qs->salt), GRND_NONBLOCK) < 0)
+		qs->salt[0] = qs->salt[1] = (uintptr_t)qs->q * 0x9e3779b97f4a7c15ULL;
+	qs->salt[1] |= 1; /* a factor */
 	return qs->q ? 0 : -ENOMEM;
 }
 
@@ -41,14 +47,33 @@ struct gi_queue *gi_queue_find(struct gi_queues *qs, uint32_t slot, uint64_t own
 	return NULL;
 }
 
+/* The user's entry, or a free one; NULL: too many users have queues */
+static struct gi_user *user_of(struct gi_queues *qs, uint32_t uid)
+{
+	struct gi_user *free_one = NULL;
+
+	for (unsigned int i = 0; i < GI_USERS; i++) {
+		struct gi_user *u = &qs->user[i];
+
+		if (u->queues && u->uid == uid)
+			return u;
+		if (!u->queues && !free_one)
+			free_one = u;
+	}
+	if (free_one)
+		free_one->uid = uid;
+	return free_one;
+}
+
 void gi_queue_end(struct gi_queues *qs, struct gi_queue *q)
 {
-	uint32_t *at = head_of(qs, q->slot, q->owner, q->number), i = (uint32_t)(q - qs->q) + 1;
+	uint32_t *at = head_of(qs, q->slot, q->owner, q->number), i = gi_queue_id(qs, q);
 
 	while (*at && *at != i)
 		at = &qs->q[*at - 1].next;
 	if (*at)
 		*at = q->next;
+	user_of(qs, q->uid)->queues--;
 	*q = (struct gi_queue){ .next = qs->free };
 	qs->free = i;
 }
@@ -57,28 +82,33 @@ static struct gi_queue *take(struct gi_queues *qs)
 {
 	struct gi_queue *q;
 
-	if (!qs->free && qs->used < GI_QUEUES)
-		return &qs->q[qs->used++];
-	if (!qs->free) {
-		gi_queue_end(qs, &qs->q[qs->oldest++ % GI_QUEUES]);
-		qs->pushed_out++;
-	}
+	if (!qs->free)
+		return qs->used < GI_QUEUES ? &qs->q[qs->used++] : NULL;
 	q = &qs->q[qs->free - 1];
 	qs->free = q->next;
 	return q;
 }
 
-struct gi_queue *gi_queue_new(struct gi_queues *qs, uint32_t slot, uint64_t owner, uint32_t number)
+struct gi_queue *gi_queue_new(struct gi_queues *qs, uint32_t slot, uint64_t owner, uint32_t number,
+			      uint32_t uid)
 {
-	struct gi_queue *q = gi_queue_find(qs, slot, owner, number);
 	uint32_t *head = head_of(qs, slot, owner, number);
+	struct gi_user *user = user_of(qs, uid);
+	struct gi_queue *q;
 
-	if (q)
-		gi_queue_end(qs, q);
+	if (!user || (uid && user->queues == GI_USER_QUEUES))
+		return NULL;
 	q = take(qs);
-	if (++qs->last_id == GT_NONE32)
-		qs->last_id = 1;
-	*q = (struct gi_queue){ owner, slot, number, qs->last_id, GT_NONE16, *head };
-	*head = (uint32_t)(q - qs->q) + 1;
+	if (!q)
+		return NULL;
+	user->queues++;
+	*q = (struct gi_queue){ .owner = owner,
+				.slot = slot,
+				.number = number,
+				.uid = uid,
+				.gpu = GT_NONE16,
+				.used = true,
+				.next = *head };
+	*head = gi_queue_id(qs, q);
 	return q;
 }

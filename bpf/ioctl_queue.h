@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Queues that calls make, change and end, and the end of who has some. For ioctl.bpf.c alone.
+ *
+ * What is read is the caller's memory: it can say what it likes, of queues of its own.
+ */
+#ifndef GT_BPF_IOCTL_QUEUE_H
+#define GT_BPF_IOCTL_QUEUE_H
+
+#include "ioctl_call.h"
+
+/*
+ * Processes that have queues, each with a number that a later one of its id has not. The daemon
+ * looks here for who is still there, and enters those whose queues it found.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, GT_IOCTL_OWNERS);
+	__type(key, uint32_t);
+	__type(value, uint32_t);
+} gt_owners SEC(".maps");
+
+/* The number of the process that runs now; 0: none. @make: gives it one, if there is room */
+static __always_inline uint32_t owner(bool make)
+{
+	uint32_t pid = bpf_get_current_pid_tgid() >> 32, fresh, *gen;
+
+	gen = bpf_map_lookup_elem(&gt_owners, &pid);
+	if (gen)
+		return *gen;
+	if (!make)
+		return 0;
+	fresh = bpf_get_prandom_u32() | 1;
+	if (!bpf_map_update_elem(&gt_owners, &pid, &fresh, BPF_NOEXIST))
+		return fresh;
+	gen = bpf_map_lookup_elem(&gt_owners, &pid); /* another thread was faster */
+	if (!gen)
+		COUNT(owners_full);
+	return gen ? *gen : 0;
+}
+
+static __always_inline void tell_queue(struct gt_bpf_queue *q, uint64_t ts, uint32_t gen)
+{
+	struct gt_bpf_queue *r = (void *)gt_reserve(GT_BPF_IOCTL, ts, GT_QUEUE);
+	uint64_t id = bpf_get_current_pid_tgid();
+
+	if (!r)
+		return;
+	q->ts = ts;
+	q->type = r->type;
+	q->flags = r->flags;
+	q->cpu = r->cpu;
+	q->pid = id >> 32;
+	q->tid = (uint32_t)id;
+	q->uid = (uint32_t)bpf_get_current_uid_gid();
+	q->gen = gen;
+	*r = *q;
+	gt_submit((void *)r, GT_BPF_IOCTL);
+}
+
+#define READ(to, c)                                                                                \
+	if (bpf_probe_read_user(&(to), sizeof(to), (void *)(c)->arg)) {                            \
+		COUNT(unreadable);                                                                 \
+		return;                                                                            \
+	}
+
+static __always_inline uint16_t kfd_kind(uint32_t type)
+{
+	switch (type) {
+	case GT_KFD_COMPUTE:
+	case GT_KFD_COMPUTE_AQL:
+		return GT_QUEUE_COMPUTE;
+	case GT_KFD_SDMA:
+	case GT_KFD_SDMA_XGMI:
+	case GT_KFD_SDMA_BY_ENG_ID:
+		return GT_QUEUE_SDMA;
+	default:
+		return GT_NONE16;
+	}
+}
+
+static __always_inline void kfd_create(const struct call *c, uint64_t ts, struct gt_bpf_queue *q)
+{
+	struct gt_kfd_create_queue a;
+
+	READ(a, c);
+	q->what = GT_IQ_CREATE;
+	q->id = a.queue_id;
+	q->kfd_id = a.gpu_id;
+	q->kind = kfd_kind(a.queue_type);
+	q->engine = q->kind == GT_QUEUE_COMPUTE ? GT_ENGINE_COMPUTE
+		    : q->kind == GT_QUEUE_SDMA	? GT_ENGINE_COPY
+						: GT_NONE16;
+	q->priority = a.queue_priority;
+	q->size = a.ring_size;
+	tell_queue(q, ts, owner(true));
+}
+
+static __always_inline void kfd_update(const struct call *c, uint64_t ts, struct gt_bpf_queue *q)
+{
+	struct gt_kfd_update_queue a;
+
+	READ(a, c);
+	q->what = GT_IQ_UPDATE;
+	q->id = a.queue_id;
+	q->priority = a.queue_priority;
+	q->size = a.ring_size;
+	/* KFD takes a queue with no share, or no ring, from the hardware */
+	q->runs = (a.queue_percentage & GT_KFD_SHARE) && a.ring_base_address && a.ring_size;
+	tell_queue(q, ts, owner(false));
+}
+
+static __always_inline void kfd_destroy(const struct call *c, uint64_t ts, struct gt_bpf_queue *q)
+{
+	struct gt_kfd_destroy_queue a;
+
+	READ(a, c);
+	q->what = GT_IQ_DESTROY;
+	q->id = a.queue_id;
+	tell_queue(q, ts, owner(false));
+}
+
+static __always_inline void userq(const struct call *c, uint64_t ts, struct gt_bpf_queue *q)
+{
+	struct gt_amdgpu_userq a;
+
+	if (!c->op) /* no call with this one succeeds: it could not be read */
+		COUNT(unreadable);
+	if (c->op != GT_AMDGPU_USERQ_CREATE && c->op != GT_AMDGPU_USERQ_FREE)
+		return;
+	READ(a, c);
+	q->owner = c->file; /* ids are of an opening of the device */
+	if (c->op == GT_AMDGPU_USERQ_FREE) {
+		q->what = GT_IQ_DESTROY;
+		q->id = a.queue_id;
+		tell_queue(q, ts, owner(false));
+		return;
+	}
+	q->what = GT_IQ_CREATE;
+	q->id = a.op; /* where the result is */
+	q->kind = GT_QUEUE_USER;
+	q->engine = a.ip_type == GT_AMDGPU_IP_GFX	? GT_ENGINE_GRAPHICS
+		    : a.ip_type == GT_AMDGPU_IP_COMPUTE ? GT_ENGINE_COMPUTE
+		    : a.ip_type == GT_AMDGPU_IP_DMA	? GT_ENGINE_COPY
+							: GT_NONE16;
+	q->priority = a.flags & GT_AMDGPU_USERQ_PRIORITY;
+	q->size = a.queue_size;
+	tell_queue(q, ts, owner(true));
+}
+
+/* An ioctl that succeeded: does it make a queue, or end one? */
+static __always_inline void queues(const struct call *c, uint64_t ts)
+{
+	uint32_t nr = GT_IOCTL_NR(c->cmd);
+	struct gt_bpf_queue q;
+
+	__builtin_memset(&q, 0xff, sizeof(q));
+	q.device = c->slot;
+	q.owner = bpf_get_current_pid_tgid() >> 32; /* KFD's are of a process */
+	if (c->driver == GT_IOCTL_BY_KFD && nr == GT_KFD_CREATE_QUEUE)
+		kfd_create(c, ts, &q);
+	else if (c->driver == GT_IOCTL_BY_KFD && nr == GT_KFD_DESTROY_QUEUE)
+		kfd_destroy(c, ts, &q);
+	else if (c->driver == GT_IOCTL_BY_KFD && nr == GT_KFD_UPDATE_QUEUE)
+		kfd_update(c, ts, &q);
+	else if (c->driver == GT_IOCTL_BY_AMDGPU && nr == GT_AMDGPU_USERQ)
+		userq(c, ts, &q);
+}
+
+static __always_inline void tell_end(uint16_t what, uint32_t gen)
+{
+	struct gt_bpf_queue q;
+
+	__builtin_memset(&q, 0xff, sizeof(q));
+	q.what = what;
+	tell_queue(&q, bpf_ktime_get_ns(), gen);
+}
+
+/* KFD ends a process's queues with its memory (an mmu notifier), which execve() puts aside. */
+SEC("tracepoint/sched/sched_process_exec")
+int gt_ioctl_exec(void *ctx)
+{
+	uint32_t gen = owner(false);
+
+	if (gen)
+		tell_end(GT_IQ_EXEC, gen);
+	return 0;
+}
+
+/* For each thread that ends; the last counts */
+SEC("tracepoint/sched/sched_process_exit")
+int gt_ioctl_exit_process(void *ctx)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	uint32_t pid = bpf_get_current_pid_tgid() >> 32, gen = owner(false);
+
+	if (!gen || BPF_CORE_READ(task, signal, live.counter))
+		return 0;
+	bpf_map_delete_elem(&gt_owners, &pid);
+	tell_end(GT_IQ_EXIT, gen);
+	return 0;
+}
+
+#endif
