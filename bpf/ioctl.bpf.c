@@ -8,8 +8,7 @@
  * gt_ioctl_config.functions says so, so that never two tell of one call.
  *
  * At a tracepoint nearly all calls are of no interest: the command's type tells, before anything is
- * looked up. At the end a table of counters by thread id tells that nothing was remembered of this
- * one.
+ * looked up; at the end, that nothing was remembered of this thread.
  */
 #include <linux/errno.h>
 #include <linux/ptrace.h>
@@ -91,19 +90,17 @@ static __always_inline bool is_wanted(const struct gt_ioctl_config *cfg, const s
  */
 static __always_inline bool remember(const struct call *c)
 {
-	uint32_t tid = (uint32_t)bpf_get_current_pid_tgid(), *hint = hint_of(tid);
-	long err = hint ? bpf_map_update_elem(&gt_calls, &tid, c, BPF_NOEXIST) : -ENOENT;
+	struct call *own = bpf_task_storage_get(&gt_calls, bpf_get_current_task_btf(), NULL,
+						BPF_LOCAL_STORAGE_GET_F_CREATE);
 
-	if (!err) {
-		__sync_fetch_and_add(hint, 1);
-		return true;
+	if (!own) {
+		COUNT(full);
+		return false;
 	}
-	if (err == -EEXIST && !bpf_map_update_elem(&gt_calls, &tid, c, BPF_EXIST)) {
+	if (own->ts)
 		COUNT(unended);
-		return true;
-	}
-	COUNT(full);
-	return false;
+	*own = *c;
+	return true;
 }
 
 /* The running thread calls the device @rdev, opened as c->file, with c->cmd and c->arg. */
@@ -114,7 +111,6 @@ static __always_inline void enter(const struct gt_ioctl_config *cfg, uint32_t ki
 
 	if (!is_ours(kind, rdev, c) || !is_wanted(cfg, c))
 		return;
-	c->start = task_start();
 	if (c->driver == GT_IOCTL_BY_AMDGPU && GT_IOCTL_NR(c->cmd) == GT_AMDGPU_USERQ)
 		bpf_probe_read_user(&c->op, sizeof(c->op), (void *)c->arg);
 	c->ts = bpf_ktime_get_ns();
@@ -130,22 +126,15 @@ static __always_inline void enter(const struct gt_ioctl_config *cfg, uint32_t ki
 /* What the running thread was inside of has come back with @ret. */
 static __always_inline int leave(int64_t ret)
 {
-	uint32_t tid = (uint32_t)bpf_get_current_pid_tgid(), *hint = hint_of(tid);
-	struct call *found, c;
+	struct call *own = bpf_task_storage_get(&gt_calls, bpf_get_current_task_btf(), NULL, 0), c;
 	union gt_record *r;
 	uint64_t ts;
 
-	if (!hint || !*hint)
-		return 0;
-	found = bpf_map_lookup_elem(&gt_calls, &tid);
-	if (!found)
+	if (!own || !own->ts)
 		return 0;
 	ts = bpf_ktime_get_ns();
-	c = *found;
-	bpf_map_delete_elem(&gt_calls, &tid);
-	__sync_fetch_and_add(hint, -1);
-	if (c.start != task_start())
-		return 0;
+	c = *own;
+	own->ts = 0;
 	r = record(&c, ts, GT_IOCTL_EXIT);
 	if (r) {
 		r->ev.value = (uint64_t)ret;

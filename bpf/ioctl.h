@@ -8,7 +8,6 @@
 #include "../backend/ioctls.h"
 
 #define GT_IOCTL_DEVICES 1024 /* that are known at once */
-#define GT_IOCTL_HINTS	 8192 /* a power of two */
 #define GT_IOCTL_OWNERS	 8192 /* processes with queues whose end is told */
 
 /**
@@ -53,7 +52,7 @@ struct gt_ioctl_config {
  * struct gt_ioctl_count - on one CPU, beside struct gt_bpf_count
  * @strange: on devices of a kind that are no GPU of the daemon's
  * @unwanted: of commands that are not wanted at this level; not among struct gt_bpf_count.seen
- * @full: wanted, but too many threads were inside an ioctl: not told
+ * @full: wanted, but there was no memory to remember them: not told
  * @unreadable: that made a queue, or changed one, whose arguments could not be read
  * @unended: whose end was not told when their thread was in the next one
  * @owners_full: queues of processes whose end will not be told, as there are too many with some

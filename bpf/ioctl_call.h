@@ -11,30 +11,23 @@
 
 /**
  * struct call - an ioctl that a thread is inside of
- * @start: the thread's start: a later thread with its id is not inside
- * @file: the opened device; @op: what an amdgpu USERQ is to do, which its result overwrites
+ * @ts: since when; 0: of none
+ * @file: the opened device; @op: what an amdgpu USERQ is to do, which its result overwrites; 0: it
+ *	could not be read
  */
 struct call {
-	uint64_t ts, start, file, arg;
+	uint64_t ts, file, arg;
 	uint32_t cmd, op;
 	uint16_t slot, driver;
 };
 
+/* Of each thread, and gone with it: no table that those who wait could fill for all others */
 struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1); /* the daemon's choice replaces it */
-	__type(key, uint32_t);	/* thread */
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
 	__type(value, struct call);
 } gt_calls SEC(".maps");
-
-/* How many threads with this remainder of their id are in gt_calls: an array is looked up at once.
- */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, GT_IOCTL_HINTS);
-	__type(key, uint32_t);
-	__type(value, uint32_t);
-} gt_hints SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -73,20 +66,6 @@ struct {
 		if (n_)                                                                            \
 			n_->what++;                                                                \
 	} while (0)
-
-static __always_inline uint32_t *hint_of(uint32_t tid)
-{
-	uint32_t i = tid % GT_IOCTL_HINTS;
-
-	return bpf_map_lookup_elem(&gt_hints, &i);
-}
-
-static __always_inline uint64_t task_start(void)
-{
-	struct task_struct *task = (void *)bpf_get_current_task();
-
-	return BPF_CORE_READ(task, start_boottime);
-}
 
 /* A record of the calling thread, about device @slot */
 static __always_inline union gt_record *record(const struct call *c, uint64_t ts, uint8_t type)

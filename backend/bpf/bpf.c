@@ -195,16 +195,6 @@ static const struct gt_option options[] = {
 		.help = "where ioctls may be told: fentry, kprobe, tracepoint; empty: the best",
 	},
 	{
-		.name = "ioctl_calls",
-		.type = GT_OPT_INT,
-		.flags = GT_OPT_HIDDEN,
-		.off = offsetof(struct gb_options, ioctl_calls),
-		.def = "16384",
-		.min = 1,
-		.max = 1 << 20,
-		.help = "threads that may be inside an ioctl at once",
-	},
-	{
 		.name = "runtimes",
 		.type = GT_OPT_STR,
 		.flags = GT_OPT_RUNTIME,

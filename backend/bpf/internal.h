@@ -85,7 +85,6 @@ struct gb_options {
 	bool o_path;
 	char *ioctl_devices;
 	char *ioctl_by;
-	int64_t ioctl_calls;
 	char *runtimes;
 	bool probes_singly;
 };

@@ -90,9 +90,6 @@ static int open_all(struct gb *b, struct gi *gi, char *err, size_t len)
 	if (!gi->skel || ret)
 		return gb_sentence(err, len, ENOMEM, "no memory");
 	gi->skel->rodata->gt_o_path = b->o->o_path;
-	ret = bpf_map__set_max_entries(gi->skel->maps.gt_calls, (uint32_t)b->o->ioctl_calls);
-	if (ret)
-		return gb_sentence(err, len, -ret, "a BPF map cannot be made so large");
 	ret = gb_object_load(b, gi->skel->obj, "ioctls", err, len);
 	if (ret)
 		return ret;
