@@ -31,13 +31,14 @@ static __always_inline uint32_t kind_of(uint32_t type)
 static __always_inline bool is_major(uint32_t kind, uint32_t rdev)
 {
 	return (kind == GT_IOCTL_DRM && rdev >> 20 == 226) ||
-	       (kind == GT_IOCTL_NVIDIA && rdev >> 20 == 195);
+	       (kind == GT_IOCTL_NVIDIA && rdev >> 20 == GT_NVIDIA_MAJOR);
 }
 
 /* Is the device @rdev one of the daemon's? */
 static __always_inline bool is_ours(uint32_t kind, uint32_t rdev, struct call *c)
 {
-	struct gt_ioctl_key key = { .kind = kind, .rdev = rdev };
+	struct gt_ioctl_key key = { .kind = kind,
+				    .rdev = kind == GT_IOCTL_NVIDIA ? rdev >> 20 << 20 : rdev };
 	struct gt_ioctl_device *dev = bpf_map_lookup_elem(&gt_devices, &key);
 	struct gt_bpf_count *n;
 

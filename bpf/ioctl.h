@@ -7,6 +7,7 @@
 
 #include "../backend/ioctls.h"
 
+#define GT_NVIDIA_MAJOR	 195  /* Documentation/admin-guide/devices.txt */
 #define GT_IOCTL_DEVICES 1024 /* that are known at once */
 #define GT_IOCTL_OWNERS	 8192 /* processes with queues whose end is told */
 
@@ -20,7 +21,7 @@ enum gt_ioctl_kind { GT_IOCTL_DRM, GT_IOCTL_KFD, GT_IOCTL_NVIDIA, GT_IOCTL_KINDS
 
 /**
  * struct gt_ioctl_key - a device, as a descriptor leads to it
- * @rdev: its number as the kernel keeps it: major << 20 | minor
+ * @rdev: its number as the kernel keeps it: major << 20 | minor; NVIDIA's: minor 0 for all
  */
 struct gt_ioctl_key {
 	uint32_t kind, rdev;

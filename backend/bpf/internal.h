@@ -274,6 +274,8 @@ extern const struct gb_part gb_tracepoint;
 
 /* nvidia.c */
 extern const struct gb_part gb_nvidia;
+/** gb_nvidia_loaded() - is there a driver of NVIDIA's devices? */
+bool gb_nvidia_loaded(void);
 /** gb_nvidia_trace() - the text nvidia_trace */
 void gb_nvidia_trace(struct gt_plugin *p, char *buf, size_t len);
 

@@ -60,7 +60,7 @@ struct nvidia {
 };
 
 /* The driver's devices have this number since ever, so it is there if a driver is. */
-static bool driver_loaded(void)
+bool gb_nvidia_loaded(void)
 {
 	FILE *f = fopen("/proc/devices", "re");
 	bool found = false;
@@ -78,7 +78,7 @@ static int probe(struct gb *b, char *err, size_t len)
 	const struct gb_options *o = b->p->options;
 	int ret = gb_tracefs(b, NULL, err, len);
 
-	if (ret || o->nvidia_any_result || driver_loaded())
+	if (ret || o->nvidia_any_result || gb_nvidia_loaded())
 		return ret;
 	return gb_sentence(
 		err, len, ENODEV,
@@ -193,7 +193,7 @@ static void attach_functions(struct gb *b, struct nvidia *n, char *why, size_t l
 	n->instance = 0;
 	n->call = FUNCTIONS;
 	snprintf(n->module, sizeof(n->module), "nvidia");
-	if (!driver_loaded() || look_up(b, n, listed, why, len))
+	if (!gb_nvidia_loaded() || look_up(b, n, listed, why, len))
 		return;
 	n->instance = gb_module_instance(n->module);
 	if (listed[RELEASE])
@@ -215,7 +215,7 @@ static void attach_functions(struct gb *b, struct nvidia *n, char *why, size_t l
 /* Where the calls are not told at a function, every ioctl of the machine is asked what it is. */
 static void attach_tracepoints(const struct gb *b, struct nvidia *n)
 {
-	bool wanted = n->call == FUNCTIONS && (driver_loaded() || b->o->nvidia_any_result);
+	bool wanted = n->call == FUNCTIONS && (gb_nvidia_loaded() || b->o->nvidia_any_result);
 
 	if (wanted == !!n->calls[0])
 		return;

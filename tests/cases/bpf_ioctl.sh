@@ -10,12 +10,13 @@ tool=$GT_OUT/tests/tools/gpuioctl
 cleanup() { mountpoint -q f && umount -l f; }
 cs=0xc0186444 wait_cs=0xc0206449 mmap=0xc0086441
 
-mknod card0 c 226 0 && mknod render c 226 128 && mknod other c 226 64 && mknod null c 1 3 ||
+mknod card0 c 226 0 && mknod render c 226 128 && mknod other c 226 64 && mknod null c 1 3 &&
+	mknod nvidiactl c 195 255 && mknod nvidia0 c 195 0 ||
 	skip "device nodes cannot be made here"
 mkdir f && "$tool" serve f || skip "a file system of FUSE's cannot be mounted"
 "$tool" call null 1 1 $cs 2>/dev/null || skip "this folder's device nodes cannot be opened"
 gpu=amdgpu/0000:04:00.0
-devices="d/226/0/$gpu d/226/128/$gpu d/0/0/$gpu K/0/0/kfd/- G/7/0/$gpu"
+devices="d/226/0/$gpu d/226/128/$gpu d/0/0/$gpu K/0/0/kfd/- G/7/0/$gpu F/195/0/nvidia/-"
 n() { value "$mnt/backends/bpf/stats" "ioctl_$1"; }
 waits() { cat "$mnt/proc/$1/waits"; }
 reached() { [ "$(n "$1")" = "$2" ]; }
@@ -36,7 +37,7 @@ umount_gt "$mnt"
 # For what follows they count
 echo 'o_path = 1' >>conf
 mount_gt "$mnt" -o conf=conf,backend=bpf || exit 1
-is "$(n devices)" 4 "the devices it was told of"
+is "$(n devices)" 5 "the devices it was told of"
 is "$(n drm_by) $(n kfd_by)" "tracepoints tracepoints" "seen where every ioctl passes, as no driver has these"
 
 # Two users, four threads each: a submit, a wait, and one of no interest
@@ -140,6 +141,17 @@ ends
 ok "the last ends" wait_for 20 is_now 1 destroyed
 is "$(n queues_refused) $(n unknown_queues)" "0 0" "none was refused, or not known"
 
+# NVIDIA's, on whichever of its devices
+nv_alloc=0xc030462b nv_info=0xc04846c8
+is "$(n nvidia_by)" tracepoints "NVIDIA's driver takes calls, too"
+"$tool" call nvidiactl 20 1 $nv_alloc $nv_info </dev/null & one=$!
+"$tool" call nvidia0 10 1 $nv_alloc </dev/null & two=$!
+wait $one $two
+calls() { [ "$(grep -cE "CPU IOCTL_EXIT .* pid=($one|$two) .*result=-9 inside_ns=[0-9]* command=NV_ESC_RM_ALLOC$" "$mnt/timeline")" = 30 ]; }
+ok "those that may make queues are told, by name, with result and time" wait_for 20 calls
+is "$(grep -cE "CPU IOCTL_.* pid=($one|$two) " "$mnt/timeline")" 60 "and no others"
+is "$(n no_gpu)" 7 "none is of no GPU"
+
 # Times, and the end of a process within a call
 "$tool" wait f/gpu 300 & waiter=$!
 wait $waiter
@@ -176,7 +188,7 @@ else
 	umount_gt "$mnt"
 	sed -i 's/^ioctl_by.*/ioctl_by = fentry kprobe/' conf
 	mount_gt "$mnt" -o conf=conf,backend=bpf || exit 1
-	like "$(cat "$mnt/doctor")" "^ *ioctl unavailable: no kprobe on kfd_ioctl\(\)" "without tracepoints the part says that it cannot"
+	like "$(cat "$mnt/doctor")" "^ *ioctl unavailable: no kprobe on [a-z_]*_ioctl\(\)" "without tracepoints the part says that it cannot"
 	umount_gt "$mnt"
 fi
 done_testing

@@ -33,6 +33,11 @@ static void test_names(void)
 	is_str(gt_ioctl_name("amdgpu", 0xc0486456), "AMDGPU_USERQ", "newer than the header");
 	is_str(gt_ioctl_name("xe", _IOC(_IOC_WRITE, 'd', 0x49, 56)), "XE_EXEC",
 	       "one number, another driver");
+	is_str(gt_ioctl_name(NULL, _IOC(_IOC_READ | _IOC_WRITE, 'F', 0x2b, 48)), "NV_ESC_RM_ALLOC",
+	       "NVIDIA's");
+	is_str(gt_ioctl_name("nvidia", _IOC(_IOC_READ | _IOC_WRITE, 'F', 211, 16)),
+	       "NV_ESC_IOCTL_XFER_CMD", "also with a number behind DRM's");
+	ok(!gt_ioctl_name(NULL, _IOC(_IOC_READ | _IOC_WRITE, 'F', 0x01, 48)), "not all have one");
 	ok(!gt_ioctl_name("mockgpu", DRM_IOCTL_AMDGPU_CS), "a driver that is not known has none");
 	ok(!gt_ioctl_name(NULL, DRM_IOCTL_AMDGPU_CS), "nor one that is not told");
 	ok(!gt_ioctl_name("amdgpu", 0xc018649f), "nor a number without a name");
@@ -49,6 +54,8 @@ static void test_what(void)
 	is(gt_ioctl_what(GT_IOCTL_BY_NOBODY, 0x44), GT_IOCTL_UNKNOWN, "who knows");
 	is(gt_ioctl_what(GT_IOCTL_BY_KFD, 0x02), GT_IOCTL_QUEUE, "KFD makes queues");
 	is(gt_ioctl_what(GT_IOCTL_BY_KFD, 0x44), GT_IOCTL_OTHER, "KFD's numbers are its own");
+	is(gt_ioctl_what(GT_IOCTL_BY_NVIDIA, 0x2a), GT_IOCTL_QUEUE, "RM_CONTROL schedules them");
+	is(gt_ioctl_what(GT_IOCTL_BY_NVIDIA, 200), GT_IOCTL_OTHER, "CARD_INFO asks");
 	is(gt_ioctl_what(GT_IOCTL_BY_AMDGPU, 256), GT_IOCTL_UNKNOWN, "no such number");
 	is(gt_ioctl_what(GT_IOCTL_DRIVERS, 0x44), GT_IOCTL_UNKNOWN, "no such driver");
 	is(gt_ioctl_driver("vc4-drm"), GT_IOCTL_BY_VC4, "sysfs has other names than DRM");
@@ -72,7 +79,8 @@ static void test_table(void)
 		bool own = rows[i].driver >= GT_IOCTL_FIRST_DRM;
 
 		outside += own != (rows[i].nr >= 0x40 && rows[i].nr < 0xa0) &&
-			   rows[i].driver != GT_IOCTL_BY_KFD;
+			   rows[i].driver != GT_IOCTL_BY_KFD &&
+			   rows[i].driver != GT_IOCTL_BY_NVIDIA;
 		for (unsigned int k = 0; k < i; k++)
 			twice += rows[i].driver == rows[k].driver &&
 				 (rows[i].nr == rows[k].nr || !strcmp(rows[i].name, rows[k].name));

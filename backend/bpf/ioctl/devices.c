@@ -2,7 +2,7 @@
 /*
  * Which devices are GPUs: those that sysfs lists and the daemon knows. class/drm has cards and
  * render nodes, class/kfd the one device of AMD's compute driver, with its numbers of GPUs below
- * it.
+ * it. NVIDIA's driver has its own number of devices, which do not tell their GPU.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -145,6 +145,18 @@ static void look_kfd(struct gi_devices *d)
 	}
 }
 
+/* One entry for /dev/nvidiactl, by which nearly all calls go, and /dev/nvidia0 and so on: none
+ * tells its GPU. nvidia-uvm is another device, whose commands are plain numbers, not of type F. */
+static void look_nvidia(struct gi_devices *d)
+{
+	static const struct gi_device dev = { .key = { GT_IOCTL_NVIDIA, GT_NVIDIA_MAJOR << 20 },
+					      .driver = GT_IOCTL_BY_NVIDIA,
+					      .gpu = GT_NONE16 };
+
+	if (gb_nvidia_loaded())
+		put(d, &dev);
+}
+
 /* One word of the hidden option: "d/226/128/amdgpu/0000:04:00.0"; G is KFD's number of a GPU */
 static void put_told(struct gi_devices *d, const char *word)
 {
@@ -155,11 +167,15 @@ static void put_told(struct gi_devices *d, const char *word)
 
 	if (sscanf(word, "%c/%u/%u/%15[^/]/%31s", &type, &major, &minor, driver, name) != 5)
 		return;
-	if (type != 'K')
+	if (type == 'F')
+		minor = 0; /* any */
+	else if (type != 'K')
 		dev.gpu = d->b->p->host->gpu(d->b->p, &desc);
-	dev.key.kind = type == 'd' ? GT_IOCTL_DRM : GT_IOCTL_KFD;
+	dev.key.kind = type == 'd' ? GT_IOCTL_DRM : type == 'F' ? GT_IOCTL_NVIDIA : GT_IOCTL_KFD;
 	dev.key.rdev = type == 'G' ? 0 : rdev_of(major, minor);
-	dev.driver = type == 'd' ? gt_ioctl_driver(driver) : GT_IOCTL_BY_KFD;
+	dev.driver = type == 'd'   ? gt_ioctl_driver(driver)
+		     : type == 'F' ? GT_IOCTL_BY_NVIDIA
+				   : GT_IOCTL_BY_KFD;
 	dev.kfd_id = type == 'G' ? major : 0;
 	put(d, &dev);
 }
@@ -233,6 +249,7 @@ void gi_devices_look(struct gi_devices *d)
 	} else {
 		look_drm(d);
 		look_kfd(d);
+		look_nvidia(d);
 	}
 }
 

@@ -117,7 +117,7 @@ enum gi_how { GI_NOT_YET, GI_FENTRY, GI_KPROBE, GI_TRACEPOINT, GI_BLIND };
 /**
  * struct gi_way - of a kind of device
  * @own: programs that are loaded for it alone
- * @begin, @end: links at its driver's function
+ * @begin, @end: links at its driver's function @at
  * @instance: the module that a kprobe is in, see gb_module_instance()
  * @why: what is in the way of a better one
  */
@@ -125,6 +125,7 @@ struct gi_way {
 	enum gi_how how;
 	struct ioctl_bpf *own;
 	struct bpf_link *begin, *end;
+	const char *at;
 	uint64_t instance;
 	char why[GB_SENTENCE];
 };

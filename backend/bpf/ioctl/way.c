@@ -25,13 +25,15 @@
 #include "internal.h"
 #include "bpf/ioctl.skel.h"
 
+/* @old: what took the calls before @function did, which it then calls, or which is not there */
 static const struct {
-	const char *name, *function, *module;
+	const char *name, *function, *old, *module;
 	bool fentry;
 } kinds[GT_IOCTL_KINDS] = {
-	[GT_IOCTL_DRM] = { "drm", "drm_ioctl", "drm", true },
-	[GT_IOCTL_KFD] = { "kfd", "kfd_ioctl", "amdgpu", false },
-	[GT_IOCTL_NVIDIA] = { "nvidia", NULL, NULL, false },
+	[GT_IOCTL_DRM] = { "drm", "drm_ioctl", NULL, "drm", true },
+	[GT_IOCTL_KFD] = { "kfd", "kfd_ioctl", NULL, "amdgpu", false },
+	[GT_IOCTL_NVIDIA] = { "nvidia", "nvidia_unlocked_ioctl", "nvidia_frontend_unlocked_ioctl",
+			      "nvidia", false },
 };
 
 static void detach(struct gi_way *w)
@@ -109,11 +111,13 @@ static int by_fentry(struct gi *gi, struct gi_way *w, const char *function, char
 			ret = no_fentry(function, errno, "", err, len);
 	}
 	gb_rights(0, raised);
-	if (ret)
+	if (ret) {
 		detach(w);
-	else
-		w->how = GI_FENTRY;
-	return ret;
+		return ret;
+	}
+	w->how = GI_FENTRY;
+	w->at = function;
+	return 0;
 }
 
 static const char *no_kprobe(int e)
@@ -139,6 +143,7 @@ static int by_kprobe(struct gi *gi, struct gi_way *w, const char *function, char
 	e = errno;
 	if (w->begin) {
 		w->how = GI_KPROBE;
+		w->at = function;
 		return 0;
 	}
 	detach(w);
@@ -170,6 +175,18 @@ static bool may_be(const struct gb *b, const char *how)
 	return !*b->o->ioctl_devices || !strcmp(how, "tracepoint");
 }
 
+/* Of a kind that knows two functions, what the calls come to first */
+static int by_kprobes(struct gi *gi, enum gt_ioctl_kind kind, char *err, size_t len)
+{
+	struct gi_way *w = &gi->way[kind];
+	const char *old = kinds[kind].old;
+
+	if (old && !by_kprobe(gi, w, old, err, len))
+		return 0;
+	*err = '\0';
+	return by_kprobe(gi, w, kinds[kind].function, err, len);
+}
+
 static void choose(struct gi *gi, enum gt_ioctl_kind kind)
 {
 	const char *function = kinds[kind].function;
@@ -180,7 +197,7 @@ static void choose(struct gi *gi, enum gt_ioctl_kind kind)
 	if (kinds[kind].fentry && may_be(b, "fentry") &&
 	    !by_fentry(gi, w, function, why[0], sizeof(why[0])))
 		return;
-	if (may_be(b, "kprobe") && !by_kprobe(gi, w, function, why[1], sizeof(why[1])))
+	if (may_be(b, "kprobe") && !by_kprobes(gi, kind, why[1], sizeof(why[1])))
 		w->instance = gb_module_instance(kinds[kind].module);
 	else if (may_be(b, "tracepoint") && !tracepoints(gi, why[2], sizeof(why[2])))
 		w->how = GI_TRACEPOINT;
@@ -255,12 +272,10 @@ void gi_ways_doctor(const struct gi *gi, struct gb_text *t)
 
 	for (int k = 0; k < GT_IOCTL_KINDS; k++) {
 		const struct gi_way *w = &gi->way[k];
-		bool function = w->how == GI_FENTRY || w->how == GI_KPROBE;
 
 		if (!w->how)
 			continue;
-		gb_line(t, "ioctl_%s_by %s%s%s%s%s\n", kinds[k].name, how[w->how],
-			function ? " " : "", function ? kinds[k].function : "", *w->why ? ": " : "",
-			w->why);
+		gb_line(t, "ioctl_%s_by %s%s%s%s%s\n", kinds[k].name, how[w->how], w->at ? " " : "",
+			w->at ? w->at : "", *w->why ? ": " : "", w->why);
 	}
 }

@@ -79,6 +79,11 @@ is "$(cat "$(q 0 1)/state")" mapped "the other stays"
 nv thread free 0xc1d 0xa3
 nv thread free 0xc1d 0xa2
 ok "all are gone" wait_for 20 all_destroyed
+like "$(cat "$stats")" '^ioctl_nvidia_by kprobe nvidia_unlocked_ioctl$' "its calls themselves are told where the driver takes them"
+calls() { grep -c "IOCTL_EXIT .*pid=$nv_pid .* result=0 inside_ns=[0-9]* command=NV_ESC_RM_$1" "$mnt/timeline"; }
+all_calls() { [ "$(calls ALLOC) $(calls CONTROL) $(calls FREE)" = "23 3 5" ]; }
+ok "each, by name" wait_for 20 all_calls
+is "$(value "$stats" ioctl_no_gpu)" 0 "none is of no GPU"
 sed -n "s/^[0-9:.]* \[CPU[0-9]*\] //; s/ PID=$nv_pid *nvcalls  */ /; s/ *\$//; /^=/q; /./p" "$trace" | grep -v '^=' >lines
 cat >wanted <<'L'
 TASK_INIT    TSG=2    engine=COPY2    timeslice=1024 us interleave=LOW runlist=13
