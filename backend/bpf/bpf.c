@@ -195,6 +195,13 @@ static const struct gt_option options[] = {
 		.help = "where ioctls may be told: fentry, kprobe, tracepoint; empty: the best",
 	},
 	{
+		.name = "sysfs",
+		.type = GT_OPT_STR,
+		.flags = GT_OPT_HIDDEN,
+		.off = offsetof(struct gb_options, sysfs),
+		.help = "where the compute driver lists queues, instead of /sys",
+	},
+	{
 		.name = "runtimes",
 		.type = GT_OPT_STR,
 		.flags = GT_OPT_RUNTIME,

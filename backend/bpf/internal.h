@@ -84,6 +84,7 @@ struct gb_options {
 	bool nvidia_any_result;
 	bool o_path;
 	char *ioctl_devices;
+	char *sysfs;
 	char *ioctl_by;
 	char *runtimes;
 	bool probes_singly;

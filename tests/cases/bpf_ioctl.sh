@@ -173,6 +173,30 @@ ok "and it has" wait_for 20 dead
 is "$(value "$mnt/status" events_lost_source) $(n table_full) $(n unended)" "0 0 0" "nothing was lost"
 umount_gt "$mnt"
 
+# What the compute driver lists: queues of before, and those that ended while nothing was told
+sleep 600 & old=$!
+list=$PWD/sys/class/kfd/kfd/proc/$old/queues
+mkdir -p "$list/5" && printf 7 >"$list/5/gpuid" && printf 1 >"$list/5/type" && printf 4096 >"$list/5/size"
+cp -r "$list/5" "$list/6"
+echo "sysfs = $PWD/sys" >>conf
+mount_gt "$mnt" -o conf=conf,backend=bpf || exit 1
+ok "queues that were made before" wait_for 20 test -e "$q/2/type"
+is "$(cat "$q"/{1,2}/{type,engine,size,state,pid,uid} | xargs)" \
+	"sdma COPY 4096 created $old 0 sdma COPY 4096 created $old 0" "as they are listed"
+echo stop >"$mnt/control"
+rm -r "$list/6"
+cp -r "$list/5" "$list/7"
+echo start >"$mnt/control"
+ok "after a pause the list is looked at" wait_for 20 test -e "$q/3/type"
+ends_of() { [ "$(cat "$q"/*/state | sort | xargs)" = "$1" ]; }
+ok "what is not in it has ended" wait_for 20 ends_of "created created destroyed"
+kill -KILL $old
+wait $old 2>/dev/null
+ok "the others end with their process" wait_for 20 ends_of "destroyed destroyed destroyed"
+like "$(cat "$mnt/timeline")" "amdgpu0 QUEUE_DESTROY .*queue=1 inferred" "which is told at once"
+umount_gt "$mnt"
+sed -i '/^sysfs/d' conf
+
 # The drivers' functions are tried first: they are not there, which is told with what is done instead
 printf '[backend bpf]\nioctl_devices = %s\no_path = 1\nioctl_by = fentry kprobe tracepoint\n' "$devices" >conf
 if grep -qE ' (drm|kfd)_ioctl\b' /proc/kallsyms; then

@@ -4,7 +4,10 @@
 #include <libdrm/i915_drm.h>
 #include <libdrm/msm_drm.h>
 #include <libdrm/virtgpu_drm.h>
+#include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 #include "../../backend/bpf/ioctl/internal.h"
 #include "../lib/tap.h"
@@ -185,16 +188,16 @@ static struct gb backend = { .p = &plugin };
 static struct gi gi;
 static uint32_t alive; /* the only process that is there: pid and number alike */
 
-static uint32_t owner(struct gi *g, uint32_t pid)
+static uint32_t owner(struct gi *g, uint32_t pid, bool make)
 {
-	return pid == alive ? pid : 0;
+	return pid == alive || make ? pid : 0;
 }
 
 static void begin_told(void)
 {
 	static const struct gi_device devices[] = {
-		{ .key.kind = GT_IOCTL_DRM, .gpu = 3 },
-		{ .key.kind = GT_IOCTL_KFD, .gpu = GT_NONE16 },
+		{ .key.kind = GT_IOCTL_DRM, .gpu = 3, .here = true },
+		{ .key.kind = GT_IOCTL_KFD, .gpu = GT_NONE16, .here = true },
 		{ .key.kind = GT_IOCTL_KFD, .gpu = 5, .kfd_id = 77 },
 	};
 
@@ -283,6 +286,91 @@ static void test_told_late(void)
 	gi_queues_free(&gi.queues);
 }
 
+/* The compute driver's list of queues ------------------------------------------------------ */
+
+static char tree[] = "/tmp/gputrace-kfd.XXXXXX";
+
+static void run(const char *fmt, ...)
+{
+	char command[512];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(command, sizeof(command), fmt, ap);
+	va_end(ap);
+	if (system(command))
+		abort();
+}
+
+static void list_queue(int pid, int id, unsigned int gpu, unsigned int type, unsigned int size)
+{
+	run("d=%s/class/kfd/kfd/proc/%d/queues/%d; mkdir -p $d && printf %u >$d/gpuid && "
+	    "printf %u >$d/type && printf %u >$d/size",
+	    tree, pid, id, gpu, type, size);
+}
+
+/* How many records come of a look at it */
+static unsigned int look(void)
+{
+	unsigned int before = pushed.n;
+
+	gi_kfd_look(&gi, tree, 1000);
+	take(&plugin, backend.ring.out, backend.ring.nout);
+	backend.ring.nout = 0;
+	return pushed.n - before;
+}
+
+static const struct gt_queue_desc *last_desc(void)
+{
+	return &pushed.last[GT_QUEUE].queue;
+}
+
+static void test_list(void)
+{
+	int pid = (int)getpid();
+
+	begin_told();
+	if (!mkdtemp(tree))
+		abort();
+	is(look(), 0, "there is no list");
+	list_queue(pid, 0, 77, 5, 4096);
+	is(look(), 2, "a queue that was made before");
+	ok(last_desc()->gpu == 5 && last_desc()->pid == (uint32_t)pid &&
+		   last_desc()->uid == getuid() && last_desc()->kind == GT_QUEUE_SDMA &&
+		   last_desc()->engine == GT_ENGINE_COPY && last_desc()->size == 4096,
+	   "where, whose and what it is");
+	is(pushed.last[GT_QUEUE_CREATE].ev.flags, GT_F_INFERRED, "nobody told that it was made");
+	is(look(), 0, "is found once");
+	is(says(GT_IQ_CREATE, 1, (uint32_t)pid, (uint32_t)pid, 0), 1,
+	   "that it was made is told afterwards");
+	is(last_desc()->queue, 1, "of that one");
+	is(says(GT_IQ_CREATE, 1, (uint32_t)pid, (uint32_t)pid, 0), 3, "again, it is another");
+
+	list_queue(pid, 3, 78, 0, 4096);	/* of no GPU */
+	list_queue(0x7fffffff, 4, 77, 0, 4096); /* of nobody */
+	run("cd %s/class/kfd/kfd/proc && mkdir -p x/queues/1 %d/queues/x %d/queues/9 && "
+	    "cp -r %d/queues/0 %d/queues/-1 && echo x >%d/queues/9/gpuid && mkdir -p %d/queues/8 "
+	    "&& "
+	    "printf 99999999999999999999 >%d/queues/8/gpuid",
+	    tree, pid, pid, pid, pid, pid, pid, pid);
+	is(look(), 0, "what means nothing is none");
+	list_queue(pid, 1, 77, 0, 8192);
+	run("rm -r %s/class/kfd/kfd/proc/%d/queues/0", tree, pid);
+	is(look(), 3, "one comes, one goes");
+	is(pushed.last[GT_QUEUE_DESTROY].ev.queue, 1, "that is not in the list any more");
+	ok(last_desc()->queue == 2 && last_desc()->kind == GT_QUEUE_COMPUTE, "the other is");
+	says(GT_IQ_CREATE, 0, 500, 1, 7);
+	run("rm -r %s/class/kfd/kfd/proc/%d", tree, pid);
+	is(look(), 1, "all of a process go");
+	ok(gi_queue_find(&gi.queues, 0, 0xffff888000001000ull, 7),
+	   "a device's are not in the list");
+	gi_kfd_look(&gi, "/nowhere", 1000);
+	says(GT_IQ_CREATE, 1, (uint32_t)pid, (uint32_t)pid, 5);
+	run("rm -r %s", tree);
+	is(look(), 0, "where there is no list nothing ends by it");
+	gi_queues_free(&gi.queues);
+}
+
 int main(void)
 {
 	test_names();
@@ -293,5 +381,6 @@ int main(void)
 	test_salt();
 	test_told();
 	test_told_late();
+	test_list();
 	return done_testing();
 }

@@ -223,12 +223,17 @@ void gi_devices_tell(const struct gi_devices *d, uint32_t functions)
 	}
 }
 
-bool gi_devices_here(const struct gi_devices *d, enum gt_ioctl_kind kind)
+int gi_devices_slot(const struct gi_devices *d, enum gt_ioctl_kind kind)
 {
 	for (unsigned int i = 0; i < d->n; i++)
 		if (d->dev[i].here && d->dev[i].key.kind == kind && !d->dev[i].kfd_id)
-			return true;
-	return false;
+			return (int)i;
+	return -1;
+}
+
+bool gi_devices_here(const struct gi_devices *d, enum gt_ioctl_kind kind)
+{
+	return gi_devices_slot(d, kind) >= 0;
 }
 
 bool gi_devices_queues(const struct gi_devices *d)

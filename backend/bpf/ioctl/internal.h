@@ -2,7 +2,7 @@
 /*
  * Private to the part for ioctls: ioctl.c (the part), devices.c (which devices are GPUs), way.c
  * (where their calls are told), queues.c (queues that ioctls make, by who made them), told.c (what
- * is told of them). Its programs are bpf/ioctl.bpf.c.
+ * is told of them), kfd.c (the kernel's list of some). Its programs are bpf/ioctl.bpf.c.
  */
 #ifndef GT_BPF_IOCTL_INTERNAL_H
 #define GT_BPF_IOCTL_INTERNAL_H
@@ -51,6 +51,8 @@ void gi_devices_look(struct gi_devices *d);
 void gi_devices_tell(const struct gi_devices *d, uint32_t functions);
 /** gi_devices_here() - is there one of @kind? */
 bool gi_devices_here(const struct gi_devices *d, enum gt_ioctl_kind kind);
+/** gi_devices_slot() - of the device of @kind, of which there is one; -1: none */
+int gi_devices_slot(const struct gi_devices *d, enum gt_ioctl_kind kind);
 /** gi_devices_queues() - is there one whose calls make queues? */
 bool gi_devices_queues(const struct gi_devices *d);
 /** gi_devices_gpu() - GPU of what is at @slot; false: there is no such slot */
@@ -62,15 +64,15 @@ uint16_t gi_devices_kfd(const struct gi_devices *d, uint32_t id);
  * struct gi_queue - a queue that lives
  * @owner, @slot, @number: who numbers it, and how
  * @pid, @uid: who made it; @gen: tells processes apart that have the same pid, 0 not known
- * @found: when it was found in the kernel's list; 0: its making was told
+ * @found: in the kernel's list, and that it was made has not been told since
  * @listed: it was there when the list was last read
  */
 struct gi_queue {
-	uint64_t owner, found;
+	uint64_t owner;
 	uint32_t slot, number;
 	uint32_t pid, uid, gen;
 	uint16_t gpu;
-	bool used, listed;
+	bool used, found, listed;
 	uint32_t next; /* index + 1 of the next with its hash, or of the free ones */
 };
 
@@ -134,7 +136,7 @@ struct gi_way {
  * struct gi - the part
  * @call: links at the tracepoints of ioctl(): begin and end
  * @end: at those of execve() and of the end of processes, where there are devices that have queues
- * @owner: the number of process @pid (gi_queue.gen), 0 none
+ * @owner: the number of process @pid (gi_queue.gen), 0 none. @make: it gets one if it is there
  * @swept: when ended processes were last looked for; @sweep: they are to be, soon
  * @unknown_queues: records about queues that were made before the daemon came, or have gone
  */
@@ -145,9 +147,10 @@ struct gi {
 	struct gi_way way[GT_IOCTL_KINDS];
 	struct bpf_link *call[2], *end[2];
 	struct gi_queues queues;
-	uint32_t (*owner)(struct gi *gi, uint32_t pid);
+	uint32_t (*owner)(struct gi *gi, uint32_t pid, bool make);
 	uint64_t swept;
 	bool sweep;
+	uint32_t last_gen;
 	uint64_t unknown_queues;
 };
 
@@ -163,11 +166,17 @@ void gi_ways_doctor(const struct gi *gi, struct gb_text *t);
 
 /** gi_told() - what a program told of a queue, or of who has some */
 void gi_told(struct gi *gi, const struct gt_bpf_queue *r);
+/** gi_found() - a queue of the kernel's list is not known */
+void gi_found(struct gi *gi, const struct gt_bpf_queue *r);
 /** gi_made() - tells of @q, which is new, or else of what is now known of it */
 void gi_made(struct gi *gi, const struct gi_queue *q, const struct gt_bpf_queue *r, bool is_new);
 /** gi_ended() - tells that @q has, as was found at @ts */
 void gi_ended(struct gi *gi, struct gi_queue *q, uint64_t ts);
 /** gi_sweep() - at @ts: ends what processes left behind whose end was not told */
 void gi_sweep(struct gi *gi, uint64_t ts);
+/** gi_kfd_look() - likewise what the compute driver's list below @sysfs lacks, and makes what it
+ * has
+ */
+void gi_kfd_look(struct gi *gi, const char *sysfs, uint64_t ts);
 
 #endif

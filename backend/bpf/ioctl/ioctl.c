@@ -2,12 +2,15 @@
 /* ioctls on GPU devices, and the queues that they make, as bpf/ioctl.bpf.c saw them. */
 #include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "internal.h"
 #include "bpf/ioctl.skel.h"
+
+enum { EXEC, EXIT }; /* gi.end */
 
 /* Where the DRM core is there are functions, which may do without the tracepoints. */
 static int probe(struct gb *b, char *err, size_t len)
@@ -55,8 +58,8 @@ static void claim_queues(struct gi *gi)
 
 static void attach_ends(struct gi *gi)
 {
-	struct bpf_program *const at[] = { gi->skel->progs.gt_ioctl_exec,
-					   gi->skel->progs.gt_ioctl_exit_process };
+	struct bpf_program *const at[] = { [EXEC] = gi->skel->progs.gt_ioctl_exec,
+					   [EXIT] = gi->skel->progs.gt_ioctl_exit_process };
 	bool wanted = gi_devices_queues(&gi->devices);
 
 	for (int i = 0; i < 2; i++) {
@@ -104,12 +107,28 @@ static int open_all(struct gb *b, struct gi *gi, char *err, size_t len)
 	return gi_ways_blind(gi, &why) ? gb_sentence(err, len, EOPNOTSUPP, "%s", why) : 0;
 }
 
-static uint32_t owner(struct gi *gi, uint32_t pid)
+static uint32_t owner(struct gi *gi, uint32_t pid, bool make)
 {
+	int fd = bpf_map__fd(gi->skel->maps.gt_owners);
 	uint32_t gen = 0;
 
-	bpf_map_lookup_elem(bpf_map__fd(gi->skel->maps.gt_owners), &pid, &gen);
-	return gen;
+	if (!bpf_map_lookup_elem(fd, &pid, &gen) || !make || !gi->end[EXIT])
+		return gen;
+	gen = ++gi->last_gen << 1 | 1; /* as the programs': odd */
+	if (bpf_map_update_elem(fd, &pid, &gen, BPF_NOEXIST))
+		return 0;
+	if (!kill((pid_t)pid, 0) || errno != ESRCH)
+		return gen;
+	bpf_map_delete_elem(fd, &pid); /* gone meanwhile: nobody else does */
+	return 0;
+}
+
+/* With the next drain: who has ended, and which queues there are */
+static void sweep_soon(struct gi *gi)
+{
+	gi->sweep = true;
+	gi->swept = 0;
+	gi->b->p->host->timer(gi->b->p, GB_SLACK_NS);
 }
 
 static int start(struct gb *b, char *err, size_t len)
@@ -125,6 +144,8 @@ static int start(struct gb *b, char *err, size_t len)
 	ret = open_all(b, gi, err, len);
 	if (ret)
 		stop(b);
+	else
+		sweep_soon(gi);
 	return ret;
 }
 
@@ -133,10 +154,7 @@ static int look(struct gb *b, char *err, size_t len)
 	struct gi *gi = b->priv[GT_BPF_IOCTL];
 
 	look_all(gi);
-	/* nothing was told in a pause */
-	gi->sweep = true;
-	gi->swept = 0;
-	b->p->host->timer(b->p, GB_SLACK_NS);
+	sweep_soon(gi); /* nothing was told in a pause */
 	return 0;
 }
 
@@ -150,7 +168,7 @@ static bool record(struct gb *b, union gt_record *r)
 		return true;
 	case GT_QUEUE:
 		memcpy(&q, r, sizeof(q));
-		if (!gi->end[1])
+		if (!gi->end[EXIT])
 			q.gen = 0; /* nobody takes the number back */
 		gi_told(gi, &q);
 		return false;
@@ -179,6 +197,7 @@ static void round_done(struct gb *b, uint64_t until)
 	}
 	gi->sweep = false;
 	gi_sweep(gi, until);
+	gi_kfd_look(gi, *b->o->sysfs ? b->o->sysfs : "/sys", until);
 }
 
 static void counts_of(const struct gi *gi, struct gt_ioctl_count *sum)

@@ -65,7 +65,7 @@ void gi_ended(struct gi *gi, struct gi_queue *q, uint64_t ts)
 static bool alive(struct gi *gi, const struct gi_queue *q)
 {
 	if (q->gen)
-		return gi->owner(gi, q->pid) == q->gen;
+		return gi->owner(gi, q->pid, false) == q->gen;
 	return !kill((pid_t)q->pid, 0) || errno != ESRCH;
 }
 
@@ -102,6 +102,11 @@ static struct gi_queue *find(struct gi *gi, const struct gt_bpf_queue *r)
 	return NULL;
 }
 
+static uint32_t gen_of(const struct gt_bpf_queue *r)
+{
+	return r->gen == GT_NONE32 ? 0 : r->gen;
+}
+
 static struct gi_queue *make(struct gi *gi, const struct gt_bpf_queue *r, uint16_t gpu)
 {
 	struct gi_queue *q = gi_queue_new(&gi->queues, r->device, r->owner, r->id, r->uid);
@@ -115,32 +120,49 @@ static struct gi_queue *make(struct gi *gi, const struct gt_bpf_queue *r, uint16
 		return NULL;
 	}
 	q->pid = r->pid;
-	q->gen = r->gen == GT_NONE32 ? 0 : r->gen;
+	q->gen = gen_of(r);
 	q->gpu = gpu;
 	return q;
+}
+
+/* A new one; NULL: nobody knows its GPU, or there is no room */
+static struct gi_queue *enter(struct gi *gi, const struct gt_bpf_queue *r)
+{
+	uint16_t gpu;
+
+	if (!gi_devices_gpu(&gi->devices, r->device, &gpu) || gpu == GT_NONE16)
+		gpu = gi_devices_kfd(&gi->devices, r->kfd_id);
+	if (gpu != GT_NONE16)
+		return make(gi, r, gpu);
+	gi->unknown_queues++;
+	return NULL;
 }
 
 static void created(struct gi *gi, const struct gt_bpf_queue *r)
 {
 	struct gi_queue *q = find(gi, r);
-	uint16_t gpu;
 
-	if (q && q->found > r->ts) { /* the kernel's list had it before this came */
-		q->found = 0;
+	if (q && q->found) { /* the kernel's list had it before this came */
+		q->found = false;
+		q->gen = gen_of(r);
 		gi_made(gi, q, r, false);
 		return;
 	}
 	if (q) /* its end was not heard */
 		gi_ended(gi, q, r->ts);
-	if (!gi_devices_gpu(&gi->devices, r->device, &gpu) || gpu == GT_NONE16)
-		gpu = gi_devices_kfd(&gi->devices, r->kfd_id);
-	if (gpu == GT_NONE16) {
-		gi->unknown_queues++;
-		return;
-	}
-	q = make(gi, r, gpu);
+	q = enter(gi, r);
 	if (q)
 		gi_made(gi, q, r, true);
+}
+
+void gi_found(struct gi *gi, const struct gt_bpf_queue *r)
+{
+	struct gi_queue *q = enter(gi, r);
+
+	if (!q)
+		return;
+	q->found = q->listed = true;
+	gi_made(gi, q, r, true);
 }
 
 static void changed(struct gi *gi, const struct gt_bpf_queue *r)
