@@ -98,6 +98,7 @@ struct gt_handle {
 	struct gt_cursor cursor;
 	struct gt_text text; /* of a text pipe: lines not read yet */
 	size_t text_at;
+	struct gt_trace_past *past; /* likewise */
 	char *back; /* taken for a read that nobody waited for any more: the next gets it */
 	size_t back_len, back_at;
 	unsigned int users; /* in gt_pipe_wake() and the worker, guarded by gt_fs.lock, with @closed */

@@ -32,6 +32,8 @@ int gt_pipe_open(struct gt_handle *h)
 	if (err)
 		return err;
 	h->is_pipe = true;
+	if (is_text(h))
+		h->past = calloc(1, sizeof(*h->past)); /* without it some names are left out */
 	err = gt_cursor_init(&h->cursor, app->log, app->model, &h->view, &scope);
 	gt_text_init(&h->text, 1 << 20);
 	return err;
@@ -44,6 +46,7 @@ void gt_pipe_close(struct gt_handle *h)
 	gt_quota_give(&h->fs->app->quota, h->user, GT_Q_PIPES, 1);
 	gt_cursor_destroy(&h->cursor);
 	gt_text_free(&h->text);
+	free(h->past);
 	free(h->back);
 }
 
@@ -69,7 +72,7 @@ static void more_lines(struct gt_handle *h)
 	do {
 		n = gt_cursor_read(&h->cursor, rec, TEXT_BATCH);
 		for (size_t i = 0; i < n; i++)
-			gt_trace_line(&h->text, h->fs->app, &h->view, &rec[i]);
+			gt_trace_line(&h->text, h->fs->app, &h->view, &rec[i], h->past);
 	} while (n && !h->text.len);
 }
 

@@ -126,7 +126,30 @@ struct words {
 	char gpu[16], ring[40], comm[16], type[32], name[GT_FUNCTION_NAME];
 };
 
-static void take_words(struct gt_model *m, const struct gt_event *e, struct words *w)
+/* Of an ioctl that begins, or ends if its begin was seen; NULL: not known */
+static const char *command_of(struct gt_trace_past *past, const struct gt_event *e,
+			      const struct gt_gpu *g)
+{
+	uint32_t tid = e->tid != GT_NONE32 ? e->tid : e->pid;
+	unsigned int i = tid % (sizeof(past->in) / sizeof(past->in[0]));
+	const char *command = NULL;
+
+	if (e->type == GT_IOCTL_ENTER)
+		command = gt_ioctl_name(g ? g->driver : NULL, e->value);
+	if (!past || tid == GT_NONE32)
+		return command;
+	if (e->type == GT_IOCTL_ENTER) {
+		past->in[i].tid = tid;
+		past->in[i].command = command;
+	} else if (e->type == GT_IOCTL_EXIT && past->in[i].tid == tid) {
+		past->in[i].tid = 0;
+		return past->in[i].command;
+	}
+	return command;
+}
+
+static void take_words(struct gt_model *m, const struct gt_event *e, struct gt_trace_past *past,
+		       struct words *w)
 {
 	const struct gt_gpu *g;
 	const struct gt_proc *p;
@@ -146,7 +169,7 @@ static void take_words(struct gt_model *m, const struct gt_event *e, struct word
 		memcpy(w->type, m->custom[e->type - GT_CUSTOM0], sizeof(w->type));
 	if (e->type == GT_FUNCTION && e->value < m->nfunctions)
 		memcpy(w->name, m->functions[e->value], sizeof(w->name));
-	command = e->type == GT_IOCTL_ENTER ? gt_ioctl_name(g ? g->driver : NULL, e->value) : NULL;
+	command = command_of(past, e, g);
 	if (command)
 		snprintf(w->name, sizeof(w->name), "%s", command);
 }
@@ -206,7 +229,7 @@ static void event_line(struct gt_text *t, const struct gt_event *e, const struct
 }
 
 void gt_trace_line(struct gt_text *t, struct gt_app *app, const struct gt_view *v,
-		   const union gt_record *r)
+		   const union gt_record *r, struct gt_trace_past *past)
 {
 	struct words w;
 
@@ -214,6 +237,6 @@ void gt_trace_line(struct gt_text *t, struct gt_app *app, const struct gt_view *
 		gt_lost_line(t, &r->lost);
 	if (r->ev.type >= GT_NTYPES)
 		return;
-	take_words(app->model, &r->ev, &w);
+	take_words(app->model, &r->ev, past, &w);
 	event_line(t, &r->ev, v, &w);
 }

@@ -136,11 +136,20 @@ bool gt_tree_alive(struct gt_app *app, const struct gt_obj *obj);
  */
 bool gt_tree_gone(struct gt_app *app, const struct gt_obj *obj);
 
+/** struct gt_trace_past - what a reader of `trace` has seen: the ioctls that threads are inside of,
+ *	by thread id, where one may push out another; all 0 at first
+ */
+struct gt_trace_past {
+	struct {
+		uint32_t tid;
+		const char *command;
+	} in[64];
+};
 /** gt_trace_line() - a record that @v may see as a line of `trace`; names from the model (lock
- * taken)
+ *	taken), and from @past (may be NULL)
  */
 void gt_trace_line(struct gt_text *t, struct gt_app *app, const struct gt_view *v,
-		   const union gt_record *r);
+		   const union gt_record *r, struct gt_trace_past *past);
 
 /** The tables, by kind of directory; each ends with a NULL name. */
 extern const struct gt_file *const gt_tree_files[GT_NDIRS];

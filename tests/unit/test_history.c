@@ -48,13 +48,39 @@ static void test_timeline(void)
 
 static const char *line(const union gt_record *r)
 {
+	static struct gt_trace_past past;
 	static struct gt_text t;
 
 	gt_text_free(&t);
 	gt_text_init(&t, 0);
-	gt_trace_line(&t, &app, &(struct gt_view){ .all = true }, r);
+	gt_trace_line(&t, &app, &(struct gt_view){ .all = true }, r, &past);
 	gt_text_ch(&t, '\0');
 	return t.buf;
+}
+
+/* The command is told where an ioctl begins: it names the end, too */
+static void test_trace_ioctl(void)
+{
+	union gt_record r;
+
+	for (unsigned int i = 0; i < 2; i++) {
+		gt_record_init(&r, 13 * S, GT_IOCTL_ENTER);
+		r.ev.gpu = 0;
+		r.ev.tid = 1001 + i;
+		r.ev.value = i ? 0xc0184b02 : 0xc0186444;
+		ok(strstr(line(&r), i ? "command=KFD_CREATE_QUEUE" : "command=AMDGPU_CS"),
+		   "trace: an ioctl by name");
+	}
+	gt_record_init(&r, 13 * S, GT_IOCTL_EXIT);
+	r.ev.gpu = 0;
+	r.ev.tid = 1001;
+	r.ev.value = 0;
+	ok(strstr(line(&r), " result=0 command=AMDGPU_CS tid=1001\n"), "trace: its end as well");
+	ok(!strstr(line(&r), "command="), "trace: once");
+	r.ev.tid = 1002;
+	ok(strstr(line(&r), "command=KFD_CREATE_QUEUE"), "trace: another thread's is another");
+	r.ev.tid = 1003;
+	ok(!strstr(line(&r), "command="), "trace: one whose begin was not seen has none");
 }
 
 static void test_trace_line(void)
@@ -76,6 +102,7 @@ static void test_trace_line(void)
 	       " "
 	       "    -:- result=-22 late_from=12.000000000 late redacted\n",
 	       "trace: nothing but what is known");
+	test_trace_ioctl();
 	r.lost = (struct gt_lost){
 		.ts = 14 * S, .type = GT_LOST, .count = 27, .cause = GT_LOST_READER
 	};
