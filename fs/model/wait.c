@@ -1,25 +1,44 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Time that threads spend in waits for the GPU and in its ioctls. A source that tells only entry
- * and exit is matched by thread, in a table where a thread may push out another: then the exit
+ * and exit is matched by thread, in a table where a thread may push out others: then the exit
  * counts, and its time is not known.
  */
 #include "internal.h"
 
 enum { IN_IOCTL, IN_WAIT };
 
-static struct gt_inside *place(struct gt_model *m, uint32_t tid, uint8_t kind)
+#define WAYS 4 /* threads that share their places */
+
+static struct gt_inside *set_of(struct gt_model *m, uint32_t tid, uint8_t kind)
 {
 	uint64_t h = gt_mix(((uint64_t)kind << 32 | tid) ^ m->priv->salt[2], m->priv->salt[1]);
 
-	return &m->priv->inside[h % GT_TIDS];
+	return &m->priv->inside[h % (GT_TIDS / WAYS) * WAYS];
 }
 
 static struct gt_inside *inside(struct gt_model *m, uint32_t tid, uint8_t kind)
 {
-	struct gt_inside *i = place(m, tid, kind);
+	struct gt_inside *i = set_of(m, tid, kind);
 
-	return i->used && i->tid == tid && i->kind == kind ? i : NULL;
+	for (unsigned int k = 0; k < WAYS; k++, i++)
+		if (i->used && i->tid == tid && i->kind == kind)
+			return i;
+	return NULL;
+}
+
+/* The thread's place, else one that is free, else that of who has been inside for longest */
+static struct gt_inside *place(struct gt_model *m, uint32_t tid, uint8_t kind)
+{
+	struct gt_inside *own = inside(m, tid, kind), *i = set_of(m, tid, kind), *best = i;
+
+	for (unsigned int k = 0; k < WAYS && !own; k++, i++) {
+		if (!i->used)
+			return i;
+		if (i->since < best->since)
+			best = i;
+	}
+	return own ? own : best;
 }
 
 static void enter(struct gt_model *m, const struct gt_event *e, uint8_t kind)
@@ -146,7 +165,7 @@ void gt_wait_submit(struct gt_model *m, struct gt_job *j, uint32_t tid, uint64_t
 	i = inside(m, tid, IN_IOCTL);
 	if (!i) {
 		i = place(m, tid, IN_IOCTL);
-		*i = (struct gt_inside){ .tid = tid, .kind = IN_IOCTL, .used = 1 };
+		*i = (struct gt_inside){ .tid = tid, .kind = IN_IOCTL, .used = 1, .since = ts };
 	}
 	if (i->n == GT_IOCTL_JOBS) {
 		if (i->entered)

@@ -414,6 +414,40 @@ static void check_queue_owner(void)
 	gt_model_free(m);
 }
 
+static uint32_t some_tid(uint32_t i)
+{
+	return (uint32_t)(i * 0x9e3779b97f4a7c15ULL >> 42) ^ i;
+}
+
+/* A few threads inside an ioctl at a time: none pushes out another, wherever their places are */
+static void check_ioctl_threads(void)
+{
+	unsigned int known = 0;
+
+	begin();
+	for (uint32_t round = 0; round < 1000; round++) {
+		for (uint32_t k = 0; k < 8; k++) {
+			uint64_t ts = T0 + round * MS + k;
+			uint32_t tid = some_tid(round * 4 + k % 4);
+
+			event(ts, k < 4 ? GT_IOCTL_ENTER : GT_SUBMIT)->ev.tid = tid;
+			rec.ev.ring = k < 4 ? GT_NONE16 : 0;
+			rec.ev.ctx = 9;
+			rec.ev.seqno = k % 4;
+			fold();
+		}
+		for (uint32_t k = 0; k < 4; k++) {
+			event(T0 + round * MS + 10 + k, GT_IOCTL_EXIT);
+			rec.ev.tid = some_tid(round * 4 + k);
+			rec.ev.ref = 10;
+			fold();
+			known += ended(T0 + round * MS + 20 + k, k, 1) == 10;
+		}
+	}
+	is(known, 4000, "every job knows its ioctl");
+	gt_model_free(m);
+}
+
 static void queue_of(enum gt_type type, uint32_t id, uint32_t uid, uint32_t pid)
 {
 	event(gt_model_now(m) + 1, type)->ev.queue = id;
@@ -675,6 +709,7 @@ int main(void)
 	check_waits();
 	check_ioctl_jobs();
 	check_queue_owner();
+	check_ioctl_threads();
 	check_queue_churn();
 	check_queue_share();
 	check_queue_orphans();
