@@ -45,6 +45,9 @@ round() { # round WHAT JOBS [contexts]
 	python_checks "$GT_SRC/tests/lib/gpucompare.py" truth "$mnt" ${3-}
 	[ $both = bpf ] || is "$(stat_of ftrace events)" 0 "$1: ftrace told nothing"
 	is "$(value "$mnt/status" events_lost_source)" 0 "$1: nothing was lost"
+	# those from before the clear are in the report, too
+	joined() { [ "$(awk -v n=$(($(wc -l <truth) - 1)) '!/^#/ { n--; if ($9 == "-") n += 1e6 } END { print n <= 0 }' "$mnt/report")" = 1 ]; }
+	ok "$1: each job has the time of the ioctl that submitted it" wait_for 20 joined
 	grep -E "^(probe|events_missed|left_out|unmatched)" "$mnt/backends/bpf/stats"
 	is "$(ls -d "$mnt"/*-any 2>/dev/null)" "" "$1: nothing is of an unknown GPU"
 	latencies >live
