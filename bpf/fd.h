@@ -38,4 +38,30 @@ static __always_inline uint32_t gt_rdev_of(struct file *file)
 	return file ? BPF_CORE_READ(file, f_inode, i_rdev) : GT_NONE32;
 }
 
+/* include/linux/fs.h: a count of references, or since Linux 6.13 one less than that */
+struct file___counted {
+	struct {
+		int64_t counter;
+	} f_count;
+} __attribute__((preserve_access_index));
+
+struct file___refs {
+	struct {
+		struct {
+			int64_t counter;
+		} refcnt;
+	} f_ref;
+} __attribute__((preserve_access_index));
+
+/** gt_last_reference() - does nobody else hold @file? Its close() is its end, then */
+static __always_inline bool gt_last_reference(struct file *file)
+{
+	struct file___counted *old = (void *)file;
+	struct file___refs *new = (void *)file;
+
+	if (bpf_core_field_exists(new->f_ref))
+		return BPF_CORE_READ(new, f_ref.refcnt.counter) == 0;
+	return BPF_CORE_READ(old, f_count.counter) == 1;
+}
+
 #endif

@@ -114,8 +114,9 @@ enum gt_iq_what {
 	GT_IQ_CREATE,
 	GT_IQ_UPDATE,
 	GT_IQ_DESTROY,
-	GT_IQ_EXEC, /* process @pid is another program now */
-	GT_IQ_EXIT, /* … has ended */
+	GT_IQ_EXEC,  /* process @pid is another program now */
+	GT_IQ_EXIT,  /* … has ended */
+	GT_IQ_CLOSE, /* file @owner has */
 };
 
 /**

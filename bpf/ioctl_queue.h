@@ -7,7 +7,10 @@
 #ifndef GT_BPF_IOCTL_QUEUE_H
 #define GT_BPF_IOCTL_QUEUE_H
 
+#include <linux/ptrace.h>
+
 #include "ioctl_call.h"
+#include <bpf/bpf_tracing.h>
 
 /*
  * Processes that have queues, each with a number that a later one of its id has not. The daemon
@@ -19,6 +22,14 @@ struct {
 	__type(key, uint32_t);
 	__type(value, uint32_t);
 } gt_owners SEC(".maps");
+
+/* Opened devices that have queues: user queues are a file's, and end with it */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, GT_IOCTL_OWNERS);
+	__type(key, uint64_t);
+	__type(value, uint32_t);
+} gt_files SEC(".maps");
 
 /* The number of the process that runs now; 0: none. @make: gives it one, if there is room */
 static __always_inline uint32_t owner(bool make)
@@ -123,6 +134,7 @@ static __always_inline void kfd_destroy(const struct call *c, uint64_t ts, struc
 static __always_inline void userq(const struct call *c, uint64_t ts, struct gt_bpf_queue *q)
 {
 	struct gt_amdgpu_userq a;
+	uint32_t one = 1;
 
 	if (!c->op) /* no call with this one succeeds: it could not be read */
 		COUNT(unreadable);
@@ -136,6 +148,7 @@ static __always_inline void userq(const struct call *c, uint64_t ts, struct gt_b
 		tell_queue(q, ts, owner(false));
 		return;
 	}
+	bpf_map_update_elem(&gt_files, &c->file, &one, BPF_ANY);
 	q->what = GT_IQ_CREATE;
 	q->id = a.op; /* where the result is */
 	q->kind = GT_QUEUE_USER;
@@ -167,13 +180,39 @@ static __always_inline void queues(const struct call *c, uint64_t ts)
 		userq(c, ts, &q);
 }
 
-static __always_inline void tell_end(uint16_t what, uint32_t gen)
+static __always_inline void tell_end(uint16_t what, uint64_t of, uint32_t gen)
 {
 	struct gt_bpf_queue q;
 
 	__builtin_memset(&q, 0xff, sizeof(q));
 	q.what = what;
+	q.owner = of;
 	tell_queue(&q, bpf_ktime_get_ns(), gen);
+}
+
+static __always_inline int file_ends(struct file *file)
+{
+	uint64_t key = (uint64_t)file;
+
+	if (bpf_map_lookup_elem(&gt_files, &key) && !bpf_map_delete_elem(&gt_files, &key))
+		tell_end(GT_IQ_CLOSE, key, 0);
+	return 0;
+}
+
+/* drm_release(inode, file) */
+SEC("kprobe")
+int gt_ioctl_release(struct pt_regs *ctx)
+{
+	return file_ends((void *)PT_REGS_PARM2(ctx));
+}
+
+/* Where that cannot be probed */
+SEC("tracepoint/syscalls/sys_enter_close")
+int gt_ioctl_close(struct sys_enter *e)
+{
+	struct file *file = gt_file_of((uint32_t)e->args[0]);
+
+	return file && gt_last_reference(file) ? file_ends(file) : 0;
 }
 
 /* KFD ends a process's queues with its memory (an mmu notifier), which execve() puts aside. */
@@ -183,7 +222,7 @@ int gt_ioctl_exec(void *ctx)
 	uint32_t gen = owner(false);
 
 	if (gen)
-		tell_end(GT_IQ_EXEC, gen);
+		tell_end(GT_IQ_EXEC, GT_NONE64, gen);
 	return 0;
 }
 
@@ -197,7 +236,7 @@ int gt_ioctl_exit_process(void *ctx)
 	if (!gen || BPF_CORE_READ(task, signal, live.counter))
 		return 0;
 	bpf_map_delete_elem(&gt_owners, &pid);
-	tell_end(GT_IQ_EXIT, gen);
+	tell_end(GT_IQ_EXIT, GT_NONE64, gen);
 	return 0;
 }
 

@@ -70,31 +70,6 @@ static __always_inline void tell_end(uint16_t kind, uint32_t gen, uint64_t file)
 	end(n);
 }
 
-/* include/linux/fs.h: a count of references, or since Linux 6.13 one less than that */
-struct file___counted {
-	struct {
-		int64_t counter;
-	} f_count;
-} __attribute__((preserve_access_index));
-
-struct file___refs {
-	struct {
-		struct {
-			int64_t counter;
-		} refcnt;
-	} f_ref;
-} __attribute__((preserve_access_index));
-
-static __always_inline bool last_reference(struct file *file)
-{
-	struct file___counted *old = (void *)file;
-	struct file___refs *new = (void *)file;
-
-	if (bpf_core_field_exists(new->f_ref))
-		return BPF_CORE_READ(new, f_ref.refcnt.counter) == 0;
-	return BPF_CORE_READ(old, f_count.counter) == 1;
-}
-
 /* RM frees a client with the file that it came by. Where the file's own end cannot be probed: */
 SEC("tracepoint/syscalls/sys_enter_close")
 int gt_nv_close(struct sys_enter *e)
@@ -105,7 +80,7 @@ int gt_nv_close(struct sys_enter *e)
 	if (!gen)
 		return 0;
 	file = gt_file_of((uint32_t)e->args[0]);
-	if (file && gt_rdev_of(file) >> 20 == NV_MAJOR && last_reference(file))
+	if (file && gt_rdev_of(file) >> 20 == NV_MAJOR && gt_last_reference(file))
 		tell_end(GT_NV_CLOSE, gen, (uint64_t)file);
 	return 0;
 }

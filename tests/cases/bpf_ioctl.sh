@@ -117,6 +117,20 @@ is "$(cat "$q/2/type" "$q/2/engine" "$q/2/size" "$q/2/priority" | xargs)" "user 
 make f
 ok "has ended" wait_for 20 is_now 2 destroyed
 is "$(n unreadable)" 0 "all arguments could be read"
+make q
+ok "another one" wait_for 20 is_now 2 created
+before=$(value "$mnt/backends/bpf/stats" records)
+make s
+make c
+ok "of a file that is still open elsewhere" wait_for 20 told $((before + 2 + 3))
+is "$(cat "$q/2/state")" created "it stays"
+make s
+ok "closed at last, it has gone" wait_for 20 is_now 2 destroyed
+is "$(cat "$q/1/state")" created "but not the process's"
+ends
+maker setpriv --reuid 1001 --regid 1001 --clear-groups
+make c
+ok "a queue" wait_for 20 is_now 1 created
 make p
 ok "what could not is counted" wait_for 20 reached unreadable 1
 make d

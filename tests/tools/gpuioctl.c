@@ -211,7 +211,8 @@ static int unread_userq(int fd, const struct userq *q)
 /*
  * c, d: a KFD queue is made, and destroyed; u, r: it loses its share of the GPU, and has one again,
  * beside a choice of the hardware's part; q, f: likewise a user queue; p: one from a page that is
- * not present; x: another program takes over, which stays until its input ends
+ * not present; s: the file is closed, whose duplicate stays for the first time; x: another program
+ * takes over, which stays until its input ends
  */
 static int queue_step(int fd, int step)
 {
@@ -244,6 +245,8 @@ static int queue_step(int fd, int step)
 		return ioctl(fd, USERQ, &end);
 	case 'p':
 		return unread_userq(fd, &q);
+	case 's':
+		return close(fd);
 	case 'x':
 		return execl("/bin/cat", "cat", NULL);
 	}
@@ -253,11 +256,15 @@ static int queue_step(int fd, int step)
 /* Each line of letters is answered when all is done */
 static int queues(int fd)
 {
+	int other = dup(fd);
+	bool closed = false;
+
 	for (int c = getchar(); c != EOF; c = getchar()) {
 		if (c == '\n')
 			puts("done");
-		else if (queue_step(fd, c))
+		else if (queue_step(closed ? other : fd, c))
 			return die("queue");
+		closed |= c == 's';
 		fflush(stdout);
 	}
 	return 0;

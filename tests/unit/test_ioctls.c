@@ -253,6 +253,11 @@ static void test_told(void)
 	ok(gi_queue_find(&gi.queues, 0, 0xffff888000001000ull, 7), "a device's stay");
 	is(says(GT_IQ_EXIT, 65535, 500, 1, 0), 1, "until the process ends");
 	is(says(GT_IQ_DESTROY, 1, 500, 1, 7), 0, "then there is none");
+	says(GT_IQ_CREATE, 0, 500, 1, 7);
+	says(GT_IQ_CREATE, 0, 500, 1, 8);
+	says(GT_IQ_CREATE, 1, 500, 1, 7);
+	is(says(GT_IQ_CLOSE, 0, 501, 0, 0), 2, "a file's end with it, whoever closes it");
+	ok(gi_queue_find(&gi.queues, 1, 500, 7), "and no others");
 	gi_queues_free(&gi.queues);
 }
 

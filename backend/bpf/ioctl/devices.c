@@ -236,11 +236,10 @@ bool gi_devices_here(const struct gi_devices *d, enum gt_ioctl_kind kind)
 	return gi_devices_slot(d, kind) >= 0;
 }
 
-bool gi_devices_queues(const struct gi_devices *d)
+bool gi_devices_made(const struct gi_devices *d, enum gt_ioctl_driver driver)
 {
 	for (unsigned int i = 0; i < d->n; i++)
-		if (d->dev[i].here &&
-		    (d->dev[i].driver == GT_IOCTL_BY_KFD || d->dev[i].driver == GT_IOCTL_BY_AMDGPU))
+		if (d->dev[i].here && d->dev[i].driver == driver)
 			return true;
 	return false;
 }

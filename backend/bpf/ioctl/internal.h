@@ -53,8 +53,8 @@ void gi_devices_tell(const struct gi_devices *d, uint32_t functions);
 bool gi_devices_here(const struct gi_devices *d, enum gt_ioctl_kind kind);
 /** gi_devices_slot() - of the device of @kind, of which there is one; -1: none */
 int gi_devices_slot(const struct gi_devices *d, enum gt_ioctl_kind kind);
-/** gi_devices_queues() - is there one whose calls make queues? */
-bool gi_devices_queues(const struct gi_devices *d);
+/** gi_devices_made() - is there one of @driver? */
+bool gi_devices_made(const struct gi_devices *d, enum gt_ioctl_driver driver);
 /** gi_devices_gpu() - GPU of what is at @slot; false: there is no such slot */
 bool gi_devices_gpu(const struct gi_devices *d, unsigned int slot, uint16_t *gpu);
 /** gi_devices_kfd() - GPU that KFD calls @id, GT_NONE16 if there is none */
@@ -135,6 +135,8 @@ struct gi_way {
 /**
  * struct gi - the part
  * @call: links at the tracepoints of ioctl(): begin and end
+ * @file: link at the end of files, where there are devices whose queues end with them; of module
+ *	@file_instance
  * @end: at those of execve() and of the end of processes, where there are devices that have queues
  * @owner: the number of process @pid (gi_queue.gen), 0 none. @make: it gets one if it is there
  * @swept: when ended processes were last looked for; @sweep: they are to be, soon
@@ -145,7 +147,8 @@ struct gi {
 	struct ioctl_bpf *skel;
 	struct gi_devices devices;
 	struct gi_way way[GT_IOCTL_KINDS];
-	struct bpf_link *call[2], *end[2];
+	struct bpf_link *call[2], *end[2], *file;
+	uint64_t file_instance;
 	struct gi_queues queues;
 	uint32_t (*owner)(struct gi *gi, uint32_t pid, bool make);
 	uint64_t swept;
@@ -159,6 +162,8 @@ struct gi {
  * Return: kinds whose calls are told at a function, as in struct gt_ioctl_config
  */
 uint32_t gi_ways_look(struct gi *gi);
+/** gi_files_look() - likewise for the end of files */
+void gi_files_look(struct gi *gi);
 void gi_ways_end(struct gi *gi);
 /** gi_ways_blind() - are there devices, and none whose calls can be told? @why: the reason */
 bool gi_ways_blind(const struct gi *gi, const char **why);

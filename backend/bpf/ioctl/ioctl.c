@@ -60,7 +60,8 @@ static void attach_ends(struct gi *gi)
 {
 	struct bpf_program *const at[] = { [EXEC] = gi->skel->progs.gt_ioctl_exec,
 					   [EXIT] = gi->skel->progs.gt_ioctl_exit_process };
-	bool wanted = gi_devices_queues(&gi->devices);
+	bool wanted = gi_devices_made(&gi->devices, GT_IOCTL_BY_KFD) ||
+		      gi_devices_made(&gi->devices, GT_IOCTL_BY_AMDGPU);
 
 	for (int i = 0; i < 2; i++) {
 		if (wanted && !gi->end[i])
@@ -79,6 +80,7 @@ static void look_all(struct gi *gi)
 
 	gi_devices_look(&gi->devices);
 	attach_ends(gi);
+	gi_files_look(gi);
 	functions = gi_ways_look(gi);
 	claim_queues(gi);
 	gi_devices_tell(&gi->devices, functions);

@@ -80,13 +80,20 @@ void gi_sweep(struct gi *gi, uint64_t ts)
 	}
 }
 
-/* All that process @pid has; @kfd: of the compute driver only */
-static void end_all(struct gi *gi, const struct gt_bpf_queue *r, bool kfd)
+/* A process's of KFD are its own; those of a file are the file's, and of who made them. */
+static bool ends(const struct gi_queue *q, const struct gt_bpf_queue *r)
+{
+	if (r->what == GT_IQ_CLOSE)
+		return q->owner == r->owner;
+	return q->pid == r->pid && (r->what == GT_IQ_EXIT || q->owner == r->pid);
+}
+
+static void end_all(struct gi *gi, const struct gt_bpf_queue *r)
 {
 	for (uint32_t i = 0; i < gi->queues.used; i++) {
 		struct gi_queue *q = &gi->queues.q[i];
 
-		if (q->used && q->pid == r->pid && (!kfd || q->owner == r->pid))
+		if (q->used && ends(q, r))
 			gi_ended(gi, q, r->ts);
 	}
 }
@@ -194,7 +201,8 @@ void gi_told(struct gi *gi, const struct gt_bpf_queue *r)
 		break;
 	case GT_IQ_EXEC:
 	case GT_IQ_EXIT:
-		end_all(gi, r, r->what == GT_IQ_EXEC);
+	case GT_IQ_CLOSE:
+		end_all(gi, r);
 		break;
 	}
 }

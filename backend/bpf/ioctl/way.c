@@ -238,8 +238,28 @@ uint32_t gi_ways_look(struct gi *gi)
 	return functions;
 }
 
+void gi_files_look(struct gi *gi)
+{
+	uint64_t instance = gb_module_instance(kinds[GT_IOCTL_DRM].module);
+	bool wanted = gi_devices_made(&gi->devices, GT_IOCTL_BY_AMDGPU);
+
+	if (gi->file && (!wanted || gi->file_instance != instance)) {
+		bpf_link__destroy(gi->file);
+		gi->file = NULL;
+	}
+	if (!wanted || gi->file)
+		return;
+	gi->file_instance = instance;
+	if (may_be(gi->b, "kprobe"))
+		gi->file = bpf_program__attach_kprobe(gi->skel->progs.gt_ioctl_release, false,
+						      "drm_release");
+	if (!gi->file)
+		gi->file = bpf_program__attach(gi->skel->progs.gt_ioctl_close);
+}
+
 void gi_ways_end(struct gi *gi)
 {
+	bpf_link__destroy(gi->file);
 	for (int k = 0; k < GT_IOCTL_KINDS; k++)
 		detach(&gi->way[k]);
 	for (int i = 0; i < 2; i++)
