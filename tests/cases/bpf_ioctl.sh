@@ -147,6 +147,18 @@ make x
 ok "and with its program" wait_for 20 is_now 1 destroyed
 is "$(cat "$mnt/proc/$maker/state")" alive "whose process goes on"
 ends
+# What ended in a pause is looked for at its end
+maker env
+make c
+ok "a queue lives" wait_for 20 is_now 1 created
+found() { grep "amdgpu0 QUEUE_DESTROY .* queue=1 inferred$" "$mnt/timeline" | wc -l; }
+before=$(found)
+echo stop >"$mnt/control"
+ends
+echo start >"$mnt/control"
+found_more() { [ "$(found)" = $((before + 1)) ]; }
+ok "the end of a pause finds out" wait_for 20 found_more
+
 maker env
 before=$(value "$mnt/backends/bpf/stats" records)
 make "$(printf 'cd%.0s' {1..500})c"
