@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <syslog.h>
 
 #include "internal.h"
@@ -36,6 +37,28 @@ static int share(struct bpf_object *o, const char *name, int fd)
 	return m ? bpf_map__reuse_fd(m, fd) : 0;
 }
 
+/* A program's variables are read and set where its skeleton has them: the kernel's own take that
+ * place, as bpf_object__load_skeleton() does it. */
+static int map_variables(struct bpf_object *o)
+{
+	struct bpf_map *map;
+	const void *at;
+	size_t size;
+	void *got;
+
+	bpf_object__for_each_map(map, o)
+	{
+		at = bpf_map__initial_value(map, &size);
+		if (!at || bpf_map__map_flags(map) & BPF_F_RDONLY_PROG)
+			continue;
+		got = mmap((void *)(uintptr_t)at, size, PROT_READ | PROT_WRITE,
+			   MAP_SHARED | MAP_FIXED, bpf_map__fd(map), 0);
+		if (got == MAP_FAILED)
+			return -errno;
+	}
+	return 0;
+}
+
 int gb_object_load(struct gb *b, struct bpf_object *o, const char *what, char *err, size_t len)
 {
 	char path[GB_PATH];
@@ -51,6 +74,8 @@ int gb_object_load(struct gb *b, struct bpf_object *o, const char *what, char *e
 	gb_words[0] = '\0';
 	if (!ret)
 		ret = bpf_object__load(o);
+	if (!ret)
+		ret = map_variables(o);
 	return ret ? gb_refused(-ret, what, gb_words, err, len) : 0;
 }
 
