@@ -455,6 +455,24 @@ static void test_hostile(void)
 	is(v->user[2].objs + v->user[2].tsgs, 0, "with the process all goes");
 }
 
+/* Keys that share a bucket in one run must not do so in the next. */
+static void test_salt(void)
+{
+	uint32_t first, with = 0, still = 0;
+	uint32_t same[64];
+
+	restart(0);
+	first = gv_bucket(v, 1, 2, 0);
+	for (uint32_t i = 1; with < 64; i++)
+		if (gv_bucket(v, 1, 2, i) == first)
+			same[with++] = i;
+	restart(0);
+	first = gv_bucket(v, 1, 2, 0);
+	for (uint32_t i = 0; i < 64; i++)
+		still += gv_bucket(v, 1, 2, same[i]) == first;
+	ok(still < 8, "nobody can choose handles that share a bucket");
+}
+
 int main(void)
 {
 	make_machine();
@@ -465,5 +483,6 @@ int main(void)
 	test_ends();
 	test_both();
 	test_hostile();
+	test_salt();
 	return done_testing();
 }

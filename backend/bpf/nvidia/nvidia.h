@@ -88,6 +88,7 @@ struct gv_line {
  * struct gv - the part
  * @driver: main version, 0 not known; @pci: GPUs that the driver has, @any: one that is not told
  * @release: the end of a file is told by a probe; @gen_of: number of process @pid now, 0 none
+ * @salt: of the buckets
  * @refused: objects, queues, processes for which there was no room
  * @unmatched: of hooks, whose queue is not known; @ambiguous: or could be several
  */
@@ -100,6 +101,7 @@ struct gv {
 	uint32_t (*gen_of)(struct gv *v, uint32_t pid);
 	void *priv; /* of nvidia.c */
 
+	uint64_t salt[2];
 	struct gv_obj *obj;
 	struct gv_proc *proc;
 	struct gv_tsg *tsg;
@@ -141,6 +143,8 @@ uint16_t gv_gpu_of_proc(struct gv *v, const struct gv_proc *p);
 
 /* table.c */
 int gv_tables_new(struct gv *v);
+/** gv_bucket() - of three numbers, one of GV_BUCKETS */
+uint32_t gv_bucket(const struct gv *v, uint32_t a, uint32_t b, uint32_t c);
 void gv_tables_free(struct gv *v);
 /** gv_proc() - index of the process of at->n; @make: enters it. 0: none, or no room */
 uint32_t gv_proc(struct gv_at *at, uint32_t gen, bool make);

@@ -3,18 +3,31 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
+#include "../../../fs/model/mix.h"
 #include "nvidia.h"
 
-static uint32_t bucket_of(uint32_t a, uint32_t b, uint32_t c)
+/* Handles are what programs make of them: without a salt they could be made to collide. */
+static void make_salt(struct gv *v)
 {
-	uint64_t h = ((uint64_t)a << 32 | b) * 0x9e3779b97f4a7c15ULL + c;
+	if (getrandom(v->salt, sizeof(v->salt), GRND_NONBLOCK) != (ssize_t)sizeof(v->salt))
+		v->salt[0] = (uint64_t)(uintptr_t)v;
+	for (unsigned int i = 0; i < 2; i++) /* odd and far from 0: they are factors too */
+		v->salt[i] =
+			gt_mix(v->salt[i] | 1, 0x9e3779b97f4a7c15ULL + i) | 0x8000000000000001ULL;
+}
 
-	return (uint32_t)((h * 0x9e3779b97f4a7c15ULL) >> 40) % GV_BUCKETS;
+uint32_t gv_bucket(const struct gv *v, uint32_t a, uint32_t b, uint32_t c)
+{
+	uint64_t h = gt_mix(((uint64_t)a << 32 | b) ^ v->salt[0], v->salt[1]);
+
+	return (uint32_t)(gt_mix(h ^ c, v->salt[0]) % GV_BUCKETS);
 }
 
 int gv_tables_new(struct gv *v)
 {
+	make_salt(v);
 	/* what is not used is not in memory */
 	v->obj = calloc(GV_MAX_OBJS + 1, sizeof(*v->obj));
 	v->proc = calloc(GT_NV_MAX_PROCS + 1, sizeof(*v->proc));
@@ -47,7 +60,7 @@ static uint32_t user_of(struct gv *v, uint32_t uid)
 
 static uint32_t proc_new(struct gv *v, uint32_t pid, uint32_t uid)
 {
-	uint32_t *bucket = &v->proc_bucket[bucket_of(pid, 0, 0)], p = v->free_procs;
+	uint32_t *bucket = &v->proc_bucket[gv_bucket(v, pid, 0, 0)], p = v->free_procs;
 	uint32_t user = user_of(v, uid);
 
 	if (!user || (!p && v->nprocs == GT_NV_MAX_PROCS)) {
@@ -67,7 +80,7 @@ static uint32_t proc_new(struct gv *v, uint32_t pid, uint32_t uid)
 uint32_t gv_proc(struct gv_at *at, uint32_t gen, bool make)
 {
 	struct gv *v = at->v;
-	uint32_t p = v->proc_bucket[bucket_of(at->n->pid, 0, 0)];
+	uint32_t p = v->proc_bucket[gv_bucket(v, at->n->pid, 0, 0)];
 
 	while (p && v->proc[p].pid != at->n->pid)
 		p = v->proc[p].chain;
@@ -90,7 +103,7 @@ static void unchain(uint32_t *at, uint32_t what, uint32_t next)
 
 uint32_t gv_obj(const struct gv *v, uint32_t p, uint32_t client, uint32_t handle)
 {
-	uint32_t o = v->obj_bucket[bucket_of(p, client, handle)];
+	uint32_t o = v->obj_bucket[gv_bucket(v, p, client, handle)];
 
 	while (o &&
 	       (v->obj[o].proc != p || v->obj[o].client != client || v->obj[o].handle != handle))
@@ -127,7 +140,7 @@ uint32_t gv_obj_new(struct gv_at *at, uint32_t p, uint16_t kind, uint32_t handle
 	o = obj_take(v, proc);
 	if (!o)
 		return 0;
-	bucket = &v->obj_bucket[bucket_of(p, client, handle)];
+	bucket = &v->obj_bucket[gv_bucket(v, p, client, handle)];
 	v->obj[o] = (struct gv_obj){
 		.client = client,
 		.handle = handle,
@@ -143,7 +156,7 @@ uint32_t gv_obj_new(struct gv_at *at, uint32_t p, uint16_t kind, uint32_t handle
 	proc->first = o;
 	if (kind == GT_NV_CLIENT) {
 		v->obj[o].file = (uint64_t)at->n->rm.value << 32 | at->n->rm.parent;
-		bucket = &v->file_bucket[bucket_of(at->n->rm.value, at->n->rm.parent, 0)];
+		bucket = &v->file_bucket[gv_bucket(v, at->n->rm.value, at->n->rm.parent, 0)];
 		v->obj[o].files = *bucket;
 		*bucket = o;
 	}
@@ -153,13 +166,14 @@ uint32_t gv_obj_new(struct gv_at *at, uint32_t p, uint16_t kind, uint32_t handle
 static void obj_drop(struct gv *v, uint32_t o)
 {
 	struct gv_obj *obj = &v->obj[o];
-	uint32_t *i = &v->obj_bucket[bucket_of(obj->proc, obj->client, obj->handle)];
+	uint32_t *i = &v->obj_bucket[gv_bucket(v, obj->proc, obj->client, obj->handle)];
 
 	while (*i && *i != o)
 		i = &v->obj[*i].chain;
 	unchain(i, o, obj->chain);
 	if (obj->kind == GT_NV_CLIENT) {
-		i = &v->file_bucket[bucket_of((uint32_t)(obj->file >> 32), (uint32_t)obj->file, 0)];
+		i = &v->file_bucket[gv_bucket(v, (uint32_t)(obj->file >> 32), (uint32_t)obj->file,
+					      0)];
 		while (*i && *i != o)
 			i = &v->obj[*i].files;
 		unchain(i, o, obj->files);
@@ -219,7 +233,7 @@ void gv_proc_end(struct gv_at *at, uint32_t p)
 {
 	struct gv *v = at->v;
 	struct gv_proc *proc = &v->proc[p];
-	uint32_t *i = &v->proc_bucket[bucket_of(proc->pid, 0, 0)];
+	uint32_t *i = &v->proc_bucket[gv_bucket(v, proc->pid, 0, 0)];
 
 	while (proc->first)
 		end_one(at, proc->first);
@@ -238,7 +252,7 @@ void gv_proc_end(struct gv_at *at, uint32_t p)
 void gv_file_end(struct gv_at *at, uint64_t file)
 {
 	struct gv *v = at->v;
-	uint32_t *bucket = &v->file_bucket[bucket_of((uint32_t)(file >> 32), (uint32_t)file, 0)];
+	uint32_t *bucket = &v->file_bucket[gv_bucket(v, (uint32_t)(file >> 32), (uint32_t)file, 0)];
 	uint32_t next;
 
 	for (uint32_t o = *bucket; o; o = next) {
