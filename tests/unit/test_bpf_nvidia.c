@@ -4,6 +4,7 @@
  * run, RM calls, and processes that lie.
  */
 #include <stdlib.h>
+#include <sys/resource.h>
 
 #include "../../backend/bpf/nvidia/nvidia.h"
 #include "../lib/treebed.h"
@@ -455,6 +456,39 @@ static void test_hostile(void)
 	is(v->user[2].objs + v->user[2].tsgs, 0, "with the process all goes");
 }
 
+/*
+ * What a call costs must not grow with what its process has: to look at all of it for each client
+ * of a file that is closed takes minutes here, and any program may do the like. The limit is of CPU
+ * time.
+ */
+static void test_many(void)
+{
+	const struct rlimit minute = { 60, 60 };
+
+	restart(0);
+	n.uid = 0;
+	setrlimit(RLIMIT_CPU, &minute);
+	for (int round = 0; round < 20; round++) {
+		for (uint32_t i = 1; i <= GV_MAX_OBJS; i++)
+			call(GT_NV_CLIENT, i, i, 5, 1);
+		call(GT_NV_CLOSE, 0, 0, 5, 1);
+		for (uint32_t i = 1; i <= GV_MAX_OBJS; i++)
+			call(GT_NV_CLIENT, i, i, 5, 1);
+		for (uint32_t i = 1; i <= GV_MAX_OBJS; i++)
+			call(GT_NV_FREE, i, i, 0, 0);
+	}
+	is(v->user[1].objs + v->objs_refused, 0, "65536 clients of one file come and go");
+	call(GT_NV_CLIENT, 1, 1, 5, 1);
+	call(GT_NV_DEVICE, 1, 2, 1, 0);
+	for (uint32_t i = 0; i < 100; i++)
+		call(GT_NV_DEVICE, 1, 3 + i, 2 + i, 0);
+	is(v->user[1].objs, 102, "a device below a device");
+	call(GT_NV_GROUP, 1, 1, 3, 1);
+	is(v->user[1].objs, 1, "a client's handle is given to a group: with it all goes");
+	call(GT_NV_FREE, 1, 1, 0, 0);
+	is(v->user[1].objs + v->user[1].tsgs, 0, "which then goes, too");
+}
+
 /* Keys that share a bucket in one run must not do so in the next. */
 static void test_salt(void)
 {
@@ -483,6 +517,7 @@ int main(void)
 	test_ends();
 	test_both();
 	test_hostile();
+	test_many();
 	test_salt();
 	return done_testing();
 }

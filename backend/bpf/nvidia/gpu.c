@@ -12,6 +12,8 @@
 
 #include "nvidia.h"
 
+#define MAX_LOOKED 256 /* objects of a process that are looked at for its devices */
+
 void gv_gpus_read(struct gv *v, const char *folder)
 {
 	DIR *d = opendir(folder);
@@ -55,11 +57,25 @@ uint16_t gv_gpu_of(struct gv *v, const struct gv_proc *p, uint32_t number)
 	return gv_gpu_any(v);
 }
 
+/* What follows @o, or is below it, where a device can be: a client's, or nobody's that is known; 0:
+ * that was all */
+static uint32_t next_device(const struct gv *v, uint32_t o)
+{
+	if (v->obj[o].kind == GT_NV_CLIENT && v->obj[o].first)
+		return v->obj[o].first;
+	if (!v->obj[o].next && v->obj[o].up)
+		o = v->obj[o].up;
+	return v->obj[o].next;
+}
+
 uint16_t gv_gpu_of_proc(struct gv *v, const struct gv_proc *p)
 {
 	uint16_t gpu = GT_NONE16;
+	unsigned int looked = 0;
 
-	for (uint32_t o = p->first; o; o = v->obj[o].next) {
+	for (uint32_t o = p->first; o; o = next_device(v, o)) {
+		if (++looked > MAX_LOOKED)
+			return gv_gpu_any(v);
 		if (v->obj[o].kind != GT_NV_DEVICE)
 			continue;
 		if (gpu != GT_NONE16 && gpu != v->obj[o].gpu)

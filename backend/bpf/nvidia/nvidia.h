@@ -30,19 +30,21 @@
 #define GV_OWN_ID 0x80000000u
 
 /** struct gv_obj - an object of the RM; @kind: GT_NV_CLIENT, _DEVICE, _GROUP or _CHANNEL
- * @chain: next of its bucket, or of the free ones; @files: next of its file's bucket (a client)
+ * @up: above it, 0: nothing that is known; @first: the newest below it; @prev, @next: beside it
+ * @chain: next of its bucket, or of the free ones; @files, @files_prev: in its file's bucket (a
+ * client)
  * @tsg: a group's queue; 0: it has ended */
 struct gv_obj {
-	uint32_t client, handle, parent;
-	uint32_t proc, prev, next;
-	uint32_t chain, files;
+	uint32_t client, handle, proc;
+	uint32_t up, first, prev, next;
+	uint32_t chain, files, files_prev;
 	uint32_t tsg;
 	uint16_t kind, gpu;
 	uint64_t file;
 };
 
-/** struct gv_proc - a process; @gen: see bpf/nvidia.h, 0 not known; @ids: as RM told it of its GPUs
- */
+/** struct gv_proc - a process; @gen: see bpf/nvidia.h, 0 not known; @first: its newest object that
+ * is below none; @ids: as RM told it of its GPUs */
 struct gv_proc {
 	uint32_t pid, gen, uid, user;
 	uint32_t first, chain;
@@ -138,7 +140,8 @@ void gv_gpus_read(struct gv *v, const char *folder);
 uint16_t gv_gpu_any(struct gv *v);
 /** gv_gpu_of() - number of the GPU that RM calls number @number to process @p */
 uint16_t gv_gpu_of(struct gv *v, const struct gv_proc *p, uint32_t number);
-/** gv_gpu_of_proc() - of the only GPU that @p has opened, else gv_gpu_any() */
+/** gv_gpu_of_proc() - of the only GPU that @p has opened, else gv_gpu_any(); so it is where it has
+ * a lot of objects */
 uint16_t gv_gpu_of_proc(struct gv *v, const struct gv_proc *p);
 
 /* table.c */

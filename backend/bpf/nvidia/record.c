@@ -27,7 +27,7 @@ static uint32_t queue_of(const struct gv *v, uint32_t p, uint32_t client, uint32
 	uint32_t o = gv_obj(v, p, client, handle);
 
 	if (o && v->obj[o].kind == GT_NV_CHANNEL)
-		o = gv_obj(v, p, client, v->obj[o].parent);
+		o = v->obj[o].up;
 	return o && v->obj[o].kind == GT_NV_GROUP ? v->obj[o].tsg : 0;
 }
 
@@ -192,9 +192,9 @@ static void on_group(struct gv_at *at, uint32_t p)
 	gb_out(v->b, &r);
 }
 
-static void count_channel(struct gv_at *at, uint32_t p, uint32_t group, int by)
+static void count_channel(struct gv_at *at, uint32_t group, int by)
 {
-	uint32_t t = queue_of(at->v, p, at->n->rm.client, group);
+	uint32_t t = at->v->obj[group].tsg;
 	union gt_record r;
 
 	if (!t || at->v->tsg[t].channels == GT_NONE32)
@@ -208,7 +208,7 @@ static void on_alloc(struct gv_at *at)
 {
 	struct gv *v = at->v;
 	const struct gt_bpf_nv *n = at->n;
-	uint32_t p = gv_proc(at, n->rm.gen, true), o;
+	uint32_t p = gv_proc(at, n->rm.gen, true), o, group;
 
 	if (!p)
 		return;
@@ -220,24 +220,25 @@ static void on_alloc(struct gv_at *at)
 			v->obj[o].gpu = gv_gpu_of(v, &v->proc[p], n->rm.value);
 	} else if (n->kind == GT_NV_CLIENT) {
 		gv_obj_new(at, p, GT_NV_CLIENT, n->rm.object);
-	} else if (queue_of(v, p, n->rm.client, n->rm.parent) &&
-		   gv_obj_new(at, p, GT_NV_CHANNEL, n->rm.object)) {
-		count_channel(at, p, n->rm.parent, 1);
+	} else {
+		group = gv_obj(v, p, n->rm.client, n->rm.parent);
+		if (group && v->obj[group].kind == GT_NV_GROUP &&
+		    gv_obj_new(at, p, GT_NV_CHANNEL, n->rm.object))
+			count_channel(at, group, 1);
 	}
 }
 
 static void on_free(struct gv_at *at, uint32_t p)
 {
 	struct gv *v = at->v;
-	uint32_t o = gv_obj(v, p, at->n->rm.client, at->n->rm.object);
-	struct gv_obj obj;
+	uint32_t o = gv_obj(v, p, at->n->rm.client, at->n->rm.object), group;
 
 	if (!o)
 		return;
-	obj = v->obj[o];
+	group = v->obj[o].kind == GT_NV_CHANNEL ? v->obj[o].up : 0;
 	gv_obj_end(at, o);
-	if (obj.kind == GT_NV_CHANNEL)
-		count_channel(at, p, obj.parent, -1);
+	if (group)
+		count_channel(at, group, -1);
 }
 
 static void on_schedule(struct gv_at *at, uint32_t t)

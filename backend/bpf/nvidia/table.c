@@ -128,38 +128,63 @@ static uint32_t obj_take(struct gv *v, const struct gv_proc *proc)
 	return o;
 }
 
+/* What @kind of object is below: what RM says if it can be above, else the client. All that is
+ * above another is of a lower kind, so that no process makes rings, or more than four floors. */
+static uint32_t above(const struct gv *v, uint32_t p, uint16_t kind, uint32_t client,
+		      uint32_t parent)
+{
+	uint32_t o = gv_obj(v, p, client, parent);
+
+	if (!o || v->obj[o].kind >= kind)
+		o = gv_obj(v, p, client, client);
+	return o && v->obj[o].kind < kind ? o : 0;
+}
+
+static uint32_t *list_of(struct gv *v, const struct gv_obj *obj)
+{
+	return obj->up ? &v->obj[obj->up].first : &v->proc[obj->proc].first;
+}
+
+static void link_file(struct gv *v, uint32_t o, uint64_t file)
+{
+	uint32_t *bucket = &v->file_bucket[gv_bucket(v, (uint32_t)(file >> 32), (uint32_t)file, 0)];
+
+	v->obj[o].file = file;
+	v->obj[o].files = *bucket;
+	v->obj[*bucket].files_prev = o;
+	*bucket = o;
+}
+
 uint32_t gv_obj_new(struct gv_at *at, uint32_t p, uint16_t kind, uint32_t handle)
 {
 	struct gv *v = at->v;
-	uint32_t client = at->n->rm.client, *bucket, o;
-	struct gv_proc *proc = &v->proc[p];
+	uint32_t client = at->n->rm.client, *bucket, *list, o;
+	struct gv_obj *obj;
 
 	o = gv_obj(v, p, client, handle);
 	if (o)
 		gv_obj_end(at, o);
-	o = obj_take(v, proc);
+	o = obj_take(v, &v->proc[p]);
 	if (!o)
 		return 0;
 	bucket = &v->obj_bucket[gv_bucket(v, p, client, handle)];
-	v->obj[o] = (struct gv_obj){
+	obj = &v->obj[o];
+	*obj = (struct gv_obj){
 		.client = client,
 		.handle = handle,
-		.parent = at->n->rm.parent,
 		.proc = p,
-		.next = proc->first,
+		.up = above(v, p, kind, client, at->n->rm.parent),
 		.chain = *bucket,
 		.kind = kind,
 		.gpu = GT_NONE16,
 	};
 	*bucket = o;
-	v->obj[proc->first].prev = o;
-	proc->first = o;
-	if (kind == GT_NV_CLIENT) {
-		v->obj[o].file = (uint64_t)at->n->rm.value << 32 | at->n->rm.parent;
-		bucket = &v->file_bucket[gv_bucket(v, at->n->rm.value, at->n->rm.parent, 0)];
-		v->obj[o].files = *bucket;
-		*bucket = o;
-	}
+	list = list_of(v, obj);
+	obj->next = *list;
+	v->obj[*list].prev = o;
+	*list = o;
+	if (kind == GT_NV_CLIENT)
+		link_file(v, o, (uint64_t)at->n->rm.value << 32 | at->n->rm.parent);
 	return o;
 }
 
@@ -174,59 +199,27 @@ static void obj_drop(struct gv *v, uint32_t o)
 	if (obj->kind == GT_NV_CLIENT) {
 		i = &v->file_bucket[gv_bucket(v, (uint32_t)(obj->file >> 32), (uint32_t)obj->file,
 					      0)];
-		while (*i && *i != o)
-			i = &v->obj[*i].files;
-		unchain(i, o, obj->files);
+		*(obj->files_prev ? &v->obj[obj->files_prev].files : i) = obj->files;
+		v->obj[obj->files].files_prev = obj->files_prev;
 	}
-	if (obj->prev)
-		v->obj[obj->prev].next = obj->next;
-	else
-		v->proc[obj->proc].first = obj->next;
-	if (obj->next)
-		v->obj[obj->next].prev = obj->prev;
+	*(obj->prev ? &v->obj[obj->prev].next : list_of(v, obj)) = obj->next;
+	v->obj[obj->next].prev = obj->prev;
 	v->user[v->proc[obj->proc].user].objs--;
 	*obj = (struct gv_obj){ .chain = v->free_objs };
 	v->free_objs = o;
 }
 
-static void end_one(struct gv_at *at, uint32_t o)
-{
-	const struct gv_obj obj = at->v->obj[o];
-
-	obj_drop(at->v, o);
-	if (obj.kind == GT_NV_GROUP && obj.tsg)
-		gv_tsg_end(at, obj.tsg, 0);
-}
-
-/* Was @c below @o, which is gone? A client has all, a device groups with channels, a group
- * channels. */
-static bool was_below(const struct gv *v, const struct gv_obj *c, const struct gv_obj *o)
-{
-	uint32_t up;
-
-	if (c->client != o->client)
-		return false;
-	if (o->kind == GT_NV_CLIENT || c->parent == o->handle)
-		return true;
-	up = c->kind == GT_NV_CHANNEL ? gv_obj(v, c->proc, c->client, c->parent) : 0;
-	return up && v->obj[up].parent == o->handle;
-}
-
-/* What is below is newer, so it comes first in its process's list: once through is enough. */
 void gv_obj_end(struct gv_at *at, uint32_t o)
 {
 	struct gv *v = at->v;
-	const struct gv_obj obj = v->obj[o];
-	uint32_t next;
+	uint32_t tsg;
 
-	end_one(at, o);
-	if (obj.kind == GT_NV_CHANNEL)
-		return;
-	for (uint32_t c = v->proc[obj.proc].first; c; c = next) {
-		next = v->obj[c].next;
-		if (was_below(v, &v->obj[c], &obj))
-			end_one(at, c);
-	}
+	while (v->obj[o].first)
+		gv_obj_end(at, v->obj[o].first);
+	tsg = v->obj[o].tsg;
+	obj_drop(v, o);
+	if (tsg)
+		gv_tsg_end(at, tsg, 0);
 }
 
 void gv_proc_end(struct gv_at *at, uint32_t p)
@@ -236,7 +229,7 @@ void gv_proc_end(struct gv_at *at, uint32_t p)
 	uint32_t *i = &v->proc_bucket[gv_bucket(v, proc->pid, 0, 0)];
 
 	while (proc->first)
-		end_one(at, proc->first);
+		gv_obj_end(at, proc->first);
 	for (uint32_t t = 1; t <= v->ntsgs; t++)
 		if (v->tsg[t].used && v->tsg[t].proc == p)
 			gv_tsg_end(at, t, 0);
