@@ -456,6 +456,29 @@ static void test_hostile(void)
 	is(v->user[2].objs + v->user[2].tsgs, 0, "with the process all goes");
 }
 
+static void to_nobody(struct gt_plugin *p, const union gt_record *r, size_t n_records)
+{
+}
+
+static void test_many_queues(void)
+{
+	const struct gt_host deaf = { .push = to_nobody, .gpu = gpu_named };
+
+	plugin.host = &deaf;
+	call(GT_NV_CLIENT, 1, 1, 5, 1);
+	call(GT_NV_DEVICE, 1, 2, 1, 0);
+	for (uint32_t i = 1; i < GV_MAX_TSGS; i++)
+		call(GT_NV_GROUP, 1, 10 + i, 2, 1);
+	for (uint32_t i = 0; i < 3000000; i++)
+		call(GT_NV_GROUP, 1, 9, 2, 1);
+	is(v->user[1].tsgs, GV_MAX_TSGS, "4096 queues, of which one is made over and over");
+	is(v->tsg[v->obj[gv_obj(v, v->tsg[1].proc, 1, 9)].tsg].id, OWN(GV_MAX_TSGS - 1),
+	   "under the id that is free");
+	call(GT_NV_FREE, 1, 1, 0, 0);
+	is(v->user[1].tsgs, 0, "all go");
+	plugin.host = &host;
+}
+
 /*
  * What a call costs must not grow with what its process has: to look at all of it for each client
  * of a file that is closed takes minutes here, and any program may do the like. The limit is of CPU
@@ -487,6 +510,7 @@ static void test_many(void)
 	is(v->user[1].objs, 1, "a client's handle is given to a group: with it all goes");
 	call(GT_NV_FREE, 1, 1, 0, 0);
 	is(v->user[1].objs + v->user[1].tsgs, 0, "which then goes, too");
+	test_many_queues();
 }
 
 /* Keys that share a bucket in one run must not do so in the next. */

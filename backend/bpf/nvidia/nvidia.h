@@ -47,7 +47,7 @@ struct gv_obj {
  * is below none; @ids: as RM told it of its GPUs */
 struct gv_proc {
 	uint32_t pid, gen, uid, user;
-	uint32_t first, chain;
+	uint32_t first, tsgs, chain;
 	uint32_t nids;
 	struct {
 		uint32_t number, id;
@@ -62,6 +62,8 @@ struct gv_user {
 /**
  * struct gv_tsg - a queue
  * @hooked: the hooks tell of it, so that RM calls do not again
+ * @prev, @next: beside it in its process's list; @chain: next of its bucket, or of the free ones
+ * @call: number of the gv_call in which it was made
  * @runlist, @tsg: the driver's numbers, GT_NONE32 not known; @channels: GT_NONE32 not known
  */
 struct gv_tsg {
@@ -69,6 +71,7 @@ struct gv_tsg {
 	uint16_t gpu;
 	uint32_t id, proc, pid, uid, user, obj;
 	uint32_t runlist, tsg, channels;
+	uint32_t prev, next, chain, call;
 };
 
 /** struct gv_call - a thread is inside an RM call; @tsg: made in it */
@@ -90,7 +93,7 @@ struct gv_line {
  * struct gv - the part
  * @driver: main version, 0 not known; @pci: GPUs that the driver has, @any: one that is not told
  * @release: the end of a file is told by a probe; @gen_of: number of process @pid now, 0 none
- * @salt: of the buckets
+ * @salt: of the buckets; @own: a bit for each id from GV_OWN_ID on that is in use
  * @refused: objects, queues, processes for which there was no room
  * @unmatched: of hooks, whose queue is not known; @ambiguous: or could be several
  */
@@ -107,8 +110,10 @@ struct gv {
 	struct gv_obj *obj;
 	struct gv_proc *proc;
 	struct gv_tsg *tsg;
-	uint32_t nobjs, free_objs, nprocs, free_procs, ntsgs;
+	uint32_t nobjs, free_objs, nprocs, free_procs, ntsgs, free_tsgs;
 	uint32_t obj_bucket[GV_BUCKETS], proc_bucket[GV_BUCKETS], file_bucket[GV_BUCKETS];
+	uint32_t tsg_bucket[GV_BUCKETS];
+	uint64_t own[GV_MAX_TSGS / 64];
 	struct gv_user user[GV_MAX_USERS];
 	struct gv_call call[GV_MAX_CALLS];
 

@@ -59,8 +59,10 @@ static void on_init(struct gv_at *at)
 	if (!t)
 		return;
 	v->tsg[t].hooked = true;
-	if (c)
+	if (c) {
 		c->tsg = t;
+		v->tsg[t].call = (uint32_t)(c - v->call);
+	}
 	gv_tsg_event(at, t, GT_QUEUE_CREATE, GT_NONE64, GT_NONE64);
 	gv_tsg_desc(at, t, &r);
 	/* the level of that moment: RM sets another right after, which the first BIND tells */

@@ -230,9 +230,8 @@ void gv_proc_end(struct gv_at *at, uint32_t p)
 
 	while (proc->first)
 		gv_obj_end(at, proc->first);
-	for (uint32_t t = 1; t <= v->ntsgs; t++)
-		if (v->tsg[t].used && v->tsg[t].proc == p)
-			gv_tsg_end(at, t, 0);
+	while (proc->tsgs)
+		gv_tsg_end(at, proc->tsgs, 0);
 	while (*i && *i != p)
 		i = &v->proc[*i].chain;
 	unchain(i, p, proc->chain);

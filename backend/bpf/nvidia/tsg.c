@@ -16,33 +16,74 @@ static uint32_t id_of(uint32_t runlist, uint32_t tsg)
 }
 
 /* The lowest id of ours that is free: an id is used again, as the model keeps each for a while. */
-static uint32_t own_id(const struct gv *v)
+static uint32_t own_id(struct gv *v)
 {
-	uint64_t taken[GV_MAX_TSGS / 64 + 1] = { 0 };
-	uint32_t n = 0;
+	uint32_t i = 0;
 
-	for (uint32_t t = 1; t <= v->ntsgs; t++)
-		if (v->tsg[t].used && v->tsg[t].id >= GV_OWN_ID)
-			taken[(v->tsg[t].id - GV_OWN_ID) / 64] |= 1ull << (v->tsg[t].id % 64);
-	while (taken[n / 64] >> (n % 64) & 1)
-		n++;
-	return GV_OWN_ID + n;
+	while (!~v->own[i])
+		i++;
+	i = i * 64 + (uint32_t)__builtin_ctzll(~v->own[i]);
+	v->own[i / 64] |= 1ull << i % 64;
+	return GV_OWN_ID + i;
 }
 
-static uint32_t same_id(const struct gv *v, uint16_t gpu, uint32_t id)
+static uint32_t *bucket_of(struct gv *v, uint16_t gpu, uint32_t id)
 {
-	for (uint32_t t = 1; t <= v->ntsgs; t++)
-		if (v->tsg[t].used && v->tsg[t].gpu == gpu && v->tsg[t].id == id)
-			return t;
-	return 0;
+	return &v->tsg_bucket[gv_bucket(v, gpu, id, 0)];
+}
+
+static uint32_t same_id(struct gv *v, uint16_t gpu, uint32_t id)
+{
+	uint32_t t = *bucket_of(v, gpu, id);
+
+	while (t && (v->tsg[t].gpu != gpu || v->tsg[t].id != id))
+		t = v->tsg[t].chain;
+	return t;
 }
 
 static uint32_t take(struct gv *v)
 {
-	for (uint32_t t = 1; t <= v->ntsgs; t++)
-		if (!v->tsg[t].used)
-			return t;
-	return v->ntsgs < GV_MAX_TSGS ? ++v->ntsgs : 0;
+	uint32_t t = v->free_tsgs;
+
+	if (t)
+		v->free_tsgs = v->tsg[t].chain;
+	else if (v->ntsgs < GV_MAX_TSGS)
+		t = ++v->ntsgs;
+	return t;
+}
+
+/* It gets its places: in its bucket, and in its process's list. */
+static void enter(struct gv *v, uint32_t t)
+{
+	struct gv_tsg *q = &v->tsg[t];
+	uint32_t *bucket = bucket_of(v, q->gpu, q->id), *list = &v->proc[q->proc].tsgs;
+
+	q->chain = *bucket;
+	*bucket = t;
+	q->next = *list;
+	v->tsg[*list].prev = t;
+	*list = t;
+}
+
+static void leave(struct gv *v, uint32_t t)
+{
+	struct gv_tsg *q = &v->tsg[t];
+	uint32_t *i = bucket_of(v, q->gpu, q->id);
+
+	while (*i != t)
+		i = &v->tsg[*i].chain;
+	*i = q->chain;
+	*(q->prev ? &v->tsg[q->prev].next : &v->proc[q->proc].tsgs) = q->next;
+	v->tsg[q->next].prev = q->prev;
+	if (q->id >= GV_OWN_ID)
+		v->own[(q->id - GV_OWN_ID) / 64] &= ~(1ull << (q->id - GV_OWN_ID) % 64);
+	if (q->obj)
+		v->obj[q->obj].tsg = 0;
+	if (v->call[q->call].tsg == t)
+		v->call[q->call].tsg = 0;
+	v->user[q->user].tsgs--;
+	*q = (struct gv_tsg){ .chain = v->free_tsgs };
+	v->free_tsgs = t;
 }
 
 uint32_t gv_tsg_new(struct gv_at *at, uint32_t p, uint16_t gpu, uint32_t runlist, uint32_t tsg)
@@ -73,6 +114,7 @@ uint32_t gv_tsg_new(struct gv_at *at, uint32_t p, uint16_t gpu, uint32_t runlist
 		.tsg = tsg,
 		.channels = GT_NONE32,
 	};
+	enter(v, t);
 	return t;
 }
 
@@ -127,13 +169,7 @@ void gv_tsg_end(struct gv_at *at, uint32_t t, uint8_t flags)
 	gb_out(at->v->b, &r);
 	if (!q->hooked)
 		gv_trace(at, gv_line(at, GT_NV_DESTROY, t));
-	if (q->obj)
-		at->v->obj[q->obj].tsg = 0;
-	for (unsigned int i = 0; i < GV_MAX_CALLS; i++)
-		if (at->v->call[i].tsg == t)
-			at->v->call[i].tsg = 0;
-	at->v->user[q->user].tsgs--;
-	*q = (struct gv_tsg){ 0 };
+	leave(at->v, t);
 }
 
 uint32_t gv_tsg_find(struct gv_at *at, uint32_t runlist, uint32_t tsg)
