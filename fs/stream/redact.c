@@ -70,6 +70,8 @@ static bool redact_event(struct gt_event *e, const struct gt_view *v)
 	e->queue = GT_NONE32;
 	e->ctx = GT_NONE64;
 	e->ref = GT_NONE64;
+	if (e->type == GT_QUEUE_TOKEN)
+		e->value = GT_NONE64;
 	e->flags |= GT_F_REDACTED;
 	return true;
 }
@@ -95,7 +97,8 @@ static uint64_t since(const struct gt_process *p)
 
 /*
  * A record whose uid is unknown is somebody else's. `value` and `seqno` stay: they are what anybody
- * may know about a ring. A visibility that is none of the three counts as the strictest.
+ * may know about a ring; but not a token, with which another's doorbell is rung. A visibility that
+ * is none of the three counts as the strictest.
  */
 bool gt_redact(union gt_record *r, const struct gt_view *v)
 {

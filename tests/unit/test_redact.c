@@ -54,6 +54,8 @@ static bool blanked(union gt_record r, const struct gt_view *v)
 	want.ev.flags |= GT_F_REDACTED;
 	want.ev.pid = want.ev.tid = want.ev.uid = want.ev.queue = GT_NONE32;
 	want.ev.ctx = want.ev.ref = GT_NONE64;
+	if (r.ev.type == GT_QUEUE_TOKEN)
+		want.ev.value = GT_NONE64;
 	return gt_redact(&r, v) && same(&r, &want);
 }
 
