@@ -138,7 +138,7 @@ static int attach(struct nvidia *n, enum function at, struct bpf_program *begin,
 
 static void detach(struct nvidia *n)
 {
-	n->skel->bss->gt_nv_hooks = n->skel->bss->gt_nv_returns = false;
+	n->skel->bss->gt_nv_hooks = n->skel->bss->gt_nv_returns = n->v.destroys = false;
 	for (int i = 0; i < FUNCTIONS; i++) {
 		bpf_link__destroy(n->end[i]);
 		bpf_link__destroy(n->link[i]);
@@ -178,6 +178,7 @@ static int attach_hooks(struct nvidia *n, const bool *listed)
 		ret = attach(n, token, n->skel->progs.gt_nv_token_request, NULL);
 	n->skel->bss->gt_nv_returns = n->end[bind];
 	n->skel->bss->gt_nv_hooks = !ret;
+	n->v.destroys = n->link[DESTROY];
 	return ret;
 }
 
@@ -362,6 +363,15 @@ static void lost(struct gb *b, const struct gt_lost *l)
 	gv_lost(&n->v, l->ts);
 }
 
+static void round_done(struct gb *b, uint64_t until)
+{
+	struct nvidia *n = b->priv[GT_BPF_NVIDIA];
+
+	gv_round(&n->v, until);
+	if (n->v.leaving)
+		b->p->host->timer(b->p, GV_PATIENCE_NS);
+}
+
 static void doctor(struct gb *b, struct gb_text *t)
 {
 	const struct nvidia *n = b->priv[GT_BPF_NVIDIA];
@@ -414,6 +424,7 @@ const struct gb_part gb_nvidia = {
 	.stop = stop,
 	.record = record,
 	.lost = lost,
+	.round = round_done,
 	.look = look,
 	.doctor = doctor,
 };

@@ -66,6 +66,7 @@ static void restart(uint32_t driver)
 		abort();
 	v->b = &backend;
 	v->driver = driver;
+	v->destroys = true;
 	v->gen_of = gen_of;
 	n = (struct gt_bpf_nv){
 		.ts = 10 * SEC, .cpu = 1, .pid = 637320, .tid = 637320, .uid = 1000
@@ -229,6 +230,15 @@ static void test_text(void)
 	check_line("a full text has its statistics", "token_request: 1000\n");
 }
 
+static void end(uint16_t kind, uint32_t file)
+{
+	memset(&n.rm, 0, sizeof(n.rm));
+	n.rm.gen = n.pid;
+	n.rm.parent = file;
+	n.rm.value = 1;
+	tell(kind);
+}
+
 static void test_hooks(void)
 {
 	restart(0);
@@ -242,10 +252,20 @@ static void test_hooks(void)
 	is(pushed.last[GT_QUEUE_TOKEN].ev.ref, 5, "of a channel");
 	is(pushed.last[GT_QUEUE_TOKEN].ev.queue, ID(2, 9), "of the queue");
 	is(pushed.type[GT_SUBMIT], 0, "is no submit");
-	n.pid = 2; /* a worker of the kernel */
+	n.pid = 2;
 	destroy(7, 9);
-	is_str(q("nv-any", ID(2, 9), "state"), "destroyed\n",
-	       "by another process: the only one of that number");
+	is_str(q("nv-any", ID(2, 9), "state"), "mapped\n",
+	       "another process ends another queue of that number");
+	is(v->unmatched, 1, "which is not known");
+	token(9, 6, 78);
+	is(pushed.last[GT_QUEUE_TOKEN].ev.value, 77, "its token is not this queue's either");
+	n.pid = 637320;
+	end(GT_NV_EXIT, 0);
+	is_str(q("nv-any", ID(2, 9), "state"), "mapped\n",
+	       "when its process has ended a hook will tell");
+	n.pid = 2; /* a worker of the kernel */
+	destroy(8, 9);
+	is_str(q("nv-any", ID(2, 9), "state"), "destroyed\n", "which anybody may do then");
 	is(pushed.last[GT_QUEUE_DESTROY].ev.tid, GT_NONE32, "whose thread is not its");
 
 	init(8, GT_NONE32, 1, 0);
@@ -260,8 +280,7 @@ static void test_hooks(void)
 	init(11, 4, 1, 1);
 	n.pid = n.tid = 4;
 	destroy(12, 4);
-	is(v->ambiguous, 1, "by another process: two of that number");
-	is(pushed.type[GT_QUEUE_DESTROY], 2, "and neither ends");
+	is(pushed.type[GT_QUEUE_DESTROY], 2, "by another process: neither ends");
 	init(13, 70000, 1, 1);
 	is(pushed.last[GT_QUEUE].queue.queue, GV_OWN_ID, "a number that fits no id");
 	init(14, 1, 1, 40000);
@@ -409,6 +428,157 @@ static void test_both(void)
 	is(v->ambiguous, 0, "no doubt");
 }
 
+static void as(uint32_t pid)
+{
+	n.pid = n.tid = pid;
+}
+
+/* A client of file 0x100000000 | @file, with a device, number @gpu */
+static void client(uint32_t handle, uint32_t file, uint32_t gpu)
+{
+	call(GT_NV_CLIENT, handle, handle, file, 1);
+	call(GT_NV_DEVICE, handle, 0x80, handle, gpu);
+}
+
+/* A group of a device, as calls and hooks tell of it, scheduled */
+static void group(uint32_t of, uint32_t handle, uint32_t dev, uint32_t runlist, uint32_t tsg)
+{
+	call(GT_NV_ENTER, of, 0, dev, GT_NV_GROUP);
+	init(n.ts / 1000 + 2, tsg, 1, runlist);
+	call(GT_NV_GROUP, of, handle, dev, 1);
+	call(GT_NV_ENTER, of, handle, 0, GT_NV_SCHEDULE);
+	bind(n.ts / 1000 + 2, tsg, runlist, 1, 1);
+	call(GT_NV_SCHEDULE, of, handle, 0, 1);
+}
+
+static void now_destroy(uint32_t tsg)
+{
+	destroy(n.ts / 1000 + 2, tsg);
+}
+
+static const char *state(uint32_t runlist, uint32_t tsg)
+{
+	return q("nv-any", ID(runlist, tsg), "state");
+}
+
+/* The driver's order: sched_process_exit, then each file is closed, and the hooks tell of its
+ * queues. */
+static void test_two_end(void)
+{
+	restart(575);
+	as(100);
+	client(1, 5, 0);
+	group(1, 0xa0, 0x80, 0, 5);
+	as(200);
+	client(1, 6, 0);
+	group(1, 0xa0, 0x80, 13, 5);
+	client(2, 7, 0);
+	group(2, 0xa0, 0x80, 14, 5);
+	as(100);
+	end(GT_NV_EXIT, 0);
+	end(GT_NV_CLOSE, 5);
+	now_destroy(5);
+	is_str(state(0, 5), "destroyed\n", "a process ends, and its TSG 5");
+	is_str(state(13, 5), "mapped\n", "not another's");
+	is_str(state(14, 5), "mapped\n", "nor that one's other");
+	is(v->unmatched + v->ambiguous, 0, "no doubt");
+	now_destroy(5);
+	as(300); /* which is not known */
+	end(GT_NV_CLOSE, 9);
+	now_destroy(5);
+	is_str(state(13, 5), "mapped\n", "nor with one from before us");
+	is(v->unmatched, 2, "whose queues are not known");
+	as(200);
+	end(GT_NV_CLOSE, 6);
+	is_str(state(13, 5), "mapped\n", "a file is closed, and its queue left to the hook");
+	n.tid = 201;
+	now_destroy(5);
+	is_str(state(13, 5), "destroyed\n", "it goes");
+	is_str(state(14, 5), "mapped\n", "not that of the other file");
+	is(pushed.last[GT_QUEUE_DESTROY].ev.flags, 0, "as it was told");
+	n.tid = 200;
+	now_destroy(5);
+	is_str(state(14, 5), "mapped\n", "while the file is being closed no other goes");
+	call(GT_NV_ENTER, 2, 0x80, 0, GT_NV_FREE);
+	now_destroy(5);
+	is_str(state(14, 5), "destroyed\n", "then it is freed with its device");
+	is(v->leaving, 0, "none waits");
+}
+
+static void test_no_hook_comes(void)
+{
+	restart(575);
+	client(1, 5, 0);
+	group(1, 0xa0, 0x80, 0, 5);
+	end(GT_NV_CLOSE, 5);
+	gv_round(v, n.ts + GV_PATIENCE_NS - 1);
+	flush();
+	is_str(state(0, 5), "mapped\n", "the hook has a second");
+	gv_round(v, n.ts + GV_PATIENCE_NS);
+	flush();
+	is_str(state(0, 5), "destroyed\n", "then the queue has ended");
+	ok(pushed.last[GT_QUEUE_DESTROY].ev.flags & GT_F_INFERRED, "which is a conclusion");
+	is(v->user[1].tsgs, 0, "and it is forgotten");
+	v->destroys = false;
+	client(1, 5, 0);
+	group(1, 0xa0, 0x80, 0, 6);
+	end(GT_NV_CLOSE, 5);
+	is_str(state(0, 6), "destroyed\n", "where no hook tells of ends it goes with its file");
+}
+
+/* TSG 5 of runlist 0 is there on each of two GPUs. */
+static void test_two_gpus(void)
+{
+	restart(575);
+	strcpy(v->pci[v->npci++], "0000:01:00.0");
+	strcpy(v->pci[v->npci++], "0000:02:00.0");
+	call(GT_NV_GPU_ID, 0, 0, 0, 0x100);
+	call(GT_NV_GPU_ID, 0, 0, 1, 0x200);
+	client(1, 5, 0);
+	call(GT_NV_DEVICE, 1, 0x81, 1, 1);
+	group(1, 0xa0, 0x80, 0, 5);
+	group(1, 0xa1, 0x81, 0, 5);
+	is_str(q("nv-01:00.0", ID(0, 5), "state"), "mapped\n", "one");
+	is_str(q("nv-02:00.0", ID(0, 5), "state"), "mapped\n", "and the other");
+	call(GT_NV_ENTER, 1, 0x80, 0, GT_NV_FREE);
+	now_destroy(5);
+	is_str(q("nv-01:00.0", ID(0, 5), "state"), "destroyed\n",
+	       "a device is freed, with its own");
+	is_str(q("nv-02:00.0", ID(0, 5), "state"), "mapped\n", "not the other GPU's");
+	call(GT_NV_FREE, 1, 0x80, 0, 0);
+	as(666); /* says that it uses the second GPU */
+	call(GT_NV_GPU_ID, 0, 0, 1, 0x200);
+	client(1, 6, 1);
+	group(1, 0xa0, 0x80, 0, 5);
+	is_str(q("nv-02:00.0", ID(0, 5), "state"), "mapped\n", "and nobody ends it by a lie");
+	is_str(q("nv-02:00.0", OWN(0), "state"), "mapped\n", "but gets an id of ours");
+	is(v->ambiguous, 0, "no doubt");
+}
+
+/* A queue that calls told of, before the hooks were there */
+static void test_hooks_later(void)
+{
+	restart(575);
+	client(1, 5, 0);
+	call(GT_NV_GROUP, 1, 0xa0, 0x80, 1);
+	call(GT_NV_ENTER, 1, 0xa0, 0, GT_NV_SCHEDULE);
+	bind(n.ts / 1000 + 2, 7, 3, 2, 1);
+	call(GT_NV_SCHEDULE, 1, 0xa0, 0, 1);
+	is(pushed.type[GT_QUEUE_SCHEDULE], 1, "hooks that come later tell of the same queue");
+	is(pushed.last[GT_QUEUE].queue.queue, OWN(0), "under the id that it has");
+	is(pushed.last[GT_QUEUE].queue.runlist, 3, "of a runlist");
+	is(pushed.last[GT_QUEUE].queue.ctx, 7, "with its number");
+	call(GT_NV_ENTER, 1, 0xa0, 0, GT_NV_FREE);
+	now_destroy(7);
+	is(pushed.type[GT_QUEUE_DESTROY], 1, "and its end");
+	as(666); /* claims a number */
+	client(1, 6, 0);
+	call(GT_NV_GROUP, 1, 0xa0, 0x80, 1);
+	call(GT_NV_INFO, 1, 0xa0, 0, 9);
+	now_destroy(9);
+	is(pushed.type[GT_QUEUE_DESTROY], 1, "a number that a program names is not the driver's");
+}
+
 /* Whatever a process says is said of itself, and there is an end to it. */
 static void test_hostile(void)
 {
@@ -540,6 +710,10 @@ int main(void)
 	test_calls();
 	test_ends();
 	test_both();
+	test_two_end();
+	test_no_hook_comes();
+	test_two_gpus();
+	test_hooks_later();
 	test_hostile();
 	test_many();
 	test_salt();

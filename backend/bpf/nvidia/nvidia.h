@@ -2,7 +2,7 @@
 /*
  * Private to the NVIDIA part of the BPF backend (nvidia.c): from what bpf/nvidia.bpf.c told to
  * queues. engine.c (numbers of engines), gpu.c (which GPU), table.c (processes and RM objects),
- * tsg.c (queues), record.c (what each record means), trace.c (the text nvidia_trace).
+ * tsg.c (queues), hook.c and record.c (what each record means), trace.c (the text nvidia_trace).
  *
  * Whatever an RM call tells was read from its caller's memory: it concerns that process only. All
  * tables have bounds, for a user too, and what is refused is counted. Index 0 of each is nobody.
@@ -18,12 +18,16 @@
 #define GV_MAX_TSGS    4096
 #define GV_USER_TSGS   1024
 #define GV_MAX_USERS   256
-#define GV_MAX_IDS     16  /* GPUs of a process */
-#define GV_MAX_GPUS    64  /* of this machine */
-#define GV_MAX_CALLS   256 /* threads inside a call, as far as remembered */
-#define GV_LINES       384 /* that nvidia_trace shows */
+#define GV_MAX_IDS     16   /* GPUs of a process */
+#define GV_MAX_GPUS    64   /* of this machine */
+#define GV_MAX_CALLS   4096 /* threads inside a call, as far as remembered */
+#define GV_LINES       384  /* that nvidia_trace shows */
 #define GV_BUCKETS     4096
 #define GV_HOOK_DRIVER 575 /* the release that the patched module was made from */
+
+/* A queue whose object, file or process has gone is left to the hook that tells of its end, so long
+ */
+#define GV_PATIENCE_NS 1000000000ull
 
 /* Queues that the driver does not number for us have ids from here on; others runlist << 16 | TSG
  */
@@ -62,7 +66,9 @@ struct gv_user {
 /**
  * struct gv_tsg - a queue
  * @hooked: the hooks tell of it, so that RM calls do not again
- * @prev, @next: beside it in its process's list; @chain: next of its bucket, or of the free ones
+ * @proc: 0: what it hung on went at @left, and its end is about to be told
+ * @prev, @next: beside it in its process's list, or in gv.leaving; @chain: next of its bucket, or
+ * of the free ones
  * @call: number of the gv_call in which it was made
  * @runlist, @tsg: the driver's numbers, GT_NONE32 not known; @channels: GT_NONE32 not known
  */
@@ -72,9 +78,10 @@ struct gv_tsg {
 	uint32_t id, proc, pid, uid, user, obj;
 	uint32_t runlist, tsg, channels;
 	uint32_t prev, next, chain, call;
+	uint64_t left;
 };
 
-/** struct gv_call - a thread is inside an RM call; @tsg: made in it */
+/** struct gv_call - a thread is inside an RM call, or has a file closed; @tsg: made in it */
 struct gv_call {
 	uint32_t tid, pid, kind, client, object, parent, tsg;
 };
@@ -92,8 +99,10 @@ struct gv_line {
 /**
  * struct gv - the part
  * @driver: main version, 0 not known; @pci: GPUs that the driver has, @any: one that is not told
- * @release: the end of a file is told by a probe; @gen_of: number of process @pid now, 0 none
+ * @release: the end of a file is told by a probe; @destroys: that of a queue by a hook; @gen_of:
+ * number of process @pid now, 0 none
  * @salt: of the buckets; @own: a bit for each id from GV_OWN_ID on that is in use
+ * @leaving: queues that are, newest first
  * @refused: objects, queues, processes for which there was no room
  * @unmatched: of hooks, whose queue is not known; @ambiguous: or could be several
  */
@@ -102,7 +111,7 @@ struct gv {
 	uint32_t driver;
 	unsigned int npci;
 	char pci[GV_MAX_GPUS][16];
-	bool release;
+	bool release, destroys;
 	uint32_t (*gen_of)(struct gv *v, uint32_t pid);
 	void *priv; /* of nvidia.c */
 
@@ -112,7 +121,7 @@ struct gv {
 	struct gv_tsg *tsg;
 	uint32_t nobjs, free_objs, nprocs, free_procs, ntsgs, free_tsgs;
 	uint32_t obj_bucket[GV_BUCKETS], proc_bucket[GV_BUCKETS], file_bucket[GV_BUCKETS];
-	uint32_t tsg_bucket[GV_BUCKETS];
+	uint32_t tsg_bucket[GV_BUCKETS], leaving;
 	uint64_t own[GV_MAX_TSGS / 64];
 	struct gv_user user[GV_MAX_USERS];
 	struct gv_call call[GV_MAX_CALLS];
@@ -173,18 +182,42 @@ void gv_file_end(struct gv_at *at, uint64_t file);
 uint32_t gv_tsg_new(struct gv_at *at, uint32_t p, uint16_t gpu, uint32_t runlist, uint32_t tsg);
 /** gv_tsg_end() - it is told as destroyed */
 void gv_tsg_end(struct gv_at *at, uint32_t t, uint8_t flags);
-/** gv_tsg_find() - of at->n's process, else the only one of another; 0: none
- * @runlist: GT_NONE32: any */
-uint32_t gv_tsg_find(struct gv_at *at, uint32_t runlist, uint32_t tsg);
+/** gv_tsg_leave() - what it hung on has gone: it ends now, or where hooks tell of its end then */
+void gv_tsg_leave(struct gv_at *at, uint32_t t);
+/** gv_tsg_same() - the queue of @gpu that the driver calls so, whoever's; 0: none */
+uint32_t gv_tsg_same(struct gv *v, uint16_t gpu, uint32_t runlist, uint32_t tsg);
+/** struct gv_key - which queue a hook means; @gpu, @runlist: GT_NONE: it is not told
+ * @fits: how well; 0 not at all. NULL: all that have these numbers do alike */
+struct gv_key {
+	uint16_t gpu;
+	uint32_t runlist, tsg;
+	unsigned int (*fits)(struct gv_at *at, const struct gv_tsg *q);
+};
+/** gv_tsg_find() - which of the queues in a process's list, or in gv.leaving, fits best; 0: none
+ * @several: do others so, too? */
+uint32_t gv_tsg_find(struct gv_at *at, uint32_t list, const struct gv_key *key, bool *several);
 /** gv_tsg_event() - tells @type of @t */
 void gv_tsg_event(struct gv_at *at, uint32_t t, enum gt_type type, uint64_t value, uint64_t ref);
 /** gv_tsg_desc() - a QUEUE record of @t with what is always known, for more to be filled in */
 void gv_tsg_desc(struct gv_at *at, uint32_t t, union gt_record *r);
 
+/* hook.c: what each hook of the patched module means */
+void gv_on_init(struct gv_at *at);
+void gv_on_bind(struct gv_at *at);
+void gv_on_token(struct gv_at *at);
+void gv_on_destroy(struct gv_at *at);
+
 /* record.c */
+
+/** gv_inside() - the call that the thread is inside; NULL: none, or not of @kind (0: any) */
+struct gv_call *gv_inside(struct gv_at *at, uint32_t kind);
+/** gv_queue_of() - the queue of object @o, a group or a channel of it; 0: none that is known */
+uint32_t gv_queue_of(const struct gv *v, uint32_t o);
 bool gv_record(struct gv *v, const struct gt_bpf_nv *n);
 /** gv_lost() - at @ts: processes may have ended unheard */
 void gv_lost(struct gv *v, uint64_t ts);
+/** gv_round() - all is told up to @until: queues that were left to hooks for long have ended */
+void gv_round(struct gv *v, uint64_t until);
 
 /* trace.c */
 

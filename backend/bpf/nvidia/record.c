@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What each record of bpf/nvidia.bpf.c means. Where hooks run and RM calls are seen, the call tells
- * which object (and so which GPU and queue) the hook inside it is about, and the hook what the
- * driver makes of it; the hook's word is told, once.
+ * What each record of bpf/nvidia.bpf.c means: RM calls, and the end of files and processes. Hooks
+ * are in hook.c.
  */
 #include <string.h>
 
@@ -13,142 +12,21 @@ static struct gv_call *call_of(struct gv *v, uint32_t tid)
 	return &v->call[tid % GV_MAX_CALLS];
 }
 
-/* The call that this thread is inside, if it is of @kind */
-static struct gv_call *inside(struct gv_at *at, uint32_t kind)
+struct gv_call *gv_inside(struct gv_at *at, uint32_t kind)
 {
 	struct gv_call *c = call_of(at->v, at->n->tid);
 
-	return c->tid == at->n->tid && c->pid == at->n->pid && c->kind == kind ? c : NULL;
+	if (c->tid != at->n->tid || c->pid != at->n->pid)
+		return NULL;
+	return !kind || c->kind == kind ? c : NULL;
 }
 
-/* The queue that RM calls @handle: a group, or a channel's group; 0: none that is known */
-static uint32_t queue_of(const struct gv *v, uint32_t p, uint32_t client, uint32_t handle)
+uint32_t gv_queue_of(const struct gv *v, uint32_t o)
 {
-	uint32_t o = gv_obj(v, p, client, handle);
-
 	if (o && v->obj[o].kind == GT_NV_CHANNEL)
 		o = v->obj[o].up;
 	return o && v->obj[o].kind == GT_NV_GROUP ? v->obj[o].tsg : 0;
 }
-
-/* Hooks ------------------------------------------------------------------------------------- */
-
-static void on_init(struct gv_at *at)
-{
-	struct gv *v = at->v;
-	const struct gt_bpf_nv *n = at->n;
-	struct gv_line l = gv_line(at, GT_NV_INIT, 0);
-	uint32_t p = gv_proc(at, 0, true), dev, t;
-	struct gv_call *c = inside(at, GT_NV_GROUP);
-	union gt_record r;
-	char name[16];
-	uint16_t gpu;
-
-	l.tsg = n->hook.tsg;
-	l.runlist = n->hook.runlist;
-	l.timeslice = n->hook.timeslice;
-	l.interleave = n->hook.interleave;
-	l.engine = n->hook.engine;
-	gv_trace(at, l);
-	if (!p || n->hook.tsg == GT_NONE32)
-		return;
-	dev = c ? gv_obj(v, p, c->client, c->parent) : 0;
-	gpu = dev && v->obj[dev].kind == GT_NV_DEVICE ? v->obj[dev].gpu
-						      : gv_gpu_of_proc(v, &v->proc[p]);
-	t = gv_tsg_new(at, p, gpu, n->hook.runlist, n->hook.tsg);
-	if (!t)
-		return;
-	v->tsg[t].hooked = true;
-	if (c) {
-		c->tsg = t;
-		v->tsg[t].call = (uint32_t)(c - v->call);
-	}
-	gv_tsg_event(at, t, GT_QUEUE_CREATE, GT_NONE64, GT_NONE64);
-	gv_tsg_desc(at, t, &r);
-	/* the level of that moment: RM sets another right after, which the first BIND tells */
-	r.queue.engine = (uint16_t)gv_engine(v->driver ? v->driver : GV_HOOK_DRIVER, true,
-					     n->hook.engine, name);
-	r.queue.timeslice_us = n->hook.timeslice;
-	gb_out(v->b, &r);
-}
-
-/* A queue from before we looked: it is known from now on. */
-static uint32_t met(struct gv_at *at)
-{
-	uint32_t p = gv_proc(at, 0, true), t;
-
-	if (!p || at->n->hook.tsg == GT_NONE32)
-		return 0;
-	t = gv_tsg_new(at, p, gv_gpu_of_proc(at->v, &at->v->proc[p]), at->n->hook.runlist,
-		       at->n->hook.tsg);
-	if (t)
-		at->v->tsg[t].hooked = true;
-	return t;
-}
-
-static void on_bind(struct gv_at *at)
-{
-	struct gv *v = at->v;
-	const struct gt_bpf_nv *n = at->n;
-	struct gv_call *c = inside(at, GT_NV_SCHEDULE);
-	uint32_t t = c ? queue_of(v, gv_proc(at, 0, false), c->client, c->object) : 0;
-	struct gv_line l;
-	union gt_record r;
-
-	if (!t || v->tsg[t].tsg != n->hook.tsg)
-		t = gv_tsg_find(at, n->hook.runlist, n->hook.tsg);
-	if (!t)
-		t = met(at);
-	l = gv_line(at, GT_NV_BIND, t);
-	l.tsg = n->hook.tsg;
-	l.channels = n->hook.channels;
-	l.timeslice = n->hook.timeslice;
-	l.interleave = n->hook.interleave;
-	l.allow = n->hook.allow;
-	gv_trace(at, l);
-	if (!t)
-		return;
-	v->tsg[t].channels = n->hook.channels;
-	gv_tsg_desc(at, t, &r);
-	r.queue.timeslice_us = n->hook.timeslice;
-	r.queue.interleave = n->hook.interleave == 0xff ? GT_NONE16 : n->hook.interleave;
-	gb_out(v->b, &r);
-	gv_tsg_event(at, t, GT_QUEUE_SCHEDULE, n->hook.allow, GT_NONE64);
-}
-
-static void on_token(struct gv_at *at)
-{
-	struct gv *v = at->v;
-	struct gv_call *c = inside(at, GT_NV_RM_TOKEN);
-	uint32_t t = c ? queue_of(v, gv_proc(at, 0, false), c->client, c->object) : 0;
-	struct gv_line l = gv_line(at, GT_NV_TOKEN, t);
-
-	if (!t)
-		t = gv_tsg_find(at, GT_NONE32, at->n->token.tsg);
-	l.tsg = at->n->token.tsg;
-	l.channels = at->n->token.channel;
-	l.token = at->n->token.token;
-	gv_trace(at, l);
-	if (t)
-		gv_tsg_event(at, t, GT_QUEUE_TOKEN, at->n->token.token, at->n->token.channel);
-}
-
-static void on_destroy(struct gv_at *at)
-{
-	struct gv *v = at->v;
-	struct gv_call *c = inside(at, GT_NV_FREE);
-	uint32_t t = c ? queue_of(v, gv_proc(at, 0, false), c->client, c->object) : 0;
-	struct gv_line l = gv_line(at, GT_NV_DESTROY, 0);
-
-	if (!t || v->tsg[t].tsg != at->n->hook.tsg)
-		t = gv_tsg_find(at, GT_NONE32, at->n->hook.tsg);
-	l.tsg = at->n->hook.tsg;
-	gv_trace(at, l);
-	if (t)
-		gv_tsg_end(at, t, 0);
-}
-
-/* RM calls ----------------------------------------------------------------------------------- */
 
 static void on_enter(struct gv_at *at)
 {
@@ -166,7 +44,7 @@ static void on_group(struct gv_at *at, uint32_t p)
 {
 	struct gv *v = at->v;
 	const struct gt_bpf_nv *n = at->n;
-	struct gv_call *c = inside(at, GT_NV_GROUP);
+	struct gv_call *c = gv_inside(at, GT_NV_GROUP);
 	uint32_t o = gv_obj_new(at, p, GT_NV_GROUP, n->rm.object), dev, t = c ? c->tsg : 0;
 	struct gv_line l = gv_line(at, GT_NV_INIT, 0);
 	union gt_record r;
@@ -276,7 +154,7 @@ static void on_control(struct gv_at *at, uint32_t p)
 {
 	struct gv *v = at->v;
 	const struct gt_bpf_nv *n = at->n;
-	uint32_t t = queue_of(v, p, n->rm.client, n->rm.object);
+	uint32_t t = gv_queue_of(v, gv_obj(v, p, n->rm.client, n->rm.object));
 	union gt_record r;
 
 	if (!t)
@@ -331,6 +209,8 @@ static void on_end(struct gv_at *at)
 	uint32_t p;
 
 	if (n->kind == GT_NV_CLOSE) {
+		*call_of(at->v, n->tid) =
+			(struct gv_call){ .tid = n->tid, .pid = n->pid, .kind = GT_NV_CLOSE };
 		gv_file_end(at, (uint64_t)n->rm.value << 32 | n->rm.parent);
 		return;
 	}
@@ -344,10 +224,10 @@ static void on_end(struct gv_at *at)
 bool gv_record(struct gv *v, const struct gt_bpf_nv *n)
 {
 	static void (*const hooks[])(struct gv_at *) = {
-		[GT_NV_INIT] = on_init,
-		[GT_NV_BIND] = on_bind,
-		[GT_NV_TOKEN] = on_token,
-		[GT_NV_DESTROY] = on_destroy,
+		[GT_NV_INIT] = gv_on_init,
+		[GT_NV_BIND] = gv_on_bind,
+		[GT_NV_TOKEN] = gv_on_token,
+		[GT_NV_DESTROY] = gv_on_destroy,
 	};
 	struct gv_at at = { .v = v, .n = n };
 
@@ -378,5 +258,17 @@ void gv_lost(struct gv *v, uint64_t ts)
 
 		if (v->proc[p].pid && (!gen || (v->proc[p].gen && v->proc[p].gen != gen)))
 			gv_proc_end(&at, p);
+	}
+}
+
+void gv_round(struct gv *v, uint64_t until)
+{
+	struct gt_bpf_nv nobody = { .ts = until, .cpu = GT_NONE16, .tid = GT_NONE32 };
+	struct gv_at at = { .v = v, .n = &nobody };
+
+	for (uint32_t t = v->leaving, next; t; t = next) {
+		next = v->tsg[t].next;
+		if (v->tsg[t].left + GV_PATIENCE_NS <= until)
+			gv_tsg_end(&at, t, GT_F_INFERRED);
 	}
 }

@@ -219,7 +219,7 @@ void gv_obj_end(struct gv_at *at, uint32_t o)
 	tsg = v->obj[o].tsg;
 	obj_drop(v, o);
 	if (tsg)
-		gv_tsg_end(at, tsg, 0);
+		gv_tsg_leave(at, tsg);
 }
 
 void gv_proc_end(struct gv_at *at, uint32_t p)
@@ -231,7 +231,7 @@ void gv_proc_end(struct gv_at *at, uint32_t p)
 	while (proc->first)
 		gv_obj_end(at, proc->first);
 	while (proc->tsgs)
-		gv_tsg_end(at, proc->tsgs, 0);
+		gv_tsg_leave(at, proc->tsgs);
 	while (*i && *i != p)
 		i = &v->proc[*i].chain;
 	unchain(i, p, proc->chain);

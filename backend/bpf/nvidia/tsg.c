@@ -52,20 +52,46 @@ static uint32_t take(struct gv *v)
 	return t;
 }
 
-/* It gets its places: in its bucket, and in its process's list. */
-static void enter(struct gv *v, uint32_t t)
+static uint32_t *list_of(struct gv *v, const struct gv_tsg *q)
+{
+	return q->proc ? &v->proc[q->proc].tsgs : &v->leaving;
+}
+
+static void enlist(struct gv *v, uint32_t t)
 {
 	struct gv_tsg *q = &v->tsg[t];
-	uint32_t *bucket = bucket_of(v, q->gpu, q->id), *list = &v->proc[q->proc].tsgs;
+	uint32_t *list = list_of(v, q);
 
-	q->chain = *bucket;
-	*bucket = t;
+	q->prev = 0;
 	q->next = *list;
 	v->tsg[*list].prev = t;
 	*list = t;
 }
 
-static void leave(struct gv *v, uint32_t t)
+/* From its list, and from what it was made as and in */
+static void detach(struct gv *v, uint32_t t)
+{
+	struct gv_tsg *q = &v->tsg[t];
+
+	*(q->prev ? &v->tsg[q->prev].next : list_of(v, q)) = q->next;
+	v->tsg[q->next].prev = q->prev;
+	if (q->obj)
+		v->obj[q->obj].tsg = 0;
+	q->obj = 0;
+	if (v->call[q->call].tsg == t)
+		v->call[q->call].tsg = 0;
+}
+
+static void enter(struct gv *v, uint32_t t)
+{
+	uint32_t *bucket = bucket_of(v, v->tsg[t].gpu, v->tsg[t].id);
+
+	v->tsg[t].chain = *bucket;
+	*bucket = t;
+	enlist(v, t);
+}
+
+static void forget(struct gv *v, uint32_t t)
 {
 	struct gv_tsg *q = &v->tsg[t];
 	uint32_t *i = bucket_of(v, q->gpu, q->id);
@@ -73,17 +99,22 @@ static void leave(struct gv *v, uint32_t t)
 	while (*i != t)
 		i = &v->tsg[*i].chain;
 	*i = q->chain;
-	*(q->prev ? &v->tsg[q->prev].next : &v->proc[q->proc].tsgs) = q->next;
-	v->tsg[q->next].prev = q->prev;
+	detach(v, t);
 	if (q->id >= GV_OWN_ID)
 		v->own[(q->id - GV_OWN_ID) / 64] &= ~(1ull << (q->id - GV_OWN_ID) % 64);
-	if (q->obj)
-		v->obj[q->obj].tsg = 0;
-	if (v->call[q->call].tsg == t)
-		v->call[q->call].tsg = 0;
 	v->user[q->user].tsgs--;
 	*q = (struct gv_tsg){ .chain = v->free_tsgs };
 	v->free_tsgs = t;
+}
+
+/*
+ * Has the driver given @q's numbers to another queue, which @p has made? It has if there is one
+ * GPU. Where there are several, it is by what a process was told that it is known which one it
+ * uses, and it may say that it was told another.
+ */
+static bool is_over(const struct gv *v, const struct gv_tsg *q, uint32_t p)
+{
+	return v->npci <= 1 || !q->proc || q->proc == p;
 }
 
 uint32_t gv_tsg_new(struct gv_at *at, uint32_t p, uint16_t gpu, uint32_t runlist, uint32_t tsg)
@@ -94,8 +125,10 @@ uint32_t gv_tsg_new(struct gv_at *at, uint32_t p, uint16_t gpu, uint32_t runlist
 	uint32_t id = id_of(runlist, tsg), old, t;
 
 	old = id == GT_NONE32 ? 0 : same_id(v, gpu, id);
-	if (old) /* its end was not heard */
+	if (old && is_over(v, &v->tsg[old], p)) /* its end was not heard */
 		gv_tsg_end(at, old, GT_F_INFERRED);
+	else if (old)
+		id = GT_NONE32;
 	t = proc->uid && user->tsgs >= GV_USER_TSGS ? 0 : take(v);
 	if (!t) {
 		v->tsgs_refused++;
@@ -169,31 +202,57 @@ void gv_tsg_end(struct gv_at *at, uint32_t t, uint8_t flags)
 	gb_out(at->v->b, &r);
 	if (!q->hooked)
 		gv_trace(at, gv_line(at, GT_NV_DESTROY, t));
-	leave(at->v, t);
+	forget(at->v, t);
 }
 
-uint32_t gv_tsg_find(struct gv_at *at, uint32_t runlist, uint32_t tsg)
+void gv_tsg_leave(struct gv_at *at, uint32_t t)
 {
 	struct gv *v = at->v;
-	uint32_t own = 0, other = 0;
-	unsigned int owns = 0, others = 0;
+	struct gv_tsg *q = &v->tsg[t];
 
-	for (uint32_t t = 1; t <= v->ntsgs; t++) {
-		const struct gv_tsg *q = &v->tsg[t];
-
-		if (!q->used || q->tsg != tsg || (runlist != GT_NONE32 && q->runlist != runlist))
-			continue;
-		if (q->pid == at->n->pid) {
-			own = own ? own : t;
-			owns++;
-		} else {
-			other = t;
-			others++;
-		}
+	if (!q->hooked || !v->destroys) {
+		gv_tsg_end(at, t, 0);
+		return;
 	}
-	if (owns > 1 || (!owns && others > 1))
-		v->ambiguous++;
-	if (!owns && !others && gv_proc(at, 0, false)) /* one that has ended took its own along */
-		v->unmatched++;
-	return own ? own : others == 1 ? other : 0;
+	detach(v, t);
+	q->proc = 0;
+	q->left = at->n->ts;
+	enlist(v, t);
+}
+
+uint32_t gv_tsg_same(struct gv *v, uint16_t gpu, uint32_t runlist, uint32_t tsg)
+{
+	uint32_t id = id_of(runlist, tsg);
+
+	return id == GT_NONE32 ? 0 : same_id(v, gpu, id);
+}
+
+static bool is_meant(const struct gv_tsg *q, const struct gv_key *key, uint16_t any)
+{
+	return q->hooked && q->tsg == key->tsg &&
+	       (key->runlist == GT_NONE32 || q->runlist == key->runlist) &&
+	       (key->gpu == GT_NONE16 || key->gpu == q->gpu || key->gpu == any || q->gpu == any);
+}
+
+uint32_t gv_tsg_find(struct gv_at *at, uint32_t list, const struct gv_key *key, bool *several)
+{
+	struct gv *v = at->v;
+	uint16_t any = key->gpu == GT_NONE16 ? GT_NONE16 : gv_gpu_any(v);
+	unsigned int best = 0, by;
+	uint32_t found = 0;
+
+	*several = false;
+	for (uint32_t t = list; t; t = v->tsg[t].next) {
+		if (!is_meant(&v->tsg[t], key, any))
+			continue;
+		by = key->fits ? key->fits(at, &v->tsg[t]) : 1;
+		if (by && by == best)
+			*several = true;
+		if (by <= best)
+			continue;
+		best = by;
+		found = t;
+		*several = false;
+	}
+	return found;
 }
