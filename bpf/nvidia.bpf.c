@@ -207,23 +207,26 @@ static __always_inline int tell_bind(uint64_t from)
 SEC("kprobe")
 int gt_nv_bind(struct pt_regs *ctx)
 {
-	uint64_t id = bpf_get_current_pid_tgid(), from = PT_REGS_PARM1(ctx);
+	uint64_t from = PT_REGS_PARM1(ctx);
+	struct inside *i;
 
 	if (!gt_nv_returns)
 		return tell_bind(from);
-	bpf_map_update_elem(&nv_binds, &id, &from, BPF_ANY);
+	i = inside(true);
+	if (i)
+		i->bind = from;
 	return 0;
 }
 
 SEC("kretprobe")
 int gt_nv_bind_end(struct pt_regs *ctx)
 {
-	uint64_t id = bpf_get_current_pid_tgid(), *from = bpf_map_lookup_elem(&nv_binds, &id);
+	struct inside *i = inside(false);
 
-	if (!from)
+	if (!i || !i->bind)
 		return 0;
-	tell_bind(*from);
-	bpf_map_delete_elem(&nv_binds, &id);
+	tell_bind(i->bind);
+	i->bind = 0;
 	return 0;
 }
 

@@ -22,16 +22,23 @@
 
 struct call {
 	uint64_t arg, params, file;
-	uint32_t size, kind, client, object, parent, value;
+	uint32_t size, kind, client, object, parent, value; /* kind 0: none */
 	uint16_t minor;
 };
 
+/* What a thread is inside of: a call, and a hook, by its argument */
+struct inside {
+	struct call call;
+	uint64_t bind;
+};
+
+/* Each thread has its own, so that no other can be in its way. */
 struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 4096);
-	__type(key, uint64_t); /* process and thread */
-	__type(value, struct call);
-} nv_calls SEC(".maps");
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct inside);
+} nv_inside SEC(".maps");
 
 /* Processes that have RM objects, each with a number of its own */
 struct {
@@ -41,19 +48,24 @@ struct {
 	__type(value, uint32_t);
 } nv_procs SEC(".maps");
 
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 1024);
-	__type(key, uint64_t);
-	__type(value, uint64_t); /* the argument of a hook that is running */
-} nv_binds SEC(".maps");
-
 uint32_t gt_nv_driver;		      /* main version of the driver, 0: not known */
 const volatile bool gt_nv_any_result; /* for tests: a call that failed counts too */
 bool gt_nv_hooks;		      /* hooks are attached */
 bool gt_nv_returns;		      /* … also where one ends */
 uint64_t gt_nv_read_failed;
 uint64_t gt_nv_procs_refused;
+uint64_t gt_nv_calls_refused; /* and hooks: there was no memory, or the thread's was in use (6.1) */
+
+/* @make: it is about to be inside */
+static __always_inline struct inside *inside(bool make)
+{
+	struct inside *i = bpf_task_storage_get(&nv_inside, bpf_get_current_task_btf(), NULL,
+						make ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
+
+	if (!i && make)
+		__sync_fetch_and_add(&gt_nv_calls_refused, 1);
+	return i;
+}
 
 /* The number of the process that runs now; 0: none. @make: gives it one */
 static __always_inline uint32_t process(bool make)
@@ -234,11 +246,11 @@ static __always_inline int called(struct file *file, uint32_t cmd, uint64_t arg)
 {
 	uint32_t rdev = BPF_CORE_READ(file, f_inode, i_rdev), nr = cmd & 0xff;
 	struct call c = { .arg = arg, .size = cmd >> 16 & 0x3fff, .minor = rdev & 0xfffff };
-	uint64_t id = bpf_get_current_pid_tgid();
 	struct {
 		uint32_t cmd, size;
 		uint64_t arg;
 	} x; /* nv_ioctl_xfer_t */
+	struct inside *i;
 	bool mine = false;
 
 	if (rdev >> 20 != NV_MAJOR || c.minor == NV_MODESET)
@@ -260,7 +272,10 @@ static __always_inline int called(struct file *file, uint32_t cmd, uint64_t arg)
 		mine = ask_free(&c);
 	if (!mine)
 		return 0;
-	bpf_map_update_elem(&nv_calls, &id, &c, BPF_ANY);
+	i = inside(true);
+	if (!i)
+		return 0;
+	i->call = c;
 	if (gt_nv_hooks && (c.kind == GT_NV_GROUP || c.kind == GT_NV_FREE ||
 			    c.kind == GT_NV_SCHEDULE || c.kind == GT_NV_RM_TOKEN))
 		tell_call(&c, GT_NV_ENTER, process(false));
@@ -323,15 +338,15 @@ static __always_inline bool answered_control(struct call *c)
 
 static __always_inline int returned(int64_t ret)
 {
-	uint64_t id = bpf_get_current_pid_tgid();
-	struct call *stored = bpf_map_lookup_elem(&nv_calls, &id), c;
+	struct inside *i = inside(false);
 	uint32_t status = 1, gen;
 	bool makes, good;
+	struct call c;
 
-	if (!stored)
+	if (!i || !i->call.kind)
 		return 0;
-	c = *stored;
-	bpf_map_delete_elem(&nv_calls, &id);
+	c = i->call;
+	i->call.kind = 0;
 	if (ret < 0 && !gt_nv_any_result)
 		return 0;
 	makes = c.kind >= GT_NV_CLIENT && c.kind <= GT_NV_CHANNEL;

@@ -386,6 +386,7 @@ static void doctor(struct gb *b, struct gb_text *t)
 	gb_line(t, "nvidia_objects_refused %" PRIu64 "\n", v->objs_refused);
 	gb_line(t, "nvidia_processes_refused %" PRIu64 "\n",
 		v->procs_refused + n->skel->bss->gt_nv_procs_refused);
+	gb_line(t, "nvidia_calls_refused %" PRIu64 "\n", n->skel->bss->gt_nv_calls_refused);
 	gb_line(t, "nvidia_unmatched %" PRIu64 "\n", v->unmatched);
 	gb_line(t, "nvidia_ambiguous %" PRIu64 "\n", v->ambiguous);
 	gb_line(t, "nvidia_read_failed %" PRIu64 "\n", n->skel->bss->gt_nv_read_failed);
