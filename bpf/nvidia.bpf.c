@@ -118,11 +118,17 @@ SEC("tracepoint/sched/sched_process_exit")
 int gt_nv_exit(void *ctx)
 {
 	struct task_struct___signal *task = (void *)bpf_get_current_task();
-	uint32_t pid = bpf_get_current_pid_tgid() >> 32, gen = process(false);
+	uint32_t pid = bpf_get_current_pid_tgid() >> 32, gen, *share;
+	struct gt_nv_proc *p = bpf_map_lookup_elem(&nv_procs, &pid);
 
-	if (!gen || BPF_CORE_READ(task, signal, live.counter))
+	if (!p || BPF_CORE_READ(task, signal, live.counter))
 		return 0;
-	bpf_map_delete_elem(&nv_procs, &pid);
+	gen = p->gen;
+	share = share_of(p->uid);
+	if (bpf_map_delete_elem(&nv_procs, &pid)) /* another thread of it was the last, too */
+		return 0;
+	if (share)
+		__sync_fetch_and_add(share, -1);
 	tell_end(GT_NV_EXIT, gen, 0);
 	return 0;
 }
@@ -170,7 +176,8 @@ int gt_nv_task_init(struct pt_regs *ctx)
 
 	if (!hook(&c, sizeof(c), PT_REGS_PARM1(ctx)))
 		return 0;
-	process(true); /* so that its end is seen */
+	if (!process(true)) /* its end would not be seen */
+		return 0;
 	n = begin(GT_NV_INIT);
 	if (!n)
 		return 0;
@@ -189,6 +196,8 @@ static __always_inline int tell_bind(uint64_t from)
 	struct gt_bpf_nv *n;
 
 	if (!hook(&c, sizeof(c), from))
+		return 0;
+	if (!process(true)) /* likewise */
 		return 0;
 	n = begin(GT_NV_BIND);
 	if (!n)

@@ -45,8 +45,16 @@ struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, GT_NV_MAX_PROCS);
 	__type(key, uint32_t);
-	__type(value, uint32_t);
+	__type(value, struct gt_nv_proc);
 } nv_procs SEC(".maps");
+
+/* How many of them users have, so that one user's do not keep out everybody else's. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, GT_NV_SHARES);
+	__type(key, uint32_t);
+	__type(value, uint32_t);
+} nv_shares SEC(".maps");
 
 uint32_t gt_nv_driver;		      /* main version of the driver, 0: not known */
 const volatile bool gt_nv_any_result; /* for tests: a call that failed counts too */
@@ -67,22 +75,34 @@ static __always_inline struct inside *inside(bool make)
 	return i;
 }
 
+static __always_inline uint32_t *share_of(uint32_t uid)
+{
+	uint32_t i = uid % GT_NV_SHARES;
+
+	return bpf_map_lookup_elem(&nv_shares, &i);
+}
+
 /* The number of the process that runs now; 0: none. @make: gives it one */
 static __always_inline uint32_t process(bool make)
 {
-	uint32_t pid = bpf_get_current_pid_tgid() >> 32, fresh, *gen;
+	uint32_t pid = bpf_get_current_pid_tgid() >> 32, *share;
+	struct gt_nv_proc *p = bpf_map_lookup_elem(&nv_procs, &pid), fresh;
 
-	gen = bpf_map_lookup_elem(&nv_procs, &pid);
-	if (gen)
-		return *gen;
+	if (p)
+		return p->gen;
 	if (!make)
 		return 0;
-	fresh = bpf_get_prandom_u32() | 1;
-	if (!bpf_map_update_elem(&nv_procs, &pid, &fresh, BPF_NOEXIST))
-		return fresh;
-	gen = bpf_map_lookup_elem(&nv_procs, &pid); /* another thread was faster */
-	if (gen)
-		return *gen;
+	fresh.gen = bpf_get_prandom_u32() | 1;
+	fresh.uid = (uint32_t)bpf_get_current_uid_gid();
+	share = share_of(fresh.uid);
+	if (share && (!fresh.uid || *share < GT_NV_USER_PROCS) &&
+	    !bpf_map_update_elem(&nv_procs, &pid, &fresh, BPF_NOEXIST)) {
+		__sync_fetch_and_add(share, 1);
+		return fresh.gen;
+	}
+	p = bpf_map_lookup_elem(&nv_procs, &pid); /* another thread was faster */
+	if (p)
+		return p->gen;
 	__sync_fetch_and_add(&gt_nv_procs_refused, 1);
 	return 0;
 }

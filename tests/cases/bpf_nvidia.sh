@@ -140,10 +140,29 @@ ok "of its end in a pause nothing is told" alive 1
 echo start >"$mnt/control"
 ok "the end of the pause finds out" wait_for 20 alive 0
 
+# One user's processes leave room for others'
+nv_begin ctl setpriv --reuid 65534 --regid 65534 --clear-groups
+before=$(value "$stats" nvidia_processes_refused)
+nv many 1100 alloc 0 0 0xc20 0x41 0
+is "$nv_answer" 1100 "1100 processes of a user"
+refused() { [ "$(value "$stats" nvidia_processes_refused)" = "$1" ]; }
+ok "have a share of 1024, and the rest is counted" wait_for 20 refused $((before + 76))
+crowd=$nv_pid crowd_in=$nv_in
+nv_begin ctl setpriv --reuid 65533 --regid 65533 --clear-groups
+nv alloc 0 0 0xc20 0x41 0
+nv alloc 0xc20 0xc20 0x80 $device 0
+nv alloc 0xc20 0x80 0xa5 $tsg 1
+ok "another user's queue is seen" wait_for 20 alive 1
+nv_end
+ok "and its end" wait_for 20 alive 0
+nv_pid=$crowd nv_in=$crowd_in
+nv_end
+is "$(value "$stats" nvidia_calls_refused)" 0 "no call was without room"
+
 # Each is counted
 seen() { awk -v t="$1" '$1 == t { print $2 }' "$mnt/events_by_type"; }
 before=$(seen QUEUE_CREATE)
-is "$before" 5 "calls on other devices make none"
+is "$before" 6 "calls on other devices make none"
 {
 	echo "alloc 0 0 1 0x41 0"
 	echo "alloc 1 1 2 $device 0"

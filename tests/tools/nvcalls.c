@@ -14,6 +14,11 @@
  *	layout 32|40|48|xfer	of alloc; xfer: through NV_ESC_IOCTL_XFER_CMD
  *	thread LINE		makes the call of LINE in a thread of its own
  *	open, close		the device; it is open at the start
+ *	dup, undup		another descriptor of what is open, which stays open behind close
+ *	fork			a child goes on reading, with what is open, and this process ends;
+ *				answers the child's pid
+ *	many N LINE		N children make the call of LINE and stay until this process has
+ *				ended; answers N
  *
  * A DEVICE that nobody answers for is opened by name only (O_PATH): its calls enter the kernel and
  * fail.
@@ -21,15 +26,17 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 static const char *device;
-static int fd = -1, layout = 48;
+static int fd = -1, spare = -1, layout = 48;
 static unsigned int status_before;
 
 static int call(unsigned int nr, unsigned int size, void *arg)
@@ -103,6 +110,45 @@ static void do_open(void)
 	printf("%d\n", fd < 0 ? errno : 0);
 }
 
+static void do_fork(void)
+{
+	pid_t pid = fork();
+
+	if (pid > 0) {
+		printf("%d\n", pid);
+		fflush(stdout);
+		_exit(0);
+	}
+}
+
+static void do_many(char *line)
+{
+	int n = 0, made = 0, at = 0, ready[2];
+	char c;
+
+	if (sscanf(line, "%d %n", &n, &at) != 1 || pipe(ready))
+		return;
+	for (int i = 0; i < n; i++) {
+		pid_t pid = fork();
+
+		if (!pid) {
+			if (!freopen("/dev/null", "w", stdout) || prctl(PR_SET_PDEATHSIG, SIGKILL))
+				_exit(1);
+			do_line(line + at);
+			close(ready[0]);
+			close(ready[1]);
+			for (;;)
+				pause();
+		}
+		made += pid > 0;
+	}
+	close(ready[1]);
+	while (read(ready[0], &c, 1) > 0) /* until each has made its call */
+		;
+	close(ready[0]);
+	printf("%d\n", made);
+}
+
 static void do_line(char *line)
 {
 	unsigned int a[6] = { 0 };
@@ -125,6 +171,14 @@ static void do_line(char *line)
 		do_open();
 	else if (!strcmp(word, "close"))
 		printf("%d\n", close(fd) ? errno : 0);
+	else if (!strcmp(word, "dup"))
+		printf("%d\n", (spare = fcntl(fd, F_DUPFD_CLOEXEC, 0)) < 0 ? errno : 0);
+	else if (!strcmp(word, "undup"))
+		printf("%d\n", close(spare) ? errno : 0);
+	else if (!strcmp(word, "fork"))
+		do_fork();
+	else if (!strcmp(word, "many"))
+		do_many(line + n);
 	else if (!strcmp(word, "status"))
 		printf("%u\n", status_before = a[0]);
 	else if (!strcmp(word, "layout"))

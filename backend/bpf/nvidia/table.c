@@ -63,7 +63,8 @@ static uint32_t proc_new(struct gv *v, uint32_t pid, uint32_t uid)
 	uint32_t *bucket = &v->proc_bucket[gv_bucket(v, pid, 0, 0)], p = v->free_procs;
 	uint32_t user = user_of(v, uid);
 
-	if (!user || (!p && v->nprocs == GT_NV_MAX_PROCS)) {
+	if (!user || (!p && v->nprocs == GT_NV_MAX_PROCS) ||
+	    (uid && v->user[user].procs >= GT_NV_USER_PROCS)) {
 		v->procs_refused++;
 		return 0;
 	}
