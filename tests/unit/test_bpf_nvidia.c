@@ -463,9 +463,10 @@ static const char *state(uint32_t runlist, uint32_t tsg)
 
 /* The driver's order: sched_process_exit, then each file is closed, and the hooks tell of its
  * queues. */
-static void test_two_end(void)
+static void test_two_end(bool release)
 {
 	restart(575);
+	v->release = release;
 	as(100);
 	client(1, 5, 0);
 	group(1, 0xa0, 0x80, 0, 5);
@@ -503,6 +504,41 @@ static void test_two_end(void)
 	now_destroy(5);
 	is_str(state(14, 5), "destroyed\n", "then it is freed with its device");
 	is(v->leaving, 0, "none waits");
+}
+
+/* Where the end of files is told, a client lives as long as the file that it came by. */
+static void test_passed_on(void)
+{
+	restart(575);
+	v->release = true;
+	as(100);
+	client(1, 5, 0);
+	call(GT_NV_GROUP, 1, 0xa0, 0x80, 1);
+	client(2, 6, 0);
+	call(GT_NV_GROUP, 2, 0xa0, 0x80, 1);
+	call(GT_NV_DEVICE, 3, 0x80, 3, 0);
+	call(GT_NV_GROUP, 3, 0xa0, 0x80, 1);
+	end(GT_NV_EXIT, 0);
+	is_str(q("nv-any", OWN(0), "state"), "created\n", "another has the file");
+	is_str(q("nv-any", OWN(2), "state"), "destroyed\n", "a client of no known file is gone");
+	n.rm.gen = 77;
+	n.rm.client = n.rm.object = 1;
+	tell(GT_NV_CLIENT);
+	is_str(q("nv-any", OWN(0), "state"), "created\n", "the pid is used again");
+	is(v->user[1].procs, 2, "by another process");
+	end(GT_NV_CLOSE, 5);
+	is_str(q("nv-any", OWN(0), "state"), "destroyed\n", "the file is closed");
+	is_str(q("nv-any", OWN(1), "state"), "created\n", "the other is not");
+	is(v->user[1].procs, 2, "so its process is remembered");
+	end(GT_NV_CLOSE, 6);
+	is_str(q("nv-any", OWN(1), "state"), "destroyed\n", "until that is closed");
+	is(v->user[1].procs, 1, "then it is forgotten");
+	client(1, 7, 0);
+	call(GT_NV_GROUP, 1, 0xa0, 0x80, 1);
+	end(GT_NV_EXIT, 0);
+	lost(0);
+	is_str(q("nv-any", OWN(0), "state"), "destroyed\n", "that may be among what was lost");
+	is(v->user[1].procs, 0, "nothing is left");
 }
 
 static void test_no_hook_comes(void)
@@ -716,7 +752,9 @@ int main(void)
 	test_calls();
 	test_ends();
 	test_both();
-	test_two_end();
+	test_two_end(false);
+	test_two_end(true);
+	test_passed_on();
 	test_no_hook_comes();
 	test_two_gpus();
 	test_hooks_later();

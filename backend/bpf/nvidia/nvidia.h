@@ -52,6 +52,7 @@ struct gv_obj {
 struct gv_proc {
 	uint32_t pid, gen, uid, user;
 	uint32_t first, tsgs, chain;
+	bool gone;
 	uint32_t nids;
 	struct {
 		uint32_t number, id;
@@ -167,6 +168,8 @@ void gv_tables_free(struct gv *v);
 uint32_t gv_proc(struct gv_at *at, uint32_t gen, bool make);
 /** gv_proc_end() - with all that it has */
 void gv_proc_end(struct gv_at *at, uint32_t p);
+/** gv_proc_exit() - but for what came by files, whose ends are told */
+void gv_proc_exit(struct gv_at *at, uint32_t p);
 uint32_t gv_obj(const struct gv *v, uint32_t p, uint32_t client, uint32_t handle);
 /** gv_obj_new() - one that was there under that name ends. 0: no room */
 uint32_t gv_obj_new(struct gv_at *at, uint32_t p, uint16_t kind, uint32_t handle);

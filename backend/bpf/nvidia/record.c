@@ -217,7 +217,9 @@ static void on_end(struct gv_at *at)
 	if (n->kind == GT_NV_EXEC && at->v->release)
 		return; /* what was not kept open is told as closed */
 	p = gv_proc(at, n->rm.gen, false);
-	if (p)
+	if (p && at->v->release)
+		gv_proc_exit(at, p);
+	else if (p)
 		gv_proc_end(at, p);
 }
 
@@ -254,10 +256,11 @@ void gv_lost(struct gv *v, uint64_t ts)
 	struct gv_at at = { .v = v, .n = &nobody };
 
 	for (uint32_t p = 1; p <= v->nprocs; p++) {
-		uint32_t gen = v->proc[p].pid ? v->gen_of(v, v->proc[p].pid) : 0;
+		const struct gv_proc *proc = &v->proc[p];
+		uint32_t gen = proc->pid && !proc->gone ? v->gen_of(v, proc->pid) : 0;
 
-		if (v->proc[p].pid && (!gen || (v->proc[p].gen && v->proc[p].gen != gen)))
-			gv_proc_end(&at, p);
+		if (proc->pid && (!gen || (proc->gen && proc->gen != gen)))
+			gv_proc_end(&at, p); /* a gone one's files may have been closed unheard */
 	}
 }
 

@@ -223,35 +223,66 @@ void gv_obj_end(struct gv_at *at, uint32_t o)
 		gv_tsg_leave(at, tsg);
 }
 
+/* Its pid may be another's from now on. */
+static void proc_hide(struct gv *v, uint32_t p)
+{
+	uint32_t *i = &v->proc_bucket[gv_bucket(v, v->proc[p].pid, 0, 0)];
+
+	while (*i && *i != p)
+		i = &v->proc[*i].chain;
+	unchain(i, p, v->proc[p].chain);
+	v->proc[p].gone = true;
+}
+
 void gv_proc_end(struct gv_at *at, uint32_t p)
 {
 	struct gv *v = at->v;
 	struct gv_proc *proc = &v->proc[p];
-	uint32_t *i = &v->proc_bucket[gv_bucket(v, proc->pid, 0, 0)];
 
 	while (proc->first)
 		gv_obj_end(at, proc->first);
 	while (proc->tsgs)
 		gv_tsg_leave(at, proc->tsgs);
-	while (*i && *i != p)
-		i = &v->proc[*i].chain;
-	unchain(i, p, proc->chain);
+	if (!proc->gone)
+		proc_hide(v, p);
 	v->user[proc->user].procs--;
-	proc->pid = 0;
-	proc->chain = v->free_procs;
+	*proc = (struct gv_proc){ .chain = v->free_procs };
 	v->free_procs = p;
+}
+
+void gv_proc_exit(struct gv_at *at, uint32_t p)
+{
+	struct gv *v = at->v;
+	uint32_t next;
+
+	for (uint32_t o = v->proc[p].first; o; o = next) {
+		next = v->obj[o].next;
+		if (v->obj[o].kind != GT_NV_CLIENT)
+			gv_obj_end(at, o);
+	}
+	for (uint32_t t = v->proc[p].tsgs; t; t = next) {
+		next = v->tsg[t].next;
+		if (!v->tsg[t].obj)
+			gv_tsg_leave(at, t);
+	}
+	proc_hide(v, p);
+	if (!v->proc[p].first)
+		gv_proc_end(at, p);
 }
 
 void gv_file_end(struct gv_at *at, uint64_t file)
 {
 	struct gv *v = at->v;
 	uint32_t *bucket = &v->file_bucket[gv_bucket(v, (uint32_t)(file >> 32), (uint32_t)file, 0)];
-	uint32_t next;
+	uint32_t next, p;
 
 	for (uint32_t o = *bucket; o; o = next) {
 		next = v->obj[o].files;
 		if (v->obj[o].file != file)
 			continue;
+		p = v->obj[o].proc;
 		gv_obj_end(at, o);
+		if (v->proc[p].gone && !v->proc[p].first)
+			gv_proc_end(at, p);
 	}
 }
