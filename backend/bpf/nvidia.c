@@ -342,7 +342,8 @@ static int look(struct gb *b, char *err, size_t len)
 
 	refresh(b, n, err, len);
 	/* nothing came while all was paused; what ended is told with the next drain */
-	gv_lost(&n->v, b->p->host->now(b->p) - GB_SLACK_NS);
+	n->v.lost = true;
+	n->v.looked = 0;
 	b->p->host->timer(b->p, GB_SLACK_NS);
 	return 0;
 }
@@ -360,7 +361,7 @@ static void lost(struct gb *b, const struct gt_lost *l)
 {
 	struct nvidia *n = b->priv[GT_BPF_NVIDIA];
 
-	gv_lost(&n->v, l->ts);
+	n->v.lost = true;
 }
 
 static void round_done(struct gb *b, uint64_t until)
@@ -368,7 +369,7 @@ static void round_done(struct gb *b, uint64_t until)
 	struct nvidia *n = b->priv[GT_BPF_NVIDIA];
 
 	gv_round(&n->v, until);
-	if (n->v.leaving)
+	if (n->v.leaving || n->v.lost)
 		b->p->host->timer(b->p, GV_PATIENCE_NS);
 }
 

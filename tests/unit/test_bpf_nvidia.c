@@ -49,9 +49,11 @@ static struct gv *v;
 static struct gt_bpf_nv n;
 static uint32_t
 	alive; /* the only process that is there, as the kernel knows it: pid and number alike */
+static unsigned int looks;
 
 static uint32_t gen_of(struct gv *of, uint32_t pid)
 {
+	looks++;
 	return pid == alive ? pid : 0;
 }
 
@@ -81,11 +83,19 @@ static void flush(void)
 	backend.ring.nout = 0;
 }
 
+static void round_at(uint64_t until)
+{
+	gv_round(v, until);
+	flush();
+}
+
+/* Some records were lost; then there is no process but @left */
 static void lost(uint32_t left)
 {
 	alive = left;
-	gv_lost(v, n.ts);
-	flush();
+	v->lost = true;
+	v->looked = 0;
+	round_at(n.ts);
 }
 
 static void tell(uint16_t kind)
@@ -183,7 +193,7 @@ static void test_document(void)
 	is_str(q("nv-any", ID(14, 1), "runlist"), "14\n", "runlist");
 	is_str(q("nv-any", ID(14, 1), "timeslice_us"), "1024\n", "timeslice");
 	is_str(q("nv-any", ID(14, 1), "state"), "mapped\n", "allowed to run");
-	is_str(q("nv-any", ID(13, 2), "state"), "created\n", "not asked to run");
+	is_str(q("nv-any", ID(13, 2), "state"), "created\n", "not looks to run");
 	is_str(q("nv-any", ID(14, 1), "pid"), "637320\n", "owner");
 	is_str(q("nv-any", ID(14, 1), "type"), "tsg\n", "type");
 
@@ -352,7 +362,7 @@ static void test_calls(void)
 		   "TASK_INIT    PID=637320 python3          TSG=-    engine=COPY10  \n");
 	check_line("DESTROY by RM", "TASK_DESTROY PID=637320 python3          TSG=-   \n");
 	call(GT_NV_INFO, 0xc1d0, 0xa1, 0, 12);
-	is(pushed.last[GT_QUEUE].queue.ctx, 12, "a number that was asked for");
+	is(pushed.last[GT_QUEUE].queue.ctx, 12, "a number that was looks for");
 }
 
 static void test_ends(void)
@@ -388,7 +398,20 @@ static void test_ends(void)
 	       "records were lost, but the process is there");
 	lost(0);
 	is_str(q("nv-any", OWN(0), "state"), "destroyed\n", "its end was among them");
+	ok(pushed.last[GT_QUEUE_DESTROY].ev.flags & GT_F_INFERRED, "which is a conclusion");
+	check_line("by nobody known",
+		   " [CPU--] TASK_DESTROY PID=-      -                TSG=-   \n");
 	rm_begin(1, 1);
+	lost(n.pid);
+	looks = 0;
+	for (int i = 0; i < 100; i++) {
+		v->lost = true;
+		round_at(n.ts + (uint64_t)i * 1000000);
+	}
+	is(looks, 0, "in a flood of losses it is looked");
+	round_at(n.ts + SEC);
+	round_at(n.ts + 2 * SEC);
+	is(looks, 1, "once in a second");
 	n.rm.gen = 99;
 	n.rm.client = n.rm.object = 7;
 	tell(GT_NV_CLIENT);
@@ -547,11 +570,9 @@ static void test_no_hook_comes(void)
 	client(1, 5, 0);
 	group(1, 0xa0, 0x80, 0, 5);
 	end(GT_NV_CLOSE, 5);
-	gv_round(v, n.ts + GV_PATIENCE_NS - 1);
-	flush();
+	round_at(n.ts + GV_PATIENCE_NS - 1);
 	is_str(state(0, 5), "mapped\n", "the hook has a second");
-	gv_round(v, n.ts + GV_PATIENCE_NS);
-	flush();
+	round_at(n.ts + GV_PATIENCE_NS);
 	is_str(state(0, 5), "destroyed\n", "then the queue has ended");
 	ok(pushed.last[GT_QUEUE_DESTROY].ev.flags & GT_F_INFERRED, "which is a conclusion");
 	is(v->user[1].tsgs, 0, "and it is forgotten");

@@ -104,6 +104,7 @@ struct gv_line {
  * number of process @pid now, 0 none
  * @salt: of the buckets; @own: a bit for each id from GV_OWN_ID on that is in use
  * @leaving: queues that are, newest first
+ * @lost: processes may have ended unheard, since gv_round() looked for that at @looked
  * @refused: objects, queues, processes for which there was no room
  * @unmatched: of hooks, whose queue is not known; @ambiguous: or could be several
  */
@@ -112,7 +113,8 @@ struct gv {
 	uint32_t driver;
 	unsigned int npci;
 	char pci[GV_MAX_GPUS][16];
-	bool release, destroys;
+	bool release, destroys, lost;
+	uint64_t looked;
 	uint32_t (*gen_of)(struct gv *v, uint32_t pid);
 	void *priv; /* of nvidia.c */
 
@@ -133,10 +135,12 @@ struct gv {
 	struct gv_line line[GV_LINES];
 };
 
-/** struct gv_at - what happens now, for all that comes of it */
+/** struct gv_at - what happens now, for all that comes of it; @flags: of ends, GT_F_INFERRED: @n is
+ * nobody */
 struct gv_at {
 	struct gv *v;
 	const struct gt_bpf_nv *n;
+	uint8_t flags;
 };
 
 /* engine.c */
@@ -217,9 +221,7 @@ struct gv_call *gv_inside(struct gv_at *at, uint32_t kind);
 /** gv_queue_of() - the queue of object @o, a group or a channel of it; 0: none that is known */
 uint32_t gv_queue_of(const struct gv *v, uint32_t o);
 bool gv_record(struct gv *v, const struct gt_bpf_nv *n);
-/** gv_lost() - at @ts: processes may have ended unheard */
-void gv_lost(struct gv *v, uint64_t ts);
-/** gv_round() - all is told up to @until: queues that were left to hooks for long have ended */
+/** gv_round() - all is told up to @until: finds out what must have ended though nobody told */
 void gv_round(struct gv *v, uint64_t until);
 
 /* trace.c */

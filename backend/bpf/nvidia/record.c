@@ -250,28 +250,36 @@ bool gv_record(struct gv *v, const struct gt_bpf_nv *n)
 	return false;
 }
 
-void gv_lost(struct gv *v, uint64_t ts)
+/* A process whose end was not heard has ended; and what ended ones had, as the closing of their
+ * files may not have been heard either. */
+static void look_for_ends(struct gv_at *at)
 {
-	struct gt_bpf_nv nobody = { .ts = ts, .cpu = GT_NONE16, .tid = GT_NONE32 };
-	struct gv_at at = { .v = v, .n = &nobody };
+	struct gv *v = at->v;
 
 	for (uint32_t p = 1; p <= v->nprocs; p++) {
 		const struct gv_proc *proc = &v->proc[p];
 		uint32_t gen = proc->pid && !proc->gone ? v->gen_of(v, proc->pid) : 0;
 
 		if (proc->pid && (!gen || (proc->gen && proc->gen != gen)))
-			gv_proc_end(&at, p); /* a gone one's files may have been closed unheard */
+			gv_proc_end(at, p);
 	}
 }
 
 void gv_round(struct gv *v, uint64_t until)
 {
-	struct gt_bpf_nv nobody = { .ts = until, .cpu = GT_NONE16, .tid = GT_NONE32 };
-	struct gv_at at = { .v = v, .n = &nobody };
+	const struct gt_bpf_nv nobody = {
+		.ts = until, .cpu = GT_NONE16, .pid = GT_NONE32, .tid = GT_NONE32
+	};
+	struct gv_at at = { .v = v, .n = &nobody, .flags = GT_F_INFERRED };
 
+	if (v->lost && until >= v->looked + GV_PATIENCE_NS) {
+		v->lost = false;
+		v->looked = until;
+		look_for_ends(&at);
+	}
 	for (uint32_t t = v->leaving, next; t; t = next) {
 		next = v->tsg[t].next;
 		if (v->tsg[t].left + GV_PATIENCE_NS <= until)
-			gv_tsg_end(&at, t, GT_F_INFERRED);
+			gv_tsg_end(&at, t, 0);
 	}
 }

@@ -76,7 +76,7 @@ static void put_head(struct out *o, const struct gv_line *l, int64_t offset)
 					     [GT_NV_DESTROY] = "TASK_DESTROY" };
 	uint64_t at = l->ts + (uint64_t)offset;
 	time_t sec = (time_t)(at / 1000000000);
-	char clock[16] = "", comm[17] = "", tsg[16] = "-";
+	char clock[16] = "", comm[17] = "", tsg[16] = "-", pid[16] = "-", cpu[8] = "--";
 	struct tm tm;
 
 	if (localtime_r(&sec, &tm))
@@ -86,8 +86,13 @@ static void put_head(struct out *o, const struct gv_line *l, int64_t offset)
 		*c = *c < ' ' || *c > '~' ? '?' : *c;
 	if (l->tsg != GT_NONE32)
 		snprintf(tsg, sizeof(tsg), "%u", l->tsg);
-	put(o, "%s.%06u [CPU%02u] %-12s PID=%-6u %-16s TSG=%-4s", clock,
-	    (unsigned int)(at % 1000000000 / 1000), l->cpu, names[l->kind], l->pid, comm, tsg);
+	if (l->pid != GT_NONE32)
+		snprintf(pid, sizeof(pid), "%u", l->pid);
+	if (l->cpu != GT_NONE16)
+		snprintf(cpu, sizeof(cpu), "%02u", l->cpu);
+	put(o, "%s.%06u [CPU%s] %-12s PID=%-6s %-16s TSG=%-4s", clock,
+	    (unsigned int)(at % 1000000000 / 1000), cpu, names[l->kind], pid, *comm ? comm : "-",
+	    tsg);
 }
 
 static void put_level(struct out *o, const struct gv_line *l)

@@ -194,7 +194,7 @@ void gv_tsg_end(struct gv_at *at, uint32_t t, uint8_t flags)
 	union gt_record r;
 
 	init(at, q, &r, GT_QUEUE_DESTROY);
-	r.ev.flags = flags;
+	r.ev.flags = flags | at->flags;
 	r.ev.queue = q->id;
 	r.ev.pid = q->pid;
 	r.ev.uid = q->uid;
