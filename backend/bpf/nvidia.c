@@ -18,6 +18,7 @@
 
 #define DRIVER_FOLDER "/sys/bus/pci/drivers/nvidia"
 
+/* Hooks, then others */
 enum function {
 	TASK_INIT,
 	BIND,
@@ -136,14 +137,19 @@ static int attach(struct nvidia *n, enum function at, struct bpf_program *begin,
 	return n->link[at] ? 0 : -errno;
 }
 
-static void detach(struct nvidia *n)
+static void detach_to(struct nvidia *n, enum function end)
 {
 	n->skel->bss->gt_nv_hooks = n->skel->bss->gt_nv_returns = n->v.destroys = false;
-	for (int i = 0; i < FUNCTIONS; i++) {
+	for (enum function i = 0; i < end; i++) {
 		bpf_link__destroy(n->end[i]);
 		bpf_link__destroy(n->link[i]);
 		n->link[i] = n->end[i] = NULL;
 	}
+}
+
+static void detach(struct nvidia *n)
+{
+	detach_to(n, FUNCTIONS);
 }
 
 /* The calls, at the function by which the driver takes them */
@@ -163,23 +169,29 @@ static void attach_call(struct nvidia *n, const bool *listed)
 	n->link[at] = n->end[at] = NULL;
 }
 
-/* Older releases of the patched module have other names for two of its hooks. */
+/* Older releases of the patched module have other names for two of its hooks. Calls are told of
+ * when they begin before any hook is: one inside is the call's then. */
 static int attach_hooks(struct nvidia *n, const bool *listed)
 {
 	enum function bind = listed[BIND] ? BIND : OLD_BIND;
 	enum function token = listed[TOKEN] ? TOKEN : OLD_TOKEN;
-	int ret = attach(n, TASK_INIT, n->skel->progs.gt_nv_task_init, NULL);
+	int ret;
 
+	n->skel->bss->gt_nv_hooks = true;
+	ret = attach(n, TASK_INIT, n->skel->progs.gt_nv_task_init, NULL);
 	if (!ret && listed[DESTROY])
 		ret = attach(n, DESTROY, n->skel->progs.gt_nv_task_destroy, NULL);
 	if (!ret && listed[bind])
 		ret = attach(n, bind, n->skel->progs.gt_nv_bind, n->skel->progs.gt_nv_bind_end);
 	if (!ret && listed[token])
 		ret = attach(n, token, n->skel->progs.gt_nv_token_request, NULL);
+	if (ret) {
+		detach_to(n, RELEASE);
+		return ret;
+	}
 	n->skel->bss->gt_nv_returns = n->end[bind];
-	n->skel->bss->gt_nv_hooks = !ret;
 	n->v.destroys = n->link[DESTROY];
-	return ret;
+	return 0;
 }
 
 /* What the driver that is there now offers; @why: in words */

@@ -616,6 +616,11 @@ static void test_two_gpus(void)
 static void test_hooks_later(void)
 {
 	restart(575);
+	init(n.ts / 1000 + 2, 4, 1, 2);
+	call(GT_NV_GROUP, 1, 0xa0, 0x80, 1);
+	is(pushed.type[GT_QUEUE_CREATE], 1,
+	   "a call whose begin was not told has made the hook's queue");
+	restart(575);
 	client(1, 5, 0);
 	call(GT_NV_GROUP, 1, 0xa0, 0x80, 1);
 	call(GT_NV_ENTER, 1, 0xa0, 0, GT_NV_SCHEDULE);

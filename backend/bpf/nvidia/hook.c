@@ -50,10 +50,10 @@ void gv_on_init(struct gv_at *at)
 	if (!t)
 		return;
 	v->tsg[t].hooked = true;
-	if (c) {
-		c->tsg = t;
-		v->tsg[t].call = (uint32_t)(c - v->call);
-	}
+	if (!c) /* its begin was not told: hooks were about to be there, or to go */
+		c = gv_enter(at, GT_NV_GROUP);
+	c->tsg = t;
+	v->tsg[t].call = (uint32_t)(c - v->call);
 	gv_tsg_event(at, t, GT_QUEUE_CREATE, GT_NONE64, GT_NONE64);
 	gv_tsg_desc(at, t, &r);
 	/* the level of that moment: RM sets another right after, which the first BIND tells */

@@ -218,6 +218,8 @@ void gv_on_destroy(struct gv_at *at);
 
 /** gv_inside() - the call that the thread is inside; NULL: none, or not of @kind (0: any) */
 struct gv_call *gv_inside(struct gv_at *at, uint32_t kind);
+/** gv_enter() - it is inside one of @kind from now on */
+struct gv_call *gv_enter(struct gv_at *at, uint32_t kind);
 /** gv_queue_of() - the queue of object @o, a group or a channel of it; 0: none that is known */
 uint32_t gv_queue_of(const struct gv *v, uint32_t o);
 bool gv_record(struct gv *v, const struct gt_bpf_nv *n);

@@ -21,6 +21,14 @@ struct gv_call *gv_inside(struct gv_at *at, uint32_t kind)
 	return !kind || c->kind == kind ? c : NULL;
 }
 
+struct gv_call *gv_enter(struct gv_at *at, uint32_t kind)
+{
+	struct gv_call *c = call_of(at->v, at->n->tid);
+
+	*c = (struct gv_call){ .tid = at->n->tid, .pid = at->n->pid, .kind = kind };
+	return c;
+}
+
 uint32_t gv_queue_of(const struct gv *v, uint32_t o)
 {
 	if (o && v->obj[o].kind == GT_NV_CHANNEL)
@@ -31,13 +39,11 @@ uint32_t gv_queue_of(const struct gv *v, uint32_t o)
 static void on_enter(struct gv_at *at)
 {
 	const struct gt_bpf_nv *n = at->n;
+	struct gv_call *c = gv_enter(at, n->rm.value);
 
-	*call_of(at->v, n->tid) = (struct gv_call){ .tid = n->tid,
-						    .pid = n->pid,
-						    .kind = n->rm.value,
-						    .client = n->rm.client,
-						    .object = n->rm.object,
-						    .parent = n->rm.parent };
+	c->client = n->rm.client;
+	c->object = n->rm.object;
+	c->parent = n->rm.parent;
 }
 
 static void on_group(struct gv_at *at, uint32_t p)
@@ -209,8 +215,7 @@ static void on_end(struct gv_at *at)
 	uint32_t p;
 
 	if (n->kind == GT_NV_CLOSE) {
-		*call_of(at->v, n->tid) =
-			(struct gv_call){ .tid = n->tid, .pid = n->pid, .kind = GT_NV_CLOSE };
+		gv_enter(at, GT_NV_CLOSE);
 		gv_file_end(at, (uint64_t)n->rm.value << 32 | n->rm.parent);
 		return;
 	}
