@@ -65,8 +65,7 @@ static __always_inline void tell_end(uint16_t kind, uint32_t gen, uint64_t file)
 	if (!n)
 		return;
 	n->rm.gen = gen;
-	n->rm.parent = (uint32_t)file;
-	n->rm.value = file >> 32;
+	n->rm.file = file_of(file);
 	end(n);
 }
 

@@ -27,32 +27,37 @@ enum gt_nv_kind {
 	GT_NV_TOKEN,
 	GT_NV_DESTROY,
 	/* calls of the resource manager (RM) that succeeded; layout gt_bpf_nv.rm */
-	GT_NV_CLIENT, /* @parent, @value: the file that it came by, low and high */
-	GT_NV_DEVICE, /* @value: number of the GPU among this machine's, as RM counts */
-	GT_NV_GROUP,  /* a TSG; @value: engine, as NV2080_ENGINE_TYPE_* */
-	GT_NV_CHANNEL,
+	GT_NV_CLIENT,  /* @file: that it came by */
+	GT_NV_DEVICE,  /* @parent; @value: number of the GPU among this machine's, as RM counts */
+	GT_NV_GROUP,   /* a TSG; @parent; @value: engine, as NV2080_ENGINE_TYPE_* */
+	GT_NV_CHANNEL, /* @parent */
 	GT_NV_FREE,
-	GT_NV_SCHEDULE,	  /* of a TSG or a channel of it; @value: on; @parent: RM's status */
+	GT_NV_SCHEDULE,	  /* of a TSG or a channel of it; @value: on; @status */
 	GT_NV_TIMESLICE,  /* @value: us */
 	GT_NV_INTERLEAVE, /* @value: level */
 	GT_NV_INFO,	  /* @value: the TSG's number on its runlist */
 	GT_NV_RM_TOKEN,	  /* of a channel; @value: token */
-	GT_NV_GPU_ID,	  /* @parent: number of the GPU as in GT_NV_DEVICE; @value: GPU id */
-	GT_NV_ENTER,	  /* a call begins in which hooks may run; @value: what it will be */
+	GT_NV_GPU_ID,	  /* @number: of the GPU as in GT_NV_DEVICE; @value: GPU id */
+	GT_NV_ENTER, /* a call begins in which hooks may run; @parent; @value: what it will be */
 	/* the rest has @gen, and what is said */
-	GT_NV_CLOSE, /* a file has gone: @parent, @value as in GT_NV_CLIENT */
+	GT_NV_CLOSE, /* a file has gone: @file */
 	GT_NV_EXIT,
 	GT_NV_EXEC,
+	GT_NV_KINDS,
+};
+
+/** struct gt_nv_file - which opened file, by its address in the kernel, in halves */
+struct gt_nv_file {
+	uint32_t low, high;
 };
 
 /**
  * struct gt_bpf_nv - one of enum gt_nv_kind
  * @type: not GT_LOST; @flags: part, see shared.h
- * @minor: of the device that the call was made on, 255 the control device
  * @pid, @tid, @uid, @comm: who did it
  * @hook: as the hook's struct says, clamped; all ones: not told
- * @rm.object: handle in @rm.client. @rm.gen: tells processes apart that have the same pid, 0 not
- * known
+ * @rm.object: handle in @rm.client; @rm.parent: likewise; @rm.status: RM's answer
+ * @rm.gen: tells processes apart that have the same pid, 0 not known
  */
 struct gt_bpf_nv {
 	uint64_t ts;
@@ -60,7 +65,7 @@ struct gt_bpf_nv {
 	uint8_t flags;
 	uint16_t cpu;
 	uint16_t kind;
-	uint16_t minor;
+	uint16_t reserved;
 	uint32_t pid, tid, uid;
 	union {
 		struct {
@@ -72,7 +77,17 @@ struct gt_bpf_nv {
 			uint32_t tsg, channel, token;
 		} token;
 		struct {
-			uint32_t client, object, parent, value, gen;
+			uint32_t client, object;
+			union {
+				struct {
+					union {
+						uint32_t parent, status, number;
+					};
+					uint32_t value;
+				};
+				struct gt_nv_file file;
+			};
+			uint32_t gen;
 		} rm;
 	};
 	char comm[16];

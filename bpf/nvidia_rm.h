@@ -7,23 +7,16 @@
 #define GT_BPF_NVIDIA_RM_H
 
 #include "nvidia.h"
+#include "nvidia_abi.h"
 #include "ring.h"
-
-#define NV_MAJOR   195
-#define NV_MODESET 254 /* its minor; its calls are others */
-
-/* nv_escape.h, nv-ioctl-numbers.h */
-#define NV_MAGIC      'F'
-#define NV_RM_FREE    0x29
-#define NV_RM_CONTROL 0x2a
-#define NV_RM_ALLOC   0x2b
-#define NV_XFER_CMD   0xd3
-#define NV_SERIALIZED 0x4 /* NVOS54_FLAGS_FINN_SERIALIZED: parameters of another layout */
 
 struct call {
 	uint64_t arg, params, file;
-	uint32_t size, kind, client, object, parent, value; /* kind 0: none */
-	uint16_t minor;
+	uint32_t size, kind, client, object; /* kind 0: none */
+	union {
+		uint32_t parent, status, number; /* as in struct gt_bpf_nv */
+	};
+	uint32_t value;
 };
 
 /* What a thread is inside of: a call, and a hook, by its argument */
@@ -150,18 +143,26 @@ static __always_inline uint32_t clamp32(uint64_t v)
 
 /* Calls of the RM -------------------------------------------------------------------------- */
 
+static __always_inline struct gt_nv_file file_of(uint64_t file)
+{
+	return (struct gt_nv_file){ .low = (uint32_t)file, .high = file >> 32 };
+}
+
 static __always_inline void tell_call(const struct call *c, uint16_t kind, uint32_t gen)
 {
 	struct gt_bpf_nv *n = begin(kind);
 
 	if (!n)
 		return;
-	n->minor = c->minor;
 	n->rm.client = c->client;
 	n->rm.object = c->object;
-	n->rm.parent = c->parent;
-	n->rm.value = kind == GT_NV_ENTER ? c->kind : c->value;
 	n->rm.gen = gen;
+	if (kind == GT_NV_CLIENT) {
+		n->rm.file = file_of(c->file);
+	} else {
+		n->rm.parent = c->parent;
+		n->rm.value = kind == GT_NV_ENTER ? c->kind : c->value;
+	}
 	end(n);
 }
 
@@ -204,38 +205,29 @@ static __always_inline uint32_t kind_of_command(uint32_t cmd)
 	return 0;
 }
 
-/* NVOS21_PARAMETERS and NVOS64_PARAMETERS begin alike */
 static __always_inline bool ask_alloc(struct call *c)
 {
-	struct {
-		uint32_t root, parent, object, class;
-		uint64_t params;
-	} a;
+	struct alloc a;
 
-	if (c->size < 32 || !user(&a, sizeof(a), c->arg))
+	if (c->size < sizeof(struct nvos21) || !user(&a, sizeof(a), c->arg))
 		return false;
 	c->kind = kind_of_class(a.class);
 	c->client = a.root;
 	c->parent = a.parent;
 	c->value = GT_NONE32;
-	if (c->kind == GT_NV_DEVICE && a.params) /* NV0080_ALLOC_PARAMETERS.deviceId */
-		user(&c->value, 4, a.params);
-	if (c->kind == GT_NV_GROUP &&
-	    a.params) /* NV_CHANNEL_GROUP_ALLOCATION_PARAMETERS.engineType */
-		user(&c->value, 4, a.params + 12);
+	if (c->kind == GT_NV_DEVICE && a.params)
+		user(&c->value, 4, a.params + offsetof(struct device_params, device));
+	if (c->kind == GT_NV_GROUP && a.params)
+		user(&c->value, 4, a.params + offsetof(struct group_params, engine));
 	return c->kind;
 }
 
-/* NVOS54_PARAMETERS */
 static __always_inline bool ask_control(struct call *c)
 {
-	struct {
-		uint32_t client, object, cmd, flags;
-		uint64_t params;
-	} a;
+	struct nvos54 a;
 	uint8_t on = 1;
 
-	if (c->size < 32 || !user(&a, sizeof(a), c->arg) || (a.flags & NV_SERIALIZED))
+	if (c->size < sizeof(a) || !user(&a, sizeof(a), c->arg) || (a.flags & NV_SERIALIZED))
 		return false;
 	c->kind = kind_of_command(a.cmd);
 	c->client = a.client;
@@ -249,31 +241,27 @@ static __always_inline bool ask_control(struct call *c)
 	return c->kind;
 }
 
-/* NVOS00_PARAMETERS */
 static __always_inline bool ask_free(struct call *c)
 {
-	uint32_t a[3];
+	struct nvos00 a;
 
-	if (c->size < 16 || !user(a, sizeof(a), c->arg))
+	if (c->size < sizeof(a) || !user(&a, sizeof(a), c->arg))
 		return false;
 	c->kind = GT_NV_FREE;
-	c->client = a[0];
-	c->object = a[2];
+	c->client = a.root;
+	c->object = a.object;
 	return true;
 }
 
 static __always_inline int called(struct file *file, uint32_t cmd, uint64_t arg)
 {
 	uint32_t rdev = BPF_CORE_READ(file, f_inode, i_rdev), nr = cmd & 0xff;
-	struct call c = { .arg = arg, .size = cmd >> 16 & 0x3fff, .minor = rdev & 0xfffff };
-	struct {
-		uint32_t cmd, size;
-		uint64_t arg;
-	} x; /* nv_ioctl_xfer_t */
+	struct call c = { .arg = arg, .size = cmd >> 16 & 0x3fff, .file = (uint64_t)file };
 	struct inside *i;
 	bool mine = false;
+	struct xfer x;
 
-	if (rdev >> 20 != NV_MAJOR || c.minor == NV_MODESET)
+	if (rdev >> 20 != NV_MAJOR || (rdev & 0xfffff) == NV_MODESET)
 		return 0;
 	saw();
 	if (nr == NV_XFER_CMD) {
@@ -283,7 +271,6 @@ static __always_inline int called(struct file *file, uint32_t cmd, uint64_t arg)
 		c.size = x.size;
 		c.arg = x.arg;
 	}
-	c.file = (uint64_t)file;
 	if (nr == NV_RM_ALLOC)
 		mine = ask_alloc(&c);
 	else if (nr == NV_RM_CONTROL)
@@ -302,15 +289,17 @@ static __always_inline int called(struct file *file, uint32_t cmd, uint64_t arg)
 	return 0;
 }
 
-/* The status of an allocation moved with the driver's versions: what is behind the pointers grew.
- */
+/* Where an allocation's status is */
 static __always_inline uint64_t alloc_status(uint32_t size)
 {
-	if (size >= 48)
-		return 40;
-	if (size >= 40)
-		return !gt_nv_driver || gt_nv_driver >= 530 ? 36 : 32;
-	return !gt_nv_driver || gt_nv_driver >= 535 ? 28 : 24;
+	if (size >= sizeof(struct nvos64))
+		return offsetof(struct nvos64, status);
+	if (size >= sizeof(struct nvos64_530))
+		return !gt_nv_driver || gt_nv_driver >= 530
+			       ? offsetof(struct nvos64_530, status)
+			       : offsetof(struct nvos64_before, status);
+	return !gt_nv_driver || gt_nv_driver >= 535 ? offsetof(struct nvos21, status)
+						    : offsetof(struct nvos21_before, status);
 }
 
 static __always_inline bool answered_alloc(struct call *c)
@@ -318,34 +307,32 @@ static __always_inline bool answered_alloc(struct call *c)
 	uint32_t status = 1;
 
 	if (!user(&status, 4, c->arg + alloc_status(c->size)) || status ||
-	    !user(&c->object, 4, c->arg + 8))
+	    !user(&c->object, 4, c->arg + offsetof(struct alloc, object)))
 		return false;
-	if (c->kind == GT_NV_CLIENT) {
+	if (c->kind == GT_NV_CLIENT)
 		c->client = c->object;
-		c->parent = (uint32_t)c->file;
-		c->value = c->file >> 32;
-	}
 	return true;
 }
 
 static __always_inline bool answered_control(struct call *c)
 {
-	uint32_t status = 1, id[3];
+	uint32_t status = 1;
+	struct id_info id;
 	uint64_t us;
 
-	if (!user(&status, 4, c->arg + 28))
+	if (!user(&status, 4, c->arg + offsetof(struct nvos54, status)))
 		return false;
 	if (c->kind == GT_NV_SCHEDULE) {
-		c->parent = status; /* a refusal is told too */
+		c->status = status; /* a refusal is told too */
 		return true;
 	}
 	if (status)
 		return false;
-	if (c->kind == GT_NV_GPU_ID) { /* gpuId, gpuFlags, deviceInstance */
-		if (!user(id, sizeof(id), c->params))
+	if (c->kind == GT_NV_GPU_ID) {
+		if (!user(&id, sizeof(id), c->params))
 			return false;
-		c->value = id[0];
-		c->parent = id[2];
+		c->value = id.id;
+		c->number = id.device;
 		return true;
 	}
 	if (c->kind != GT_NV_TIMESLICE)
@@ -373,7 +360,7 @@ static __always_inline int returned(int64_t ret)
 	if (makes)
 		good = answered_alloc(&c);
 	else if (c.kind == GT_NV_FREE)
-		good = user(&status, 4, c.arg + 12) && !status;
+		good = user(&status, 4, c.arg + offsetof(struct nvos00, status)) && !status;
 	else
 		good = answered_control(&c);
 	if (!good)

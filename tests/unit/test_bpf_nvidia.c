@@ -244,8 +244,7 @@ static void end(uint16_t kind, uint32_t file)
 {
 	memset(&n.rm, 0, sizeof(n.rm));
 	n.rm.gen = n.pid;
-	n.rm.parent = file;
-	n.rm.value = 1;
+	n.rm.file = (struct gt_nv_file){ file, 1 };
 	tell(kind);
 }
 

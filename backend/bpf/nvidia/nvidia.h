@@ -44,7 +44,7 @@ struct gv_obj {
 	uint32_t chain, files, files_prev;
 	uint32_t tsg;
 	uint16_t kind, gpu;
-	uint64_t file;
+	struct gt_nv_file file;
 };
 
 /** struct gv_proc - a process; @gen: see bpf/nvidia.h, 0 not known; @first: its newest object that
@@ -180,7 +180,7 @@ uint32_t gv_obj_new(struct gv_at *at, uint32_t p, uint16_t kind, uint32_t handle
 /** gv_obj_end() - with all below it */
 void gv_obj_end(struct gv_at *at, uint32_t o);
 /** gv_file_end() - every client that came by @file */
-void gv_file_end(struct gv_at *at, uint64_t file);
+void gv_file_end(struct gv_at *at, struct gt_nv_file file);
 
 /* tsg.c */
 

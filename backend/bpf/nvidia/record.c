@@ -46,36 +46,61 @@ static void on_enter(struct gv_at *at)
 	c->parent = n->rm.parent;
 }
 
+/* Calls of process @p that succeeded ------------------------------------------------------------
+ */
+
+static void on_client(struct gv_at *at, uint32_t p)
+{
+	gv_obj_new(at, p, GT_NV_CLIENT, at->n->rm.object);
+}
+
+static void on_device(struct gv_at *at, uint32_t p)
+{
+	uint32_t o = gv_obj_new(at, p, GT_NV_DEVICE, at->n->rm.object);
+
+	if (o)
+		at->v->obj[o].gpu = gv_gpu_of(at->v, &at->v->proc[p], at->n->rm.value);
+}
+
+static void tell_group(struct gv_at *at, uint32_t t)
+{
+	struct gv_line l = gv_line(at, GT_NV_INIT, 0);
+	uint32_t engine = at->n->rm.value;
+	union gt_record r;
+	char name[16];
+
+	at->v->tsg[t].channels = 0;
+	l.engine = engine < GT_NONE16 ? (uint16_t)engine : GT_NONE16;
+	gv_trace(at, l);
+	gv_tsg_event(at, t, GT_QUEUE_CREATE, GT_NONE64, GT_NONE64);
+	gv_tsg_desc(at, t, &r);
+	r.queue.engine = (uint16_t)gv_engine(at->v->driver, false, engine, name);
+	gb_out(at->v->b, &r);
+}
+
 static void on_group(struct gv_at *at, uint32_t p)
 {
 	struct gv *v = at->v;
 	const struct gt_bpf_nv *n = at->n;
 	struct gv_call *c = gv_inside(at, GT_NV_GROUP);
-	uint32_t o = gv_obj_new(at, p, GT_NV_GROUP, n->rm.object), dev, t = c ? c->tsg : 0;
-	struct gv_line l = gv_line(at, GT_NV_INIT, 0);
-	union gt_record r;
-	char name[16];
+	uint32_t o = gv_obj_new(at, p, GT_NV_GROUP, n->rm.object), dev, t;
 
-	if (o && !t) {
+	if (!o)
+		return;
+	t = c ? c->tsg : 0;
+	if (!t) {
 		dev = gv_obj(v, p, n->rm.client, n->rm.parent);
 		t = gv_tsg_new(at, p,
 			       dev && v->obj[dev].kind == GT_NV_DEVICE ? v->obj[dev].gpu
 								       : gv_gpu_any(v),
 			       GT_NONE32, GT_NONE32);
 	}
-	if (!o || !t)
+	if (!t)
 		return;
 	v->obj[o].tsg = t;
 	v->tsg[t].obj = o;
-	if (v->tsg[t].hooked)
-		return;
-	v->tsg[t].channels = 0;
-	l.engine = n->rm.value < GT_NONE16 ? (uint16_t)n->rm.value : GT_NONE16;
-	gv_trace(at, l);
-	gv_tsg_event(at, t, GT_QUEUE_CREATE, GT_NONE64, GT_NONE64);
-	gv_tsg_desc(at, t, &r);
-	r.queue.engine = (uint16_t)gv_engine(v->driver, false, n->rm.value, name);
-	gb_out(v->b, &r);
+	if (!v->tsg[t].hooked)
+		tell_group(at, t);
 }
 
 static void count_channel(struct gv_at *at, uint32_t group, int by)
@@ -90,28 +115,14 @@ static void count_channel(struct gv_at *at, uint32_t group, int by)
 	gb_out(at->v->b, &r);
 }
 
-static void on_alloc(struct gv_at *at)
+static void on_channel(struct gv_at *at, uint32_t p)
 {
 	struct gv *v = at->v;
-	const struct gt_bpf_nv *n = at->n;
-	uint32_t p = gv_proc(at, n->rm.gen, true), o, group;
+	uint32_t group = gv_obj(v, p, at->n->rm.client, at->n->rm.parent);
 
-	if (!p)
-		return;
-	if (n->kind == GT_NV_GROUP) {
-		on_group(at, p);
-	} else if (n->kind == GT_NV_DEVICE) {
-		o = gv_obj_new(at, p, GT_NV_DEVICE, n->rm.object);
-		if (o)
-			v->obj[o].gpu = gv_gpu_of(v, &v->proc[p], n->rm.value);
-	} else if (n->kind == GT_NV_CLIENT) {
-		gv_obj_new(at, p, GT_NV_CLIENT, n->rm.object);
-	} else {
-		group = gv_obj(v, p, n->rm.client, n->rm.parent);
-		if (group && v->obj[group].kind == GT_NV_GROUP &&
-		    gv_obj_new(at, p, GT_NV_CHANNEL, n->rm.object))
-			count_channel(at, group, 1);
-	}
+	if (group && v->obj[group].kind == GT_NV_GROUP &&
+	    gv_obj_new(at, p, GT_NV_CHANNEL, at->n->rm.object))
+		count_channel(at, group, 1);
 }
 
 static void on_free(struct gv_at *at, uint32_t p)
@@ -127,28 +138,33 @@ static void on_free(struct gv_at *at, uint32_t p)
 		count_channel(at, group, -1);
 }
 
-static void on_schedule(struct gv_at *at, uint32_t t)
+/* The queue that a call is about; 0: none that is known */
+static uint32_t queue(struct gv_at *at, uint32_t p)
 {
-	bool on = at->n->rm.value, refused = at->n->rm.parent;
+	return gv_queue_of(at->v, gv_obj(at->v, p, at->n->rm.client, at->n->rm.object));
+}
+
+static void on_schedule(struct gv_at *at, uint32_t p)
+{
+	bool on = at->n->rm.value, refused = at->n->rm.status;
+	uint32_t t = queue(at, p);
 	struct gv_line l = gv_line(at, GT_NV_BIND, t);
 
-	if (!on) {
-		if (!refused)
-			gv_tsg_event(at, t, GT_QUEUE_UNMAP, GT_NONE64, GT_NONE64);
-		return;
-	}
-	if (at->v->tsg[t].hooked)
+	if (t && !on && !refused)
+		gv_tsg_event(at, t, GT_QUEUE_UNMAP, GT_NONE64, GT_NONE64);
+	if (!t || !on || at->v->tsg[t].hooked)
 		return;
 	l.allow = !refused;
 	gv_trace(at, l);
 	gv_tsg_event(at, t, GT_QUEUE_SCHEDULE, !refused, GT_NONE64);
 }
 
-static void on_rm_token(struct gv_at *at, uint32_t t)
+static void on_rm_token(struct gv_at *at, uint32_t p)
 {
+	uint32_t t = queue(at, p);
 	struct gv_line l = gv_line(at, GT_NV_TOKEN, t);
 
-	if (at->v->tsg[t].hooked)
+	if (!t || at->v->tsg[t].hooked)
 		return;
 	l.channels = GT_NONE32; /* the handle is the program's, and no channel's number */
 	l.token = at->n->rm.value;
@@ -156,101 +172,106 @@ static void on_rm_token(struct gv_at *at, uint32_t t)
 	gv_tsg_event(at, t, GT_QUEUE_TOKEN, at->n->rm.value, GT_NONE64);
 }
 
-static void on_control(struct gv_at *at, uint32_t p)
+/* Timeslice, level, number */
+static void on_value(struct gv_at *at, uint32_t p)
 {
-	struct gv *v = at->v;
-	const struct gt_bpf_nv *n = at->n;
-	uint32_t t = gv_queue_of(v, gv_obj(v, p, n->rm.client, n->rm.object));
+	uint32_t t = queue(at, p), value = at->n->rm.value;
 	union gt_record r;
 
 	if (!t)
 		return;
-	if (n->kind == GT_NV_SCHEDULE) {
-		on_schedule(at, t);
-		return;
-	}
-	if (n->kind == GT_NV_RM_TOKEN) {
-		on_rm_token(at, t);
-		return;
-	}
-	if (n->kind == GT_NV_INFO && !v->tsg[t].hooked)
-		v->tsg[t].tsg = n->rm.value;
+	if (at->n->kind == GT_NV_INFO && !at->v->tsg[t].hooked)
+		at->v->tsg[t].tsg = value;
 	gv_tsg_desc(at, t, &r);
-	if (n->kind == GT_NV_TIMESLICE)
-		r.queue.timeslice_us = n->rm.value;
-	if (n->kind == GT_NV_INTERLEAVE)
-		r.queue.interleave = n->rm.value < GT_NONE16 ? (uint16_t)n->rm.value : GT_NONE16;
-	gb_out(v->b, &r);
+	if (at->n->kind == GT_NV_TIMESLICE)
+		r.queue.timeslice_us = value;
+	if (at->n->kind == GT_NV_INTERLEAVE)
+		r.queue.interleave = value < GT_NONE16 ? (uint16_t)value : GT_NONE16;
+	gb_out(at->v->b, &r);
 }
 
-static void on_gpu_id(struct gv_at *at)
+static void on_gpu_id(struct gv_at *at, uint32_t p)
 {
-	uint32_t p = gv_proc(at, at->n->rm.gen, true), i = 0;
 	struct gv_proc *proc = &at->v->proc[p];
+	uint32_t i = 0;
 
-	if (!p)
-		return;
-	while (i < proc->nids && proc->ids[i].number != at->n->rm.parent)
+	while (i < proc->nids && proc->ids[i].number != at->n->rm.number)
 		i++;
 	if (i == GV_MAX_IDS)
 		return;
 	proc->nids = i == proc->nids ? i + 1 : proc->nids;
-	proc->ids[i].number = at->n->rm.parent;
+	proc->ids[i].number = at->n->rm.number;
 	proc->ids[i].id = at->n->rm.value;
 }
 
-static void on_call(struct gv_at *at)
-{
-	uint32_t p = gv_proc(at, at->n->rm.gen, false);
+/* Ends ------------------------------------------------------------------------------------------
+ */
 
-	if (p && at->n->kind == GT_NV_FREE)
-		on_free(at, p);
-	else if (p)
-		on_control(at, p);
+static void on_close(struct gv_at *at)
+{
+	gv_enter(at, GT_NV_CLOSE);
+	gv_file_end(at, at->n->rm.file);
 }
 
-static void on_end(struct gv_at *at)
+static void on_exit_of(struct gv_at *at, uint32_t p)
 {
-	const struct gt_bpf_nv *n = at->n;
-	uint32_t p;
-
-	if (n->kind == GT_NV_CLOSE) {
-		gv_enter(at, GT_NV_CLOSE);
-		gv_file_end(at, (uint64_t)n->rm.value << 32 | n->rm.parent);
-		return;
-	}
-	if (n->kind == GT_NV_EXEC && at->v->release)
-		return; /* what was not kept open is told as closed */
-	p = gv_proc(at, n->rm.gen, false);
-	if (p && at->v->release)
+	if (at->v->release)
 		gv_proc_exit(at, p);
-	else if (p)
+	else
 		gv_proc_end(at, p);
 }
 
+static void on_exec(struct gv_at *at, uint32_t p)
+{
+	if (!at->v->release) /* else what was not kept open is told as closed */
+		gv_proc_end(at, p);
+}
+
+/*
+ * What a record means: it tells something, or that a process has done something. @makes: which may
+ * be the first that is heard of it
+ */
+static const struct {
+	void (*tells)(struct gv_at *at);
+	void (*did)(struct gv_at *at, uint32_t p);
+	bool makes;
+} kinds[GT_NV_KINDS] = {
+	[GT_NV_INIT] = { .tells = gv_on_init },
+	[GT_NV_BIND] = { .tells = gv_on_bind },
+	[GT_NV_TOKEN] = { .tells = gv_on_token },
+	[GT_NV_DESTROY] = { .tells = gv_on_destroy },
+	[GT_NV_CLIENT] = { .did = on_client, .makes = true },
+	[GT_NV_DEVICE] = { .did = on_device, .makes = true },
+	[GT_NV_GROUP] = { .did = on_group, .makes = true },
+	[GT_NV_CHANNEL] = { .did = on_channel, .makes = true },
+	[GT_NV_FREE] = { .did = on_free },
+	[GT_NV_SCHEDULE] = { .did = on_schedule },
+	[GT_NV_TIMESLICE] = { .did = on_value },
+	[GT_NV_INTERLEAVE] = { .did = on_value },
+	[GT_NV_INFO] = { .did = on_value },
+	[GT_NV_RM_TOKEN] = { .did = on_rm_token },
+	[GT_NV_GPU_ID] = { .did = on_gpu_id, .makes = true },
+	[GT_NV_ENTER] = { .tells = on_enter },
+	[GT_NV_CLOSE] = { .tells = on_close },
+	[GT_NV_EXIT] = { .did = on_exit_of },
+	[GT_NV_EXEC] = { .did = on_exec },
+};
+
 bool gv_record(struct gv *v, const struct gt_bpf_nv *n)
 {
-	static void (*const hooks[])(struct gv_at *) = {
-		[GT_NV_INIT] = gv_on_init,
-		[GT_NV_BIND] = gv_on_bind,
-		[GT_NV_TOKEN] = gv_on_token,
-		[GT_NV_DESTROY] = gv_on_destroy,
-	};
 	struct gv_at at = { .v = v, .n = n };
+	uint32_t p;
 
-	if (n->kind >= GT_NV_INIT && n->kind <= GT_NV_DESTROY)
-		hooks[n->kind](&at);
-	else if (n->kind >= GT_NV_CLIENT && n->kind <= GT_NV_CHANNEL)
-		on_alloc(&at);
-	else if (n->kind == GT_NV_GPU_ID)
-		on_gpu_id(&at);
-	else if (n->kind == GT_NV_ENTER)
-		on_enter(&at);
-	else if (n->kind >= GT_NV_CLOSE && n->kind <= GT_NV_EXEC)
-		on_end(&at);
-	else if (n->kind >= GT_NV_FREE && n->kind < GT_NV_ENTER)
-		on_call(&at);
-	if (n->kind > GT_NV_DESTROY && n->kind < GT_NV_ENTER && call_of(v, n->tid)->tid == n->tid)
+	if (n->kind >= GT_NV_KINDS)
+		return false;
+	if (kinds[n->kind].tells)
+		kinds[n->kind].tells(&at);
+	if (!kinds[n->kind].did)
+		return false;
+	p = gv_proc(&at, n->rm.gen, kinds[n->kind].makes);
+	if (p)
+		kinds[n->kind].did(&at, p);
+	if (call_of(v, n->tid)->tid == n->tid)
 		*call_of(v, n->tid) = (struct gv_call){ 0 };
 	return false;
 }

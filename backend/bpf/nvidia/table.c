@@ -146,9 +146,14 @@ static uint32_t *list_of(struct gv *v, const struct gv_obj *obj)
 	return obj->up ? &v->obj[obj->up].first : &v->proc[obj->proc].first;
 }
 
-static void link_file(struct gv *v, uint32_t o, uint64_t file)
+static uint32_t *file_bucket(struct gv *v, struct gt_nv_file file)
 {
-	uint32_t *bucket = &v->file_bucket[gv_bucket(v, (uint32_t)(file >> 32), (uint32_t)file, 0)];
+	return &v->file_bucket[gv_bucket(v, file.high, file.low, 0)];
+}
+
+static void link_file(struct gv *v, uint32_t o, struct gt_nv_file file)
+{
+	uint32_t *bucket = file_bucket(v, file);
 
 	v->obj[o].file = file;
 	v->obj[o].files = *bucket;
@@ -185,7 +190,7 @@ uint32_t gv_obj_new(struct gv_at *at, uint32_t p, uint16_t kind, uint32_t handle
 	v->obj[*list].prev = o;
 	*list = o;
 	if (kind == GT_NV_CLIENT)
-		link_file(v, o, (uint64_t)at->n->rm.value << 32 | at->n->rm.parent);
+		link_file(v, o, at->n->rm.file);
 	return o;
 }
 
@@ -198,8 +203,7 @@ static void obj_drop(struct gv *v, uint32_t o)
 		i = &v->obj[*i].chain;
 	unchain(i, o, obj->chain);
 	if (obj->kind == GT_NV_CLIENT) {
-		i = &v->file_bucket[gv_bucket(v, (uint32_t)(obj->file >> 32), (uint32_t)obj->file,
-					      0)];
+		i = file_bucket(v, obj->file);
 		*(obj->files_prev ? &v->obj[obj->files_prev].files : i) = obj->files;
 		v->obj[obj->files].files_prev = obj->files_prev;
 	}
@@ -270,15 +274,14 @@ void gv_proc_exit(struct gv_at *at, uint32_t p)
 		gv_proc_end(at, p);
 }
 
-void gv_file_end(struct gv_at *at, uint64_t file)
+void gv_file_end(struct gv_at *at, struct gt_nv_file file)
 {
 	struct gv *v = at->v;
-	uint32_t *bucket = &v->file_bucket[gv_bucket(v, (uint32_t)(file >> 32), (uint32_t)file, 0)];
 	uint32_t next, p;
 
-	for (uint32_t o = *bucket; o; o = next) {
+	for (uint32_t o = *file_bucket(v, file); o; o = next) {
 		next = v->obj[o].files;
-		if (v->obj[o].file != file)
+		if (v->obj[o].file.low != file.low || v->obj[o].file.high != file.high)
 			continue;
 		p = v->obj[o].proc;
 		gv_obj_end(at, o);
