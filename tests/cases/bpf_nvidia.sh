@@ -94,12 +94,18 @@ as_user cat "$trace" >seen 2>err
 is "$(cat seen)" "" "an ordinary user sees no lines"
 like "$(cat err)" "Permission denied" "and is refused"
 is "$(as_user cat "$queues/$first/engine")" COPY "but the queue is there"
-ok "without its owner" test -z "$(as_user cat "$queues/$first/pid" 2>/dev/null)"
+is "$(as_user cat "$queues/$first/pid" 2>&1 | sed 's/.*: //')" "No such file or directory" "without its owner"
 
 # The end of a file is the end of what came by it
 nv alloc 0xc1d 0x80 0xa2 $tsg 1
 ok "another queue, of an id that is free" wait_for 20 reads "$queues/$first/state" created
 is "$(cat "$queues/$first/engine")" GRAPHICS "a new one"
+nv dup
+nv close
+nv swap
+nv alloc 0xc1d 0x80 0xa1 $tsg 1
+ok "one of two descriptors is closed: the other goes on" wait_for 20 reads "$queues/$((first + 1))/state" created
+is "$(cat "$queues/$first/state")" created "and nothing has gone"
 nv close
 ok "is gone with the file" wait_for 20 reads "$queues/$first/state" destroyed
 nv open
@@ -162,7 +168,7 @@ is "$(value "$stats" nvidia_calls_refused)" 0 "no call was without room"
 # Each is counted
 seen() { awk -v t="$1" '$1 == t { print $2 }' "$mnt/events_by_type"; }
 before=$(seen QUEUE_CREATE)
-is "$before" 6 "calls on other devices make none"
+is "$before" 7 "calls on other devices make none"
 {
 	echo "alloc 0 0 1 0x41 0"
 	echo "alloc 1 1 2 $device 0"

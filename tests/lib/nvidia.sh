@@ -24,6 +24,15 @@ nv_end() { # its input ends, and so it does
 	wait "$nv_pid" 2>/dev/null
 }
 
+nv_fork() { # its child goes on, with what it has open
+	local was_in=$nv_in was_out=$nv_out in out
+	exec {in}>&"$nv_in" {out}<&"$nv_out" # the shell closes those of the process it knows
+	nv fork
+	wait "$nv_pid" 2>/dev/null
+	exec {was_in}>&- {was_out}<&-
+	nv_pid=$nv_answer nv_in=$in nv_out=$out
+}
+
 nv_kill() {
 	kill -KILL "$nv_pid"
 	exec {nv_in}>&-

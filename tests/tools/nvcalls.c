@@ -14,7 +14,8 @@
  *	layout 32|40|48|xfer	of alloc; xfer: through NV_ESC_IOCTL_XFER_CMD
  *	thread LINE		makes the call of LINE in a thread of its own
  *	open, close		the device; it is open at the start
- *	dup, undup		another descriptor of what is open, which stays open behind close
+ *	dup, swap		another descriptor of what is open; which of the two calls and close
+ *				are for
  *	fork			a child goes on reading, with what is open, and this process ends;
  *				answers the child's pid
  *	many N LINE		N children make the call of LINE and stay until this process has
@@ -110,6 +111,15 @@ static void do_open(void)
 	printf("%d\n", fd < 0 ? errno : 0);
 }
 
+static void do_swap(void)
+{
+	int was = fd;
+
+	fd = spare;
+	spare = was;
+	printf("0\n");
+}
+
 static void do_fork(void)
 {
 	pid_t pid = fork();
@@ -173,8 +183,8 @@ static void do_line(char *line)
 		printf("%d\n", close(fd) ? errno : 0);
 	else if (!strcmp(word, "dup"))
 		printf("%d\n", (spare = fcntl(fd, F_DUPFD_CLOEXEC, 0)) < 0 ? errno : 0);
-	else if (!strcmp(word, "undup"))
-		printf("%d\n", close(spare) ? errno : 0);
+	else if (!strcmp(word, "swap"))
+		do_swap();
 	else if (!strcmp(word, "fork"))
 		do_fork();
 	else if (!strcmp(word, "many"))

@@ -37,6 +37,9 @@ begin() { # a process with a client and a device
 modprobe fuse
 ok "the patched module is loaded" insmod "$GT_MODULES/nvidia.ko"
 mknod -m 666 $ctl c 195 255
+begin # one from before the daemon
+group 0xa0 0x0b 5 1
+old=$nv_pid old_in=$nv_in
 mount_gt "$mnt" -o backend=bpf || exit 1
 like "$(cat "$stats")" '^nvidia running: RM calls by nvidia_unlocked_ioctl\(\), end of files by nvidia_close\(\), hooks of the patched module$' "what is seen"
 like "$(cat "$stats")" '^nvidia_driver 575$' "the driver's version"
@@ -104,6 +107,60 @@ ok "nvidia_trace has the document's lines, corrected" diff wanted lines
 is "$(sed -n '/^===/,$p' "$trace" | awk '/:/ { print $2 }' | paste -sd ' ')" "5 3 0 5 0 0" "and its statistics"
 is "$(value "$stats" nvidia_unmatched) $(value "$stats" nvidia_ambiguous)" "0 0" "no end without its queue"
 
+# Two processes, and the same number on two runlists; which of them goes, the hooks do not say
+mapped() { # mapped RUNLIST TSG
+	[ "$(cat "$(q "$1" "$2")/state")" = mapped ]
+}
+begin
+group 0xa0 1 5 1
+nv control 0xc1d 0xa0 $schedule 1
+stays=$nv_pid stays_in=$nv_in stays_out=$nv_out
+ok "one" wait_for 20 mapped 0 5
+nv_pid=$old nv_in=$old_in
+nv_end
+unmatched() { [ "$(value "$stats" nvidia_unmatched)" = "$1" ]; }
+ok "a process ends whose queue of that number was never heard of" wait_for 20 unmatched 1
+is "$(cat "$(q 0 5)/state")" mapped "the one that is known is another's"
+begin
+group 0xa0 0x0b 5 1
+nv control 0xc1d 0xa0 $schedule 1
+ok "the other" wait_for 20 mapped 13 5
+nv_kill
+ok "is killed" wait_for 20 reads "$(q 13 5)/state" destroyed
+is "$(cat "$(q 0 5)/state")" mapped "the first goes on"
+nv_pid=$stays nv_in=$stays_in nv_out=$stays_out
+
+# Two files of one process: what goes with one leaves the other, and a file has several descriptors
+nv dup
+nv close
+nv open
+nv alloc 0 0 0xc2d 0x41 0
+nv alloc 0xc2d 0xc2d 0x80 $device 0
+nv alloc 0xc2d 0x80 0xa0 $tsg 0x0b 5
+nv alloc 0xc2d 0xa0 0xa00 $channel 0
+nv control 0xc2d 0xa0 $schedule 1
+ok "a queue by another file" wait_for 20 mapped 13 5
+is "$(cat "$(q 0 5)/state")" mapped "one of two descriptors of the first is closed"
+nv swap
+nv close
+ok "then the other" wait_for 20 reads "$(q 0 5)/state" destroyed
+is "$(cat "$(q 13 5)/state")" mapped "what came by the other file goes on"
+nv swap
+
+# A child has what its parent had, which then ends
+nv_fork
+nv control 0xc2d 0xa0 $set_timeslice 3000
+is "$nv_answer" "0 0 0xbb8" "a child goes on with the client"
+child=$nv_pid child_in=$nv_in
+begin
+group 0xa0 1 6 1
+ok "all is told so far" wait_for 20 reads "$(q 0 6)/state" created
+is "$(cat "$(q 13 5)/state")" mapped "its queue is there, though its maker has ended"
+nv_end
+ok "another" wait_for 20 reads "$(q 0 6)/state" destroyed
+nv_pid=$child nv_in=$child_in
+nv_end
+ok "it goes with the child" wait_for 20 all_destroyed
 # The patched driver refuses; tokens
 echo 1 >/sys/module/nvidia/parameters/deny
 group 0xa5 1 7 2
@@ -129,8 +186,9 @@ begin setpriv --reuid 1001 --regid 1001 --clear-groups
 group 0xa0 1 5 1
 ok "an ordinary user's queue" wait_for 20 reads "$(q 0 5)/uid" 1001
 is "$(as_uid 1001 cat "$(q 0 5)/pid")" "$nv_pid" "who sees it"
-ok "others do not see whose" test -z "$(as_uid 1002 cat "$(q 0 5)/pid" 2>/dev/null)"
-is "$(as_uid 1001 cat "$trace" 2>/dev/null)" "" "the lines are for who may know of all"
+is "$(as_uid 1002 cat "$(q 0 5)/engine")" GRAPHICS "others see the queue"
+is "$(as_uid 1002 cat "$(q 0 5)/pid" 2>&1 | sed 's/.*: //')" "No such file or directory" "not whose"
+is "$(as_uid 1001 cat "$trace" 2>&1 | sed 's/.*: //')" "Permission denied" "the lines are for who may know of all"
 nv_end
 ok "the end" wait_for 20 all_destroyed
 
