@@ -125,13 +125,21 @@ void gt_sim_queue_desc(const struct gt_sim_world *w, unsigned int gpu, unsigned 
 	r->queue.queue = w->queues[gpu * w->nprocs + proc].id;
 	r->queue.pid = w->procs[proc].pid;
 	r->queue.uid = w->procs[proc].uid;
-	r->queue.kind = GT_QUEUE_COMPUTE;
 	r->queue.engine = GT_ENGINE_COMPUTE;
-	r->queue.priority = 7;
-	r->queue.size = 65536;
+	if (proc % 4) { /* as NVIDIA's driver has them */
+		r->queue.kind = GT_QUEUE_TSG;
+		r->queue.runlist = 0;
+		r->queue.channels = 8;
+		r->queue.timeslice_us = 1024;
+		r->queue.interleave = 1;
+	} else { /* as KFD does */
+		r->queue.kind = GT_QUEUE_COMPUTE;
+		r->queue.priority = 7;
+		r->queue.size = 1 << 20;
+	}
 }
 
-/* Every second process has a compute queue on each GPU that has compute rings. */
+/* Every second process has a queue on each GPU that has compute rings: in turn of either kind. */
 static void init_queues(struct gt_sim_world *w)
 {
 	bool any = false;
