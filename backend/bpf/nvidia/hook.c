@@ -101,7 +101,7 @@ static uint32_t meant(struct gv_at *at, uint32_t kind, uint32_t runlist, uint32_
 		q->hooked = true;
 		q->tsg = tsg;
 	}
-	if (t && q->runlist == GT_NONE32)
+	if (t && q->tsg == tsg && q->runlist == GT_NONE32)
 		q->runlist = runlist;
 	if (t && q->hooked && q->tsg == tsg && (runlist == GT_NONE32 || q->runlist == runlist))
 		return t;
@@ -154,8 +154,7 @@ void gv_on_token(struct gv_at *at)
 		at->v->unmatched++;
 }
 
-/* Ends ------------------------------------------------------------------------------------------
- */
+/* Ends ------------------------------------------------------------------------------------ */
 
 /* Does the call that frees an object take @q along? 2: it does; 1: perhaps, as something is not
  * known: what @q hangs on, or what is freed */

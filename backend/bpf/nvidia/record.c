@@ -46,8 +46,7 @@ static void on_enter(struct gv_at *at)
 	c->parent = n->rm.parent;
 }
 
-/* Calls of process @p that succeeded ------------------------------------------------------------
- */
+/* Calls of process @p that succeeded --------------------------------------------------- */
 
 static void on_client(struct gv_at *at, uint32_t p)
 {
@@ -204,8 +203,7 @@ static void on_gpu_id(struct gv_at *at, uint32_t p)
 	proc->ids[i].id = at->n->rm.value;
 }
 
-/* Ends ------------------------------------------------------------------------------------------
- */
+/* Ends ------------------------------------------------------------------------------ */
 
 static void on_close(struct gv_at *at)
 {

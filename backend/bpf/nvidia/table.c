@@ -48,9 +48,12 @@ static uint32_t user_of(struct gv *v, uint32_t uid)
 	uint32_t spare = 0;
 
 	for (uint32_t i = 1; i < GV_MAX_USERS; i++) {
-		if (v->user[i].procs && v->user[i].uid == uid)
+		const struct gv_user *u = &v->user[i];
+		bool used = u->procs || u->tsgs;
+
+		if (used && u->uid == uid)
 			return i;
-		if (!v->user[i].procs && !spare)
+		if (!used && !spare)
 			spare = i;
 	}
 	if (spare)
