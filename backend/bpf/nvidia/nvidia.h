@@ -22,22 +22,25 @@
 #define GV_MAX_GPUS    64   /* of this machine */
 #define GV_MAX_CALLS   4096 /* threads inside a call, as far as remembered */
 #define GV_LINES       384  /* that nvidia_trace shows */
-#define GV_BUCKETS     4096
+#define GV_BUCKETS     32768
 #define GV_HOOK_DRIVER 575 /* the release that the patched module was made from */
 
-/* A queue whose object, file or process has gone is left to the hook that tells of its end, so long
- */
+/* A queue whose object, file or process has gone is left to the hook that tells of its end, so
+ * long. Nor is it looked more often which processes have ended unheard. */
 #define GV_PATIENCE_NS 1000000000ull
 
 /* Queues that the driver does not number for us have ids from here on; others runlist << 16 | TSG
  */
 #define GV_OWN_ID 0x80000000u
 
-/** struct gv_obj - an object of the RM; @kind: GT_NV_CLIENT, _DEVICE, _GROUP or _CHANNEL
+/**
+ * struct gv_obj - an object of the RM
+ * @kind: GT_NV_CLIENT, _DEVICE, _GROUP or _CHANNEL
  * @up: above it, 0: nothing that is known; @first: the newest below it; @prev, @next: beside it
- * @chain: next of its bucket, or of the free ones; @files, @files_prev: in its file's bucket (a
- * client)
- * @tsg: a group's queue; 0: it has ended */
+ * @chain: next of its bucket, or of the free ones
+ * @file: that a client came by; @files, @files_prev: next and last in that one's bucket
+ * @tsg: a group's queue; 0: it has ended
+ */
 struct gv_obj {
 	uint32_t client, handle, proc;
 	uint32_t up, first, prev, next;
@@ -47,8 +50,14 @@ struct gv_obj {
 	struct gt_nv_file file;
 };
 
-/** struct gv_proc - a process; @gen: see bpf/nvidia.h, 0 not known; @first: its newest object that
- * is below none; @ids: as RM told it of its GPUs */
+/**
+ * struct gv_proc - a process
+ * @gen: see bpf/nvidia.h, 0 not known
+ * @first: its newest object that is below none; @tsgs: its newest queue
+ * @chain: next of its bucket, or of the free ones
+ * @gone: it has ended, but files that clients of it came by are open elsewhere
+ * @ids: as RM told it of its GPUs
+ */
 struct gv_proc {
 	uint32_t pid, gen, uid, user;
 	uint32_t first, tsgs, chain;
@@ -59,7 +68,7 @@ struct gv_proc {
 	} ids[GV_MAX_IDS];
 };
 
-/** struct gv_user - @procs 0: nobody's */
+/** struct gv_user - @procs and @tsgs 0: nobody's */
 struct gv_user {
 	uint32_t uid, procs, objs, tsgs;
 };
