@@ -33,6 +33,8 @@ struct sys_exit {
 /* include/linux/fs.h, include/linux/fdtable.h */
 struct super_block {
 	uint32_t s_dev;
+	unsigned long s_magic;
+	struct user_namespace *s_user_ns;
 };
 
 struct inode {

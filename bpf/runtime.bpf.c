@@ -12,6 +12,7 @@
  */
 #include "fd.h"
 #include "ring.h"
+#include "runtime_check.h"
 
 #include <linux/ptrace.h>
 
@@ -51,14 +52,6 @@ struct {
 	__type(value, struct gt_rt_slot);
 } slots SEC(".maps");
 
-/* Which slot tells of an inode: probes of two overlays on one file are on the same one. */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, GT_RT_SLOTS * 2);
-	__type(key, struct gt_rt_inode);
-	__type(value, uint32_t);
-} owners SEC(".maps");
-
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 4096); /* the daemon makes it a page */
@@ -72,57 +65,20 @@ struct {
 } mapping SEC(".maps");
 
 /* Mappings that could not be told: the daemon then looks at all processes. */
-uint64_t untold;
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, uint32_t);
+	__type(value, uint64_t);
+} untold SEC(".maps");
 
 char LICENSE[] SEC("license") = "GPL";
-
-static long find_inode(struct task_struct *task, struct vm_area_struct *vma, void *out)
-{
-	struct gt_rt_inode *i = out;
-
-	i->ino = BPF_CORE_READ(vma, vm_file, f_inode, i_ino);
-	i->dev = BPF_CORE_READ(vma, vm_file, f_inode, i_sb, s_dev);
-	return 0;
-}
-
-/* The first call of a library's function: which inode is it, and does another slot tell of it? */
-static __attribute__((noinline)) uint32_t first_call(struct gt_rt_slot *s, uint64_t ip,
-						     uint32_t slot)
-{
-	struct task_struct *task = (void *)bpf_get_current_task_btf();
-	struct gt_rt_inode inode = { 0 };
-	uint32_t *owner;
-
-	if (!s || bpf_find_vma(task, ip, find_inode, &inode, 0) || !inode.ino)
-		return GT_RT_OWN; /* not to be had now */
-	if (bpf_map_update_elem(&owners, &inode, &slot, BPF_NOEXIST)) {
-		owner = bpf_map_lookup_elem(&owners, &inode);
-		if (!owner)
-			return GT_RT_OWN;
-		if (*owner != slot) {
-			s->state = GT_RT_AGAIN;
-			return GT_RT_AGAIN;
-		}
-	}
-	s->inode = inode;
-	s->state = GT_RT_OWN;
-	return GT_RT_OWN;
-}
 
 static __always_inline struct gt_rt_slot *slot_of(uint64_t cookie)
 {
 	uint32_t slot = GT_RT_SLOT(cookie);
 
 	return bpf_map_lookup_elem(&slots, &slot);
-}
-
-static __always_inline bool is_ours(struct gt_rt_slot *s, uint64_t cookie, uint64_t ip)
-{
-	uint32_t state = s->state;
-
-	if (state == GT_RT_NEW)
-		state = first_call(s, ip, GT_RT_SLOT(cookie));
-	return state == GT_RT_OWN;
 }
 
 /* Registers that arguments are in, read at once: the verifier knows only fixed places in @ctx. */
@@ -213,7 +169,7 @@ static __always_inline bool is_inside(struct pt_regs *ctx, const struct call *c)
 		return false;
 	/* nobody was told of a return after the probes were gone */
 	s = slot_of(c->cookie);
-	return s && s->state != GT_RT_OFF && s->serial == c->serial;
+	return s && s->on && s->serial == c->serial;
 }
 
 static __always_inline int enter(struct pt_regs *ctx)
@@ -225,7 +181,7 @@ static __always_inline int enter(struct pt_regs *ctx)
 	struct args args;
 	struct call *c;
 
-	if (!n || !s || !is_ours(s, cookie, PT_REGS_IP(ctx)))
+	if (!n || !s || !s->on)
 		return 0;
 	n->seen++;
 	c = bpf_task_storage_get(&inside, bpf_get_current_task_btf(), NULL,
@@ -315,6 +271,15 @@ static __always_inline bool is_library(struct file *file)
 	return s[3] == 'c' && s[4] == 'u' && s[5] == 'd' && s[6] == 'a';
 }
 
+static __always_inline void not_told(void)
+{
+	uint32_t zero = 0;
+	uint64_t *n = bpf_map_lookup_elem(&untold, &zero);
+
+	if (n)
+		__sync_fetch_and_add(n, 1);
+}
+
 SEC("tracepoint/syscalls/sys_enter_mmap")
 int gt_rt_mmap(struct sys_enter *e)
 {
@@ -343,6 +308,6 @@ int gt_rt_mmapped(struct sys_exit *e)
 	if (e->ret < 0 && e->ret > -4096)
 		return 0;
 	if (bpf_ringbuf_output(&mapped, &m, sizeof(m), BPF_RB_FORCE_WAKEUP))
-		__sync_fetch_and_add(&untold, 1);
+		not_told();
 	return 0;
 }

@@ -137,26 +137,32 @@ struct gt_bpf_made {
 
 #define GT_RT_SLOTS 64
 
-enum gt_rt_state {
-	GT_RT_NEW,   /* nobody has called it yet, so that its inode is not known */
-	GT_RT_OWN,   /* it tells what is called in its inode */
-	GT_RT_AGAIN, /* another slot has the same inode, by another file system */
-	GT_RT_OFF,   /* it is on its way out */
-};
-
-/** struct gt_rt_inode - as the kernel numbers what is mapped, below any overlay */
-struct gt_rt_inode {
-	uint64_t dev, ino;
-};
-
 /**
  * struct gt_rt_slot - a library that has probes
- * @state: enum gt_rt_state; @inode: of a GT_RT_OWN
+ * @on: it is not on its way out
  * @serial: another for each library that had this slot
  */
 struct gt_rt_slot {
-	uint32_t state, serial;
-	struct gt_rt_inode inode;
+	uint32_t on, serial;
+};
+
+enum gt_rt_known { GT_RT_UNKNOWN, GT_RT_BUSY, GT_RT_KNOWN };
+
+/**
+ * struct gt_rt_check - a question of the daemon's, and the answer: what is behind a file
+ * @fd: the daemon's descriptor of the file (O_PATH); -1: none, only whether the process is busy
+ * @addr: where a process has the file mapped; 0: the file as it is opened
+ * @state: enum gt_rt_known; busy: the process's mappings are being changed, or are about to be
+ * @inode: the kernel's own, below any overlay: a number, as long as something keeps it
+ * @magic: of its file system, as statfs(2) has them
+ * @stacked: @fd is on another file system than that: an overlay; @by_user: and on one that was
+ *	mounted in a user namespace
+ */
+struct gt_rt_check {
+	int32_t fd;
+	uint32_t state;
+	uint64_t addr, inode, magic;
+	uint32_t stacked, by_user;
 };
 
 /** struct gt_rt_mapped - a process that has mapped a file that is called like a library */

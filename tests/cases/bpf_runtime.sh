@@ -31,6 +31,8 @@ build HSA libhsa-runtime64.so.1 && build CUDA libcuda.so.1 &&
 cleanup() {
 	local p
 	for p in ${pid[@]+"${pid[@]}"}; do kill -KILL "$p" 2>/dev/null; done
+	! mountpoint -q fuse_over || umount -l fuse_over
+	! mountpoint -q fuse || umount -l fuse
 	! mountpoint -q over1 || umount -l over1
 	! mountpoint -q over2 || umount -l over2
 	wait 2>/dev/null
@@ -161,8 +163,56 @@ else
 	skip_ok "another user's calls" "an ordinary user cannot come here"
 fi
 
+# Files that a program answers for: while it does not, whoever asks waits
+mkdir fuse fuse_over low over1 over2
+"$GT_OUT/tests/tools/fusedir" "$PWD/lib" "$PWD/fuse" >fusedir.out 2>fusedir.err &
+pid[fusedir]=$!
+if wait_for 20 grep -q ready fusedir.out && mount -t tmpfs tmpfs low && mkdir low/up low/work; then
+	echo rescan >"$mnt/control"
+	has libraries 2 "what has gone is let go"
+	had=$(stat_of left_alone) libraries=2
+	prog on_fuse "$PWD/fuse/libamdhip64.so.6"
+	left_more() { [ "$(stat_of left_alone)" -ge $((had + $1)) ]; }
+	ok "a library on FUSE is left alone" wait_for 20 left_more 1
+	fuse_libs=1
+	if mount -t overlay overlay -o "lowerdir=fuse,upperdir=low/up,workdir=low/work" fuse_over 2>/dev/null; then
+		prog over_fuse "$PWD/fuse_over/libamdhip64.so.6"
+		ok "… below an overlay, too" wait_for 20 left_more 2
+		fuse_libs=2
+	else
+		skip_ok "… below an overlay, too" "cannot be mounted here"
+	fi
+	kill -STOP "${pid[fusedir]}"
+	wait_for 20 grep -q '^State:.T' "/proc/${pid[fusedir]}/status"
+	had=$(stat_of left_alone)
+	echo rescan >"$mnt/control"
+	ok "its server stands still: so it is with a look at all" wait_for 20 left_more $fuse_libs
+	is "$(stat_of libraries)" "$libraries" "… and no probe is there"
+	prog meanwhile "$PWD/inside/libamdhip64.so.6" unshare -m sh -c \
+		"mount -t tmpfs tmpfs inside && cp lib/libamdhip64.so.6 inside/ && exec \"\$@\"" sh
+	has libraries $((libraries + 1)) "… meanwhile others are found"
+	finish_prog meanwhile
+	kill -CONT "${pid[fusedir]}"
+	finish_prog on_fuse
+	[ ! "${pid[over_fuse]-}" ] || finish_prog over_fuse
+	! mountpoint -q fuse_over || wait_for 20 umount fuse_over
+	prog by_user "$PWD/over1/libamdhip64.so.6" unshare -rm sh -c "mount -t tmpfs tmpfs low &&
+		mkdir low/up low/work && mount -t overlay overlay -o lowerdir=lib,upperdir=low/up,workdir=low/work over1 &&
+		exec \"\$@\"" sh &&
+		ok "an overlay that a user has mounted, whatever is below it" wait_for 20 left_more $((fuse_libs + 1)) &&
+		finish_prog by_user
+	umount low
+	umount fuse
+	wait "${pid[fusedir]}"
+	unset "pid[fusedir]"
+	echo rescan >"$mnt/control"
+	has libraries "$libraries" "… and let go"
+else
+	kill "${pid[fusedir]}"
+	skip_ok "files on FUSE" "cannot be mounted here: $(cat fusedir.err)"
+fi
+
 # Overlays: what the kernel maps is the file below them, and its probes are on that
-mkdir low over1 over2
 mount -t tmpfs tmpfs low && mkdir low/lib low/up1 low/work1 low/up2 low/work2 && cp lib/libamdhip64.so.6 low/lib/
 if mount -t overlay overlay -o "lowerdir=low/lib,upperdir=low/up1,workdir=low/work1" over1 2>/dev/null &&
 	mount -t overlay overlay -o "lowerdir=low/lib,upperdir=low/up2,workdir=low/work2" over2; then
@@ -170,14 +220,15 @@ if mount -t overlay overlay -o "lowerdir=low/lib,upperdir=low/up1,workdir=low/wo
 	prog one "$PWD/over1/libamdhip64.so.6"
 	has libraries $((had + 1)) "a library of an overlay"
 	prog two "$PWD/over2/libamdhip64.so.6"
-	has libraries $((had + 2)) "… and the same one of another"
+	tell two "hipLaunchKernel 10"
+	more LAUNCH 10 "… and the same one of another"
+	is "$(stat_of libraries)" $((had + 1)) "… is the same library"
 	tell two "hipLaunchKernel 11"
 	more LAUNCH 11 "a call in the one is told once"
 	tell one "hipLaunchKernel 12"
 	more LAUNCH 12 "… and in the other"
 	finish_prog two
 	echo rescan >"$mnt/control"
-	has libraries 3 "one of them goes"
 	tell one "hipLaunchKernel 13"
 	more LAUNCH 13 "… and the other tells on"
 	finish_prog one

@@ -3,8 +3,7 @@
  * Libraries that processes have mapped. A process's maps tell the name, as it was opened; the file
  * itself is what /proc/PID/map_files leads to, in whatever mount namespace it is, under whatever
  * name, deleted or not. It is opened with O_PATH first, so that nothing is asked of its file
- * system, and left alone if that is FUSE: a program of the user would be asked, and might never
- * answer.
+ * system, and left alone if somebody's program might have to answer (check.c).
  */
 #include <fcntl.h>
 #include <glob.h>
@@ -14,7 +13,7 @@
 #include "runtime.h"
 
 #define LINE	   8192	      /* a line that is longer is left out */
-#define MAX_TEXT   (8u << 20) /* of one process's maps or mounts */
+#define MAX_TEXT   (8u << 20) /* of one process's maps */
 #define MAX_OFFERS 64	      /* libraries of one process */
 
 /* Where they are installed on this machine: the loader's folders, ROCm's and CUDA's, WSL's. */
@@ -83,49 +82,6 @@ static int open_of(uint32_t pid, const char *name)
 	return open(path, O_RDONLY | O_CLOEXEC);
 }
 
-/*
- * Is the file system mounted as @id one that the kernel answers for? One that was unmounted
- * meanwhile is not known.
- */
-static bool is_safe(uint32_t pid, uint64_t id)
-{
-	struct lines l = { .fd = open_of(pid, "mountinfo"), .left = MAX_TEXT };
-	bool safe = false;
-	char *line;
-
-	while (l.fd >= 0 && (line = next_line(&l))) {
-		char *type;
-
-		if (strtoull(line, NULL, 10) != id)
-			continue;
-		type = strstr(line, " - ");
-		safe = type && strncmp(type + 3, "fuse", 4);
-		break;
-	}
-	if (l.fd >= 0)
-		close(l.fd);
-	return safe;
-}
-
-/* Fills the rest of @f in, of which there is the descriptor; false: it is nothing for us. */
-static bool identify(struct rt *rt, struct rt_file *f)
-{
-	struct statx st;
-
-	if (statx(f->fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC,
-		  STATX_TYPE | STATX_INO | STATX_MNT_ID, &st) ||
-	    !S_ISREG(st.stx_mode))
-		return false;
-	if (!(st.stx_mask & STATX_MNT_ID) ||
-	    !is_safe(f->pid ? f->pid : (uint32_t)getpid(), st.stx_mnt_id)) {
-		rt->stats.unsafe++;
-		return false;
-	}
-	f->dev = (uint64_t)st.stx_dev_major << 32 | st.stx_dev_minor;
-	f->ino = st.stx_ino;
-	return true;
-}
-
 /* "7f…-7f… r-xp 00000000 08:01 1234   /usr/lib/libcuda.so.1 (deleted)": which runtime's, or -1 */
 static int runtime_of_line(const char *line, char *range, size_t len)
 {
@@ -142,19 +98,34 @@ static int runtime_of_line(const char *line, char *range, size_t len)
 	return rt_runtime_of(base + 1);
 }
 
-static void offer(struct rt *rt, struct rt_file *f, const char *range,
-		  void (*found)(struct rt *rt, const struct rt_file *f))
+/* Hands on @f, of which there is the descriptor, if it is a file that may be touched. */
+static enum rt_answer hand_on(struct rt *rt, struct rt_file *f, enum rt_answer a,
+			      enum rt_answer (*found)(struct rt *rt, const struct rt_file *f))
 {
+	struct statx st;
+
+	if (a == RT_UNSAFE)
+		rt->stats.unsafe++;
+	if (a != RT_SAFE || statx(f->fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE, &st) ||
+	    !S_ISREG(st.stx_mode))
+		return a;
+	return found(rt, f);
+}
+
+static enum rt_answer offer(struct rt *rt, struct rt_file *f, const char *range,
+			    enum rt_answer (*found)(struct rt *rt, const struct rt_file *f))
+{
+	enum rt_answer a;
 	char path[96];
 
 	snprintf(path, sizeof(path), "/proc/%u/map_files/%s", f->pid, range);
 	f->fd = open(path, O_PATH | O_CLOEXEC);
 	if (f->fd < 0)
-		return; /* it was unmapped meanwhile */
+		return RT_SAFE; /* it was unmapped meanwhile */
 	rt->stats.found++;
-	if (identify(rt, f))
-		found(rt, f);
+	a = hand_on(rt, f, rt_behind_mapping(rt, f, strtoull(range, NULL, 16)), found);
 	close(f->fd);
+	return a;
 }
 
 static uint32_t uid_of(uint32_t pid)
@@ -166,15 +137,20 @@ static uint32_t uid_of(uint32_t pid)
 	return stat(path, &st) ? GT_NONE32 - 1 : st.st_uid;
 }
 
-void rt_look(struct rt *rt, uint32_t pid, void (*found)(struct rt *rt, const struct rt_file *f))
+bool rt_look(struct rt *rt, uint32_t pid,
+	     enum rt_answer (*found)(struct rt *rt, const struct rt_file *f))
 {
-	struct lines l = { .fd = open_of(pid, "maps"), .left = MAX_TEXT };
+	struct lines l = { .left = MAX_TEXT };
 	struct rt_file f = { .pid = pid };
 	unsigned int offers = 0;
 	char *line, range[40];
+	bool later = false;
 
+	if (rt_is_busy(rt, pid))
+		return false;
+	l.fd = open_of(pid, "maps");
 	if (l.fd < 0)
-		return;
+		return true;
 	rt->stats.looks++;
 	while (offers < MAX_OFFERS && (line = next_line(&l))) {
 		f.runtime = runtime_of_line(line, range, sizeof(range));
@@ -182,15 +158,16 @@ void rt_look(struct rt *rt, uint32_t pid, void (*found)(struct rt *rt, const str
 			continue;
 		f.uid = uid_of(pid);
 		offers++;
-		offer(rt, &f, range, found);
+		later |= offer(rt, &f, range, found) == RT_LATER;
 	}
 	if (!l.left || offers == MAX_OFFERS)
 		rt->stats.cut++;
 	close(l.fd);
+	return !later;
 }
 
 static void look_at_file(struct rt *rt, const char *path,
-			 void (*found)(struct rt *rt, const struct rt_file *f))
+			 enum rt_answer (*found)(struct rt *rt, const struct rt_file *f))
 {
 	const char *base = strrchr(path, '/') + 1;
 	struct rt_file f = { .uid = GT_NONE32 };
@@ -201,12 +178,12 @@ static void look_at_file(struct rt *rt, const char *path,
 	f.fd = open(path, O_PATH | O_CLOEXEC);
 	if (f.fd < 0)
 		return;
-	if (identify(rt, &f))
-		found(rt, &f);
+	hand_on(rt, &f, rt_behind_file(rt, &f), found);
 	close(f.fd);
 }
 
-void rt_look_at_folders(struct rt *rt, void (*found)(struct rt *rt, const struct rt_file *f))
+void rt_look_at_folders(struct rt *rt,
+			enum rt_answer (*found)(struct rt *rt, const struct rt_file *f))
 {
 	char pattern[128];
 	glob_t g;

@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Libraries that have probes.
- *
- * Two overlays of one file are two inodes to whoever looks, and one to the kernel's probes: each
- * call would be told twice. The program sees at the first call of a library which inode is mapped
- * really; the slot that came first tells of it, others are silent until that one is dropped.
- */
+/* Libraries that have probes. */
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -17,34 +11,25 @@ static uint32_t slot_of(const struct rt *rt, const struct rt_library *l)
 	return (uint32_t)(l - rt->lib);
 }
 
-/* Makes room for who comes next under the inode that @slot told of. */
-static void disown(struct rt *rt, uint32_t slot, uint32_t state)
+static int turn_slot(struct rt *rt, const struct rt_library *l, bool on)
 {
-	int slots = bpf_map__fd(rt->skel->maps.slots), owners = bpf_map__fd(rt->skel->maps.owners);
+	int slots = bpf_map__fd(rt->skel->maps.slots);
+	uint32_t slot = slot_of(rt, l);
 	struct gt_rt_slot s;
-	uint32_t owner;
+	int ret = bpf_map_lookup_elem(slots, &slot, &s);
 
-	if (bpf_map_lookup_elem(slots, &slot, &s))
-		return;
-	s.state = state;
-	bpf_map_update_elem(slots, &slot, &s, BPF_ANY);
-	if (!bpf_map_lookup_elem(owners, &s.inode, &owner) && owner == slot)
-		bpf_map_delete_elem(owners, &s.inode);
-	for (uint32_t i = 0; i < GT_RT_SLOTS; i++)
-		if (!bpf_map_lookup_elem(slots, &i, &s) && s.state == GT_RT_AGAIN) {
-			s.state = GT_RT_NEW;
-			bpf_map_update_elem(slots, &i, &s, BPF_ANY);
-		}
+	if (ret)
+		return ret;
+	s.on = on;
+	s.serial += on;
+	return bpf_map_update_elem(slots, &slot, &s, BPF_ANY);
 }
 
-static struct rt_library *known(struct rt *rt, const struct rt_file *f)
+static struct rt_library *known(struct rt *rt, uint64_t inode)
 {
-	for (unsigned int i = 0; i < GT_RT_SLOTS; i++) {
-		struct rt_library *l = &rt->lib[i];
-
-		if (l->state == RT_ON && l->dev == f->dev && l->ino == f->ino)
-			return l;
-	}
+	for (unsigned int i = 0; i < GT_RT_SLOTS; i++)
+		if (rt->lib[i].state == RT_ON && rt->lib[i].inode == inode)
+			return &rt->lib[i];
 	return NULL;
 }
 
@@ -113,19 +98,7 @@ static int attach(struct rt *rt, struct rt_library *l, int fd, const struct rt_p
 	return 0;
 }
 
-static int open_slot(struct rt *rt, uint32_t slot)
-{
-	int slots = bpf_map__fd(rt->skel->maps.slots);
-	struct gt_rt_slot s;
-	int ret = bpf_map_lookup_elem(slots, &slot, &s);
-
-	if (ret)
-		return ret;
-	s = (struct gt_rt_slot){ .state = GT_RT_NEW, .serial = s.serial + 1 };
-	return bpf_map_update_elem(slots, &slot, &s, BPF_ANY);
-}
-
-static void add(struct rt *rt, struct rt_library *l, const struct rt_file *f, int fd)
+static bool add(struct rt *rt, struct rt_library *l, const struct rt_file *f, int fd)
 {
 	struct rt_probe p[RT_MAX_CALLS];
 	int n;
@@ -134,55 +107,85 @@ static void add(struct rt *rt, struct rt_library *l, const struct rt_file *f, in
 	n = functions(rt, l, fd, p);
 	if (n <= 0) {
 		rt->stats.no_functions++;
-		return;
+		return false;
 	}
-	if (open_slot(rt, slot_of(rt, l)) || attach(rt, l, fd, p, (unsigned int)n)) {
+	if (turn_slot(rt, l, true) || attach(rt, l, fd, p, (unsigned int)n)) {
 		rt->stats.refused++;
-		return;
+		return false;
 	}
 	l->state = RT_ON;
-	l->dev = f->dev;
-	l->ino = f->ino;
 	l->uid = f->uid;
-	l->holder = f->pid;
 	l->nprobes = (unsigned int)n;
 	rt->stats.libraries++;
 	rt->stats.probes += l->nprobes;
+	return true;
 }
 
-void rt_library_found(struct rt *rt, const struct rt_file *f)
+static void touch(struct rt_library *l, const struct rt_file *f)
 {
-	struct rt_library *l = known(rt, f);
-	char path[32];
-	int fd;
+	if (f->pid)
+		l->holder = f->pid;
+	else
+		l->uid = GT_NONE32;
+	l->seen = rt_now();
+}
 
+/*
+ * What @fd leads to may be another file than what was mapped: an overlay has it copied before it is
+ * written. The kernel puts probes on that one.
+ */
+static enum rt_answer add_opened(struct rt *rt, const struct rt_file *f, int fd)
+{
+	struct rt_library *l;
+	uint64_t inode = 0;
+	enum rt_answer a = rt_behind_open(rt, fd, &inode);
+
+	if (a == RT_UNSAFE)
+		rt->stats.unsafe++;
+	if (a != RT_SAFE)
+		return a;
+	l = known(rt, inode);
 	if (!l) {
 		l = take_slot(rt, f->uid);
 		if (!l) {
 			rt->stats.full++;
-			return;
+			return RT_SAFE;
 		}
-		/* it is a regular file; a lease on it would have us wait for its holder */
-		snprintf(path, sizeof(path), "/proc/self/fd/%d", f->fd);
-		fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-		if (fd < 0) {
-			rt->stats.refused++;
-			return;
-		}
-		add(rt, l, f, fd);
-		close(fd);
-	} else if (f->pid) {
-		l->holder = f->pid;
-	} else {
-		l->uid = GT_NONE32;
+		if (!add(rt, l, f, fd))
+			return RT_SAFE;
+		l->inode = inode;
 	}
-	l->seen = rt_now();
+	touch(l, f);
+	return RT_SAFE;
+}
+
+enum rt_answer rt_library_found(struct rt *rt, const struct rt_file *f)
+{
+	struct rt_library *l = f->inode ? known(rt, f->inode) : NULL;
+	enum rt_answer a;
+	char path[32];
+	int fd;
+
+	if (l) {
+		touch(l, f);
+		return RT_SAFE;
+	}
+	/* it is a regular file; a lease on it would have us wait for its holder */
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", f->fd);
+	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0) {
+		rt->stats.refused++;
+		return RT_SAFE;
+	}
+	a = add_opened(rt, f, fd);
+	close(fd);
+	return a;
 }
 
 void rt_library_drop(struct rt *rt, struct rt_library *l)
 {
 	l->state = RT_OUT;
-	disown(rt, slot_of(rt, l), GT_RT_OFF);
+	turn_slot(rt, l, false);
 	rt->stats.libraries--;
 	rt->stats.probes -= l->nprobes;
 	rt->stats.closing++;
@@ -196,8 +199,6 @@ void rt_libraries_close(struct rt *rt)
 		if (l->state != RT_OUT)
 			continue;
 		close_links(l);
-		/* a call that was on its way may have made itself known meanwhile */
-		disown(rt, i, GT_RT_OFF);
 		*l = (struct rt_library){ .state = RT_FREE };
 		rt->stats.closing--;
 	}

@@ -220,7 +220,7 @@ static void doctor(struct gb *b, struct gb_text *t)
 		{ "processes_looked_at", s->looks },
 		{ "found", s->found },
 		{ "without_functions", s->no_functions },
-		{ "left_alone_fuse", s->unsafe },
+		{ "left_alone", s->unsafe },
 		{ "left_out_much_mapped", s->cut },
 		{ "left_out_too_many", s->full },
 		{ "left_out_refused", s->refused },

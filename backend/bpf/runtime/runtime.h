@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Private to the part `runtime`: runtime.c (the part), table.c (which functions are what), elf.c
- * (where they are in a file), find.c (which files processes have mapped), library.c (probes on one
- * library), probes.c (how the kernel is asked for them), thread.c (when all this is done).
+ * (where they are in a file), find.c (which files processes have mapped), check.c (which of them
+ * may be touched), library.c (probes on one library), probes.c (how the kernel is asked for them),
+ * thread.c (when all this is done).
  *
  * A library is an inode: probes on it are in force in every process that maps it, now or later,
  * under whatever path. It is found at the start by a look at all processes and at the folders where
@@ -32,6 +33,7 @@
 #define RT_DRAIN_MS  20
 #define RT_SET_MS    3000	    /* how long a setting waits until it is in force */
 #define RT_STOP_MS   8000	    /* how long the end waits for the thread */
+#define RT_AGAIN_MS  100	    /* until what could not be seen is looked at again */
 #define RT_CHECK_MS  5000	    /* between looks whether libraries are still mapped */
 #define RT_LINGER_NS 10000000000ull /* how long one that nobody maps is kept */
 
@@ -74,24 +76,48 @@ int rt_elf_find(int fd, const struct rt_call *calls, struct rt_probe *out, unsig
 
 /* find.c */
 
-/** struct rt_file - a library as process @pid of @uid has mapped it: @fd is O_PATH */
+/**
+ * struct rt_file - a library as process @pid of @uid has mapped it; @pid 0: it is installed
+ * @fd: O_PATH
+ * @inode: the kernel's number of what is mapped, below any overlay; 0: not known
+ */
 struct rt_file {
 	int fd, runtime;
-	uint64_t dev, ino;
+	uint64_t inode;
 	uint32_t pid, uid;
 };
 
 struct rt;
+/** enum rt_answer - may a file be touched? RT_LATER: not to be known now */
+enum rt_answer { RT_SAFE, RT_UNSAFE, RT_LATER };
 /**
  * rt_look() - at what process @pid has mapped
- * Whatever a process does meanwhile, and however much it has mapped, this neither waits for it nor
- * reads more than some MiB.
- * @found: is called for each library, once for each mapping of it; the descriptor is closed
- * afterwards
+ * However much that is, no more than some MiB of it is read. A process whose mappings are being
+ * changed when the look begins is not waited for; who begins with it meanwhile is, and that can be
+ * without end: the kernel waits for a page that a program of the user is to deliver.
+ * @found: is called for each library that may be touched, once for each mapping of it; the
+ *	descriptor is closed afterwards
+ * Return: false: not all was to be seen now
  */
-void rt_look(struct rt *rt, uint32_t pid, void (*found)(struct rt *rt, const struct rt_file *f));
+bool rt_look(struct rt *rt, uint32_t pid,
+	     enum rt_answer (*found)(struct rt *rt, const struct rt_file *f));
 /** rt_look_at_folders() - where libraries are installed on this machine: likewise, @pid is 0 */
-void rt_look_at_folders(struct rt *rt, void (*found)(struct rt *rt, const struct rt_file *f));
+void rt_look_at_folders(struct rt *rt,
+			enum rt_answer (*found)(struct rt *rt, const struct rt_file *f));
+
+/* check.c: none of these waits for anybody */
+
+/** rt_is_local() - does the kernel alone answer for file systems of this statfs(2) number? */
+bool rt_is_local(uint64_t magic);
+/** rt_is_busy() - are mappings of the process being changed, or waited for by who will? */
+bool rt_is_busy(struct rt *rt, uint32_t pid);
+/** rt_behind_mapping() - @f, which its process has at @addr; sets @f->inode */
+enum rt_answer rt_behind_mapping(struct rt *rt, struct rt_file *f, uint64_t addr);
+/** rt_behind_file() - @f, which nobody is known to have mapped: may it be opened? */
+enum rt_answer rt_behind_file(struct rt *rt, const struct rt_file *f);
+/** rt_behind_open() - which @inode probes on the open file @fd are on, and whether it may be read
+ */
+enum rt_answer rt_behind_open(struct rt *rt, int fd, uint64_t *inode);
 
 /* probes.c */
 
@@ -128,12 +154,13 @@ enum rt_state { RT_FREE, RT_ON, RT_OUT };
  * struct rt_library - an inode with probes; its number is its slot in the programs' map
  * @state: RT_OUT: its links are to be closed
  * @uid: whose process mapped it first; GT_NONE32: it is installed on this machine
+ * @inode: the kernel's number, which is its as long as there are probes on it
  * @holder: a process that had it mapped at @seen; 0: none is known
  */
 struct rt_library {
 	enum rt_state state;
 	int runtime;
-	uint64_t dev, ino, seen;
+	uint64_t inode, seen;
 	uint32_t uid, holder;
 	unsigned int nprobes, nlinks;
 	int links[RT_MAX_LINKS];
@@ -144,7 +171,7 @@ struct rt_library {
  * @libraries, @probes: in force; @closing: libraries on their way out
  * @looks: processes looked at; @found: mappings of libraries in them
  * @no_functions: files that have none of the functions, or are none for this machine
- * @unsafe: files that were not touched, as their file system is a user's program
+ * @unsafe: files that were not touched, as somebody's program might have to answer
  * @cut: processes that had more mapped than is read; @full: libraries for which there was no slot
  * @refused: libraries that the kernel takes no probes for
  */
@@ -195,8 +222,8 @@ static inline uint64_t rt_now(void)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-/** rt_library_found() - a library: puts probes on it if there are none yet */
-void rt_library_found(struct rt *rt, const struct rt_file *f);
+/** rt_library_found() - a library that may be opened: puts probes on it if there are none yet */
+enum rt_answer rt_library_found(struct rt *rt, const struct rt_file *f);
 /** rt_library_drop() - its probes tell no more; rt_libraries_close() closes them */
 void rt_library_drop(struct rt *rt, struct rt_library *l);
 /** rt_libraries_close() - closes what was dropped: tenths of a second for each */

@@ -30,21 +30,31 @@ static void rights(const struct rt *rt, bool on)
 	gb_rights(on ? mine : 0, mine | start_only);
 }
 
-int rt_on_mapped(void *ctx, void *data, size_t size)
+static void put_on_list(struct rt *rt, uint32_t pid)
 {
-	const struct gt_rt_mapped *m = data;
-	struct rt *rt = ctx;
-
-	if (size != sizeof(*m))
-		return 0;
 	for (unsigned int i = 0; i < rt->npending; i++)
-		if (rt->pending[i] == m->pid)
-			return 0;
+		if (rt->pending[i] == pid)
+			return;
 	if (rt->npending == RT_PENDING)
 		rt->look_at_all = true;
 	else
-		rt->pending[rt->npending++] = m->pid;
+		rt->pending[rt->npending++] = pid;
+}
+
+int rt_on_mapped(void *ctx, void *data, size_t size)
+{
+	const struct gt_rt_mapped *m = data;
+
+	if (size == sizeof(*m))
+		put_on_list(ctx, m->pid);
 	return 0;
+}
+
+/* What cannot be seen now is looked at again. */
+static void look_at(struct rt *rt, uint32_t pid)
+{
+	if (!rt_look(rt, pid, rt_library_found))
+		put_on_list(rt, pid);
 }
 
 static bool is_pid(const char *name, uint32_t *pid)
@@ -64,7 +74,7 @@ static void look_at_processes(struct rt *rt)
 
 	while (d && (e = readdir(d)))
 		if (is_pid(e->d_name, &pid))
-			rt_look(rt, pid, rt_library_found);
+			look_at(rt, pid);
 	if (d)
 		closedir(d);
 }
@@ -74,6 +84,7 @@ static void look_everywhere(struct rt *rt)
 {
 	uint64_t began = rt_now();
 
+	rt->look_at_all = false;
 	for (unsigned int i = 0; i < GT_RT_SLOTS; i++)
 		if (rt->lib[i].uid == GT_NONE32)
 			rt->lib[i].uid = 0;
@@ -82,7 +93,6 @@ static void look_everywhere(struct rt *rt)
 	for (unsigned int i = 0; i < GT_RT_SLOTS; i++)
 		if (rt->lib[i].state == RT_ON && rt->lib[i].seen < began)
 			rt_library_drop(rt, &rt->lib[i]);
-	rt->look_at_all = false;
 }
 
 /* Installed ones stay; of others one process that has it is enough. */
@@ -97,7 +107,7 @@ static void check(struct rt *rt)
 		if (l->state != RT_ON || l->uid == GT_NONE32)
 			continue;
 		if (l->holder && l->seen < now)
-			rt_look(rt, l->holder, rt_library_found);
+			look_at(rt, l->holder);
 		gone |= now > l->seen && now - l->seen > RT_LINGER_NS;
 	}
 	if (gone)
@@ -140,23 +150,31 @@ static void turn_to(struct rt *rt, unsigned int want)
 
 static bool lost_some(struct rt *rt)
 {
-	uint64_t n = __atomic_load_n(&rt->skel->bss->untold, __ATOMIC_RELAXED);
-	bool some = n != rt->untold;
+	uint64_t n = rt->untold;
+	uint32_t zero = 0;
+	bool some;
 
+	bpf_map_lookup_elem(bpf_map__fd(rt->skel->maps.untold), &zero, &n);
+	some = n != rt->untold;
 	rt->untold = n;
 	return some;
 }
 
 static void look(struct rt *rt, bool all)
 {
+	uint32_t pids[RT_PENDING];
+	unsigned int n;
+
 	ring_buffer__consume(rt->mapped);
 	if (lost_some(rt) || all)
 		rt->look_at_all = true;
 	if (rt->look_at_all)
 		look_everywhere(rt);
-	for (unsigned int i = 0; i < rt->npending; i++)
-		rt_look(rt, rt->pending[i], rt_library_found);
+	n = rt->npending;
+	memcpy(pids, rt->pending, sizeof(pids));
 	rt->npending = 0;
+	for (unsigned int i = 0; i < n; i++)
+		look_at(rt, pids[i]);
 }
 
 /* Until there is something to do; true: the time is up for a check. */
@@ -217,7 +235,7 @@ void *rt_thread(void *arg)
 		rights(rt, false);
 		tell_done(rt, asked);
 		rt_libraries_close(rt);
-		due = sleep_now(rt, want ? RT_CHECK_MS : -1);
+		due = sleep_now(rt, !want ? -1 : rt->npending ? RT_AGAIN_MS : RT_CHECK_MS);
 	}
 	turn_to(rt, 0);
 	rt_libraries_close(rt);
