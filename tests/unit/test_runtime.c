@@ -2,6 +2,7 @@
 /* The BPF backend's runtime part, as far as no kernel is needed: names, its table, and libraries'
  * files. */
 #include <elf.h>
+#include <linux/magic.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -165,6 +166,37 @@ static void test_found(int fd)
 	is(look(fd, &i, sizeof(i), p), 0, "code beyond everything");
 }
 
+/* Each function of each runtime is found by its name, in a file that has no other. */
+static void test_each(int fd)
+{
+	struct rt_probe p[RT_MAX_CALLS];
+	unsigned int n = 0, right = 0;
+	struct image i;
+
+	for (int r = 0; r < RT_RUNTIMES; r++)
+		for (const struct rt_call *c = rt_runtimes[r].calls; c->symbol; c++, n++) {
+			make(&i);
+			memset(i.sym, 0, sizeof(i.sym));
+			nsym = str = 1;
+			symbol(&i, c->symbol, 0x1010, STT_FUNC, 1);
+			if (pwrite(fd, &i, sizeof(i), 0) != sizeof(i))
+				break;
+			right += rt_elf_find(fd, rt_runtimes[r].calls, p, RT_MAX_CALLS) == 1 &&
+				 GT_RT_TYPE(p[0].cookie) == c->type &&
+				 GT_RT_CTX(p[0].cookie) == c->ctx;
+		}
+	ok(n > 100 && right == n, "each of %u functions is found by its name", n);
+}
+
+static void test_local(void)
+{
+	ok(rt_is_local(EXT4_SUPER_MAGIC) && rt_is_local(TMPFS_MAGIC), "ext4 and tmpfs are local");
+	ok(!rt_is_local(FUSE_SUPER_MAGIC) && !rt_is_local(OVERLAYFS_SUPER_MAGIC) &&
+		   !rt_is_local(NFS_SUPER_MAGIC) && !rt_is_local(SMB2_SUPER_MAGIC) &&
+		   !rt_is_local(0),
+	   "FUSE, overlays, NFS, SMB and what is not known are not");
+}
+
 /* Cut short anywhere, and with any byte another one: what is found is in bounds. */
 static void test_hostile(int fd)
 {
@@ -197,6 +229,8 @@ int main(void)
 	test_names();
 	test_table();
 	test_found(fd);
+	test_each(fd);
+	test_local();
 	test_hostile(fd);
 	return done_testing();
 }

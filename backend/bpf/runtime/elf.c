@@ -23,8 +23,11 @@
 #define MACHINE EM_NONE
 #endif
 
+/* @by_name: the @ncalls functions that are looked for: a file has up to MAX_SYMBOLS names */
 struct elf {
 	int fd;
+	const struct rt_call *by_name[RT_MAX_CALLS];
+	unsigned int ncalls;
 	Elf64_Ehdr head;
 	Elf64_Phdr seg[MAX_SEGMENTS];
 	Elf64_Shdr symbols;
@@ -99,11 +102,33 @@ static uint64_t place_of(const struct elf *e, uint64_t addr)
 	return GT_NONE64;
 }
 
-static const struct rt_call *call_of(const struct rt_call *c, const char *name)
+static int compare(const void *a, const void *b)
 {
-	while (c->symbol && strcmp(c->symbol, name))
-		c++;
-	return c->symbol ? c : NULL;
+	const struct rt_call *const *x = a, *const *y = b;
+
+	return strcmp((*x)->symbol, (*y)->symbol);
+}
+
+static int compare_name(const void *name, const void *c)
+{
+	const struct rt_call *const *y = c;
+
+	return strcmp(name, (*y)->symbol);
+}
+
+static void sort_calls(struct elf *e, const struct rt_call *c)
+{
+	for (; c->symbol && e->ncalls < RT_MAX_CALLS; c++)
+		e->by_name[e->ncalls++] = c;
+	qsort(e->by_name, e->ncalls, sizeof(*e->by_name), compare);
+}
+
+static const struct rt_call *call_of(const struct elf *e, const char *name)
+{
+	const struct rt_call **c =
+		bsearch(name, e->by_name, e->ncalls, sizeof(*e->by_name), compare_name);
+
+	return c ? *c : NULL;
 }
 
 static unsigned int add(struct rt_probe *out, unsigned int n, const struct rt_call *c, uint64_t at)
@@ -116,8 +141,8 @@ static unsigned int add(struct rt_probe *out, unsigned int n, const struct rt_ca
 	return n + 1;
 }
 
-static unsigned int take(const struct elf *e, const Elf64_Sym *s, const struct rt_call *calls,
-			 struct rt_probe *out, unsigned int n)
+static unsigned int take(const struct elf *e, const Elf64_Sym *s, struct rt_probe *out,
+			 unsigned int n)
 {
 	const struct rt_call *c;
 	uint64_t at;
@@ -125,14 +150,14 @@ static unsigned int take(const struct elf *e, const Elf64_Sym *s, const struct r
 	if (ELF64_ST_TYPE(s->st_info) != STT_FUNC || s->st_shndx == SHN_UNDEF ||
 	    s->st_name >= e->strings_len)
 		return n;
-	c = call_of(calls, e->strings + s->st_name);
+	c = call_of(e, e->strings + s->st_name);
 	if (!c)
 		return n;
 	at = place_of(e, s->st_value);
 	return at == GT_NONE64 ? n : add(out, n, c, at);
 }
 
-static int find(struct elf *e, const struct rt_call *calls, struct rt_probe *out, unsigned int max)
+static int find(struct elf *e, struct rt_probe *out, unsigned int max)
 {
 	uint64_t total = e->symbols.sh_size / sizeof(Elf64_Sym), at = e->symbols.sh_offset;
 	gb_auto_free Elf64_Sym *sym = calloc(PIECE, sizeof(*sym));
@@ -148,7 +173,7 @@ static int find(struct elf *e, const struct rt_call *calls, struct rt_probe *out
 		if (!read_at(e->fd, sym, piece * sizeof(*sym), at))
 			return -ENOEXEC;
 		for (unsigned int i = 0; i < piece && n < max; i++)
-			n = take(e, &sym[i], calls, out, n);
+			n = take(e, &sym[i], out, n);
 		at += piece * sizeof(*sym);
 		total -= piece;
 	}
@@ -160,8 +185,9 @@ int rt_elf_find(int fd, const struct rt_call *calls, struct rt_probe *out, unsig
 	struct elf e = { .fd = fd };
 	int ret = -ENOEXEC;
 
+	sort_calls(&e, calls);
 	if (read_head(&e) && read_symbols(&e))
-		ret = find(&e, calls, out, max);
+		ret = find(&e, out, max);
 	free(e.strings);
 	return ret;
 }
