@@ -12,7 +12,8 @@
 
 #include "fd.h"
 
-#define EBUSY 16
+#define EBUSY	      16
+#define USERNS_LEVELS 33 /* kernel/user_namespace.c: as deep as they are nested */
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
@@ -23,9 +24,40 @@ struct backing_file {
 	struct path user_path;
 };
 
+/* include/linux/uidgid_types.h */
+typedef struct {
+	uint32_t val;
+} kuid_t;
+
 /* include/linux/user_namespace.h */
 struct user_namespace {
+	struct user_namespace *parent;
+	kuid_t owner;
 	int level;
+};
+
+/* include/linux/cred.h */
+struct cred {
+	kuid_t uid;
+	struct user_namespace *user_ns;
+};
+
+/* include/linux/kernfs.h, cgroup-defs.h */
+struct kernfs_node {
+	uint64_t id;
+};
+
+struct cgroup {
+	struct kernfs_node *kn;
+};
+
+struct css_set {
+	struct cgroup *dfl_cgrp;
+};
+
+struct task_struct___check {
+	const struct cred *real_cred;
+	struct css_set *cgroups;
 };
 
 struct bpf_iter__task {
@@ -69,6 +101,23 @@ static long look_behind(struct task_struct *task, struct vm_area_struct *vma, vo
 	return 0;
 }
 
+/*
+ * Who answers for what a process has mapped: the user who made the user namespace that it is in, so
+ * that subordinate ids are their user; for root its control group, as containers' root is root.
+ */
+static __always_inline uint64_t account_of(struct task_struct *t)
+{
+	struct task_struct___check *task = (void *)t;
+	struct user_namespace *ns = BPF_CORE_READ(task, real_cred, user_ns);
+	uint32_t uid = BPF_CORE_READ(task, real_cred, uid.val);
+
+	for (int i = 0; i < USERNS_LEVELS && BPF_CORE_READ(ns, level) > 1; i++)
+		ns = BPF_CORE_READ(ns, parent);
+	if (BPF_CORE_READ(ns, level))
+		uid = BPF_CORE_READ(ns, owner.val);
+	return uid ? uid : GT_RT_BY_CGROUP | BPF_CORE_READ(task, cgroups, dfl_cgrp, kn, id);
+}
+
 static __always_inline void look_at(struct task_struct *task, struct gt_rt_check *c)
 {
 	struct file *file = c->fd < 0 ? NULL : gt_file_of((uint32_t)c->fd);
@@ -86,6 +135,7 @@ static __always_inline void look_at(struct task_struct *task, struct gt_rt_check
 	c->inode = (uint64_t)inode;
 	c->magic = BPF_CORE_READ(inode, i_sb, s_magic);
 	c->stacked = BPF_CORE_READ(top, i_sb) != BPF_CORE_READ(inode, i_sb);
+	c->account = account_of(task);
 	c->by_user = BPF_CORE_READ(top, i_sb, s_user_ns, level) != 0;
 }
 

@@ -135,7 +135,7 @@ struct gt_bpf_made {
 #define GT_RT_AT_END 2 /* it is told when it returns, with the time it took */
 #define GT_RT_OUT    4 /* ctx is where it writes the handle to */
 
-#define GT_RT_SLOTS 64
+#define GT_RT_SLOTS 256
 
 /**
  * struct gt_rt_slot - a library that has probes
@@ -157,13 +157,16 @@ enum gt_rt_known { GT_RT_UNKNOWN, GT_RT_BUSY, GT_RT_KNOWN };
  * @magic: of its file system, as statfs(2) has them
  * @stacked: @fd is on another file system than that: an overlay; @by_user: and on one that was
  *	mounted in a user namespace
+ * @account: who answers for it: a user's id, or with GT_RT_BY_CGROUP a control group's
  */
 struct gt_rt_check {
 	int32_t fd;
 	uint32_t state;
 	uint64_t addr, inode, magic;
 	uint32_t stacked, by_user;
+	uint64_t account;
 };
+#define GT_RT_BY_CGROUP (1ull << 63)
 
 /** struct gt_rt_mapped - a process that has mapped a file that is called like a library */
 struct gt_rt_mapped {

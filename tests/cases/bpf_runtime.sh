@@ -5,7 +5,7 @@
 # that are deleted, replaced, cut short, or no libraries. Each call is counted once.
 . "$GT_SRC/tests/lib/case.sh"
 is_root || skip "needs root to mount"
-case $(uname -m) in x86_64 | aarch64) ;; *) skip "no libraries of this machine are known" ;; esac
+. "$GT_SRC/tests/lib/mockrt.sh"
 # libraries are put where the machine has its own
 [ "${GT_OWN_MOUNTS-}" ] || exec env GT_OWN_MOUNTS=1 unshare -m --propagation private "$0" || skip "no mount namespaces"
 
@@ -16,21 +16,10 @@ done
 ! ls /usr/lib*/lib{cuda,cudart,amdhip64,hsa-runtime64}[.-]*so* /usr/lib/*/lib{cuda,cudart,amdhip64,hsa-runtime64}[.-]*so* \
 	/usr/lib/wsl/lib/libcuda* 2>/dev/null | grep -q . || skip "this machine has runtimes installed"
 
-build() { # build MACRO SONAME [ARGUMENTS...]
-	local macro=$1 soname=$2
-	shift 2
-	gcc -O2 -shared -fPIC -D"$macro" -Wl,-soname,"$soname" -Wl,-rpath,"$PWD/lib" -o "lib/$soname" \
-		"$GT_SRC/tests/mockrt/lib.c" "$@"
-}
-mkdir lib
-build HSA libhsa-runtime64.so.1 && build CUDA libcuda.so.1 &&
-	build HIP libamdhip64.so.6 -DBELOW lib/libhsa-runtime64.so.1 &&
-	build CUDART libcudart.so.12 -DBELOW lib/libcuda.so.1 &&
-	gcc -O2 -o calls "$GT_SRC/tests/mockrt/calls.c" -ldl || skip "no compiler"
+build_all || skip "no compiler"
 
 cleanup() {
-	local p
-	for p in ${pid[@]+"${pid[@]}"}; do kill -KILL "$p" 2>/dev/null; done
+	kill_progs
 	! mountpoint -q fuse_over || umount -l fuse_over
 	! mountpoint -q fuse || umount -l fuse
 	! mountpoint -q over1 || umount -l over1
@@ -38,43 +27,7 @@ cleanup() {
 	wait 2>/dev/null
 }
 
-declare -A pid to from
-prog() { # prog NAME LIBRARY [COMMAND...] - starts a program that maps the library
-	local n=$1 lib=$2 in out line
-	shift 2
-	mkfifo "$n.in" "$n.out"
-	"$@" ./calls "$lib" <"$n.in" >"$n.out" &
-	pid[$n]=$!
-	exec {in}>"$n.in" {out}<"$n.out"
-	to[$n]=$in from[$n]=$out
-	read -rt 20 -u "$out" line && [ "$line" = mapped ]
-}
-tell() { # tell NAME LINE - which is done when this returns
-	local line
-	echo "$2" >&"${to[$1]}" && read -rt 60 -u "${from[$1]}" line && [ "$line" = done ]
-}
-finish_prog() {
-	kill "${pid[$1]}"
-	wait "${pid[$1]}" 2>/dev/null
-	unset "pid[$1]"
-}
-
-stat_of() { value "$mnt/backends/bpf/stats" "runtime_$1"; }
-stat_is() { [ "$(stat_of "$1")" = "$2" ]; }
-has() { # has NAME N WHAT - of the backend's stats
-	wait_for 20 stat_is "$1" "$2"
-	is "$(stat_of "$1")" "$2" "$3"
-}
-declare -A total
-seen() { awk -v t="$1" '$1 == t { n = $2 } END { print n + 0 }' "$mnt/events_by_type"; }
-seen_is() { [ "$(seen "$1")" = "$2" ]; }
-more() { # more TYPE N WHAT - N more were told since the last time
-	total[$1]=$((${total[$1]-0} + $2))
-	wait_for 20 seen_is "$1" "${total[$1]}"
-	is "$(seen "$1")" "${total[$1]}" "$3"
-}
 byte_of() { python3 "$GT_SRC/tests/lib/funcbytes.py" "$@"; }
-daemon() { pgrep -f "mount.gputrace $mnt( |\$)"; }
 links() { grep -l '^link_type' /proc/"$(daemon)"/fdinfo/* 2>/dev/null | wc -l; }
 links_are() { [ "$(links)" = "$1" ]; }
 
@@ -97,7 +50,8 @@ like "$(cat "$mnt/last_cmd_status")" "runtimes: 'hip cuda' is not one of hsa, hi
 is "$(cat "$set")" "" "… and it stays off"
 ok "hip" sh -c "echo hip >$set"
 is "$(cat "$set")" hip "reads back"
-is "$(stat_of libraries) $(stat_of functions)" "1 7" "the library of a program that was there has its probes at once"
+has under_way 0 "and is in force"
+is "$(stat_of libraries) $(stat_of functions)" "1 7" "the library of a program that was there has its probes"
 [ "$(byte_of "${pid[before]}" lib/libamdhip64.so.6 hipLaunchKernel)" != "$clean" ]
 is $? 0 "… in the program"
 
@@ -254,6 +208,7 @@ is "$(links)" "$other_links" "… and the kernel keeps nothing for us"
 is "$(byte_of "${pid[before]}" lib/libamdhip64.so.6 hipLaunchKernel)" "$clean" "… nor in the program"
 tell before "hipLaunchKernel 10"
 ok "hip again" sh -c "echo hip >$set"
+has under_way 0 "in force"
 tell mapped "hipLaunchKernel 9"
 more LAUNCH 9 "a library that was deleted, in a program that was there before"
 had=$(stat_of libraries)
@@ -286,7 +241,7 @@ exec {bad_in}>bad.in
 wait_for 20 test -s bad.out
 no_functions() { [ "$(stat_of without_functions)" -ge $((had + $(cat bad.out))) ]; }
 ok "files that are no libraries are looked at and left alone" wait_for 20 no_functions
-is "$(stat_of libraries)" 1 "… none of them has probes"
+has libraries 1 "… none of them has probes"
 is "$(cat "$mnt/backends/bpf/state")" running "… and all goes on"
 finish_prog bad
 
@@ -337,7 +292,7 @@ mkdir /usr/local/lib/libcuda.so.3
 cp bad/libcuda.so.1.cut /usr/local/lib/libcuda.so.4
 ln -s /nowhere /usr/local/lib/libcuda.so.5
 echo cuda >"$set"
-is "$(stat_of libraries)" 1 "an installed library has probes before anybody maps it; a fifo and a folder do not hurt"
+has libraries 1 "an installed library has probes before anybody maps it; a fifo and a folder do not hurt"
 prog installed /usr/local/lib/libcuda.so.1
 tell installed "cuLaunchKernel 21"
 tell installed "cuMemcpyHtoD_v2 2"

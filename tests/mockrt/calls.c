@@ -7,6 +7,8 @@
  *	unmap		closes the library
  *	map PATH	opens another
  *	bench NAME N	as above, and says how many ns of CPU time a call took
+ *	fork NAME N	as above, in a child
+ *	exec PATH	becomes this program anew, with that library
  *
  * Every function is called with the arguments below, so that what is told of them is known:
  * stream 0x5000, 4096 bytes or 64 x 32, handles for others. Ends at the end of its input.
@@ -16,7 +18,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 typedef struct {
 	uint32_t x, y, z;
@@ -102,6 +106,14 @@ static void serve(const char *what, const char *arg, unsigned long n)
 		lib = NULL;
 	} else if (!strcmp(what, "map")) {
 		open_library(arg);
+	} else if (!strcmp(what, "exec")) {
+		execl("/proc/self/exe", "calls", arg, NULL);
+	} else if (!strcmp(what, "fork") && lib && (fn = dlsym(lib, arg))) {
+		if (!fork()) {
+			call(arg, fn, n);
+			_exit(0);
+		}
+		wait(NULL);
 	} else if (!strcmp(what, "bench") && lib && (fn = dlsym(lib, arg))) {
 		call(arg, fn, n);
 		printf("%.0f ", (cpu_now() - t) / (double)n);

@@ -84,6 +84,7 @@ enum rt_answer rt_behind_mapping(struct rt *rt, struct rt_file *f, uint64_t addr
 	const struct gt_rt_check c = behind(rt, f->pid, f->fd, addr);
 
 	f->inode = c.inode;
+	f->account = c.account;
 	if (c.state == GT_RT_BUSY)
 		return RT_LATER;
 	return c.state == GT_RT_KNOWN && rt_is_local(c.magic) && !(c.stacked && c.by_user)

@@ -15,6 +15,7 @@
 #define LINE	   8192	      /* a line that is longer is left out */
 #define MAX_TEXT   (8u << 20) /* of one process's maps */
 #define MAX_OFFERS 64	      /* libraries of one process */
+#define STATX	   (STATX_TYPE | STATX_INO | STATX_SIZE | STATX_CTIME)
 
 /* Where they are installed on this machine: the loader's folders, ROCm's and CUDA's, WSL's. */
 static const char *const folders[] = {
@@ -106,9 +107,15 @@ static enum rt_answer hand_on(struct rt *rt, struct rt_file *f, enum rt_answer a
 
 	if (a == RT_UNSAFE)
 		rt->stats.unsafe++;
-	if (a != RT_SAFE || statx(f->fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE, &st) ||
+	if (a != RT_SAFE || statx(f->fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX, &st) ||
 	    !S_ISREG(st.stx_mode))
 		return a;
+	f->content = (struct rt_content){
+		.dev = (uint64_t)st.stx_dev_major << 32 | st.stx_dev_minor,
+		.ino = st.stx_ino,
+		.size = st.stx_size,
+		.ctime = st.stx_ctime.tv_sec * 1000000000 + st.stx_ctime.tv_nsec,
+	};
 	return found(rt, f);
 }
 
@@ -126,15 +133,6 @@ static enum rt_answer offer(struct rt *rt, struct rt_file *f, const char *range,
 	a = hand_on(rt, f, rt_behind_mapping(rt, f, strtoull(range, NULL, 16)), found);
 	close(f->fd);
 	return a;
-}
-
-static uint32_t uid_of(uint32_t pid)
-{
-	struct stat st;
-	char path[32];
-
-	snprintf(path, sizeof(path), "/proc/%u", pid);
-	return stat(path, &st) ? GT_NONE32 - 1 : st.st_uid;
 }
 
 bool rt_look(struct rt *rt, uint32_t pid,
@@ -156,7 +154,6 @@ bool rt_look(struct rt *rt, uint32_t pid,
 		f.runtime = runtime_of_line(line, range, sizeof(range));
 		if (f.runtime < 0 || !(rt->set & 1U << f.runtime))
 			continue;
-		f.uid = uid_of(pid);
 		offers++;
 		later |= offer(rt, &f, range, found) == RT_LATER;
 	}
@@ -170,7 +167,7 @@ static void look_at_file(struct rt *rt, const char *path,
 			 enum rt_answer (*found)(struct rt *rt, const struct rt_file *f))
 {
 	const char *base = strrchr(path, '/') + 1;
-	struct rt_file f = { .uid = GT_NONE32 };
+	struct rt_file f = { .account = RT_INSTALLED };
 
 	f.runtime = rt_runtime_of(base);
 	if (f.runtime < 0 || !(rt->set & 1U << f.runtime))

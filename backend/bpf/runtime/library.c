@@ -33,8 +33,8 @@ static struct rt_library *known(struct rt *rt, uint64_t inode)
 	return NULL;
 }
 
-/* A free slot, if the user has not got many already. */
-static struct rt_library *take_slot(struct rt *rt, uint32_t uid)
+/* A free slot, if who answers for it has not got many already. */
+static struct rt_library *take_slot(struct rt *rt, uint64_t account)
 {
 	struct rt_library *free_one = NULL;
 	unsigned int theirs = 0;
@@ -42,10 +42,56 @@ static struct rt_library *take_slot(struct rt *rt, uint32_t uid)
 	for (unsigned int i = 0; i < GT_RT_SLOTS; i++) {
 		if (rt->lib[i].state == RT_FREE)
 			free_one = free_one ? free_one : &rt->lib[i];
-		else if (rt->lib[i].uid == uid)
+		else if (rt->lib[i].account == account)
 			theirs++;
 	}
-	return theirs < RT_PER_USER || !uid || uid == GT_NONE32 ? free_one : NULL;
+	return theirs < RT_PER_ACCOUNT || account == RT_INSTALLED ? free_one : NULL;
+}
+
+static bool is_same(const struct rt_vain *v, const struct rt_file *f)
+{
+	return v->runtime == f->runtime && !memcmp(&v->content, &f->content, sizeof(v->content));
+}
+
+/*
+ * Was the file looked through in vain already, or have so many of theirs been of late that no more
+ * are? Who makes files without end would have us look through them without end.
+ */
+static bool is_in_vain(struct rt *rt, const struct rt_file *f)
+{
+	uint64_t now = rt_now();
+	unsigned int theirs = 0;
+
+	for (unsigned int i = 0; i < RT_VAIN; i++) {
+		const struct rt_vain *v = &rt->vain[i];
+
+		if (!v->at || (v->refused && now - v->at > RT_VAIN_NS))
+			continue;
+		if (is_same(v, f))
+			return true;
+		theirs += v->account == f->account && now - v->at < RT_VAIN_NS;
+	}
+	if (theirs < RT_VAIN_PER_ACCOUNT)
+		return false;
+	rt->stats.full++;
+	return true;
+}
+
+static void was_in_vain(struct rt *rt, const struct rt_file *f, bool refused)
+{
+	struct rt_vain *v = &rt->vain[rt->nvain++ % RT_VAIN];
+
+	*v = (struct rt_vain){
+		.content = f->content,
+		.at = rt_now(),
+		.account = f->account,
+		.runtime = f->runtime,
+		.refused = refused,
+	};
+	if (refused)
+		rt->stats.refused++;
+	else
+		rt->stats.no_functions++;
 }
 
 /* The functions of the file, with the cookies for its slot. */
@@ -106,15 +152,15 @@ static bool add(struct rt *rt, struct rt_library *l, const struct rt_file *f, in
 	l->runtime = f->runtime;
 	n = functions(rt, l, fd, p);
 	if (n <= 0) {
-		rt->stats.no_functions++;
+		was_in_vain(rt, f, false);
 		return false;
 	}
 	if (turn_slot(rt, l, true) || attach(rt, l, fd, p, (unsigned int)n)) {
-		rt->stats.refused++;
+		was_in_vain(rt, f, true);
 		return false;
 	}
 	l->state = RT_ON;
-	l->uid = f->uid;
+	l->account = f->account;
 	l->nprobes = (unsigned int)n;
 	rt->stats.libraries++;
 	rt->stats.probes += l->nprobes;
@@ -126,7 +172,7 @@ static void touch(struct rt_library *l, const struct rt_file *f)
 	if (f->pid)
 		l->holder = f->pid;
 	else
-		l->uid = GT_NONE32;
+		l->account = RT_INSTALLED;
 	l->seen = rt_now();
 }
 
@@ -146,7 +192,7 @@ static enum rt_answer add_opened(struct rt *rt, const struct rt_file *f, int fd)
 		return a;
 	l = known(rt, inode);
 	if (!l) {
-		l = take_slot(rt, f->uid);
+		l = take_slot(rt, f->account);
 		if (!l) {
 			rt->stats.full++;
 			return RT_SAFE;
@@ -170,11 +216,13 @@ enum rt_answer rt_library_found(struct rt *rt, const struct rt_file *f)
 		touch(l, f);
 		return RT_SAFE;
 	}
+	if (is_in_vain(rt, f))
+		return RT_SAFE;
 	/* it is a regular file; a lease on it would have us wait for its holder */
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", f->fd);
 	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0) {
-		rt->stats.refused++;
+		was_in_vain(rt, f, true);
 		return RT_SAFE;
 	}
 	a = add_opened(rt, f, fd);
@@ -198,7 +246,9 @@ void rt_libraries_close(struct rt *rt)
 
 		if (l->state != RT_OUT)
 			continue;
+		rt_step(rt, 0);
 		close_links(l);
+		rt_step_end(rt);
 		*l = (struct rt_library){ .state = RT_FREE };
 		rt->stats.closing--;
 	}

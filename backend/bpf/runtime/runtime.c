@@ -18,8 +18,12 @@ static int probe(struct gb *b, char *err, size_t len)
 	return ret ? ret : rt_ways_find(&w, err, len);
 }
 
-static void free_all(struct rt *rt)
+/* Threads that were left behind, with what is theirs. */
+static _Atomic unsigned int left_behind;
+
+void rt_free(struct rt *rt)
 {
+	left_behind -= rt->left;
 	ring_buffer__free(rt->mapped);
 	runtime_bpf__destroy(rt->skel);
 	if (rt->wake >= 0)
@@ -86,6 +90,7 @@ static int begin(struct rt *rt, char *err, size_t len)
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	if (ret)
 		return gb_sentence(err, len, ret, "no thread: %s", strerror(ret));
+	pthread_setname_np(rt->thread, "gt-runtimes");
 	return 0;
 }
 
@@ -94,6 +99,13 @@ static int start(struct gb *b, char *err, size_t len)
 	struct rt *rt = calloc(1, sizeof(*rt));
 	int ret;
 
+	if (left_behind >= RT_LEFT_MAX) {
+		free(rt);
+		return gb_sentence(err, len, EBUSY,
+				   "%u threads of before still wait for processes that do not "
+				   "answer",
+				   left_behind);
+	}
 	if (!rt)
 		return gb_sentence(err, len, ENOMEM, "no memory");
 	rt->tracefs = b->p->tracefs;
@@ -104,7 +116,7 @@ static int start(struct gb *b, char *err, size_t len)
 	if (!ret)
 		ret = begin(rt, err, len);
 	if (ret) {
-		free_all(rt);
+		rt_free(rt);
 		return ret;
 	}
 	b->priv[GT_BPF_RUNTIME] = rt;
@@ -120,72 +132,106 @@ static void wake(struct gb *b, struct rt *rt)
 		b->p->host->log(b->p, LOG_ERR, "eventfd: %s", strerror(errno));
 }
 
-static struct timespec in(int ms)
+/* Until the thread has done what was asked for the @mine'th time, or has ended; @ms at most */
+static bool is_done(struct rt *rt, uint64_t mine, int ms)
 {
-	struct timespec t;
+	uint64_t end = rt_now() + (uint64_t)ms * 1000000;
+	struct timespec until = { (time_t)(end / 1000000000), (long)(end % 1000000000) };
+	bool done;
 
-	clock_gettime(CLOCK_REALTIME, &t);
-	t.tv_sec += ms / 1000;
-	t.tv_nsec += ms % 1000 * 1000000L;
-	if (t.tv_nsec >= 1000000000L) {
-		t.tv_sec++;
-		t.tv_nsec -= 1000000000L;
-	}
-	return t;
+	pthread_mutex_lock(&rt->lock);
+	while (rt->done < mine && !rt->ended)
+		if (pthread_cond_clockwait(&rt->cond, &rt->lock, CLOCK_MONOTONIC, &until))
+			break;
+	done = rt->done >= mine || rt->ended;
+	pthread_mutex_unlock(&rt->lock);
+	return done;
 }
 
-/* One that hangs in the kernel is left behind, with all that is its. */
+/* Of this thread or, if it has not begun with what it was asked for, of that; seconds, 0: no */
+static uint64_t stuck_for(struct rt *rt)
+{
+	uint64_t since = rt->stats.since, now = rt_now();
+
+	pthread_mutex_lock(&rt->lock);
+	if (rt->done < rt->asked && (!since || rt->asked_at < since))
+		since = rt->asked_at;
+	pthread_mutex_unlock(&rt->lock);
+	return since && now > since && now - since > RT_STUCK_NS ? (now - since) / 1000000000 : 0;
+}
+
+/*
+ * One that hangs in the kernel is left behind, with all that is its: it frees that when it ends.
+ * One that only has much to remove likewise.
+ */
 static void stop(struct gb *b)
 {
 	struct rt *rt = b->priv[GT_BPF_RUNTIME];
-	struct timespec until = in(RT_STOP_MS);
+	uint64_t stuck = stuck_for(rt);
 
 	b->priv[GT_BPF_RUNTIME] = NULL;
 	pthread_mutex_lock(&rt->lock);
 	rt->quit = true;
 	pthread_mutex_unlock(&rt->lock);
 	wake(b, rt);
-	if (pthread_timedjoin_np(rt->thread, NULL, &until)) {
+	is_done(rt, UINT64_MAX, RT_SET_MS);
+	if (stuck)
 		b->p->host->log(b->p, LOG_ERR,
-				"runtime: a process that was looked at does not answer");
-		return;
-	}
-	free_all(rt);
-}
-
-static bool is_done(struct rt *rt, uint64_t mine, const struct timespec *until)
-{
-	bool done;
-
+				"runtime: process %u has not answered for %u s: probes stay until "
+				"it does",
+				(unsigned int)rt->stats.at, (unsigned int)stuck);
 	pthread_mutex_lock(&rt->lock);
-	if (rt->done < mine)
-		pthread_cond_timedwait(&rt->cond, &rt->lock, until);
-	done = rt->done >= mine;
+	rt->left = !rt->ended;
+	if (rt->left)
+		pthread_detach(rt->thread);
+	left_behind += rt->left;
+	stuck = rt->left;
 	pthread_mutex_unlock(&rt->lock);
-	return done;
+	if (stuck)
+		return;
+	pthread_join(rt->thread, NULL);
+	rt_free(rt);
 }
 
-/* It is in force when this returns, but for a machine that is too busy; records come on meanwhile.
+static int refuse(struct rt *rt, uint64_t s, char *err, size_t len)
+{
+	unsigned int pid = (unsigned int)rt->stats.at;
+
+	if (pid && rt->stats.since)
+		return gb_sentence(err, len, EBUSY,
+				   "runtimes: process %u has not answered for %u s: nothing "
+				   "changes before it does or is killed",
+				   pid, (unsigned int)s);
+	return gb_sentence(err, len, EBUSY,
+			   "runtimes: the last change has been under way for %u s: nothing changes "
+			   "before that",
+			   (unsigned int)s);
+}
+
+/*
+ * Mostly it is in force when this returns; else doctor says that it is under way. Records come on
+ * meanwhile.
  */
 static int set(struct gb *b, char *err, size_t len)
 {
 	struct rt *rt = b->priv[GT_BPF_RUNTIME];
-	struct timespec turn = in(RT_DRAIN_MS);
+	uint64_t mine, stuck = stuck_for(rt);
 	unsigned int want = 0;
-	uint64_t mine;
 	int ret = rt_parse(b->o->runtimes, &want, err, len);
 
 	if (ret)
 		return ret;
+	if (stuck)
+		return refuse(rt, stuck, err, len);
 	pthread_mutex_lock(&rt->lock);
+	if (rt->done == rt->asked)
+		rt->asked_at = rt_now();
 	rt->want = want;
 	mine = ++rt->asked;
 	pthread_mutex_unlock(&rt->lock);
 	wake(b, rt);
-	for (int ms = 0; ms < RT_SET_MS && !is_done(rt, mine, &turn); ms += RT_DRAIN_MS) {
+	for (int ms = 0; ms < RT_SET_MS && !is_done(rt, mine, RT_DRAIN_MS); ms += RT_DRAIN_MS)
 		gb_ring_drain(b);
-		turn = in(RT_DRAIN_MS);
-	}
 	return 0;
 }
 
@@ -208,7 +254,8 @@ static bool record(struct gb *b, union gt_record *r)
 
 static void doctor(struct gb *b, struct gb_text *t)
 {
-	const struct rt *rt = b->priv[GT_BPF_RUNTIME];
+	struct rt *rt = b->priv[GT_BPF_RUNTIME];
+	uint64_t stuck = stuck_for(rt);
 	const struct rt_stats *s = &rt->stats;
 	const struct {
 		const char *name;
@@ -218,6 +265,8 @@ static void doctor(struct gb *b, struct gb_text *t)
 		{ "functions", s->probes },
 		{ "closing", s->closing },
 		{ "processes_looked_at", s->looks },
+		{ "looks_put_off", s->put_off },
+		{ "looks_at_all", s->full_looks },
 		{ "found", s->found },
 		{ "without_functions", s->no_functions },
 		{ "left_alone", s->unsafe },
@@ -229,6 +278,13 @@ static void doctor(struct gb *b, struct gb_text *t)
 	gb_line(t, "runtime_way %s\n", rt->ways.multi ? "multi" : "single");
 	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++)
 		gb_line(t, "runtime_%s %" PRIu64 "\n", lines[i].name, lines[i].n);
+	gb_line(t, "runtime_under_way %d\n", !is_done(rt, rt->asked, 0));
+	if (stuck && s->since && s->at)
+		gb_line(t, "runtime_hangs at process %u\n", (unsigned int)s->at);
+	if (stuck)
+		gb_line(t, "runtime_hangs_s %" PRIu64 "\n", stuck);
+	if (left_behind)
+		gb_line(t, "runtime_left_behind %u\n", left_behind);
 }
 
 const struct gb_part gb_runtime = {

@@ -25,17 +25,24 @@
 
 #include "../internal.h"
 
-#define RT_RUNTIMES  4
-#define RT_MAX_CALLS 64 /* of a library */
-#define RT_MAX_LINKS (RT_MAX_CALLS * 2)
-#define RT_PER_USER  16	 /* libraries that one user's processes may have probed */
-#define RT_PENDING   256 /* processes that are to be looked at */
-#define RT_DRAIN_MS  20
-#define RT_SET_MS    3000	    /* how long a setting waits until it is in force */
-#define RT_STOP_MS   8000	    /* how long the end waits for the thread */
-#define RT_AGAIN_MS  100	    /* until what could not be seen is looked at again */
-#define RT_CHECK_MS  5000	    /* between looks whether libraries are still mapped */
-#define RT_LINGER_NS 10000000000ull /* how long one that nobody maps is kept */
+#define RT_RUNTIMES	    4
+#define RT_MAX_CALLS	    64 /* of a library */
+#define RT_MAX_LINKS	    (RT_MAX_CALLS * 2)
+#define RT_PER_ACCOUNT	    16	 /* libraries that one user's processes may have probed */
+#define RT_VAIN		    1024 /* files that are not looked through again */
+#define RT_VAIN_PER_ACCOUNT 32	 /* that one user's processes may add in RT_VAIN_NS */
+#define RT_VAIN_NS	    60000000000ull
+#define RT_INSTALLED	    UINT64_MAX	  /* account: it is for everybody */
+#define RT_PENDING	    256		  /* processes that are to be looked at */
+#define RT_DRAIN_MS	    20		  /* between drains of records meanwhile */
+#define RT_SET_MS	    500		  /* how long a setting, or the end, waits for the thread */
+#define RT_STUCK_NS	    3000000000ull /* after so long the thread waits for somebody */
+#define RT_LEFT_MAX	    4 /* threads that were left behind, before no new one begins */
+#define RT_PAUSE_NS	    20000000ull /* between looks at a process */
+#define RT_PAUSE_MAX_NS	    5000000000ull
+#define RT_ALL_NS	    1000000000ull  /* between looks at all processes */
+#define RT_CHECK_NS	    5000000000ull  /* between looks whether libraries are still mapped */
+#define RT_LINGER_NS	    10000000000ull /* how long one that nobody maps is kept */
 
 /**
  * struct rt_call - a function
@@ -76,15 +83,34 @@ int rt_elf_find(int fd, const struct rt_call *calls, struct rt_probe *out, unsig
 
 /* find.c */
 
+/** struct rt_content - what is another as soon as the file has other contents; @ctime: ns */
+struct rt_content {
+	uint64_t dev, ino, size;
+	int64_t ctime;
+};
+
 /**
- * struct rt_file - a library as process @pid of @uid has mapped it; @pid 0: it is installed
+ * struct rt_file - a library as process @pid has mapped it; @pid 0: it is installed
  * @fd: O_PATH
  * @inode: the kernel's number of what is mapped, below any overlay; 0: not known
+ * @account: who answers for it, as in struct gt_rt_check; RT_INSTALLED
  */
 struct rt_file {
 	int fd, runtime;
-	uint64_t inode;
-	uint32_t pid, uid;
+	uint32_t pid;
+	uint64_t inode, account;
+	struct rt_content content;
+};
+
+/**
+ * struct rt_vain - a file that was looked through in vain
+ * @at: when; 0: none; @refused: it could not be opened or probed, which may change
+ */
+struct rt_vain {
+	struct rt_content content;
+	uint64_t at, account;
+	int runtime;
+	bool refused;
 };
 
 struct rt;
@@ -146,22 +172,20 @@ int rt_attach(const struct rt_ways *w, int prog, int fd, const struct rt_probe *
  * -errno */
 int rt_attach_tracepoint(const char *tracefs, const char *name, int prog);
 
-/* library.c */
-
 enum rt_state { RT_FREE, RT_ON, RT_OUT };
 
 /**
  * struct rt_library - an inode with probes; its number is its slot in the programs' map
  * @state: RT_OUT: its links are to be closed
- * @uid: whose process mapped it first; GT_NONE32: it is installed on this machine
+ * @account: who answers for the process that mapped it first; RT_INSTALLED
  * @inode: the kernel's number, which is its as long as there are probes on it
  * @holder: a process that had it mapped at @seen; 0: none is known
  */
 struct rt_library {
 	enum rt_state state;
 	int runtime;
-	uint64_t inode, seen;
-	uint32_t uid, holder;
+	uint64_t inode, seen, account;
+	uint32_t holder;
 	unsigned int nprobes, nlinks;
 	int links[RT_MAX_LINKS];
 };
@@ -170,47 +194,65 @@ struct rt_library {
  * struct rt_stats - for doctor, which another thread asks for
  * @libraries, @probes: in force; @closing: libraries on their way out
  * @looks: processes looked at; @found: mappings of libraries in them
+ * @put_off: looks at a process that were due later: it had been looked at just before, or its
+ *	mappings were being changed; @full_looks: looks at all processes
  * @no_functions: files that have none of the functions, or are none for this machine
  * @unsafe: files that were not touched, as somebody's program might have to answer
  * @cut: processes that had more mapped than is read; @full: libraries for which there was no slot
  * @refused: libraries that the kernel takes no probes for
+ * @at: the process that is being looked at, 0: probes are being removed; @since: when that began,
+ *	0: nothing is being done
  */
 struct rt_stats {
-	_Atomic uint64_t libraries, probes, closing, looks, found, no_functions, unsafe, cut, full,
-		refused;
+	_Atomic uint64_t libraries, probes, closing, looks, found, put_off, full_looks,
+		no_functions, unsafe, cut, full, refused, at, since;
+};
+
+/**
+ * struct rt_turn - a process that mapped something
+ * @wanted: it is to be looked at, not before @due; @pause: between looks that saw nothing
+ */
+struct rt_turn {
+	uint32_t pid;
+	bool wanted;
+	uint64_t due, pause;
 };
 
 /**
  * struct rt - the part while it runs; the thread may outlive it if it hangs, and needs nothing else
- * @lock: guards @want, @asked, @done, @look, @quit; the rest is the thread's but @stats
- * @want: bits of the runtimes that are to be on, as asked for the @asked'th time
- * @done: so many of those are in force; @cond: it grew
- * @tracefs: where it is mounted
+ * @lock: guards what follows up to @left; the rest is the thread's but @stats
+ * @want: bits of the runtimes that are to be on, as asked for the @asked'th time, at @asked_at
+ * @taken, @done: so many of those are being done, or in force; @cond: it grew, or @ended
  * @look: all processes are to be looked at; what nobody maps goes at once
+ * @quit: the thread is to end; @left: nobody waits for that, it frees everything
+ * @tracefs: where it is mounted
  * @wake: an eventfd
  * @set: bits of the runtimes that are on
- * @pending: processes that mapped something, @npending of them; @look_at_all: more than fit
+ * @vain: of @nvain files so far the last
+ * @look_at_all: there were more processes than @turn holds, or than could be told of
+ * @all_due, @check_due: when that, and the check, may be done again
  */
 struct rt {
+	pthread_mutex_t lock;
+	pthread_cond_t cond;
+	unsigned int want;
+	uint64_t asked, asked_at, taken, done;
+	bool look, quit, ended, left;
+
 	const char *tracefs;
 	struct runtime_bpf *skel;
 	struct rt_ways ways;
 	pthread_t thread;
-	pthread_mutex_t lock;
-	pthread_cond_t cond;
-	unsigned int want;
-	uint64_t asked, done;
-	bool look, quit;
 	int wake;
-
 	struct ring_buffer *mapped;
 	int trigger[2];
 	unsigned int set;
 	struct rt_library lib[GT_RT_SLOTS];
-	uint32_t pending[RT_PENDING];
-	unsigned int npending;
+	struct rt_vain vain[RT_VAIN];
+	unsigned int nvain;
+	struct rt_turn turn[RT_PENDING];
 	bool look_at_all;
-	uint64_t untold;
+	uint64_t untold, all_due, check_due;
 	struct rt_stats stats;
 };
 
@@ -221,6 +263,26 @@ static inline uint64_t rt_now(void)
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
+
+/** rt_step() - what is done now may wait for process @pid, 0: for any; rt_step_end() - it did not
+ */
+static inline void rt_step(struct rt *rt, uint32_t pid)
+{
+	rt->stats.at = pid;
+	rt->stats.since = rt_now();
+}
+
+static inline void rt_step_end(struct rt *rt)
+{
+	rt->stats.since = 0;
+}
+
+/* runtime.c */
+
+/** rt_free() - all of it; the thread has ended, or is the one that calls */
+void rt_free(struct rt *rt);
+
+/* library.c */
 
 /** rt_library_found() - a library that may be opened: puts probes on it if there are none yet */
 enum rt_answer rt_library_found(struct rt *rt, const struct rt_file *f);

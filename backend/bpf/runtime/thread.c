@@ -30,15 +30,36 @@ static void rights(const struct rt *rt, bool on)
 	gb_rights(on ? mine : 0, mine | start_only);
 }
 
+/* The process's place; if it is to be made, a free one. NULL: there is none. */
+static struct rt_turn *turn_of(struct rt *rt, uint32_t pid, bool make)
+{
+	struct rt_turn *free_one = NULL;
+	uint64_t now = rt_now();
+
+	for (unsigned int i = 0; i < RT_PENDING; i++) {
+		struct rt_turn *t = &rt->turn[i];
+
+		if (t->pid == pid)
+			return t;
+		if (!free_one && !t->wanted && t->due <= now)
+			free_one = t;
+	}
+	if (!make || !free_one)
+		return NULL;
+	*free_one = (struct rt_turn){ .pid = pid };
+	return free_one;
+}
+
 static void put_on_list(struct rt *rt, uint32_t pid)
 {
-	for (unsigned int i = 0; i < rt->npending; i++)
-		if (rt->pending[i] == pid)
-			return;
-	if (rt->npending == RT_PENDING)
+	struct rt_turn *t = turn_of(rt, pid, true);
+
+	if (!t) {
 		rt->look_at_all = true;
-	else
-		rt->pending[rt->npending++] = pid;
+		return;
+	}
+	t->wanted = true;
+	rt->stats.put_off += t->due > rt_now();
 }
 
 int rt_on_mapped(void *ctx, void *data, size_t size)
@@ -50,11 +71,24 @@ int rt_on_mapped(void *ctx, void *data, size_t size)
 	return 0;
 }
 
-/* What cannot be seen now is looked at again. */
+/* What cannot be seen now is looked at again, later and later. */
 static void look_at(struct rt *rt, uint32_t pid)
 {
-	if (!rt_look(rt, pid, rt_library_found))
+	struct rt_turn *t;
+	bool all;
+
+	rt_step(rt, pid);
+	all = rt_look(rt, pid, rt_library_found);
+	rt_step_end(rt);
+	if (!all)
 		put_on_list(rt, pid);
+	t = turn_of(rt, pid, false);
+	if (!t)
+		return;
+	t->pause = all || !t->pause ? RT_PAUSE_NS : t->pause * 2;
+	if (t->pause > RT_PAUSE_MAX_NS)
+		t->pause = RT_PAUSE_MAX_NS;
+	t->due = rt_now() + t->pause;
 }
 
 static bool is_pid(const char *name, uint32_t *pid)
@@ -66,17 +100,32 @@ static bool is_pid(const char *name, uint32_t *pid)
 	return n && n < GT_NONE32 && !*end;
 }
 
-static void look_at_processes(struct rt *rt)
+static bool has_orders(struct rt *rt)
+{
+	bool some;
+
+	pthread_mutex_lock(&rt->lock);
+	some = rt->quit || rt->asked != rt->taken;
+	pthread_mutex_unlock(&rt->lock);
+	return some;
+}
+
+/* false: not at all of them, as there are orders */
+static bool look_at_processes(struct rt *rt)
 {
 	DIR *d = opendir("/proc");
 	struct dirent *e;
+	bool all = d;
 	uint32_t pid;
 
-	while (d && (e = readdir(d)))
+	while (all && (e = readdir(d))) {
 		if (is_pid(e->d_name, &pid))
 			look_at(rt, pid);
+		all = !has_orders(rt);
+	}
 	if (d)
 		closedir(d);
+	return all;
 }
 
 /* Everywhere; then what is neither mapped by anybody nor installed goes. */
@@ -86,32 +135,35 @@ static void look_everywhere(struct rt *rt)
 
 	rt->look_at_all = false;
 	for (unsigned int i = 0; i < GT_RT_SLOTS; i++)
-		if (rt->lib[i].uid == GT_NONE32)
-			rt->lib[i].uid = 0;
+		if (rt->lib[i].account == RT_INSTALLED)
+			rt->lib[i].account = 0; /* nobody's, until it is found again */
 	rt_look_at_folders(rt, rt_library_found);
-	look_at_processes(rt);
+	if (!look_at_processes(rt)) {
+		rt->look_at_all = true;
+		return;
+	}
 	for (unsigned int i = 0; i < GT_RT_SLOTS; i++)
 		if (rt->lib[i].state == RT_ON && rt->lib[i].seen < began)
 			rt_library_drop(rt, &rt->lib[i]);
+	rt->stats.full_looks++;
+	rt->all_due = rt_now() + RT_ALL_NS;
 }
 
 /* Installed ones stay; of others one process that has it is enough. */
 static void check(struct rt *rt)
 {
 	uint64_t now = rt_now();
-	bool gone = false;
 
+	rt->check_due = now + RT_CHECK_NS;
 	for (unsigned int i = 0; i < GT_RT_SLOTS; i++) {
 		struct rt_library *l = &rt->lib[i];
 
-		if (l->state != RT_ON || l->uid == GT_NONE32)
+		if (l->state != RT_ON || l->account == RT_INSTALLED)
 			continue;
 		if (l->holder && l->seen < now)
 			look_at(rt, l->holder);
-		gone |= now > l->seen && now - l->seen > RT_LINGER_NS;
+		rt->look_at_all |= now > l->seen && now - l->seen > RT_LINGER_NS;
 	}
-	if (gone)
-		look_everywhere(rt);
 }
 
 static void trigger(struct rt *rt, bool on)
@@ -160,25 +212,46 @@ static bool lost_some(struct rt *rt)
 	return some;
 }
 
-static void look(struct rt *rt, bool all)
+/* Where the time for it has come. @now: everywhere, at once */
+static void look(struct rt *rt, bool now)
 {
-	uint32_t pids[RT_PENDING];
-	unsigned int n;
+	uint64_t t = rt_now();
 
 	ring_buffer__consume(rt->mapped);
-	if (lost_some(rt) || all)
-		rt->look_at_all = true;
-	if (rt->look_at_all)
+	rt->look_at_all |= lost_some(rt);
+	if (t >= rt->check_due)
+		check(rt);
+	if (now || (rt->look_at_all && t >= rt->all_due))
 		look_everywhere(rt);
-	n = rt->npending;
-	memcpy(pids, rt->pending, sizeof(pids));
-	rt->npending = 0;
-	for (unsigned int i = 0; i < n; i++)
-		look_at(rt, pids[i]);
+	for (unsigned int i = 0; i < RT_PENDING && !has_orders(rt); i++) {
+		if (!rt->turn[i].wanted || rt->turn[i].due > t)
+			continue;
+		rt->turn[i].wanted = false;
+		look_at(rt, rt->turn[i].pid);
+	}
 }
 
-/* Until there is something to do; true: the time is up for a check. */
-static bool sleep_now(struct rt *rt, int ms)
+static uint64_t next_due(const struct rt *rt)
+{
+	uint64_t due = rt->check_due;
+
+	if (rt->look_at_all && rt->all_due < due)
+		due = rt->all_due;
+	for (unsigned int i = 0; i < RT_PENDING; i++)
+		if (rt->turn[i].wanted && rt->turn[i].due < due)
+			due = rt->turn[i].due;
+	return due;
+}
+
+static int ms_until(uint64_t due)
+{
+	uint64_t now = rt_now();
+
+	return due > now ? (int)((due - now) / 1000000) + 1 : 0;
+}
+
+/* Until there is something to do: orders, or after a rest that lasts until @rested, mappings. */
+static void sleep_now(struct rt *rt, bool on, uint64_t rested)
 {
 	struct pollfd fds[2] = {
 		{ .fd = rt->wake, .events = POLLIN },
@@ -186,58 +259,81 @@ static bool sleep_now(struct rt *rt, int ms)
 	};
 	uint64_t n;
 
-	if (!poll(fds, 2, ms))
-		return true;
+	if (!poll(fds, 1, on ? ms_until(rested) : -1))
+		poll(fds, 2, ms_until(next_due(rt)));
 	if (fds[0].revents && read(rt->wake, &n, sizeof(n)) < 0)
-		return false;
-	return false;
+		return;
 }
 
 /* What is asked of the thread now; false: to end. */
-static bool orders(struct rt *rt, unsigned int *want, uint64_t *asked, bool *all)
+static bool orders(struct rt *rt, unsigned int *want, bool *all)
 {
 	bool quit;
 
 	pthread_mutex_lock(&rt->lock);
 	quit = rt->quit;
 	*want = rt->want;
-	*asked = rt->asked;
+	rt->taken = rt->asked;
 	*all = rt->look;
 	rt->look = false;
 	pthread_mutex_unlock(&rt->lock);
 	return !quit;
 }
 
-static void tell_done(struct rt *rt, uint64_t asked)
+static void tell_done(struct rt *rt)
 {
 	pthread_mutex_lock(&rt->lock);
-	rt->done = asked;
+	rt->done = rt->taken;
 	pthread_cond_broadcast(&rt->cond);
 	pthread_mutex_unlock(&rt->lock);
+}
+
+/* Who waited for it is told; if nobody does any more, what is its goes with it. */
+static void end(struct rt *rt)
+{
+	bool left;
+
+	pthread_mutex_lock(&rt->lock);
+	rt->ended = true;
+	left = rt->left;
+	pthread_cond_broadcast(&rt->cond);
+	pthread_mutex_unlock(&rt->lock);
+	if (left)
+		rt_free(rt);
+}
+
+static uint64_t cpu_time(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
 void *rt_thread(void *arg)
 {
 	unsigned int want = 0;
 	struct rt *rt = arg;
-	uint64_t asked;
-	bool all, due = false;
+	uint64_t began = 0;
+	bool all, asked;
 
 	rights(rt, false);
-	while (orders(rt, &want, &asked, &all)) {
+	while (orders(rt, &want, &all)) {
+		asked = all || want != rt->set;
 		rights(rt, true);
 		if (want != rt->set)
 			turn_to(rt, want);
 		else if (want)
 			look(rt, all);
-		if (want && due)
-			check(rt);
 		rights(rt, false);
-		tell_done(rt, asked);
+		tell_done(rt);
 		rt_libraries_close(rt);
-		due = sleep_now(rt, !want ? -1 : rt->npending ? RT_AGAIN_MS : RT_CHECK_MS);
+		/* it has a quarter of a CPU at most, whatever processes map */
+		sleep_now(rt, want, asked ? 0 : rt_now() + 3 * (cpu_time() - began));
+		began = cpu_time();
 	}
 	turn_to(rt, 0);
 	rt_libraries_close(rt);
+	end(rt);
 	return NULL;
 }
