@@ -88,7 +88,7 @@ static void on_call(struct gt_model *m, const struct gt_where *w, const struct g
 	}
 	GT_COUNT(m, w, copies, 1);
 	if (e->value != GT_NONE64)
-		GT_COUNT(m, w, copy_bytes, e->value);
+		GT_COUNT_TOLD(m, w, copy_bytes, e->value);
 }
 
 /* Everything but the events of a job */

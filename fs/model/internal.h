@@ -201,19 +201,25 @@ static inline void gt_bump(struct gt_model *m, const struct gt_where *w)
 		w->queue->gen++;
 }
 
-/** GT_COUNT() - adds to a counter of the root and of everything @w names */
-#define GT_COUNT(m, w, field, by)                                                                  \
+#define GT_COUNT_BY(m, w, add, field, by)                                                          \
 	do {                                                                                       \
-		(m)->counts.field += (by);                                                         \
+		add((m)->counts.field, by);                                                        \
 		if ((w)->gpu)                                                                      \
-			(w)->gpu->counts.field += (by);                                            \
+			add((w)->gpu->counts.field, by);                                           \
 		if ((w)->ring)                                                                     \
-			(w)->ring->counts.field += (by);                                           \
+			add((w)->ring->counts.field, by);                                          \
 		if ((w)->proc)                                                                     \
-			(w)->proc->counts.field += (by);                                           \
+			add((w)->proc->counts.field, by);                                          \
 		if ((w)->queue)                                                                    \
-			(w)->queue->counts.field += (by);                                          \
+			add((w)->queue->counts.field, by);                                         \
 	} while (0)
+#define GT_ADD(n, by)	     ((n) += (by))
+#define GT_ADD_TO_MAX(n, by) ((n) = gt_sum(n, by))
+
+/** GT_COUNT() - adds to a counter of the root and of everything @w names */
+#define GT_COUNT(m, w, field, by) GT_COUNT_BY(m, w, GT_ADD, field, by)
+/** GT_COUNT_TOLD() - likewise a number that a program says: it ends at the greatest there is */
+#define GT_COUNT_TOLD(m, w, field, by) GT_COUNT_BY(m, w, GT_ADD_TO_MAX, field, by)
 
 /** gt_set_now() - time has come to @ts; it never goes back. Read by other threads without the lock
  */

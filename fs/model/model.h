@@ -444,6 +444,11 @@ struct gt_group *gt_model_group(const struct gt_model *m, uint32_t i, uint64_t s
 int gt_group_work(struct gt_model *m, uint32_t i, uint64_t serial, unsigned int what,
 		  struct gt_work *out);
 void gt_work_free(struct gt_work *w);
+/** gt_sum() - of two, or the greatest there is */
+static inline uint64_t gt_sum(uint64_t a, uint64_t b)
+{
+	return b > UINT64_MAX - a ? UINT64_MAX : a + b;
+}
 /** gt_counts_add() - each counter of @c is added to @to's */
 void gt_counts_add(struct gt_counts *to, const struct gt_counts *c);
 

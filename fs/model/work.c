@@ -23,7 +23,7 @@ void gt_counts_add(struct gt_counts *to, const struct gt_counts *c)
 	to->ioctl_ns += c->ioctl_ns;
 	to->launches += c->launches;
 	to->copies += c->copies;
-	to->copy_bytes += c->copy_bytes;
+	to->copy_bytes = gt_sum(to->copy_bytes, c->copy_bytes);
 }
 
 static struct gt_proc_ring *ring_of(struct gt_work *w, uint16_t gpu, uint16_t ring)

@@ -550,6 +550,10 @@ static void check_calls(void)
 	wait_event(T0 + 2, GT_COPY, GT_NONE64, GT_NONE64);
 	ok(c->copies == 2 && c->copy_bytes == 4096, "copies, and the bytes that are told");
 	ok(m->counts.launches == 1 && m->counts.copies == 2, "the root counts them too");
+	wait_event(T0 + 3, GT_COPY, GT_NONE64 - 1, GT_NONE64);
+	wait_event(T0 + 4, GT_COPY, 1ull << 47, GT_NONE64);
+	ok(c->copy_bytes == UINT64_MAX && m->counts.copy_bytes == UINT64_MAX,
+	   "a program that lies does not make them less");
 	gt_model_clear(m);
 	ok(!c->launches && !c->copies && !c->copy_bytes, "clear");
 	gt_model_free(m);
