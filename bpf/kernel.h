@@ -86,6 +86,7 @@ struct signal_struct {
 
 /* include/linux/sched.h */
 struct task_struct {
+	struct mm_struct *mm;
 	struct files_struct *files;
 	struct signal_struct *signal;
 	struct task_struct *group_leader;

@@ -34,6 +34,24 @@ struct {
 	__type(value, struct gt_bpf_count);
 } gt_count SEC(".maps");
 
+/*
+ * Programs that another of the same part may run in the middle of, on the same CPU (uprobes are
+ * preemptible), count with GT_PREEMPTIBLE defined: no count is lost, and nothing is told twice.
+ * That takes -mcpu=v3.
+ */
+#ifdef GT_PREEMPTIBLE
+#define gt_add(n, by) ((void)__sync_fetch_and_add(&(n), by))
+#define gt_take(n)    __sync_lock_test_and_set(&(n), 0)
+#else
+#define gt_add(n, by) ((void)((n) += (by)))
+#define gt_take(n)                                                                                 \
+	({                                                                                         \
+		uint64_t gt_was = (n);                                                             \
+		(n) = 0;                                                                           \
+		gt_was;                                                                            \
+	})
+#endif
+
 static __always_inline struct gt_bpf_count *gt_counts(uint32_t part)
 {
 	return bpf_map_lookup_elem(&gt_count, &part);
@@ -42,19 +60,23 @@ static __always_inline struct gt_bpf_count *gt_counts(uint32_t part)
 /* Tells of what could not be told before; false: that neither. */
 static __always_inline bool gt_tell_lost(struct gt_bpf_count *c, uint32_t part, uint64_t ts)
 {
+	uint64_t n = gt_take(c->untold);
 	union gt_record *r;
 
+	if (!n)
+		return true; /* it was told just now */
 	r = bpf_ringbuf_reserve(&gt_ring, sizeof(*r), 0);
-	if (!r)
+	if (!r) {
+		gt_add(c->untold, n);
 		return false;
+	}
 	__builtin_memset(r, 0xff, sizeof(*r));
 	r->lost.ts = ts;
 	r->lost.type = GT_LOST;
 	r->lost.flags = part << GT_BPF_PART_SHIFT;
-	r->lost.count = c->untold;
+	r->lost.count = n;
 	r->lost.since = c->since;
 	r->lost.cause = GT_LOST_SOURCE;
-	c->untold = 0;
 	bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
 	return true;
 }
@@ -79,9 +101,10 @@ static __always_inline void gt_missed(struct gt_bpf_count *c, uint64_t ts)
 {
 	struct gt_bpf_wake *w = gt_waker();
 
-	c->lost++;
-	if (!c->untold++)
+	gt_add(c->lost, 1);
+	if (!c->untold)
 		c->since = ts;
+	gt_add(c->untold, 1);
 	if (w)
 		w->lost = 1;
 }
@@ -98,7 +121,7 @@ static __always_inline union gt_record *gt_try_reserve(struct gt_bpf_count *c, u
 		r = bpf_ringbuf_reserve(&gt_ring, sizeof(*r), 0);
 	if (!r)
 		return NULL;
-	c->sent++;
+	gt_add(c->sent, 1);
 	__builtin_memset(r, 0xff, sizeof(*r));
 	r->ev.ts = ts;
 	r->ev.type = type;
@@ -157,7 +180,7 @@ static __always_inline void gt_send(uint32_t part, uint64_t ts, void *data, uint
 	    bpf_ringbuf_output(&gt_ring, data, len, gt_wake_flags(c)))
 		gt_missed(c, ts);
 	else
-		c->sent++;
+		gt_add(c->sent, 1);
 }
 
 #endif

@@ -10,6 +10,7 @@
  * with its stack pointer: what is called deeper in the stack is inside, and one that was left
  * without returning (longjmp) is found out by the next call that is not deeper.
  */
+#define GT_PREEMPTIBLE
 #include "fd.h"
 #include "ring.h"
 #include "runtime_check.h"
@@ -31,11 +32,31 @@
 #define REGS_ARGS      8
 #endif
 
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+/* kernel/events/uprobes.c: where functions that have a probe on their return return to */
+struct xol_area {
+	unsigned long vaddr;
+};
+
+/* include/linux/uprobes.h, mm_types.h */
+struct uprobes_state {
+	struct xol_area *xol_area;
+};
+
+struct mm_struct {
+	struct uprobes_state uprobes_state;
+};
+
+#pragma clang attribute pop
+
+/* of a thread; @mapping: it is inside mmap(2) with a file that may be a library */
 struct call {
 	uint64_t cookie; /* 0: none */
 	uint32_t serial; /* of its slot */
-	uint64_t sp, back;
+	uint64_t sp;
 	uint64_t ts, ctx, bytes;
+	uint64_t mapping;
 };
 
 struct {
@@ -56,13 +77,6 @@ struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 4096); /* the daemon makes it a page */
 } mapped SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 1024);
-	__type(key, uint32_t); /* thread */
-	__type(value, uint8_t);
-} mapping SEC(".maps");
 
 /* Mappings that could not be told: the daemon then looks at all processes. */
 struct {
@@ -123,23 +137,19 @@ static __always_inline uint64_t bytes_of(const struct args *a, uint64_t cookie)
 {
 	uint64_t v = word(a, GT_RT_BYTES(cookie)), times;
 
-	if (v == GT_NONE64 || !GT_RT_TIMES(cookie))
-		return v;
-	times = word(a, GT_RT_TIMES(cookie));
-	return times == GT_NONE64 ? times : v * times;
+	if (GT_RT_TIMES(cookie)) {
+		times = word(a, GT_RT_TIMES(cookie));
+		v = !times || v <= GT_RT_MAX_BYTES / times ? v * times : GT_NONE64;
+	}
+	return v <= GT_RT_MAX_BYTES ? v : GT_NONE64;
 }
 
+#if !defined(__x86_64__)
 static __always_inline uint64_t back_of(struct pt_regs *ctx)
 {
-#if defined(__x86_64__)
-	uint64_t v = 0;
-
-	bpf_probe_read_user(&v, sizeof(v), (void *)PT_REGS_SP(ctx));
-	return v;
-#else
 	return PT_REGS_RET(ctx);
-#endif
 }
+#endif
 
 static __always_inline void tell(uint8_t type, uint64_t ts, uint64_t handle, uint64_t value,
 				 uint64_t ref)
@@ -158,18 +168,45 @@ static __always_inline void tell(uint8_t type, uint64_t ts, uint64_t handle, uin
 	gt_submit(r, GT_BPF_RUNTIME);
 }
 
-/* Is this call inside the one that the thread is in? A function that ends by jumping into another
- * leaves it the same stack, whose return address is the kernel's then. */
+/*
+ * Is the call that @c tells of still under way, as seen from one that begins now? As long as it is,
+ * the address that it returns to is the kernel's: on x86 that lies in the stack where the call
+ * began, until something else is written there, as after a longjmp(3). On arm64 it is in a register
+ * then; there a function that ends by jumping into another leaves it to that.
+ */
+static __always_inline bool is_under_way(struct pt_regs *ctx, const struct call *c)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	uint64_t kernels = BPF_CORE_READ(task, mm, uprobes_state.xol_area, vaddr);
+	uint64_t sp = PT_REGS_SP(ctx);
+
+	if (sp > c->sp)
+		return false;
+#if defined(__x86_64__)
+	uint64_t back = 0;
+
+	bpf_probe_read_user(&back, sizeof(back), (void *)c->sp);
+	return back == kernels;
+#else
+	return sp < c->sp || back_of(ctx) == kernels;
+#endif
+}
+
 static __always_inline bool is_inside(struct pt_regs *ctx, const struct call *c)
 {
-	uint64_t sp = PT_REGS_SP(ctx);
 	struct gt_rt_slot *s;
 
-	if (!c->cookie || sp > c->sp || (sp == c->sp && back_of(ctx) == c->back))
+	if (!c->cookie || !is_under_way(ctx, c))
 		return false;
 	/* nobody was told of a return after the probes were gone */
 	s = slot_of(c->cookie);
 	return s && s->on && s->serial == c->serial;
+}
+
+/* Is something told when the call returns? */
+static __always_inline bool has_end(uint64_t cookie)
+{
+	return GT_RT_HOW(cookie) & GT_RT_AT_END || GT_RT_TYPE(cookie) == GT_SYNC_WAIT_ENTER;
 }
 
 static __always_inline int enter(struct pt_regs *ctx)
@@ -183,14 +220,18 @@ static __always_inline int enter(struct pt_regs *ctx)
 
 	if (!n || !s || !s->on)
 		return 0;
-	n->seen++;
+	gt_add(n->seen, 1);
 	c = bpf_task_storage_get(&inside, bpf_get_current_task_btf(), NULL,
 				 how & GT_RT_RETURN ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
 	if (c && is_inside(ctx, c)) {
-		n->other++;
+		gt_add(n->other, 1);
 		return 0;
 	}
 	ts = bpf_ktime_get_ns();
+	/* another program had the thread's storage locked (before Linux 6.4), or there is no memory
+	 */
+	if (!c && has_end(cookie))
+		gt_missed(n, ts);
 	take_args(ctx, &args);
 	handle = word(&args, GT_RT_CTX(cookie));
 	bytes = bytes_of(&args, cookie);
@@ -200,7 +241,6 @@ static __always_inline int enter(struct pt_regs *ctx)
 			c->cookie = cookie;
 			c->serial = s->serial;
 			c->sp = PT_REGS_SP(ctx);
-			c->back = back_of(ctx);
 		}
 	}
 	if (!(how & GT_RT_AT_END))
@@ -283,28 +323,32 @@ static __always_inline void not_told(void)
 SEC("tracepoint/syscalls/sys_enter_mmap")
 int gt_rt_mmap(struct sys_enter *e)
 {
-	uint32_t tid = (uint32_t)bpf_get_current_pid_tgid();
 	struct file *file;
-	uint8_t one = 1;
+	struct call *c;
 
 	if (!(e->args[2] & PROT_EXEC) || e->args[3] & MAP_ANONYMOUS)
 		return 0;
 	file = gt_file_of((uint32_t)e->args[4]);
-	if (file && is_library(file))
-		bpf_map_update_elem(&mapping, &tid, &one, BPF_ANY);
+	if (!file || !is_library(file))
+		return 0;
+	c = bpf_task_storage_get(&inside, bpf_get_current_task_btf(), NULL,
+				 BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (c)
+		c->mapping = 1;
+	else
+		not_told();
 	return 0;
 }
 
 SEC("tracepoint/syscalls/sys_exit_mmap")
 int gt_rt_mmapped(struct sys_exit *e)
 {
-	uint64_t id = bpf_get_current_pid_tgid();
-	struct gt_rt_mapped m = { .pid = id >> 32 };
-	uint32_t tid = (uint32_t)id;
+	struct call *c = bpf_task_storage_get(&inside, bpf_get_current_task_btf(), NULL, 0);
+	struct gt_rt_mapped m = { .pid = bpf_get_current_pid_tgid() >> 32 };
 
-	if (!bpf_map_lookup_elem(&mapping, &tid))
+	if (!c || !c->mapping)
 		return 0;
-	bpf_map_delete_elem(&mapping, &tid);
+	c->mapping = 0;
 	if (e->ret < 0 && e->ret > -4096)
 		return 0;
 	if (bpf_ringbuf_output(&mapped, &m, sizeof(m), BPF_RB_FORCE_WAKEUP))

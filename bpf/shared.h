@@ -135,7 +135,8 @@ struct gt_bpf_made {
 #define GT_RT_AT_END 2 /* it is told when it returns, with the time it took */
 #define GT_RT_OUT    4 /* ctx is where it writes the handle to */
 
-#define GT_RT_SLOTS 256
+#define GT_RT_SLOTS	256
+#define GT_RT_MAX_BYTES (1ull << 56) /* of a copy: no program has more memory */
 
 /**
  * struct gt_rt_slot - a library that has probes

@@ -79,6 +79,18 @@ like "$(cat "$mnt/timeline")" "COPY .*bytes=4096 time_ns=[0-9]{7}" "timeline: a 
 like "$(cat "$mnt/timeline")" "SYNC_WAIT_EXIT .*ctx=20480 waited_ns=[0-9]{7}" "timeline: time waited"
 is "$(awk '/ LAUNCH / { print $1 }' "$mnt/timeline" | sort -u | wc -l)" 100 "each at its own time"
 
+tell before "jump hipStreamDestroy 5"
+more SYNC_WAIT_ENTER 1 "a wait that is left by longjmp(3) begins"
+more SYNC_WAIT_EXIT 0 "… and does not end"
+more QUEUE_DESTROY 5 "… and what is called next from the same place is not inside it"
+is "$(stat_of lost)" 0 "nothing is lost"
+bytes=$(value "$dir/stats" copy_bytes)
+tell before "bytes 9223372036854775808"
+tell before "hipMemcpyAsync 3"
+tell before "bytes 4096"
+more COPY 3 "copies of more than any memory"
+is "$(value "$dir/stats" copy_bytes)" "$bytes" "… have no size"
+
 # Who comes later
 prog after "$PWD/lib/libamdhip64.so.6"
 tell after "hipLaunchKernel 50"

@@ -122,7 +122,7 @@ if read -rt 20 -u "$held_out" line && [ "$line" = held ]; then
 	is "$(stat_of under_way)" 1 "… and is under way"
 	ok "after some seconds doctor tells" wait_for 20 grep -q 'runtime_hangs_s [0-9]' "$mnt/doctor"
 	like "$(echo cuda 2>&1 >"$set")" "busy" "no other setting is taken: EBUSY"
-	like "$(cat "$mnt/last_cmd_status")" "runtimes: .* under way for [0-9]+ s" "… with a sentence"
+	like "$(cat "$mnt/last_cmd_status")" "runtimes: .* for [0-9]+ s: nothing changes" "… with a sentence"
 	is "$(cat "$set")" hip "… and it reads back what is under way"
 	exec {held_in}>&-
 	has under_way 0 "it goes on: the setting is in force"

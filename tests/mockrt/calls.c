@@ -7,13 +7,17 @@
  *	unmap		closes the library
  *	map PATH	opens another
  *	bench NAME N	as above, and says how many ns of CPU time a call took
+ *	bytes N		what is copied from now on, instead of 4096
  *	fork NAME N	as above, in a child
+ *	jump NAME N	leaves hipStreamSynchronize() by a longjmp(3), and then as above from the
+ *			same place of the stack
  *	exec PATH	becomes this program anew, with that library
  *
  * Every function is called with the arguments below, so that what is told of them is known:
  * stream 0x5000, 4096 bytes or 64 x 32, handles for others. Ends at the end of its input.
  */
 #include <dlfcn.h>
+#include <setjmp.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,7 +31,9 @@ typedef struct {
 } dim3;
 
 #define STREAM ((void *)0x5000)
-#define BYTES  4096
+#define BYTES  bytes
+
+static size_t bytes = 4096;
 
 static void *lib;
 static void *out;
@@ -79,6 +85,28 @@ static void call(const char *name, void *fn, unsigned long n)
 	}
 }
 
+static jmp_buf before;
+
+static void jump(void)
+{
+	longjmp(before, 1);
+}
+
+/* One argument each: they begin at the same place. */
+static void jump_and_call(const char *name, volatile unsigned long n)
+{
+	void (**hook)(void) = dlsym(lib, "mock_hook");
+	int (*wait_for)(void *) = dlsym(lib, "hipStreamSynchronize");
+	int (*fn)(void *) = dlsym(lib, name);
+
+	*hook = jump;
+	if (!setjmp(before))
+		wait_for(STREAM);
+	*hook = NULL;
+	for (; n; n--)
+		fn(STREAM);
+}
+
 static double cpu_now(void)
 {
 	struct timespec t;
@@ -106,6 +134,10 @@ static void serve(const char *what, const char *arg, unsigned long n)
 		lib = NULL;
 	} else if (!strcmp(what, "map")) {
 		open_library(arg);
+	} else if (!strcmp(what, "bytes")) {
+		bytes = strtoul(arg, NULL, 10);
+	} else if (!strcmp(what, "jump") && lib) {
+		jump_and_call(arg, n);
 	} else if (!strcmp(what, "exec")) {
 		execl("/proc/self/exe", "calls", arg, NULL);
 	} else if (!strcmp(what, "fork") && lib && (fn = dlsym(lib, arg))) {

@@ -12,11 +12,17 @@ typedef struct {
 	uint32_t x, y, z;
 } dim3;
 
-#define API   __attribute__((visibility("default"), noinline))
-#define NAP() nanosleep(&(struct timespec){ 0, 1000000 }, NULL) /* what waits takes a millisecond  \
-								 */
+#define API __attribute__((visibility("default"), noinline))
+#define NAP()                                                                                      \
+	nanosleep(&(struct timespec){ 0, 1000000 }, NULL) /* what waits takes a millisecond        \
+							   */
 
 static uint64_t last = 0x1000;
+
+#ifdef HIP
+/* what hipStreamSynchronize() calls */
+__attribute__((visibility("default"))) void (*mock_hook)(void);
+#endif
 
 #ifdef HSA
 API int hsa_queue_create(uint64_t agent, uint32_t size, int type, void *cb, void *data,
@@ -101,6 +107,8 @@ API int hipMemcpy2DAsync(void *dst, size_t dp, const void *src, size_t sp, size_
 }
 API int hipStreamSynchronize(void *stream)
 {
+	if (mock_hook)
+		mock_hook();
 	hsa_signal_wait_scacquire(3, 0, 0, 0, 0);
 	return 0;
 }
