@@ -1,0 +1,65 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Calls of GPU runtimes through BPF on the guests' kernels: the programs load there, probes are put as each
+# kernel takes them, and calls of programs from before and after, in and out of a mount namespace, are
+# counted exactly. What else there is to the part needs no other kernel: tests/cases/bpf_runtime*.sh.
+. "$GT_SRC/tests/lib/case.sh"
+. "$GT_SRC/tests/lib/mockrt.sh"
+[ "${GT_GUEST-}" = 1 ] || skip "for guests (tests/vm/run.sh)"
+build_all || skip "no compiler"
+cleanup() {
+	kill_progs
+	wait 2>/dev/null
+}
+
+prog before "$PWD/lib/libamdhip64.so.6"
+mount_gt "$mnt" -o backend=bpf || exit 1
+set=$mnt/backends/bpf/runtimes
+is "$(sed -n 's/^ *runtime unavailable: //p' "$mnt/doctor")" "" "the part runs"
+like "$(cat "$mnt/backends/bpf/stats")" '^runtime running' "… as its stats say" || exit 1
+way=multi
+[ "$(printf '%s\n' 6.6 "$(uname -r)" | sort -V | head -n 1)" = 6.6 ] || way=single
+is "$(stat_of way)" $way "probes are put as Linux $(uname -r) takes them"
+
+# The guest is slow: what takes its time is waited for
+settled() { [ "$(stat_of under_way) $(stat_of closing)" = "0 0" ]; }
+turn() { echo "$1" >"$set" && wait_for 60 settled; }
+round() { # round RUNTIMES - one library; or two, whose calls of each other are told once
+	ok "$1" turn "$1"
+	is "$(stat_of left_alone)" 0 "$1: nothing is left alone"
+	tell before "hipLaunchKernel 100"
+	more LAUNCH 100 "$1: launches of a program that was there before"
+	tell before "hipMemcpy 3"
+	tell before "hipMemcpyAsync 20"
+	more COPY 23 "$1: copies"
+	tell before "hipStreamSynchronize 5"
+	more SYNC_WAIT_ENTER 5 "$1: waits begin"
+	more SYNC_WAIT_EXIT 5 "$1: … and end"
+	tell before "hipStreamCreate 4"
+	more QUEUE_CREATE 4 "$1: streams"
+	tell before "jump hipStreamDestroy 5"
+	more SYNC_WAIT_ENTER 1 "$1: a wait that is left by longjmp(3)"
+	more QUEUE_DESTROY 5 "$1: what is called then is not inside it"
+	tell before "fork hipLaunchKernel 7"
+	more LAUNCH 7 "$1: a child's"
+}
+round hip
+libraries=$(stat_of libraries)
+prog after "$PWD/lib/libamdhip64.so.6"
+tell after "hipLaunchKernel 50"
+more LAUNCH 50 "a program that began later"
+mkdir inside
+prog ns "$PWD/inside/libamdhip64.so.6" unshare -m sh -c \
+	"mount -t tmpfs tmpfs inside && cp lib/libamdhip64.so.6 inside/ && exec \"\$@\"" sh
+has libraries $((libraries + 1)) "a copy in another mount namespace is found"
+tell ns "hipLaunchKernel 30"
+more LAUNCH 30 "… and its calls are told"
+finish_prog ns
+finish_prog after
+round hsa,hip
+is "$(stat_of lost) $(stat_of untold)" "0 0" "nothing was lost"
+ok "off" turn ""
+is "$(stat_of libraries) $(stat_of functions)" "0 0" "no probe is left"
+ok "… and the program has not noticed" tell before "hipLaunchKernel 5"
+umount_gt "$mnt"
+done_testing
