@@ -230,6 +230,7 @@ test-vm: deps deps-test deps-vm
 bench: deps
 	@$(MAKE) --no-print-directory tools
 	@O=$(O) tests/bench/run.sh
+	@O=$(O) tests/bench/runtimes.sh
 
 help:
 	@sed -n '3,/^$$/s/^# \{0,1\}//p' Makefile
