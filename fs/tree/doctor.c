@@ -92,7 +92,9 @@ static const struct blind {
 	{ "doorbell-submits", "/sys/class/kfd/kfd",
 	  "ROCm (HSA) queues and amdgpu user queues are rung by a doorbell in the program's own "
 	  "memory: no tracepoint fires for their jobs",
-	  "rocprofv3, or AMD_LOG_LEVEL=3 of the program's runtime, tells of each" },
+	  "echo hsa,hip > backends/bpf/runtimes tells of each launch and copy that a program asks "
+	  "its "
+	  "runtime for; rocprofv3, or AMD_LOG_LEVEL=3 of the runtime, tells of each job" },
 	{ "kfd-queues", "/sys/class/kfd/kfd",
 	  "a stock kernel has no tracepoint for the making, mapping and preemption of KFD queues",
 	  "the bpf backend shows those that programs make by ioctl; :mod:amdgpu in "
@@ -102,8 +104,8 @@ static const struct blind {
 	{ "nvidia", "/proc/driver/nvidia/version",
 	  "NVIDIA's own driver passes no DRM scheduler, and work is rung by a doorbell",
 	  "backend bpf tells of its queues (TSGs), by calls of its resource manager and by the "
-	  "hooks of "
-	  "a patched open kernel module; of single launches nothing in the kernel does" },
+	  "hooks of a patched open kernel module; of single launches nothing in the kernel does: "
+	  "echo cuda > backends/bpf/runtimes tells of those that programs ask their runtime for" },
 	{ "firmware-scheduling", "/sys/module/xe",
 	  "the GuC firmware orders the work of xe: start times are concluded, exec_source says so",
 	  "nothing in a stock kernel" },
