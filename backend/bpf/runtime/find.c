@@ -185,6 +185,7 @@ void rt_look_at_folders(struct rt *rt,
 	char pattern[128];
 	glob_t g;
 
+	rt_step(rt, 0);
 	for (size_t i = 0; i < sizeof(folders) / sizeof(*folders); i++)
 		for (int r = 0; r < RT_RUNTIMES; r++) {
 			snprintf(pattern, sizeof(pattern), "%s/%s*.so*", folders[i],
@@ -195,4 +196,5 @@ void rt_look_at_folders(struct rt *rt,
 				look_at_file(rt, g.gl_pathv[k], found);
 			globfree(&g);
 		}
+	rt_step_end(rt);
 }

@@ -147,6 +147,7 @@ static int attach(struct rt *rt, struct rt_library *l, int fd, const struct rt_p
 static bool add(struct rt *rt, struct rt_library *l, const struct rt_file *f, int fd)
 {
 	struct rt_probe p[RT_MAX_CALLS];
+	bool refused;
 	int n;
 
 	l->runtime = f->runtime;
@@ -155,7 +156,10 @@ static bool add(struct rt *rt, struct rt_library *l, const struct rt_file *f, in
 		was_in_vain(rt, f, false);
 		return false;
 	}
-	if (turn_slot(rt, l, true) || attach(rt, l, fd, p, (unsigned int)n)) {
+	rt_step(rt, 0); /* the kernel waits for each that has it mapped */
+	refused = turn_slot(rt, l, true) || attach(rt, l, fd, p, (unsigned int)n);
+	rt_step(rt, f->pid);
+	if (refused) {
 		was_in_vain(rt, f, true);
 		return false;
 	}

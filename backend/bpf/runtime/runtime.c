@@ -196,15 +196,14 @@ static void stop(struct gb *b)
 static int refuse(struct rt *rt, uint64_t s, char *err, size_t len)
 {
 	unsigned int pid = (unsigned int)rt->stats.at;
+	char who[64] = "the last change is under way, and has been";
 
-	if (pid && rt->stats.since)
-		return gb_sentence(err, len, EBUSY,
-				   "runtimes: process %u has not answered for %u s: nothing "
-				   "changes before it does or is killed",
-				   pid, (unsigned int)s);
+	if (rt->stats.since && pid)
+		snprintf(who, sizeof(who), "process %u has not answered", pid);
+	else if (rt->stats.since)
+		snprintf(who, sizeof(who), "a process that has a library mapped has not answered");
 	return gb_sentence(err, len, EBUSY,
-			   "runtimes: the last change has been under way for %u s: nothing changes "
-			   "before that",
+			   "runtimes: %s for %u s: nothing changes before that is over", who,
 			   (unsigned int)s);
 }
 
@@ -280,7 +279,7 @@ static void doctor(struct gb *b, struct gb_text *t)
 		gb_line(t, "runtime_%s %" PRIu64 "\n", lines[i].name, lines[i].n);
 	gb_line(t, "runtime_under_way %d\n", !is_done(rt, rt->asked, 0));
 	if (stuck && s->since && s->at)
-		gb_line(t, "runtime_hangs at process %u\n", (unsigned int)s->at);
+		gb_line(t, "runtime_hangs_at %u\n", (unsigned int)s->at);
 	if (stuck)
 		gb_line(t, "runtime_hangs_s %" PRIu64 "\n", stuck);
 	if (left_behind)

@@ -200,7 +200,7 @@ struct rt_library {
  * @unsafe: files that were not touched, as somebody's program might have to answer
  * @cut: processes that had more mapped than is read; @full: libraries for which there was no slot
  * @refused: libraries that the kernel takes no probes for
- * @at: the process that is being looked at, 0: probes are being removed; @since: when that began,
+ * @at: the process that is being looked at, 0: probes are being changed; @since: when that began,
  *	0: nothing is being done
  */
 struct rt_stats {
