@@ -11,9 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define GT_HIST_SUB_BITS 6
-#define GT_HIST_SUB	 (1U << GT_HIST_SUB_BITS)
-#define GT_HIST_OCTAVES	 (64 - GT_HIST_SUB_BITS + 1)
+#include "../../backend/bucket.h"
+
 #define GT_HIST_FEW	 36 /* values kept before octaves are made: the struct is 128 bytes */
 #define GT_STAGE_SLOTS	 10 /* seconds kept apart, for the 10s_ keys */
 

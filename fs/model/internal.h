@@ -25,27 +25,6 @@ void gt_mem_put(void *p, size_t size);
 
 /* hist.c, stage.c --------------------------------------------------------------------------- */
 
-/** gt_hist_bucket() - number of the bucket that holds @v: octave * 64 + place in it */
-static inline unsigned int gt_hist_bucket(uint64_t v)
-{
-	unsigned int shift;
-
-	if (v < GT_HIST_SUB)
-		return (unsigned int)v;
-	shift = 63 - (unsigned int)__builtin_clzll(v) - GT_HIST_SUB_BITS;
-	return ((shift + 1) << GT_HIST_SUB_BITS) + ((unsigned int)(v >> shift) & (GT_HIST_SUB - 1));
-}
-
-/** gt_hist_bounds() - the lowest and highest value of bucket @b */
-static inline void gt_hist_bounds(unsigned int b, uint64_t *lo, uint64_t *hi)
-{
-	unsigned int oct = b >> GT_HIST_SUB_BITS, sub = b & (GT_HIST_SUB - 1);
-	uint64_t width = oct ? 1ULL << (oct - 1) : 1;
-
-	*lo = oct ? (uint64_t)(GT_HIST_SUB + sub) << (oct - 1) : sub;
-	*hi = *lo + (width - 1);
-}
-
 /** gt_hist_bucket_add() - @n values into bucket @b, wherever there is room for it */
 void gt_hist_bucket_add(struct gt_hist *h, unsigned int b, uint64_t n);
 

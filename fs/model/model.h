@@ -30,14 +30,6 @@
 #define GT_IOCTL_JOBS  4 /* of those submitted by one ioctl, that know its time */
 #define GT_CGROUP_MAX 512 /* bytes of a path: a pod in a machine in a container takes 310 */
 
-enum gt_stage_id {
-	GT_ST_QUEUE,
-	GT_ST_HW_WAIT,
-	GT_ST_EXEC,
-	GT_ST_COMPLETE,
-	GT_ST_TOTAL,
-	GT_NSTAGES
-};
 #define GT_STAGE_NAMES                                                                             \
 	{                                                                                          \
 		"queue", "hw_wait", "exec", "complete", "total"                                    \
