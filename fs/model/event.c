@@ -118,21 +118,28 @@ static void on_other(struct gt_model *m, struct gt_where *w, struct gt_event *e,
 		on_end_somewhere(m, w);
 }
 
-/* One event more, of everything it is about; and so that changed */
+/* One event more, of everything it is about */
 static void count_seen(struct gt_model *m, const struct gt_where *w, const struct gt_event *e)
 {
 	const struct gt_second s = { m->priv->sec, m->priv->rate_slot, e->type };
 
 	gt_types_seen(&m->types, &s);
-	m->gen++;
-	if (w->gpu) {
+	if (w->gpu)
 		gt_types_seen(&w->gpu->types, &s);
+	if (!w->ring)
+		return;
+	gt_types_seen(&w->ring->types, &s);
+	w->ring->cur.events++;
+}
+
+/* What an event is about has changed */
+static void touch(struct gt_model *m, const struct gt_where *w, const struct gt_event *e)
+{
+	m->gen++;
+	if (w->gpu)
 		w->gpu->gen++;
-	}
 	if (w->ring) {
-		gt_types_seen(&w->ring->types, &s);
 		w->ring->gen++;
-		w->ring->cur.events++;
 		w->ring->last_ts = e->ts;
 		if (unlikely(!w->ring->first_ts))
 			w->ring->first_ts = e->ts;
@@ -234,6 +241,19 @@ static void describe(struct gt_model *m, const union gt_record *r, struct gt_fol
 	}
 }
 
+/* A tally has the event. False: it is an end, but of what is not known, as what began it was not
+ * recorded */
+static bool take_counted(const struct gt_where *w, struct gt_event *e, struct gt_folded *f)
+{
+	e->flags &= (uint8_t)~GT_F_COUNTED;
+	f->counted = true;
+	if (e->type != GT_COMPLETE || w->ring)
+		return true;
+	e->value = e->ref = GT_NONE64;
+	e->queue = GT_NONE32;
+	return false;
+}
+
 void gt_model_event(struct gt_model *m, union gt_record *r, struct gt_folded *f)
 {
 	struct gt_event *e = &r->ev;
@@ -241,6 +261,7 @@ void gt_model_event(struct gt_model *m, union gt_record *r, struct gt_folded *f)
 
 	f->job = NULL;
 	f->finished = false;
+	f->counted = false;
 	f->new_proc = NULL;
 	f->nlate = 0;
 	m->priv->last = r;
@@ -254,11 +275,17 @@ void gt_model_event(struct gt_model *m, union gt_record *r, struct gt_folded *f)
 	find_place(m, e->gpu, e->ring, w);
 	if (w->ring && unlikely(e->ts >= w->ring->cur.end))
 		gt_ring_window(w->ring, e->ts, m->window_ns);
+	if (unlikely(e->flags & GT_F_COUNTED) && !take_counted(w, e, f)) {
+		touch(m, w, e);
+		return;
+	}
 	if ((BIT(e->type) & JOB_TYPES) && w->ring)
 		gt_match(m, w, e, f);
 	else
 		on_other(m, w, e, f);
-	count_seen(m, w, e);
+	if (likely(!f->counted))
+		count_seen(m, w, e);
+	touch(m, w, e);
 }
 
 void gt_model_done(struct gt_model *m, struct gt_folded *f)

@@ -54,6 +54,9 @@ static inline void gt_hist_put(struct gt_hist *h, uint64_t v, unsigned int b, un
 	}
 }
 
+/** gt_stage_tally() - values of second @sec that a source counted */
+void gt_stage_tally(struct gt_stage *s, uint64_t sec, const struct gt_tally_stage *t);
+
 /** gt_hist_total() - values in octave @i of the array */
 uint64_t gt_hist_total(const struct gt_hist *h, unsigned int i);
 
@@ -238,6 +241,13 @@ void gt_depth_reset(struct gt_depth *d, uint64_t now);
 void gt_errlog_add(struct gt_errlog *l, const struct gt_error_entry *e);
 void gt_stages_init(struct gt_stage *s);
 void gt_stages_reset(struct gt_stage *s);
+/**
+ * gt_busy_tally() - @ns more, of disjoint intervals of which the last ended at @end, and each after
+ *	@since: they are taken for the latest that are possible
+ *
+ * Return: for how many of them there was no room in the last minute's slots: that time was busy already.
+ */
+uint64_t gt_busy_tally(struct gt_busy *b, uint64_t since, uint64_t end, uint64_t ns);
 /** gt_busy_restart() - from zero at @now: what began before counts from there only */
 void gt_busy_restart(struct gt_busy *b, uint64_t now);
 

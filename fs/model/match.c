@@ -71,8 +71,11 @@ static struct gt_job *job_made(struct gt_model *m, struct gt_where *w, struct gt
 	return j;
 }
 
-static void count_submit(struct gt_model *m, struct gt_where *w, struct gt_job *j)
+static void count_submit(struct gt_model *m, struct gt_where *w, struct gt_job *j,
+			 const struct gt_folded *f)
 {
+	if (f->counted)
+		return;
 	GT_COUNT(m, w, submitted, 1);
 	if (j->pring)
 		j->pring->counts.submitted++;
@@ -99,10 +102,11 @@ static void on_submit(struct gt_model *m, struct gt_where *w, struct gt_event *e
 	if (m->types.n[GT_IOCTL_ENTER].seen | m->types.n[GT_IOCTL_EXIT].seen)
 		gt_wait_submit(m, j, e->tid, e->ts);
 	adopt(m, w, e, j);
-	count_submit(m, w, j);
+	count_submit(m, w, j, f);
 }
 
-static void on_commit(struct gt_model *m, struct gt_where *w, struct gt_event *e, struct gt_job *j)
+static void on_commit(struct gt_model *m, struct gt_where *w, struct gt_event *e, struct gt_job *j,
+		      const struct gt_folded *f)
 {
 	struct gt_ring *r = w->ring;
 
@@ -117,6 +121,8 @@ static void on_commit(struct gt_model *m, struct gt_where *w, struct gt_event *e
 	j->commit = e->ts;
 	if (!r->starts)
 		gt_ring_hw_enter(r, j, e->ts);
+	if (f->counted)
+		return;
 	GT_COUNT(m, w, committed, 1);
 	if (j->pring)
 		j->pring->counts.committed++;
@@ -281,28 +287,19 @@ static void describe_finished(const struct gt_model *m, const struct gt_where *w
 		memset(fin->comm, 0, sizeof(fin->comm));
 }
 
-static void on_complete(struct gt_model *m, struct gt_where *w, struct gt_event *e,
-			struct gt_job *j, struct gt_folded *f)
+/* The end of a job in the statistics */
+static void count_complete(struct gt_model *m, struct gt_where *w, const struct gt_job *j,
+			   const struct times *t, struct gt_folded *f)
 {
 	struct gt_ring *r = w->ring;
-	struct times t = { 0 };
 
-	adopt(m, w, e, j);
-	conclude(r, j, e, &t);
-	j->after_loss = r->after_loss;
-	r->after_loss = e->ts < r->loss_until;
-	stage_values(j, &t, &f->fin);
-	describe_finished(m, w, j, e, &f->fin);
-	f->finished = true;
-	if (t.has_start) {
-		r->measured |= t.measured;
-		gt_busy_add(&r->busy, t.start, t.end);
-		gt_busy_add(&w->gpu->engine[r->engine], t.start, t.end);
+	if (t->has_start) {
+		r->measured |= t->measured;
+		gt_busy_add(&r->busy, t->start, t->end);
+		gt_busy_add(&w->gpu->engine[r->engine], t->start, t->end);
 		if (j->pring && !j->after_loss)
-			gt_busy_add(&j->pring->busy, t.start, t.end);
+			gt_busy_add(&j->pring->busy, t->start, t->end);
 	}
-	gt_ring_hw_leave(r, j);
-	ring_ended(r, t.end);
 	add_stages(m, w, j, &f->fin);
 	add_window(&r->cur, &f->fin);
 	GT_COUNT(m, w, completed, 1);
@@ -311,10 +308,63 @@ static void on_complete(struct gt_model *m, struct gt_where *w, struct gt_event 
 		j->pring->counts.completed++;
 }
 
+/* What the source that counted the job made of it; see GT_F_COUNTED */
+struct told {
+	uint64_t exec, hw_wait;
+	uint32_t nth;
+};
+
+static struct told take_told(struct gt_event *e)
+{
+	struct told t = { e->value, e->ref, e->queue };
+
+	e->value = e->ref = GT_NONE64;
+	e->queue = GT_NONE32;
+	return t;
+}
+
+/* Its number is that of the tallies so far, and those that are not told yet. */
+static void keep_told(const struct gt_ring *r, const struct told *t, struct gt_finished *fin)
+{
+	fin->exec = t->exec;
+	fin->hw_wait = t->hw_wait;
+	fin->nth = (uint32_t)r->counts.completed + (t->nth - r->outer_completed);
+}
+
+static void on_complete(struct gt_model *m, struct gt_where *w, struct gt_event *e,
+			struct gt_job *j, struct gt_folded *f)
+{
+	struct gt_ring *r = w->ring;
+	struct times t = { 0 };
+	struct told told;
+
+	if (f->counted)
+		told = take_told(e);
+	adopt(m, w, e, j);
+	conclude(r, j, e, &t);
+	j->after_loss = r->after_loss;
+	r->after_loss = e->ts < r->loss_until;
+	stage_values(j, &t, &f->fin);
+	describe_finished(m, w, j, e, &f->fin);
+	f->finished = true;
+	gt_ring_hw_leave(r, j);
+	ring_ended(r, t.end);
+	if (f->counted)
+		keep_told(r, &told, &f->fin);
+	else
+		count_complete(m, w, j, &t, f);
+}
+
 /* The end of a job that is not in the table: the ring was busy until then, that is all it tells */
-static void on_unmatched(struct gt_model *m, struct gt_where *w, const struct gt_event *e)
+static void on_unmatched(struct gt_model *m, struct gt_where *w, struct gt_event *e,
+			 const struct gt_folded *f)
 {
 	w->proc = e->pid == GT_NONE32 ? NULL : gt_model_proc(m, e->pid);
+	if (f->counted) { /* whose beginning was not recorded, or lost */
+		take_told(e);
+		ring_ended(w->ring, e->ts);
+		return;
+	}
 	GT_COUNT(m, w, completed, 1);
 	GT_COUNT(m, w, unmatched, 1);
 	w->ring->cur.completed++;
@@ -328,7 +378,7 @@ void gt_match(struct gt_model *m, struct gt_where *w, struct gt_event *e, struct
 	struct gt_job *j = gt_job_find(m, e, hash);
 
 	if (!j && e->type == GT_COMPLETE) {
-		on_unmatched(m, w, e);
+		on_unmatched(m, w, e, f);
 		return;
 	}
 	if (!j && e->type == GT_END) {
@@ -343,7 +393,7 @@ void gt_match(struct gt_model *m, struct gt_where *w, struct gt_event *e, struct
 		on_submit(m, w, e, j, f);
 		break;
 	case GT_COMMIT:
-		on_commit(m, w, e, j);
+		on_commit(m, w, e, j, f);
 		break;
 	case GT_START:
 		on_start(m, w, e, j);

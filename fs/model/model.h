@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "../../backend/event.h"
+#include "../../backend/tally.h"
 #include "busy.h"
 #include "hist.h"
 
@@ -168,6 +169,10 @@ struct gt_ring {
 	uint32_t hw_jobs;
 	uint16_t hw_epoch;
 	uint64_t hw_since;
+	/* of jobs that a source counts and no record tells of: how many are among depth.now, since when
+	 * they occupy the hardware, 0 they do not; completions that it counted */
+	uint32_t outer_depth, outer_completed;
+	uint64_t outer_since;
 	struct gt_depth depth;
 	struct gt_window_stats cur, last;
 	struct gt_stage stage[GT_NSTAGES];
@@ -201,6 +206,7 @@ struct gt_gpu {
 struct gt_proc_ring {
 	uint16_t gpu, ring;
 	uint32_t inflight;
+	uint32_t outer; /* of these, jobs that no record tells of */
 	struct gt_counts counts;
 	struct gt_stage stage[GT_NSTAGES];
 	struct gt_busy busy;
@@ -461,13 +467,14 @@ void gt_model_tidy(struct gt_model *m);
  * @finished: true if the job ended with it: @fin is filled
  * @unknown_pid: a pid the model has not met (then the caller asks /proc and calls
  *	gt_model_process(), and the event has been counted for it by a bare entry already)
+ * @counted: a tally has the event: it makes no statistics
  * @nlate: so many jobs had ended before the ioctl that submitted them, which the event ends
  * @late: their numbers, as given to gt_model_logged()
  * @ioctl: their time in it
  */
 struct gt_folded {
 	struct gt_job *job;
-	bool finished;
+	bool finished, counted;
 	struct gt_finished fin;
 	struct gt_proc *new_proc;
 	unsigned int nlate;
@@ -482,6 +489,14 @@ struct gt_folded {
  * the record's GPU, or of all if GT_NONE16, does not know its next hw_wait and exec).
  */
 void gt_model_event(struct gt_model *m, union gt_record *r, struct gt_folded *f);
+/**
+ * gt_model_tally() - folds in what a source counted on a ring; then gt_model_tally_proc() for each of
+ *	its processes. False: there is no such ring. Ingest thread, lock held.
+ */
+bool gt_model_tally(struct gt_model *m, const struct gt_tally *t);
+/** gt_model_tally_proc() - @t->proc[@i]; @f: only new_proc is told. Likewise */
+void gt_model_tally_proc(struct gt_model *m, const struct gt_tally *t, unsigned int i,
+			 struct gt_folded *f);
 /**
  * gt_model_fetch() - brings what a record to come will touch nearer to the CPU: call it for each
  *	record, GT_FETCH_AHEAD records before gt_model_event(). Lock held. Optional.

@@ -153,10 +153,14 @@ void gt_ring_hw_forget(struct gt_ring *r)
 /* Since when the job at the hardware runs: earlier ones ended at last_end. UINT64_MAX: none runs */
 static uint64_t running_since(const struct gt_ring *r)
 {
+	uint64_t since = r->hw_jobs ? r->hw_since : UINT64_MAX;
+
+	if (r->outer_since && r->outer_since < since)
+		since = r->outer_since;
 	/* Where neither hand-over nor start is told, nor any end yet, nobody knows */
-	if (!r->hw_jobs || !(r->commits || r->starts || r->last_end))
+	if (since == UINT64_MAX || !(r->commits || r->starts || r->last_end))
 		return UINT64_MAX;
-	return r->hw_since > r->last_end ? r->hw_since : r->last_end;
+	return since > r->last_end ? since : r->last_end;
 }
 
 /* Busy time of @b with what runs since @since, which @b does not hold yet */

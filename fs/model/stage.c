@@ -108,6 +108,19 @@ void gt_stage_slow(struct gt_stage *s, uint64_t sec, uint64_t v, unsigned int b)
 	gt_hist_put(hist_for(s, sec), v, b, gt_hist_place(b));
 }
 
+void gt_stage_tally(struct gt_stage *s, uint64_t sec, const struct gt_tally_stage *t)
+{
+	struct gt_hist *h = s->sec == sec ? &s->cur : hist_for(s, sec);
+
+	h->sum += t->sum;
+	h->min = t->min < h->min ? t->min : h->min;
+	h->max = t->max > h->max ? t->max : h->max;
+	for (uint32_t i = 0; i < t->nbucket; i++) {
+		h->count += t->bucket[i].n;
+		gt_hist_bucket_add(h, t->bucket[i].b, t->bucket[i].n);
+	}
+}
+
 void gt_stage_add(struct gt_stage *s, uint64_t ts, uint64_t v)
 {
 	unsigned int b = gt_hist_bucket(v);
