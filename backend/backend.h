@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "event.h"
+#include "tally.h"
 
 #define GT_BACKEND_ABI 1
 #define GT_BACKEND_SYMBOL "gt_backend"
@@ -113,6 +114,9 @@ struct gt_gpu_desc {
  *	Whoever loses it, or may have it now that another has stopped, is asked to look again
  *	(GT_CTL_RESCAN), and should ask again there. @rank below 0 gives it up. @what is at most 15
  *	characters, and a plugin has at most 4
+ * @tally: hands over what it counted itself, as of now or a little earlier; the host copies nothing
+ * @counting: it counts something itself (@on): fold() is called before somebody looks. Not (@on
+ *	false): there is nothing to hand over until it says so again
  */
 struct gt_host {
 	void (*push)(struct gt_plugin *p, const union gt_record *r, size_t n);
@@ -127,6 +131,8 @@ struct gt_host {
 		__attribute__((format(printf, 3, 4)));
 	uint64_t (*now)(struct gt_plugin *p);
 	const char *(*claim)(struct gt_plugin *p, const char *what, int rank);
+	void (*tally)(struct gt_plugin *p, const struct gt_tally *t);
+	void (*counting)(struct gt_plugin *p, bool on);
 };
 
 /**
@@ -137,6 +143,7 @@ struct gt_host {
  * @recording: a replay: times and pids are those of another time or machine
  * @events_dir: folder of the event maps
  * @tracefs: mount point of tracefs, or NULL
+ * @job_age: ns after which a job that has not ended is given up
  *
  * The host's own data follows in a larger struct.
  */
@@ -147,6 +154,7 @@ struct gt_plugin {
 	bool recording;
 	const char *events_dir;
 	const char *tracefs;
+	uint64_t job_age;
 };
 
 /* What gt_backend.control() may be asked; a plugin refuses what it cannot with -EOPNOTSUPP. */
@@ -155,7 +163,7 @@ enum gt_control {
 	GT_CTL_RESUME, /* control "start" or "play" */
 	GT_CTL_RESCAN, /* look again for tracepoints, devices, files */
 	GT_CTL_SEEK,   /* replay: arg is ns relative to where it plays */
-	GT_CTL_LEVEL,  /* arg: enum gt_level, 2 normal, 3 verbose */
+	GT_CTL_LEVEL,  /* arg: enum gt_level, 1 nobody records, 2 normal, 3 verbose */
 };
 
 /* See gt_host.claim. KFD_QUEUES: what programs do to the queues of AMD's compute driver */
@@ -198,6 +206,7 @@ enum gt_control {
  *	(fs/seccomp.c), separated by blanks: "perf_event_open bpf". Any other call that the daemon does not
  *	make fails with EPERM after the start; programs cannot be executed, and no code loaded
  * @files: texts of its own; may be NULL
+ * @fold: hands over what it has counted itself up to now, by host->tally(). Optional
  */
 struct gt_backend {
 	uint32_t abi;
@@ -219,6 +228,7 @@ struct gt_backend {
 	uint64_t start_caps;
 	const char *syscalls;
 	const struct gt_backend_file *files;
+	void (*fold)(struct gt_plugin *p);
 };
 
 /** gt_record_init() - an event with everything unknown but its time and type */

@@ -75,6 +75,9 @@ static void perform(struct gt_host_state *h, struct gt_call *c)
 	case GT_CALL_CONTROL:
 		c->ret = gt_host_do_control(h, c->what, c->arg, c->text, sizeof(c->text));
 		break;
+	case GT_CALL_FOLD:
+		gt_host_do_fold(h);
+		break;
 	case GT_CALL_START:
 		c->ret = gt_host_start_all(h, c->text, sizeof(c->text));
 		break;
@@ -138,7 +141,8 @@ static bool wait_done(struct gt_host_state *h, struct gt_call *c, int ms)
 			pthread_cond_wait(&h->cond, &h->lock);
 		else if (pthread_cond_timedwait(&h->cond, &h->lock, &until) == ETIMEDOUT)
 			break;
-	h->stuck = !c->done;
+	if (c->kind != GT_CALL_FOLD) /* which is not waited for until it is sure */
+		h->stuck = !c->done;
 	return c->done;
 }
 

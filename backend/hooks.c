@@ -130,6 +130,43 @@ static uint16_t hook_ring(struct gt_plugin *p, uint16_t gpu, const char *name,
 	return b->h->sink.ring(b->h->sink.arg, gpu, name, engine);
 }
 
+static uint64_t moved(const struct gt_be *b, uint64_t ts)
+{
+	return ts ? shifted(b, ts) : 0;
+}
+
+static void hook_tally(struct gt_plugin *p, const struct gt_tally *t)
+{
+	struct gt_be *b = be_of(p);
+	uint64_t now = gt_host_now();
+	struct gt_tally m = *t;
+
+	m.at = shifted(b, m.at < now ? m.at : now);
+	m.since = moved(b, m.since);
+	m.first = moved(b, m.first);
+	m.last = moved(b, m.last);
+	m.last_end = moved(b, m.last_end);
+	m.hw_since = moved(b, m.hw_since);
+	b->h->delivered = true;
+	b->h->sink.tally(b->h->sink.arg, &m);
+}
+
+void gt_be_counting(struct gt_be *b, bool on)
+{
+	if (on == b->counting)
+		return;
+	b->counting = on;
+	if (on)
+		b->h->counting++;
+	else
+		b->h->counting--;
+}
+
+static void hook_counting(struct gt_plugin *p, bool on)
+{
+	gt_be_counting(be_of(p), on);
+}
+
 static bool forget(struct gt_be *b, int fd)
 {
 	for (unsigned int i = 0; i < b->nfds; i++)
@@ -265,6 +302,8 @@ const struct gt_host gt_host_hooks = {
 	.error = hook_error,
 	.log = hook_log,
 	.claim = hook_claim,
+	.tally = hook_tally,
+	.counting = hook_counting,
 	.now = hook_now,
 };
 

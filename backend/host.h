@@ -19,12 +19,14 @@ struct gt_host_state; /* the host */
  * @records: merged, in order of time (a late one is flagged by who appends it, not here)
  * @watermark: nothing to come is older than @ts
  * @idle: called after a round that delivered something, before the thread sleeps
+ * @tally: what a backend counted itself
  * @live_pids: of the records: pids are of this machine, now
  */
 struct gt_sink {
 	void *arg;
 	void (*records)(void *arg, const union gt_record *r, size_t n, bool live_pids);
 	void (*watermark)(void *arg, uint64_t ts);
+	void (*tally)(void *arg, const struct gt_tally *t);
 	void (*idle)(void *arg);
 	uint16_t (*gpu)(void *arg, const struct gt_gpu_desc *desc, bool recording);
 	uint16_t (*ring)(void *arg, uint16_t gpu, const char *name, enum gt_engine engine);
@@ -45,6 +47,7 @@ struct gt_sink {
  *	rights are left alone
  * @log: a line at a syslog priority; NULL: syslog(3)
  * @level: enum gt_level (0 off: plugins are loaded and probed, none is started)
+ * @job_age: see struct gt_plugin
  */
 struct gt_host_conf {
 	const char *plugin_dir;
@@ -60,6 +63,7 @@ struct gt_host_conf {
 	void (*log)(void *arg, int priority, const char *line);
 	void *log_arg;
 	int level;
+	uint64_t job_age;
 	bool strict;
 	bool has_gpu; /* this machine has a GPU: fallback backends stay off */
 };
@@ -135,6 +139,9 @@ int gt_host_control(struct gt_host_state *h, enum gt_control what, int64_t arg, 
 void gt_host_rescan(struct gt_host_state *h);
 /** gt_host_replaying() - is a recording among the running backends? */
 bool gt_host_replaying(struct gt_host_state *h);
+/** gt_host_fresh() - what backends counted themselves up to now, or a few ms ago, is in the sink. Waits
+ * for that a little; at once where nothing is counted */
+void gt_host_fresh(struct gt_host_state *h);
 /** gt_host_drained() - waits until every running backend's drain() found nothing more: a replay at
  * speed 0 has been read to its end; false after @timeout_ms */
 bool gt_host_drained(struct gt_host_state *h, int timeout_ms);

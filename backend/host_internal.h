@@ -48,6 +48,7 @@ struct gt_claim {
  * @drained_at: when that was; @empties: drains in a row, each on the heels of the one before, that
  *	found nothing
  * @rest: CLOCK_MONOTONIC up to which drain() is not called, 0: it does not rest
+ * @counting: see gt_host.counting
  * @fds: watched descriptors
  * @claim: what it wants to be the only one to tell of
  */
@@ -59,7 +60,7 @@ struct gt_be {
 	const struct gt_backend *be;
 	struct gt_backend_info info;
 	bool wanted, usable, started, told;
-	bool due, drained, empty;
+	bool due, drained, empty, counting;
 	unsigned int empties;
 	uint64_t drained_at, rest;
 	uint64_t timer;
@@ -69,7 +70,7 @@ struct gt_be {
 	struct gt_claim claim[GT_CLAIMS];
 };
 
-enum gt_call_kind { GT_CALL_DOCTOR, GT_CALL_FILE, GT_CALL_SET, GT_CALL_CONTROL, GT_CALL_START };
+enum gt_call_kind { GT_CALL_DOCTOR, GT_CALL_FILE, GT_CALL_SET, GT_CALL_CONTROL, GT_CALL_START, GT_CALL_FOLD };
 
 /**
  * struct gt_call - a request to the ingest thread
@@ -101,6 +102,8 @@ struct gt_call {
  * @delivered: this round handed something to the sink
  * @armed: what @timerfd is set to, 0 off
  * @stuck: a call was not answered in time and none was since; guarded by @lock
+ * @counting: so many backends count themselves; @folded: CLOCK_MONOTONIC of the last time that they were
+ *	asked
  * @waiters: gt_host_drained() calls that wait; @quiet_seq: counts the times all was drained
  */
 struct gt_host_state {
@@ -122,6 +125,8 @@ struct gt_host_state {
 	pthread_mutex_t lock;
 	pthread_cond_t cond;
 	struct gt_call *calls;
+	_Atomic unsigned int counting;
+	_Atomic uint64_t folded;
 	_Atomic bool rescan; /* gt_host_rescan() waits to be done */
 	bool stuck;
 	pthread_t thread;
@@ -179,6 +184,8 @@ int gt_options_set(struct gt_be *b, const char *name, const char *value, char *e
 
 /* hooks.c */
 extern const struct gt_host gt_host_hooks;
+/** gt_be_counting() - the hook, but for its types */
+void gt_be_counting(struct gt_be *b, bool on);
 /** gt_be_mute() - its descriptors wake nobody, or do again */
 void gt_be_mute(struct gt_be *b, bool on);
 /** gt_be_unwatch_all() - forgets every descriptor of a plugin */
@@ -205,6 +212,9 @@ int gt_host_do_control(struct gt_host_state *h, enum gt_control what, int64_t ar
 		       size_t len);
 /** gt_host_do_rescan() - what gt_host_rescan() asked for, if it did; ingest thread */
 void gt_host_do_rescan(struct gt_host_state *h);
+
+/** gt_host_do_fold() - those that count themselves hand over what they have; ingest thread */
+void gt_host_do_fold(struct gt_host_state *h);
 
 /* claim.c */
 

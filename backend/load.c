@@ -154,6 +154,7 @@ static int add_file(struct gt_host_state *h, int dir, const char *file)
 	b->p.host = &gt_host_hooks;
 	b->p.events_dir = h->conf.events_dir;
 	b->p.tracefs = h->conf.tracefs;
+	b->p.job_age = h->conf.job_age;
 	snprintf(b->info.name, sizeof(b->info.name), "%.*s", (int)strcspn(file, "."), file);
 	h->be[h->n++] = b;
 	if (open_plugin(b, dir, file, b->info.last_error, sizeof(b->info.last_error))) {

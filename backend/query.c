@@ -61,6 +61,34 @@ bool gt_host_replaying(struct gt_host_state *h)
 	return false;
 }
 
+#define FRESH_NS 5000000 /* so old may be what is read */
+#define FRESH_MS 50	 /* so long a reader waits */
+
+void gt_host_fresh(struct gt_host_state *h)
+{
+	struct gt_call *c;
+
+	if (!atomic_load_explicit(&h->counting, memory_order_relaxed) ||
+	    gt_host_now() - atomic_load_explicit(&h->folded, memory_order_relaxed) < FRESH_NS)
+		return;
+	c = gt_call_new(GT_CALL_FOLD);
+	if (!c)
+		return;
+	gt_call_run(h, c, FRESH_MS);
+	gt_call_put(h, c);
+}
+
+void gt_host_do_fold(struct gt_host_state *h)
+{
+	/* several may have asked at once */
+	if (gt_host_now() - atomic_load_explicit(&h->folded, memory_order_relaxed) < FRESH_NS)
+		return;
+	for (unsigned int i = 0; i < h->n; i++)
+		if (h->be[i]->counting && gt_be_live(h->be[i]) && h->be[i]->be->fold)
+			h->be[i]->be->fold(&h->be[i]->p);
+	atomic_store_explicit(&h->folded, gt_host_now(), memory_order_relaxed);
+}
+
 /* A request, done; its sentence or answer in @out. */
 static int run(struct gt_host_state *h, struct gt_call *c, char *out, size_t len)
 {

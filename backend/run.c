@@ -121,6 +121,7 @@ static void forget(struct gt_be *b)
 	b->timer = b->rest = 0;
 	b->empties = 0;
 	b->due = false;
+	gt_be_counting(b, false);
 	gt_order_end(b->h->order, b->index);
 	gt_claim_drop(b);
 }

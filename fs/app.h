@@ -27,17 +27,25 @@ struct gt_app {
 	struct gt_host_state *host;
 	struct gt_writelog *writes;
 	struct gt_naming *naming; /* NULL in a replay: this machine's devices say nothing */
-	bool stopped;	      /* control: stop */
-	bool simulated;	      /* sim0 stands in for a GPU */
+	bool stopped;		  /* control: stop */
+	bool simulated;		  /* sim0 stands in for a GPU */
 	bool replay;
-	uint64_t started;     /* CLOCK_MONOTONIC */
+	uint64_t started; /* CLOCK_MONOTONIC */
 	const char *mountpoint;
-	int unguarded;	      /* errno: why parked reads keep the machine from suspending; 0 */
-	bool unfiltered;      /* this kernel has no seccomp filters: the daemon has none */
+	int unguarded;	 /* errno: why parked reads keep the machine from suspending; 0 */
+	bool unfiltered; /* this kernel has no seccomp filters: the daemon has none */
 	struct gt_quota quota;
 	_Atomic uint64_t nodes;
 	_Atomic uint64_t snapshots; /* texts alive */
 	_Atomic uint64_t snapshot_bytes;
 };
+
+/** gt_app_fresh() - before somebody looks: what backends count themselves is in the model. Any
+ * thread, without the model's lock */
+static inline void gt_app_fresh(struct gt_app *app)
+{
+	if (app->host)
+		gt_host_fresh(app->host);
+}
 
 #endif

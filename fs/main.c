@@ -211,6 +211,7 @@ static int make_host(struct gt_daemon *d)
 		.raise = gt_privs_raise,
 		.lower = gt_privs_lower,
 		.level = (int)d->conf.level,
+		.job_age = (uint64_t)d->conf.max_job_age_s * NS,
 		.has_gpu = d->devices.n > 0,
 	};
 	struct gt_sink sink;

@@ -62,6 +62,8 @@ static void one(struct gt_pipeline *p, union gt_record *r, bool live)
 	struct gt_app *app = p->app;
 	struct gt_folded f;
 
+	if (!live) /* a recording has no tallies */
+		r->ev.flags &= (uint8_t)~GT_F_COUNTED;
 	gt_model_event(app->model, r, &f);
 	if (f.new_proc)
 		meet(p, f.new_proc, r, live);
@@ -97,6 +99,26 @@ static void on_records(void *arg, const union gt_record *r, size_t n, bool live)
 		r += some;
 		n -= some;
 	}
+}
+
+/* Processes are met as by an event: before it counts for readers, and the log is told. */
+static void on_tally(void *arg, const struct gt_tally *t)
+{
+	struct gt_pipeline *p = arg;
+	union gt_record r;
+	struct gt_folded f;
+	GT_MODEL_LOCK(p->app->model);
+
+	if (!gt_model_tally(p->app->model, t))
+		return;
+	for (unsigned int i = 0; i < t->nproc; i++) {
+		gt_model_tally_proc(p->app->model, t, i, &f);
+		if (!f.new_proc)
+			continue;
+		gt_record_init(&r, t->proc[i].first, GT_SUBMIT);
+		meet(p, f.new_proc, &r, true);
+	}
+	gt_gate_refused(p->app->gate, t->gpu, t->ring, t->refused);
 }
 
 static void on_watermark(void *arg, uint64_t ts)
@@ -167,6 +189,7 @@ void gt_pipeline_sink(struct gt_pipeline *p, struct gt_sink *out)
 		.arg = p,
 		.records = on_records,
 		.watermark = on_watermark,
+		.tally = on_tally,
 		.idle = on_idle,
 		.gpu = on_gpu,
 		.ring = on_ring,

@@ -64,6 +64,7 @@ void gt_op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	int err = gone ? -gt_gone_error(fs, &n->entry.obj, ENODEV)
 		       : gt_handle_new(fs, n, &view, gt_req_user(fs, req, &view), &h);
 
+	gt_app_fresh(fs->app);
 	gt_model_tidy(fs->app->model);
 	if (err) {
 		fuse_reply_err(req, -err);

@@ -117,6 +117,7 @@ void gt_op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 	bool differs;
 	int err;
 
+	gt_app_fresh(fs->app);
 	gt_model_tidy(fs->app->model);
 	differs = gt_access_differs(&dir->entry.obj, name);
 	view = differs ? gt_req_view(fs, req) : gt_view_nobody();

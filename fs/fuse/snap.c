@@ -78,9 +78,11 @@ struct gt_snap *gt_snap_render(struct gt_app *app, const struct gt_entry *e, con
 {
 	struct gt_show s = show_of(app, e, v);
 	struct gt_snap *snap = NULL;
-	uint64_t gen = gt_poll_gen(app, e, v);
 	struct gt_text t;
+	uint64_t gen;
 
+	gt_app_fresh(app);
+	gen = gt_poll_gen(app, e, v);
 	/* asked before rendering: if the text changes meanwhile, it is rendered once too often */
 	gt_text_init(&t, 0);
 	*err = e->file->show ? e->file->show(&t, &s) : -EACCES;
@@ -102,6 +104,7 @@ struct gt_snap *gt_snap_get(struct gt_fs *fs, const struct gt_entry *e, const st
 	struct gt_snap *snap;
 	uint64_t gen;
 
+	gt_app_fresh(fs->app);
 	if ((e->file->flags & GT_FILE_VIEW) || !gt_file_gen(fs->app, e, v, &gen))
 		return gt_snap_render(fs->app, e, v, err);
 	snap = fs->cache[slot].snap;

@@ -47,14 +47,14 @@ void gt_gate_clear(struct gt_gate *g)
 }
 
 /* The counters of a record's ring; @none takes them where the ring is unknown or memory lacking. */
-static struct gt_gate_ring *ring_counts(struct gt_gate *g, const struct gt_event *e,
+static struct gt_gate_ring *ring_counts(struct gt_gate *g, uint16_t gpu, uint16_t ring,
 					struct gt_gate_ring *none)
 {
-	if (e->gpu >= GT_MAX_GPUS || e->ring >= GT_MAX_RINGS)
+	if (gpu >= GT_MAX_GPUS || ring >= GT_MAX_RINGS)
 		return none;
-	if (!g->rings[e->gpu])
-		g->rings[e->gpu] = calloc(GT_MAX_RINGS, sizeof(*g->rings[e->gpu]));
-	return g->rings[e->gpu] ? &g->rings[e->gpu][e->ring] : none;
+	if (!g->rings[gpu])
+		g->rings[gpu] = calloc(GT_MAX_RINGS, sizeof(*g->rings[gpu]));
+	return g->rings[gpu] ? &g->rings[gpu][ring] : none;
 }
 
 static uint64_t mix(uint64_t h, uint64_t v)
@@ -108,6 +108,15 @@ static void count_lost(struct gt_gate *g, const struct gt_lost *lost)
 	g->n.lost_source += n;
 }
 
+void gt_gate_refused(struct gt_gate *g, uint16_t gpu, uint16_t ring, uint64_t n)
+{
+	struct gt_gate_ring none = { 0 };
+
+	g->n.seen += n;
+	g->n.filtered_level += n;
+	ring_counts(g, gpu, ring, &none)->seen += n;
+}
+
 bool gt_gate_pass(struct gt_gate *g, const union gt_record *r, struct gt_job *job)
 {
 	struct gt_gate_ring none = { 0 }, *ring;
@@ -121,7 +130,7 @@ bool gt_gate_pass(struct gt_gate *g, const union gt_record *r, struct gt_job *jo
 		g->n.filtered++;
 		return false;
 	}
-	ring = ring_counts(g, &r->ev, &none);
+	ring = ring_counts(g, r->ev.gpu, r->ev.ring, &none);
 	ring->seen++;
 	if (!level_passes(g, r->ev.type)) {
 		g->n.filtered_level++;
