@@ -198,7 +198,7 @@ static int control(struct gt_plugin *p, enum gt_control what, int64_t arg)
 	case GT_CTL_RESUME:
 		return resume(ft);
 	case GT_CTL_LEVEL:
-		ft->o->level = arg;
+		ft->o->level = arg > 2 ? arg : 2; /* statistics need what records do */
 		return rescan(ft);
 	case GT_CTL_RESCAN:
 		return rescan(ft);

@@ -125,7 +125,7 @@ int gt_replay_control(struct gt_plugin *p, enum gt_control what, int64_t arg)
 	case GT_CTL_SEEK:
 		return seek(r, arg);
 	case GT_CTL_LEVEL:
-		r->level = (int)arg;
+		r->level = arg > 2 ? (int)arg : 2; /* statistics need what records do */
 		if (r->phase == GT_REPLAY_PLAYS)
 			gt_replay_select(r);
 		return 0;
