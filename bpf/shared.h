@@ -53,6 +53,8 @@ struct gt_bpf_count {
  * @index: which tracepoint: its number in the map of struct gt_bpf_tp
  * @len: bytes of the record that follow; the first 8 mean nothing
  * @tid, @pid, @uid: who ran; @pid: thread group
+ * @counted: the event is counted in the kernel already; of the end of a job: its @hw_wait and @exec,
+ *	and which completion of its ring it is
  */
 struct gt_bpf_raw {
 	uint64_t ts;
@@ -61,8 +63,14 @@ struct gt_bpf_raw {
 	uint16_t cpu;
 	uint16_t index;
 	uint16_t len;
-	uint32_t tid, pid, uid, reserved;
+	uint32_t tid, pid, uid, counted;
+	uint64_t hw_wait, exec;
+	uint32_t nth, reserved;
 };
+
+/* gt_bpf_raw.index, of what is no tracepoint's record */
+#define GT_BPF_TALE 0xffff /* a struct gt_k_tale follows, see count.h */
+#define GT_BPF_WAKE 0xfffe /* jobs are counted in the kernel, from now on */
 
 #define GT_BPF_TPS     512 /* tracepoints */
 #define GT_BPF_STRINGS 4   /* of a record, that have no fixed place */

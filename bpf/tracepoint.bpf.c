@@ -5,6 +5,7 @@
  * space, by the code that reads the same records from ftrace.
  */
 #include "ring.h"
+#include "counting.h"
 
 #include <asm/ptrace.h>
 #include <bpf/bpf_tracing.h>
@@ -74,7 +75,7 @@ static __always_inline void tell_process(uint64_t ts, uint32_t pid)
 }
 
 /* Everything of a record but its data */
-static __always_inline void begin(struct scratch *s, uint64_t index, bool owner)
+static __always_inline void begin(struct scratch *s, uint64_t index)
 {
 	uint64_t id = bpf_get_current_pid_tgid();
 
@@ -88,8 +89,6 @@ static __always_inline void begin(struct scratch *s, uint64_t index, bool owner)
 		.pid = id >> 32,
 		.uid = (uint32_t)bpf_get_current_uid_gid(),
 	};
-	if (owner)
-		tell_process(s->raw.ts, s->raw.pid);
 }
 
 /* Where a record is put together; NULL: nothing is told now */
@@ -103,12 +102,31 @@ static __always_inline struct scratch *scratch(struct gt_bpf_count *n)
 	return bpf_map_lookup_elem(&scratches, &zero);
 }
 
-static __always_inline void end(struct scratch *s, uint64_t len)
+/* The event is counted here, or a record tells of it, or both. */
+static __always_inline void end(struct scratch *s, const struct gt_bpf_tp *tp, uint32_t index,
+				uint64_t len)
 {
+	struct gt_k_ctl *c = k_control();
+	struct gt_k_event e;
+	int what;
+
 	gt_opaque(len);
 	if (len > GT_BPF_RAW_MAX)
 		len = GT_BPF_RAW_MAX;
 	s->raw.len = len;
+	what = gt_k_count(index, c, &s->raw, s->data, &e);
+	if (what != GT_K_PASS && c) {
+		if (!c->awake)
+			k_wake(c, s->raw.ts);
+		if (what == GT_K_QUIET)
+			return;
+		s->raw.counted = 1;
+		s->raw.hw_wait = e.end.v[GT_ST_HW_WAIT];
+		s->raw.exec = e.end.v[GT_ST_EXEC];
+		s->raw.nth = e.job;
+	}
+	if (tp->owner)
+		tell_process(s->raw.ts, s->raw.pid);
 	gt_send(PART, s->raw.ts, s, sizeof(s->raw) + len);
 }
 
@@ -175,7 +193,7 @@ int gt_raw(void *ctx)
 		n->other++;
 		return 0;
 	}
-	begin(s, index, tp->owner);
+	begin(s, index);
 	more = strings_end(tp, s) - fixed;
 	gt_opaque(more);
 	if (more > GT_BPF_RAW_MAX)
@@ -184,7 +202,7 @@ int gt_raw(void *ctx)
 		gt_missed(n, s->raw.ts);
 		return 0;
 	}
-	end(s, fixed + more);
+	end(s, tp, index, fixed + more);
 	return 0;
 }
 
@@ -254,10 +272,10 @@ static __always_inline int make(uint64_t index, uint64_t rec, const uint64_t *ar
 	s = scratch(n);
 	if (!s)
 		return 0;
-	begin(s, index, tp->owner);
+	begin(s, index);
 	for (unsigned int i = 0; i < GT_BPF_FIELDS && i < m->n; i++)
 		follow(&m->field[i], s, base(&m->field[i], rec, arg));
-	end(s, m->len);
+	end(s, tp, index, m->len);
 	return 0;
 }
 

@@ -86,6 +86,15 @@ static int drain(struct gt_plugin *p)
 	return gb_ring_drain(p->priv);
 }
 
+static void fold(struct gt_plugin *p)
+{
+	struct gb *b = p->priv;
+
+	for (unsigned int i = 0; i < GT_BPF_PARTS; i++)
+		if (!b->state[i] && gb_part(i)->fold)
+			gb_part(i)->fold(b);
+}
+
 static void stop(struct gt_plugin *p)
 {
 	struct gb *b = p->priv;
@@ -127,6 +136,7 @@ static int control(struct gt_plugin *p, enum gt_control what, int64_t arg)
 		return 0;
 	case GT_CTL_RESUME:
 		gb_ring_pause(b, false);
+		b->resumed = true;
 		break;
 	case GT_CTL_LEVEL:
 		b->level = (int)arg;
@@ -137,6 +147,7 @@ static int control(struct gt_plugin *p, enum gt_control what, int64_t arg)
 		return -EOPNOTSUPP;
 	}
 	gb_parts_look(b);
+	b->resumed = false;
 	return 0;
 }
 
@@ -157,6 +168,14 @@ static const struct gt_option options[] = {
 		.def = "1",
 		.help = "1: the event maps' tracepoints are told by BPF programs; 0: that is left "
 			"to others",
+	},
+	{
+		.name = "match",
+		.type = GT_OPT_STR,
+		.flags = GT_OPT_HIDDEN,
+		.off = offsetof(struct gb_options, match),
+		.help = "daemon: jobs are matched and counted by the daemon, and none in the "
+			"kernel",
 	},
 	{
 		.name = "btf",
@@ -247,4 +266,5 @@ GT_EXPORT const struct gt_backend gt_backend = {
 		      1ULL << CAP_DAC_READ_SEARCH,
 	.syscalls = "bpf perf_event_open",
 	.files = files,
+	.fold = fold,
 };

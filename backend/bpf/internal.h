@@ -54,6 +54,7 @@ void gb_line(struct gb_text *t, const char *fmt, ...) __attribute__((format(prin
  * @raw: a record of another layout, with @len bytes behind it: gives what it means to gb_out(). Of
  *	a part whose programs send such
  * @round: all records up to @until are told; may tell more of that time. Optional
+ * @fold: hands over what its programs counted. Optional
  * @look: looks again for what there is (GT_CTL_RESCAN, another level, or after a pause, of which
  *	nothing was told); a part that does not run is probed and started anew instead. Optional
  * @option, @set: an option that is the part's, as it runs, and what is done when it was changed: 0,
@@ -70,6 +71,7 @@ struct gb_part {
 	void (*lost)(struct gb *b, const struct gt_lost *l);
 	void (*raw)(struct gb *b, const struct gt_bpf_raw *raw, const void *data, size_t len);
 	void (*round)(struct gb *b, uint64_t until);
+	void (*fold)(struct gb *b);
 	int (*look)(struct gb *b, char *err, size_t len);
 	const char *option;
 	int (*set)(struct gb *b, char *err, size_t len);
@@ -88,6 +90,7 @@ struct gb_options {
 	char *ioctl_by;
 	char *runtimes;
 	bool probes_singly;
+	char *match;
 };
 
 /** struct gb_wait - a record that waits: @len bytes at @at of gb_ring.bytes */
@@ -134,6 +137,8 @@ struct gb_ring {
 /**
  * struct gb - a running backend
  * @level: enum gt_level
+ * @due: CLOCK_MONOTONIC at which a part wants its round() at the latest; 0: whenever
+ * @resumed: a look() is at the end of a pause
  * @state: of each part: 0 it runs, -errno, and @why
  * @priv: of each part
  */
@@ -142,6 +147,8 @@ struct gb {
 	struct gb_options *o;
 	struct gb_ring ring;
 	int level;
+	uint64_t due;
+	bool resumed;
 	int state[GT_BPF_PARTS];
 	char why[GT_BPF_PARTS][GB_SENTENCE];
 	void *priv[GT_BPF_PARTS];

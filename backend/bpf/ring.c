@@ -242,22 +242,33 @@ static void drain(struct gb *b, uint64_t until, struct gb_drained *d)
 }
 
 /*
- * When to look next. While records come, now and then. When none do, the programs are told that the
- * next one is to wake us; one that came before they knew is found by one look more.
+ * In how many ns to look next. While records come, now and then. When none do, the programs are told
+ * that the next one is to wake us (0); one that came before they knew is found by one look more.
  */
-static void rest(struct gb *b, const struct gb_drained *d, bool woken)
+static uint64_t rest(struct gb *b, const struct gb_drained *d, bool woken)
 {
 	struct gb_ring *ring = &b->ring;
-	uint64_t ns = GB_DRAIN_NS;
 
 	if (!d->some && !ring->n) {
 		if (gb_said(&ring->wake->idle))
-			return;
+			return 0;
 		gb_say(&ring->wake->idle, 1);
 	} else if (d->full || (ring->n && (woken || !d->some))) {
-		ns = GB_SLACK_NS; /* the first after a while, and the last, need not wait */
+		return GB_SLACK_NS; /* the first after a while, and the last, need not wait */
 	}
-	b->p->host->timer(b->p, ns);
+	return GB_DRAIN_NS;
+}
+
+/* In @ns, 0: if something comes; but when a part is due */
+static void come_again(struct gb *b, uint64_t ns)
+{
+	uint64_t now = b->due ? b->p->host->now(b->p) : 0;
+	uint64_t left = b->due > now ? b->due - now : 1;
+
+	if (b->due && (!ns || left < ns))
+		ns = left;
+	if (ns)
+		b->p->host->timer(b->p, ns);
 }
 
 int gb_ring_drain(struct gb *b)
@@ -267,7 +278,7 @@ int gb_ring_drain(struct gb *b)
 	struct gb_drained d;
 
 	drain(b, b->p->host->now(b->p) - GB_SLACK_NS, &d);
-	rest(b, &d, !ring->flowing);
+	come_again(b, rest(b, &d, !ring->flowing));
 	ring->flowing = d.some;
 	return (int)(ring->told - told);
 }
@@ -278,7 +289,7 @@ void gb_ring_drain_all(struct gb *b)
 
 	drain(b, b->p->host->now(b->p), &d);
 	/* a program may have woken us for what is gone now */
-	b->p->host->timer(b->p, GB_DRAIN_NS);
+	come_again(b, GB_DRAIN_NS);
 }
 
 bool gb_ring_counts(const struct gb *b, unsigned int i, struct gt_bpf_count *out)

@@ -170,6 +170,46 @@ struct gt_tp_where {
  * events must meet; false: there is none, or it matters also that others come */
 bool gt_tp_where(const struct gt_tp *tp, struct gt_tp_where *out);
 
+enum gt_piece_kind { GT_PIECE_INT, GT_PIECE_DYN, GT_PIECE_REL, GT_PIECE_CHARS };
+
+/** struct gt_tp_piece - @size bytes at @off of a record: an integer, or characters, or a word that says
+ * where they are (`__data_loc`, `__rel_loc`); @size 0: there is none */
+struct gt_tp_piece {
+	uint16_t off;
+	uint8_t size, kind;
+};
+
+#define GT_TP_PIECES 4
+
+#define GT_KEY_FENCE 0x1
+#define GT_KEY_CTX   0x2
+#define GT_KEY_SEQNO 0x4
+#define GT_KEY_RING  0x8
+
+/**
+ * struct gt_tp_job - how the jobs of a tracepoint can be matched and counted by whoever has its records
+ * @types: bits of SUBMIT, COMMIT or both, or COMPLETE
+ * @begins: a job that is not known yet begins with it
+ * @key: which of @fence, @ctx, @seqno and the ring make the key: GT_KEY_*; a key with a context compares
+ *	the low 32 bits of both
+ * @piece: @npiece, which with @seed tell GPU and ring: what is the same in all is the same ring. None,
+ *	and a seed of the file only: the ring is its job's
+ */
+struct gt_tp_job {
+	uint32_t types;
+	bool begins;
+	uint8_t key, npiece;
+	uint64_t seed;
+	struct gt_tp_piece ctx, seqno, fence;
+	struct gt_tp_piece piece[GT_TP_PIECES];
+};
+/** gt_tp_job() - since gt_tp_bind() of all and a selection. False: they are for gt_tp_raw() alone; a
+ * condition (gt_tp_where()) must hold before */
+bool gt_tp_job(const struct gt_tp *tp, struct gt_tp_job *out);
+/** gt_tp_place() - GPU and ring that such a record names; false: it names none, or there are too many */
+bool gt_tp_place(struct gt_tp *tp, const struct gt_evctx *c, const void *rec, size_t len, uint16_t *gpu,
+		 uint16_t *ring);
+
 /**
  * gt_tp_raw() - one raw record (from common_type on) to at most @max records in @out
  *

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 # Sourced: event maps that make the system calls of `mockjobs -m calls` GPU events.
-# calls_maps DIR - the maps; the one that is no system call, and never comes, makes it a GPU kernel
+# calls_maps DIR [DEVICE] - the maps; the one that is no system call, and never comes, makes it a GPU kernel.
+# With the name of a device the jobs are such as BPF programs count themselves
 calls_maps() {
+	local dev=${2:+"
+dev = $2"}
 	local rings='{flags|0,1,2,3,4,5,6,7,gfx,comp_1.1.0,comp_1.2.0,comp_1.3.0}'
 	mkdir -p "$1"
 	cat >"$1/calls.ini" <<EOF
@@ -14,7 +17,7 @@ event = SUBMIT
 where = start & 0x4000000000000000
 ctx = start
 seqno = len
-ring = $rings
+ring = $rings$dev
 match = ctx seqno
 
 [syscalls/sys_enter_mlock2]
@@ -22,7 +25,7 @@ event = COMMIT
 where = start & 0x4000000000000000
 ctx = start
 seqno = len
-ring = $rings
+ring = $rings$dev
 match = ctx seqno
 
 [syscalls/sys_enter_sync_file_range]
@@ -30,7 +33,7 @@ event = COMPLETE
 where = offset & 0x4000000000000000
 ctx = offset
 seqno = nbytes
-ring = $rings
+ring = $rings$dev
 match = ctx seqno
 
 [initcall/initcall_level]

@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "internal.h"
+#include "count.h"
 #include "bpf/tracepoint.skel.h"
 
 #define MISSED_NS 1000000000ull /* between questions how many events the kernel left out */
@@ -28,9 +28,20 @@ static void out(struct tp_state *t, const struct gt_bpf_raw *raw, union gt_recor
 	gb_out(t->b, r);
 }
 
-void tp_raw(struct gb *b, const struct gt_bpf_raw *raw, const void *data, size_t len)
+/* The program counts it: see GT_F_COUNTED */
+static void counted(const struct gt_bpf_raw *raw, struct gt_event *e)
 {
-	struct tp_state *t = b->priv[GT_BPF_TRACEPOINT];
+	e->flags |= GT_F_COUNTED;
+	if (e->type != GT_COMPLETE)
+		return;
+	e->value = raw->exec;
+	e->ref = raw->hw_wait;
+	e->queue = raw->nth;
+}
+
+static void event(struct gb *b, struct tp_state *t, const struct gt_bpf_raw *raw, const void *data,
+		  size_t len)
+{
 	struct tp_slot *s = raw->index < t->n ? &t->slot[raw->index] : NULL;
 	union gt_record r[GT_TP_MAX_RECORDS];
 	struct gt_evctx c = {
@@ -50,10 +61,24 @@ void tp_raw(struct gb *b, const struct gt_bpf_raw *raw, const void *data, size_t
 		gt_tasks_round(t->tasks, raw->ts);
 	}
 	n = gt_tp_raw(s->tp, &c, data, len, r, GT_TP_MAX_RECORDS);
-	for (int i = 0; i < n; i++)
+	for (int i = 0; i < n; i++) {
+		if (raw->counted)
+			counted(raw, &r[i].ev);
 		out(t, raw, &r[i]);
+	}
 }
 
+void tp_raw(struct gb *b, const struct gt_bpf_raw *raw, const void *data, size_t len)
+{
+	struct tp_state *t = b->priv[GT_BPF_TRACEPOINT];
+
+	if (raw->index == GT_BPF_TALE)
+		tc_tale(t, data, len);
+	else if (raw->index == GT_BPF_WAKE)
+		tc_wake(t);
+	else
+		event(b, t, raw, data, len);
+}
 bool tp_record(struct gb *b, union gt_record *r)
 {
 	struct tp_state *t = b->priv[GT_BPF_TRACEPOINT];
@@ -87,6 +112,7 @@ static void tell_missed(struct tp_state *t, uint64_t now)
 	    !missed_by(t->skel->progs.gt_called, &missed))
 		return;
 	if (missed > t->missed) {
+		tc_lost(t);
 		gt_record_init(&r, now, (enum gt_type)GT_LOST);
 		r.lost.count = missed - t->missed;
 		r.lost.since = t->asked;
@@ -106,4 +132,5 @@ void tp_round(struct gb *b, uint64_t until)
 
 	if (until > t->asked + MISSED_NS)
 		tell_missed(t, until);
+	tc_round(t);
 }

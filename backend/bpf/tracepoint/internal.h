@@ -11,6 +11,7 @@
 #include "../../live/live.h"
 
 struct tracepoint_bpf; /* the skeleton */
+struct tp_count;
 
 #define TP_FORMAT 4096 /* bytes of a format made here */
 
@@ -30,6 +31,7 @@ struct tp_slot {
 	bool probed, own, want, ready, refused;
 	struct gt_bpf_made made;
 	struct gt_bpf_tp conf;
+	bool counted; /* its jobs are counted by the program */
 	char why[240], error[240];
 };
 
@@ -63,6 +65,7 @@ struct tp_state {
 	struct tp_slot slot[GT_BPF_TPS];
 	char map_error[256], bind_error[GB_SENTENCE], told_by[32];
 	uint64_t tick, missed, asked, unknown, round;
+	struct tp_count *count; /* what the program counts, see count.h */
 };
 
 /* select.c */

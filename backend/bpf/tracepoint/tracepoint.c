@@ -9,7 +9,7 @@
 #include <string.h>
 #include <syslog.h>
 
-#include "internal.h"
+#include "count.h"
 #include "bpf/tracepoint.skel.h"
 
 /*
@@ -72,6 +72,7 @@ static void stop(struct gb *b)
 		return;
 	if (t->skel)
 		tp_detach_all(t);
+	tc_stop(t);
 	tracepoint_bpf__destroy(t->skel);
 	gt_tasks_free(t->tasks);
 	gt_eventmap_free(t->map);
@@ -106,8 +107,10 @@ static int take(struct tp_state *t, char *err, size_t len)
 	if (by && !t->told_by[0] && t->attached)
 		gt_live_handed_over(b->p);
 	snprintf(t->told_by, sizeof(t->told_by), "%s", by ? by : "");
-	if (tp_select(t) || t->told_by[0])
+	if (tp_select(t) || t->told_by[0]) {
+		tc_select(t);
 		return 0;
+	}
 	snprintf(err, len, "%s",
 		 t->bind_error[0] ? t->bind_error
 				  : "of the tracepoints that there are none is for this level");
@@ -126,6 +129,8 @@ static int begin(struct tp_state *t, char *err, size_t len)
 	if (!t->skel)
 		return gb_sentence(err, len, ENOMEM, "no memory");
 	ret = gb_object_load(t->b, t->skel->obj, "tracepoints", err, len);
+	if (!ret && tc_start(t))
+		ret = gb_sentence(err, len, ENOMEM, "no memory");
 	return ret ? ret : take(t, err, len);
 }
 
@@ -155,10 +160,19 @@ static int look(struct gb *b, char *err, size_t len)
 
 	gt_eventmap_look(t->map, gt_live_present, (void *)(uintptr_t)b->p->tracefs);
 	gb_ring_drain_all(b);
+	tc_look(t);
 	ret = take(t, err, len);
 	if (ret)
 		stop(b);
 	return ret;
+}
+
+static void fold(struct gb *b)
+{
+	struct tp_state *t = b->priv[GT_BPF_TRACEPOINT];
+
+	if (t->count && !t->count->off)
+		tc_fold(t, b->p->host->now(b->p), false);
 }
 
 static void doctor(struct gb *b, struct gb_text *out)
@@ -182,6 +196,7 @@ static void doctor(struct gb *b, struct gb_text *out)
 			     "what it keeps from a program while another runs\n");
 	else
 		gb_line(out, "events_missed %" PRIu64 "\n", t->missed);
+	tc_doctor(t, out);
 	if (gt_tasks_foreign(t->tasks))
 		gb_line(out, "pids unknown: not in the first PID namespace, whose pids the kernel "
 			     "tells\n");
@@ -214,6 +229,7 @@ const struct gb_part gb_tracepoint = {
 	.record = tp_record,
 	.raw = tp_raw,
 	.round = tp_round,
+	.fold = fold,
 	.look = look,
 	.doctor = doctor,
 };

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Jobs in flight: what the program could not count, and those that never end. */
+#include <string.h>
+
+#include "count.h"
+
+static struct gt_k_pair *pair_of(struct tp_count *c, const struct gt_k_job *j)
+{
+	return j->pair < GT_K_PAIRS ? &c->pairs[j->pair] : NULL;
+}
+
+/* What is owed of @j, with the ring's lock held */
+static void settle(struct tp_count *c, struct gt_k_ring *r, struct gt_k_job *j)
+{
+	struct gt_k_bank *b = &r->bank[c->ctl->bank & 1];
+	uint32_t owed = __atomic_exchange_n(&j->owed, 0, __ATOMIC_SEQ_CST);
+	struct gt_k_pair *p = pair_of(c, j);
+	struct gt_k_sum *s = p ? &p->bank[c->ctl->bank & 1] : NULL;
+
+	if (!(j->flags & GT_K_ENTERED))
+		gt_k_enter(r, b, j);
+	j->flags |= GT_K_ENTERED;
+	if (owed & GT_K_SUBMIT)
+		gt_k_submitted(r, b, j);
+	if (owed & GT_K_COMMIT)
+		gt_k_committed(r, b, j);
+	if (!s)
+		return;
+	s->submitted += !!(owed & GT_K_SUBMIT);
+	s->committed += !!(owed & GT_K_COMMIT);
+}
+
+/* It ended while another held the ring: what is known of it is counted now, by itself. */
+static bool bury(struct tp_state *t, struct gt_k_job *j)
+{
+	struct tp_count *c = t->count;
+	struct gt_k_ring *r = &c->rings[j->ring % GT_K_RINGS];
+	struct gt_k_pair *p = pair_of(c, j);
+	struct gt_k_tale tale = { .start = j->start,
+				  .pid = j->pid,
+				  .uid = j->uid,
+				  .ring = j->ring,
+				  .told = j->told,
+				  .counted = p != NULL };
+	struct gt_k_ended e;
+
+	if (!tc_lock(r))
+		return false;
+	settle(c, r, j);
+	gt_k_pair_leaves(p, j);
+	gt_k_finish(r, &r->bank[c->ctl->bank & 1], j, j->done, false, &e);
+	if (p)
+		p->bank[c->ctl->bank & 1].completed++;
+	tc_unlock(r);
+	memcpy(tale.v, e.v, sizeof(tale.v));
+	tc_one(t, &tale, 0);
+	return true;
+}
+
+/* It does not end. Those in records the model gives up itself. */
+static bool give_up(struct tp_state *t, struct gt_k_job *j, uint64_t at)
+{
+	struct tp_count *c = t->count;
+	struct gt_k_ring *r = &c->rings[j->ring % GT_K_RINGS];
+	struct gt_k_pair *p = pair_of(c, j);
+	struct gt_k_tale tale = {
+		.start = j->start, .pid = j->pid, .uid = j->uid, .ring = j->ring, .told = j->told
+	};
+
+	if (!tc_lock(r))
+		return false;
+	settle(c, r, j);
+	gt_k_pair_leaves(p, j);
+	gt_k_leave(r, j, at);
+	tc_unlock(r);
+	c->aged++;
+	if (j->flags & GT_K_REC)
+		return true;
+	memset(tale.v, 0xff, sizeof(tale.v));
+	if (p)
+		c->pair[j->pair].aged++;
+	else
+		tc_one(t, &tale, 1);
+	return true;
+}
+
+static void look(struct tp_state *t, uint64_t *key, struct gt_k_job *j, uint64_t at)
+{
+	struct tp_count *c = t->count;
+	uint64_t was = __atomic_load_n(key, __ATOMIC_ACQUIRE), age;
+
+	if (was == GT_K_FREE || was == GT_K_BUSY)
+		return;
+	if (was == GT_K_ENDED) {
+		if (bury(t, j))
+			__atomic_store_n(key, GT_K_FREE, __ATOMIC_SEQ_CST);
+		return;
+	}
+	age = at > j->seen ? at - j->seen : 0;
+	if (t->b->p->job_age && age > t->b->p->job_age &&
+	    __sync_bool_compare_and_swap(key, was, GT_K_BUSY)) {
+		bool gone = give_up(t, j, at);
+
+		__atomic_store_n(key, gone ? GT_K_FREE : was, __ATOMIC_SEQ_CST);
+		return;
+	}
+	if (!(j->flags & GT_K_REC))
+		c->ring[j->ring % GT_K_RINGS].now_flying += age;
+}
+
+void tc_flying(struct tp_state *t, uint64_t at)
+{
+	struct tp_count *c = t->count;
+
+	for (unsigned int i = 0; i < GT_K_RINGS; i++)
+		c->ring[i].now_flying = 0;
+	for (unsigned int i = 0; i < GT_K_JOBS; i++)
+		look(t, &c->job_keys[i / GT_K_WAYS].key[i % GT_K_WAYS], &c->jobs[i], at);
+}

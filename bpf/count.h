@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Jobs that are matched and counted in the kernel: what bpf/counting.h and backend/bpf/tracepoint/
+ * share. The rules are those of fs/model/match.c, for rings whose source tells no START, no END and
+ * no measured value.
+ *
+ * Everything lies in arrays that the daemon maps: it reads them without a system call. Who is found
+ * where is said by lines of eight keys, a cache line each; a key has two lines where it may be.
+ *
+ * A ring's lock guards the ring and its pairs. A program holds it for some ten ns and does not wait
+ * long: what it could not count then is owed, and noted in the job, which is its own. The daemon
+ * takes it too, to free a pair, or to be sure that nobody uses the other bank. What is counted goes
+ * into one of two banks, and the daemon folds the other.
+ */
+#ifndef GT_BPF_COUNT_H
+#define GT_BPF_COUNT_H
+
+#include <stdint.h>
+
+#include "../backend/bucket.h"
+
+#define GT_K_WAYS  8
+#define GT_K_RINGS 512
+#define GT_K_PAIRS 2048
+#define GT_K_JOBS  32768
+#define GT_K_OCTS  8192 /* octaves of all histograms, in one bank */
+#define GT_K_OCT   40	/* of one; beyond, some hours, a value is told by itself */
+#define GT_K_SPIN  128	/* tries to get a lock */
+
+/* A key is one of these, or has bit 1 set and bit 0 not */
+#define GT_K_FREE  0
+#define GT_K_BUSY  1 /* being filled, or taken out */
+#define GT_K_ENDED 5 /* a job that has ended, but could not be counted */
+#define GT_K_LONE  9 /* another job has its key now: it never ends */
+
+static inline __attribute__((always_inline)) uint64_t gt_k_key(uint64_t h)
+{
+	return (h | 2) & ~1ull;
+}
+
+struct gt_k_line {
+	uint64_t key[GT_K_WAYS];
+};
+
+static inline __attribute__((always_inline)) uint64_t gt_k_mix(uint64_t h, uint64_t v)
+{
+	h = (h ^ v) * 0x9e3779b97f4a7c15ull;
+	return h ^ h >> 32;
+}
+
+/** struct gt_k_ctl - @bank: where it is counted now; @on: at all; @records: every job is to be in a
+ * record; @awake: the daemon comes by itself; @strangers: ends of jobs that are not known here
+ * @next: octaves given out, of each bank
+ * @no_ring, @no_job, @no_pair: how often there was no room; @owed: or the lock was not to be had */
+struct gt_k_ctl {
+	uint32_t bank, on, records, awake;
+	uint64_t seed, strangers;
+	uint32_t next[2];
+	uint64_t no_ring, no_job, no_pair, owed;
+};
+
+enum gt_k_kind { GT_K_INT, GT_K_DYN, GT_K_REL, GT_K_CHARS };
+
+/** struct gt_k_piece - @size bytes at @off of a record; of GT_K_DYN a word says where they are, in
+ * GT_K_REL it counts from behind it */
+struct gt_k_piece {
+	uint16_t off;
+	uint8_t size, kind;
+};
+
+#define GT_K_SUBMIT   0x1 /* roles; gt_k_job.told, owed */
+#define GT_K_COMMIT   0x2
+#define GT_K_COMPLETE 0x4
+
+#define GT_K_BY_FENCE                                                                              \
+	0x1 /* keys; the same numbers as in backend/eventmap/eventmap.h, as the kinds above */
+#define GT_K_BY_CTX   0x2
+#define GT_K_BY_SEQNO 0x4
+#define GT_K_BY_RING  0x8
+
+#define GT_K_PIECES 4
+
+/**
+ * struct gt_k_tp - how a tracepoint's events are counted
+ * @roles: 0: they are not; @begins: a job that is not known begins with it
+ * @key: which of the pieces make a job's key
+ * @ring: the ring is told: by @n pieces, with @seed
+ */
+struct gt_k_tp {
+	uint8_t roles, begins, key, ring;
+	uint32_t n;
+	uint64_t seed;
+	struct gt_k_piece ctx, seqno, fence, reserved;
+	struct gt_k_piece piece[GT_K_PIECES];
+};
+
+#define GT_K_REC     0x1 /* it is in records */
+#define GT_K_ENTERED 0x2 /* its ring counts it */
+
+/**
+ * struct gt_k_job - in flight
+ * @seen: its first event; @done: its last, of GT_K_ENDED
+ * @pair: number of its pair; GT_NONE32 none
+ * @hw: it occupies the hardware: 1 since its submission, 2 since its hand-over
+ * @owed: events that are not counted yet
+ * @pid, @uid, @start: who submitted it; GT_NONE32: not known
+ */
+struct gt_k_job {
+	uint64_t k1, k2, ctx, seqno;
+	uint64_t seen, submit, commit, done;
+	uint32_t pair, owed;
+	uint16_t ring;
+	uint8_t told, flags, hw, reserved[3];
+	uint64_t start;
+	uint32_t pid, uid;
+	uint64_t pad[4]; /* two cache lines */
+};
+
+/** struct gt_k_stage - @under: the least value, from above: 2^64 - 1 less it; @oct: numbers of
+ * octaves, from 1 */
+struct gt_k_stage {
+	uint64_t sum, max, under;
+	uint16_t oct[GT_K_OCT];
+};
+
+/** struct gt_k_sum - what a pair did, in one bank */
+struct gt_k_sum {
+	uint64_t submitted, committed, completed, busy, first;
+	struct gt_k_stage stage[GT_NSTAGES];
+};
+
+/**
+ * struct gt_k_pair - a process on a ring
+ * @pid: GT_NONE32: of jobs whose owner is not known
+ * @jobs: in flight; @inflight: those of them that are in no record
+ */
+struct gt_k_pair {
+	uint32_t ring, pid, uid;
+	uint32_t jobs, inflight, reserved;
+	uint64_t start;
+	char comm[16];
+	struct gt_k_sum bank[2];
+};
+
+struct gt_k_bank {
+	uint64_t seen[4], refused, busy, first, last;
+	uint32_t peak, reserved;
+};
+
+#define GT_K_NAME 256 /* of a record */
+
+/**
+ * struct gt_k_ring - a ring
+ * @index, @len, @data: the record that told of it first; @tid, @pid: and who ran
+ * @refused: the daemon cannot make anything of it: it gets records
+ * @strangers: gt_k_ctl's, when its last job ended
+ * @depth: jobs that are in no record; @hw: those of them that occupy the hardware, see gt_k_job.hw;
+ *	@area: depth x ns of those that are no more
+ * @completed: jobs
+ */
+struct gt_k_ring {
+	uint32_t lock, refused;
+	uint32_t commits, after_loss;
+	uint64_t strangers, last_end, loss_until;
+	uint32_t depth, completed;
+	uint64_t area;
+	uint32_t hw[2];
+	uint64_t hw_since[2];
+	struct gt_k_bank bank[2];
+	uint16_t index, len;
+	uint32_t tid, pid, cpu;
+	uint8_t data[GT_K_NAME];
+};
+
+struct gt_k_octave {
+	uint32_t n[GT_HIST_SUB];
+};
+
+/** struct gt_k_ended - what is known of a job that ended; GT_NONE64: not known */
+struct gt_k_ended {
+	uint64_t v[GT_NSTAGES];
+	uint64_t busy;	    /* what it kept the ring busy */
+	uint64_t pair_busy; /* of which the process is told */
+};
+
+/**
+ * struct gt_k_tale - behind a struct gt_bpf_raw: a job that ended whose values had no room in a
+ * pair's histograms; those that had are left out (GT_NONE64)
+ * @counted: the pair has its counters, and what it kept the ring busy
+ */
+struct gt_k_tale {
+	uint64_t v[GT_NSTAGES];
+	uint64_t busy, start;
+	uint32_t pid, uid;
+	uint16_t ring;
+	uint8_t told, counted;
+	uint32_t reserved;
+};
+
+#define GT_K_NONE UINT64_MAX
+
+static inline __attribute__((always_inline)) uint64_t gt_k_later(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+/** gt_k_seen() - an event of type @type (enum gt_type) of @j's ring */
+static inline __attribute__((always_inline)) void
+gt_k_seen(struct gt_k_bank *b, const struct gt_k_job *j, unsigned int type, uint64_t ts)
+{
+	b->seen[type & 3]++;
+	b->refused += !(j->flags & GT_K_REC);
+	if (!b->first)
+		b->first = ts;
+	b->last = gt_k_later(b->last, ts);
+}
+
+/** gt_k_enter() - @j is new on the ring; its lock is held, as by all that follow */
+static inline __attribute__((always_inline)) void
+gt_k_enter(struct gt_k_ring *r, struct gt_k_bank *b, struct gt_k_job *j)
+{
+	if (j->flags & GT_K_REC)
+		return;
+	r->depth++;
+	if (r->depth > b->peak)
+		b->peak = r->depth;
+}
+
+static inline __attribute__((always_inline)) void gt_k_hw(struct gt_k_ring *r, struct gt_k_job *j,
+							  uint8_t hw, uint64_t ts)
+{
+	if ((j->flags & GT_K_REC) || j->hw == hw)
+		return;
+	j->hw = hw;
+	if (!r->hw[hw - 1]++)
+		r->hw_since[hw - 1] = ts;
+}
+
+/** gt_k_submitted() - the ring's part of a submission */
+static inline __attribute__((always_inline)) void
+gt_k_submitted(struct gt_k_ring *r, struct gt_k_bank *b, struct gt_k_job *j)
+{
+	gt_k_seen(b, j, 0, j->submit);
+	if (!r->commits)
+		gt_k_hw(r, j, 1, j->submit);
+}
+
+/** gt_k_committed() - the ring's part of a hand-over */
+static inline __attribute__((always_inline)) void
+gt_k_committed(struct gt_k_ring *r, struct gt_k_bank *b, struct gt_k_job *j)
+{
+	gt_k_seen(b, j, 3, j->commit);
+	if (!r->commits) {
+		r->commits = 1; /* so SUBMIT was not the hand-over after all */
+		r->hw[0] = 0;
+	}
+	gt_k_hw(r, j, 2, j->commit);
+}
+
+/* The job leaves the ring at @ts */
+static inline __attribute__((always_inline)) void gt_k_leave(struct gt_k_ring *r,
+							     struct gt_k_job *j, uint64_t ts)
+{
+	if (j->flags & GT_K_REC)
+		return;
+	if (j->hw == 2 || (j->hw == 1 && !r->commits))
+		r->hw[j->hw - 1]--;
+	j->hw = 0;
+	r->depth--;
+	r->area += ts - j->seen;
+}
+
+/** gt_k_pair_leaves() - likewise its pair; NULL: it has none */
+static inline __attribute__((always_inline)) void gt_k_pair_leaves(struct gt_k_pair *p,
+								   const struct gt_k_job *j)
+{
+	if (!p)
+		return;
+	p->jobs--;
+	p->inflight -= !(j->flags & GT_K_REC);
+}
+
+/**
+ * gt_k_finish() - the job ended at @ts: fs/model/match.c's conclude() and stage_values()
+ * @sure: the ring's last end is that of the job before; else hw_wait and exec are not known
+ */
+static inline __attribute__((always_inline)) void gt_k_finish(struct gt_k_ring *r,
+							      struct gt_k_bank *b,
+							      struct gt_k_job *j, uint64_t ts,
+							      int sure, struct gt_k_ended *e)
+{
+	int submit = j->told & GT_K_SUBMIT, commit = j->told & GT_K_COMMIT;
+	int has_hand = commit || (submit && !r->commits),
+	    known = has_hand && sure && !r->after_loss;
+	uint64_t hand = commit ? j->commit : j->submit, lowest, end, start;
+
+	if (submit && hand < j->submit)
+		hand = j->submit;
+	lowest = has_hand ? hand : j->submit;
+	end = gt_k_later(ts, lowest);
+	start = gt_k_later(hand, r->last_end);
+	start = start > end ? end : start;
+	e->v[GT_ST_QUEUE] = submit && commit ? hand - j->submit : GT_K_NONE;
+	e->v[GT_ST_HW_WAIT] = known ? start - hand : GT_K_NONE;
+	e->v[GT_ST_EXEC] = known ? end - start : GT_K_NONE;
+	e->v[GT_ST_COMPLETE] = GT_K_NONE;
+	e->v[GT_ST_TOTAL] = submit ? end - j->submit : GT_K_NONE;
+	e->busy = has_hand ? end - start : 0;
+	e->pair_busy = known ? e->busy : 0;
+	r->after_loss = ts < r->loss_until;
+	b->busy += e->busy;
+	gt_k_seen(b, j, 1, ts);
+	gt_k_leave(r, j, end);
+	r->last_end = gt_k_later(r->last_end, end);
+	r->completed++;
+}
+
+#endif

@@ -1,0 +1,149 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Jobs matched and counted by the BPF program: a mock program plays jobs whose events are real system
+# calls. What the files say equals what the same events give when they are recorded and replayed, bucket
+# for bucket; nothing leaves the kernel where nobody records; and what a buffer loses is not missing in
+# the statistics.
+. "$GT_SRC/tests/lib/case.sh"
+. "$GT_SRC/tests/lib/calls.sh"
+is_root || skip "needs root to mount"
+mock=$GT_OUT/tests/tools/mockjobs
+[ -x "$mock" ] || skip "tests/tools/mockjobs is not built"
+[ -r /sys/kernel/tracing/events/syscalls/sys_enter_msync/id ] || skip "no tracepoints of system calls"
+calls_maps maps 0000:00:01.0
+maps=events_dir=$PWD/maps
+mount_gt "$mnt" -o "$maps,backend=bpf" || skip "BPF does not work here"
+
+stat_of() { value "$mnt/backends/bpf/stats" "$1"; }
+completed() { awk '$2 ~ /^ring/ { n += $8 } END { print n + 0 }' "$1/rings"; }
+jobs() { "$mock" -p 3 -r 3 -m calls "$@"; }
+
+# Files of statistics, those that move with the clock or the machine left out
+statistics() { # statistics MNT
+	local r p
+	for r in "$1"/mock0/ring[0-9]*; do
+		echo "# $(cat "$r/name")"
+		# as seconds ago are of another clock in a replay
+		sed 's/ 10s_.*//' "$r/latency"
+		cat "$r/histogram"
+		grep -E '^(submitted|committed|completed|unmatched|busy_ns)' "$r/stats"
+	done
+	for p in "$1"/proc/[0-9]*; do
+		echo "# ${p##*/} $(cat "$p/comm")"
+		sed 's/ 10s_.*//' "$p/latency"
+		grep -E '^(submitted|committed|completed|in_flight|busy_ns)' "$p/stats"
+	done
+}
+
+is "$(stat_of counted_in)" kernel "the jobs of such maps are counted in the kernel"
+is "$(stat_of counted_tracepoints)" 3 "all three tracepoints of them"
+
+# Recorded as well: the same events, replayed, give the same
+cat "$mnt/events" >stream & reader=$!
+wait_for 10 test -s stream
+jobs -n 2000 -d 300 -o truth.csv
+all_there() { python3 "$GT_SRC/tests/lib/mocktruth.py" truth.csv stream; }
+wait_for 20 all_there
+ok "recorded: the stream equals the truth" all_there
+kill $reader
+wait $reader 2>/dev/null
+is "$(completed "$mnt")" 2000 "recorded: every job is counted"
+ok "recorded: the latencies are those of its events" python3 "$GT_SRC/tests/lib/streamlat.py" stream "$mnt"
+statistics "$mnt" >kernel.txt
+tail -n +2 "$mnt/report" 2>/dev/null | sort >kernel.report
+mount_gt "$PWD/again" -o "replay=$PWD/stream,speed=0" || exit 1
+replayed() { [ "$(completed "$PWD/again")" = 2000 ]; }
+wait_for 20 replayed
+statistics "$PWD/again" >replay.txt
+ok "recorded: replayed, they are the same in every bucket" cmp kernel.txt replay.txt
+ok "... and there is something in them" grep -q '^total' kernel.txt
+is "$(grep -c . kernel.report)" "$(tail -n +2 "$PWD/again/report" 2>/dev/null | grep -c .)" "... and as many jobs in report"
+diff kernel.txt replay.txt | head -20 | sed 's/^/# /'
+umount_gt "$PWD/again"
+is "$(value "$mnt/status" events_seen)" 6000 "recorded: each event is seen once"
+is "$(value "$mnt/status" events_recorded)" 6000 "... and recorded once"
+
+# Nobody records: nothing leaves the kernel, and all of it is counted
+echo stats >"$mnt/config/level"
+echo clear >"$mnt/control"
+before=$(stat_of tracepoint_records)
+jobs -n 3000 -d 100 -o truth.csv
+counted() { [ "$(completed "$mnt")" = "$1" ]; }
+ok "not recorded: every job is counted" wait_for 5 counted 3000
+cat >sums.py <<'P'
+# The jobs' times, by the clock before and after each call, against the sums of `latency`
+import csv, sys
+from jobs import read_latency
+import glob
+from tap import ok
+at, sums = {}, {}
+for row in csv.DictReader(open('truth.csv')):
+    key = row['ring'], row['ctx'], row['seqno']
+    job = at.setdefault(key, {})
+    job[row['call']] = int(row['before']), int(row['after'])
+for (ring, _, _), j in at.items():
+    s = sums.setdefault(ring, {'n': 0, 'queue': [0, 0], 'total': [0, 0]})
+    s['n'] += 1
+    for stage, a, b in (('queue', 'queue', 'run'), ('total', 'queue', 'done')):
+        s[stage][0] += max(0, j[b][0] - j[a][1])
+        s[stage][1] += j[b][1] - j[a][0]
+for d in glob.glob(sys.argv[1] + '/mock0/ring[0-9]*'):
+    want = sums.pop(open(d + '/name').read().strip())
+    got = read_latency(d + '/latency')
+    for stage in ('queue', 'total'):
+        count, avg = int(got[stage]['count']), int(got[stage]['avg_ns'])
+        ok(count == want['n'], '%s: %s of %d jobs' % (d[-5:], stage, count))
+        ok(want[stage][0] <= (avg + 1) * count and avg * count <= want[stage][1],
+           '%s: %s takes as long as it took' % (d[-5:], stage))
+ok(not sums, 'no ring is missing')
+P
+python_checks sums.py "$mnt"
+is "$(awk -F, '/^queue/ { print $7 }' truth.csv | sort | uniq -c | awk '{ print $2, $1 }')" \
+	"$(for p in $(awk -F, '/^queue/ { print $7 }' truth.csv | sort -u); do echo "$p $(value "$mnt/proc/$p/stats" completed)"; done)" \
+	"not recorded: each process's jobs are counted for it"
+is "$(cat "$mnt"/proc/*/comm | sort -u)" mockjobs "... under its name"
+ok "not recorded: next to nothing left the kernel" test $(($(stat_of tracepoint_records) - before)) -le 4
+is "$(value "$mnt/status" events_seen) $(value "$mnt/status" events_filtered_level)" "9000 9000" \
+	"not recorded: each event is seen, and refused"
+is "$(awk '$2 ~ /^ring/ { n += $5 } END { print n }' "$mnt/rings")" 0 "not recorded: nothing is left in flight"
+idle() { f=$(stat_of count_folds); sleep 0.6; [ "$(stat_of count_folds)" = "$f" ]; }
+ok "when nothing comes the daemon sleeps" wait_for 10 idle
+
+# Recorded or not, as the level goes up and down while jobs run: each is counted, and whole
+echo clear >"$mnt/control"
+jobs -n 6000 -d 100 -o truth.csv & player=$!
+while kill -0 $player 2>/dev/null; do
+	echo normal >"$mnt/config/level"
+	sleep 0.05
+	echo stats >"$mnt/config/level"
+	sleep 0.05
+done
+wait $player
+ok "up and down: every job is counted" wait_for 5 counted 6000
+is "$(awk '$2 ~ /^ring/ { n += $5 } END { print n }' "$mnt/rings")" 0 "up and down: nothing is left in flight"
+is "$(value "$mnt/status" events_seen)" 18000 "up and down: every event is seen once"
+is "$(value "$mnt/status" jobs_unmatched)" 0 "up and down: no end without a beginning"
+umount_gt "$mnt"
+
+# What the buffer loses is missing in the records alone
+printf '[backend bpf]\nbuffer_size = 4096\n' >conf
+mount_gt "$mnt" -o "conf=conf,$maps,backend=bpf" || exit 1
+jobs -n 3000 -d 0 -b -o /dev/null
+ok "more than the buffer holds: some records are lost" test "$(stat_of tracepoint_lost)" -gt 0
+ok "... and no job in the statistics" wait_for 5 counted 3000
+umount_gt "$mnt"
+
+# In the daemon, if that is wanted, and where the kernel cannot
+printf '[backend bpf]\nmatch = daemon\n' >conf
+mount_gt "$mnt" -o "conf=conf,$maps,backend=bpf" || exit 1
+like "$(cat "$mnt/backends/bpf/stats")" '^counted_in daemon' "switched off: doctor says so"
+jobs -n 300 -d 50 -o /dev/null
+ok "switched off: every job is counted" wait_for 5 counted 300
+umount_gt "$mnt"
+sed -i 's/^event = COMMIT/event = START/' maps/calls.ini
+mount_gt "$mnt" -o "$maps,backend=bpf" || exit 1
+like "$(cat "$mnt/backends/bpf/stats")" '^counted_in daemon' "a map with the hardware's own times is the daemon's"
+jobs -n 300 -d 50 -o /dev/null
+ok "... which counts it" wait_for 5 counted 300
+umount_gt "$mnt"
+done_testing
