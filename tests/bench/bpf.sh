@@ -31,7 +31,7 @@ limit() { # limit NAME VALUE LIMIT
 }
 less() { awk -v a="$1" -v b="$2" 'BEGIN { printf "%.1f", a - b }'; }
 stat_of() { awk -v k="$1" '$1 == k { print $2 }' "$work/gt/backends/bpf/stats"; }
-cpu_ms() { awk '{ print ($14 + $15) * 10 }' "/proc/$(pgrep -f "mount.gputrace $work/gt")/stat"; }
+cpu_ms() { awk '{ print ($14 + $15) * 10 }' "/proc/$(pgrep -f "mount.gputrace $work/gt ")/stat"; }
 
 ioctl_costs() { # prints ns of the three
 	local gpu=$1
@@ -106,6 +106,34 @@ a=$(cpu_ms)
 sleep 2
 limit bpf.idle.cpu_ms "$(($(cpu_ms) - a))" 0
 umount "$work/gt"
-while pgrep -f "mount.gputrace $work/gt" >/dev/null; do sleep 0.1; done
+while pgrep -f "mount.gputrace $work/gt " >/dev/null; do sleep 0.1; done
+
+# jobs that are matched and counted in the kernel: without records, then with them
+calls_maps "$work/maps" 0000:00:01.0
+floor=$($pin "$calls" "$count" jobs)
+"$O/sbin/mount.gputrace" "$work/gt" -o "events_dir=$work/maps,backend=bpf,level=stats" || exit 1
+echo stop >"$work/gt/control"
+paused=$($pin "$calls" "$count" jobs)
+echo start >"$work/gt/control"
+counted=$($pin "$calls" "$count" jobs)
+completed() { awk '$2 ~ /^ring/ { n += $8 } END { print n + 0 }' "$work/gt/rings"; }
+sleep 0.3
+echo "bench bpf.jobs floor $floor ns a call, traced with nothing told $paused ns, counted $counted ns"
+limit bpf.counted.ns "$(less "$counted" "$paused")" 150
+limit bpf.counted.missing "$((count / 3 - $(completed)))" 1 # and one whose submission is not among them
+limit bpf.counted.records "$(stat_of tracepoint_records)" 3
+echo "bench bpf.fold $(stat_of count_fold_ns) ns, $(stat_of count_later) counted later, $(stat_of count_singly) singly"
+for rate in 0 10000 100000 1000000; do
+	c=$(cpu_ms) b=$(completed)
+	if [ $rate = 0 ]; then sleep 1; else $pin "$calls" $rate jobs $rate >/dev/null; fi
+	echo "bench bpf.counted.rate $rate/s: daemon $(($(cpu_ms) - c)) ms CPU in 1 s, jobs $(($(completed) - b)), lost $(stat_of tracepoint_lost)"
+done
+echo normal >"$work/gt/config/level"
+told=$($pin "$calls" "$count" jobs)
+limit bpf.counted_record.ns "$(less "$told" "$counted")" 90
+sleep 1
+echo "bench bpf.counted.lost $(stat_of tracepoint_lost) records of $count as fast as may be; jobs counted $(completed)"
+umount "$work/gt"
+while pgrep -f "mount.gputrace $work/gt " >/dev/null; do sleep 0.1; done
 ioctls
 exit $bad

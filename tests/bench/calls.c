@@ -4,9 +4,11 @@
  * An event map makes its tracepoint a GPU event, or one of no interest, by the address. Or what an
  * ioctl costs whose argument is all zeroes.
  *
- *	calls COUNT [interest] [RATE]	prints ns per call, the least of rounds of 1000; RATE: at
- *					most so many a second, in one round
- *	calls COUNT ioctl PATH COMMAND	likewise
+ *	calls COUNT [none|interest|jobs] [RATE]
+ *				prints ns per call, the least of rounds of 1000; RATE: at most so
+ *many a second, in one round. jobs: each third call is a submission, a hand-over or an end of a job
+ *	calls COUNT ioctl PATH COMMAND
+ *				likewise
  */
 #include <fcntl.h>
 #include <stdint.h>
@@ -41,7 +43,18 @@ static double ioctls(unsigned long count)
 	return (double)(now() - begin) / (double)count;
 }
 
-static double round_of(unsigned long count, uint64_t address, unsigned long rate, uint64_t *seqno)
+static void job_call(uint64_t address, uint64_t n)
+{
+	if (n % 3 == 0)
+		syscall(SYS_msync, address, n / 3, 8);
+	else if (n % 3 == 1)
+		syscall(SYS_mlock2, address, n / 3, 8);
+	else
+		syscall(SYS_sync_file_range, -1, address, n / 3, 8);
+}
+
+static double round_of(unsigned long count, uint64_t address, unsigned long rate, int jobs,
+		       uint64_t *seqno)
 {
 	uint64_t begin = now();
 
@@ -49,7 +62,10 @@ static double round_of(unsigned long count, uint64_t address, unsigned long rate
 		if (rate && !(i % BURST))
 			while ((double)(now() - begin) * (double)rate / 1e9 < (double)i)
 				usleep(200);
-		syscall(SYS_msync, address, ++*seqno, 8);
+		if (jobs)
+			job_call(address, ++*seqno);
+		else
+			syscall(SYS_msync, address, ++*seqno, 8);
 	}
 	return (double)(now() - begin) / (double)count;
 }
@@ -57,14 +73,16 @@ static double round_of(unsigned long count, uint64_t address, unsigned long rate
 int main(int argc, char **argv)
 {
 	unsigned long count = argc > 1 ? strtoul(argv[1], NULL, 10) : 0;
-	int interest = argc > 2 && !strcmp(argv[2], "interest");
+	int jobs = argc > 2 && !strcmp(argv[2], "jobs");
+	int interest = jobs || (argc > 2 && !strcmp(argv[2], "interest"));
 	unsigned long rate = argc > 3 ? strtoul(argv[3], NULL, 10) : 0;
 	double best = 1e9, ns;
-	uint64_t seqno = 0;
+	/* processes after one another are not the same job's */
+	uint64_t seqno = 3ull * (uint64_t)getpid() << 24;
 
 	if (!count) {
-		fprintf(stderr,
-			"usage: calls COUNT [interest|none] [RATE] | COUNT ioctl PATH COMMAND\n");
+		fprintf(stderr, "usage: calls COUNT [none|interest|jobs] [RATE] | COUNT ioctl PATH "
+				"COMMAND\n");
 		return 2;
 	}
 	if (argc == 5 && !strcmp(argv[2], "ioctl")) {
@@ -79,7 +97,8 @@ int main(int argc, char **argv)
 	for (unsigned long i = 0; i < count; i += rate ? count : ROUND) {
 		ns = fd >= 0 ? ioctls(ROUND)
 			     : round_of(rate ? count : ROUND,
-					interest ? 0x4000000000000064ull : 4096, rate, &seqno);
+					interest ? 0x4000000000000064ull : 4096, rate, jobs,
+					&seqno);
 		best = ns < best ? ns : best;
 	}
 	printf("%.1f\n", best);
