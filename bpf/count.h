@@ -50,10 +50,12 @@ static inline __attribute__((always_inline)) uint64_t gt_k_mix(uint64_t h, uint6
 
 /** struct gt_k_ctl - @bank: where it is counted now; @on: at all; @records: every job is to be in a
  * record; @awake: the daemon comes by itself; @strangers: ends of jobs that are not known here
+ * @spilled: some job is not in the first of the lines where its key may be
  * @next: octaves given out, of each bank
  * @no_ring, @no_job, @no_pair: how often there was no room; @owed: or the lock was not to be had */
 struct gt_k_ctl {
 	uint32_t bank, on, records, awake;
+	uint32_t spilled, reserved;
 	uint64_t seed, strangers;
 	uint32_t next[2];
 	uint64_t no_ring, no_job, no_pair, owed;

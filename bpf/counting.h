@@ -40,6 +40,11 @@ enum gt_k_what {
 	GT_K_QUIET, /* it is, and nobody wants a record */
 };
 
+/* Twice as much as is told: any part of a record, behind any other, ends within. */
+struct gt_k_record {
+	uint8_t data[2 * GT_BPF_RAW_MAX];
+};
+
 /** struct gt_k_event - an event under way, on its program's stack */
 struct gt_k_event {
 	uint64_t ts, k1, k2, h, ctx, seqno, start;
@@ -49,16 +54,39 @@ struct gt_k_event {
 
 #define LOOK(map, i) bpf_map_lookup_elem(&(map), &(i))
 
-/* The two lines in which a key may be are searched for it, or for room, which is then taken. Index,
+#define GT_K_HOT 64 /* lines: what is in flight is mostly little, and there it stays in the cache  \
+		     */
+#define GT_K_CHOICES 3
+
+/* Writes what others read once they see it. x86 keeps the order of stores, BPF has no weaker way to
+ * ask for it. */
+#ifdef __TARGET_ARCH_x86
+#define k_release(p, v)                                                                            \
+	do {                                                                                       \
+		asm volatile("" : : : "memory");                                                   \
+		*(volatile __typeof__(*(p)) *)(p) = (v);                                           \
+	} while (0)
+#else
+#define k_release(p, v) __sync_lock_test_and_set(p, v)
+#endif
+
+/*
+ * Functions that are not static are verified once, and not on each way to them; what they are given
+ * may be NULL as far as the verifier knows.
+ */
+
+/* The lines in which a key may be are searched for it, or for room, which is then taken. Index,
  * or GT_NONE32. */
 #define GT_K_TABLE(name, keys, nlines)                                                             \
 	static __always_inline uint32_t name##_line(uint64_t h, unsigned int nth)                  \
 	{                                                                                          \
-		return (uint32_t)(nth ? h >> 40 : h >> 8) & ((nlines)-1);                          \
+		if (!nth)                                                                          \
+			return (uint32_t)(h >> 8) & (GT_K_HOT - 1);                                \
+		return (uint32_t)(nth == 1 ? h >> 20 : h >> 40) & ((nlines)-1);                    \
 	}                                                                                          \
 	__noinline uint32_t name##_claim(uint64_t h)                                               \
 	{                                                                                          \
-		for (unsigned int nth = 0; nth < 2; nth++) {                                       \
+		for (unsigned int nth = 0; nth < GT_K_CHOICES; nth++) {                            \
 			uint32_t i = name##_line(h, nth);                                          \
 			struct gt_k_line *l = LOOK(keys, i);                                       \
                                                                                                    \
@@ -75,17 +103,19 @@ struct gt_k_event {
 		struct gt_k_line *l = LOOK(keys, i);                                               \
                                                                                                    \
 		if (l)                                                                             \
-			__sync_lock_test_and_set(&l->key[at % GT_K_WAYS], key);                    \
+			k_release(&l->key[at % GT_K_WAYS], key);                                   \
 		return 0;                                                                          \
 	}                                                                                          \
-	__noinline uint32_t name##_find(uint64_t h)                                                \
+	__noinline uint32_t name##_find(uint64_t h, uint32_t choices)                              \
 	{                                                                                          \
 		uint64_t key = gt_k_key(h);                                                        \
                                                                                                    \
-		for (unsigned int nth = 0; nth < 2; nth++) {                                       \
+		for (unsigned int nth = 0; nth < GT_K_CHOICES; nth++) {                            \
 			uint32_t i = name##_line(h, nth);                                          \
 			struct gt_k_line *l = LOOK(keys, i);                                       \
                                                                                                    \
+			if (nth >= choices)                                                        \
+				break;                                                             \
 			for (unsigned int w = 0; l && w < GT_K_WAYS; w++)                          \
 				if (l->key[w] == key)                                              \
 					return i * GT_K_WAYS + w;                                  \
@@ -114,7 +144,7 @@ static __always_inline bool k_lock(struct gt_k_ring *r)
 
 static __always_inline void k_unlock(struct gt_k_ring *r)
 {
-	__sync_lock_test_and_set(&r->lock, 0);
+	k_release(&r->lock, 0);
 }
 
 /* What a record says ----------------------------------------------------------------------------
@@ -199,10 +229,11 @@ static __always_inline uint64_t k_place(const struct gt_k_tp *tp, const uint8_t 
 /* Rings -----------------------------------------------------------------------------------------
  */
 
-static __noinline uint32_t k_ring_new(struct gt_k_ctl *c, const struct gt_bpf_raw *raw,
-				      const uint8_t *data, uint64_t h)
+static __noinline uint32_t k_ring_new(struct gt_k_ctl *c, const uint8_t *data, uint32_t index,
+				      uint32_t len, uint64_t h)
 {
-	uint32_t i = ring_key_claim(h), len = raw->len;
+	uint64_t id = bpf_get_current_pid_tgid();
+	uint32_t i = ring_key_claim(h);
 	struct gt_k_ring *r = i == GT_NONE32 ? NULL : LOOK(k_rings, i);
 
 	if (!r) {
@@ -210,10 +241,10 @@ static __noinline uint32_t k_ring_new(struct gt_k_ctl *c, const struct gt_bpf_ra
 		return GT_NONE32;
 	}
 	/* It is never free again, so all else is as it was at the beginning: zero. */
-	r->index = raw->index;
-	r->tid = raw->tid;
-	r->pid = raw->pid;
-	r->cpu = raw->cpu;
+	r->index = index;
+	r->tid = (uint32_t)id;
+	r->pid = id >> 32;
+	r->cpu = bpf_get_smp_processor_id();
 	r->len = len < GT_K_NAME ? len : GT_K_NAME;
 	r->strangers = c->strangers;
 	for (unsigned int k = 0; k < GT_K_NAME; k += 8)
@@ -230,12 +261,17 @@ static __always_inline uint64_t k_pair_hash(const struct gt_k_ctl *c, const stru
 	return gt_k_mix(gt_k_mix(gt_k_mix(c->seed, j->ring), j->pid), j->start);
 }
 
-static __noinline uint32_t k_pair_new(struct gt_k_ctl *c, struct gt_k_job *j)
+__noinline uint32_t k_pair_new(struct gt_k_ctl *c, struct gt_k_job *j)
 {
-	uint64_t h = k_pair_hash(c, j);
-	uint32_t i = pair_key_claim(h);
-	struct gt_k_pair *p = i == GT_NONE32 ? NULL : LOOK(k_pairs, i);
+	struct gt_k_pair *p;
+	uint64_t h;
+	uint32_t i;
 
+	if (!c || !j)
+		return GT_NONE32;
+	h = k_pair_hash(c, j);
+	i = pair_key_claim(h);
+	p = i == GT_NONE32 ? NULL : LOOK(k_pairs, i);
 	if (!p) {
 		__sync_fetch_and_add(&c->no_pair, 1);
 		return GT_NONE32;
@@ -259,7 +295,7 @@ static __always_inline struct gt_k_pair *k_pair_of(struct gt_k_ctl *c, struct gt
 	uint32_t i = j->pair;
 
 	if (i == GT_NONE32 && make) {
-		i = pair_key_find(k_pair_hash(c, j));
+		i = pair_key_find(k_pair_hash(c, j), GT_K_CHOICES);
 		if (i == GT_NONE32)
 			i = k_pair_new(c, j);
 		j->pair = i;
@@ -301,20 +337,24 @@ static __always_inline void k_pair_enters(struct gt_k_pair *p, const struct gt_k
 	p->inflight += !(j->flags & GT_K_REC);
 }
 
-/* The first sight of the job @j, or another of its events, and what is owed of it. False: the lock
- * was not to be had */
-static __noinline bool k_settle(struct gt_k_ctl *c, struct gt_k_job *j, uint32_t events)
+/* The first sight of the job @j, or another of its events, and what is owed of it; without the lock
+ * that is owed, too */
+__noinline int k_settle(struct gt_k_ctl *c, struct gt_k_job *j, uint32_t events)
 {
-	uint32_t at = j->ring, bank;
-	struct gt_k_ring *r = LOOK(k_rings, at);
+	struct gt_k_ring *r;
 	struct gt_k_pair *p;
+	uint32_t at, bank;
 
+	if (!c || !j)
+		return 0;
+	at = j->ring;
+	r = LOOK(k_rings, at);
 	if (!r)
-		return false;
+		return 0;
 	if (!k_lock(r)) {
 		__sync_fetch_and_or(&j->owed, events);
 		__sync_fetch_and_add(&c->owed, 1);
-		return false;
+		return 0;
 	}
 	bank = c->bank & 1;
 	if (j->owed)
@@ -327,10 +367,9 @@ static __noinline bool k_settle(struct gt_k_ctl *c, struct gt_k_job *j, uint32_t
 	}
 	k_account(r, &r->bank[bank], p, k_sum(p, bank), j, events);
 	k_unlock(r);
-	return true;
+	return 0;
 }
 
-/* Functions that are not static are verified once, and not on each way to them. */
 __noinline uint32_t k_bucket(uint64_t v)
 {
 	return gt_hist_bucket(v);
@@ -363,11 +402,12 @@ static __always_inline bool k_put(struct gt_k_ctl *c, struct gt_k_stage *s, uint
 }
 
 /* All of @e that has room goes into @s; the rest stays. True: all has */
-static __noinline bool k_values(struct gt_k_ctl *c, struct gt_k_sum *s, struct gt_k_ended *e,
-				uint32_t bank)
+__noinline int k_values(struct gt_k_ctl *c, struct gt_k_sum *s, struct gt_k_ended *e, uint32_t bank)
 {
-	bool all = true;
+	int all = 1;
 
+	if (!c || !s || !e)
+		return 0;
 	bank &= 1;
 	for (unsigned int i = 0; i < GT_NSTAGES; i++) {
 		if (e->v[i] == GT_K_NONE)
@@ -375,7 +415,7 @@ static __noinline bool k_values(struct gt_k_ctl *c, struct gt_k_sum *s, struct g
 		if (k_put(c, &s->stage[i], bank, e->v[i]))
 			e->v[i] = GT_K_NONE;
 		else
-			all = false;
+			all = 0;
 	}
 	return all;
 }
@@ -424,23 +464,27 @@ static __noinline void k_wake(struct gt_k_ctl *c, uint64_t ts)
 
 /* The job, which is this program's alone, has ended. False: it waits for the daemon to count that
  */
-static __noinline bool k_end(struct gt_k_ctl *c, struct gt_k_job *j, struct gt_k_event *e)
+__noinline int k_end(struct gt_k_ctl *c, struct gt_k_job *j, struct gt_k_event *e)
 {
-	uint32_t at = j->ring, bank;
-	struct gt_k_ring *r = LOOK(k_rings, at);
 	struct gt_k_ended rest;
 	struct gt_k_bank *b;
+	struct gt_k_ring *r;
 	struct gt_k_pair *p;
 	struct gt_k_sum *s;
-	bool all = false;
+	uint32_t at, bank;
+	int all = 0;
 
+	if (!c || !j || !e)
+		return 0;
+	at = j->ring;
+	r = LOOK(k_rings, at);
 	if (!r)
-		return false;
+		return 0;
 	if (!k_lock(r)) {
 		e->job = r->completed + 1;
 		__sync_fetch_and_add(&c->owed, 1);
 		__sync_fetch_and_add(&c->strangers, 1); /* the next does not know of its end */
-		return false;
+		return 0;
 	}
 	bank = c->bank & 1;
 	b = &r->bank[bank];
@@ -467,7 +511,7 @@ static __noinline bool k_end(struct gt_k_ctl *c, struct gt_k_job *j, struct gt_k
 	k_unlock(r);
 	if (!all)
 		k_tale(j, &rest, e->ts, s != NULL);
-	return true;
+	return 1;
 }
 
 /* Events ------------------------------------------------------------------------------------------
@@ -483,11 +527,11 @@ static __always_inline void k_who(struct gt_k_event *e)
 	e->start = BPF_CORE_READ(task, group_leader, start_boottime);
 }
 
-static __always_inline struct gt_k_job *k_find(struct gt_k_event *e)
+static __always_inline struct gt_k_job *k_find(const struct gt_k_ctl *c, struct gt_k_event *e)
 {
 	struct gt_k_job *j;
 
-	e->job = job_key_find(e->h);
+	e->job = job_key_find(e->h, c->spilled ? GT_K_CHOICES : 1);
 	j = e->job == GT_NONE32 ? NULL : LOOK(k_jobs, e->job);
 	return j && j->k1 == e->k1 && j->k2 == e->k2 ? j : NULL;
 }
@@ -503,16 +547,20 @@ static __always_inline void k_orphan(const struct gt_k_event *e)
 }
 
 /* A job begins. */
-static __noinline int k_begin(struct gt_k_ctl *c, struct gt_k_event *e, uint32_t roles)
+__noinline int k_begin(struct gt_k_ctl *c, struct gt_k_event *e, uint32_t roles)
 {
 	struct gt_k_job *j;
 
+	if (!c || !e)
+		return GT_K_PASS;
 	e->job = job_key_claim(e->h);
 	j = e->job == GT_NONE32 ? NULL : LOOK(k_jobs, e->job);
 	if (!j) {
 		__sync_fetch_and_add(&c->no_job, 1);
 		return GT_K_PASS;
 	}
+	if (e->job >= GT_K_HOT * GT_K_WAYS && !c->spilled)
+		c->spilled = 1;
 	*j = (struct gt_k_job){
 		.k1 = e->k1,
 		.k2 = e->k2,
@@ -540,12 +588,15 @@ static __always_inline int k_what(const struct gt_k_job *j)
 }
 
 /* It is told again: nothing new but that an event was seen */
-static __noinline int k_again(struct gt_k_ctl *c, struct gt_k_job *j, struct gt_k_event *e,
-			      uint32_t type)
+__noinline int k_again(struct gt_k_ctl *c, struct gt_k_job *j, struct gt_k_event *e, uint32_t type)
 {
-	uint32_t at = j->ring;
-	struct gt_k_ring *r = LOOK(k_rings, at);
+	struct gt_k_ring *r;
+	uint32_t at;
 
+	if (!c || !j || !e)
+		return GT_K_PASS;
+	at = j->ring;
+	r = LOOK(k_rings, at);
 	if (r && k_lock(r)) {
 		gt_k_seen(&r->bank[c->bank & 1], j, type, e->ts);
 		k_unlock(r);
@@ -558,10 +609,13 @@ static __always_inline bool k_same(const struct gt_k_job *j, const struct gt_k_e
 	return j->ring == e->ring && j->ctx == e->ctx && j->seqno == e->seqno;
 }
 
-static __noinline int k_submit(struct gt_k_ctl *c, struct gt_k_event *e, uint32_t roles)
+__noinline int k_submit(struct gt_k_ctl *c, struct gt_k_event *e, uint32_t roles)
 {
-	struct gt_k_job *j = k_find(e);
+	struct gt_k_job *j;
 
+	if (!c || !e)
+		return GT_K_PASS;
+	j = k_find(c, e);
 	if (j && k_same(j, e) && (j->told & GT_K_SUBMIT))
 		return k_again(c, j, e, 0);
 	if (j)
@@ -570,14 +624,17 @@ static __noinline int k_submit(struct gt_k_ctl *c, struct gt_k_event *e, uint32_
 	return k_begin(c, e, roles);
 }
 
-static __noinline int k_commit(struct gt_k_ctl *c, struct gt_k_event *e, bool begins, bool placed)
+__noinline int k_commit(struct gt_k_ctl *c, struct gt_k_event *e, uint32_t begins, uint32_t placed)
 {
-	struct gt_k_job *j = k_find(e);
+	struct gt_k_job *j;
 
+	if (!c || !e)
+		return GT_K_PASS;
+	j = k_find(c, e);
 	if (j && placed && j->ring != e->ring) { /* another ring took it: there it is a new one */
 		k_orphan(e);
 		j = NULL;
-		begins = true;
+		begins = 1;
 	}
 	if (!j) {
 		if (!begins || !placed)
@@ -594,14 +651,21 @@ static __noinline int k_commit(struct gt_k_ctl *c, struct gt_k_event *e, bool be
 	return k_what(j);
 }
 
-static __noinline int k_complete(struct gt_k_ctl *c, struct gt_k_event *e)
+__noinline int k_complete(struct gt_k_ctl *c, struct gt_k_event *e)
 {
-	struct gt_k_job *j = k_find(e);
-	uint32_t at = e->job, line = at / GT_K_WAYS;
-	struct gt_k_line *l = j ? LOOK(k_job_keys, line) : NULL;
-	uint64_t key = gt_k_key(e->h);
+	struct gt_k_line *l;
+	struct gt_k_job *j;
+	uint32_t at, line;
+	uint64_t key;
 	int what;
 
+	if (!c || !e)
+		return GT_K_PASS;
+	j = k_find(c, e);
+	at = e->job;
+	line = at / GT_K_WAYS;
+	l = j ? LOOK(k_job_keys, line) : NULL;
+	key = gt_k_key(e->h);
 	if (!l || __sync_val_compare_and_swap(&l->key[at % GT_K_WAYS], key, GT_K_BUSY) != key) {
 		__sync_fetch_and_add(&c->strangers, 1);
 		return GT_K_PASS;
@@ -614,7 +678,7 @@ static __noinline int k_complete(struct gt_k_ctl *c, struct gt_k_event *e)
 		j->done = e->ts;
 		key = GT_K_ENDED;
 	}
-	__sync_lock_test_and_set(&l->key[at % GT_K_WAYS], key);
+	k_release(&l->key[at % GT_K_WAYS], key);
 	return what;
 }
 
@@ -647,37 +711,37 @@ static __always_inline bool k_key(const struct gt_k_tp *tp, const uint8_t *data,
 }
 
 /* Which ring; false: it is none that is counted here */
-static __always_inline bool k_ring_of(const struct gt_k_tp *tp, struct gt_k_ctl *c,
-				      const struct gt_bpf_raw *raw, const uint8_t *data,
-				      struct gt_k_event *e)
+static __always_inline bool k_ring_of(const struct gt_k_tp *tp, struct gt_k_ctl *c, uint32_t index,
+				      const uint8_t *data, uint32_t len, struct gt_k_event *e)
 {
 	uint64_t h = k_place(tp, data, c->seed);
 	struct gt_k_ring *r;
 
-	e->ring = ring_key_find(h);
+	e->ring = ring_key_find(h, GT_K_CHOICES);
 	if (e->ring == GT_NONE32 && tp->begins)
-		e->ring = k_ring_new(c, raw, data, h);
+		e->ring = k_ring_new(c, data, index, len, h);
 	r = e->ring == GT_NONE32 ? NULL : LOOK(k_rings, e->ring);
 	return r && !r->refused;
 }
 
-/** gt_k_count() - counts the event in @raw with @data behind it, if that is for the kernel to do */
-static __always_inline int gt_k_count(uint32_t index, struct gt_k_ctl *c,
-				      const struct gt_bpf_raw *raw, const uint8_t *data,
-				      struct gt_k_event *e)
+/** gt_k_count() - counts the event of time @e->ts, @len bytes of @rec, if that is for the kernel */
+__noinline int gt_k_count(uint32_t index, struct gt_k_ctl *c, struct gt_k_record *rec, uint32_t len,
+			  struct gt_k_event *e)
 {
 	struct gt_k_tp *tp = LOOK(k_tps, index);
 	bool placed = false;
+	const uint8_t *data;
 
+	if (!rec || !e)
+		return GT_K_PASS;
+	data = rec->data;
+	e->end.v[GT_ST_HW_WAIT] = e->end.v[GT_ST_EXEC] = GT_K_NONE;
 	if (!tp || !tp->roles || !c || !c->on)
 		return GT_K_PASS;
-	e->ts = raw->ts;
 	e->ctx = e->seqno = GT_NONE64;
 	e->ring = GT_NONE32;
-	e->job = 0;
-	e->end.v[GT_ST_HW_WAIT] = e->end.v[GT_ST_EXEC] = GT_K_NONE;
-	if (tp->ring) {
-		placed = k_ring_of(tp, c, raw, data, e);
+	if (tp->ring && (tp->begins || (tp->roles & GT_K_COMMIT) || (tp->key & GT_K_BY_RING))) {
+		placed = k_ring_of(tp, c, index, data, len, e);
 		if (!placed && (tp->begins || (tp->key & GT_K_BY_RING)))
 			return GT_K_PASS;
 	}

@@ -27,11 +27,11 @@ struct {
 	__type(value, struct gt_bpf_made);
 } made SEC(".maps");
 
-/* Twice as much as is told: any part of a record, behind any other, ends within. No program of a
- * tracepoint or kprobe interrupts another on its CPU (trace_call_bpf()), so one is enough. */
+/* No program of a tracepoint or kprobe interrupts another on its CPU (trace_call_bpf()), so one is
+ * enough. */
 struct scratch {
 	struct gt_bpf_raw raw; /* its data follows */
-	uint8_t data[2 * GT_BPF_RAW_MAX];
+	struct gt_k_record rec;
 };
 
 struct {
@@ -50,21 +50,25 @@ struct {
 
 char LICENSE[] SEC("license") = "GPL";
 
-/* Says who the running process is, once: it may have ended before the daemon can ask. */
-static __always_inline void tell_process(uint64_t ts, uint32_t pid)
+/* Says who the running process is, once: it may have ended before the daemon can ask. @start: its
+ * begin, 0: to be found out */
+static __always_inline void tell_process(uint64_t ts, uint32_t pid, uint64_t start)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
-	struct task_struct *leader = BPF_CORE_READ(task, group_leader);
-	uint64_t start = BPF_CORE_READ(leader, start_boottime), *known;
+	struct task_struct *leader;
+	uint64_t *known;
 	struct gt_bpf_count *n = gt_counts(PART);
 	union gt_record *r;
 
+	if (!start)
+		start = BPF_CORE_READ(task, group_leader, start_boottime);
 	known = bpf_map_lookup_elem(&told, &pid);
 	if (known && *known == start)
 		return;
 	r = n ? gt_try_reserve(n, PART, ts, GT_PROCESS) : NULL;
 	if (!r)
 		return;
+	leader = BPF_CORE_READ(task, group_leader);
 	r->process.start = start;
 	r->process.pid = pid;
 	r->process.uid = (uint32_t)bpf_get_current_uid_gid();
@@ -75,16 +79,17 @@ static __always_inline void tell_process(uint64_t ts, uint32_t pid)
 }
 
 /* Everything of a record but its data */
-static __always_inline void begin(struct scratch *s, uint64_t index)
+static __always_inline void begin(struct scratch *s, uint64_t ts, uint64_t index, uint64_t len)
 {
 	uint64_t id = bpf_get_current_pid_tgid();
 
 	s->raw = (struct gt_bpf_raw){
-		.ts = bpf_ktime_get_ns(),
+		.ts = ts,
 		.type = GT_BPF_RAW,
 		.flags = PART << GT_BPF_PART_SHIFT,
 		.cpu = bpf_get_smp_processor_id(),
 		.index = index,
+		.len = len,
 		.tid = (uint32_t)id,
 		.pid = id >> 32,
 		.uid = (uint32_t)bpf_get_current_uid_gid(),
@@ -106,27 +111,27 @@ static __always_inline struct scratch *scratch(struct gt_bpf_count *n)
 static __always_inline void end(struct scratch *s, const struct gt_bpf_tp *tp, uint32_t index,
 				uint64_t len)
 {
+	struct gt_k_event e = { .ts = bpf_ktime_get_ns() };
 	struct gt_k_ctl *c = k_control();
-	struct gt_k_event e;
 	int what;
 
 	gt_opaque(len);
 	if (len > GT_BPF_RAW_MAX)
 		len = GT_BPF_RAW_MAX;
-	s->raw.len = len;
-	what = gt_k_count(index, c, &s->raw, s->data, &e);
-	if (what != GT_K_PASS && c) {
-		if (!c->awake)
-			k_wake(c, s->raw.ts);
-		if (what == GT_K_QUIET)
-			return;
+	what = gt_k_count(index, c, &s->rec, len, &e);
+	if (what != GT_K_PASS && c && !c->awake)
+		k_wake(c, e.ts);
+	if (what == GT_K_QUIET)
+		return;
+	begin(s, e.ts, index, len);
+	if (what != GT_K_PASS) {
 		s->raw.counted = 1;
 		s->raw.hw_wait = e.end.v[GT_ST_HW_WAIT];
 		s->raw.exec = e.end.v[GT_ST_EXEC];
 		s->raw.nth = e.job;
 	}
 	if (tp->owner)
-		tell_process(s->raw.ts, s->raw.pid);
+		tell_process(e.ts, s->raw.pid, e.start);
 	gt_send(PART, s->raw.ts, s, sizeof(s->raw) + len);
 }
 
@@ -138,7 +143,7 @@ static __always_inline bool meets(const struct gt_bpf_tp *tp, const struct scrat
 
 	if (tp->test == GT_BPF_ANY || at > GT_BPF_RAW_MAX)
 		return true;
-	v = *(const uint64_t *)(s->data + at);
+	v = *(const uint64_t *)(s->rec.data + at);
 	if (tp->size == 4)
 		v = tp->sign ? (uint64_t)(int64_t)(int32_t)v : (uint32_t)v;
 	else if (tp->size == 2)
@@ -162,7 +167,7 @@ static __always_inline uint32_t strings_end(const struct gt_bpf_tp *tp, const st
 
 		if (at > GT_BPF_RAW_MAX)
 			break;
-		to = *(const uint32_t *)(s->data + at);
+		to = *(const uint32_t *)(s->rec.data + at);
 		to = (to & 0xffff) + (to >> 16) + (tp->string[i] & GT_BPF_REL ? at + 4 : 0);
 		if (to > last)
 			last = to;
@@ -185,7 +190,7 @@ int gt_raw(void *ctx)
 	if (!s)
 		return 0;
 	fixed = tp->fixed;
-	if (fixed > GT_BPF_RAW_MAX || bpf_probe_read_kernel(s->data, fixed, ctx)) {
+	if (fixed > GT_BPF_RAW_MAX || bpf_probe_read_kernel(s->rec.data, fixed, ctx)) {
 		gt_missed(n, bpf_ktime_get_ns());
 		return 0;
 	}
@@ -193,13 +198,12 @@ int gt_raw(void *ctx)
 		n->other++;
 		return 0;
 	}
-	begin(s, index);
 	more = strings_end(tp, s) - fixed;
 	gt_opaque(more);
 	if (more > GT_BPF_RAW_MAX)
 		more = 0;
-	if (more && bpf_probe_read_kernel(s->data + fixed, more, ctx + fixed)) {
-		gt_missed(n, s->raw.ts);
+	if (more && bpf_probe_read_kernel(s->rec.data + fixed, more, ctx + fixed)) {
+		gt_missed(n, bpf_ktime_get_ns());
 		return 0;
 	}
 	end(s, tp, index, fixed + more);
@@ -244,7 +248,7 @@ static __always_inline void follow(const struct gt_bpf_field *f, struct scratch 
 
 	if (to > GT_BPF_RAW_MAX - GT_BPF_TEXT)
 		return;
-	out = s->data + to;
+	out = s->rec.data + to;
 	for (k = 0; k < GT_BPF_LOADS - 1 && k + 1 < n; k++)
 		if (bpf_probe_read_kernel(&v, sizeof(v), (void *)(v + f->off[k])))
 			v = 0;
@@ -272,7 +276,6 @@ static __always_inline int make(uint64_t index, uint64_t rec, const uint64_t *ar
 	s = scratch(n);
 	if (!s)
 		return 0;
-	begin(s, index);
 	for (unsigned int i = 0; i < GT_BPF_FIELDS && i < m->n; i++)
 		follow(&m->field[i], s, base(&m->field[i], rec, arg));
 	end(s, tp, index, m->len);

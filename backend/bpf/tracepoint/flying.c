@@ -114,6 +114,8 @@ void tc_flying(struct tp_state *t, uint64_t at)
 
 	for (unsigned int i = 0; i < GT_K_RINGS; i++)
 		c->ring[i].now_flying = 0;
+	/* it is set before a job's key is, so one that comes now sets it again */
+	__atomic_store_n(&c->ctl->spilled, 0, __ATOMIC_SEQ_CST);
 	for (unsigned int i = 0; i < GT_K_JOBS; i++)
 		look(t, &c->job_keys[i / GT_K_WAYS].key[i % GT_K_WAYS], &c->jobs[i], at);
 }
