@@ -51,6 +51,17 @@ struct gt_tally_proc {
 	struct gt_tally_stage stage[GT_NSTAGES];
 };
 
+#define GT_TALLY_SUBMITTED 0x1 /* gt_tally_job.told */
+#define GT_TALLY_COMMITTED 0x2
+
+/** struct gt_tally_job - in flight now, and in no record; @seen: its first event; @hw: it occupies the
+ * hardware; @pid, @uid: whose, GT_NONE32 unknown */
+struct gt_tally_job {
+	uint64_t ctx, seqno, seen, submit, commit;
+	uint32_t pid, uid;
+	uint8_t told, hw, reserved[6];
+};
+
 #define GT_TALLY_TYPES 4 /* SUBMIT, COMPLETE and COMMIT, by their numbers */
 
 /**
@@ -66,6 +77,7 @@ struct gt_tally_proc {
  * @last_end: when the ring's last job ended, 0 none; @hw_since: since when it has been at work now,
  *0 it is not
  * @commits: its source tells COMMIT
+ * @job: @njob of those in flight, in order of @seen: not all, if there are very many
  */
 struct gt_tally {
 	uint16_t gpu, ring;
@@ -80,6 +92,8 @@ struct gt_tally {
 	bool commits;
 	const struct gt_tally_proc *proc;
 	unsigned int nproc;
+	const struct gt_tally_job *job;
+	unsigned int njob;
 };
 
 #endif

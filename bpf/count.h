@@ -73,6 +73,7 @@ struct gt_k_piece {
 #define GT_K_SUBMIT   0x1 /* roles; gt_k_job.told, owed */
 #define GT_K_COMMIT   0x2
 #define GT_K_COMPLETE 0x4
+#define GT_K_WAIT     0x8 /* it is of interest which job it is for */
 
 #define GT_K_BY_FENCE                                                                              \
 	0x1 /* keys; the same numbers as in backend/eventmap/eventmap.h, as the kinds above */

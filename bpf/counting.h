@@ -48,14 +48,15 @@ struct gt_k_record {
 /** struct gt_k_event - an event under way, on its program's stack */
 struct gt_k_event {
 	uint64_t ts, k1, k2, h, ctx, seqno, start;
-	uint32_t pid, uid, ring, job;
+	uint32_t pid, uid, ring, job, known, reserved;
 	struct gt_k_ended end;
 };
 
 #define LOOK(map, i) bpf_map_lookup_elem(&(map), &(i))
 
-#define GT_K_HOT 64 /* lines: what is in flight is mostly little, and there it stays in the cache  \
-		     */
+#define GT_K_HOT                                                                                   \
+	64 /* lines: what is in flight is mostly little, and there it stays in the cache           \
+	    */
 #define GT_K_CHOICES 3
 
 /* Writes what others read once they see it. x86 keeps the order of stores, BPF has no weaker way to
@@ -724,6 +725,15 @@ static __always_inline bool k_ring_of(const struct gt_k_tp *tp, struct gt_k_ctl 
 	return r && !r->refused;
 }
 
+/* The job that somebody waits for, if it is known */
+static __always_inline void k_wait(struct gt_k_ctl *c, struct gt_k_event *e)
+{
+	struct gt_k_job *j = k_find(c, e);
+
+	e->ring = j ? j->ring : GT_NONE32;
+	e->ctx = j ? j->ctx : GT_NONE64;
+}
+
 /** gt_k_count() - counts the event of time @e->ts, @len bytes of @rec, if that is for the kernel */
 __noinline int gt_k_count(uint32_t index, struct gt_k_ctl *c, struct gt_k_record *rec, uint32_t len,
 			  struct gt_k_event *e)
@@ -736,10 +746,11 @@ __noinline int gt_k_count(uint32_t index, struct gt_k_ctl *c, struct gt_k_record
 		return GT_K_PASS;
 	data = rec->data;
 	e->end.v[GT_ST_HW_WAIT] = e->end.v[GT_ST_EXEC] = GT_K_NONE;
-	if (!tp || !tp->roles || !c || !c->on)
-		return GT_K_PASS;
 	e->ctx = e->seqno = GT_NONE64;
 	e->ring = GT_NONE32;
+	e->known = tp && tp->roles == GT_K_WAIT;
+	if (!tp || !tp->roles || !c || !c->on)
+		return GT_K_PASS;
 	if (tp->ring && (tp->begins || (tp->roles & GT_K_COMMIT) || (tp->key & GT_K_BY_RING))) {
 		placed = k_ring_of(tp, c, index, data, len, e);
 		if (!placed && (tp->begins || (tp->key & GT_K_BY_RING)))
@@ -747,6 +758,10 @@ __noinline int gt_k_count(uint32_t index, struct gt_k_ctl *c, struct gt_k_record
 	}
 	if (!k_key(tp, data, c, e))
 		return GT_K_PASS;
+	if (tp->roles & GT_K_WAIT) {
+		k_wait(c, e);
+		return GT_K_PASS;
+	}
 	if (tp->roles & GT_K_SUBMIT)
 		return k_submit(c, e, tp->roles);
 	if (tp->roles & GT_K_COMMIT)

@@ -53,8 +53,9 @@ struct gt_bpf_count {
  * @index: which tracepoint: its number in the map of struct gt_bpf_tp
  * @len: bytes of the record that follow; the first 8 mean nothing
  * @tid, @pid, @uid: who ran; @pid: thread group
- * @counted: the event is counted in the kernel already; of the end of a job: its @hw_wait and @exec,
- *	and which completion of its ring it is
+ * @counted: the event is counted in the kernel already; of the end of a job: its @hw_wait and
+ *@exec, and which completion of its ring it is
+ * @known: of a wait: the job is known, @nth is its ring's number there and @exec its context
  */
 struct gt_bpf_raw {
 	uint64_t ts;
@@ -65,7 +66,7 @@ struct gt_bpf_raw {
 	uint16_t len;
 	uint32_t tid, pid, uid, counted;
 	uint64_t hw_wait, exec;
-	uint32_t nth, reserved;
+	uint32_t nth, known;
 };
 
 /* gt_bpf_raw.index, of what is no tracepoint's record */

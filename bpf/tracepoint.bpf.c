@@ -130,6 +130,11 @@ static __always_inline void end(struct scratch *s, const struct gt_bpf_tp *tp, u
 		s->raw.exec = e.end.v[GT_ST_EXEC];
 		s->raw.nth = e.job;
 	}
+	if (e.known && e.ring != GT_NONE32) {
+		s->raw.known = 1;
+		s->raw.nth = e.ring;
+		s->raw.exec = e.ctx;
+	}
 	if (tp->owner)
 		tell_process(e.ts, s->raw.pid, e.start);
 	gt_send(PART, s->raw.ts, s, sizeof(s->raw) + len);

@@ -99,7 +99,7 @@ static bool heard_better(const struct gt_section *s, uint64_t ts)
 }
 
 /* Returns 0 if the event may be told, or why not. */
-static int find_job(struct gt_eventmap *m, const struct gt_section *s, uint64_t ts,
+static int find_job(struct gt_eventmap *m, const struct gt_section *s, const struct gt_evctx *c,
 		    struct gt_job *j)
 {
 	uint64_t ctx = j->ctx;
@@ -108,8 +108,13 @@ static int find_job(struct gt_eventmap *m, const struct gt_section *s, uint64_t 
 	if (found == GT_JOB_FOUND)
 		return 0;
 	if (s->only == GT_ONLY_ANY) {
-		if (j->gpu == GT_NONE16)
+		if (c->known && j->gpu == GT_NONE16) {
+			j->gpu = c->gpu;
+			j->ring = c->ring;
+			j->ctx = c->ctx;
+		} else if (j->gpu == GT_NONE16) {
 			gt_job_context_place(m, j);
+		}
 		return 0;
 	}
 	if (s->only == GT_ONLY_RING) {
@@ -123,7 +128,7 @@ static int find_job(struct gt_eventmap *m, const struct gt_section *s, uint64_t 
 	if (s->ring.n)
 		return s->only == GT_ONLY_KNOWN ? RES_UNMATCHED : 0;
 	if (ends(s)) {
-		if (heard_better(s, ts))
+		if (heard_better(s, c->ts))
 			return RES_IGNORED;
 		/* The beginning was lost. That some ring was busy until now is told nevertheless:
 		 * the next job there cannot have been worked on before. */
@@ -224,7 +229,7 @@ static int decode(struct gt_tp *tp, struct gt_section *s, const struct gt_src *s
 	if (s->nheard && s->nmatch && !ends(s) && !(s->bits & BIT(GT_SUBMIT)) && heard_since(s, 0) &&
 	    !gt_job_known(m, s, &j))
 		return RES_IGNORED;
-	res = s->nmatch ? find_job(m, s, c->ts, &j) : 0;
+	res = s->nmatch ? find_job(m, s, c, &j) : 0;
 	if (res)
 		return res;
 	gt_twice_note(m, s, c, &j);

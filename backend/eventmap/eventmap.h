@@ -31,12 +31,16 @@ struct gt_eventmap_stats {
 /**
  * struct gt_evctx - what a trace says of every event
  * @tid: the thread; @pid: its thread group or GT_NONE32; @cpu: GT_NONE16 if unknown
+ * @known: the source knows the job that a wait is for: its @gpu, @ring and whole @ctx
  */
 struct gt_evctx {
 	uint64_t ts;
 	uint32_t tid;
 	uint32_t pid;
 	uint16_t cpu;
+	bool known;
+	uint16_t gpu, ring;
+	uint64_t ctx;
 };
 
 /**
@@ -206,6 +210,9 @@ struct gt_tp_job {
 /** gt_tp_job() - since gt_tp_bind() of all and a selection. False: they are for gt_tp_raw() alone; a
  * condition (gt_tp_where()) must hold before */
 bool gt_tp_job(const struct gt_tp *tp, struct gt_tp_job *out);
+/** gt_tp_wait() - likewise the key of the job that a tracepoint's waits are for; false: it tells none, or
+ * more than that. @out: only @key, @ctx and @seqno */
+bool gt_tp_wait(const struct gt_tp *tp, struct gt_tp_job *out);
 /** gt_tp_place() - GPU and ring that such a record names; false: it names none, or there are too many */
 bool gt_tp_place(struct gt_tp *tp, const struct gt_evctx *c, const void *rec, size_t len, uint16_t *gpu,
 		 uint16_t *ring);

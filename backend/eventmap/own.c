@@ -158,6 +158,17 @@ bool gt_tp_job(const struct gt_tp *tp, struct gt_tp_job *out)
 	return true;
 }
 
+bool gt_tp_wait(const struct gt_tp *tp, struct gt_tp_job *out)
+{
+	const struct gt_section *s = only_section(tp);
+	struct gt_tp_where w;
+
+	*out = (struct gt_tp_job){ 0 };
+	return s && s->only == GT_ONLY_ANY && (!s->where.op || gt_tp_where(tp, &w)) && !s->ring.n &&
+	       !(s->bits & ~(BIT(GT_SYNC_WAIT_ENTER) | BIT(GT_SYNC_WAIT_EXIT))) && key_of(s, out) &&
+	       out->key == (GT_KEY_CTX | GT_KEY_SEQNO);
+}
+
 bool gt_tp_place(struct gt_tp *tp, const struct gt_evctx *c, const void *rec, size_t len,
 		 uint16_t *gpu, uint16_t *ring)
 {

@@ -319,6 +319,9 @@ static inline struct gt_job *gt_job_find(const struct gt_model *m, const struct 
 /** gt_job_new() - never fails: the oldest job makes room if it must */
 struct gt_job *gt_job_new(struct gt_model *m, const struct gt_where *w, const struct gt_event *e,
 			  uint32_t hash);
+/** gt_job_outer() - one that a source counts: for those who look. NULL: the table is full */
+struct gt_job *gt_job_outer(struct gt_model *m, const struct gt_where *w, const struct gt_event *e,
+			    uint32_t hash);
 /** gt_job_drop() - out of the table, at @ts */
 void gt_job_drop(struct gt_model *m, struct gt_job *j, uint64_t ts);
 /** gt_jobs_reap() - drops jobs that are too old at @now */

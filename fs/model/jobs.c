@@ -111,13 +111,8 @@ static void link_last(struct gt_model *m, struct gt_ring *r, struct gt_job *j)
 	m->priv->age_tail = r->jobs_tail = i;
 }
 
-void gt_job_drop(struct gt_model *m, struct gt_job *j, uint64_t ts)
+static void uncount(struct gt_model *m, struct gt_ring *r, struct gt_job *j, uint64_t ts)
 {
-	struct gt_ring *r = m->gpus[j->gpu]->rings[j->ring];
-
-	hash_unlink(m, j);
-	age_unlink(m, j);
-	ring_unlink(m, r, j);
 	gt_ring_hw_leave(r, j);
 	gt_ring_depth(r, -1, ts);
 	if (j->queue != GT_NONE16) {
@@ -128,16 +123,30 @@ void gt_job_drop(struct gt_model *m, struct gt_job *j, uint64_t ts)
 		m->procs[j->proc]->inflight--;
 	if (j->pring)
 		j->pring->inflight--;
+}
+
+void gt_job_drop(struct gt_model *m, struct gt_job *j, uint64_t ts)
+{
+	struct gt_ring *r = m->gpus[j->gpu]->rings[j->ring];
+
+	hash_unlink(m, j);
+	age_unlink(m, j);
+	ring_unlink(m, r, j);
+	if (j->live != GT_JOB_OUTER)
+		uncount(m, r, j, ts);
 	j->live = 0;
 	j->hash_next = m->priv->free_job;
 	m->priv->free_job = (uint32_t)(j - m->jobs);
 	m->njobs--;
 }
-
 static void give_up(struct gt_model *m, struct gt_job *j, uint64_t now, bool aged)
 {
 	struct gt_where w = { .gpu = m->gpus[j->gpu] };
 
+	if (j->live == GT_JOB_OUTER) { /* its source gives it up */
+		gt_job_drop(m, j, now);
+		return;
+	}
 	w.ring = w.gpu->rings[j->ring];
 	w.proc = j->proc == GT_NONE32 ? NULL : m->procs[j->proc];
 	w.queue = j->queue == GT_NONE16 ? NULL : m->queues[j->queue];
@@ -177,7 +186,7 @@ static uint32_t take_index(struct gt_model *m)
 	return i;
 }
 
-struct gt_job *gt_job_new(struct gt_model *m, const struct gt_where *w, const struct gt_event *e,
+static struct gt_job *add(struct gt_model *m, const struct gt_where *w, const struct gt_event *e,
 			  uint32_t hash)
 {
 	uint32_t i = take_index(m), *head;
@@ -205,6 +214,26 @@ struct gt_job *gt_job_new(struct gt_model *m, const struct gt_where *w, const st
 	j->live = 1;
 	*head = i;
 	link_last(m, w->ring, j);
+	return j;
+}
+
+struct gt_job *gt_job_new(struct gt_model *m, const struct gt_where *w, const struct gt_event *e,
+			  uint32_t hash)
+{
+	struct gt_job *j = add(m, w, e, hash);
+
 	gt_ring_depth(w->ring, 1, e->ts);
+	return j;
+}
+
+struct gt_job *gt_job_outer(struct gt_model *m, const struct gt_where *w, const struct gt_event *e,
+			    uint32_t hash)
+{
+	struct gt_job *j;
+
+	if (m->njobs == m->limits.max_jobs)
+		return NULL;
+	j = add(m, w, e, hash);
+	j->live = GT_JOB_OUTER;
 	return j;
 }

@@ -377,6 +377,10 @@ void gt_match(struct gt_model *m, struct gt_where *w, struct gt_event *e, struct
 	uint32_t hash = gt_event_hash(m, e);
 	struct gt_job *j = gt_job_find(m, e, hash);
 
+	if (unlikely(j && j->live == GT_JOB_OUTER)) { /* its source does not know it any more */
+		gt_job_drop(m, j, e->ts);
+		j = NULL;
+	}
 	if (!j && e->type == GT_COMPLETE) {
 		on_unmatched(m, w, e, f);
 		return;

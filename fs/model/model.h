@@ -109,6 +109,8 @@ struct gt_proc;
 #define GT_JOB_START  0x04
 #define GT_JOB_END    0x08
 
+#define GT_JOB_OUTER 2 /* gt_job.live */
+
 /**
  * struct gt_job - a job in flight; times that are not known are 0
  * @seen: first sight
@@ -116,6 +118,7 @@ struct gt_proc;
  * @proc: slot of the owner, or GT_NONE32
  * @after_loss: its hw_wait and exec are not known
  * @recorded: the gate's decision for the whole job: 0 undecided, 1 yes, 2 no
+ * @live: it is in the table; GT_JOB_OUTER: by a tally, and all that counts it is the source's
  * @told: GT_JOB_*: exact where a time could be 0
  * @hash: of the key
  * @hash_next, @age_prev, @age_next, @ring_prev, @ring_next: indices in gt_model.jobs, or GT_NONE32;
@@ -494,6 +497,9 @@ void gt_model_event(struct gt_model *m, union gt_record *r, struct gt_folded *f)
  *	its processes. False: there is no such ring. Ingest thread, lock held.
  */
 bool gt_model_tally(struct gt_model *m, const struct gt_tally *t);
+/** gt_model_tally_jobs() - @t->job, in place of those of the tally before; after all processes.
+ * Likewise */
+void gt_model_tally_jobs(struct gt_model *m, const struct gt_tally *t);
 /** gt_model_tally_proc() - @t->proc[@i]; @f: only new_proc is told. Likewise */
 void gt_model_tally_proc(struct gt_model *m, const struct gt_tally *t, unsigned int i,
 			 struct gt_folded *f);

@@ -189,6 +189,48 @@ static void tally_pring(struct gt_proc *proc, struct gt_proc_ring *pr, const str
 	gt_busy_tally(&pr->busy, t->since, t->last_end, p->busy_ns);
 }
 
+static void list(struct gt_model *m, const struct gt_where *w, const struct gt_tally *t,
+		 const struct gt_tally_job *from)
+{
+	const struct gt_event e = { .ts = from->seen,
+				    .ctx = from->ctx,
+				    .seqno = from->seqno,
+				    .gpu = t->gpu,
+				    .ring = t->ring,
+				    .pid = from->pid,
+				    .uid = from->uid };
+	const struct gt_proc *p = from->pid == GT_NONE32 ? NULL : gt_model_proc(m, from->pid);
+	uint32_t hash = gt_event_hash(m, &e);
+	struct gt_job *j = gt_job_find(m, &e, hash) ? NULL : gt_job_outer(m, w, &e, hash);
+
+	if (!j)
+		return;
+	j->submit = from->submit;
+	j->commit = from->commit;
+	j->told = (from->told & GT_TALLY_SUBMITTED ? GT_JOB_SUBMIT : 0) |
+		  (from->told & GT_TALLY_COMMITTED ? GT_JOB_COMMIT : 0);
+	j->hw_epoch = from->hw ? w->ring->hw_epoch : 0;
+	/* nothing counts it there but the tally, which also keeps the process */
+	if (p && p->inflight)
+		j->proc = p->slot;
+}
+
+void gt_model_tally_jobs(struct gt_model *m, const struct gt_tally *t)
+{
+	struct gt_where w;
+	uint32_t next;
+
+	if (!find(m, t, &w))
+		return;
+	for (uint32_t i = w.ring->jobs_head; i != GT_NONE32; i = next) {
+		next = m->jobs[i].ring_next;
+		if (m->jobs[i].live == GT_JOB_OUTER)
+			gt_job_drop(m, &m->jobs[i], t->at);
+	}
+	for (unsigned int i = 0; i < t->njob; i++)
+		list(m, &w, t, &t->job[i]);
+}
+
 void gt_model_tally_proc(struct gt_model *m, const struct gt_tally *t, unsigned int i,
 			 struct gt_folded *f)
 {

@@ -109,6 +109,15 @@ is "$(awk '$2 ~ /^ring/ { n += $5 } END { print n }' "$mnt/rings")" 0 "not recor
 idle() { f=$(stat_of count_folds); sleep 0.6; [ "$(stat_of count_folds)" = "$f" ]; }
 ok "when nothing comes the daemon sleeps" wait_for 10 idle
 
+# Jobs in flight are listed though no record tells of them
+jobs -n 40 -d 150000 -b -o truth.csv & player=$!
+flying() { [ "$(grep -h mockjobs "$mnt"/mock0/ring*/jobs | wc -l)" -gt 4 ]; }
+ok "not recorded: jobs in flight are listed" wait_for 10 flying
+is "$(cat "$mnt"/mock0/ring*/jobs | grep -c running)" "$(awk '$2 ~ /^ring/ && $5 { n++ } END { print n }' "$mnt/rings")" \
+	"... of each ring that is at work one runs"
+wait $player
+ok "... until they have ended" wait_for 5 sh -c "! grep -qh mockjobs $mnt/mock0/ring*/jobs"
+
 # Recorded or not, as the level goes up and down while jobs run: each is counted, and whole
 echo clear >"$mnt/control"
 jobs -n 6000 -d 100 -o truth.csv & player=$!
@@ -123,6 +132,43 @@ ok "up and down: every job is counted" wait_for 5 counted 6000
 is "$(awk '$2 ~ /^ring/ { n += $5 } END { print n }' "$mnt/rings")" 0 "up and down: nothing is left in flight"
 is "$(value "$mnt/status" events_seen)" 18000 "up and down: every event is seen once"
 is "$(value "$mnt/status" jobs_unmatched)" 0 "up and down: no end without a beginning"
+umount_gt "$mnt"
+
+# A wait knows its job though no record told of it
+cat >>maps/calls.ini <<'E'
+
+[syscalls/sys_enter_madvise]
+event = SYNC_WAIT_ENTER
+where = start & 0x4000000000000000
+ctx = start
+seqno = len_in
+match = ctx seqno
+only = any
+
+[syscalls/sys_enter_mincore]
+event = SYNC_WAIT_EXIT
+where = start & 0x4000000000000000
+ctx = start
+seqno = len
+match = ctx seqno
+only = any
+E
+mount_gt "$mnt" -o "$maps,backend=bpf,level=stats" || exit 1
+cat >wait.py <<'P'
+import ctypes
+libc = ctypes.CDLL(None)
+ctx, n = ctypes.c_uint64(0x4000000000000007), ctypes.c_uint64(3)
+libc.msync(ctx, n, 8)
+libc.mlock2(ctx, n, 8)
+libc.madvise(ctx, n, 0)
+libc.mincore(ctx, n, None)
+libc.sync_file_range(-1, ctx, n, 8)
+P
+python3 wait.py
+ok "a job and a wait for it are counted" wait_for 5 counted 1
+waited() { [ "$(value "$mnt/mock0/ring0/stats" waits)" = 1 ]; }
+ok "... the wait on the job's ring" wait_for 5 waited
+is "$(stat_of tracepoint_records)" 4 "... which two records told, of a process, and that something is counted"
 umount_gt "$mnt"
 
 # What the buffer loses is missing in the records alone

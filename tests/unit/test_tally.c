@@ -469,6 +469,77 @@ static void check_reused(void)
 	gt_model_free(m);
 }
 
+static unsigned int listed(const struct gt_model *m, const struct gt_ring *r)
+{
+	unsigned int n = 0;
+
+	for (uint32_t i = r->jobs_head; i != GT_NONE32; i = m->jobs[i].ring_next)
+		n++;
+	return n;
+}
+
+/* Jobs in flight are listed, and counted by the tally alone */
+static void check_jobs(void)
+{
+	struct gt_tally_proc p = { .pid = 300, .uid = 5, .first = 9 * SEC, .inflight = 2 };
+	struct gt_tally_job job[] = {
+		{ .ctx = 1,
+		  .seqno = 1,
+		  .seen = 9 * SEC,
+		  .submit = 9 * SEC,
+		  .commit = 9 * SEC + 5,
+		  .pid = 300,
+		  .told = GT_TALLY_SUBMITTED | GT_TALLY_COMMITTED,
+		  .hw = 2 },
+		{ .ctx = 1,
+		  .seqno = 2,
+		  .seen = 9 * SEC + 1,
+		  .submit = 9 * SEC + 1,
+		  .pid = 300,
+		  .told = GT_TALLY_SUBMITTED },
+	};
+	struct gt_tally t = { .at = 10 * SEC,
+			      .proc = &p,
+			      .nproc = 1,
+			      .job = job,
+			      .njob = 2,
+			      .depth = 2,
+			      .peak = 2,
+			      .commits = true,
+			      .hw_since = 9 * SEC + 5 };
+	struct gt_model *m = model();
+	struct gt_ring *r = m->gpus[0]->rings[0];
+	const struct gt_job *first;
+	struct gt_folded f;
+	union gt_record rec;
+
+	gt_model_tally(m, &t);
+	gt_model_tally_proc(m, &t, 0, &f);
+	gt_model_tally_jobs(m, &t);
+	first = &m->jobs[r->jobs_head];
+	ok(listed(m, r) == 2 && first->seqno == 1 && first->hw_epoch == r->hw_epoch &&
+		   first->told == (GT_JOB_SUBMIT | GT_JOB_COMMIT) &&
+		   m->procs[first->proc]->pid == 300,
+	   "jobs in flight are listed");
+	is(r->depth.now, 2, "… and not counted by that");
+	t.job++;
+	t.njob = t.depth = p.inflight = 1;
+	gt_model_tally(m, &t);
+	gt_model_tally_proc(m, &t, 0, &f);
+	gt_model_tally_jobs(m, &t);
+	ok(listed(m, r) == 1 && m->jobs[r->jobs_head].seqno == 2 && m->procs[0]->inflight == 1,
+	   "those of the next tally take their place");
+	gt_record_init(&rec, 11 * SEC, GT_COMPLETE);
+	rec.ev.gpu = rec.ev.ring = 0;
+	rec.ev.ctx = 1;
+	rec.ev.seqno = 2;
+	gt_model_event(m, &rec, &f);
+	ok(!f.finished && !listed(m, r) && r->counts.unmatched == 1 && r->depth.now == 1 &&
+		   !r->hw_jobs && m->procs[0]->inflight == 1,
+	   "the end of one that its source does not know any more is nobody's");
+	gt_model_free(m);
+}
+
 /* Work that began in the slot before, and two rings of one engine */
 static void check_busy(void)
 {
@@ -503,6 +574,7 @@ int main(void)
 	check_unknown();
 	check_reused();
 	check_busy();
+	check_jobs();
 	is(gt_hist_memory(), before, "all memory is given back");
 	return done_testing();
 }

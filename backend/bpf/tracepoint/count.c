@@ -141,6 +141,25 @@ static bool within(const struct gt_k_piece *p)
 	return !p->size || p->off + p->size <= GT_BPF_RAW_MAX;
 }
 
+/* Of a wait: the key of the job that it is for */
+static bool describe_wait(const struct tp_slot *s, struct gt_k_tp *out)
+{
+	struct gt_tp_where w;
+	struct gt_tp_job j;
+
+	*out = (struct gt_k_tp){ 0 };
+	if (!s->how || !gt_tp_wait(s->tp, &j) ||
+	    (gt_tp_where(s->tp, &w) && s->conf.test == GT_BPF_ANY))
+		return false;
+	out->key = j.key;
+	out->ctx = piece(&j.ctx);
+	out->seqno = piece(&j.seqno);
+	if (!within(&out->ctx) || !within(&out->seqno))
+		return false;
+	out->roles = GT_K_WAIT;
+	return true;
+}
+
 /* How the events of @s are counted, as far as they can be */
 static bool describe(const struct tp_slot *s, struct gt_k_tp *out)
 {
@@ -182,12 +201,13 @@ void tc_select(struct tp_state *t)
 		return;
 	c->sections = 0;
 	for (uint32_t i = 0; i < t->n; i++) {
-		if (!describe(&t->slot[i], &conf))
+		bool counts = describe(&t->slot[i], &conf);
+
+		if (!counts && !describe_wait(&t->slot[i], &conf))
 			conf = (struct gt_k_tp){ 0 };
-		t->slot[i].counted = conf.roles;
 		if (!bpf_map__update_elem(t->skel->maps.k_tps, &i, sizeof(i), &conf, sizeof(conf),
 					  0))
-			c->sections += conf.roles != 0;
+			c->sections += counts;
 	}
 	/* who a ring is may have changed with what there is */
 	for (unsigned int i = 0; i < GT_K_RINGS; i++) {

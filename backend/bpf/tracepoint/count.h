@@ -25,6 +25,14 @@ struct tc_ring {
 	uint16_t pairs; /* the first with something to tell, + 1 */
 };
 
+#define TC_FLYING 4096 /* jobs that are listed */
+
+/** struct tc_fly - a job in flight that is in no record */
+struct tc_fly {
+	uint32_t ring;
+	struct gt_tally_job job;
+};
+
 /** struct tc_pair - likewise of a pair; @next: of the same ring, + 1; @idle: folds without anything
  */
 struct tc_pair {
@@ -54,11 +62,14 @@ struct tp_count {
 	unsigned int sections;
 	uint64_t at, due;
 	uint64_t folds, fold_ns, tales, unplaced, aged;
+	unsigned int nfly; /* of fly[]: all rings', in order of ring and first sight */
 	struct tc_ring ring[GT_K_RINGS];
 	struct tc_pair pair[GT_K_PAIRS];
 	struct gt_tally_proc proc[GT_K_PAIRS];
 	char comm[GT_K_PAIRS][16];
 	struct gt_tally_bucket *bucket;
+	struct tc_fly fly[TC_FLYING];
+	struct gt_tally_job job[TC_FLYING];
 };
 
 /* count.c */
@@ -88,6 +99,8 @@ void tc_doctor(const struct tp_state *t, struct gb_text *out);
 void tc_round(struct tp_state *t);
 /** tc_fold() - folds what there is up to @now. Was there anything? */
 bool tc_fold(struct tp_state *t, uint64_t now, bool in_time);
+/** tc_known() - completes @c by what the program knows of the job that a wait is for */
+void tc_known(struct tp_state *t, const struct gt_bpf_raw *raw, struct gt_evctx *c);
 /** tc_tale() - a job's end that had no room in the histograms, by record */
 void tc_tale(struct tp_state *t, const void *data, size_t len);
 /** tc_one() - a tally of one job alone: values @v (GT_NONE64: none) */
@@ -97,6 +110,8 @@ void tc_wake(struct tp_state *t);
 
 /* flying.c */
 
+/** tc_list() - the jobs in flight on ring @i, into tp_count.job. How many */
+unsigned int tc_list(struct tp_count *c, unsigned int i);
 /** tc_flying() - looks at all jobs in flight: counts those that have ended, gives up those that are
  * too old; how long the others have been is put into tc_ring.now_flying */
 void tc_flying(struct tp_state *t, uint64_t at);

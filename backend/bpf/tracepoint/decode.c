@@ -60,6 +60,7 @@ static void event(struct gb *b, struct tp_state *t, const struct gt_bpf_raw *raw
 		t->round = raw->ts;
 		gt_tasks_round(t->tasks, raw->ts);
 	}
+	tc_known(t, raw, &c);
 	n = gt_tp_raw(s->tp, &c, data, len, r, GT_TP_MAX_RECORDS);
 	for (int i = 0; i < n; i++) {
 		if (raw->counted)

@@ -84,6 +84,23 @@ static bool give_up(struct tp_state *t, struct gt_k_job *j, uint64_t at)
 	return true;
 }
 
+static void note(struct tc_fly *to, const struct gt_k_job *j)
+{
+	to->ring = j->ring;
+	to->job = (struct gt_tally_job){
+		.ctx = j->ctx,
+		.seqno = j->seqno,
+		.seen = j->seen,
+		.submit = j->submit,
+		.commit = j->commit,
+		.pid = j->pid,
+		.uid = j->uid,
+		.hw = j->hw,
+		.told = (j->told & GT_K_SUBMIT ? GT_TALLY_SUBMITTED : 0) |
+			(j->told & GT_K_COMMIT ? GT_TALLY_COMMITTED : 0),
+	};
+}
+
 static void look(struct tp_state *t, uint64_t *key, struct gt_k_job *j, uint64_t at)
 {
 	struct tp_count *c = t->count;
@@ -104,8 +121,37 @@ static void look(struct tp_state *t, uint64_t *key, struct gt_k_job *j, uint64_t
 		__atomic_store_n(key, gone ? GT_K_FREE : was, __ATOMIC_SEQ_CST);
 		return;
 	}
-	if (!(j->flags & GT_K_REC))
-		c->ring[j->ring % GT_K_RINGS].now_flying += age;
+	if (j->flags & GT_K_REC)
+		return;
+	c->ring[j->ring % GT_K_RINGS].now_flying += age;
+	if (was != GT_K_LONE && c->nfly < TC_FLYING)
+		note(&c->fly[c->nfly++], j);
+}
+
+static int by_ring(const void *a, const void *b)
+{
+	const struct tc_fly *x = a, *y = b;
+
+	if (x->ring != y->ring)
+		return x->ring < y->ring ? -1 : 1;
+	return x->job.seen < y->job.seen ? -1 : x->job.seen > y->job.seen;
+}
+
+unsigned int tc_list(struct tp_count *c, unsigned int i)
+{
+	unsigned int n = 0, at = 0, to = c->nfly;
+
+	while (at < to) { /* the first of the ring's */
+		unsigned int mid = at + (to - at) / 2;
+
+		if (c->fly[mid].ring < i)
+			at = mid + 1;
+		else
+			to = mid;
+	}
+	for (; at < c->nfly && c->fly[at].ring == i; at++)
+		c->job[n++] = c->fly[at].job;
+	return n;
 }
 
 void tc_flying(struct tp_state *t, uint64_t at)
@@ -114,8 +160,10 @@ void tc_flying(struct tp_state *t, uint64_t at)
 
 	for (unsigned int i = 0; i < GT_K_RINGS; i++)
 		c->ring[i].now_flying = 0;
+	c->nfly = 0;
 	/* it is set before a job's key is, so one that comes now sets it again */
 	__atomic_store_n(&c->ctl->spilled, 0, __ATOMIC_SEQ_CST);
 	for (unsigned int i = 0; i < GT_K_JOBS; i++)
 		look(t, &c->job_keys[i / GT_K_WAYS].key[i % GT_K_WAYS], &c->jobs[i], at);
+	qsort(c->fly, c->nfly, sizeof(c->fly[0]), by_ring);
 }

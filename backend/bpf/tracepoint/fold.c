@@ -199,6 +199,8 @@ static bool tell_ring(struct tp_state *t, unsigned int i, unsigned int bank, uin
 	s->area = area;
 	s->flying = s->now_flying;
 	s->since = at;
+	tally.job = c->job;
+	tally.njob = tc_list(c, i);
 	memset(b, 0, sizeof(*b));
 	if (place(t, i)) {
 		tally.gpu = s->gpu;
@@ -323,14 +325,15 @@ void tc_one(struct tp_state *t, const struct gt_k_tale *tale, uint32_t aged)
 
 	if (tale->ring >= GT_K_RINGS || !ring_used(c, tale->ring) || !place(t, tale->ring))
 		return;
+	/* as of the last fold, so that nothing else is told twice */
 	tally = ring_now(&c->rings[tale->ring], &c->ring[tale->ring]);
-	tally.at = p.first = t->b->p->host->now(t->b->p);
-	if (!tally.since)
-		tally.since = tally.at;
-	c->ring[tale->ring].since = tally.at;
-	tally.area = tally.depth * (tally.at - tally.since);
+	if (!tally.at)
+		tally.at = t->b->p->host->now(t->b->p);
+	p.first = tally.at;
 	tally.proc = &p;
 	tally.nproc = 1;
+	tally.job = c->job;
+	tally.njob = tc_list(c, tale->ring);
 	p.inflight = inflight_of(c, tale);
 	if (!tale->counted) {
 		p.submitted = !!(tale->told & GT_K_SUBMIT);
@@ -346,6 +349,17 @@ void tc_one(struct tp_state *t, const struct gt_k_tale *tale, uint32_t aged)
 			(struct gt_tally_stage){ tale->v[i], tale->v[i], tale->v[i], &b[i], 1 };
 	}
 	t->b->p->host->tally(t->b->p, &tally);
+}
+
+void tc_known(struct tp_state *t, const struct gt_bpf_raw *raw, struct gt_evctx *c)
+{
+	if (!raw->known || !t->count || t->count->off || raw->nth >= GT_K_RINGS ||
+	    !ring_used(t->count, raw->nth) || !place(t, raw->nth))
+		return;
+	c->known = true;
+	c->gpu = t->count->ring[raw->nth].gpu;
+	c->ring = t->count->ring[raw->nth].ring;
+	c->ctx = raw->exec;
 }
 
 void tc_tale(struct tp_state *t, const void *data, size_t len)

@@ -31,7 +31,6 @@ struct tp_slot {
 	bool probed, own, want, ready, refused;
 	struct gt_bpf_made made;
 	struct gt_bpf_tp conf;
-	bool counted; /* its jobs are counted by the program */
 	char why[240], error[240];
 };
 
