@@ -123,8 +123,20 @@ static bool own(const struct gt_section *s, struct gt_tp_job *out)
 	return key_of(s, out) && place_of(s, out);
 }
 
-/* Is @o, in use, a part of the jobs of @s that is not counted, so that these cannot be either? */
-static bool spoils(const struct gt_section *o, const struct gt_section *s, uint8_t key)
+/* Do both tell their ring in the same words, so that what is the same in both is the same ring? */
+static bool same_place(const struct gt_tp_job *a, const struct gt_tp_job *b)
+{
+	bool same = a->seed == b->seed && a->npiece == b->npiece;
+
+	for (unsigned int i = 0; same && i < a->npiece; i++)
+		same = a->piece[i].kind == b->piece[i].kind;
+	return same;
+}
+
+/* Is @o, in use, a part of the jobs of @s, @mine, that is not counted, so that these cannot be
+ * either? */
+static bool spoils(const struct gt_section *o, const struct gt_section *s,
+		   const struct gt_tp_job *mine)
 {
 	struct gt_tp_job job;
 	bool shares = false;
@@ -132,10 +144,11 @@ static bool spoils(const struct gt_section *o, const struct gt_section *s, uint8
 	if (!o->use || !o->bound || !o->nmatch || !(o->bits & JOB_TYPES))
 		return false;
 	if (o->map == s->map)
-		return !own(o, &job) || job.key != key;
+		return !own(o, &job) || job.key != mine->key ||
+		       (o->ring.n && s->ring.n && !same_place(&job, mine));
 	/* another file's tells of these jobs if it leaves to them where they run */
 	for (unsigned int i = 0; i < o->nmatch; i++)
-		shares |= o->match[i] == key;
+		shares |= o->match[i] == mine->key;
 	return shares && !o->ring.n;
 }
 
@@ -149,7 +162,7 @@ bool gt_tp_job(const struct gt_tp *tp, struct gt_tp_job *out)
 		return false;
 	for (unsigned int i = 0; i < m->ntps; i++)
 		for (const struct gt_section *o = m->tps[i]->sections; o; o = o->next) {
-			if (spoils(o, s, out->key))
+			if (spoils(o, s, out))
 				return false;
 			submits |=
 				o->use && o->bound && o->map == s->map && o->bits & BIT(GT_SUBMIT);
