@@ -151,9 +151,15 @@ static void hook_tally(struct gt_plugin *p, const struct gt_tally *t)
 	b->h->sink.tally(b->h->sink.arg, &m);
 }
 
+static bool can_fold(const struct gt_be *b)
+{
+	return b->be->size >= offsetof(struct gt_backend, fold) + sizeof(b->be->fold) &&
+	       b->be->fold;
+}
+
 void gt_be_counting(struct gt_be *b, bool on)
 {
-	if (on == b->counting)
+	if (on == b->counting || (on && !can_fold(b)))
 		return;
 	b->counting = on;
 	if (on)

@@ -84,7 +84,7 @@ void gt_host_do_fold(struct gt_host_state *h)
 	if (gt_host_now() - atomic_load_explicit(&h->folded, memory_order_relaxed) < FRESH_NS)
 		return;
 	for (unsigned int i = 0; i < h->n; i++)
-		if (h->be[i]->counting && gt_be_live(h->be[i]) && h->be[i]->be->fold)
+		if (h->be[i]->counting && gt_be_live(h->be[i]))
 			h->be[i]->be->fold(&h->be[i]->p);
 	atomic_store_explicit(&h->folded, gt_host_now(), memory_order_relaxed);
 }

@@ -63,6 +63,10 @@ static int start(struct gt_plugin *p)
 #ifdef TIMER
 	p->host->timer(p, 1);
 #endif
+#ifdef COUNTS
+	p->host->counting(p, true);
+	p->host->counting(p, true);
+#endif
 #ifdef SPINS
 	return write(fds[1], "x", 1) == 1 ? 0 : -errno;
 #else
@@ -150,6 +154,13 @@ static void show_all(struct gt_plugin *p, char *buf, size_t len)
 	memset(buf, 'x', len); /* and no end */
 }
 
+static void fold(struct gt_plugin *p)
+{
+	struct gt_tally t = { .ring = ring, .at = UINT64_MAX, .since = 5, .completed = 3 };
+
+	p->host->tally(p, &t);
+}
+
 static const struct gt_backend_file files[] = {
 	{ .name = "drains", .help = "as doctor", .show = doctor },
 	{ .name = "endless", .help = "has no end", .show = show_all },
@@ -173,6 +184,9 @@ GT_EXPORT const struct gt_backend SYMBOL = {
 	.stop = stop,
 	.set = set,
 	.control = control,
+#ifndef NO_FOLD
+	.fold = fold,
+#endif
 	.doctor = doctor,
 	.files = files,
 };

@@ -70,7 +70,8 @@ static bool prepare(void)
 }
 
 static struct {
-	_Atomic unsigned int records, live, back, idles, gpus, warnings;
+	_Atomic unsigned int records, live, back, idles, gpus, warnings, tallies;
+	struct gt_tally tally;
 	_Atomic uint64_t last, mark;
 	char log[256];
 } sink;
@@ -88,6 +89,12 @@ static void on_records(void *arg, const union gt_record *r, size_t n, bool live_
 static void on_watermark(void *arg, uint64_t ts)
 {
 	sink.mark = ts;
+}
+
+static void on_tally(void *arg, const struct gt_tally *t)
+{
+	sink.tally = *t;
+	sink.tallies++;
 }
 
 static void on_idle(void *arg)
@@ -137,6 +144,7 @@ static struct gt_host_state *make(const char *folder, const char *backends, int 
 	static char path[128];
 	static const struct gt_sink to = { .records = on_records,
 					   .watermark = on_watermark,
+					   .tally = on_tally,
 					   .idle = on_idle,
 					   .gpu = on_gpu,
 					   .ring = on_ring };
@@ -221,6 +229,44 @@ static void test_refused(void)
 	is_str(err, "20", "with the configuration's setting");
 	gt_host_free(h);
 	memset(settings, 0, sizeof(settings));
+}
+
+/* Who reads asks those that count themselves for what they have; and nobody else */
+static void test_counting(void)
+{
+	struct gt_host_state *h;
+	unsigned int n;
+	char err[512];
+	uint64_t now;
+
+	build("counts", "one", "-DCOUNTS");
+	build("counts", "two", "");
+	build("counts", "three", "-DCOUNTS -DNO_FOLD");
+	h = make("counts", NULL, 2, true, err, sizeof(err));
+	gt_host_start(h, err, sizeof(err));
+	now = gt_host_now();
+	gt_host_fresh(h);
+	is(sink.tallies, 1, "a backend that counts is asked");
+	ok(sink.tally.at >= now && sink.tally.at <= gt_host_now() && sink.tally.since == 5 &&
+		   sink.tally.completed == 3,
+	   "what it has comes, as of now at the latest");
+	gt_host_fresh(h);
+	is(sink.tallies, 1, "it is not asked again at once");
+	usleep(6000);
+	gt_host_fresh(h);
+	is(sink.tallies, 2, "but when some ms are over");
+	gt_host_clock_offset(h, (unsigned int)gt_host_find(h, "one"), 1000000000000);
+	usleep(6000);
+	gt_host_fresh(h);
+	ok(sink.tally.at > now + 1000000000000 && sink.tally.since == 5 + 1000000000000 &&
+		   !sink.tally.last_end,
+	   "its times move with its clock, those it does not tell stay so");
+	gt_host_control(h, GT_CTL_LEVEL, 0, err, sizeof(err));
+	n = sink.tallies;
+	usleep(6000);
+	gt_host_fresh(h);
+	is(sink.tallies, n, "one that has stopped is not asked");
+	gt_host_free(h);
 }
 
 static void test_folder(void)
@@ -448,6 +494,7 @@ int main(void)
 		return 77;
 	}
 	test_refused();
+	test_counting();
 	test_folder();
 	test_failing();
 	test_choice();

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # Tracepoints by BPF programs instead of ftrace: the mock GPU's 10,000 jobs give the same files, under the
 # scheduler's old tracepoints (with what they lack followed to by the kernel's types), and Linux 6.17's. What
-# is recorded by BPF and replayed has the same histograms.
+# is recorded by BPF and replayed has the same histograms. Where nobody records the jobs are counted in the
+# kernel.
 . "$GT_SRC/tests/lib/case.sh"
 . "$GT_SRC/tests/lib/mockgpu.sh"
 rings=gfx_0.0.0,comp_1.0.0,comp_1.0.1,sdma0,vcn_dec_0
@@ -27,7 +28,7 @@ latencies() { # of all time, by ring
 
 stat_of() { value "$mnt/backends/$1/stats" "$2"; }
 
-round() { # round WHAT JOBS [contexts]
+round() { # round WHAT JOBS kernel|daemon: [contexts]
 	mount_gt "$mnt" -o "backend=$both" || exit 1
 	[ $both = bpf ] || like "$(cat "$mnt/doctor")" "tracepoints_told_by bpf" "$1: BPF tells of the tracepoints"
 	# the first of all may have been told by the old names before the new ones were heard
@@ -42,7 +43,8 @@ round() { # round WHAT JOBS [contexts]
 	ok "$1: the tree has counted them all" wait_for 20 counted
 	cat $truth >truth
 	echo "# $1"
-	python_checks "$GT_SRC/tests/lib/gpucompare.py" truth "$mnt" ${3-}
+	python_checks "$GT_SRC/tests/lib/gpucompare.py" truth "$mnt" ${4-}
+	is "$(stat_of bpf counted_in)" "$3" "$1: its jobs are counted in the $3"
 	[ $both = bpf ] || is "$(stat_of ftrace events)" 0 "$1: ftrace told nothing"
 	is "$(value "$mnt/status" events_lost_source)" 0 "$1: nothing was lost"
 	# those from before the clear are in the report, too
@@ -61,6 +63,23 @@ round() { # round WHAT JOBS [contexts]
 	umount_gt "$mnt"
 }
 
+quiet() { # nobody records: the jobs are counted in the kernel, and nothing else leaves it
+	mount_gt "$mnt" -o "backend=$both,level=stats" || exit 1
+	is "$(stat_of bpf counted_in)" kernel "not recorded: the scheduler's jobs are counted in the kernel"
+	echo 0 >$truth
+	push "$1"
+	ok "not recorded: the mock has ended all jobs" wait_for 20 all_done
+	ok "not recorded: the tree has counted them all" wait_for 20 counted
+	cat $truth >truth
+	echo "# not recorded"
+	python_checks "$GT_SRC/tests/lib/gpucompare.py" truth "$mnt" unrecorded
+	ok "not recorded: next to nothing left the kernel" test "$(stat_of bpf tracepoint_records)" -lt 20
+	is "$(value "$mnt/status" events_recorded)" 0 "not recorded: there is no record"
+	is "$(awk '$2 ~ /^ring/ { n += $5 } END { print n + 0 }' "$mnt/rings")" 0 "not recorded: nothing is left in flight"
+	grep -E "^count_" "$mnt/backends/bpf/stats"
+	umount_gt "$mnt"
+}
+
 mock_load || exit 1
 both=bpf:ftrace
 if [ "$(uname -r | sort -V - <(echo 6.7) | head -1)" != 6.7 ]; then
@@ -76,8 +95,10 @@ held=$(cat /sys/module/gpu_sched/refcnt)
 echo off >"$mnt/config/level"
 ok "… and switched off it can" test "$(cat /sys/module/gpu_sched/refcnt)" -lt "$held"
 umount_gt "$mnt"
-round "the scheduler's own names" 100
+round "the scheduler's own names" 100 kernel
+quiet 100
 mock_names amdgpu || exit 1
-round "all names at once" 3334 contexts
+# two tracepoints tell each of these jobs
+round "all names at once" 3334 daemon: contexts
 ok "the modules can be unloaded when nobody is attached" mock_unload
 done_testing
