@@ -71,6 +71,25 @@ finish_prog greedy
 again
 has libraries 0 "all are let go"
 
+# All the room there is
+full=0
+for u in $(seq 16); do many "full$u" $((2000 + u)) "$PWD/lib/libcuda.so.1" 16 && full=$((full + 16)); done
+is $full 256 "16 users map 16 libraries each"
+ok "all have probes" wait_for 120 stat_is libraries 256
+had=$(stat_of left_out_too_many)
+ok "one more is mapped" many last 2017 "$PWD/lib/libcuda.so.1" 1
+ok "… and counted" wait_for 20 left_out "$had"
+is "$(stat_of libraries)" 256 "… and has no probes"
+finish_prog full1
+again
+roomy() { [ "$(stat_of libraries)" = 241 ]; }
+ok "where one user's are let go there is room for it" wait_for 120 roomy
+for u in $(seq 2 16); do finish_prog "full$u"; done
+finish_prog last
+again
+ok "all are let go" wait_for 120 stat_is libraries 0
+ok "… and their probes are gone" wait_for 120 stat_is closing 0
+
 # Files that are looked through in vain
 ok "a user maps 40 files that have other functions" many vain 1003 names 40
 has without_functions 32 "32 of them are looked through"

@@ -199,6 +199,7 @@ static enum rt_answer add_opened(struct rt *rt, const struct rt_file *f, int fd)
 		l = take_slot(rt, f->account);
 		if (!l) {
 			rt->stats.full++;
+			rt->no_room = true;
 			return RT_SAFE;
 		}
 		if (!add(rt, l, f, fd))
@@ -255,5 +256,7 @@ void rt_libraries_close(struct rt *rt)
 		rt_step_end(rt);
 		*l = (struct rt_library){ .state = RT_FREE };
 		rt->stats.closing--;
+		rt->look_at_all |= rt->no_room;
+		rt->no_room = false;
 	}
 }

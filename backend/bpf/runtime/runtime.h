@@ -229,6 +229,7 @@ struct rt_turn {
  * @wake: an eventfd
  * @set: bits of the runtimes that are on
  * @vain: of @nvain files so far the last
+ * @no_room: a library was left out for that
  * @look_at_all: there were more processes than @turn holds, or than could be told of
  * @all_due, @check_due: when that, and the check, may be done again
  */
@@ -251,7 +252,7 @@ struct rt {
 	struct rt_vain vain[RT_VAIN];
 	unsigned int nvain;
 	struct rt_turn turn[RT_PENDING];
-	bool look_at_all;
+	bool look_at_all, no_room;
 	uint64_t untold, all_due, check_due;
 	struct rt_stats stats;
 };
