@@ -74,6 +74,11 @@ static struct gt_rt_check behind(struct rt *rt, uint32_t tid, int fd, uint64_t a
 	return c;
 }
 
+bool rt_can_look(struct rt *rt)
+{
+	return !ask(rt, (uint32_t)getpid());
+}
+
 bool rt_is_busy(struct rt *rt, uint32_t pid)
 {
 	return behind(rt, pid, -1, 0).state == GT_RT_BUSY;

@@ -68,6 +68,10 @@ static int prepare(struct gb *b, struct rt *rt, char *err, size_t len)
 		ret = rt_parse(b->o->runtimes, &rt->want, err, len);
 	if (!ret)
 		ret = load_for(b, rt, err, len);
+	if (!ret && !rt_can_look(rt))
+		ret = gb_sentence(err, len, EOPNOTSUPP,
+				  "no BPF iterator on one process: which file system a library is "
+				  "on cannot be known before it is touched; Linux 6.1 has it");
 	if (ret)
 		return ret;
 	rt->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);

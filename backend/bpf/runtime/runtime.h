@@ -135,6 +135,8 @@ void rt_look_at_folders(struct rt *rt,
 
 /** rt_is_local() - does the kernel alone answer for file systems of this statfs(2) number? */
 bool rt_is_local(uint64_t magic);
+/** rt_can_look() - does the kernel have what the others need? Before Linux 6.1 not */
+bool rt_can_look(struct rt *rt);
 /** rt_is_busy() - are mappings of the process being changed, or waited for by who will? */
 bool rt_is_busy(struct rt *rt, uint32_t pid);
 /** rt_behind_mapping() - @f, which its process has at @addr; sets @f->inode */
