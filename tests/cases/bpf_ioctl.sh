@@ -151,7 +151,7 @@ ends
 maker env
 make c
 ok "a queue lives" wait_for 20 is_now 1 created
-found() { grep "amdgpu0 QUEUE_DESTROY .* queue=1 inferred$" "$mnt/timeline" | wc -l; }
+found() { grep "amdgpu0 QUEUE_DESTROY .*queue=1 inferred$" "$mnt/timeline" | wc -l; }
 before=$(found)
 echo stop >"$mnt/control"
 ends
@@ -169,7 +169,7 @@ ok "the last ends" wait_for 20 is_now 1 destroyed
 is "$(n queues_refused) $(n unknown_queues)" "0 0" "none was refused, or not known"
 
 # NVIDIA's, on whichever of its devices
-nv_alloc=0xc030462b nv_info=0xc04846c8
+nv_alloc=0xc030462b nv_info=0xc04846c8 strange=$(n no_gpu)
 is "$(n nvidia_by)" tracepoints "NVIDIA's driver takes calls, too"
 "$tool" call nvidiactl 20 1 $nv_alloc $nv_info </dev/null & one=$!
 "$tool" call nvidia0 10 1 $nv_alloc </dev/null & two=$!
@@ -177,7 +177,7 @@ wait $one $two
 calls() { [ "$(grep -cE "CPU IOCTL_EXIT .* pid=($one|$two) .*result=-9 inside_ns=[0-9]* command=NV_ESC_RM_ALLOC$" "$mnt/timeline")" = 30 ]; }
 ok "those that may make queues are told, by name, with result and time" wait_for 20 calls
 is "$(grep -cE "CPU IOCTL_.* pid=($one|$two) " "$mnt/timeline")" 60 "and no others"
-is "$(n no_gpu)" 7 "none is of no GPU"
+is "$(n no_gpu)" "$strange" "none is of no GPU"
 
 # Times, and the end of a process within a call
 "$tool" wait f/gpu 300 & waiter=$!

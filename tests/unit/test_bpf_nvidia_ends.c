@@ -50,6 +50,19 @@ static void test_two_end(bool release)
 	now_destroy(5);
 	is_str(state(14, 5), "destroyed\n", "then it is freed with its device");
 	is(v->leaving, 0, "none waits");
+	as(100);
+	client(1, 5, 0);
+	group(1, 0xa0, 0x80, 0, 5);
+	as(200); /* was given the file, and has a queue from before us */
+	bind(n.ts / 1000 + 2, 5, 13, 1, 1);
+	end(GT_NV_CLOSE, 5);
+	now_destroy(5);
+	is_str(state(0, 5), "destroyed\n", "who closes a file last ends what came by it");
+	is_str(state(13, 5), "mapped\n", "not his own");
+	as(300);
+	bind(n.ts / 1000 + 2, 5, 13, 7, 0);
+	is_str(q("nv-any", ID(13, 5), "channels"), "7\n", "numbers of one GPU mean one queue");
+	is_str(q("nv-any", ID(13, 5), "pid"), "200\n", "which stays whose it is");
 }
 
 /* Where the end of files is told, a client lives as long as the file that it came by. */
