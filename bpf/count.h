@@ -51,11 +51,13 @@ static inline __attribute__((always_inline)) uint64_t gt_k_mix(uint64_t h, uint6
 /** struct gt_k_ctl - @bank: where it is counted now; @on: at all; @records: every job is to be in a
  * record; @awake: the daemon comes by itself; @strangers: ends of jobs that are not known here
  * @spilled: some job is not in the first of the lines where its key may be
+ * @limit: so many jobs may be in records until the daemon says that @taken counts from 0 again; 0:
+ *any number. @share: of 1024, so many are. The rest is counted only
  * @next: octaves given out, of each bank
  * @no_ring, @no_job, @no_pair: how often there was no room; @owed: or the lock was not to be had */
 struct gt_k_ctl {
 	uint32_t bank, on, records, awake;
-	uint32_t spilled, reserved;
+	uint32_t spilled, limit, share, taken;
 	uint64_t seed, strangers;
 	uint32_t next[2];
 	uint64_t no_ring, no_job, no_pair, owed;
@@ -99,6 +101,7 @@ struct gt_k_tp {
 
 #define GT_K_REC     0x1 /* it is in records */
 #define GT_K_ENTERED 0x2 /* its ring counts it */
+#define GT_K_THIN    0x4 /* it is in none, as there are too many */
 
 /**
  * struct gt_k_job - in flight
@@ -146,7 +149,7 @@ struct gt_k_pair {
 };
 
 struct gt_k_bank {
-	uint64_t seen[4], refused, busy, first, last;
+	uint64_t seen[4], refused, thinned, busy, first, last;
 	uint32_t peak, reserved;
 };
 
@@ -212,7 +215,8 @@ static inline __attribute__((always_inline)) void
 gt_k_seen(struct gt_k_bank *b, const struct gt_k_job *j, unsigned int type, uint64_t ts)
 {
 	b->seen[type & 3]++;
-	b->refused += !(j->flags & GT_K_REC);
+	b->refused += !(j->flags & (GT_K_REC | GT_K_THIN));
+	b->thinned += !!(j->flags & GT_K_THIN);
 	if (!b->first)
 		b->first = ts;
 	b->last = gt_k_later(b->last, ts);

@@ -547,6 +547,21 @@ static __always_inline void k_orphan(const struct gt_k_event *e)
 		__sync_val_compare_and_swap(&l->key[at % GT_K_WAYS], gt_k_key(e->h), GT_K_LONE);
 }
 
+static __always_inline int k_what(const struct gt_k_job *j)
+{
+	return j->flags & GT_K_REC ? GT_K_TELL : GT_K_QUIET;
+}
+
+/* Is a new job to be in records? Of too many some are, whole, whichever: by their keys. */
+static __always_inline uint8_t k_recorded(struct gt_k_ctl *c, const struct gt_k_event *e)
+{
+	if (!c->records)
+		return 0;
+	if (c->limit && (e->h >> 54 >= c->share || __sync_fetch_and_add(&c->taken, 1) >= c->limit))
+		return GT_K_THIN;
+	return GT_K_REC;
+}
+
 /* A job begins. */
 __noinline int k_begin(struct gt_k_ctl *c, struct gt_k_event *e, uint32_t roles)
 {
@@ -573,19 +588,14 @@ __noinline int k_begin(struct gt_k_ctl *c, struct gt_k_event *e, uint32_t roles)
 		.pair = GT_NONE32,
 		.ring = e->ring,
 		.told = roles & (GT_K_SUBMIT | GT_K_COMMIT),
-		.flags = c->records ? GT_K_REC : 0,
+		.flags = k_recorded(c, e),
 		.pid = e->pid,
 		.uid = e->uid,
 		.start = e->start,
 	};
 	job_key_set(e->job, gt_k_key(e->h));
 	k_settle(c, j, j->told);
-	return c->records ? GT_K_TELL : GT_K_QUIET;
-}
-
-static __always_inline int k_what(const struct gt_k_job *j)
-{
-	return j->flags & GT_K_REC ? GT_K_TELL : GT_K_QUIET;
+	return k_what(j);
 }
 
 /* It is told again: nothing new but that an event was seen */

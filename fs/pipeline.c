@@ -101,7 +101,10 @@ static void on_records(void *arg, const union gt_record *r, size_t n, bool live)
 	}
 }
 
-/* Processes are met as by an event: before it counts for readers, and the log is told. */
+/*
+ * Processes are met as by an event. The log is not told of them here: records that are older may still
+ * be on their way. A source tells it itself, before the process's first record.
+ */
 static void on_tally(void *arg, const struct gt_tally *t)
 {
 	struct gt_pipeline *p = arg;
@@ -115,11 +118,11 @@ static void on_tally(void *arg, const struct gt_tally *t)
 		gt_model_tally_proc(p->app->model, t, i, &f);
 		if (!f.new_proc)
 			continue;
-		gt_record_init(&r, t->proc[i].first, GT_SUBMIT);
+		gt_record_init(&r, t->proc[i].first, GT_PROCESS);
 		meet(p, f.new_proc, &r, true);
 	}
 	gt_model_tally_jobs(p->app->model, t);
-	gt_gate_refused(p->app->gate, t->gpu, t->ring, t->refused);
+	gt_gate_refused(p->app->gate, t->gpu, t->ring, t->refused, t->thinned);
 }
 
 static void on_watermark(void *arg, uint64_t ts)

@@ -170,6 +170,16 @@ static const struct gt_option options[] = {
 			"to others",
 	},
 	{
+		.name = "record_rate",
+		.type = GT_OPT_INT,
+		.off = offsetof(struct gb_options, record_rate),
+		.def = "200000",
+		.min = 0,
+		.max = 1000000000,
+		.help = "records per second of jobs that are counted in the kernel; beyond, some "
+			"jobs have none; 0: no bound",
+	},
+	{
 		.name = "match",
 		.type = GT_OPT_STR,
 		.flags = GT_OPT_HIDDEN,

@@ -91,6 +91,7 @@ struct gb_options {
 	char *runtimes;
 	bool probes_singly;
 	char *match;
+	int64_t record_rate;
 };
 
 /** struct gb_wait - a record that waits: @len bytes at @at of gb_ring.bytes */

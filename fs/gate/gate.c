@@ -108,13 +108,14 @@ static void count_lost(struct gt_gate *g, const struct gt_lost *lost)
 	g->n.lost_source += n;
 }
 
-void gt_gate_refused(struct gt_gate *g, uint16_t gpu, uint16_t ring, uint64_t n)
+void gt_gate_refused(struct gt_gate *g, uint16_t gpu, uint16_t ring, uint64_t level, uint64_t rate)
 {
 	struct gt_gate_ring none = { 0 };
 
-	g->n.seen += n;
-	g->n.filtered_level += n;
-	ring_counts(g, gpu, ring, &none)->seen += n;
+	g->n.seen += level + rate;
+	g->n.filtered_level += level;
+	g->n.rate_limited += rate;
+	ring_counts(g, gpu, ring, &none)->seen += level + rate;
 }
 
 bool gt_gate_pass(struct gt_gate *g, const union gt_record *r, struct gt_job *job)

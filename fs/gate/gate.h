@@ -39,8 +39,9 @@ void gt_gate_destroy(struct gt_gate *g);
  * @job: the job it belongs to or NULL; the decision is made once per job and kept in it
  */
 bool gt_gate_pass(struct gt_gate *g, const union gt_record *r, struct gt_job *job);
-/** gt_gate_refused() - @n events of a ring left no record, as the level wants none; likewise */
-void gt_gate_refused(struct gt_gate *g, uint16_t gpu, uint16_t ring, uint64_t n);
+/** gt_gate_refused() - events of a ring left no record: @level as the level wants none, @rate as there
+ * were too many; likewise */
+void gt_gate_refused(struct gt_gate *g, uint16_t gpu, uint16_t ring, uint64_t level, uint64_t rate);
 void gt_gate_clear(struct gt_gate *g);
 
 #endif

@@ -73,7 +73,7 @@ static void tally_clock(struct gt_ring *r, const struct gt_tally *t)
 	}
 	r->last_end = later(r->last_end, t->last_end);
 	/* of jobs without records it is told later than it happened when they ended */
-	if (t->refused || t->depth) {
+	if (t->refused || t->thinned || t->depth) {
 		r->after_loss = true;
 		r->loss_until =
 			later(r->loss_until, t->depth ? t->at + GT_BUSY_SLOT_NS : t->last_end);

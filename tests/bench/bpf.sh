@@ -111,7 +111,8 @@ while pgrep -f "mount.gputrace $work/gt " >/dev/null; do sleep 0.1; done
 # jobs that are matched and counted in the kernel: without records, then with them
 calls_maps "$work/maps" 0000:00:01.0
 floor=$($pin "$calls" "$count" jobs)
-"$O/sbin/mount.gputrace" "$work/gt" -o "events_dir=$work/maps,backend=bpf,level=stats" || exit 1
+printf '[backend bpf]\nrecord_rate = 0\n' >"$work/conf"
+"$O/sbin/mount.gputrace" "$work/gt" -o "conf=$work/conf,events_dir=$work/maps,backend=bpf,level=stats" || exit 1
 echo stop >"$work/gt/control"
 paused=$($pin "$calls" "$count" jobs)
 echo start >"$work/gt/control"

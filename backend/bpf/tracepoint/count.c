@@ -94,6 +94,7 @@ int tc_start(struct tp_state *t)
 		seed = t->b->p->host->now(t->b->p);
 	c->ctl->seed = seed | 1;
 	c->ctl->records = t->b->level >= 2;
+	tc_thin(t);
 	return 0;
 }
 
@@ -257,5 +258,7 @@ void tc_doctor(const struct tp_state *t, struct gb_text *out)
 	gb_line(out, "count_no_pair %" PRIu64 "\n", c->ctl->no_pair);
 	gb_line(out, "count_singly %" PRIu64 "\n", c->tales);
 	gb_line(out, "count_later %" PRIu64 "\n", c->ctl->owed);
+	gb_line(out, "record_share %u/1024\n", c->ctl->share);
+	gb_line(out, "records_thinned %" PRIu64 "\n", c->thinned);
 	gb_line(out, "count_unplaced %" PRIu64 "\n", c->unplaced);
 }

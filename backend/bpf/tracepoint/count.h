@@ -62,7 +62,8 @@ struct tp_count {
 	unsigned int sections;
 	uint64_t at, due;
 	uint64_t folds, fold_ns, tales, unplaced, aged;
-	unsigned int nfly; /* of fly[]: all rings', in order of ring and first sight */
+	uint64_t begun, thinned; /* jobs, since thin(); events, ever */
+	unsigned int nfly;	 /* of fly[]: all rings', in order of ring and first sight */
 	struct tc_ring ring[GT_K_RINGS];
 	struct tc_pair pair[GT_K_PAIRS];
 	struct gt_tally_proc proc[GT_K_PAIRS];
@@ -87,6 +88,8 @@ bool tc_lock(struct gt_k_ring *r);
 void tc_unlock(struct gt_k_ring *r);
 /** tc_free() - waits until nobody has a ring's lock; false: somebody has it for long */
 bool tc_free(const struct gt_k_ring *r);
+/** tc_thin() - how many jobs may be in records until the next fold in time */
+void tc_thin(struct tp_state *t);
 /** tc_lost() - events were not told to the program: no job's exec can be held against the one
  * before */
 void tc_lost(struct tp_state *t);

@@ -188,6 +188,9 @@ static bool tell_ring(struct tp_state *t, unsigned int i, unsigned int bank, uin
 	tally.at = at;
 	memcpy(tally.seen, b->seen, sizeof(tally.seen));
 	tally.refused = b->refused;
+	tally.thinned = b->thinned;
+	c->begun += b->seen[GT_SUBMIT] ? b->seen[GT_SUBMIT] : b->seen[GT_COMMIT];
+	c->thinned += b->thinned;
 	tally.busy_ns = b->busy;
 	tally.peak = b->peak > s->depth ? b->peak : s->depth;
 	tally.area = area + s->now_flying - (s->area + s->flying);
@@ -247,6 +250,24 @@ bool tc_fold(struct tp_state *t, uint64_t now, bool in_time)
 	return some;
 }
 
+#define PER_JOB 3 /* records */
+#define PER_SEC (1000000000ull / TC_SLOT_NS)
+
+/* How many jobs may be in records until the next fold in time, and which share of them that is, as
+ * far as the last quarter of a second tells */
+void tc_thin(struct tp_state *t)
+{
+	uint64_t rate = (uint64_t)t->b->o->record_rate, limit = rate / PER_JOB / PER_SEC;
+	struct gt_k_ctl *ctl = t->count->ctl;
+	uint64_t begun = t->count->begun;
+
+	limit = rate && !limit ? 1 : limit;
+	ctl->share = begun > limit ? (uint32_t)(limit * 1024 / begun) + 1 : 1024;
+	ctl->limit = (uint32_t)limit;
+	__atomic_store_n(&ctl->taken, 0, __ATOMIC_RELAXED);
+	t->count->begun = 0;
+}
+
 static void due(struct tp_state *t, uint64_t at)
 {
 	t->count->due = t->b->due = at;
@@ -259,6 +280,8 @@ void tc_wake(struct tp_state *t)
 	if (!t->count || t->count->off || t->count->due)
 		return;
 	t->b->p->host->counting(t->b->p, true);
+	t->count->begun = 0;
+	tc_thin(t);
 	due(t, now - now % TC_SLOT_NS + TC_SLOT_NS);
 }
 
@@ -296,6 +319,7 @@ void tc_round(struct tp_state *t)
 	if (!c->due || now < c->due)
 		return;
 	if (tc_fold(t, now, true)) {
+		tc_thin(t);
 		due(t, now - now % TC_SLOT_NS + TC_SLOT_NS);
 	} else if (sleep_now(t, now)) {
 		due(t, 0);
