@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Jobs that are matched and counted in the kernel: what bpf/counting.h and backend/bpf/tracepoint/
+ * Jobs that are matched and counted in the kernel: what bpf/jobs.h and backend/bpf/tracepoint/
  * share. The rules are those of fs/model/match.c, for rings whose source tells no START, no END and
  * no measured value.
  *
  * Everything lies in arrays that the daemon maps: it reads them without a system call. Who is found
- * where is said by lines of eight keys, a cache line each; a key has two lines where it may be.
+ * where is said by lines of eight keys, a cache line each; a key has three lines where it may be.
  *
  * A ring's lock guards the ring and its pairs. A program holds it for some ten ns and does not wait
  * long: what it could not count then is owed, and noted in the job, which is its own. The daemon
- * takes it too, to free a pair, or to be sure that nobody uses the other bank. What is counted goes
+ * takes it too, to free a pair. What is counted goes
  * into one of two banks, and the daemon folds the other.
  */
 #ifndef GT_BPF_COUNT_H

@@ -5,7 +5,7 @@
  * space, by the code that reads the same records from ftrace.
  */
 #include "ring.h"
-#include "counting.h"
+#include "jobs.h"
 
 #include <asm/ptrace.h>
 #include <bpf/bpf_tracing.h>

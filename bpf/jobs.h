@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* An event and its job: found, begun, moved on, ended. */
+#ifndef GT_BPF_JOBS_H
+#define GT_BPF_JOBS_H
+
+#include "counting.h"
+#include "piece.h"
+
+/* Who runs: the number of a process may be used again, its begin is not */
+static __always_inline void k_who(struct gt_k_event *e)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+
+	e->pid = bpf_get_current_pid_tgid() >> 32;
+	e->uid = (uint32_t)bpf_get_current_uid_gid();
+	e->start = BPF_CORE_READ(task, group_leader, start_boottime);
+}
+
+static __always_inline struct gt_k_job *k_find(const struct gt_k_ctl *c, struct gt_k_event *e)
+{
+	struct gt_k_job *j;
+
+	e->job = job_key_find(e->h, c->spilled ? GT_K_CHOICES : 1);
+	j = e->job == GT_NONE32 ? NULL : LOOK(k_jobs, e->job);
+	return j && j->k1 == e->k1 && j->k2 == e->k2 ? j : NULL;
+}
+
+/* The job that was found has its key no longer: its end was lost, or is another's. */
+static __always_inline void k_orphan(const struct gt_k_event *e)
+{
+	uint32_t at = e->job, line = at / GT_K_WAYS;
+	struct gt_k_line *l = LOOK(k_job_keys, line);
+
+	if (l)
+		__sync_val_compare_and_swap(&l->key[at % GT_K_WAYS], gt_k_key(e->h), GT_K_LONE);
+}
+
+static __always_inline int k_what(const struct gt_k_job *j)
+{
+	return j->flags & GT_K_REC ? GT_K_TELL : GT_K_QUIET;
+}
+
+/* Is a new job to be in records? Of too many some are, whole, whichever: by their keys. */
+static __always_inline uint8_t k_recorded(struct gt_k_ctl *c, const struct gt_k_event *e)
+{
+	if (!c->records)
+		return 0;
+	if (c->limit && (e->h >> 54 >= c->share || __sync_fetch_and_add(&c->taken, 1) >= c->limit))
+		return GT_K_THIN;
+	return GT_K_REC;
+}
+
+/* A job begins. */
+__noinline int k_begin(struct gt_k_ctl *c, struct gt_k_event *e, uint32_t roles)
+{
+	struct gt_k_job *j;
+
+	if (!c || !e)
+		return GT_K_PASS;
+	e->job = job_key_claim(e->h);
+	j = e->job == GT_NONE32 ? NULL : LOOK(k_jobs, e->job);
+	if (!j) {
+		__sync_fetch_and_add(&c->no_job, 1);
+		return GT_K_PASS;
+	}
+	if (e->job >= GT_K_HOT * GT_K_WAYS && !c->spilled)
+		c->spilled = 1;
+	*j = (struct gt_k_job){
+		.k1 = e->k1,
+		.k2 = e->k2,
+		.ctx = e->ctx,
+		.seqno = e->seqno,
+		.seen = e->ts,
+		.submit = roles & GT_K_SUBMIT ? e->ts : 0,
+		.commit = roles & GT_K_COMMIT ? e->ts : 0,
+		.pair = GT_NONE32,
+		.ring = e->ring,
+		.told = roles & (GT_K_SUBMIT | GT_K_COMMIT),
+		.flags = k_recorded(c, e),
+		.pid = e->pid,
+		.uid = e->uid,
+		.start = e->start,
+	};
+	job_key_set(e->job, gt_k_key(e->h));
+	k_settle(c, j, j->told);
+	return k_what(j);
+}
+
+/* It is told again: nothing new but that an event was seen */
+__noinline int k_again(struct gt_k_ctl *c, struct gt_k_job *j, struct gt_k_event *e, uint32_t type)
+{
+	struct gt_k_ring *r;
+	uint32_t at;
+
+	if (!c || !j || !e)
+		return GT_K_PASS;
+	at = j->ring;
+	r = LOOK(k_rings, at);
+	if (r && k_lock(r)) {
+		gt_k_seen(&r->bank[c->bank & 1], j, type, e->ts);
+		k_unlock(r);
+	}
+	return k_what(j);
+}
+
+static __always_inline bool k_same(const struct gt_k_job *j, const struct gt_k_event *e)
+{
+	return j->ring == e->ring && j->ctx == e->ctx && j->seqno == e->seqno;
+}
+
+__noinline int k_submit(struct gt_k_ctl *c, struct gt_k_event *e, uint32_t roles)
+{
+	struct gt_k_job *j;
+
+	if (!c || !e)
+		return GT_K_PASS;
+	j = k_find(c, e);
+	if (j && k_same(j, e) && (j->told & GT_K_SUBMIT))
+		return k_again(c, j, e, 0);
+	if (j)
+		k_orphan(e);
+	k_who(e);
+	return k_begin(c, e, roles);
+}
+
+__noinline int k_commit(struct gt_k_ctl *c, struct gt_k_event *e, uint32_t begins, uint32_t placed)
+{
+	struct gt_k_job *j;
+
+	if (!c || !e)
+		return GT_K_PASS;
+	j = k_find(c, e);
+	if (j && placed && j->ring != e->ring) { /* another ring took it: there it is a new one */
+		k_orphan(e);
+		j = NULL;
+		begins = 1;
+	}
+	if (!j) {
+		if (!begins || !placed)
+			return GT_K_PASS;
+		e->pid = e->uid = GT_NONE32;
+		e->start = 0;
+		return k_begin(c, e, GT_K_COMMIT);
+	}
+	if (j->told & GT_K_COMMIT)
+		return k_again(c, j, e, 3);
+	j->commit = e->ts;
+	j->told |= GT_K_COMMIT;
+	k_settle(c, j, GT_K_COMMIT);
+	return k_what(j);
+}
+
+__noinline int k_complete(struct gt_k_ctl *c, struct gt_k_event *e)
+{
+	struct gt_k_line *l;
+	struct gt_k_job *j;
+	uint32_t at, line;
+	uint64_t key;
+	int what;
+
+	if (!c || !e)
+		return GT_K_PASS;
+	j = k_find(c, e);
+	at = e->job;
+	line = at / GT_K_WAYS;
+	l = j ? LOOK(k_job_keys, line) : NULL;
+	key = gt_k_key(e->h);
+	if (!l || __sync_val_compare_and_swap(&l->key[at % GT_K_WAYS], key, GT_K_BUSY) != key) {
+		__sync_fetch_and_add(&c->strangers, 1);
+		return GT_K_PASS;
+	}
+	what = k_what(j);
+	if (k_end(c, j, e)) {
+		key = GT_K_FREE;
+	} else {
+		e->end.v[GT_ST_HW_WAIT] = e->end.v[GT_ST_EXEC] = GT_K_NONE;
+		j->done = e->ts;
+		key = GT_K_ENDED;
+	}
+	k_release(&l->key[at % GT_K_WAYS], key);
+	return what;
+}
+
+/* The key of its job; false: the event does not tell it */
+static __always_inline bool k_key(const struct gt_k_tp *tp, const uint8_t *data,
+				  const struct gt_k_ctl *c, struct gt_k_event *e)
+{
+	uint64_t fence = 0;
+
+	if (tp->ctx.size && !k_number(data, &tp->ctx, &e->ctx) && (tp->key & GT_K_BY_CTX))
+		return false;
+	if (tp->seqno.size && !k_number(data, &tp->seqno, &e->seqno) && (tp->key & GT_K_BY_SEQNO))
+		return false;
+	if (tp->key & GT_K_BY_FENCE) {
+		k_number(data, &tp->fence, &fence);
+		if (!fence)
+			return false;
+	}
+	/* as backend/eventmap/job.c: dma_fence's events tell the low halves */
+	e->k1 = (uint64_t)tp->key << 59;
+	if (tp->key & GT_K_BY_RING)
+		e->k1 |= (uint64_t)e->ring << 32;
+	if (tp->key & GT_K_BY_CTX)
+		e->k1 |= (uint32_t)e->ctx;
+	e->k2 = fence;
+	if (!fence && (tp->key & GT_K_BY_SEQNO))
+		e->k2 = tp->key & GT_K_BY_CTX ? (uint32_t)e->seqno : e->seqno;
+	e->h = gt_k_mix(gt_k_mix(c->seed, e->k1), e->k2);
+	return true;
+}
+
+/* Which ring; false: it is none that is counted here */
+static __always_inline bool k_ring_of(const struct gt_k_tp *tp, struct gt_k_ctl *c, uint32_t index,
+				      const uint8_t *data, uint32_t len, struct gt_k_event *e)
+{
+	uint64_t h = k_place(tp, data, c->seed);
+	struct gt_k_ring *r;
+
+	e->ring = ring_key_find(h, GT_K_CHOICES);
+	if (e->ring == GT_NONE32 && tp->begins)
+		e->ring = k_ring_new(c, data, index, len, h);
+	r = e->ring == GT_NONE32 ? NULL : LOOK(k_rings, e->ring);
+	return r && !r->refused;
+}
+
+/* The job that somebody waits for, if it is known */
+static __always_inline void k_wait(struct gt_k_ctl *c, struct gt_k_event *e)
+{
+	struct gt_k_job *j = k_find(c, e);
+
+	e->ring = j ? j->ring : GT_NONE32;
+	e->ctx = j ? j->ctx : GT_NONE64;
+}
+
+/** gt_k_count() - counts the event of time @e->ts, @len bytes of @rec, if that is for the kernel */
+__noinline int gt_k_count(uint32_t index, struct gt_k_ctl *c, struct gt_k_record *rec, uint32_t len,
+			  struct gt_k_event *e)
+{
+	struct gt_k_tp *tp = LOOK(k_tps, index);
+	bool placed = false;
+	const uint8_t *data;
+
+	if (!rec || !e)
+		return GT_K_PASS;
+	data = rec->data;
+	e->end.v[GT_ST_HW_WAIT] = e->end.v[GT_ST_EXEC] = GT_K_NONE;
+	e->ctx = e->seqno = GT_NONE64;
+	e->ring = GT_NONE32;
+	e->known = tp && tp->roles == GT_K_WAIT;
+	if (!tp || !tp->roles || !c || !c->on)
+		return GT_K_PASS;
+	if (tp->ring && (tp->begins || (tp->roles & GT_K_COMMIT) || (tp->key & GT_K_BY_RING))) {
+		placed = k_ring_of(tp, c, index, data, len, e);
+		if (!placed && (tp->begins || (tp->key & GT_K_BY_RING)))
+			return GT_K_PASS;
+	}
+	if (!k_key(tp, data, c, e))
+		return GT_K_PASS;
+	if (tp->roles & GT_K_WAIT) {
+		k_wait(c, e);
+		return GT_K_PASS;
+	}
+	if (tp->roles & GT_K_SUBMIT)
+		return k_submit(c, e, tp->roles);
+	if (tp->roles & GT_K_COMMIT)
+		return k_commit(c, e, tp->begins, placed);
+	return k_complete(c, e);
+}
+
+#endif

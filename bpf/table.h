@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Jobs matched and counted where they happen, for bpf/tracepoint.bpf.c; see count.h. Here: the
+ * maps, the tables in them, and the locks. Then piece.h (what a record says), counting.h (rings,
+ * pairs and their histograms), jobs.h (an event and its job).
+ */
+#ifndef GT_BPF_TABLE_H
+#define GT_BPF_TABLE_H
+
+#include "count.h"
+#include "kernel.h"
+
+#define GT_K_ARRAY(name, of, n)                                                                    \
+	struct {                                                                                   \
+		__uint(type, BPF_MAP_TYPE_ARRAY);                                                  \
+		__uint(map_flags, BPF_F_MMAPABLE);                                                 \
+		__uint(max_entries, n);                                                            \
+		__type(key, uint32_t);                                                             \
+		__type(value, of);                                                                 \
+	} name SEC(".maps")
+
+GT_K_ARRAY(k_ctl, struct gt_k_ctl, 1);
+GT_K_ARRAY(k_ring_keys, struct gt_k_line, GT_K_RINGS / GT_K_WAYS);
+GT_K_ARRAY(k_rings, struct gt_k_ring, GT_K_RINGS);
+GT_K_ARRAY(k_pair_keys, struct gt_k_line, GT_K_PAIRS / GT_K_WAYS);
+GT_K_ARRAY(k_pairs, struct gt_k_pair, GT_K_PAIRS);
+GT_K_ARRAY(k_job_keys, struct gt_k_line, GT_K_JOBS / GT_K_WAYS);
+GT_K_ARRAY(k_jobs, struct gt_k_job, GT_K_JOBS);
+GT_K_ARRAY(k_octs, struct gt_k_octave, 2 * GT_K_OCTS);
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, GT_BPF_TPS);
+	__type(key, uint32_t);
+	__type(value, struct gt_k_tp);
+} k_tps SEC(".maps");
+
+enum gt_k_what {
+	GT_K_PASS,  /* it is not counted here: a record tells of it */
+	GT_K_TELL,  /* it is, and in a record as well */
+	GT_K_QUIET, /* it is, and nobody wants a record */
+};
+
+/* Twice as much as is told: any part of a record, behind any other, ends within. */
+struct gt_k_record {
+	uint8_t data[2 * GT_BPF_RAW_MAX];
+};
+
+/** struct gt_k_event - an event under way, on its program's stack */
+struct gt_k_event {
+	uint64_t ts, k1, k2, h, ctx, seqno, start;
+	uint32_t pid, uid, ring, job, known, reserved;
+	struct gt_k_ended end;
+};
+
+#define LOOK(map, i) bpf_map_lookup_elem(&(map), &(i))
+
+#define GT_K_HOT                                                                                   \
+	64 /* lines: what is in flight is mostly little, and there it stays in the cache           \
+	    */
+#define GT_K_CHOICES 3
+
+/* Writes what others read once they see it. x86 keeps the order of stores, BPF has no weaker way to
+ * ask for it. */
+#ifdef __TARGET_ARCH_x86
+#define k_release(p, v)                                                                            \
+	do {                                                                                       \
+		asm volatile("" : : : "memory");                                                   \
+		*(volatile __typeof__(*(p)) *)(p) = (v);                                           \
+	} while (0)
+#else
+#define k_release(p, v) __sync_lock_test_and_set(p, v)
+#endif
+
+/*
+ * Functions that are not static are verified once, and not on each way to them; what they are given
+ * may be NULL as far as the verifier knows.
+ */
+
+/* The lines in which a key may be are searched for it, or for room, which is then taken. Index,
+ * or GT_NONE32. */
+#define GT_K_TABLE(name, keys, nlines)                                                             \
+	static __always_inline uint32_t name##_line(uint64_t h, unsigned int nth)                  \
+	{                                                                                          \
+		if (!nth)                                                                          \
+			return (uint32_t)(h >> 8) & (GT_K_HOT - 1);                                \
+		return (uint32_t)(nth == 1 ? h >> 20 : h >> 40) & ((nlines)-1);                    \
+	}                                                                                          \
+	__noinline uint32_t name##_claim(uint64_t h)                                               \
+	{                                                                                          \
+		for (unsigned int nth = 0; nth < GT_K_CHOICES; nth++) {                            \
+			uint32_t i = name##_line(h, nth);                                          \
+			struct gt_k_line *l = LOOK(keys, i);                                       \
+                                                                                                   \
+			for (unsigned int w = 0; l && w < GT_K_WAYS; w++)                          \
+				if (!l->key[w] && !__sync_val_compare_and_swap(                    \
+							  &l->key[w], GT_K_FREE, GT_K_BUSY))       \
+					return i * GT_K_WAYS + w;                                  \
+		}                                                                                  \
+		return GT_NONE32;                                                                  \
+	}                                                                                          \
+	__noinline int name##_set(uint32_t at, uint64_t key)                                       \
+	{                                                                                          \
+		uint32_t i = at / GT_K_WAYS;                                                       \
+		struct gt_k_line *l = LOOK(keys, i);                                               \
+                                                                                                   \
+		if (l)                                                                             \
+			k_release(&l->key[at % GT_K_WAYS], key);                                   \
+		return 0;                                                                          \
+	}                                                                                          \
+	__noinline uint32_t name##_find(uint64_t h, uint32_t choices)                              \
+	{                                                                                          \
+		uint64_t key = gt_k_key(h);                                                        \
+                                                                                                   \
+		for (unsigned int nth = 0; nth < GT_K_CHOICES; nth++) {                            \
+			uint32_t i = name##_line(h, nth);                                          \
+			struct gt_k_line *l = LOOK(keys, i);                                       \
+                                                                                                   \
+			if (nth >= choices)                                                        \
+				break;                                                             \
+			for (unsigned int w = 0; l && w < GT_K_WAYS; w++)                          \
+				if (l->key[w] == key)                                              \
+					return i * GT_K_WAYS + w;                                  \
+		}                                                                                  \
+		return GT_NONE32;                                                                  \
+	}
+
+GT_K_TABLE(ring_key, k_ring_keys, GT_K_RINGS / GT_K_WAYS)
+GT_K_TABLE(pair_key, k_pair_keys, GT_K_PAIRS / GT_K_WAYS)
+GT_K_TABLE(job_key, k_job_keys, GT_K_JOBS / GT_K_WAYS)
+
+static __always_inline struct gt_k_ctl *k_control(void)
+{
+	uint32_t zero = 0;
+
+	return LOOK(k_ctl, zero);
+}
+
+static __always_inline bool k_lock(struct gt_k_ring *r)
+{
+	for (unsigned int i = 0; i < GT_K_SPIN; i++)
+		if (!__sync_val_compare_and_swap(&r->lock, 0, 1))
+			return true;
+	return false;
+}
+
+static __always_inline void k_unlock(struct gt_k_ring *r)
+{
+	k_release(&r->lock, 0);
+}
+
+#endif
