@@ -25,6 +25,7 @@
 #define GT_K_JOBS  32768
 #define GT_K_OCTS  8192 /* octaves of all histograms, in one bank */
 #define GT_K_OCT   40	/* of one; beyond, some hours, a value is told by itself */
+#define GT_K_HOT   64	/* lines that are looked into first: little in flight stays in the cache */
 #define GT_K_SPIN  128	/* tries to get a lock */
 
 /* A key is one of these, or has bit 1 set and bit 0 not */
@@ -50,7 +51,8 @@ static inline __attribute__((always_inline)) uint64_t gt_k_mix(uint64_t h, uint6
 
 /** struct gt_k_ctl - @bank: where it is counted now; @on: at all; @records: every job is to be in a
  * record; @awake: the daemon comes by itself; @strangers: ends of jobs that are not known here
- * @spilled: some job is not in the first of the lines where its key may be
+ * @spilled: so many jobs are not in the first of the lines where their keys may be
+ * @making: somebody has the lock for new rings
  * @limit: so many jobs may be in records until the daemon says that @taken counts from 0 again; 0:
  *any number. @share: of 1024, so many are. The rest is counted only
  * @next: octaves given out, of each bank
@@ -60,6 +62,7 @@ struct gt_k_ctl {
 	uint32_t spilled, limit, share, taken;
 	uint64_t seed, strangers;
 	uint32_t next[2];
+	uint32_t making, reserved;
 	uint64_t no_ring, no_job, no_pair, owed;
 };
 

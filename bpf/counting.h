@@ -12,13 +12,18 @@
 /* Rings -----------------------------------------------------------------------------------------
  */
 
-static __noinline uint32_t k_ring_new(struct gt_k_ctl *c, const uint8_t *data, uint32_t index,
-				      uint32_t len, uint64_t h)
+/* Nobody else makes rings now, so it is new indeed, or another has just made it. */
+static __always_inline uint32_t k_ring_made(struct gt_k_ctl *c, const uint8_t *data, uint32_t index,
+					    uint32_t len, uint64_t h)
 {
+	uint32_t i = ring_key_find(h, GT_K_CHOICES);
 	uint64_t id = bpf_get_current_pid_tgid();
-	uint32_t i = ring_key_claim(h);
-	struct gt_k_ring *r = i == GT_NONE32 ? NULL : LOOK(k_rings, i);
+	struct gt_k_ring *r;
 
+	if (i != GT_NONE32)
+		return i;
+	i = ring_key_claim(h);
+	r = i == GT_NONE32 ? NULL : LOOK(k_rings, i);
 	if (!r) {
 		__sync_fetch_and_add(&c->no_ring, 1);
 		return GT_NONE32;
@@ -33,6 +38,18 @@ static __noinline uint32_t k_ring_new(struct gt_k_ctl *c, const uint8_t *data, u
 	for (unsigned int k = 0; k < GT_K_NAME; k += 8)
 		*(uint64_t *)(r->data + k) = *(const uint64_t *)(data + k);
 	ring_key_set(i, gt_k_key(h));
+	return i;
+}
+
+static __noinline uint32_t k_ring_new(struct gt_k_ctl *c, const uint8_t *data, uint32_t index,
+				      uint32_t len, uint64_t h)
+{
+	uint32_t i;
+
+	if (!k_take(&c->making))
+		return GT_NONE32;
+	i = k_ring_made(c, data, index, len, h);
+	k_release(&c->making, 0);
 	return i;
 }
 

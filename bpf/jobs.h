@@ -63,8 +63,8 @@ __noinline int k_begin(struct gt_k_ctl *c, struct gt_k_event *e, uint32_t roles)
 		__sync_fetch_and_add(&c->no_job, 1);
 		return GT_K_PASS;
 	}
-	if (e->job >= GT_K_HOT * GT_K_WAYS && !c->spilled)
-		c->spilled = 1;
+	if (e->job >= GT_K_HOT * GT_K_WAYS)
+		__sync_fetch_and_add(&c->spilled, 1);
 	*j = (struct gt_k_job){
 		.k1 = e->k1,
 		.k2 = e->k2,
@@ -178,6 +178,8 @@ __noinline int k_complete(struct gt_k_ctl *c, struct gt_k_event *e)
 		key = GT_K_ENDED;
 	}
 	k_release(&l->key[at % GT_K_WAYS], key);
+	if (key == GT_K_FREE && at >= GT_K_HOT * GT_K_WAYS)
+		__sync_fetch_and_add(&c->spilled, -1);
 	return what;
 }
 

@@ -55,9 +55,6 @@ struct gt_k_event {
 
 #define LOOK(map, i) bpf_map_lookup_elem(&(map), &(i))
 
-#define GT_K_HOT                                                                                   \
-	64 /* lines: what is in flight is mostly little, and there it stays in the cache           \
-	    */
 #define GT_K_CHOICES 3
 
 /* Writes what others read once they see it. x86 keeps the order of stores, BPF has no weaker way to
@@ -125,23 +122,28 @@ struct gt_k_event {
 		return GT_NONE32;                                                                  \
 	}
 
-GT_K_TABLE(ring_key, k_ring_keys, GT_K_RINGS / GT_K_WAYS)
-GT_K_TABLE(pair_key, k_pair_keys, GT_K_PAIRS / GT_K_WAYS)
-GT_K_TABLE(job_key, k_job_keys, GT_K_JOBS / GT_K_WAYS)
+	GT_K_TABLE(ring_key, k_ring_keys, GT_K_RINGS / GT_K_WAYS)
+		GT_K_TABLE(pair_key, k_pair_keys, GT_K_PAIRS / GT_K_WAYS)
+			GT_K_TABLE(job_key, k_job_keys, GT_K_JOBS / GT_K_WAYS)
 
-static __always_inline struct gt_k_ctl *k_control(void)
+				static __always_inline struct gt_k_ctl *k_control(void)
 {
 	uint32_t zero = 0;
 
 	return LOOK(k_ctl, zero);
 }
 
-static __always_inline bool k_lock(struct gt_k_ring *r)
+static __always_inline bool k_take(uint32_t *lock)
 {
 	for (unsigned int i = 0; i < GT_K_SPIN; i++)
-		if (!__sync_val_compare_and_swap(&r->lock, 0, 1))
+		if (!__sync_val_compare_and_swap(lock, 0, 1))
 			return true;
 	return false;
+}
+
+static __always_inline bool k_lock(struct gt_k_ring *r)
+{
+	return k_take(&r->lock);
 }
 
 static __always_inline void k_unlock(struct gt_k_ring *r)

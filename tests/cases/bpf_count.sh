@@ -129,6 +129,14 @@ ok "... one of a ring's is running" wait_for 5 one_runs
 wait $player
 ok "... until they have ended" wait_for 5 sh -c "! grep -qh mockjobs $mnt/mock0/ring*/jobs"
 
+# More in flight than the first of the lines that keys are in can hold
+echo clear >"$mnt/control"
+"$mock" -n 8000 -p 3 -r 16 -d 20 -b -m calls -c $((1 << 61)) -o /dev/null
+ok "a thousand in flight: every job is counted" wait_for 5 counted 8000
+is "$(awk '$2 ~ /^ring/ { n += $5 } END { print n }' "$mnt/rings")" 0 "... and none is left"
+is "$(value "$mnt/status" jobs_unmatched)" 0 "... nor an end without a beginning"
+is "$(stat_of count_no_job)" 0 "... as all had room"
+
 # Recorded or not, as the level goes up and down while jobs run: each is counted, and whole
 echo clear >"$mnt/control"
 jobs -n 6000 -d 100 -o truth.csv & player=$!

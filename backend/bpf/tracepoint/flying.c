@@ -101,6 +101,13 @@ static void note(struct tc_fly *to, const struct gt_k_job *j)
 	};
 }
 
+static void free_key(struct tp_count *c, uint64_t *key)
+{
+	__atomic_store_n(key, GT_K_FREE, __ATOMIC_SEQ_CST);
+	if (key >= c->job_keys[GT_K_HOT].key)
+		__atomic_fetch_sub(&c->ctl->spilled, 1, __ATOMIC_SEQ_CST);
+}
+
 static void look(struct tp_state *t, uint64_t *key, struct gt_k_job *j, uint64_t at)
 {
 	struct tp_count *c = t->count;
@@ -110,15 +117,16 @@ static void look(struct tp_state *t, uint64_t *key, struct gt_k_job *j, uint64_t
 		return;
 	if (was == GT_K_ENDED) {
 		if (bury(t, j))
-			__atomic_store_n(key, GT_K_FREE, __ATOMIC_SEQ_CST);
+			free_key(c, key);
 		return;
 	}
 	age = at > j->seen ? at - j->seen : 0;
 	if (t->b->p->job_age && age > t->b->p->job_age &&
 	    __sync_bool_compare_and_swap(key, was, GT_K_BUSY)) {
-		bool gone = give_up(t, j, at);
-
-		__atomic_store_n(key, gone ? GT_K_FREE : was, __ATOMIC_SEQ_CST);
+		if (give_up(t, j, at))
+			free_key(c, key);
+		else
+			__atomic_store_n(key, was, __ATOMIC_SEQ_CST);
 		return;
 	}
 	if (j->flags & GT_K_REC)
@@ -161,8 +169,6 @@ void tc_flying(struct tp_state *t, uint64_t at)
 	for (unsigned int i = 0; i < GT_K_RINGS; i++)
 		c->ring[i].now_flying = 0;
 	c->nfly = 0;
-	/* it is set before a job's key is, so one that comes now sets it again */
-	__atomic_store_n(&c->ctl->spilled, 0, __ATOMIC_SEQ_CST);
 	for (unsigned int i = 0; i < GT_K_JOBS; i++)
 		look(t, &c->job_keys[i / GT_K_WAYS].key[i % GT_K_WAYS], &c->jobs[i], at);
 	qsort(c->fly, c->nfly, sizeof(c->fly[0]), by_ring);
