@@ -9,13 +9,9 @@
 
 const volatile bool gt_o_path; /* for tests: a file that was opened by name only counts, too */
 
-/**
- * gt_file_of() - the file that descriptor @fd calls; NULL: none
- *
- * A file that was opened by name only (O_PATH) is none: anybody can have one of anything, and no
- * call reaches the device.
+/** gt_file_at() - the file that descriptor @fd is, even one that was opened by name only; NULL: none
  */
-static __always_inline struct file *gt_file_of(uint32_t fd)
+static __always_inline struct file *gt_file_at(uint32_t fd)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
 	struct fdtable *fdt = BPF_CORE_READ(task, files, fdt);
@@ -24,8 +20,19 @@ static __always_inline struct file *gt_file_of(uint32_t fd)
 	if (fd >= BPF_CORE_READ(fdt, max_fds))
 		return NULL;
 	files = BPF_CORE_READ(fdt, fd);
-	if (bpf_probe_read_kernel(&file, sizeof(file), files + fd))
-		return NULL;
+	return bpf_probe_read_kernel(&file, sizeof(file), files + fd) ? NULL : file;
+}
+
+/**
+ * gt_file_of() - the file that descriptor @fd calls; NULL: none
+ *
+ * A file that was opened by name only (O_PATH) is none: anybody can have one of anything, and no
+ * call reaches the device.
+ */
+static __always_inline struct file *gt_file_of(uint32_t fd)
+{
+	struct file *file = gt_file_at(fd);
+
 	if (!gt_o_path && file && (BPF_CORE_READ(file, f_mode) & GT_FMODE_PATH))
 		return NULL;
 	return file;

@@ -120,7 +120,7 @@ static __always_inline uint64_t account_of(struct task_struct *t)
 
 static __always_inline void look_at(struct task_struct *task, struct gt_rt_check *c)
 {
-	struct file *file = c->fd < 0 ? NULL : gt_file_of((uint32_t)c->fd);
+	struct file *file = c->fd < 0 ? NULL : gt_file_at((uint32_t)c->fd);
 	struct inode *top = file ? BPF_CORE_READ(file, f_inode) : NULL, *inode;
 	struct behind b = { .inode = c->addr ? NULL : top };
 	long ret = 0;
