@@ -9,7 +9,8 @@
 
 const volatile bool gt_o_path; /* for tests: a file that was opened by name only counts, too */
 
-/** gt_file_at() - the file that descriptor @fd is, even one that was opened by name only; NULL: none
+/** gt_file_at() - the file that descriptor @fd is, even one that was opened by name only; NULL:
+ * none
  */
 static __always_inline struct file *gt_file_at(uint32_t fd)
 {
