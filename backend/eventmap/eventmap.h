@@ -127,6 +127,15 @@ bool gt_probe_expr_ok(const char *expr);
 const struct gt_probe *gt_tp_probe(const struct gt_tp *tp);
 
 /**
+ * gt_tp_args() - its fields from the arguments of the tracepoint, or of the one that gt_tp_probe()
+ *makes it of, for a source that sees those: as of a function, whose @scope is the module of the
+ *types
+ *
+ * Return: NULL: there are none, or not for all of its sections in use.
+ */
+const struct gt_probe *gt_tp_args(const struct gt_tp *tp);
+
+/**
  * gt_tp_stand_in() - events made by gt_tp_probe() are (@on) what is bound to @tp and decoded by it
  *
  * From the next gt_eventmap_select() on, sections of the tracepoint that is its source are left
@@ -176,8 +185,8 @@ bool gt_tp_where(const struct gt_tp *tp, struct gt_tp_where *out);
 
 enum gt_piece_kind { GT_PIECE_INT, GT_PIECE_DYN, GT_PIECE_REL, GT_PIECE_CHARS };
 
-/** struct gt_tp_piece - @size bytes at @off of a record: an integer, or characters, or a word that says
- * where they are (`__data_loc`, `__rel_loc`); @size 0: there is none */
+/** struct gt_tp_piece - @size bytes at @off of a record: an integer, or characters, or a word that
+ * says where they are (`__data_loc`, `__rel_loc`); @size 0: there is none */
 struct gt_tp_piece {
 	uint16_t off;
 	uint8_t size, kind;
@@ -191,13 +200,14 @@ struct gt_tp_piece {
 #define GT_KEY_RING  0x8
 
 /**
- * struct gt_tp_job - how the jobs of a tracepoint can be matched and counted by whoever has its records
+ * struct gt_tp_job - how the jobs of a tracepoint can be matched and counted by whoever has its
+ *records
  * @types: bits of SUBMIT, COMMIT or both, or COMPLETE
  * @begins: a job that is not known yet begins with it
- * @key: which of @fence, @ctx, @seqno and the ring make the key: GT_KEY_*; a key with a context compares
- *	the low 32 bits of both
- * @piece: @npiece, which with @seed tell GPU and ring: what is the same in all is the same ring. None,
- *	and a seed of the file only: the ring is its job's
+ * @key: which of @fence, @ctx, @seqno and the ring make the key: GT_KEY_*; a key with a context
+ *compares the low 32 bits of both
+ * @piece: @npiece, which with @seed tell GPU and ring: what is the same in all is the same ring.
+ *None, and a seed of the file only: the ring is its job's
  */
 struct gt_tp_job {
 	uint32_t types;
@@ -207,15 +217,16 @@ struct gt_tp_job {
 	struct gt_tp_piece ctx, seqno, fence;
 	struct gt_tp_piece piece[GT_TP_PIECES];
 };
-/** gt_tp_job() - since gt_tp_bind() of all and a selection. False: they are for gt_tp_raw() alone; a
- * condition (gt_tp_where()) must hold before */
+/** gt_tp_job() - since gt_tp_bind() of all and a selection. False: they are for gt_tp_raw() alone;
+ * a condition (gt_tp_where()) must hold before */
 bool gt_tp_job(const struct gt_tp *tp, struct gt_tp_job *out);
-/** gt_tp_wait() - likewise the key of the job that a tracepoint's waits are for; false: it tells none, or
- * more than that. @out: only @key, @ctx and @seqno */
+/** gt_tp_wait() - likewise the key of the job that a tracepoint's waits are for; false: it tells
+ * none, or more than that. @out: only @key, @ctx and @seqno */
 bool gt_tp_wait(const struct gt_tp *tp, struct gt_tp_job *out);
-/** gt_tp_place() - GPU and ring that such a record names; false: it names none, or there are too many */
-bool gt_tp_place(struct gt_tp *tp, const struct gt_evctx *c, const void *rec, size_t len, uint16_t *gpu,
-		 uint16_t *ring);
+/** gt_tp_place() - GPU and ring that such a record names; false: it names none, or there are too
+ * many */
+bool gt_tp_place(struct gt_tp *tp, const struct gt_evctx *c, const void *rec, size_t len,
+		 uint16_t *gpu, uint16_t *ring);
 
 /**
  * gt_tp_raw() - one raw record (from common_type on) to at most @max records in @out

@@ -146,9 +146,9 @@ static bool level(struct gt_section *s, const char *v, char *err, size_t len)
 
 static bool only(struct gt_section *s, const char *v, char *err, size_t len)
 {
-	static const char *const words[] = { [GT_ONLY_KNOWN] = "known",
-					     [GT_ONLY_ANY] = "any",
-					     [GT_ONLY_RING] = "ring" };
+	static const char *const words[] = {
+		[GT_ONLY_KNOWN] = "known", [GT_ONLY_ANY] = "any", [GT_ONLY_RING] = "ring"
+	};
 
 	for (s->only = GT_ONLY_KNOWN; s->only <= GT_ONLY_RING; s->only++)
 		if (!strcmp(v, words[s->only]))
@@ -166,6 +166,7 @@ enum key {
 	KEY_WHERE,
 	KEY_ONLY,
 	KEY_PROBE,
+	KEY_ARGS,
 	KEY_MATCH,
 	KEY_DEV,
 	KEY_RING,
@@ -183,6 +184,7 @@ static const char *const keys[KEYS] = {
 	[KEY_WHERE] = "where",
 	[KEY_ONLY] = "only",
 	[KEY_PROBE] = "probe",
+	[KEY_ARGS] = "args",
 	[KEY_MATCH] = "match",
 	[KEY_DEV] = "dev",
 	[KEY_RING] = "ring",
@@ -216,6 +218,8 @@ static bool set_key(struct gt_section *s, unsigned int k, const char *v, char *e
 		return only(s, v, err, len);
 	case KEY_PROBE:
 		return gt_parse_probe(s, v, err, len);
+	case KEY_ARGS:
+		return gt_parse_args(s, v, err, len);
 	case KEY_MATCH:
 		return gt_parse_match(s, v, err, len);
 	case KEY_DEV:
@@ -259,7 +263,7 @@ static int on_key(void *arg, const char *section, const char *name, const char *
 		;
 	if (k == KEYS)
 		return fault(r, r->line, "there is no key '%s'", name);
-	if (r->s->seen & 1u << k && k != KEY_UNLESS && k != KEY_PROBE)
+	if (r->s->seen & 1u << k && k != KEY_UNLESS && k != KEY_PROBE && k != KEY_ARGS)
 		return fault(r, r->line, "'%s' is given twice", name);
 	r->s->seen |= 1u << k;
 	if (!set_key(r->s, k, v, err, sizeof(err)))
@@ -314,6 +318,7 @@ void gt_sections_free(struct gt_section *s)
 		struct gt_section *next = s->next;
 
 		free(s->probe);
+		free(s->args);
 		free(s);
 		s = next;
 	}
@@ -333,6 +338,8 @@ int gt_ini_read(const char *text, const char *base, struct gt_section **list, ch
 		memcpy(s->module, r.module, sizeof(s->module));
 		if (s->probe)
 			memcpy(s->probe->module, s->module, sizeof(s->module));
+		if (s->args)
+			memcpy(s->args->scope, s->module, sizeof(s->module));
 		check(&r, s);
 	}
 	if (r.bad) {

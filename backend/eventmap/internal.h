@@ -154,7 +154,7 @@ enum gt_num_id {
 struct gt_section {
 	struct gt_section *next;
 	struct gt_tp *tp;
-	struct gt_probe *probe; /* the section's own; NULL: no such key */
+	struct gt_probe *probe, *args; /* the section's own; NULL: no such key */
 	bool use, bound, gpu_known;
 	uint8_t ntypes, nmatch, nunless, nheard, level;
 	uint8_t types[GT_TP_MAX_RECORDS];
@@ -186,7 +186,7 @@ struct gt_tp {
 	struct gt_section *sections;
 	bool use;
 	bool stand_in;	/* told by a probe: see gt_tp_stand_in() */
-	bool gone;     /* see gt_eventmap_look() */
+	bool gone;	/* see gt_eventmap_look() */
 	uint64_t heard; /* time of its last event, 0 none */
 	char system[GT_MAP_NAME];
 	char event[GT_MAP_NAME];
@@ -289,6 +289,7 @@ bool gt_parse_tracepoints(char (*names)[2 * GT_MAP_NAME], uint8_t *n, const char
 
 /* probe.c */
 bool gt_parse_probe(struct gt_section *s, const char *v, char *err, size_t len);
+bool gt_parse_args(struct gt_section *s, const char *v, char *err, size_t len);
 /** gt_told_by_probe() - do events made of this section's tell the same, by the same file? */
 bool gt_told_by_probe(const struct gt_section *s);
 
@@ -352,7 +353,8 @@ uint16_t gt_gpu_concluded(struct gt_eventmap *m, struct gt_section *s, const str
 			  uint32_t tid, uint64_t ts);
 
 /* job.c */
-/** gt_job_known() - is the job of @j remembered by the key of section @s? False for a ring's order */
+/** gt_job_known() - is the job of @j remembered by the key of section @s? False for a ring's order
+ */
 bool gt_job_known(const struct gt_eventmap *m, const struct gt_section *s, const struct gt_job *j);
 /** gt_job_gpu() - the GPU of a job that is remembered under a key without a ring, or GT_NONE16 */
 uint16_t gt_job_gpu(const struct gt_eventmap *m, const struct gt_section *s,

@@ -160,13 +160,14 @@ static bool parse_field(struct gt_probe *b, const char *w, size_t n, char *err, 
 	       fail(err, len, "'%s' is not $FIELD, $argN, with <struct>->member.member", f->expr);
 }
 
-bool gt_parse_probe(struct gt_section *s, const char *v, char *err, size_t len)
+/* Words that follow those of *@b; the first of all is @source's, if there is one. */
+static bool parse_words(struct gt_probe **b, bool source, const char *v, char *err, size_t len)
 {
-	bool first = !s->probe;
+	bool first = source && !*b;
 
-	if (first)
-		s->probe = calloc(1, sizeof(*s->probe));
-	if (!s->probe)
+	if (!*b)
+		*b = calloc(1, sizeof(**b));
+	if (!*b)
 		return fail(err, len, "no memory");
 	for (;;) {
 		size_t n;
@@ -175,12 +176,26 @@ bool gt_parse_probe(struct gt_section *s, const char *v, char *err, size_t len)
 		n = strcspn(v, " \t");
 		if (!n)
 			break;
-		if (!(first ? parse_source : parse_field)(s->probe, v, n, err, len))
+		if (!(first ? parse_source : parse_field)(*b, v, n, err, len))
 			return false;
 		first = false;
 		v += n;
 	}
 	return !first || fail(err, len, "no source");
+}
+
+bool gt_parse_probe(struct gt_section *s, const char *v, char *err, size_t len)
+{
+	return parse_words(&s->probe, true, v, err, len);
+}
+
+bool gt_parse_args(struct gt_section *s, const char *v, char *err, size_t len)
+{
+	if (!parse_words(&s->args, false, v, err, len))
+		return false;
+	s->args->function = true;
+	memcpy(s->args->name, s->event, sizeof(s->args->name));
+	return s->args->n || fail(err, len, "no field");
 }
 
 static const struct gt_section *probed_section(const struct gt_tp *tp)
@@ -197,6 +212,18 @@ const struct gt_probe *gt_tp_probe(const struct gt_tp *tp)
 	const struct gt_section *s = probed_section(tp);
 
 	return s ? s->probe : NULL;
+}
+
+const struct gt_probe *gt_tp_args(const struct gt_tp *tp)
+{
+	const struct gt_section *one = NULL;
+
+	for (const struct gt_section *s = tp->sections; s; s = s->next) {
+		if (s->use && one)
+			return NULL;
+		one = s->use ? s : one;
+	}
+	return one ? one->args : NULL;
 }
 
 void gt_tp_stand_in(struct gt_tp *tp, bool on)

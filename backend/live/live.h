@@ -41,8 +41,8 @@ char *gt_live_read(const char *dir, const char *file, size_t *len);
 
 /** gt_live_present() - gt_eventmap_present: @arg is tracefs' path */
 bool gt_live_present(void *arg, const char *system, const char *event);
-/** gt_live_handed_over() - another backend tells of the tracepoints from now on: what comes until it
- * has attached to them nobody tells, which is a loss of unknown size */
+/** gt_live_handed_over() - another backend tells of the tracepoints from now on: what comes until
+ * it has attached to them nobody tells, which is a loss of unknown size */
 void gt_live_handed_over(struct gt_plugin *p);
 /** gt_live_check() - has this kernel one of the maps' tracepoints that only a GPU's driver
  * has? 0, or -errno with the sentence in @err */
@@ -63,6 +63,9 @@ struct gt_types {
  * Return: 0, or -errno with the sentence in @err.
  */
 int gt_types_load(struct gt_types *t, const char *dir, const char *module, char *err, size_t len);
+/** gt_types_of_tracepoint() - the types of the module that has it are @t's then, if they are not
+ * yet; -ENOENT: no types have it */
+int gt_types_of_tracepoint(struct gt_types *t, const char *dir, const char *tracepoint);
 void gt_types_free(struct gt_types *t);
 /** gt_type_find() - the struct or union called @name */
 int gt_type_find(const struct gt_types *t, const char *name, uint32_t *id, char *err, size_t len);
@@ -71,6 +74,13 @@ int gt_type_member(const struct gt_types *t, uint32_t *id, const char *name, int
 		   char *err, size_t len);
 /** gt_type_target() - what the pointer *@id points to; -EINVAL: it is no pointer */
 int gt_type_target(const struct gt_types *t, uint32_t *id);
+
+/** gt_type_tracepoint() - the function that is called at one; 0: not in these types */
+uint32_t gt_type_tracepoint(const struct gt_types *t, const char *name);
+/** gt_type_argument() - its argument @n, from 1; @to: out: the struct it points to, NULL none.
+ * -EINVAL: there is none */
+int gt_type_argument(const struct gt_types *t, uint32_t tracepoint, unsigned int n,
+		     const char **to);
 
 enum gt_class {
 	GT_CLASS_NONE, /* cannot be in a record */

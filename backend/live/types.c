@@ -6,6 +6,7 @@
  */
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -51,6 +52,40 @@ static int load(struct gt_types *t, const char *dir, const char *module, char *e
 			 "CONFIG_DEBUG_INFO_BTF_MODULES?",
 			 path);
 	return 0;
+}
+
+/* The module whose types have the tracepoint; none may have. */
+static void load_having(struct gt_types *t, const char *dir, const char *tracepoint)
+{
+	DIR *d = opendir(dir);
+	char path[PATH_MAX];
+
+	for (struct dirent *e; d && (e = readdir(d));) {
+		if (*e->d_name == '.' || !strcmp(e->d_name, "vmlinux"))
+			continue;
+		snprintf(path, sizeof(path), "%s/%s", dir, e->d_name);
+		t->module = btf__parse_split(path, t->kernel);
+		if (t->module && gt_type_tracepoint(t, tracepoint))
+			break;
+		btf__free(t->module);
+		t->module = NULL;
+	}
+	if (d)
+		closedir(d);
+}
+
+int gt_types_of_tracepoint(struct gt_types *t, const char *dir, const char *tracepoint)
+{
+	libbpf_print_fn_t complain;
+
+	if (gt_type_tracepoint(t, tracepoint))
+		return 0;
+	complain = libbpf_set_print(quiet);
+	btf__free(t->module);
+	t->module = NULL;
+	load_having(t, dir, tracepoint);
+	libbpf_set_print(complain);
+	return t->module ? 0 : -ENOENT;
 }
 
 /* libbpf has one way to complain for the whole process: what another backend set comes back. */
@@ -154,6 +189,51 @@ int gt_type_target(const struct gt_types *t, uint32_t *id)
 	if (!type || !btf_is_ptr(type))
 		return -EINVAL;
 	*id = type->type;
+	return 0;
+}
+
+/*
+ * Linux include/trace/bpf_probe.h has, for each, what the function is that is called at it:
+ *	typedef void (*btf_trace_NAME)(void *data, TP_PROTO)
+ */
+uint32_t gt_type_tracepoint(const struct gt_types *t, const char *name)
+{
+	const struct btf *btf = btf_of(t);
+	const struct btf_type *type;
+	char typedefed[160];
+	uint32_t id;
+	int found;
+
+	snprintf(typedefed, sizeof(typedefed), "btf_trace_%.100s", name);
+	found = btf__find_by_name_kind(btf, typedefed, BTF_KIND_TYPEDEF);
+	if (found < 0)
+		return 0;
+	id = (uint32_t)found;
+	type = resolve(btf, &id);
+	if (!type || !btf_is_ptr(type))
+		return 0;
+	id = type->type;
+	type = resolve(btf, &id);
+	return type && btf_is_func_proto(type) ? id : 0;
+}
+
+int gt_type_argument(const struct gt_types *t, uint32_t tracepoint, unsigned int n, const char **to)
+{
+	const struct btf *btf = btf_of(t);
+	const struct btf_type *type = btf__type_by_id(btf, tracepoint);
+	uint32_t id;
+
+	*to = NULL;
+	if (!type || !btf_is_func_proto(type) || !n || n >= btf_vlen(type))
+		return -EINVAL;
+	id = btf_params(type)[n].type;
+	type = resolve(btf, &id);
+	if (!type || !btf_is_ptr(type))
+		return 0;
+	id = type->type;
+	type = resolve(btf, &id);
+	if (type && (btf_is_composite(type) || btf_is_fwd(type)))
+		*to = btf__name_by_offset(btf, type->name_off);
 	return 0;
 }
 

@@ -76,6 +76,14 @@ static void test_ini(void)
 	s = ini("[a/b]\nevent = IRQ\nprobe = m:fn x=$arg1\n");
 	is_str(s ? s->probe->scope : "", "m", "a function's module");
 	gt_sections_free(s);
+	s = ini("[map]\nmodule = m\n[a/b]\nevent = IRQ\nargs = x=$arg1<t>->u\n\ty=$arg2\n");
+	ok(s && s->args && !s->probe, "arguments over several lines (%s)", err);
+	if (!s || !s->args)
+		return;
+	is_str(s->args->scope, "m", "the map's module has the types");
+	is_str(s->args->name, "b", "they are the tracepoint's own");
+	ok(s->args->function && s->args->n == 2, "two fields, as of a function");
+	gt_sections_free(s);
 }
 
 static void test_faults(void)
@@ -94,6 +102,9 @@ static void test_faults(void)
 		{ "probe = a/b x=$x x=$y\n", "field x is given twice" },
 		{ "probe = a/b x=@0\n", "'@0' is not $FIELD" },
 		{ "probe = a/b x=$x:string\n", "is not $FIELD" },
+		{ "args =\n", "a.ini:3: args: no field" },
+		{ "args = a/b x=$arg1\n", "'a/b' is not FIELD=EXPRESSION" },
+		{ "args = x=$arg1 x=$arg2\n", "field x is given twice" },
 		{ "probe = a/b\n a=$x b=$x c=$x d=$x e=$x f=$x g=$x h=$x i=$x j=$x k=$x\n"
 		  " l=$x m=$x n=$x o=$x p=$x q=$x\n",
 		  "a.ini:5: probe: more than 16 fields" },
@@ -211,6 +222,19 @@ static int add_union(void)
 	return un;
 }
 
+/* typedef void (*btf_trace_NAME)(void *data, FIRST, SECOND) */
+static void add_tracepoint(const char *name, int first, int second)
+{
+	int data = btf__add_ptr(mod, 0), proto = btf__add_func_proto(mod, 0);
+	char type[64];
+
+	btf__add_func_param(mod, "data", data);
+	btf__add_func_param(mod, "first", first);
+	btf__add_func_param(mod, "second", second);
+	snprintf(type, sizeof(type), "btf_trace_%s", name);
+	btf__add_typedef(mod, type, btf__add_ptr(mod, proto));
+}
+
 static void add_mod(int name)
 {
 	int u64 = btf__find_by_name(base, "u64"), ch = btf__find_by_name(base, "char");
@@ -244,6 +268,7 @@ static void add_mod(int name)
 	field(mod, "list", list, 24);
 	btf__add_ptr(mod, (int)btf__type_cnt(mod)); /* unused: keeps the numbers apart */
 	btf__add_ptr(mod, sched);
+	add_tracepoint("queue", (int)btf__type_cnt(mod) - 1, u64);
 	save(mod, "mod");
 }
 
@@ -323,6 +348,32 @@ static void test_walks(void)
 	gt_types_free(&t);
 }
 
+static void test_tracepoints(void)
+{
+	const char *to = "";
+	struct gt_types t;
+	uint32_t id;
+
+	is(gt_types_load(&t, dir, "mod", err, sizeof(err)), 0, "the types are read");
+	id = gt_type_tracepoint(&t, "queue");
+	ok(id, "a module's tracepoint");
+	ok(!gt_type_argument(&t, id, 1, &to), "its first argument");
+	is_str(to ? to : "", "sched", "points to a struct");
+	ok(!gt_type_argument(&t, id, 2, &to) && !to, "its second is none");
+	ok(gt_type_argument(&t, id, 3, &to), "it has no third");
+	ok(gt_type_argument(&t, id, 0, &to), "nor one before the first");
+	ok(gt_type_argument(&t, 0, 1, &to), "no tracepoint has no argument");
+	ok(!gt_type_tracepoint(&t, "nosuch"), "one that there is not");
+	gt_types_free(&t);
+
+	is(gt_types_load(&t, dir, "", err, sizeof(err)), 0, "the kernel's own types");
+	ok(!gt_type_tracepoint(&t, "queue"), "have no module's tracepoint");
+	is(gt_types_of_tracepoint(&t, dir, "queue"), 0, "the module is found");
+	ok(gt_type_tracepoint(&t, "queue"), "with the tracepoint");
+	ok(gt_types_of_tracepoint(&t, dir, "nosuch"), "none has one that there is not");
+	gt_types_free(&t);
+}
+
 static void test_no_types(void)
 {
 	struct gt_types t;
@@ -361,6 +412,7 @@ int main(void)
 	test_long();
 	add_mod(add_base());
 	test_walks();
+	test_tracepoints();
 	test_no_types();
 	btf__free(mod);
 	btf__free(base);
