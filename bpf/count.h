@@ -8,8 +8,8 @@
  * where is said by lines of eight keys, a cache line each; a key has three lines where it may be.
  *
  * A ring's lock guards the ring and its pairs. A program holds it for some ten ns and does not wait
- * long: what it could not count then is owed, and noted in the job, which is its own. The daemon
- * takes it too, to free a pair. What is counted goes
+ * long, and not at all for one that it has interrupted: what it could not count then is owed, and
+ * noted in the job, which is its own. The daemon takes it too, to free a pair. What is counted goes
  * into one of two banks, and the daemon folds the other.
  */
 #ifndef GT_BPF_COUNT_H
@@ -19,14 +19,15 @@
 
 #include "../backend/bucket.h"
 
-#define GT_K_WAYS  8
-#define GT_K_RINGS 512
-#define GT_K_PAIRS 2048
-#define GT_K_JOBS  32768
-#define GT_K_OCTS  8192 /* octaves of all histograms, in one bank */
-#define GT_K_OCT   40	/* of one; beyond, some hours, a value is told by itself */
-#define GT_K_HOT   64	/* lines that are looked into first: little in flight stays in the cache */
-#define GT_K_SPIN  128	/* tries to get a lock */
+#define GT_K_WAYS   8
+#define GT_K_RINGS  512
+#define GT_K_PAIRS  2048
+#define GT_K_JOBS   32768
+#define GT_K_OCTS   8192 /* octaves of all histograms, in one bank */
+#define GT_K_OCT    40	 /* of one; beyond, some hours, a value is told by itself */
+#define GT_K_HOT    64	 /* lines that are looked into first: little in flight stays in the cache */
+#define GT_K_SPIN   128	 /* tries to get a lock */
+#define GT_K_DAEMON UINT32_MAX /* who has it; a program is its CPU's number, from 1 */
 
 /* A key is one of these, or has bit 1 set and bit 0 not */
 #define GT_K_FREE  0

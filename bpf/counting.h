@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Rings, pairs of process and ring, and what is counted of them. No program of a tracepoint
- * interrupts another on its CPU, so whoever holds a ring's lock runs, on another CPU.
+ * Rings, pairs of process and ring, and what is counted of them. Whoever holds a ring's lock runs,
+ * on another CPU, or is interrupted by who wants it.
  */
 #ifndef GT_BPF_COUNTING_H
 #define GT_BPF_COUNTING_H
@@ -233,40 +233,38 @@ static __always_inline struct gt_bpf_raw k_raw(uint64_t ts, uint16_t index, uint
 	};
 }
 
-static __noinline void k_tale(const struct gt_k_job *j, const struct gt_k_ended *e, uint64_t ts,
-			      bool counted)
+/* @j's values that had no room: e->rest */
+static __noinline void k_tale(const struct gt_k_job *j, struct gt_k_event *e, bool counted)
 {
-	struct {
-		struct gt_bpf_raw raw;
-		struct gt_k_tale t;
-	} out = { .raw = k_raw(ts, GT_BPF_TALE, sizeof(out.t)) };
+	struct gt_k_told *out = &e->told;
 
+	out->raw = k_raw(e->ts, GT_BPF_TALE, sizeof(out->t));
 	for (unsigned int i = 0; i < GT_NSTAGES; i++)
-		out.t.v[i] = e->v[i];
-	out.t.busy = e->pair_busy;
-	out.t.start = j->start;
-	out.t.pid = j->pid;
-	out.t.uid = j->uid;
-	out.t.ring = j->ring;
-	out.t.told = j->told;
-	out.t.counted = counted;
-	gt_send(GT_BPF_TRACEPOINT, ts, &out, sizeof(out));
+		out->t.v[i] = e->rest.v[i];
+	out->t.busy = e->end.pair_busy;
+	out->t.start = j->start;
+	out->t.pid = j->pid;
+	out->t.uid = j->uid;
+	out->t.ring = j->ring;
+	out->t.told = j->told;
+	out->t.counted = counted;
+	out->t.reserved = 0;
+	gt_send(gt_counts(e->counts), GT_BPF_TRACEPOINT, e->ts, out, sizeof(*out));
 }
 
 /* The daemon is to come from now on. */
-static __noinline void k_wake(struct gt_k_ctl *c, uint64_t ts)
+static __noinline void k_wake(struct gt_k_ctl *c, const struct gt_k_event *e)
 {
-	struct gt_bpf_raw raw = k_raw(ts, GT_BPF_WAKE, 0);
+	struct gt_bpf_raw raw = k_raw(e->ts, GT_BPF_WAKE, 0);
 
 	c->awake = 1;
-	gt_send(GT_BPF_TRACEPOINT, ts, &raw, sizeof(raw));
+	gt_send(gt_counts(e->counts), GT_BPF_TRACEPOINT, e->ts, &raw, sizeof(raw));
 }
 
 /* The job, which is this program's alone, has ended. False: it waits for the daemon to count that
  */
 __noinline int k_end(struct gt_k_ctl *c, struct gt_k_job *j, struct gt_k_event *e)
 {
-	struct gt_k_ended rest;
 	struct gt_k_bank *b;
 	struct gt_k_ring *r;
 	struct gt_k_pair *p;
@@ -299,18 +297,18 @@ __noinline int k_end(struct gt_k_ctl *c, struct gt_k_job *j, struct gt_k_event *
 		k_account(r, b, p, s, j, j->owed);
 	gt_k_finish(r, b, j, e->ts, r->strangers == c->strangers, &e->end);
 	r->strangers = c->strangers;
-	rest = e->end;
+	e->rest = e->end;
 	e->job = r->completed;
 	if (s) {
 		s->completed++;
 		s->busy += e->end.pair_busy;
 		if (!s->first)
 			s->first = j->seen;
-		all = k_values(c, s, &rest, bank);
+		all = k_values(c, s, &e->rest, bank);
 	}
 	k_unlock(r);
 	if (!all)
-		k_tale(j, &rest, e->ts, s != NULL);
+		k_tale(j, e, s != NULL);
 	return 1;
 }
 

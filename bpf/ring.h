@@ -29,7 +29,7 @@ struct {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, GT_BPF_PARTS);
+	__uint(max_entries, GT_BPF_COUNTS);
 	__type(key, uint32_t);
 	__type(value, struct gt_bpf_count);
 } gt_count SEC(".maps");
@@ -169,11 +169,11 @@ static __always_inline void gt_submit(union gt_record *r, uint32_t part)
 	bpf_ringbuf_submit(r, gt_wake_flags(gt_counts(part)));
 }
 
-/** gt_send() - hands over @len bytes at @data, a record of @part of another layout */
-static __always_inline void gt_send(uint32_t part, uint64_t ts, void *data, uint64_t len)
+/** gt_send() - hands over @len bytes at @data, a record of @part of another layout; @c: its
+ * counters, or NULL */
+static __always_inline void gt_send(struct gt_bpf_count *c, uint32_t part, uint64_t ts, void *data,
+				    uint64_t len)
 {
-	struct gt_bpf_count *c = gt_counts(part);
-
 	if (!c)
 		return;
 	if ((c->untold && !gt_tell_lost(c, part, ts)) ||

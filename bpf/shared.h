@@ -19,6 +19,21 @@ enum gt_bpf_part_id {
 	GT_BPF_PARTS
 };
 
+/*
+ * On one CPU a program of a raw tracepoint can interrupt another: a process's is interrupted by a
+ * softirq's, that by an interrupt's, that by an NMI's. Each counts by itself.
+ */
+#define GT_BPF_LEVELS 4
+#define GT_BPF_COUNTS (GT_BPF_PARTS + GT_BPF_LEVELS - 1)
+
+/** gt_bpf_counts_of() - number of @part's counters of @level; only tracepoints have more than one
+ */
+static inline __attribute__((always_inline)) uint32_t gt_bpf_counts_of(uint32_t part,
+								       uint32_t level)
+{
+	return level ? GT_BPF_PARTS + level - 1 : part;
+}
+
 #define GT_BPF_LOOK 64 /* records of a CPU between looks at how full the ring is */
 
 /**
@@ -99,6 +114,7 @@ struct gt_bpf_tp {
 };
 
 #define GT_BPF_FIELDS 16
+#define GT_BPF_ARGS   5
 #define GT_BPF_LOADS  8
 #define GT_BPF_TEXT   40 /* bytes of a string that was followed to, with its NUL */
 

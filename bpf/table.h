@@ -9,6 +9,7 @@
 
 #include "count.h"
 #include "kernel.h"
+#include "shared.h"
 
 #define GT_K_ARRAY(name, of, n)                                                                    \
 	struct {                                                                                   \
@@ -46,11 +47,20 @@ struct gt_k_record {
 	uint8_t data[2 * GT_BPF_RAW_MAX];
 };
 
-/** struct gt_k_event - an event under way, on its program's stack */
+struct gt_k_told {
+	struct gt_bpf_raw raw;
+	struct gt_k_tale t;
+};
+
+/** struct gt_k_event - an event under way, in its program's scratch
+ * @counts: number of the program's counters in gt_count
+ * @rest: of @end, what has not been counted; @told: on its way to the daemon
+ */
 struct gt_k_event {
 	uint64_t ts, k1, k2, h, ctx, seqno, start;
-	uint32_t pid, uid, ring, job, known, reserved;
-	struct gt_k_ended end;
+	uint32_t pid, uid, ring, job, known, counts;
+	struct gt_k_ended end, rest;
+	struct gt_k_told told;
 };
 
 #define LOOK(map, i) bpf_map_lookup_elem(&(map), &(i))
@@ -122,22 +132,29 @@ struct gt_k_event {
 		return GT_NONE32;                                                                  \
 	}
 
-	GT_K_TABLE(ring_key, k_ring_keys, GT_K_RINGS / GT_K_WAYS)
-		GT_K_TABLE(pair_key, k_pair_keys, GT_K_PAIRS / GT_K_WAYS)
-			GT_K_TABLE(job_key, k_job_keys, GT_K_JOBS / GT_K_WAYS)
+GT_K_TABLE(ring_key, k_ring_keys, GT_K_RINGS / GT_K_WAYS)
+GT_K_TABLE(pair_key, k_pair_keys, GT_K_PAIRS / GT_K_WAYS)
+GT_K_TABLE(job_key, k_job_keys, GT_K_JOBS / GT_K_WAYS)
 
-				static __always_inline struct gt_k_ctl *k_control(void)
+static __always_inline struct gt_k_ctl *k_control(void)
 {
 	uint32_t zero = 0;
 
 	return LOOK(k_ctl, zero);
 }
 
+/* Whoever this program has interrupted does not give its lock back before it goes on. */
 static __always_inline bool k_take(uint32_t *lock)
 {
-	for (unsigned int i = 0; i < GT_K_SPIN; i++)
-		if (!__sync_val_compare_and_swap(lock, 0, 1))
+	uint32_t me = bpf_get_smp_processor_id() + 1, has;
+
+	for (unsigned int i = 0; i < GT_K_SPIN; i++) {
+		has = __sync_val_compare_and_swap(lock, 0, me);
+		if (!has)
 			return true;
+		if (has == me)
+			break;
+	}
 	return false;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Tracepoints that the event maps name: one program for all. Which tracepoint it runs for, its
- * cookie says, and a map says what of its record is told; what that means is found out in user
- * space, by the code that reads the same records from ftrace.
+ * Tracepoints that the event maps name: one program for all, by their records. Which tracepoint it
+ * runs for, its cookie says, and a map says what of its record is told; what that means is found
+ * out in user space, by the code that reads the same records from ftrace.
  */
 #include "ring.h"
 #include "jobs.h"
@@ -27,16 +27,21 @@ struct {
 	__type(value, struct gt_bpf_made);
 } made SEC(".maps");
 
-/* No program of a tracepoint or kprobe interrupts another on its CPU (trace_call_bpf()), so one is
- * enough. */
+/**
+ * struct scratch - what a program works with: the stack has no room for it
+ * @rec: its data follows @raw
+ * @busy: taken by a program, which the one that wants it has interrupted
+ */
 struct scratch {
-	struct gt_bpf_raw raw; /* its data follows */
+	struct gt_bpf_raw raw;
 	struct gt_k_record rec;
+	struct gt_k_event e;
+	uint32_t busy, reserved;
 };
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
+	__uint(max_entries, GT_BPF_LEVELS);
 	__type(key, uint32_t);
 	__type(value, struct scratch);
 } scratches SEC(".maps");
@@ -51,13 +56,13 @@ struct {
 char LICENSE[] SEC("license") = "GPL";
 
 /* Says who the running process is, once: it may have ended before the daemon can ask. @start: its
- * begin, 0: to be found out */
-static __always_inline void tell_process(uint64_t ts, uint32_t pid, uint64_t start)
+ * begin, 0: to be found out; @n: the program's counters */
+static __always_inline void tell_process(struct gt_bpf_count *n, uint64_t ts, uint32_t pid,
+					 uint64_t start)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
 	struct task_struct *leader;
 	uint64_t *known;
-	struct gt_bpf_count *n = gt_counts(PART);
 	union gt_record *r;
 
 	if (!start)
@@ -96,48 +101,66 @@ static __always_inline void begin(struct scratch *s, uint64_t ts, uint64_t index
 	};
 }
 
-/* Where a record is put together; NULL: nothing is told now */
-static __always_inline struct scratch *scratch(struct gt_bpf_count *n)
+/* One that nobody uses, until leave(); NULL: nothing is told now, or there is none, and that is
+ * counted */
+static __always_inline struct scratch *enter(void)
 {
-	uint32_t zero = 0;
+	struct gt_bpf_count *n;
 
 	if (gt_paused())
 		return NULL;
-	n->seen++;
-	return bpf_map_lookup_elem(&scratches, &zero);
+	for (uint32_t level = 0; level < GT_BPF_LEVELS; level++) {
+		struct scratch *s = bpf_map_lookup_elem(&scratches, &level);
+
+		if (!s || __sync_lock_test_and_set(&s->busy, 1))
+			continue;
+		s->e.counts = gt_bpf_counts_of(PART, level);
+		return s;
+	}
+	n = gt_counts(PART);
+	if (n)
+		gt_missed(n, bpf_ktime_get_ns());
+	return NULL;
+}
+
+static __always_inline void leave(struct scratch *s)
+{
+	k_release(&s->busy, 0);
 }
 
 /* The event is counted here, or a record tells of it, or both. */
-static __always_inline void end(struct scratch *s, const struct gt_bpf_tp *tp, uint32_t index,
-				uint64_t len)
+static __always_inline void end(struct gt_bpf_count *n, struct scratch *s,
+				const struct gt_bpf_tp *tp, uint32_t index, uint64_t len)
 {
-	struct gt_k_event e = { .ts = bpf_ktime_get_ns() };
 	struct gt_k_ctl *c = k_control();
+	struct gt_k_event *e = &s->e;
 	int what;
 
+	e->ts = bpf_ktime_get_ns();
+	e->start = 0;
 	gt_opaque(len);
 	if (len > GT_BPF_RAW_MAX)
 		len = GT_BPF_RAW_MAX;
-	what = gt_k_count(index, c, &s->rec, len, &e);
+	what = gt_k_count(index, c, &s->rec, len, e);
 	if (what != GT_K_PASS && c && !c->awake)
-		k_wake(c, e.ts);
+		k_wake(c, e);
 	if (what == GT_K_QUIET)
 		return;
-	begin(s, e.ts, index, len);
+	begin(s, e->ts, index, len);
 	if (what != GT_K_PASS) {
 		s->raw.counted = 1;
-		s->raw.hw_wait = e.end.v[GT_ST_HW_WAIT];
-		s->raw.exec = e.end.v[GT_ST_EXEC];
-		s->raw.nth = e.job;
+		s->raw.hw_wait = e->end.v[GT_ST_HW_WAIT];
+		s->raw.exec = e->end.v[GT_ST_EXEC];
+		s->raw.nth = e->job;
 	}
-	if (e.known && e.ring != GT_NONE32) {
+	if (e->known && e->ring != GT_NONE32) {
 		s->raw.known = 1;
-		s->raw.nth = e.ring;
-		s->raw.exec = e.ctx;
+		s->raw.nth = e->ring;
+		s->raw.exec = e->ctx;
 	}
 	if (tp->owner)
-		tell_process(e.ts, s->raw.pid, e.start);
-	gt_send(PART, s->raw.ts, s, sizeof(s->raw) + len);
+		tell_process(n, e->ts, s->raw.pid, e->start);
+	gt_send(n, PART, s->raw.ts, s, sizeof(s->raw) + len);
 }
 
 /* Is it an event of interest? What may be an address is for user space to judge. */
@@ -180,28 +203,19 @@ static __always_inline uint32_t strings_end(const struct gt_bpf_tp *tp, const st
 	return last < GT_BPF_RAW_MAX ? last : GT_BPF_RAW_MAX;
 }
 
-SEC("tracepoint")
-int gt_raw(void *ctx)
+/* As much of the tracepoint's record as is told; ~0: it is of no interest, or cannot be read */
+static __always_inline uint64_t read_record(struct gt_bpf_count *n, struct scratch *s,
+					    const struct gt_bpf_tp *tp, void *ctx)
 {
-	uint32_t index = (uint32_t)bpf_get_attach_cookie(ctx) - 1;
-	struct gt_bpf_tp *tp = bpf_map_lookup_elem(&tps, &index);
-	struct gt_bpf_count *n = gt_counts(PART);
-	uint64_t fixed, more;
-	struct scratch *s;
+	uint64_t fixed = tp->fixed, more;
 
-	if (!tp || !tp->fixed || !n)
-		return 0;
-	s = scratch(n);
-	if (!s)
-		return 0;
-	fixed = tp->fixed;
 	if (fixed > GT_BPF_RAW_MAX || bpf_probe_read_kernel(s->rec.data, fixed, ctx)) {
 		gt_missed(n, bpf_ktime_get_ns());
-		return 0;
+		return ~0ull;
 	}
 	if (!meets(tp, s)) {
 		n->other++;
-		return 0;
+		return ~0ull;
 	}
 	more = strings_end(tp, s) - fixed;
 	gt_opaque(more);
@@ -209,9 +223,33 @@ int gt_raw(void *ctx)
 		more = 0;
 	if (more && bpf_probe_read_kernel(s->rec.data + fixed, more, ctx + fixed)) {
 		gt_missed(n, bpf_ktime_get_ns());
-		return 0;
+		return ~0ull;
 	}
-	end(s, tp, index, fixed + more);
+	return fixed + more;
+}
+
+SEC("tracepoint")
+int gt_raw(void *ctx)
+{
+	uint32_t index = (uint32_t)bpf_get_attach_cookie(ctx) - 1;
+	struct gt_bpf_tp *tp = bpf_map_lookup_elem(&tps, &index);
+	struct gt_bpf_count *n;
+	struct scratch *s;
+	uint64_t len;
+
+	if (!tp || !tp->fixed)
+		return 0;
+	s = enter();
+	if (!s)
+		return 0;
+	n = gt_counts(s->e.counts);
+	if (n) {
+		n->seen++;
+		len = read_record(n, s, tp, ctx);
+		if (len != ~0ull)
+			end(n, s, tp, index, len);
+	}
+	leave(s);
 	return 0;
 }
 
@@ -224,7 +262,7 @@ static __always_inline uint64_t base(const struct gt_bpf_field *f, uint64_t rec,
 
 	switch (f->base) {
 	case GT_BPF_ARG:
-		return f->from < 6 ? arg[f->from] : 0;
+		return arg && f->from < GT_BPF_ARGS ? arg[f->from] : 0;
 	case GT_BPF_STRING:
 		bpf_probe_read_kernel(&word, sizeof(word), (void *)(rec + f->from));
 		return rec + (word & 0xffff);
@@ -268,22 +306,26 @@ static __always_inline void follow(const struct gt_bpf_field *f, struct scratch 
 		*(uint64_t *)out = ~0ull;
 }
 
-static __always_inline int make(uint64_t index, uint64_t rec, const uint64_t *arg)
+static __always_inline int make(uint32_t index, uint64_t rec, const uint64_t *arg)
 {
-	uint32_t key = (uint32_t)index;
-	struct gt_bpf_made *m = bpf_map_lookup_elem(&made, &key);
-	struct gt_bpf_tp *tp = bpf_map_lookup_elem(&tps, &key);
-	struct gt_bpf_count *n = gt_counts(PART);
+	struct gt_bpf_made *m = bpf_map_lookup_elem(&made, &index);
+	struct gt_bpf_tp *tp = bpf_map_lookup_elem(&tps, &index);
+	struct gt_bpf_count *n;
 	struct scratch *s;
 
-	if (!m || !tp || !tp->fixed || !n)
+	if (!m || !tp || !tp->fixed)
 		return 0;
-	s = scratch(n);
+	s = enter();
 	if (!s)
 		return 0;
-	for (unsigned int i = 0; i < GT_BPF_FIELDS && i < m->n; i++)
-		follow(&m->field[i], s, base(&m->field[i], rec, arg));
-	end(s, tp, index, m->len);
+	n = gt_counts(s->e.counts);
+	if (n) {
+		n->seen++;
+		for (unsigned int i = 0; i < GT_BPF_FIELDS && i < m->n; i++)
+			follow(&m->field[i], s, base(&m->field[i], rec, arg));
+		end(n, s, tp, index, m->len);
+	}
+	leave(s);
 	return 0;
 }
 
@@ -291,19 +333,39 @@ SEC("tracepoint")
 int gt_made(void *ctx)
 {
 	void *at = ctx;
-	uint64_t rec = 0, none[6] = { 0 };
+	uint64_t rec = 0;
 
 	/* the address, as a number that the verifier lets us calculate with */
 	if (bpf_probe_read_kernel(&rec, sizeof(rec), &at))
 		return 0;
-	return make(bpf_get_attach_cookie(ctx) - 1, rec, none);
+	return make((uint32_t)bpf_get_attach_cookie(ctx) - 1, rec, NULL);
 }
 
 SEC("kprobe")
 int gt_called(struct pt_regs *ctx)
 {
-	uint64_t arg[6] = { PT_REGS_PARM1(ctx), PT_REGS_PARM2(ctx), PT_REGS_PARM3(ctx),
-			    PT_REGS_PARM4(ctx), PT_REGS_PARM5(ctx), 0 };
+	uint64_t arg[GT_BPF_ARGS] = { PT_REGS_PARM1(ctx), PT_REGS_PARM2(ctx), PT_REGS_PARM3(ctx),
+				      PT_REGS_PARM4(ctx), PT_REGS_PARM5(ctx) };
 
-	return make(bpf_get_attach_cookie(ctx) - 1, 0, arg);
+	return make((uint32_t)bpf_get_attach_cookie(ctx) - 1, 0, arg);
+}
+
+/*
+ * A tracepoint's arguments, before any record is made of them. It is not kept from running while
+ * another program does, only while the same one does: so it is loaded once for each tracepoint,
+ * which a variable tells, as before Linux 6.10 such programs have no cookie. More arguments than
+ * the tracepoint has must not be read.
+ */
+const volatile uint32_t gt_index = 0, gt_nargs = 0;
+
+SEC("raw_tracepoint")
+int gt_args(struct bpf_raw_tracepoint_args *ctx)
+{
+	uint64_t arg[GT_BPF_ARGS] = { 0 };
+
+#pragma unroll
+	for (unsigned int i = 0; i < GT_BPF_ARGS; i++)
+		if (gt_nargs > i)
+			arg[i] = ctx->args[i];
+	return make(gt_index, 0, arg);
 }

@@ -65,7 +65,7 @@ static int make_maps(struct gb_ring *ring, struct gb_options *o)
 	if (ret)
 		return ret;
 	ring->count_fd = bpf_map_create(BPF_MAP_TYPE_PERCPU_ARRAY, "gt_count", 4,
-					sizeof(struct gt_bpf_count), GT_BPF_PARTS, NULL);
+					sizeof(struct gt_bpf_count), GT_BPF_COUNTS, NULL);
 	return ring->count_fd < 0 ? ring->count_fd : 0;
 }
 

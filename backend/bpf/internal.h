@@ -139,7 +139,7 @@ struct gb_ring {
  * struct gb - a running backend
  * @level: enum gt_level
  * @due: CLOCK_MONOTONIC at which a part wants its round() at the latest; 0: whenever
- * @resumed: a look() is at the end of a pause
+ * @resumed: a look() is at the end of a pause; @quiet: the last look at the ring found nothing new
  * @state: of each part: 0 it runs, -errno, and @why
  * @priv: of each part
  */
@@ -149,7 +149,7 @@ struct gb {
 	struct gb_ring ring;
 	int level;
 	uint64_t due;
-	bool resumed;
+	bool resumed, quiet;
 	int state[GT_BPF_PARTS];
 	char why[GT_BPF_PARTS][GB_SENTENCE];
 	void *priv[GT_BPF_PARTS];

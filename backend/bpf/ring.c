@@ -231,7 +231,8 @@ static void drain(struct gb *b, uint64_t until, struct gb_drained *d)
 		until = ring->waiting[n - 1].ts;
 	}
 	hand_over(b, n);
-	if (!d->some)
+	b->quiet = !d->some;
+	if (b->quiet)
 		look_for_losses(b, until);
 	for (unsigned int i = 0; i < GT_BPF_PARTS; i++)
 		if (!b->state[i] && gb_part(i)->round)
@@ -242,8 +243,9 @@ static void drain(struct gb *b, uint64_t until, struct gb_drained *d)
 }
 
 /*
- * In how many ns to look next. While records come, now and then. When none do, the programs are told
- * that the next one is to wake us (0); one that came before they knew is found by one look more.
+ * In how many ns to look next. While records come, now and then. When none do, the programs are
+ * told that the next one is to wake us (0); one that came before they knew is found by one look
+ * more.
  */
 static uint64_t rest(struct gb *b, const struct gb_drained *d, bool woken)
 {
@@ -298,14 +300,19 @@ bool gb_ring_counts(const struct gb *b, unsigned int i, struct gt_bpf_count *out
 	gb_auto_free struct gt_bpf_count *c = cpus > 0 ? calloc((size_t)cpus, sizeof(*c)) : NULL;
 
 	*out = (struct gt_bpf_count){ 0 };
-	if (!c || bpf_map_lookup_elem(b->ring.count_fd, &i, c))
-		return false;
-	for (int cpu = 0; cpu < cpus; cpu++) {
-		out->seen += c[cpu].seen;
-		out->other += c[cpu].other;
-		out->sent += c[cpu].sent;
-		out->lost += c[cpu].lost;
-		out->untold += c[cpu].untold;
+	for (unsigned int level = 0; level < (i == GT_BPF_TRACEPOINT ? GT_BPF_LEVELS : 1);
+	     level++) {
+		uint32_t key = gt_bpf_counts_of(i, level);
+
+		if (!c || bpf_map_lookup_elem(b->ring.count_fd, &key, c))
+			return false;
+		for (int cpu = 0; cpu < cpus; cpu++) {
+			out->seen += c[cpu].seen;
+			out->other += c[cpu].other;
+			out->sent += c[cpu].sent;
+			out->lost += c[cpu].lost;
+			out->untold += c[cpu].untold;
+		}
 	}
 	return true;
 }

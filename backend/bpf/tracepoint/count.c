@@ -25,7 +25,7 @@ bool tc_lock(struct gt_k_ring *r)
 {
 	for (unsigned int i = 0; i < LOCK_TRIES; i++) {
 		if (!__atomic_load_n(&r->lock, __ATOMIC_RELAXED) &&
-		    __sync_bool_compare_and_swap(&r->lock, 0, 1))
+		    __sync_bool_compare_and_swap(&r->lock, 0, GT_K_DAEMON))
 			return true;
 	}
 	return false;

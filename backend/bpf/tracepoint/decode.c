@@ -56,6 +56,7 @@ static void event(struct gb *b, struct tp_state *t, const struct gt_bpf_raw *raw
 		t->unknown++;
 		return;
 	}
+	t->heard = true;
 	if (raw->ts > t->round + GB_DRAIN_NS) {
 		t->round = raw->ts;
 		gt_tasks_round(t->tasks, raw->ts);
@@ -91,26 +92,22 @@ bool tp_record(struct gb *b, union gt_record *r)
 	return true;
 }
 
-/* Adds to *@n what the kernel kept from @prog; false: it does not say */
-static bool missed_by(const struct bpf_program *prog, uint64_t *n)
+static bool missed_by_all(const struct tp_state *t, uint64_t *n)
 {
-	struct bpf_prog_info info = { 0 };
-	uint32_t len = sizeof(info);
-
-	if (bpf_obj_get_info_by_fd(bpf_program__fd(prog), &info, &len))
-		return false;
-	*n += info.recursion_misses;
-	return true;
+	*n = t->missed_gone;
+	for (unsigned int i = 0; i < t->n; i++)
+		if (t->slot[i].skel && !tp_missed_by(t->slot[i].skel->progs.gt_args, n))
+			return false;
+	return tp_missed_by(t->skel->progs.gt_raw, n) && tp_missed_by(t->skel->progs.gt_made, n) &&
+	       tp_missed_by(t->skel->progs.gt_called, n);
 }
 
 static void tell_missed(struct tp_state *t, uint64_t now)
 {
-	uint64_t missed = 0;
+	uint64_t missed;
 	union gt_record r;
 
-	if (!missed_by(t->skel->progs.gt_raw, &missed) ||
-	    !missed_by(t->skel->progs.gt_made, &missed) ||
-	    !missed_by(t->skel->progs.gt_called, &missed))
+	if (!missed_by_all(t, &missed))
 		return;
 	if (missed > t->missed) {
 		tc_lost(t);
@@ -125,13 +122,31 @@ static void tell_missed(struct tp_state *t, uint64_t now)
 	}
 	t->missed = missed;
 	t->asked = now;
+	t->heard = false;
 }
 
+void tp_due(struct tp_state *t)
+{
+	uint64_t fold = t->count ? t->count->due : 0;
+
+	t->b->due = !fold || (t->ask_again && t->ask_again < fold) ? t->ask_again : fold;
+}
+
+/* Also when a burst has ended, and once more some time after it: what is missed does not wake us.
+ */
 void tp_round(struct gb *b, uint64_t until)
 {
 	struct tp_state *t = b->priv[GT_BPF_TRACEPOINT];
+	uint64_t missed = t->missed, again = 0;
+	bool heard = t->heard;
 
-	if (until > t->asked + MISSED_NS)
+	if (until > t->asked + MISSED_NS || (b->quiet && heard) ||
+	    (t->ask_again && until >= t->ask_again)) {
 		tell_missed(t, until);
+		if (heard || missed != t->missed)
+			again = until + MISSED_NS;
+		t->ask_again = again;
+		tp_due(t);
+	}
 	tc_round(t);
 }

@@ -270,7 +270,8 @@ void tc_thin(struct tp_state *t)
 
 static void due(struct tp_state *t, uint64_t at)
 {
-	t->count->due = t->b->due = at;
+	t->count->due = at;
+	tp_due(t);
 }
 
 void tc_wake(struct tp_state *t)

@@ -17,8 +17,9 @@ static int base_of(const char *name, const char *format, struct gt_bpf_field *ou
 	unsigned int arg;
 
 	if (!format) {
-		if (sscanf(name, "arg%u", &arg) != 1 || arg < 1 || arg > 5)
-			return gb_sentence(err, len, EINVAL, "$%s: only $arg1 to $arg5", name);
+		if (sscanf(name, "arg%u", &arg) != 1 || arg < 1 || arg > GT_BPF_ARGS)
+			return gb_sentence(err, len, EINVAL, "$%s: only $arg1 to $arg%d", name,
+					   GT_BPF_ARGS);
 		out->base = GT_BPF_ARG;
 		out->from = (uint16_t)(arg - 1);
 		return 0;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Private to the part `tracepoint`: tracepoint.c (it begins and ends), select.c (which tracepoints,
- * and attaching to them), layout.c (what of a record is told, by its format), standin.c and
- * follow.c (events that the kernel lacks), decode.c (from their records to ours).
+ * and attaching to them), layout.c (what of a record is told, by its format), args.c (those told by
+ * their arguments), standin.c and follow.c (events that the kernel lacks), decode.c (from their
+ * records to ours).
  */
 #ifndef GB_TRACEPOINT_H
 #define GB_TRACEPOINT_H
@@ -15,11 +16,18 @@ struct tp_count;
 
 #define TP_FORMAT 4096 /* bytes of a format made here */
 
-enum tp_how { TP_OFF, TP_RAW, TP_MADE };
+enum tp_how {
+	TP_OFF,
+	TP_RAW,	      /* by its record */
+	TP_MADE,      /* a stand-in: by its source's record, or the arguments of a function */
+	TP_ARGS,      /* by its arguments */
+	TP_MADE_ARGS, /* a stand-in, by those of its source */
+};
 
 /**
  * struct tp_slot - a tracepoint of the maps; it keeps its number
- * @how, @link: how it is attached; @wanted: and how it shall be
+ * @how, @link: how it is attached; @wanted: and how it shall be; @skel: of TP_*ARGS, its program
+ * @by_args: it can be told by its arguments, as @made says; @noargs: why not, though a map has them
  * @made: what is made where the kernel lacks it, if @probed; @want: that is to be
  * @own: the kernel has it; @refused: it cannot be made, as @why says
  * @error: what is in the way of the kernel's own, or of part of it
@@ -27,11 +35,12 @@ enum tp_how { TP_OFF, TP_RAW, TP_MADE };
 struct tp_slot {
 	struct gt_tp *tp;
 	struct bpf_link *link;
+	struct tracepoint_bpf *skel;
 	enum tp_how how, wanted;
-	bool probed, own, want, ready, refused;
+	bool by_args, probed, own, want, ready, refused;
 	struct gt_bpf_made made;
 	struct gt_bpf_tp conf;
-	char why[240], error[240];
+	char why[240], error[240], noargs[200];
 };
 
 /** struct tp_shadow - the plugin the event maps see: what they push gets its place in our order */
@@ -45,10 +54,12 @@ struct tp_shadow {
  * struct tp_state - the part while it runs
  * @told_by: the backend that tells of tracepoints instead; "": this one
  * @tick: ns, to which /proc rounds the begin of a process
- * @missed: events that came while another program ran on their CPU, as the kernel counts them
- * @uncounted: it does not
+ * @missed: events that came while another program ran on their CPU, as the kernel counts them;
+ *	@missed_gone: by programs that are no more; @uncounted: it does not
+ * @rank: of the claim
  * @nowhere: tracepoints that there is no slot for
- * @asked: when it was asked about that; @round: what /proc said is not older than this; @unknown:
+ * @asked: when it was asked about that, and when again, 0: when something comes; @heard: something
+ *	came since; @round: what /proc said is not older than this; @unknown:
  * records of no tracepoint in use
  */
 struct tp_state {
@@ -60,10 +71,11 @@ struct tp_state {
 	struct gt_types types;
 	char module[64];
 	unsigned int n, attached, nowhere;
-	bool uncounted;
+	bool uncounted, heard;
+	int rank;
 	struct tp_slot slot[GT_BPF_TPS];
 	char map_error[256], bind_error[GB_SENTENCE], told_by[32];
-	uint64_t tick, missed, asked, unknown, round;
+	uint64_t tick, missed, missed_gone, asked, ask_again, unknown, round;
 	struct tp_count *count; /* what the program counts, see count.h */
 };
 
@@ -106,7 +118,25 @@ int tp_follow(const char *fetch, const char *format, struct gt_bpf_field *out, c
 int tp_make(const struct gt_types *types, const struct gt_probe *probe, const char *format,
 	    struct gt_bpf_made *made, char out[TP_FORMAT], char *why, size_t len);
 
+/* args.c */
+
+/** tp_args_prepare() - binds @s to its arguments; false: it is to be told in another way */
+bool tp_args_prepare(struct tp_state *t, struct tp_slot *s);
+/** tp_args_link() - attaches @s->wanted, which is TP_*ARGS; NULL: @s->noargs says why not */
+struct bpf_link *tp_args_link(struct tp_state *t, struct tp_slot *s);
+void tp_args_unlink(struct tp_state *t, struct tp_slot *s);
+/** tp_missed_by() - adds to *@n what the kernel kept from @prog; false: it does not say */
+bool tp_missed_by(const struct bpf_program *prog, uint64_t *n);
+/** tp_may_miss() - can events come in interrupts, while a program runs that keeps theirs from
+ * running? */
+bool tp_may_miss(const struct tp_state *t);
+
 /* standin.c: between two calls of gt_eventmap_select(), and after the second */
+/** tp_types() - those of @module, or the kernel's own if "", until gt_types_free(&t->types) */
+const struct gt_types *tp_types(struct tp_state *t, const char *module, char *err, size_t len);
+/** tp_types_having() - likewise those that have @tracepoint: @module's, or whichever module's */
+const struct gt_types *tp_types_having(struct tp_state *t, const char *module,
+				       const char *tracepoint, char *err, size_t len);
 void tp_standins_retry(struct tp_state *t);
 void tp_standins_update(struct tp_state *t);
 /** tp_standins_tell() - what became of slot @i's, a line for doctor; false: nothing to tell */
@@ -115,6 +145,8 @@ bool tp_standins_tell(const struct tp_state *t, const struct tp_slot *s, char *b
 /* decode.c */
 void tp_raw(struct gb *b, const struct gt_bpf_raw *raw, const void *data, size_t len);
 void tp_round(struct gb *b, uint64_t until);
+/** tp_due() - sets when the daemon comes at the latest */
+void tp_due(struct tp_state *t);
 bool tp_record(struct gb *b, union gt_record *r);
 
 #endif

@@ -29,6 +29,8 @@ static void detach(struct tp_state *t, struct tp_slot *s)
 	static const struct gt_bpf_tp none;
 	uint32_t index = index_of(t, s);
 
+	if (s->skel)
+		tp_args_unlink(t, s);
 	bpf_link__destroy(s->link);
 	bpf_map__update_elem(t->skel->maps.tps, &index, sizeof(index), &none, sizeof(none), 0);
 	s->link = NULL;
@@ -97,6 +99,8 @@ static struct bpf_link *link_to(struct tp_state *t, struct tp_slot *s)
 	LIBBPF_OPTS(bpf_tracepoint_opts, tp, .bpf_cookie = index_of(t, s) + 1);
 	LIBBPF_OPTS(bpf_kprobe_opts, kp, .bpf_cookie = index_of(t, s) + 1);
 
+	if (s->wanted == TP_ARGS || s->wanted == TP_MADE_ARGS)
+		return tp_args_link(t, s);
 	if (s->wanted == TP_RAW)
 		return bpf_program__attach_tracepoint_opts(
 			t->skel->progs.gt_raw, gt_tp_system(s->tp), gt_tp_event(s->tp), &tp);
@@ -136,13 +140,13 @@ static int attach(struct tp_state *t, struct tp_slot *s)
 	uint32_t index = index_of(t, s);
 	int ret;
 
-	if (s->wanted == TP_MADE)
+	if (s->wanted != TP_RAW)
 		s->conf = (struct gt_bpf_tp){ .fixed = s->made.len };
 	s->conf.owner = by_owner(s->tp);
 	set_where(s);
 	ret = bpf_map__update_elem(t->skel->maps.tps, &index, sizeof(index), &s->conf,
 				   sizeof(s->conf), 0);
-	if (!ret && s->wanted == TP_MADE)
+	if (!ret && s->wanted != TP_RAW)
 		ret = bpf_map__update_elem(t->skel->maps.made, &index, sizeof(index), &s->made,
 					   sizeof(s->made), 0);
 	if (ret || s->how == s->wanted)
@@ -165,6 +169,14 @@ static void cannot(struct tp_state *t, struct tp_slot *s, int err)
 	snprintf(t->bind_error, sizeof(t->bind_error), "%.255s", why);
 }
 
+static enum tp_how want_own(struct tp_state *t, struct tp_slot *s)
+{
+	s->by_args = tp_args_prepare(t, s);
+	if (s->by_args)
+		return TP_ARGS;
+	return bind(t, s) ? TP_RAW : TP_OFF;
+}
+
 /* How each is to be attached. What does not fit the maps is left. */
 static void want(struct tp_state *t)
 {
@@ -180,15 +192,15 @@ static void want(struct tp_state *t)
 		if (!s)
 			continue;
 		if (s->want)
-			s->wanted = TP_MADE;
+			s->wanted = s->by_args ? TP_MADE_ARGS : TP_MADE;
 		else if (gt_live_present((void *)(uintptr_t)t->b->p->tracefs, gt_tp_system(tp),
-					 gt_tp_event(tp)) &&
-			 bind(t, s))
-			s->wanted = TP_RAW;
+					 gt_tp_event(tp)))
+			s->wanted = want_own(t, s);
 	}
 }
 
-/* Returns true if it is to be done again, as one of our events turned out to be of no use. */
+/* Returns true if it is to be done again, as one of our events turned out to be of no use, or to
+ * be told in another way. */
 static bool select_once(struct tp_state *t)
 {
 	void *tracefs = (void *)(uintptr_t)t->b->p->tracefs;
@@ -214,6 +226,11 @@ static bool select_once(struct tp_state *t)
 		t->attached += s->how != TP_OFF;
 		if (!ret)
 			continue;
+		if (s->by_args && s->noargs[0]) { /* in another way then */
+			s->ready = false;
+			again = true;
+			continue;
+		}
 		cannot(t, s, ret);
 		if (s->wanted == TP_MADE) {
 			snprintf(s->why, sizeof(s->why), "%.200s", t->bind_error);
@@ -221,6 +238,7 @@ static bool select_once(struct tp_state *t)
 			s->refused = again = true;
 		}
 	}
+	gt_types_free(&t->types);
 	return again;
 }
 

@@ -44,17 +44,33 @@ static void settle(struct tp_state *t)
 			t->slot[i].want = false;
 }
 
-/* Types are those of one module at a time: nearly always the same one. */
-static const struct gt_types *types_of(struct tp_state *t, const char *module, char *err,
-				       size_t len)
+static const char *btf_dir(const struct tp_state *t)
 {
-	const char *dir = t->b->o->btf && *t->b->o->btf ? t->b->o->btf : GT_BTF_DIR;
+	return t->b->o->btf && *t->b->o->btf ? t->b->o->btf : GT_BTF_DIR;
+}
 
+/* Types are those of one module at a time: nearly always the same one. */
+const struct gt_types *tp_types(struct tp_state *t, const char *module, char *err, size_t len)
+{
 	if (t->types.kernel && !strcmp(t->module, module))
 		return &t->types;
 	gt_types_free(&t->types);
 	snprintf(t->module, sizeof(t->module), "%s", module);
-	return gt_types_load(&t->types, dir, module, err, len) ? NULL : &t->types;
+	return gt_types_load(&t->types, btf_dir(t), module, err, len) ? NULL : &t->types;
+}
+
+const struct gt_types *tp_types_having(struct tp_state *t, const char *module,
+				       const char *tracepoint, char *err, size_t len)
+{
+	if (!tp_types(t, module, err, len))
+		return NULL;
+	if (gt_type_tracepoint(&t->types, tracepoint))
+		return &t->types;
+	snprintf(t->module, sizeof(t->module), "?"); /* no module's name */
+	if (!gt_types_of_tracepoint(&t->types, btf_dir(t), tracepoint))
+		return &t->types;
+	gb_sentence(err, len, ENOENT, "the kernel's types do not have them");
+	return NULL;
 }
 
 /* Returns 0, or -errno with the reason in @s->why. */
@@ -65,11 +81,14 @@ static int prepare(struct tp_state *t, struct tp_slot *s)
 	const struct gt_types *types;
 	char made[TP_FORMAT], file[PATH_MAX], err[200] = "";
 
+	s->by_args = !b->function && tp_args_prepare(t, s);
+	if (s->by_args)
+		return 0;
 	snprintf(file, sizeof(file), "events/%s/%s/format", b->scope, b->name);
 	if (!b->function && !(format = gt_live_read(t->b->p->tracefs, file, NULL)))
 		return gb_sentence(s->why, sizeof(s->why), ENOENT, "the kernel has no %s/%s",
 				   b->scope, b->name);
-	types = types_of(t, b->function ? b->scope : b->module, s->why, sizeof(s->why));
+	types = tp_types(t, b->function ? b->scope : b->module, s->why, sizeof(s->why));
 	if (!types || tp_make(types, b, format, &s->made, made, s->why, sizeof(s->why)))
 		return -ENOENT;
 	if (!gt_tp_bind(s->tp, made, strlen(made), NULL, err, sizeof(err)))
@@ -81,8 +100,10 @@ static int prepare(struct tp_state *t, struct tp_slot *s)
 
 void tp_standins_retry(struct tp_state *t)
 {
-	for (unsigned int i = 0; i < t->n; i++)
+	for (unsigned int i = 0; i < t->n; i++) {
 		t->slot[i].refused = t->slot[i].ready = false;
+		t->slot[i].noargs[0] = '\0';
+	}
 }
 
 void tp_standins_update(struct tp_state *t)
@@ -100,7 +121,6 @@ void tp_standins_update(struct tp_state *t)
 		t->slot[i].refused = !t->slot[i].ready;
 		t->slot[i].want = t->slot[i].ready;
 	} while (true);
-	gt_types_free(&t->types);
 	for (i = 0; i < t->n; i++)
 		gt_tp_stand_in(t->slot[i].tp, t->slot[i].want);
 }

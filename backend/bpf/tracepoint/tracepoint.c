@@ -13,9 +13,8 @@
 #include "bpf/tracepoint.skel.h"
 
 /*
- * Above ftrace's. But the kernel runs no program of a tracepoint within another's on the same CPU
- * (trace_call_bpf()): an interrupt's event that comes just then is not told, and before Linux 6.7
- * not counted either. There ftrace tells, where both can.
+ * Above ftrace's, but where events may be missed that the kernel does not count (before Linux 6.7,
+ * see tp_may_miss()): there ftrace tells, where both can.
  */
 #define RANK	       2
 #define RANK_UNCOUNTED 0
@@ -100,14 +99,16 @@ static int take(struct tp_state *t, char *err, size_t len)
 {
 	struct gb *b = t->b;
 	const char *by =
-		b->p->host->claim ? b->p->host->claim(b->p, GT_CLAIM_TRACEPOINTS,
-						      t->uncounted ? RANK_UNCOUNTED : RANK)
-				  : NULL;
+		b->p->host->claim ? b->p->host->claim(b->p, GT_CLAIM_TRACEPOINTS, t->rank) : NULL;
 
 	if (by && !t->told_by[0] && t->attached)
 		gt_live_handed_over(b->p);
 	snprintf(t->told_by, sizeof(t->told_by), "%s", by ? by : "");
 	if (tp_select(t) || t->told_by[0]) {
+		if (t->uncounted && t->rank == RANK && tp_may_miss(t)) {
+			t->rank = RANK_UNCOUNTED;
+			return take(t, err, len);
+		}
 		tc_select(t);
 		return 0;
 	}
@@ -128,6 +129,7 @@ static int begin(struct tp_state *t, char *err, size_t len)
 	t->skel = tracepoint_bpf__open();
 	if (!t->skel)
 		return gb_sentence(err, len, ENOMEM, "no memory");
+	bpf_program__set_autoload(t->skel->progs.gt_args, false);
 	ret = gb_object_load(t->b, t->skel->obj, "tracepoints", err, len);
 	if (!ret && tc_start(t))
 		ret = gb_sentence(err, len, ENOMEM, "no memory");
@@ -144,6 +146,7 @@ static int start(struct gb *b, char *err, size_t len)
 	b->priv[GT_BPF_TRACEPOINT] = t;
 	t->b = b;
 	t->uncounted = gb_kernel_before(6, 7);
+	t->rank = RANK;
 	t->tick = 1000000000ull / (uint64_t)sysconf(_SC_CLK_TCK);
 	t->tasks = gt_tasks_new(b->p->tracefs);
 	ret = t->tasks ? begin(t, err, len) : gb_sentence(err, len, ENOMEM, "no memory");
@@ -175,6 +178,17 @@ static void fold(struct gb *b)
 		tc_fold(t, b->p->host->now(b->p), false);
 }
 
+static void tell_slot(const struct tp_slot *s, struct gb_text *out)
+{
+	const char *system = gt_tp_system(s->tp), *event = gt_tp_event(s->tp);
+
+	if (!s->how)
+		return;
+	gb_line(out, "tracepoint %s/%s%s\n", system, event, s->skel ? " by_arguments" : "");
+	if (s->noargs[0])
+		gb_line(out, "arguments_missing %s/%s: %s\n", system, event, s->noargs);
+}
+
 static void doctor(struct gb *b, struct gb_text *out)
 {
 	struct tp_state *t = b->priv[GT_BPF_TRACEPOINT];
@@ -191,7 +205,7 @@ static void doctor(struct gb *b, struct gb_text *out)
 	gb_line(out, "malformed %" PRIu64 "\n", m->malformed);
 	gb_line(out, "forgotten %" PRIu64 "\n", m->forgotten);
 	gb_line(out, "events_unknown %" PRIu64 "\n", t->unknown);
-	if (t->uncounted)
+	if (t->uncounted && tp_may_miss(t))
 		gb_line(out, "events_missed unknown: before Linux 6.7 the kernel does not count "
 			     "what it keeps from a program while another runs\n");
 	else
@@ -209,15 +223,14 @@ static void doctor(struct gb *b, struct gb_text *out)
 		gb_line(out, "tracepoint_error %u more than there is room for are left out\n",
 			t->nowhere);
 	if (t->attached)
-		gb_line(out, "modules_held those of the tracepoints below: while they are attached "
-			     "to, a driver cannot be unloaded; `echo off > config/level` lets go\n");
+		gb_line(out,
+			"modules_held those of the tracepoints below: while they are attached "
+			"to, a driver cannot be unloaded; `echo off > config/level` lets go\n");
 	for (unsigned int i = 0; i < t->n; i++)
 		if (tp_standins_tell(t, &t->slot[i], told, sizeof(told)))
 			gb_line(out, "%s\n", told);
 	for (unsigned int i = 0; i < t->n; i++)
-		if (t->slot[i].how)
-			gb_line(out, "tracepoint %s/%s\n", gt_tp_system(t->slot[i].tp),
-				gt_tp_event(t->slot[i].tp));
+		tell_slot(&t->slot[i], out);
 }
 
 const struct gb_part gb_tracepoint = {

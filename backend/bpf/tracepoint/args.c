@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Tracepoints told by their arguments, which a program of its own sees before the kernel makes a
+ * record of them. No program of a record runs within another's on the same CPU (trace_call_bpf()
+ * in Linux kernel/trace/bpf_trace.c), so an interrupt's event that comes just then would be lost;
+ * of those by arguments only the same program's within itself would (__bpf_trace_run() there).
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "internal.h"
+#include "bpf/tracepoint.skel.h"
+
+/* Events that are told in interrupts, too */
+#define INTERRUPTS (1u << GT_COMPLETE | 1u << GT_START | 1u << GT_END | 1u << GT_IRQ)
+
+bool tp_may_miss(const struct tp_state *t)
+{
+	for (unsigned int i = 0; i < t->n; i++) {
+		const struct tp_slot *s = &t->slot[i];
+
+		if ((s->how == TP_RAW || s->how == TP_MADE) && gt_tp_types(s->tp) & INTERRUPTS)
+			return true;
+	}
+	return false;
+}
+
+static const char *source(const struct tp_slot *s)
+{
+	return s->own ? gt_tp_event(s->tp) : gt_tp_probe(s->tp)->name;
+}
+
+/* Is it the argument that the map takes it for? One that is cast to what holds it may be. */
+static bool right(const struct gt_types *types, uint32_t tracepoint, const char *expr, char *err,
+		  size_t len)
+{
+	struct gt_probe_step base, cast;
+	const char *to = NULL;
+	unsigned int n = 0;
+
+	gt_probe_next(&expr, &base);
+	if (sscanf(base.name, "arg%u", &n) != 1 || gt_type_argument(types, tracepoint, n, &to)) {
+		gb_sentence(err, len, EINVAL, "it has no argument $%.30s", base.name);
+		return false;
+	}
+	if (!gt_probe_next(&expr, &cast) || cast.kind != GT_P_CAST || strchr(cast.name, '.'))
+		return true;
+	if (to && !strcmp(to, cast.name))
+		return true;
+	gb_sentence(err, len, EINVAL, "$%.30s is no struct %.60s", base.name, cast.name);
+	return false;
+}
+
+static const struct gt_types *types_of(struct tp_state *t, struct tp_slot *s,
+				       const struct gt_probe *a)
+{
+	const struct gt_types *types =
+		tp_types_having(t, a->scope, source(s), s->noargs, sizeof(s->noargs));
+	uint32_t tracepoint = types ? gt_type_tracepoint(types, source(s)) : 0;
+
+	for (unsigned int i = 0; types && i < a->n; i++)
+		if (!right(types, tracepoint, a->field[i].expr, s->noargs, sizeof(s->noargs)))
+			return NULL;
+	return types;
+}
+
+bool tp_args_prepare(struct tp_state *t, struct tp_slot *s)
+{
+	const struct gt_probe *a = s->noargs[0] ? NULL : gt_tp_args(s->tp);
+	const struct gt_types *types = a ? types_of(t, s, a) : NULL;
+	char format[TP_FORMAT];
+
+	return types && !tp_make(types, a, NULL, &s->made, format, s->noargs, sizeof(s->noargs)) &&
+	       !s->noargs[0] &&
+	       !gt_tp_bind(s->tp, format, strlen(format), NULL, s->noargs, sizeof(s->noargs));
+}
+
+static uint32_t arguments(const struct gt_bpf_made *m)
+{
+	uint32_t n = 0;
+
+	for (unsigned int i = 0; i < m->n; i++)
+		if (m->field[i].from >= n)
+			n = m->field[i].from + 1u;
+	return n;
+}
+
+/* The maps are those of the programs by record. */
+static int share(const struct tp_state *t, struct bpf_object *o)
+{
+	struct bpf_map *m, *first;
+	int ret;
+
+	bpf_object__for_each_map (m, o) {
+		first = bpf_object__find_map_by_name(t->skel->obj, bpf_map__name(m));
+		if (bpf_map__is_internal(m) || !first)
+			continue;
+		ret = bpf_map__reuse_fd(m, bpf_map__fd(first));
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+static struct bpf_link *link_to(struct tp_state *t, struct tp_slot *s, struct tracepoint_bpf *o)
+{
+	struct bpf_link *link;
+	struct bpf_program *p;
+	int ret;
+
+	bpf_object__for_each_program (p, o->obj)
+		bpf_program__set_autoload(p, p == o->progs.gt_args);
+	o->rodata->gt_index = (uint32_t)(s - t->slot);
+	o->rodata->gt_nargs = arguments(&s->made);
+	ret = share(t, o->obj);
+	if (ret) {
+		gb_refused(-ret, "its maps", "", s->noargs, sizeof(s->noargs));
+		return NULL;
+	}
+	if (gb_object_load(t->b, o->obj, "its program", s->noargs, sizeof(s->noargs)))
+		return NULL;
+	link = bpf_program__attach_raw_tracepoint(o->progs.gt_args, source(s));
+	if (!link)
+		gb_refused(errno, "its arguments", "", s->noargs, sizeof(s->noargs));
+	return link;
+}
+
+struct bpf_link *tp_args_link(struct tp_state *t, struct tp_slot *s)
+{
+	struct tracepoint_bpf *o = tracepoint_bpf__open();
+	struct bpf_link *link;
+
+	if (!o) {
+		gb_sentence(s->noargs, sizeof(s->noargs), ENOMEM, "no memory");
+		return NULL;
+	}
+	link = link_to(t, s, o);
+	if (link)
+		s->skel = o;
+	else
+		tracepoint_bpf__destroy(o);
+	return link;
+}
+
+bool tp_missed_by(const struct bpf_program *prog, uint64_t *n)
+{
+	struct bpf_prog_info info = { 0 };
+	uint32_t len = sizeof(info);
+
+	if (bpf_obj_get_info_by_fd(bpf_program__fd(prog), &info, &len))
+		return false;
+	*n += info.recursion_misses;
+	return true;
+}
+
+void tp_args_unlink(struct tp_state *t, struct tp_slot *s)
+{
+	bpf_link__destroy(s->link);
+	s->link = NULL;
+	tp_missed_by(s->skel->progs.gt_args, &t->missed_gone);
+	tracepoint_bpf__destroy(s->skel);
+	s->skel = NULL;
+}

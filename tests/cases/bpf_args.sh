@@ -1,0 +1,131 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Events of interrupts, told by their tracepoint's arguments: none is lost while a program of another tracepoint
+# runs on that CPU, as the kernel does to those that are told by their records. A process calls msync() without
+# end, another of the same CPU has a timer run out, again and again; each time is one event.
+. "$GT_SRC/tests/lib/case.sh"
+is_root || skip "needs root to mount"
+[ -r /sys/kernel/tracing/events/timer/itimer_expire/id ] || skip "no tracepoint of timers"
+[ -r /sys/kernel/btf/vmlinux ] || skip "this kernel has no types"
+expirations=1000
+
+# It is no doing of the process that it interrupts, whom the reader might not know
+make_map() { # make_map KEY… - the map, with more keys for the timer
+	mkdir -p maps
+	cat >maps/timers.ini <<MAP
+[map]
+driver = mock
+
+[syscalls/sys_enter_msync]
+event = CUSTOM1
+name = msync
+where = len == 1
+value = len
+
+[timer/itimer_expire]
+event = COUNTER
+value = which
+$*
+
+[initcall/initcall_level]
+event = CUSTOM2
+name = boot
+MAP
+}
+
+cat >busy.py <<'P'
+import mmap
+m = mmap.mmap(-1, 4096)
+while True:
+    m.flush()
+P
+cat >expire.py <<'P'
+import signal, sys
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM])
+for _ in range(int(sys.argv[1])):
+    signal.setitimer(signal.ITIMER_REAL, 0.0001)
+    signal.sigwait([signal.SIGALRM])
+P
+cat >count.py <<'P'
+import struct, sys
+data, n, lost = open('stream', 'rb').read(), {}, 0
+for at in range(0, len(data) - 63, 64):
+    kind, = struct.unpack_from('<B', data, at + 8)
+    n[kind] = n.get(kind, 0) + 1
+    if kind == 70:
+        lost += struct.unpack_from('<Q', data, at + 16)[0]
+print(n.get(int(sys.argv[1]), 0), lost)
+P
+stat_of() { value "$mnt/backends/bpf/stats" "$1"; }
+counted() { python3 count.py 21; }
+come() { counted | awk -v all="$1" '{ exit !($1 + $2 >= all) }'; }
+
+run() { # run - expirations beside the busy process; a stream of all
+	rm -f stream
+	cat "$mnt/events" >stream & local reader=$!
+	wait_for 10 test -s stream
+	taskset -c 0 python3 busy.py & local busy=$!
+	taskset -c 0 python3 expire.py $expirations
+	kill $busy
+	wait $busy 2>/dev/null
+	echo sync >"$mnt/control" 2>/dev/null
+	wait_for 5 come $expirations
+	kill $reader
+	wait $reader 2>/dev/null
+}
+
+# By its record: some are missed, and that is told; it shows that there is something to miss
+make_map
+mount_gt "$mnt" -o "events_dir=$PWD/maps,backend=bpf" || skip "BPF does not work here"
+unlike "$(cat "$mnt/backends/bpf/stats")" "by_arguments" "without the key args it is told by its record"
+run
+read -r come lost <<<"$(counted)"
+echo "# by record: $come came, $lost told as lost"
+if value "$mnt/backends/bpf/stats" events_missed | grep -q unknown; then
+	ok "by its record: no more than there are" test "$come" -le $expirations
+else
+	ok "by its record: no more come than there are" test $((come + lost)) -le $expirations
+	# now and then there is one of which the kernel says nothing
+	ok "… what was missed is told as lost" test $((come + lost)) -ge $((expirations - 3))
+	is "$(stat_of events_missed)" "$lost" "… and counted"
+	ok "… some were" test "$lost" -gt 0
+fi
+umount_gt "$mnt"
+
+# By its arguments: all come
+make_map 'args = which=$arg1'
+mount_gt "$mnt" -o "events_dir=$PWD/maps,backend=bpf" || exit 1
+like "$(cat "$mnt/backends/bpf/stats")" "^tracepoint timer/itimer_expire by_arguments" "with it, by its arguments"
+run
+read -r come lost <<<"$(counted)"
+is "$come" $expirations "by its arguments: all come"
+is "$lost" 0 "… nothing is lost"
+is "$(stat_of events_missed)" 0 "… nor missed"
+umount_gt "$mnt"
+
+# What cannot be followed to, or is no argument: by its record then, and said why
+make_map 'args = which=$arg1<no_such_thing>->which'
+mount_gt "$mnt" -o "events_dir=$PWD/maps,backend=bpf" || exit 1
+stats=$(cat "$mnt/backends/bpf/stats")
+like "$stats" "^tracepoint timer/itimer_expire$" "a type that there is not: by its record"
+like "$stats" "^arguments_missing timer/itimer_expire: .*no_such_thing" "… and said why"
+umount_gt "$mnt"
+make_map 'args = which=$arg2<task_struct>->pid'
+mount_gt "$mnt" -o "events_dir=$PWD/maps,backend=bpf" || exit 1
+stats=$(cat "$mnt/backends/bpf/stats")
+like "$stats" "^tracepoint timer/itimer_expire$" "an argument that is something else: by its record"
+like "$stats" "^arguments_missing timer/itimer_expire: .arg2 is no struct task_struct" "… and said why"
+umount_gt "$mnt"
+make_map 'args = which=$arg5'
+mount_gt "$mnt" -o "events_dir=$PWD/maps,backend=bpf" || exit 1
+stats=$(cat "$mnt/backends/bpf/stats")
+like "$stats" "^tracepoint timer/itimer_expire$" "an argument that there is not: by its record"
+like "$stats" "^arguments_missing timer/itimer_expire: it has no argument .arg5" "… and said why"
+run
+ok "… and they come" come 1
+umount_gt "$mnt"
+make_map 'args = which'
+mount_gt "$mnt" -o "events_dir=$PWD/maps,backend=bpf" 2>err
+like "$(cat err "$mnt/doctor" 2>/dev/null)" "timers.ini:13: args: 'which' is not FIELD=EXPRESSION" "a fault in the map has its line"
+umount_gt "$mnt" 2>/dev/null
+done_testing
