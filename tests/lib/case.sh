@@ -5,6 +5,7 @@ set -u
 tap_n=0 tap_bad=0
 mnt=$PWD/mnt
 
+# A check that fails is told and counted, and returns 1: where nothing makes sense then, `|| exit 1`.
 ok() { # ok "what" COMMAND...
 	local what=$1
 	shift
@@ -15,6 +16,7 @@ ok() { # ok "what" COMMAND...
 		echo "not ok $tap_n - $what"
 		tap_bad=$((tap_bad + 1))
 		sed 's/^/# /' ok.out | head -n 20
+		return 1
 	fi
 }
 
@@ -26,6 +28,7 @@ is() { # is "got" "wanted" "what"
 		echo "not ok $tap_n - $3"
 		printf '# got    "%s"\n# wanted "%s"\n' "$1" "$2"
 		tap_bad=$((tap_bad + 1))
+		return 1
 	fi
 }
 
@@ -38,6 +41,7 @@ like() { # like "got" "extended regular expression" "what" - one line of it
 	echo "not ok $tap_n - $3"
 	printf '# got "%s"\n# not like /%s/\n' "$1" "$2" | head -n 20
 	tap_bad=$((tap_bad + 1))
+	return 1
 }
 
 skip() { # the whole case

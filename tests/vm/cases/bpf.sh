@@ -30,7 +30,7 @@ stat_of() { value "$mnt/backends/$1/stats" "$2"; }
 
 round() { # round WHAT JOBS kernel|daemon: [contexts]
 	mount_gt "$mnt" -o "backend=$both" || exit 1
-	[ $both = bpf ] || like "$(cat "$mnt/doctor")" "tracepoints_told_by bpf" "$1: BPF tells of the tracepoints"
+	like "$(cat "$mnt/doctor")" "tracepoints_told_by bpf" "$1: BPF tells of the tracepoints"
 	# the first of all may have been told by the old names before the new ones were heard
 	"$gpujobs" --device 0 --jobs 2 --ring gfx_0.0.0 --length-us 100000 >/dev/null && wait_for 10 counted
 	echo clear >"$mnt/control"
@@ -45,7 +45,7 @@ round() { # round WHAT JOBS kernel|daemon: [contexts]
 	echo "# $1"
 	python_checks "$GT_SRC/tests/lib/gpucompare.py" truth "$mnt" ${4-}
 	is "$(stat_of bpf counted_in)" "$3" "$1: its jobs are counted in the $3"
-	[ $both = bpf ] || is "$(stat_of ftrace events)" 0 "$1: ftrace told nothing"
+	is "$(stat_of ftrace events)" 0 "$1: ftrace told nothing"
 	is "$(value "$mnt/status" events_lost_source)" 0 "$1: nothing was lost"
 	# those from before the clear are in the report, too
 	joined() { [ "$(awk -v n=$(($(wc -l <truth) - 1)) '!/^#/ { n--; if ($9 == "-") n += 1e6 } END { print n <= 0 }' "$mnt/report")" = 1 ]; }
@@ -82,14 +82,11 @@ quiet() { # nobody records: the jobs are counted in the kernel, and nothing else
 
 mock_load || exit 1
 both=bpf:ftrace
-if [ "$(uname -r | sort -V - <(echo 6.7) | head -1)" != 6.7 ]; then
-	mount_gt "$mnt" -o "backend=$both" || exit 1
-	like "$(cat "$mnt/doctor")" "tracepoints_told_by ftrace" "before Linux 6.7 ftrace tells"
-	like "$(cat "$mnt/backends/bpf/stats")" "^events_missed unknown" "… as BPF's losses are not counted"
-	umount_gt "$mnt"
-	both=bpf
-fi
 mount_gt "$mnt" -o backend=bpf || exit 1
+like "$(cat "$mnt/backends/bpf/stats")" "^tracepoint running" "tracepoints are told by BPF" || exit 1
+for event in gpu_scheduler/drm_sched_job_done dma_fence/dma_fence_signaled; do
+	like "$(cat "$mnt/backends/bpf/stats")" "^tracepoint $event by_arguments" "$event, which comes in interrupts, by its arguments" || exit 1
+done
 like "$(cat "$mnt/backends/bpf/stats")" "^modules_held .*echo off" "a module with tracepoints in use cannot be unloaded: the stats say it"
 held=$(cat /sys/module/gpu_sched/refcnt)
 echo off >"$mnt/config/level"
