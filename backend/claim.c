@@ -67,8 +67,8 @@ void gt_claim_drop(struct gt_be *b)
 const char *gt_claim_ask(struct gt_be *b, const char *what, int rank)
 {
 	struct gt_claim *c = claim_of(b, what);
+	bool ours = c && !holder(b, what, c->rank);
 	const struct gt_be *better;
-	bool asked = c;
 
 	if (rank < 0) {
 		if (c)
@@ -82,10 +82,12 @@ const char *gt_claim_ask(struct gt_be *b, const char *what, int rank)
 	c->rank = rank;
 	snprintf(c->what, sizeof(c->what), "%s", what);
 	better = holder(b, what, rank);
+	if (better && ours) /* at that rank not any more */
+		others_look(b, what);
 	if (better)
 		return better->info.name;
 	/* It is ours. Who had it stops before we begin. */
-	if (!asked)
+	if (!ours)
 		others_look(b, what);
 	return NULL;
 }

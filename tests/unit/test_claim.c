@@ -70,6 +70,19 @@ static void better_ones(void)
 	is_str(holder[1], "high", "and know who it is");
 }
 
+static void lowered(void)
+{
+	forget();
+	holder[2] = gt_claim_ask(&be[2], "things", 0);
+	ok(!has(2) && has(1), "one that has it asks for less: the next has it");
+	ok(asked[1] == 1, "and was told so");
+	forget();
+	holder[2] = gt_claim_ask(&be[2], "things", 0);
+	ok(!asked[0] && !asked[1], "asked again at the same rank nobody is told");
+	ask(2);
+	ok(has(2) && !has(1), "for more: it is back, and the other knows");
+}
+
 static void leaving(void)
 {
 	forget();
@@ -118,6 +131,7 @@ int main(void)
 {
 	set_up();
 	better_ones();
+	lowered();
 	leaving();
 	apart();
 	return done_testing();
