@@ -22,7 +22,7 @@ struct {
 /* Of events that are made: see struct gt_bpf_made */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 64);
+	__uint(max_entries, GT_BPF_TPS);
 	__type(key, uint32_t);
 	__type(value, struct gt_bpf_made);
 } made SEC(".maps");
@@ -323,7 +323,10 @@ static __always_inline int make(uint32_t index, uint64_t rec, const uint64_t *ar
 		n->seen++;
 		for (unsigned int i = 0; i < GT_BPF_FIELDS && i < m->n; i++)
 			follow(&m->field[i], s, base(&m->field[i], rec, arg));
-		end(n, s, tp, index, m->len);
+		if (meets(tp, s))
+			end(n, s, tp, index, m->len);
+		else
+			n->other++;
 	}
 	leave(s);
 	return 0;

@@ -67,12 +67,15 @@ static const struct gt_types *types_of(struct tp_state *t, struct tp_slot *s,
 
 bool tp_args_prepare(struct tp_state *t, struct tp_slot *s)
 {
-	const struct gt_probe *a = s->noargs[0] ? NULL : gt_tp_args(s->tp);
-	const struct gt_types *types = a ? types_of(t, s, a) : NULL;
+	const struct gt_probe *a = s->nolink ? NULL : gt_tp_args(s->tp);
+	const struct gt_types *types;
 	char format[TP_FORMAT];
 
+	if (!a)
+		return false;
+	s->noargs[0] = '\0';
+	types = types_of(t, s, a);
 	return types && !tp_make(types, a, NULL, &s->made, format, s->noargs, sizeof(s->noargs)) &&
-	       !s->noargs[0] &&
 	       !gt_tp_bind(s->tp, format, strlen(format), NULL, s->noargs, sizeof(s->noargs));
 }
 
@@ -133,9 +136,11 @@ struct bpf_link *tp_args_link(struct tp_state *t, struct tp_slot *s)
 
 	if (!o) {
 		gb_sentence(s->noargs, sizeof(s->noargs), ENOMEM, "no memory");
+		s->nolink = true;
 		return NULL;
 	}
 	link = link_to(t, s, o);
+	s->nolink = !link;
 	if (link)
 		s->skel = o;
 	else

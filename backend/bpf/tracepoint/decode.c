@@ -128,8 +128,10 @@ static void tell_missed(struct tp_state *t, uint64_t now)
 void tp_due(struct tp_state *t)
 {
 	uint64_t fold = t->count ? t->count->due : 0;
+	/* a round is told of what was so long ago */
+	uint64_t ask = t->ask_again ? t->ask_again + GB_SLACK_NS : 0;
 
-	t->b->due = !fold || (t->ask_again && t->ask_again < fold) ? t->ask_again : fold;
+	t->b->due = !fold || (ask && ask < fold) ? ask : fold;
 }
 
 /* Also when a burst has ended, and once more some time after it: what is missed does not wake us.

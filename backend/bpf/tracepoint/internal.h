@@ -27,7 +27,8 @@ enum tp_how {
 /**
  * struct tp_slot - a tracepoint of the maps; it keeps its number
  * @how, @link: how it is attached; @wanted: and how it shall be; @skel: of TP_*ARGS, its program
- * @by_args: it can be told by its arguments, as @made says; @noargs: why not, though a map has them
+ * @by_args: it can be told by its arguments, as @made says; @noargs: why not, or why not
+ *	all that the map wants of them; @nolink: the kernel refused that once: it is not tried again
  * @made: what is made where the kernel lacks it, if @probed; @want: that is to be
  * @own: the kernel has it; @refused: it cannot be made, as @why says
  * @error: what is in the way of the kernel's own, or of part of it
@@ -37,7 +38,7 @@ struct tp_slot {
 	struct bpf_link *link;
 	struct tracepoint_bpf *skel;
 	enum tp_how how, wanted;
-	bool by_args, probed, own, want, ready, refused;
+	bool by_args, nolink, probed, own, want, ready, refused;
 	struct gt_bpf_made made;
 	struct gt_bpf_tp conf;
 	char why[240], error[240], noargs[200];

@@ -125,7 +125,7 @@ static void set_where(struct tp_slot *s)
 	struct gt_tp_where w;
 
 	s->conf.test = GT_BPF_ANY;
-	if (s->wanted != TP_RAW || !gt_tp_where(s->tp, &w) || w.off + 8 > GT_BPF_RAW_MAX)
+	if (!gt_tp_where(s->tp, &w) || w.off + 8 > GT_BPF_RAW_MAX)
 		return;
 	s->conf.test = w.bits ? GT_BPF_BITS : w.unlike ? GT_BPF_UNLIKE : GT_BPF_EQUAL;
 	s->conf.at = w.off;
@@ -226,7 +226,10 @@ static bool select_once(struct tp_state *t)
 		t->attached += s->how != TP_OFF;
 		if (!ret)
 			continue;
-		if (s->by_args && s->noargs[0]) { /* in another way then */
+		if (s->by_args) { /* in another way then */
+			if (!s->nolink)
+				gb_refused(-ret, "its arguments", "", s->noargs, sizeof(s->noargs));
+			s->nolink = true;
 			s->ready = false;
 			again = true;
 			continue;

@@ -100,10 +100,8 @@ static int prepare(struct tp_state *t, struct tp_slot *s)
 
 void tp_standins_retry(struct tp_state *t)
 {
-	for (unsigned int i = 0; i < t->n; i++) {
+	for (unsigned int i = 0; i < t->n; i++)
 		t->slot[i].refused = t->slot[i].ready = false;
-		t->slot[i].noargs[0] = '\0';
-	}
 }
 
 void tp_standins_update(struct tp_state *t)

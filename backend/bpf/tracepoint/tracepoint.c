@@ -106,6 +106,7 @@ static int take(struct tp_state *t, char *err, size_t len)
 	snprintf(t->told_by, sizeof(t->told_by), "%s", by ? by : "");
 	if (tp_select(t) || t->told_by[0]) {
 		if (t->uncounted && t->rank == RANK && tp_may_miss(t)) {
+			tp_detach_all(t); /* before another begins */
 			t->rank = RANK_UNCOUNTED;
 			return take(t, err, len);
 		}
@@ -184,8 +185,12 @@ static void tell_slot(const struct tp_slot *s, struct gb_text *out)
 
 	if (!s->how)
 		return;
-	gb_line(out, "tracepoint %s/%s%s\n", system, event, s->skel ? " by_arguments" : "");
-	if (s->noargs[0])
+	if (s->skel)
+		gb_line(out, "tracepoint %s/%s by_arguments%s%s\n", system, event,
+			s->noargs[0] ? ", without " : "", s->noargs);
+	else
+		gb_line(out, "tracepoint %s/%s\n", system, event);
+	if (s->noargs[0] && !s->skel)
 		gb_line(out, "arguments_missing %s/%s: %s\n", system, event, s->noargs);
 }
 
