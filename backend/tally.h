@@ -54,8 +54,8 @@ struct gt_tally_proc {
 #define GT_TALLY_SUBMITTED 0x1 /* gt_tally_job.told */
 #define GT_TALLY_COMMITTED 0x2
 
-/** struct gt_tally_job - in flight now, and in no record; @seen: its first event; @hw: it occupies the
- * hardware; @pid, @uid: whose, GT_NONE32 unknown */
+/** struct gt_tally_job - in flight now, and in no record; @seen: its first event; @hw: it occupies
+ * the hardware; @pid, @uid: whose, GT_NONE32 unknown */
 struct gt_tally_job {
 	uint64_t ctx, seqno, seen, submit, commit;
 	uint32_t pid, uid;
@@ -68,8 +68,8 @@ struct gt_tally_job {
  * struct gt_tally - of one ring
  * @at: the time as of which it counts
  * @since: of the tally before; 0: this is the first
- * @seen: events by type; @refused: of these, those that left no record as nobody records; @thinned: as
- *	there were too many, of whole jobs
+ * @seen: events by type; @refused: of these, those that left no record as nobody records; @thinned:
+ *as there were too many, of whole jobs
  * @completed: completions since the source began
  * @busy_ns: the ring's, which is of the procs' together where nothing was lost
  * @depth: jobs now that are in no record; @peak: the most there were of these
@@ -78,6 +78,7 @@ struct gt_tally_job {
  * @last_end: when the ring's last job ended, 0 none; @hw_since: since when it has been at work now,
  *0 it is not
  * @commits: its source tells COMMIT
+ * @unlisted: those in flight are as they were in the tally before; else
  * @job: @njob of those in flight, in order of @seen: not all, if there are very many
  */
 struct gt_tally {
@@ -93,6 +94,7 @@ struct gt_tally {
 	bool commits;
 	const struct gt_tally_proc *proc;
 	unsigned int nproc;
+	bool unlisted;
 	const struct gt_tally_job *job;
 	unsigned int njob;
 };

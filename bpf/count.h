@@ -26,7 +26,7 @@
 #define GT_K_OCTS   8192 /* octaves of all histograms, in one bank */
 #define GT_K_OCT    40	 /* of one; beyond, some hours, a value is told by itself */
 #define GT_K_HOT    64	 /* lines that are looked into first: little in flight stays in the cache */
-#define GT_K_SPIN   128	 /* tries to get a lock */
+#define GT_K_SPIN   1024 /* tries to get a lock: who has it may be interrupted */
 #define GT_K_DAEMON UINT32_MAX /* who has it; a program is its CPU's number, from 1 */
 
 /* A key is one of these, or has bit 1 set and bit 0 not */
@@ -94,10 +94,12 @@ struct gt_k_piece {
  * @roles: 0: they are not; @begins: a job that is not known begins with it
  * @key: which of the pieces make a job's key
  * @ring: the ring is told: by @n pieces, with @seed
+ * @known: an end of a job that is not known means nothing
+ * @submits: submissions are told, too: a job that is not known when it is handed over is in records
  */
 struct gt_k_tp {
 	uint8_t roles, begins, key, ring;
-	uint32_t n;
+	uint8_t n, known, submits, reserved2;
 	uint64_t seed;
 	struct gt_k_piece ctx, seqno, fence, reserved;
 	struct gt_k_piece piece[GT_K_PIECES];
@@ -111,7 +113,8 @@ struct gt_k_tp {
  * struct gt_k_job - in flight
  * @seen: its first event; @done: its last, of GT_K_ENDED
  * @pair: number of its pair; GT_NONE32 none
- * @hw: it occupies the hardware: 1 since its submission, 2 since its hand-over
+ * @hw: it occupies the hardware: 1 since its submission, 2 since its hand-over; @epoch: the ring's
+ *	then
  * @owed: events that are not counted yet
  * @pid, @uid, @start: who submitted it; GT_NONE32: not known
  */
@@ -120,7 +123,7 @@ struct gt_k_job {
 	uint64_t seen, submit, commit, done;
 	uint32_t pair, owed;
 	uint16_t ring;
-	uint8_t told, flags, hw, reserved[3];
+	uint8_t told, flags, hw, epoch, reserved[2];
 	uint64_t start;
 	uint32_t pid, uid;
 	uint64_t pad[4]; /* two cache lines */
@@ -163,7 +166,9 @@ struct gt_k_bank {
  * struct gt_k_ring - a ring
  * @index, @len, @data: the record that told of it first; @tid, @pid: and who ran
  * @refused: the daemon cannot make anything of it: it gets records
- * @strangers: gt_k_ctl's, when its last job ended
+ * @strangers: gt_k_ctl's, when its last job ended; @unsure: likewise of the ring alone, and
+ *	@unsure_was when its last job ended
+ * @epoch: another after each loss: what occupies the hardware since before it is not known
  * @depth: jobs that are in no record; @hw: those of them that occupy the hardware, see gt_k_job.hw;
  *	@area: depth x ns of those that are no more
  * @completed: jobs
@@ -171,7 +176,8 @@ struct gt_k_bank {
 struct gt_k_ring {
 	uint32_t lock, refused;
 	uint32_t commits, after_loss;
-	uint64_t strangers, last_end, loss_until;
+	uint64_t strangers, last_end;
+	uint32_t unsure, unsure_was, epoch, reserved;
 	uint32_t depth, completed;
 	uint64_t area;
 	uint32_t hw[2];
@@ -240,9 +246,10 @@ gt_k_enter(struct gt_k_ring *r, struct gt_k_bank *b, struct gt_k_job *j)
 static inline __attribute__((always_inline)) void gt_k_hw(struct gt_k_ring *r, struct gt_k_job *j,
 							  uint8_t hw, uint64_t ts)
 {
-	if ((j->flags & GT_K_REC) || j->hw == hw)
+	if ((j->flags & GT_K_REC) || (j->hw == hw && j->epoch == (uint8_t)r->epoch))
 		return;
 	j->hw = hw;
+	j->epoch = (uint8_t)r->epoch;
 	if (!r->hw[hw - 1]++)
 		r->hw_since[hw - 1] = ts;
 }
@@ -274,7 +281,7 @@ static inline __attribute__((always_inline)) void gt_k_leave(struct gt_k_ring *r
 {
 	if (j->flags & GT_K_REC)
 		return;
-	if (j->hw == 2 || (j->hw == 1 && !r->commits))
+	if (j->epoch == (uint8_t)r->epoch && (j->hw == 2 || (j->hw == 1 && !r->commits)))
 		r->hw[j->hw - 1]--;
 	j->hw = 0;
 	r->depth--;
@@ -318,7 +325,7 @@ static inline __attribute__((always_inline)) void gt_k_finish(struct gt_k_ring *
 	e->v[GT_ST_TOTAL] = submit ? end - j->submit : GT_K_NONE;
 	e->busy = has_hand ? end - start : 0;
 	e->pair_busy = known ? e->busy : 0;
-	r->after_loss = ts < r->loss_until;
+	r->after_loss = 0;
 	b->busy += e->busy;
 	gt_k_seen(b, j, 1, ts);
 	gt_k_leave(r, j, end);

@@ -88,13 +88,14 @@ __noinline uint32_t k_pair_new(struct gt_k_ctl *c, struct gt_k_job *j)
 	return i;
 }
 
-/* The job's part of the bank, or NULL */
+/* The job's pair, or NULL. It has one from its beginning (@first) or never: who has not come in
+ * does not leave. */
 static __always_inline struct gt_k_pair *k_pair_of(struct gt_k_ctl *c, struct gt_k_job *j,
-						   bool make)
+						   bool first)
 {
 	uint32_t i = j->pair;
 
-	if (i == GT_NONE32 && make) {
+	if (i == GT_NONE32 && first) {
 		i = pair_key_find(k_pair_hash(c, j), GT_K_CHOICES);
 		if (i == GT_NONE32)
 			i = k_pair_new(c, j);
@@ -159,7 +160,7 @@ __noinline int k_settle(struct gt_k_ctl *c, struct gt_k_job *j, uint32_t events)
 	bank = c->bank & 1;
 	if (j->owed)
 		events |= __sync_lock_test_and_set(&j->owed, 0);
-	p = k_pair_of(c, j, true);
+	p = k_pair_of(c, j, !(j->flags & GT_K_ENTERED));
 	if (!(j->flags & GT_K_ENTERED)) { /* its first */
 		j->flags |= GT_K_ENTERED;
 		gt_k_enter(r, &r->bank[bank], j);
@@ -261,6 +262,19 @@ static __noinline void k_wake(struct gt_k_ctl *c, const struct gt_k_event *e)
 	gt_send(gt_counts(e->counts), GT_BPF_TRACEPOINT, e->ts, &raw, sizeof(raw));
 }
 
+/* Is the ring's last end that of the job before? An interrupt may have more to say on that at any
+ * time. */
+static __always_inline bool k_sure(struct gt_k_ctl *c, struct gt_k_ring *r)
+{
+	uint64_t strangers = *(volatile uint64_t *)&c->strangers;
+	uint32_t unsure = *(volatile uint32_t *)&r->unsure;
+	bool sure = r->strangers == strangers && r->unsure_was == unsure;
+
+	r->strangers = strangers;
+	r->unsure_was = unsure;
+	return sure;
+}
+
 /* The job, which is this program's alone, has ended. False: it waits for the daemon to count that
  */
 __noinline int k_end(struct gt_k_ctl *c, struct gt_k_job *j, struct gt_k_event *e)
@@ -279,14 +293,14 @@ __noinline int k_end(struct gt_k_ctl *c, struct gt_k_job *j, struct gt_k_event *
 	if (!r)
 		return 0;
 	if (!k_lock(r)) {
-		e->job = r->completed + 1;
+		e->job = GT_NONE32;
 		__sync_fetch_and_add(&c->owed, 1);
-		__sync_fetch_and_add(&c->strangers, 1); /* the next does not know of its end */
+		__sync_fetch_and_add(&r->unsure, 1); /* the next does not know of its end */
 		return 0;
 	}
 	bank = c->bank & 1;
 	b = &r->bank[bank];
-	p = k_pair_of(c, j, true);
+	p = k_pair_of(c, j, !(j->flags & GT_K_ENTERED));
 	s = k_sum(p, bank);
 	if (!(j->flags & GT_K_ENTERED)) {
 		gt_k_enter(r, b, j);
@@ -295,8 +309,7 @@ __noinline int k_end(struct gt_k_ctl *c, struct gt_k_job *j, struct gt_k_event *
 	gt_k_pair_leaves(p, j);
 	if (j->owed)
 		k_account(r, b, p, s, j, j->owed);
-	gt_k_finish(r, b, j, e->ts, r->strangers == c->strangers, &e->end);
-	r->strangers = c->strangers;
+	gt_k_finish(r, b, j, e->ts, k_sure(c, r), &e->end);
 	e->rest = e->end;
 	e->job = r->completed;
 	if (s) {

@@ -81,8 +81,8 @@ __noinline int k_begin(struct gt_k_ctl *c, struct gt_k_event *e, uint32_t roles)
 		.uid = e->uid,
 		.start = e->start,
 	};
-	job_key_set(e->job, gt_k_key(e->h));
 	k_settle(c, j, j->told);
+	job_key_set(e->job, gt_k_key(e->h)); /* its end may come at once */
 	return k_what(j);
 }
 
@@ -150,7 +150,29 @@ __noinline int k_commit(struct gt_k_ctl *c, struct gt_k_event *e, uint32_t begin
 	return k_what(j);
 }
 
-__noinline int k_complete(struct gt_k_ctl *c, struct gt_k_event *e)
+/* The end of a job that began before it could be seen here, or was lost. @placed: its ring is told;
+ * else the next job of whichever ring does not know of its end. */
+__noinline int k_stranger(struct gt_k_ctl *c, struct gt_k_event *e, uint32_t known, uint32_t placed)
+{
+	struct gt_k_ring *r;
+	uint32_t at;
+
+	if (!c || !e || known)
+		return GT_K_PASS;
+	at = e->ring;
+	r = placed ? LOOK(k_rings, at) : NULL;
+	if (!r) {
+		__sync_fetch_and_add(&c->strangers, 1);
+	} else if (k_lock(r)) {
+		r->last_end = gt_k_later(r->last_end, e->ts);
+		k_unlock(r);
+	} else {
+		__sync_fetch_and_add(&r->unsure, 1);
+	}
+	return GT_K_PASS;
+}
+
+__noinline int k_complete(struct gt_k_ctl *c, struct gt_k_event *e, uint32_t known, uint32_t placed)
 {
 	struct gt_k_line *l;
 	struct gt_k_job *j;
@@ -165,10 +187,8 @@ __noinline int k_complete(struct gt_k_ctl *c, struct gt_k_event *e)
 	line = at / GT_K_WAYS;
 	l = j ? LOOK(k_job_keys, line) : NULL;
 	key = gt_k_key(e->h);
-	if (!l || __sync_val_compare_and_swap(&l->key[at % GT_K_WAYS], key, GT_K_BUSY) != key) {
-		__sync_fetch_and_add(&c->strangers, 1);
-		return GT_K_PASS;
-	}
+	if (!l || __sync_val_compare_and_swap(&l->key[at % GT_K_WAYS], key, GT_K_BUSY) != key)
+		return k_stranger(c, e, known, placed);
 	what = k_what(j);
 	if (k_end(c, j, e)) {
 		key = GT_K_FREE;
@@ -265,8 +285,8 @@ __noinline int gt_k_count(uint32_t index, struct gt_k_ctl *c, struct gt_k_record
 	if (tp->roles & GT_K_SUBMIT)
 		return k_submit(c, e, tp->roles);
 	if (tp->roles & GT_K_COMMIT)
-		return k_commit(c, e, tp->begins, placed);
-	return k_complete(c, e);
+		return k_commit(c, e, tp->begins && !tp->submits, placed);
+	return k_complete(c, e, tp->known, placed);
 }
 
 #endif

@@ -84,14 +84,20 @@ struct gt_k_event {
  * may be NULL as far as the verifier knows.
  */
 
+/* The first of a table's lines, where a key is looked for first. The others are apart: they have
+ * room when these are full. */
+#define GT_K_HOT_OF(nlines) ((nlines) > GT_K_HOT ? GT_K_HOT : (nlines) / 4)
+
 /* The lines in which a key may be are searched for it, or for room, which is then taken. Index,
  * or GT_NONE32. */
 #define GT_K_TABLE(name, keys, nlines)                                                             \
 	static __always_inline uint32_t name##_line(uint64_t h, unsigned int nth)                  \
 	{                                                                                          \
+		uint64_t other = (nlines)-GT_K_HOT_OF(nlines);                                     \
+                                                                                                   \
 		if (!nth)                                                                          \
-			return (uint32_t)(h >> 8) & (GT_K_HOT - 1);                                \
-		return (uint32_t)(nth == 1 ? h >> 20 : h >> 40) & ((nlines)-1);                    \
+			return (uint32_t)(h >> 8) & (GT_K_HOT_OF(nlines) - 1);                     \
+		return GT_K_HOT_OF(nlines) + ((nth == 1 ? h >> 32 : (uint32_t)h) * other >> 32);   \
 	}                                                                                          \
 	__noinline uint32_t name##_claim(uint64_t h)                                               \
 	{                                                                                          \

@@ -121,7 +121,8 @@ static void on_tally(void *arg, const struct gt_tally *t)
 		gt_record_init(&r, t->proc[i].first, GT_PROCESS);
 		meet(p, f.new_proc, &r, true);
 	}
-	gt_model_tally_jobs(p->app->model, t);
+	if (!t->unlisted)
+		gt_model_tally_jobs(p->app->model, t);
 	gt_gate_refused(p->app->gate, t->gpu, t->ring, t->refused, t->thinned);
 }
 

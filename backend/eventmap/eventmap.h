@@ -203,7 +203,8 @@ struct gt_tp_piece {
  * struct gt_tp_job - how the jobs of a tracepoint can be matched and counted by whoever has its
  *records
  * @types: bits of SUBMIT, COMMIT or both, or COMPLETE
- * @begins: a job that is not known yet begins with it
+ * @map: number of its file: what is of one file goes one way
+ * @begins: a job that is not known yet begins with it; @known: of one that is not known it is left out
  * @key: which of @fence, @ctx, @seqno and the ring make the key: GT_KEY_*; a key with a context
  *compares the low 32 bits of both
  * @piece: @npiece, which with @seed tell GPU and ring: what is the same in all is the same ring.
@@ -211,7 +212,8 @@ struct gt_tp_piece {
  */
 struct gt_tp_job {
 	uint32_t types;
-	bool begins;
+	uint16_t map;
+	bool begins, known;
 	uint8_t key, npiece;
 	uint64_t seed;
 	struct gt_tp_piece ctx, seqno, fence;

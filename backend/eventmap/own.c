@@ -112,7 +112,9 @@ static bool own(const struct gt_section *s, struct gt_tp_job *out)
 {
 	struct gt_tp_where w;
 
-	*out = (struct gt_tp_job){ .types = s->bits };
+	*out = (struct gt_tp_job){ .types = s->bits,
+				    .map = s->map,
+				    .known = s->only == GT_ONLY_KNOWN };
 	if (only_section(s->tp) != s || s->bits & ~OWN_TYPES || !(s->bits & OWN_TYPES) ||
 	    s->nums & MORE || s->nheard)
 		return false;

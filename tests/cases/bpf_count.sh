@@ -136,6 +136,7 @@ ok "a thousand in flight: every job is counted" wait_for 5 counted 8000
 is "$(awk '$2 ~ /^ring/ { n += $5 } END { print n }' "$mnt/rings")" 0 "... and none is left"
 is "$(value "$mnt/status" jobs_unmatched)" 0 "... nor an end without a beginning"
 is "$(stat_of count_no_job)" 0 "... as all had room"
+grep -E "^(events_missed|count_|unmatched)" "$mnt/backends/bpf/stats" | paste -sd " " | sed 's/^/# /'
 
 # Recorded or not, as the level goes up and down while jobs run: each is counted, and whole
 echo clear >"$mnt/control"

@@ -161,23 +161,33 @@ static bool describe_wait(const struct tp_slot *s, struct gt_k_tp *out)
 	return true;
 }
 
+#define MAPS 512 /* files: no more than sections */
+
+/* What is known of a map's jobs; @spoilt: they cannot be counted here; @submits: they are submitted
+ */
+struct of_map {
+	bool spoilt, submits;
+};
+
 /* How the events of @s are counted, as far as they can be */
-static bool describe(const struct tp_slot *s, struct gt_k_tp *out)
+static bool describe(const struct tp_slot *s, struct gt_k_tp *out, const struct of_map map[MAPS])
 {
 	struct gt_tp_where w;
 	struct gt_tp_job j;
 	bool good;
 
 	*out = (struct gt_k_tp){ 0 };
-	if (!s->how || !gt_tp_job(s->tp, &j))
+	if (!s->how || !gt_tp_job(s->tp, &j) || j.map >= MAPS || map[j.map].spoilt)
 		return false;
 	/* the condition is the program's matter then */
 	if (gt_tp_where(s->tp, &w) && s->conf.test == GT_BPF_ANY)
 		return false;
 	out->begins = j.begins;
+	out->known = j.known;
+	out->submits = map[j.map].submits;
 	out->key = j.key;
 	out->ring = j.npiece || j.types != 1u << GT_COMPLETE;
-	out->n = j.npiece;
+	out->n = (uint8_t)j.npiece;
 	out->seed = j.seed;
 	out->ctx = piece(&j.ctx);
 	out->seqno = piece(&j.seqno);
@@ -193,16 +203,32 @@ static bool describe(const struct tp_slot *s, struct gt_k_tp *out)
 	return good;
 }
 
+/* Jobs whose end, say, cannot be counted here are not begun here either. */
+static void look_at_maps(const struct tp_state *t, struct of_map map[MAPS])
+{
+	struct gt_k_tp conf;
+	struct gt_tp_job j;
+
+	for (uint32_t i = 0; i < t->n; i++) {
+		if (!t->slot[i].wanted || !gt_tp_job(t->slot[i].tp, &j) || j.map >= MAPS)
+			continue;
+		map[j.map].submits |= j.types >> GT_SUBMIT & 1;
+		map[j.map].spoilt |= !describe(&t->slot[i], &conf, map);
+	}
+}
+
 void tc_select(struct tp_state *t)
 {
+	struct of_map map[MAPS] = { 0 };
 	struct tp_count *c = t->count;
 	struct gt_k_tp conf;
 
 	if (!c || c->off)
 		return;
 	c->sections = 0;
+	look_at_maps(t, map);
 	for (uint32_t i = 0; i < t->n; i++) {
-		bool counts = describe(&t->slot[i], &conf);
+		bool counts = describe(&t->slot[i], &conf, map);
 
 		if (!counts && !describe_wait(&t->slot[i], &conf))
 			conf = (struct gt_k_tp){ 0 };
@@ -218,6 +244,19 @@ void tc_select(struct tp_state *t)
 	__atomic_store_n(&c->ctl->on, c->sections > 0, __ATOMIC_SEQ_CST);
 }
 
+/* As fs/model's lost_on_ring(): what occupies the hardware is not known any more */
+static void lose(struct gt_k_ring *r)
+{
+	bool locked = tc_lock(r);
+
+	__atomic_store_n(&r->after_loss, 1, __ATOMIC_RELAXED);
+	if (!locked)
+		return;
+	r->hw[0] = r->hw[1] = 0;
+	r->epoch++;
+	tc_unlock(r);
+}
+
 void tc_lost(struct tp_state *t)
 {
 	struct tp_count *c = t->count;
@@ -225,7 +264,8 @@ void tc_lost(struct tp_state *t)
 	if (!c || c->off)
 		return;
 	for (unsigned int i = 0; i < GT_K_RINGS; i++)
-		__atomic_store_n(&c->rings[i].after_loss, 1, __ATOMIC_RELAXED);
+		if (tc_ring_used(c, i))
+			lose(&c->rings[i]);
 }
 
 void tc_look(struct tp_state *t)

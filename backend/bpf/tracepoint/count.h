@@ -98,6 +98,9 @@ void tc_doctor(const struct tp_state *t, struct gb_text *out);
 
 /* fold.c */
 
+/** tc_ring_used() - is there a ring of number @i? */
+bool tc_ring_used(const struct tp_count *c, unsigned int i);
+
 /** tc_round() - folds if it is time; the next time is in gb.due */
 void tc_round(struct tp_state *t);
 /** tc_fold() - folds what there is up to @now. Was there anything? */

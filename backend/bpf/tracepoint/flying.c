@@ -84,7 +84,7 @@ static bool give_up(struct tp_state *t, struct gt_k_job *j, uint64_t at)
 	return true;
 }
 
-static void note(struct tc_fly *to, const struct gt_k_job *j)
+static void note(struct tc_fly *to, const struct gt_k_job *j, const struct gt_k_ring *r)
 {
 	to->ring = j->ring;
 	to->job = (struct gt_tally_job){
@@ -95,7 +95,7 @@ static void note(struct tc_fly *to, const struct gt_k_job *j)
 		.commit = j->commit,
 		.pid = j->pid,
 		.uid = j->uid,
-		.hw = j->hw,
+		.hw = j->epoch == (uint8_t)r->epoch ? j->hw : 0,
 		.told = (j->told & GT_K_SUBMIT ? GT_TALLY_SUBMITTED : 0) |
 			(j->told & GT_K_COMMIT ? GT_TALLY_COMMITTED : 0),
 	};
@@ -133,7 +133,7 @@ static void look(struct tp_state *t, uint64_t *key, struct gt_k_job *j, uint64_t
 		return;
 	c->ring[j->ring % GT_K_RINGS].now_flying += age;
 	if (was != GT_K_LONE && c->nfly < TC_FLYING)
-		note(&c->fly[c->nfly++], j);
+		note(&c->fly[c->nfly++], j, &c->rings[j->ring % GT_K_RINGS]);
 }
 
 static int by_ring(const void *a, const void *b)

@@ -17,7 +17,7 @@ static bool live(uint64_t key)
 	return key != GT_K_FREE && key != GT_K_BUSY;
 }
 
-static bool ring_used(const struct tp_count *c, unsigned int i)
+bool tc_ring_used(const struct tp_count *c, unsigned int i)
 {
 	return live(c->ring_keys[i / GT_K_WAYS].key[i % GT_K_WAYS]);
 }
@@ -31,7 +31,7 @@ static int flip(struct tp_count *c)
 
 	__atomic_store_n(&c->ctl->bank, !bank, __ATOMIC_SEQ_CST);
 	for (unsigned int i = 0; i < GT_K_RINGS; i++) {
-		if (ring_used(c, i))
+		if (tc_ring_used(c, i))
 			all &= tc_free(&c->rings[i]);
 	}
 	return all ? (int)bank : -1;
@@ -241,7 +241,7 @@ bool tc_fold(struct tp_state *t, uint64_t now, bool in_time)
 		return true;
 	gather(c, (unsigned int)bank);
 	for (unsigned int i = 0; i < GT_K_RINGS; i++)
-		if (ring_used(c, i))
+		if (tc_ring_used(c, i))
 			some |= tell_ring(t, i, (unsigned int)bank, at);
 	empty_octaves(c, (unsigned int)bank);
 	c->at = at;
@@ -334,7 +334,8 @@ static uint32_t inflight_of(const struct tp_count *c, const struct gt_k_tale *ta
 {
 	for (unsigned int i = 0; i < GT_K_PAIRS; i++)
 		if (live(c->pair_keys[i / GT_K_WAYS].key[i % GT_K_WAYS]) &&
-		    c->pairs[i].ring == tale->ring && c->pairs[i].pid == tale->pid)
+		    c->pairs[i].ring == tale->ring && c->pairs[i].pid == tale->pid &&
+		    c->pairs[i].start == tale->start)
 			return c->pair[i].told;
 	return 0;
 }
@@ -348,7 +349,7 @@ void tc_one(struct tp_state *t, const struct gt_k_tale *tale, uint32_t aged)
 	};
 	struct gt_tally tally;
 
-	if (tale->ring >= GT_K_RINGS || !ring_used(c, tale->ring) || !place(t, tale->ring))
+	if (tale->ring >= GT_K_RINGS || !tc_ring_used(c, tale->ring) || !place(t, tale->ring))
 		return;
 	/* as of the last fold, so that nothing else is told twice */
 	tally = ring_now(&c->rings[tale->ring], &c->ring[tale->ring]);
@@ -357,8 +358,7 @@ void tc_one(struct tp_state *t, const struct gt_k_tale *tale, uint32_t aged)
 	p.first = tally.at;
 	tally.proc = &p;
 	tally.nproc = 1;
-	tally.job = c->job;
-	tally.njob = tc_list(c, tale->ring);
+	tally.unlisted = true;
 	p.inflight = inflight_of(c, tale);
 	if (!tale->counted) {
 		p.submitted = !!(tale->told & GT_K_SUBMIT);
@@ -379,7 +379,7 @@ void tc_one(struct tp_state *t, const struct gt_k_tale *tale, uint32_t aged)
 void tc_known(struct tp_state *t, const struct gt_bpf_raw *raw, struct gt_evctx *c)
 {
 	if (!raw->known || !t->count || t->count->off || raw->nth >= GT_K_RINGS ||
-	    !ring_used(t->count, raw->nth) || !place(t, raw->nth))
+	    !tc_ring_used(t->count, raw->nth) || !place(t, raw->nth))
 		return;
 	c->known = true;
 	c->gpu = t->count->ring[raw->nth].gpu;
