@@ -9,15 +9,18 @@
 ctl=/dev/nvidiactl
 stats=$mnt/backends/bpf/stats trace=$mnt/backends/bpf/nvidia_trace queues=$mnt/nvidia-any/queues
 functions=/sys/kernel/tracing/available_filter_functions
-unload() {
-	local m
+unload() { # fails while anybody has its device open
+	local m ret=0
 	for m in nvidia nvidia_old nvidia_stock; do
-		[ ! -d /sys/module/$m ] || rmmod $m
+		[ ! -d /sys/module/$m ] || rmmod $m || ret=1
 	done
+	return $ret
 }
+gone_all() { ! pgrep -f "^$nvcalls $ctl\$" >/dev/null; }
 cleanup() {
 	mountpoint -q $functions && umount $functions
-	[ -z "${nv_pid-}" ] || kill -KILL "$nv_pid" 2>/dev/null
+	[ ${#started[@]} = 0 ] || kill -KILL "${started[@]}" 2>/dev/null
+	wait_for 20 gone_all
 	unload
 	rm -f $ctl
 }
@@ -28,14 +31,16 @@ group() { # group HANDLE ENGINE NUMBER CHANNELS - with its channels
 	nv alloc 0xc1d 0x80 "$1" $tsg "$2" "$3"
 	for ((i = 0; i < $4; i++)); do nv alloc 0xc1d "$1" $(($1 * 16 + i)) $channel 0; done
 }
+started=()
 begin() { # a process with a client and a device
 	nv_begin $ctl "$@"
+	started+=("$nv_pid")
 	nv alloc 0 0 0xc1d 0x41 0
 	nv alloc 0xc1d 0xc1d 0x80 $device 0
 }
 
 modprobe fuse
-ok "the patched module is loaded" insmod "$GT_MODULES/nvidia.ko"
+ok "the patched module is loaded" insmod "$GT_MODULES/nvidia.ko" || exit 1
 mknod -m 666 $ctl c 195 255
 begin # one from before the daemon
 group 0xa0 0x0b 5 1
@@ -46,6 +51,7 @@ like "$(cat "$stats")" '^nvidia_driver 575$' "the driver's version"
 
 # Document 004
 begin
+doc=$nv_pid doc_in=$nv_in doc_out=$nv_out
 group 0xa0 0x0b 2 0
 is "$nv_answer" "0 0 0xa0" "a call succeeds"
 group 0xa1 0x0c 0 0
@@ -108,6 +114,8 @@ is "$(sed -n '/^===/,$p' "$trace" | awk '/:/ { print $2 }' | paste -sd ' ')" "5 
 is "$(value "$stats" nvidia_unmatched) $(value "$stats" nvidia_ambiguous)" "0 0" "no end without its queue"
 
 # Two processes, and the same number on two runlists; which of them goes, the hooks do not say
+up() { cut -d . -f 1 /proc/uptime; }
+later() { [ "$(up)" -gt $((seconds + $1)) ]; } # the model looks each second
 mapped() { # mapped RUNLIST TSG
 	[ "$(cat "$(q "$1" "$2")/state")" = mapped ]
 }
@@ -149,19 +157,26 @@ nv swap
 
 # A child has what its parent had, which then ends
 nv_fork
+started+=("$nv_pid")
 nv control 0xc2d 0xa0 $set_timeslice 3000
 is "$nv_answer" "0 0 0xbb8" "a child goes on with the client"
 child=$nv_pid child_in=$nv_in
+ok "its parent has ended, as is known" wait_for 20 reads "$mnt/proc/$stays/state" dead
+seconds=$(up)
+ok "and what it left would be gone" wait_for 20 later 2
 begin
 group 0xa0 1 6 1
 ok "all is told so far" wait_for 20 reads "$(q 0 6)/state" created
 is "$(cat "$(q 13 5)/state")" mapped "its queue is there, though its maker has ended"
 nv_end
 ok "another" wait_for 20 reads "$(q 0 6)/state" destroyed
+is "$(cat "$(q 13 5)/state")" mapped "leaves it alone"
 nv_pid=$child nv_in=$child_in
 nv_end
 ok "it goes with the child" wait_for 20 all_destroyed
+
 # The patched driver refuses; tokens
+nv_pid=$doc nv_in=$doc_in nv_out=$doc_out
 echo 1 >/sys/module/nvidia/parameters/deny
 group 0xa5 1 7 2
 nv control 0xc1d 0xa5 $schedule 1
@@ -193,8 +208,8 @@ nv_end
 ok "the end" wait_for 20 all_destroyed
 
 # Other modules, while it runs
-unload
-insmod "$GT_MODULES/nvidia_old.ko"
+ok "nothing holds the patched module" unload || exit 1
+ok "one with older names" insmod "$GT_MODULES/nvidia_old.ko" || exit 1
 echo rescan >"$mnt/control"
 ok "older names of the hooks" wait_for 20 says '^nvidia running: .* hooks of the patched module$'
 begin
@@ -208,10 +223,10 @@ ok "a token" wait_for 20 token_seen
 nv_end
 ok "the end" wait_for 20 all_destroyed
 
-unload
-insmod "$GT_MODULES/nvidia_stock.ko"
+ok "nor that one" unload || exit 1
+ok "a stock module" insmod "$GT_MODULES/nvidia_stock.ko" || exit 1
 echo rescan >"$mnt/control"
-ok "a stock module" wait_for 20 says '^nvidia running: RM calls by nvidia_unlocked_ioctl\(\), end of files by nvidia_close\(\), no hooks: no function nv_gpu_sched_task_init can be probed: the nvidia module is not the patched one$'
+ok "is one by what it lacks" wait_for 20 says '^nvidia running: RM calls by nvidia_unlocked_ioctl\(\), end of files by nvidia_close\(\), no hooks: no function nv_gpu_sched_task_init can be probed: the nvidia module is not the patched one$'
 begin
 nv alloc 0xc1d 0x80 0 $tsg 0x0b 0
 like "$nv_answer" "^0 0 0xca" "the driver chooses a handle"
@@ -229,15 +244,17 @@ nv control 0xc1d 0xa9 0xa06c0104 0 # GET_TIMESLICE
 ok "a timeslice that was asked for" wait_for 20 reads "$queues/2147483649/timeslice_us" 1024
 nv free 0xc1d 0xdead
 is "$nv_answer" "0 49 0xdead" "what is not there cannot be freed"
+all_calls() { [ "$(calls ALLOC) $(calls CONTROL) $(calls FREE)" = "6 2 1" ]; }
+ok "the calls themselves are told as well" wait_for 20 all_calls
 nv close
 ok "its file is closed" wait_for 20 all_destroyed
 nv_end
 
 # Functions cannot be looked up: the calls go on
-unload
+ok "it can go, too" unload || exit 1
 : >none
 mount --bind none $functions
-insmod "$GT_MODULES/nvidia.ko"
+ok "the patched module again" insmod "$GT_MODULES/nvidia.ko" || exit 1
 echo rescan >"$mnt/control"
 ok "no functions: it says so" wait_for 20 says "^nvidia running: RM calls by tracepoints of ioctl\(\), end of files by close\(\), no hooks: functions cannot be probed: $functions: it is empty\$"
 begin
