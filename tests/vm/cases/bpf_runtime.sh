@@ -10,9 +10,16 @@
 mkdir here
 mount -t tmpfs tmpfs here && cd here || exit 1
 build_all || skip "no compiler"
+installed() { # the host has some: they are found, on a file system where none is touched
+	ls /usr/lib*/lib{amdhip64,hsa-runtime64}[.-]*so* /usr/lib/*/lib{amdhip64,hsa-runtime64}[.-]*so* \
+		/usr/local/lib/lib{amdhip64,hsa-runtime64}[.-]*so* \
+		/opt/rocm*/lib*/lib{amdhip64,hsa-runtime64}[.-]*so* 2>/dev/null | grep -q .
+}
 cleanup() {
+	local fd
 	kill_progs
 	wait 2>/dev/null
+	for fd in ${to[@]+"${to[@]}"} ${from[@]+"${from[@]}"}; do exec {fd}>&-; done # which are in there
 	cd .. && umount here
 }
 
@@ -28,9 +35,14 @@ is "$(stat_of way)" $way "probes are put as Linux $(uname -r) takes them"
 # The guest is slow: what takes its time is waited for
 settled() { [ "$(stat_of under_way) $(stat_of closing)" = "0 0" ]; }
 turn() { echo "$1" >"$set" && wait_for 60 settled; }
-round() { # round RUNTIMES - one library; or two, whose calls of each other are told once
+round() { # round RUNTIMES N - with one library; or two, whose calls of each other are told once
 	ok "$1" turn "$1"
-	is "$(stat_of left_alone)" 0 "$1: nothing is left alone"
+	has libraries "$2" "$1: $2 mapped"
+	if installed; then
+		skip_ok "$1: nothing is left alone" "the host has runtimes installed"
+	else
+		is "$(stat_of left_alone)" 0 "$1: nothing is left alone"
+	fi
 	tell before "hipLaunchKernel 100"
 	more LAUNCH 100 "$1: launches of a program that was there before"
 	tell before "hipMemcpy 3"
@@ -47,7 +59,7 @@ round() { # round RUNTIMES - one library; or two, whose calls of each other are 
 	tell before "fork hipLaunchKernel 7"
 	more LAUNCH 7 "$1: a child's"
 }
-round hip
+round hip 1
 libraries=$(stat_of libraries)
 prog after "$PWD/lib/libamdhip64.so.6"
 tell after "hipLaunchKernel 50"
@@ -60,7 +72,8 @@ tell ns "hipLaunchKernel 30"
 more LAUNCH 30 "… and its calls are told"
 finish_prog ns
 finish_prog after
-round hsa,hip
+echo rescan >"$mnt/control" # what nobody maps goes at once
+round hsa,hip 2
 is "$(stat_of lost) $(stat_of untold)" "0 0" "nothing was lost"
 ok "off" turn ""
 is "$(stat_of libraries) $(stat_of functions)" "0 0" "no probe is left"
