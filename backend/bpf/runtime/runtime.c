@@ -164,6 +164,18 @@ static uint64_t stuck_for(struct rt *rt)
 	return since && now > since && now - since > RT_STUCK_NS ? (now - since) / 1000000000 : 0;
 }
 
+/* Which process it is, not everybody may know. */
+static void log_stuck(struct gb *b, const struct rt *rt, uint64_t s)
+{
+	unsigned int pid = (unsigned int)rt->stats.at;
+
+	if (pid && rt->stats.since)
+		b->p->host->log(
+			b->p, LOG_ERR,
+			"runtime: process %u has not answered for %u s: probes stay until it does",
+			pid, (unsigned int)s);
+}
+
 /*
  * One that hangs in the kernel is left behind, with all that is its: it frees that when it ends.
  * One that only has much to remove likewise.
@@ -180,10 +192,7 @@ static void stop(struct gb *b)
 	wake(b, rt);
 	is_done(rt, UINT64_MAX, RT_SET_MS);
 	if (stuck)
-		b->p->host->log(b->p, LOG_ERR,
-				"runtime: process %u has not answered for %u s: probes stay until "
-				"it does",
-				(unsigned int)rt->stats.at, (unsigned int)stuck);
+		log_stuck(b, rt, stuck);
 	pthread_mutex_lock(&rt->lock);
 	rt->left = !rt->ended;
 	if (rt->left)
@@ -197,15 +206,12 @@ static void stop(struct gb *b)
 	rt_free(rt);
 }
 
-static int refuse(struct rt *rt, uint64_t s, char *err, size_t len)
+static int refuse(struct gb *b, struct rt *rt, uint64_t s, char *err, size_t len)
 {
-	unsigned int pid = (unsigned int)rt->stats.at;
-	char who[64] = "the last change is under way, and has been";
+	const char *who = rt->stats.since ? "a process that has a library mapped has not answered"
+					  : "the last change is under way, and has been";
 
-	if (rt->stats.since && pid)
-		snprintf(who, sizeof(who), "process %u has not answered", pid);
-	else if (rt->stats.since)
-		snprintf(who, sizeof(who), "a process that has a library mapped has not answered");
+	log_stuck(b, rt, s);
 	return gb_sentence(err, len, EBUSY,
 			   "runtimes: %s for %u s: nothing changes before that is over", who,
 			   (unsigned int)s);
@@ -225,7 +231,7 @@ static int set(struct gb *b, char *err, size_t len)
 	if (ret)
 		return ret;
 	if (stuck)
-		return refuse(rt, stuck, err, len);
+		return refuse(b, rt, stuck, err, len);
 	pthread_mutex_lock(&rt->lock);
 	if (rt->done == rt->asked)
 		rt->asked_at = rt_now();
@@ -282,8 +288,6 @@ static void doctor(struct gb *b, struct gb_text *t)
 	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++)
 		gb_line(t, "runtime_%s %" PRIu64 "\n", lines[i].name, lines[i].n);
 	gb_line(t, "runtime_under_way %d\n", !is_done(rt, rt->asked, 0));
-	if (stuck && s->since && s->at)
-		gb_line(t, "runtime_hangs_at %u\n", (unsigned int)s->at);
 	if (stuck)
 		gb_line(t, "runtime_hangs_s %" PRIu64 "\n", stuck);
 	if (left_behind)
