@@ -83,6 +83,7 @@ enum gt_type {
 #define GT_F_LATE 0x01	   /* came after its time: ts is the stream's last, ref its own time */
 #define GT_F_INFERRED 0x02 /* not told by a source but concluded */
 #define GT_F_REDACTED 0x04 /* pid, tid, uid, ctx, ref and a token were blanked for this reader */
+#define GT_F_END_TOLD 0x08 /* QUEUE: its source tells its end, which its process's is not */
 
 enum gt_error { GT_ERR_UNKNOWN, GT_ERR_TIMEOUT, GT_ERR_RESET, GT_ERR_FAULT, GT_ERR_GUILTY };
 

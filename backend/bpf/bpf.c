@@ -104,6 +104,7 @@ static void stop(struct gt_plugin *p)
 	p->host->timer(p, 0);
 	p->priv = NULL;
 	gb_parts_stop(b);
+	gb_ring_flush(b);
 	gb_free(b);
 }
 

@@ -204,6 +204,8 @@ int gb_ring_take(void *ring, void *data, size_t size);
 int gb_ring_drain(struct gb *b);
 /** gb_ring_drain_all() - likewise, also what came just now */
 void gb_ring_drain_all(struct gb *b);
+/** gb_ring_flush() - what gb_out() was given goes to the daemon */
+void gb_ring_flush(struct gb *b);
 /** gb_ring_pause() - programs tell nothing (@on), or do again */
 void gb_ring_pause(struct gb *b, bool on);
 /** gb_out() - a record takes its place in the order of what is handed over */

@@ -282,6 +282,14 @@ static uint32_t gen_of(struct gv *v, uint32_t pid)
 	return p.gen;
 }
 
+static int64_t ns_of(clockid_t clock)
+{
+	struct timespec t = { 0 };
+
+	clock_gettime(clock, &t);
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
 static void stop(struct gb *b)
 {
 	struct nvidia *n = b->priv[GT_BPF_NVIDIA];
@@ -293,6 +301,7 @@ static void stop(struct gb *b)
 	bpf_link__destroy(n->calls[1]);
 	bpf_link__destroy(n->calls[0]);
 	nvidia_bpf__destroy(n->skel);
+	gv_forsake(&n->v, (uint64_t)ns_of(CLOCK_MONOTONIC));
 	gv_tables_free(&n->v);
 	free(n);
 	b->priv[GT_BPF_NVIDIA] = NULL;
@@ -403,14 +412,6 @@ static void doctor(struct gb *b, struct gb_text *t)
 	gb_line(t, "nvidia_unmatched %" PRIu64 "\n", v->unmatched);
 	gb_line(t, "nvidia_ambiguous %" PRIu64 "\n", v->ambiguous);
 	gb_line(t, "nvidia_read_failed %" PRIu64 "\n", n->skel->bss->gt_nv_read_failed);
-}
-
-static int64_t ns_of(clockid_t clock)
-{
-	struct timespec t = { 0 };
-
-	clock_gettime(clock, &t);
-	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
 void gb_nvidia_trace(struct gt_plugin *p, char *buf, size_t len)

@@ -69,7 +69,7 @@ static void sort(struct gb_ring *ring)
 		qsort(ring->waiting, ring->n, sizeof(*ring->waiting), by_time);
 }
 
-static void flush(struct gb *b)
+void gb_ring_flush(struct gb *b)
 {
 	if (b->ring.nout)
 		b->p->host->push(b->p, b->ring.out, b->ring.nout);
@@ -80,7 +80,7 @@ static void flush(struct gb *b)
 void gb_out(struct gb *b, const union gt_record *r)
 {
 	if (b->ring.nout == GB_OUT)
-		flush(b);
+		gb_ring_flush(b);
 	b->ring.out[b->ring.nout++] = *r;
 }
 
@@ -237,7 +237,7 @@ static void drain(struct gb *b, uint64_t until, struct gb_drained *d)
 	for (unsigned int i = 0; i < GT_BPF_PARTS; i++)
 		if (!b->state[i] && gb_part(i)->round)
 			gb_part(i)->round(b, until);
-	flush(b);
+	gb_ring_flush(b);
 	ring->until = until;
 	b->p->host->watermark(b->p, until);
 }

@@ -302,6 +302,7 @@ void gt_queue_describe(struct gt_model *m, const struct gt_queue_desc *d, struct
 	TELL(&q->desc, d, priority);
 	if (d->size)
 		TELL(&q->desc, d, size);
+	q->desc.flags = d->flags & GT_F_END_TOLD;
 	gt_proc_met(m, d->pid, d->uid, d->ts, f);
 	count(m, q, d->uid);
 	q->gen++;
@@ -310,14 +311,15 @@ void gt_queue_describe(struct gt_model *m, const struct gt_queue_desc *d, struct
 }
 
 /*
- * A process's end is the end of its queues, which no source may tell. One that the model does not
+ * A process's end is the end of its queues, which no source may tell; not where one does, as what
+ * a file has lives on with those that were given the file. One that the model does not
  * have made room, or found none: this machine's own tells whether it is there, if all are its.
  */
 static bool owner_ended(struct gt_model *m, const struct gt_queue *q)
 {
 	const struct gt_proc *p;
 
-	if (q->desc.pid == GT_NONE32)
+	if (q->desc.pid == GT_NONE32 || q->desc.flags & GT_F_END_TOLD)
 		return false;
 	p = gt_model_proc(m, q->desc.pid);
 	if (p)

@@ -139,7 +139,6 @@ static bool fill_queue(struct gt_model *m, unsigned int i, union gt_record *r, u
 	r->queue = q->desc;
 	r->queue.ts = ts;
 	r->queue.type = GT_QUEUE;
-	r->queue.flags = 0;
 	r->queue.cpu = GT_NONE16;
 	r->queue.gpu = q->gpu;
 	r->queue.queue = q->id;

@@ -65,6 +65,19 @@ static void test_two_end(bool release)
 	is_str(q("nv-any", ID(13, 5), "pid"), "200\n", "which stays whose it is");
 }
 
+/* As the model learns it, and looks then */
+static void ended(uint32_t pid)
+{
+	const struct gt_proc *p;
+
+	GT_MODEL_LOCK(app.model);
+	p = gt_model_proc(app.model, pid);
+	ok(p && !p->dead, "the model has had it alive");
+	if (p)
+		gt_model_exit(app.model, p->slot);
+	gt_model_reap(app.model);
+}
+
 /* Where the end of files is told, a client lives as long as the file that it came by. */
 static void test_passed_on(void)
 {
@@ -78,6 +91,7 @@ static void test_passed_on(void)
 	call(GT_NV_DEVICE, 3, 0x80, 3, 0);
 	call(GT_NV_GROUP, 3, 0xa0, 0x80, 1);
 	end(GT_NV_EXIT, 0);
+	ended(100);
 	is_str(q("nv-any", OWN(0), "state"), "created\n", "another has the file");
 	is_str(q("nv-any", OWN(2), "state"), "destroyed\n", "a client of no known file is gone");
 	n.rm.gen = 77;
@@ -89,6 +103,7 @@ static void test_passed_on(void)
 	is_str(q("nv-any", OWN(0), "state"), "destroyed\n", "the file is closed");
 	is_str(q("nv-any", OWN(1), "state"), "created\n", "the other is not");
 	is(v->user[1].procs, 2, "so its process is remembered");
+	is(pushed.last[GT_QUEUE_DESTROY].ev.pid, GT_NONE32, "but not told of again");
 	end(GT_NV_CLOSE, 6);
 	is_str(q("nv-any", OWN(1), "state"), "destroyed\n", "until that is closed");
 	is(v->user[1].procs, 1, "then it is forgotten");
@@ -98,6 +113,15 @@ static void test_passed_on(void)
 	lost(0);
 	is_str(q("nv-any", OWN(0), "state"), "destroyed\n", "that may be among what was lost");
 	is(v->user[1].procs, 0, "nothing is left");
+	as(101);
+	client(1, 8, 0);
+	call(GT_NV_GROUP, 1, 0xa0, 0x80, 1);
+	end(GT_NV_EXIT, 0);
+	gv_forsake(v, n.ts);
+	flush();
+	is_str(q("nv-any", OWN(0), "state"), "created\n", "nobody tells any more");
+	ended(101);
+	is_str(q("nv-any", OWN(0), "state"), "destroyed\n", "then it has ended with its process");
 }
 
 static void test_no_hook_comes(void)

@@ -38,6 +38,7 @@ static struct small *small_new(void)
 	strcpy(s->m->custom[2], "dpm_change");
 	memset(&s->queue.desc, 0xff, sizeof(s->queue.desc));
 	s->queue.id = 77;
+	s->queue.desc.flags = GT_F_END_TOLD;
 	s->queue.desc.uid = 1001;
 	s->queue.desc.pid = 11;
 	s->m->queues[0] = &s->queue;
@@ -169,7 +170,9 @@ static void test_preamble(struct small *s)
 	is_str(r[1].gpu_name.name, "sim0", "GPU_NAME");
 	is(strnlen(r[3].ring_name.name, 40), 39, "a name that does not end is cut");
 	ok(r[4].name.id == GT_CUSTOM0 + 2 && !strcmp(r[4].name.text, "dpm_change"), "NAME");
-	ok(r[5].queue.queue == 77 && r[5].queue.pid == 11 && r[5].queue.ctx == GT_NONE64, "QUEUE");
+	ok(r[5].queue.queue == 77 && r[5].queue.pid == 11 && r[5].queue.ctx == GT_NONE64 &&
+		   r[5].queue.flags == GT_F_END_TOLD,
+	   "QUEUE");
 	ok(r[6].process.pid == 10 && r[7].process.pid == 11 && r[6].process.start == GT_NONE64,
 	   "PROCESS of the living");
 	ok(!gt_cursor_ready(&c) && !gt_cursor_read(&c, r, 16), "then nothing");
@@ -188,7 +191,7 @@ static void test_preamble_narrow(struct small *s)
 	gt_cursor_init(&c, l, s->m, &user, &ring1);
 	is(gt_cursor_read(&c, r, 16), 6, "one ring, one user: HEADER GPU RING NAME QUEUE PROCESS");
 	is(r[2].ring_name.ring, 1, "only the scope's ring");
-	ok(r[4].queue.pid == GT_NONE32 && r[4].queue.flags == GT_F_REDACTED,
+	ok(r[4].queue.pid == GT_NONE32 && r[4].queue.flags == (GT_F_REDACTED | GT_F_END_TOLD),
 	   "another's queue is blanked");
 	is(r[5].process.uid, 1000, "only the user's own process");
 	gt_cursor_destroy(&c);

@@ -234,6 +234,8 @@ uint32_t gv_queue_of(const struct gv *v, uint32_t o);
 bool gv_record(struct gv *v, const struct gt_bpf_nv *n);
 /** gv_round() - all is told up to @until: finds out what must have ended though nobody told */
 void gv_round(struct gv *v, uint64_t until);
+/** gv_forsake() - @ts: from now on nobody tells of the queues' ends: they are their processes' */
+void gv_forsake(struct gv *v, uint64_t ts);
 
 /* trace.c */
 

@@ -307,3 +307,20 @@ void gv_round(struct gv *v, uint64_t until)
 			gv_tsg_end(&at, t, 0);
 	}
 }
+
+/* Without the processes: who has ended is not to be met again. */
+void gv_forsake(struct gv *v, uint64_t ts)
+{
+	const struct gt_bpf_nv nobody = { .ts = ts, .cpu = GT_NONE16 };
+	struct gv_at at = { .v = v, .n = &nobody };
+	union gt_record r;
+
+	v->release = false;
+	for (uint32_t t = 1; t <= v->ntsgs; t++) {
+		if (!v->tsg[t].used)
+			continue;
+		gv_tsg_desc(&at, t, &r);
+		r.queue.pid = r.queue.uid = GT_NONE32;
+		gb_out(v->b, &r);
+	}
+}

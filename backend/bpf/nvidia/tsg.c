@@ -158,6 +158,12 @@ static void init(struct gv_at *at, const struct gv_tsg *q, union gt_record *r, e
 	r->ev.gpu = q->gpu;
 }
 
+/* One that has ended is not to be met again. */
+static uint32_t pid_of(const struct gv *v, const struct gv_tsg *q)
+{
+	return v->proc[q->proc].gone ? GT_NONE32 : q->pid;
+}
+
 void gv_tsg_event(struct gv_at *at, uint32_t t, enum gt_type type, uint64_t value, uint64_t ref)
 {
 	const struct gv_tsg *q = &at->v->tsg[t];
@@ -165,7 +171,7 @@ void gv_tsg_event(struct gv_at *at, uint32_t t, enum gt_type type, uint64_t valu
 
 	init(at, q, &r, type);
 	r.ev.queue = q->id;
-	r.ev.pid = q->pid;
+	r.ev.pid = pid_of(at->v, q);
 	r.ev.uid = q->uid;
 	r.ev.tid = at->n->pid == q->pid ? at->n->tid : GT_NONE32;
 	r.ev.ctx = q->tsg == GT_NONE32 ? GT_NONE64 : q->tsg;
@@ -179,8 +185,9 @@ void gv_tsg_desc(struct gv_at *at, uint32_t t, union gt_record *r)
 	const struct gv_tsg *q = &at->v->tsg[t];
 
 	init(at, q, r, GT_QUEUE);
+	r->queue.flags = at->v->release ? GT_F_END_TOLD : 0;
 	r->queue.queue = q->id;
-	r->queue.pid = q->pid;
+	r->queue.pid = pid_of(at->v, q);
 	r->queue.uid = q->uid;
 	r->queue.ctx = q->tsg == GT_NONE32 ? GT_NONE64 : q->tsg;
 	r->queue.runlist = q->runlist;
@@ -196,7 +203,7 @@ void gv_tsg_end(struct gv_at *at, uint32_t t, uint8_t flags)
 	init(at, q, &r, GT_QUEUE_DESTROY);
 	r.ev.flags = flags | at->flags;
 	r.ev.queue = q->id;
-	r.ev.pid = q->pid;
+	r.ev.pid = pid_of(at->v, q);
 	r.ev.uid = q->uid;
 	r.ev.tid = at->n->pid == q->pid ? at->n->tid : GT_NONE32;
 	gb_out(at->v->b, &r);
