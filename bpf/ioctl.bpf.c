@@ -86,9 +86,21 @@ static __always_inline bool is_wanted(const struct gt_ioctl_config *cfg, const s
 }
 
 /*
- * Remembers the call. The end of a thread's last one may not have been told: a kretprobe has room
- * for so many calls at once, a program that interrupts itself is left out.
+ * The running thread begins a call: the end of its last one may not have been told, as a kretprobe
+ * has room for so many calls at once, and a program that interrupts itself is left out. This one's
+ * end, which may be of no interest, is not that one's.
  */
+static __always_inline void forget_last(void)
+{
+	struct call *own = bpf_task_storage_get(&gt_calls, bpf_get_current_task_btf(), NULL, 0);
+
+	if (!own || !own->ts)
+		return;
+	own->ts = 0;
+	COUNT(unended);
+}
+
+/* Remembers the call. At the tracepoints the last one's end is missing if they were away. */
 static __always_inline bool remember(const struct call *c)
 {
 	struct call *own = bpf_task_storage_get(&gt_calls, bpf_get_current_task_btf(), NULL,
@@ -188,6 +200,7 @@ int gt_ioctl_fentry(uint64_t *args)
 	uint32_t kind = kind_of(GT_IOCTL_TYPE(c.cmd));
 	struct gt_ioctl_config *cfg = config();
 
+	forget_last();
 	if (kind < GT_IOCTL_KINDS && cfg && may_matter(cfg, kind, c.cmd))
 		enter(cfg, kind, file->f_inode->i_rdev, &c);
 	return 0;
@@ -209,6 +222,7 @@ int gt_ioctl_kprobe(struct pt_regs *ctx)
 	uint32_t kind = kind_of(GT_IOCTL_TYPE(c.cmd));
 	struct gt_ioctl_config *cfg = config();
 
+	forget_last();
 	if (kind < GT_IOCTL_KINDS && cfg && may_matter(cfg, kind, c.cmd))
 		enter(cfg, kind, gt_rdev_of(file), &c);
 	return 0;

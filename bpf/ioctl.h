@@ -55,7 +55,7 @@ struct gt_ioctl_config {
  * @unwanted: of commands that are not wanted at this level; not among struct gt_bpf_count.seen
  * @full: wanted, but there was no memory to remember them: not told
  * @unreadable: that made a queue, or changed one, whose arguments could not be read
- * @unended: whose end was not told when their thread was in the next one
+ * @unended: whose end was not told when their thread began the next one
  * @owners_full: queues of processes whose end will not be told, as there are too many with some
  */
 struct gt_ioctl_count {

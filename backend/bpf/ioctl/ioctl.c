@@ -187,21 +187,6 @@ static void lost(struct gb *b, const struct gt_lost *l)
 	gi->sweep = true;
 }
 
-static void round_done(struct gb *b, uint64_t until)
-{
-	struct gi *gi = b->priv[GT_BPF_IOCTL];
-
-	if (!gi->sweep)
-		return;
-	if (until - gi->swept < GI_SWEEP_NS) {
-		b->p->host->timer(b->p, GI_SWEEP_NS);
-		return;
-	}
-	gi->sweep = false;
-	gi_sweep(gi, until);
-	gi_kfd_look(gi, *b->o->sysfs ? b->o->sysfs : "/sys", until);
-}
-
 static void counts_of(const struct gi *gi, struct gt_ioctl_count *sum)
 {
 	int fd = bpf_map__fd(gi->skel->maps.gt_ioctl_counts), cpus = libbpf_num_possible_cpus();
@@ -218,6 +203,33 @@ static void counts_of(const struct gi *gi, struct gt_ioctl_count *sum)
 		sum->unended += c[i].unended;
 		sum->owners_full += c[i].owners_full;
 	}
+}
+
+/* A call whose end was not told may have made a queue, or ended one. */
+static bool more_unended(struct gi *gi)
+{
+	struct gt_ioctl_count c;
+	uint64_t was = gi->unended;
+
+	counts_of(gi, &c);
+	gi->unended = c.unended;
+	return c.unended > was;
+}
+
+static void round_done(struct gb *b, uint64_t until)
+{
+	struct gi *gi = b->priv[GT_BPF_IOCTL];
+
+	gi->sweep |= more_unended(gi);
+	if (!gi->sweep)
+		return;
+	if (until - gi->swept < GI_SWEEP_NS) {
+		b->p->host->timer(b->p, GI_SWEEP_NS);
+		return;
+	}
+	gi->sweep = false;
+	gi_sweep(gi, until);
+	gi_kfd_look(gi, *b->o->sysfs ? b->o->sysfs : "/sys", until);
 }
 
 static void doctor(struct gb *b, struct gb_text *t)
