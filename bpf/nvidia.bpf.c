@@ -31,6 +31,7 @@ int gt_nv_unlocked_ioctl(struct pt_regs *ctx)
 	struct file *file = (void *)PT_REGS_PARM1(ctx);
 	uint32_t cmd = (uint32_t)PT_REGS_PARM2(ctx);
 
+	forget_last();
 	return is_rm(cmd) ? called(file, cmd, PT_REGS_PARM3(ctx)) : 0;
 }
 

@@ -55,7 +55,8 @@ bool gt_nv_hooks;		      /* hooks are attached */
 bool gt_nv_returns;		      /* … also where one ends */
 uint64_t gt_nv_read_failed;
 uint64_t gt_nv_procs_refused;
-uint64_t gt_nv_calls_refused; /* and hooks: there was no memory, or the thread's was in use (6.1) */
+/* and hooks: there was no memory, or the thread's was in use (6.1); or no room for its return */
+uint64_t gt_nv_calls_refused;
 
 /* @make: it is about to be inside */
 static __always_inline struct inside *inside(bool make)
@@ -66,6 +67,18 @@ static __always_inline struct inside *inside(bool make)
 	if (!i && make)
 		__sync_fetch_and_add(&gt_nv_calls_refused, 1);
 	return i;
+}
+
+/* The running thread begins a call, whichever: this one's return is not that of its last, which a
+ * kretprobe may have had no room for. */
+static __always_inline void forget_last(void)
+{
+	struct inside *i = inside(false);
+
+	if (!i || !i->call.kind)
+		return;
+	i->call.kind = 0;
+	__sync_fetch_and_add(&gt_nv_calls_refused, 1);
 }
 
 static __always_inline uint32_t *share_of(uint32_t uid)
