@@ -208,11 +208,13 @@ static void choose(struct gi *gi, enum gt_ioctl_kind kind)
 			 *w->why && *why[i] ? "; " : "", why[i]);
 }
 
-/* A kprobe goes with its module: another of that name has none. */
+/* A kprobe goes with its module: another of that name has none. Of a module that is called
+ * otherwise that is not known. */
 static bool is_another(const struct gi_way *w, enum gt_ioctl_kind kind)
 {
 	return w->how == GI_BLIND ||
-	       (w->how == GI_KPROBE && w->instance != gb_module_instance(kinds[kind].module));
+	       (w->how == GI_KPROBE &&
+		(!w->instance || w->instance != gb_module_instance(kinds[kind].module)));
 }
 
 uint32_t gi_ways_look(struct gi *gi)
