@@ -402,7 +402,8 @@ static void doctor(struct gb *b, struct gb_text *t)
 
 	for (uint32_t i = 1; i <= v->ntsgs; i++)
 		queues += v->tsg[i].used;
-	gb_line(t, "nvidia_driver %u\n", v->driver);
+	if (v->driver)
+		gb_line(t, "nvidia_driver %u\n", v->driver);
 	gb_line(t, "nvidia_queues %u\n", queues);
 	gb_line(t, "nvidia_queues_refused %" PRIu64 "\n", v->tsgs_refused);
 	gb_line(t, "nvidia_objects_refused %" PRIu64 "\n", v->objs_refused);

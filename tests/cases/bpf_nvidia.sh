@@ -26,6 +26,11 @@ nv alloc 0xc1d 0xc1d 0x80 $device 0
 nv alloc 0xc1d 0x80 0xa0 $tsg 0x0a
 nv_end
 is "$(value "$mnt/backends/bpf/stats" nvidia_events) $(value "$mnt/backends/bpf/stats" nvidia_records)" "0 0" "calls on such a file are none"
+if [ -e /sys/module/nvidia/version ] || [ -e /proc/driver/nvidia/version ]; then
+	skip_ok "a driver whose version is not known has none" "this machine has one"
+else
+	is "$(value "$mnt/backends/bpf/stats" nvidia_driver)" "" "a driver whose version is not known has none"
+fi
 umount_gt "$mnt"
 
 printf '[backend bpf]\nnvidia_any_result = 1\no_path = 1\n' >any.conf
