@@ -6,8 +6,11 @@
 is_root || skip "needs root to mount"
 . "$GT_SRC/tests/lib/mockrt.sh"
 build_all || skip "no compiler"
+holds=()
 cleanup() {
+	local fd
 	exec {held_in}>&-
+	for fd in ${holds[@]+"${holds[@]}"}; do exec {fd}>&-; done
 	kill_progs
 	wait 2>/dev/null
 }
@@ -130,6 +133,25 @@ tell forks "cuLaunchKernel 3"
 more LAUNCH 3 "… and those after an exec"
 finish_prog forks
 
+held_tids=
+hold_it() { # hold_it TID
+	local in out
+	rm -f hold.in hold.out
+	mkfifo hold.in hold.out
+	python3 "$GT_SRC/tests/lib/holdthread.py" "$1" <hold.in >hold.out &
+	exec {in}>hold.in {out}<hold.out
+	holds+=("$in")
+	held_tids="$held_tids $1 "
+	read -rt 20 -u "$out" && exec {out}<&-
+}
+free_one() { # the part's thread that is not held, when it is at rest
+	[ "$(stat_of under_way) $(stat_of libraries)" = "0 1" ] || return
+	for tid in $(grep -lx gt-runtimes /proc/"$(daemon)"/task/*/comm | cut -d/ -f5); do
+		case $held_tids in *" $tid "*) ;; *) return 0 ;; esac
+	done
+	return 1
+}
+
 # Somebody is waited for
 tid=$(grep -lx gt-runtimes /proc/"$(daemon)"/task/*/comm | cut -d/ -f5)
 mkfifo hold.in hold.out
@@ -149,6 +171,19 @@ if read -rt 20 -u "$held_out" line && [ "$line" = held ]; then
 	has libraries 0 "… which was hip"
 	ok "the next is taken" sh -c "echo cuda >$set"
 	has libraries 1 "… and in force"
+	# Threads that are not done yet are left behind, and waited for by nobody
+	for ((i = 0; i < 5; i++)); do
+		wait_for 20 free_one && hold_it "$tid"
+		echo off >"$mnt/config/level"
+		echo normal >"$mnt/config/level"
+	done
+	like "$(cat "$mnt/backends/bpf/stats")" '^runtime running' "five of them are in nobody's way"
+	is "$(stat_of left_behind)" 5 "… and counted"
+	for fd in "${holds[@]}"; do exec {fd}>&-; done
+	holds=()
+	none_left() { [ -z "$(stat_of left_behind)" ]; }
+	ok "… until they end" wait_for 60 none_left
+	has libraries 1 "the last one does its work"
 else
 	skip_ok "a thread that stands still" "ptrace is not allowed"
 fi

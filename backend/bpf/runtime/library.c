@@ -110,10 +110,13 @@ static int functions(struct rt *rt, struct rt_library *l, int fd, struct rt_prob
 	return n;
 }
 
-static void close_links(struct rt_library *l)
+/* Each is a step of its own: many take long, and nobody is waited for. */
+static void close_links(struct rt *rt, struct rt_library *l)
 {
-	while (l->nlinks)
+	while (l->nlinks) {
+		rt_step(rt, 0);
 		close(l->links[--l->nlinks]);
+	}
 }
 
 /* Returns first: one without a begin tells nothing. */
@@ -137,7 +140,7 @@ static int attach(struct rt *rt, struct rt_library *l, int fd, const struct rt_p
 	}
 	ret = rt_attach(&rt->ways, enter, fd, p, n, false, l->links + l->nlinks);
 	if (ret < 0) {
-		close_links(l);
+		close_links(rt, l);
 		return ret;
 	}
 	l->nlinks += (unsigned int)ret;
@@ -251,8 +254,7 @@ void rt_libraries_close(struct rt *rt)
 
 		if (l->state != RT_OUT)
 			continue;
-		rt_step(rt, 0);
-		close_links(l);
+		close_links(rt, l);
 		rt_step_end(rt);
 		*l = (struct rt_library){ .state = RT_FREE };
 		rt->stats.closing--;

@@ -19,11 +19,62 @@ static int probe(struct gb *b, char *err, size_t len)
 }
 
 /* Threads that were left behind, with what is theirs. */
-static _Atomic unsigned int left_behind;
+static struct {
+	pthread_mutex_t lock;
+	struct rt *rt[RT_LEFT_MAX];
+} left = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+/* @was takes the place of @is: NULL is a free one. */
+static void put_left(const struct rt *was, struct rt *is)
+{
+	unsigned int i = 0;
+
+	pthread_mutex_lock(&left.lock);
+	while (i < RT_LEFT_MAX && left.rt[i] != was)
+		i++;
+	if (i < RT_LEFT_MAX)
+		left.rt[i] = is;
+	pthread_mutex_unlock(&left.lock);
+}
+
+/* How many; @stuck: which wait for somebody, others are busy */
+static unsigned int count_left(unsigned int *stuck)
+{
+	uint64_t now = rt_now(), since;
+	unsigned int n = 0;
+
+	*stuck = 0;
+	pthread_mutex_lock(&left.lock);
+	for (unsigned int i = 0; i < RT_LEFT_MAX; i++) {
+		if (!left.rt[i])
+			continue;
+		since = left.rt[i]->stats.since;
+		*stuck += since && now > since && now - since > RT_STUCK_NS;
+		n++;
+	}
+	pthread_mutex_unlock(&left.lock);
+	return n;
+}
+
+/* No more than so many are left behind; 0, or -EBUSY with a sentence */
+static int may_begin(char *err, size_t len)
+{
+	unsigned int stuck, n = count_left(&stuck);
+
+	if (stuck >= RT_LEFT_STUCK)
+		return gb_sentence(err, len, EBUSY,
+				   "%u threads of before still wait for processes that do not "
+				   "answer",
+				   stuck);
+	if (n == RT_LEFT_MAX)
+		return gb_sentence(err, len, EBUSY, "%u threads of before still remove probes", n);
+	return 0;
+}
 
 void rt_free(struct rt *rt)
 {
-	left_behind -= rt->left;
+	if (rt->left)
+		put_left(rt, NULL);
 	ring_buffer__free(rt->mapped);
 	runtime_bpf__destroy(rt->skel);
 	if (rt->wake >= 0)
@@ -100,16 +151,12 @@ static int begin(struct rt *rt, char *err, size_t len)
 
 static int start(struct gb *b, char *err, size_t len)
 {
-	struct rt *rt = calloc(1, sizeof(*rt));
-	int ret;
+	struct rt *rt;
+	int ret = may_begin(err, len);
 
-	if (left_behind >= RT_LEFT_MAX) {
-		free(rt);
-		return gb_sentence(err, len, EBUSY,
-				   "%u threads of before still wait for processes that do not "
-				   "answer",
-				   left_behind);
-	}
+	if (ret)
+		return ret;
+	rt = calloc(1, sizeof(*rt));
 	if (!rt)
 		return gb_sentence(err, len, ENOMEM, "no memory");
 	rt->tracefs = b->p->tracefs;
@@ -195,9 +242,10 @@ static void stop(struct gb *b)
 		log_stuck(b, rt, stuck);
 	pthread_mutex_lock(&rt->lock);
 	rt->left = !rt->ended;
-	if (rt->left)
+	if (rt->left) {
 		pthread_detach(rt->thread);
-	left_behind += rt->left;
+		put_left(NULL, rt);
+	}
 	stuck = rt->left;
 	pthread_mutex_unlock(&rt->lock);
 	if (stuck)
@@ -265,6 +313,7 @@ static void doctor(struct gb *b, struct gb_text *t)
 {
 	struct rt *rt = b->priv[GT_BPF_RUNTIME];
 	uint64_t stuck = stuck_for(rt);
+	unsigned int waiting, behind = count_left(&waiting);
 	const struct rt_stats *s = &rt->stats;
 	const struct {
 		const char *name;
@@ -290,8 +339,8 @@ static void doctor(struct gb *b, struct gb_text *t)
 	gb_line(t, "runtime_under_way %d\n", !is_done(rt, rt->asked, 0));
 	if (stuck)
 		gb_line(t, "runtime_hangs_s %" PRIu64 "\n", stuck);
-	if (left_behind)
-		gb_line(t, "runtime_left_behind %u\n", left_behind);
+	if (behind)
+		gb_line(t, "runtime_left_behind %u\n", behind);
 }
 
 const struct gb_part gb_runtime = {

@@ -37,7 +37,8 @@
 #define RT_DRAIN_MS	    20		  /* between drains of records meanwhile */
 #define RT_SET_MS	    500		  /* how long a setting, or the end, waits for the thread */
 #define RT_STUCK_NS	    3000000000ull /* after so long the thread waits for somebody */
-#define RT_LEFT_MAX	    4 /* threads that were left behind, before no new one begins */
+#define RT_LEFT_STUCK	    4  /* threads that were left behind waiting, before no new one begins */
+#define RT_LEFT_MAX	    16 /* … with those that only have much to remove */
 #define RT_PAUSE_NS	    20000000ull /* between looks at a process */
 #define RT_PAUSE_MAX_NS	    5000000000ull
 #define RT_ALL_NS	    1000000000ull  /* between looks at all processes */
