@@ -54,7 +54,10 @@ static int show_features(struct gt_text *t, const struct gt_show *s)
 		       "user_limits\n"
 		       "backend_texts\n"
 		       "ioctls\n"
-		       "runtime_calls\n");
+		       "runtime_calls\n"
+		       "kfd_queues\n"
+		       "nvidia_queues\n"
+		       "kernel_counting\n");
 	return 0;
 }
 

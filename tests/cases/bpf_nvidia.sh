@@ -14,7 +14,7 @@ mount_gt "$mnt" -o backend=bpf 2>err || skip "BPF cannot be used: $(cat err)"
 like "$(cat "$mnt/backends/bpf/stats")" "^nvidia unavailable: no driver has NVIDIA's devices: modprobe nvidia, then echo rescan > control" \
 	"without a driver that is what it says"
 like "$(cat "$mnt/backends/bpf/nvidia_trace")" "^unavailable: no driver has" "the text says so too"
-is "$(grep -c backend_texts "$mnt/features")" 1 "features tells"
+is "$(grep -cxE 'backend_texts|nvidia_queues' "$mnt/features")" 2 "features tells"
 umount_gt "$mnt"
 
 # A file that was opened by name only takes no call: who has no right to a device can have one

@@ -238,6 +238,9 @@ static void test_about(void)
 	   "a backend's clock; what it does not tell is not known");
 	ok(!strncmp(show("version", &root_view), "release ", 8), "version");
 	ok(strstr(show("features", &root_view), "\nsampling\n"), "features");
+	ok(strstr(show("features", &root_view),
+		  "\nioctls\nruntime_calls\nkfd_queues\nnvidia_queues\nkernel_counting\n"),
+	   "names of what BPF tells");
 	is_str(show("backends/sim/state", &root_view), "unavailable\n", "state of a backend");
 	is_str(show("backends/ftrace/last", &root_view), "file 4 of 0\n", "a backend's own text");
 	is_str(show("backends/ftrace/last", &other), "(error)", "is not for everybody");
