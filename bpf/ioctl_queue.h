@@ -20,8 +20,16 @@ struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, GT_IOCTL_OWNERS);
 	__type(key, uint32_t);
-	__type(value, uint32_t);
+	__type(value, struct gt_ioctl_owner);
 } gt_owners SEC(".maps");
+
+/* How many of them users have, so that one user's do not keep out everybody else's */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, GT_IOCTL_SHARES);
+	__type(key, uint32_t);
+	__type(value, uint32_t);
+} gt_shares SEC(".maps");
 
 /* Opened devices that have queues: user queues are a file's, and end with it */
 struct {
@@ -31,23 +39,36 @@ struct {
 	__type(value, uint32_t);
 } gt_files SEC(".maps");
 
+static __always_inline uint32_t *share_of(uint32_t uid)
+{
+	uint32_t i = uid % GT_IOCTL_SHARES;
+
+	return uid == GT_NONE32 ? NULL : bpf_map_lookup_elem(&gt_shares, &i);
+}
+
 /* The number of the process that runs now; 0: none. @make: gives it one, if there is room */
 static __always_inline uint32_t owner(bool make)
 {
-	uint32_t pid = bpf_get_current_pid_tgid() >> 32, fresh, *gen;
+	uint32_t pid = bpf_get_current_pid_tgid() >> 32, *share;
+	struct gt_ioctl_owner *o = bpf_map_lookup_elem(&gt_owners, &pid), fresh;
 
-	gen = bpf_map_lookup_elem(&gt_owners, &pid);
-	if (gen)
-		return *gen;
+	if (o)
+		return o->gen;
 	if (!make)
 		return 0;
-	fresh = bpf_get_prandom_u32() | 1;
-	if (!bpf_map_update_elem(&gt_owners, &pid, &fresh, BPF_NOEXIST))
-		return fresh;
-	gen = bpf_map_lookup_elem(&gt_owners, &pid); /* another thread was faster */
-	if (!gen)
-		COUNT(owners_full);
-	return gen ? *gen : 0;
+	fresh.gen = bpf_get_prandom_u32() | 1;
+	fresh.uid = (uint32_t)bpf_get_current_uid_gid();
+	share = share_of(fresh.uid);
+	if (share && (!fresh.uid || *share < GT_IOCTL_USER_OWNERS) &&
+	    !bpf_map_update_elem(&gt_owners, &pid, &fresh, BPF_NOEXIST)) {
+		__sync_fetch_and_add(share, 1);
+		return fresh.gen;
+	}
+	o = bpf_map_lookup_elem(&gt_owners, &pid); /* another thread was faster */
+	if (o)
+		return o->gen;
+	COUNT(owners_full);
+	return 0;
 }
 
 static __always_inline void tell_queue(struct gt_bpf_queue *q, uint64_t ts, uint32_t gen)
@@ -231,11 +252,17 @@ SEC("tracepoint/sched/sched_process_exit")
 int gt_ioctl_exit_process(void *ctx)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
-	uint32_t pid = bpf_get_current_pid_tgid() >> 32, gen = owner(false);
+	uint32_t pid = bpf_get_current_pid_tgid() >> 32, gen, *share;
+	struct gt_ioctl_owner *o = bpf_map_lookup_elem(&gt_owners, &pid);
 
-	if (!gen || BPF_CORE_READ(task, signal, live.counter))
+	if (!o || BPF_CORE_READ(task, signal, live.counter))
 		return 0;
-	bpf_map_delete_elem(&gt_owners, &pid);
+	gen = o->gen;
+	share = share_of(o->uid);
+	if (bpf_map_delete_elem(&gt_owners, &pid)) /* another thread of it was the last, too */
+		return 0;
+	if (share)
+		__sync_fetch_and_add(share, -1);
 	tell_end(GT_IQ_EXIT, GT_NONE64, gen);
 	return 0;
 }

@@ -56,10 +56,24 @@ static void claim_queues(struct gi *gi)
 		p->host->claim(p, GT_CLAIM_KFD_QUEUES, w->how && w->how != GI_BLIND ? 2 : -1);
 }
 
+/* Whose end nobody tells from now on */
+static void forget_owners(const struct gi *gi)
+{
+	int fd = bpf_map__fd(gi->skel->maps.gt_owners);
+	uint32_t pid, none = 0;
+
+	while (!bpf_map_get_next_key(fd, NULL, &pid) && !bpf_map_delete_elem(fd, &pid))
+		;
+	fd = bpf_map__fd(gi->skel->maps.gt_shares);
+	for (uint32_t i = 0; i < GT_IOCTL_SHARES; i++)
+		bpf_map_update_elem(fd, &i, &none, BPF_ANY);
+}
+
 static void attach_ends(struct gi *gi)
 {
 	struct bpf_program *const at[] = { [EXEC] = gi->skel->progs.gt_ioctl_exec,
 					   [EXIT] = gi->skel->progs.gt_ioctl_exit_process };
+	bool had = gi->end[EXIT];
 	bool wanted = gi_devices_made(&gi->devices, GT_IOCTL_BY_KFD) ||
 		      gi_devices_made(&gi->devices, GT_IOCTL_BY_AMDGPU);
 
@@ -71,6 +85,8 @@ static void attach_ends(struct gi *gi)
 		bpf_link__destroy(gi->end[i]);
 		gi->end[i] = NULL;
 	}
+	if (had && !gi->end[EXIT])
+		forget_owners(gi);
 }
 
 /* A kind's calls are told in one place before any of its devices is known to the programs. */
@@ -112,15 +128,15 @@ static int open_all(struct gb *b, struct gi *gi, char *err, size_t len)
 static uint32_t owner(struct gi *gi, uint32_t pid, bool make)
 {
 	int fd = bpf_map__fd(gi->skel->maps.gt_owners);
-	uint32_t gen = 0;
+	struct gt_ioctl_owner o = { 0, GT_NONE32 };
 
-	if (!bpf_map_lookup_elem(fd, &pid, &gen) || !make || !gi->end[EXIT])
-		return gen;
-	gen = ++gi->last_gen << 1 | 1; /* as the programs': odd */
-	if (bpf_map_update_elem(fd, &pid, &gen, BPF_NOEXIST))
+	if (!bpf_map_lookup_elem(fd, &pid, &o) || !make || !gi->end[EXIT])
+		return o.gen;
+	o.gen = ++gi->last_gen << 1 | 1; /* as the programs': odd */
+	if (bpf_map_update_elem(fd, &pid, &o, BPF_NOEXIST))
 		return 0;
 	if (!kill((pid_t)pid, 0) || errno != ESRCH)
-		return gen;
+		return o.gen;
 	bpf_map_delete_elem(fd, &pid); /* gone meanwhile: nobody else does */
 	return 0;
 }
