@@ -103,30 +103,36 @@ static void test_queues(void)
 
 	is(gi_queues_init(&qs), 0, "queues");
 	ok(!gi_queue_find(&qs, 1, 500, 7), "there is none");
-	q = gi_queue_new(&qs, 1, 500, 7, 0);
+	q = gi_queue_new(&qs, 1, 500, 7, 77, 0);
 	id = gi_queue_id(&qs, q);
 	ok(gi_queue_find(&qs, 1, 500, 7) == q, "there is one");
 	ok(!gi_queue_find(&qs, 1, 501, 7) && !gi_queue_find(&qs, 2, 500, 7) &&
 		   !gi_queue_find(&qs, 1, 500, 8),
 	   "of that process, device and number");
-	ok(gi_queue_id(&qs, gi_queue_new(&qs, 1, 500, 8, 0)) != id, "another has another id");
+	ok(gi_queue_id(&qs, gi_queue_new(&qs, 1, 500, 8, 77, 0)) != id, "another has another id");
+	ok(gi_queue_first(&qs, GI_BY_OWNER, 500) != q &&
+		   gi_queue_next(&qs, GI_BY_OWNER, gi_queue_first(&qs, GI_BY_OWNER, 500)) == q &&
+		   !gi_queue_next(&qs, GI_BY_OWNER, q),
+	   "both are that process's");
+	ok(gi_queue_next(&qs, GI_BY_PID, gi_queue_first(&qs, GI_BY_PID, 77)) == q,
+	   "and were made by one");
 	gi_queue_end(&qs, gi_queue_find(&qs, 1, 500, 8));
 	gi_queue_end(&qs, q);
 	ok(!gi_queue_find(&qs, 1, 500, 7), "it has ended");
-	is(gi_queue_id(&qs, gi_queue_new(&qs, 1, 500, 9, 0)), id, "its id is used again");
+	is(gi_queue_id(&qs, gi_queue_new(&qs, 1, 500, 9, 77, 0)), id, "its id is used again");
 	gi_queue_end(&qs, gi_queue_find(&qs, 1, 500, 9));
 	for (uint32_t i = 0; i < GI_QUEUES; i++)
-		found &= gi_queue_new(&qs, 1, i, i & 7, 0) != NULL;
+		found &= gi_queue_new(&qs, 1, i, i & 7, 77, 0) != NULL;
 	for (uint32_t i = 0; i < GI_QUEUES; i++)
 		found &= gi_queue_find(&qs, 1, i, i & 7) &&
 			 gi_queue_find(&qs, 1, i, i & 7)->owner == i;
 	ok(found, "as many as there is room for");
-	ok(!gi_queue_new(&qs, 2, 1, 1, 0), "and no more");
+	ok(!gi_queue_new(&qs, 2, 1, 1, 77, 0), "and no more");
 	for (uint32_t i = 0; i < GI_QUEUES; i++)
 		gi_queue_end(&qs, gi_queue_find(&qs, 1, i, i & 7));
 	found = false;
 	for (uint32_t i = 0; i < 4096; i++)
-		found |= qs.head[i];
+		found |= qs.head[i] || qs.list[GI_BY_PID][i] || qs.list[GI_BY_OWNER][i];
 	ok(!found, "all can end");
 	gi_queues_free(&qs);
 }
@@ -138,14 +144,15 @@ static void test_share(void)
 
 	memset(&qs, 0, sizeof(qs));
 	gi_queues_init(&qs);
-	while (n < GI_QUEUES && gi_queue_new(&qs, 1, 500, n, 1001))
+	while (n < GI_QUEUES && gi_queue_new(&qs, 1, 500, n, 77, 1001))
 		n++;
 	is(n, GI_USER_QUEUES, "a user has a share");
-	ok(gi_queue_new(&qs, 1, 501, 0, 1002) && gi_queue_find(&qs, 1, 500, 0), "another one, too");
+	ok(gi_queue_new(&qs, 1, 501, 0, 77, 1002) && gi_queue_find(&qs, 1, 500, 0),
+	   "another one, too");
 	gi_queue_end(&qs, gi_queue_find(&qs, 1, 500, 7));
-	ok(gi_queue_new(&qs, 1, 500, n, 1001) && !gi_queue_new(&qs, 1, 500, n + 1, 1001),
+	ok(gi_queue_new(&qs, 1, 500, n, 77, 1001) && !gi_queue_new(&qs, 1, 500, n + 1, 77, 1001),
 	   "an end makes room for one");
-	for (n = 0; gi_queue_new(&qs, 1, 502, n, 10000 + n); n++)
+	for (n = 0; gi_queue_new(&qs, 1, 502, n, 77, 10000 + n); n++)
 		;
 	is(n, GI_USERS - 2, "for so many users");
 	gi_queues_free(&qs);
@@ -160,7 +167,7 @@ static void test_salt(void)
 		memset(&qs, 0, sizeof(qs));
 		gi_queues_init(&qs);
 		for (uint32_t n = 0; n < 32; n++)
-			gi_queue_new(&qs, 1, 500, n, 0);
+			gi_queue_new(&qs, 1, 500, n, 77, 0);
 		memcpy(head[i], qs.head, sizeof(head[i]));
 		gi_queues_free(&qs);
 	}

@@ -60,6 +60,9 @@ bool gi_devices_gpu(const struct gi_devices *d, unsigned int slot, uint16_t *gpu
 /** gi_devices_kfd() - GPU that KFD calls @id, GT_NONE16 if there is none */
 uint16_t gi_devices_kfd(const struct gi_devices *d, uint32_t id);
 
+/** enum gi_list - queues that have something in common: who made them, or the owner */
+enum gi_list { GI_BY_PID, GI_BY_OWNER, GI_LISTS };
+
 /**
  * struct gi_queue - a queue that lives
  * @owner, @slot, @number: who numbers it, and how
@@ -74,6 +77,9 @@ struct gi_queue {
 	uint16_t gpu;
 	bool used, found, listed;
 	uint32_t next; /* index + 1 of the next with its hash, or of the free ones */
+	struct {
+		uint32_t prev, next;
+	} in[GI_LISTS]; /* likewise */
 };
 
 /** struct gi_user - @queues 0: nobody's */
@@ -84,12 +90,13 @@ struct gi_user {
 /**
  * struct gi_queues - queues by who made them
  * @head: index + 1 of the first by hash, which @salt makes nobody foresee
+ * @list: likewise, by hash of a pid or an owner
  * @free: likewise of the free ones; @used: those from there on were never used
  * @refused: for which there was no room, for all or for their user
  */
 struct gi_queues {
 	struct gi_queue *q;
-	uint32_t head[4096], free, used;
+	uint32_t head[4096], list[GI_LISTS][4096], free, used;
 	uint64_t salt[2];
 	struct gi_user user[GI_USERS];
 	uint64_t refused;
@@ -100,11 +107,16 @@ void gi_queues_free(struct gi_queues *qs);
 struct gi_queue *gi_queue_find(struct gi_queues *qs, uint32_t slot, uint64_t owner,
 			       uint32_t number);
 /**
- * gi_queue_new() - a queue of user @uid; there is none of that number
+ * gi_queue_new() - a queue that process @pid of user @uid made; there is none of that number
  * Return: NULL: there is no room.
  */
 struct gi_queue *gi_queue_new(struct gi_queues *qs, uint32_t slot, uint64_t owner, uint32_t number,
-			      uint32_t uid);
+			      uint32_t pid, uint32_t uid);
+/** gi_queue_first() - of those that have @key in common, with some that have another; NULL: none */
+struct gi_queue *gi_queue_first(const struct gi_queues *qs, enum gi_list list, uint64_t key);
+/** gi_queue_next() - the next after @q */
+struct gi_queue *gi_queue_next(const struct gi_queues *qs, enum gi_list list,
+			       const struct gi_queue *q);
 void gi_queue_end(struct gi_queues *qs, struct gi_queue *q);
 /** gi_queue_id() - its number below queues/: one of those that are free */
 static inline uint32_t gi_queue_id(const struct gi_queues *qs, const struct gi_queue *q)

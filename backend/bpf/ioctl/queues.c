@@ -19,6 +19,56 @@ static uint32_t *head_of(struct gi_queues *qs, uint32_t slot, uint64_t owner, ui
 	return &qs->head[h >> (64 - HEADS_BITS)];
 }
 
+static uint32_t bucket(const struct gi_queues *qs, uint64_t key)
+{
+	uint64_t h = (key ^ qs->salt[0]) * qs->salt[1];
+
+	return (uint32_t)((h ^ h >> 32) * qs->salt[1] >> (64 - HEADS_BITS));
+}
+
+static uint64_t key_of(const struct gi_queue *q, enum gi_list list)
+{
+	return list == GI_BY_PID ? q->pid : q->owner;
+}
+
+static void enlist(struct gi_queues *qs, struct gi_queue *q, enum gi_list list)
+{
+	uint32_t *first = &qs->list[list][bucket(qs, key_of(q, list))], i = gi_queue_id(qs, q);
+
+	q->in[list].prev = 0;
+	q->in[list].next = *first;
+	if (*first)
+		qs->q[*first - 1].in[list].prev = i;
+	*first = i;
+}
+
+static void delist(struct gi_queues *qs, const struct gi_queue *q, enum gi_list list)
+{
+	uint32_t prev = q->in[list].prev, next = q->in[list].next;
+
+	if (prev)
+		qs->q[prev - 1].in[list].next = next;
+	else
+		qs->list[list][bucket(qs, key_of(q, list))] = next;
+	if (next)
+		qs->q[next - 1].in[list].prev = prev;
+}
+
+struct gi_queue *gi_queue_first(const struct gi_queues *qs, enum gi_list list, uint64_t key)
+{
+	uint32_t i = qs->list[list][bucket(qs, key)];
+
+	return i ? &qs->q[i - 1] : NULL;
+}
+
+struct gi_queue *gi_queue_next(const struct gi_queues *qs, enum gi_list list,
+			       const struct gi_queue *q)
+{
+	uint32_t i = q->in[list].next;
+
+	return i ? &qs->q[i - 1] : NULL;
+}
+
 int gi_queues_init(struct gi_queues *qs)
 {
 	static_assert(sizeof(qs->head) == sizeof(uint32_t) << HEADS_BITS, "a head for each hash");
@@ -73,6 +123,8 @@ void gi_queue_end(struct gi_queues *qs, struct gi_queue *q)
 		at = &qs->q[*at - 1].next;
 	if (*at)
 		*at = q->next;
+	for (enum gi_list l = 0; l < GI_LISTS; l++)
+		delist(qs, q, l);
 	user_of(qs, q->uid)->queues--;
 	*q = (struct gi_queue){ .next = qs->free };
 	qs->free = i;
@@ -90,7 +142,7 @@ static struct gi_queue *take(struct gi_queues *qs)
 }
 
 struct gi_queue *gi_queue_new(struct gi_queues *qs, uint32_t slot, uint64_t owner, uint32_t number,
-			      uint32_t uid)
+			      uint32_t pid, uint32_t uid)
 {
 	uint32_t *head = head_of(qs, slot, owner, number);
 	struct gi_user *user = user_of(qs, uid);
@@ -105,10 +157,13 @@ struct gi_queue *gi_queue_new(struct gi_queues *qs, uint32_t slot, uint64_t owne
 	*q = (struct gi_queue){ .owner = owner,
 				.slot = slot,
 				.number = number,
+				.pid = pid,
 				.uid = uid,
 				.gpu = GT_NONE16,
 				.used = true,
 				.next = *head };
 	*head = gi_queue_id(qs, q);
+	for (enum gi_list l = 0; l < GI_LISTS; l++)
+		enlist(qs, q, l);
 	return q;
 }

@@ -90,10 +90,13 @@ static bool ends(const struct gi_queue *q, const struct gt_bpf_queue *r)
 
 static void end_all(struct gi *gi, const struct gt_bpf_queue *r)
 {
-	for (uint32_t i = 0; i < gi->queues.used; i++) {
-		struct gi_queue *q = &gi->queues.q[i];
+	enum gi_list list = r->what == GT_IQ_CLOSE ? GI_BY_OWNER : GI_BY_PID;
+	struct gi_queue *q, *next;
 
-		if (q->used && ends(q, r))
+	q = gi_queue_first(&gi->queues, list, r->what == GT_IQ_CLOSE ? r->owner : r->pid);
+	for (; q; q = next) {
+		next = gi_queue_next(&gi->queues, list, q);
+		if (ends(q, r))
 			gi_ended(gi, q, r->ts);
 	}
 }
@@ -116,17 +119,16 @@ static uint32_t gen_of(const struct gt_bpf_queue *r)
 
 static struct gi_queue *make(struct gi *gi, const struct gt_bpf_queue *r, uint16_t gpu)
 {
-	struct gi_queue *q = gi_queue_new(&gi->queues, r->device, r->owner, r->id, r->uid);
+	struct gi_queue *q = gi_queue_new(&gi->queues, r->device, r->owner, r->id, r->pid, r->uid);
 
 	if (!q && r->ts - gi->swept >= GI_SWEEP_NS) {
 		gi_sweep(gi, r->ts);
-		q = gi_queue_new(&gi->queues, r->device, r->owner, r->id, r->uid);
+		q = gi_queue_new(&gi->queues, r->device, r->owner, r->id, r->pid, r->uid);
 	}
 	if (!q) {
 		gi->queues.refused++;
 		return NULL;
 	}
-	q->pid = r->pid;
 	q->gen = gen_of(r);
 	q->gpu = gpu;
 	return q;
