@@ -63,7 +63,12 @@ struct gt_k_event {
 	struct gt_k_told told;
 };
 
-#define LOOK(map, i) bpf_map_lookup_elem(&(map), &(i))
+/* A key lies on the stack: Linux 6.1 takes none out of memory that a function was given. */
+#define LOOK(map, i)                                                                               \
+	({                                                                                         \
+		uint32_t gt_key = (i);                                                             \
+		bpf_map_lookup_elem(&(map), &gt_key);                                              \
+	})
 
 #define GT_K_CHOICES 3
 

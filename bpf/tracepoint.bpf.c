@@ -109,8 +109,10 @@ static __always_inline struct scratch *enter(void)
 
 	if (gt_paused())
 		return NULL;
+#pragma unroll /* Linux 6.12 takes it for a loop without end else: the number is in memory */
 	for (uint32_t level = 0; level < GT_BPF_LEVELS; level++) {
-		struct scratch *s = bpf_map_lookup_elem(&scratches, &level);
+		uint32_t key = level;
+		struct scratch *s = bpf_map_lookup_elem(&scratches, &key);
 
 		if (!s || __sync_lock_test_and_set(&s->busy, 1))
 			continue;
@@ -286,17 +288,19 @@ static __always_inline void put_text(uint8_t *to, uint64_t from)
 /* One field, from @v on. What cannot be followed to is unknown. */
 static __always_inline void follow(const struct gt_bpf_field *f, struct scratch *s, uint64_t v)
 {
-	uint32_t to = f->to, size = f->size, n = f->n, k;
+	uint32_t to = f->to, size = f->size, n = f->n;
 	uint8_t *out;
 
 	if (to > GT_BPF_RAW_MAX - GT_BPF_TEXT)
 		return;
 	out = s->rec.data + to;
-	for (k = 0; k < GT_BPF_LOADS - 1 && k + 1 < n; k++)
-		if (bpf_probe_read_kernel(&v, sizeof(v), (void *)(v + f->off[k])))
+	/* Linux 6.1 takes no loop that the compiler begins in its middle */
+#pragma unroll
+	for (unsigned int k = 0; k < GT_BPF_LOADS - 1; k++)
+		if (k + 1 < n && bpf_probe_read_kernel(&v, sizeof(v), (void *)(v + f->off[k])))
 			v = 0;
 	if (n)
-		v += f->off[k];
+		v += f->off[(n - 1) & (GT_BPF_LOADS - 1)];
 	if (f->text) {
 		put_text(out, v);
 		return;
