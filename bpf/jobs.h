@@ -273,7 +273,9 @@ __noinline int gt_k_count(uint32_t index, struct gt_k_ctl *c, struct gt_k_record
 		return GT_K_PASS;
 	if (tp->ring && (tp->begins || (tp->roles & GT_K_COMMIT) || (tp->key & GT_K_BY_RING))) {
 		placed = k_ring_of(tp, c, index, data, len, e);
-		if (!placed && (tp->begins || (tp->key & GT_K_BY_RING)))
+		/* a job that is known is handed over all the same: nobody else would know it */
+		if (!placed && ((tp->begins && tp->roles != GT_K_COMMIT) ||
+				(tp->key & GT_K_BY_RING)))
 			return GT_K_PASS;
 	}
 	if (!k_key(tp, data, c, e))

@@ -14,13 +14,13 @@
 /**
  * struct tc_ring - what is known of a ring besides what the program knows
  * @known: its @gpu and @ring; it has been told of at @since, with @area, @flying, @depth and so on
- * @flying: ns that the jobs in flight have been so
+ * @flying: ns that the jobs in flight have been so; @listed: how many of them were listed
  */
 struct tc_ring {
 	bool known;
 	uint16_t gpu, ring;
 	uint64_t since, area, flying, hw_since, last_end;
-	uint32_t depth, completed;
+	uint32_t depth, completed, listed;
 	uint64_t now_flying;
 	uint16_t pairs; /* the first with something to tell, + 1 */
 };

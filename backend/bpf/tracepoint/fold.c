@@ -176,10 +176,14 @@ static bool tell_ring(struct tp_state *t, unsigned int i, unsigned int bank, uin
 	struct tc_ring *s = &c->ring[i];
 	struct gt_tally_bucket *next = c->bucket;
 	uint64_t area = r->area, since = hw_since(r);
+	unsigned int listed = tc_list(c, i);
 	struct gt_tally tally;
 
-	if (!b->last && r->depth == s->depth && since == s->hw_since && !s->pairs)
+	/* a job that was listed may have ended before the banks were changed, and nothing since */
+	if (!b->last && r->depth == s->depth && since == s->hw_since && !s->pairs &&
+	    listed == s->listed)
 		return false;
+	s->listed = listed;
 	s->completed = r->completed;
 	s->depth = r->depth;
 	s->hw_since = since;
@@ -203,7 +207,7 @@ static bool tell_ring(struct tp_state *t, unsigned int i, unsigned int bank, uin
 	s->flying = s->now_flying;
 	s->since = at;
 	tally.job = c->job;
-	tally.njob = tc_list(c, i);
+	tally.njob = listed;
 	memset(b, 0, sizeof(*b));
 	if (place(t, i)) {
 		tally.gpu = s->gpu;

@@ -67,18 +67,25 @@ round() { # round WHAT JOBS kernel|daemon: [contexts]
 quiet() { # nobody records: the jobs are counted in the kernel, and nothing else leaves it
 	mount_gt "$mnt" -o "backend=$both,level=stats" || exit 1
 	is "$(stat_of bpf counted_in)" kernel "not recorded: the scheduler's jobs are counted in the kernel"
-	echo 0 >$truth
-	push "$1"
-	ok "not recorded: the mock has ended all jobs" wait_for 20 all_done
-	ok "not recorded: the tree has counted them all" wait_for 20 counted
+	# where a ring's lock was not to be had, exec of a job and of its next is not known; an emulated machine's CPUs
+	# take turns, so that may happen
+	local later=-1 try=0 before waits
+	while [ "$(stat_of bpf count_later)" != $later ] && [ $((++try)) -le 4 ]; do
+		later=$(stat_of bpf count_later) before=$(stat_of bpf tracepoint_records)
+		echo clear >"$mnt/control"
+		echo 0 >$truth
+		push "$1"
+		ok "not recorded: the mock has ended all jobs" wait_for 20 all_done
+		ok "not recorded: the tree has counted them all" wait_for 20 counted
+	done
 	cat $truth >truth
 	echo "# not recorded"
 	python_checks "$GT_SRC/tests/lib/gpucompare.py" truth "$mnt" unrecorded
 	# but for waits, which the daemon counts
-	local waits
 	waits=$(awk '/^SYNC_WAIT/ { n += $2 } END { print n + 0 }' "$mnt/events_by_type")
-	echo "# $(stat_of bpf tracepoint_records) records left the kernel, $waits of waits"
-	ok "not recorded: next to nothing else left the kernel" test $(($(stat_of bpf tracepoint_records) - waits)) -lt 20
+	before=$(($(stat_of bpf tracepoint_records) - before))
+	echo "# $before records left the kernel, $waits of waits"
+	ok "not recorded: next to nothing else left the kernel" test $((before - waits)) -lt 20
 	is "$(value "$mnt/status" events_recorded)" 0 "not recorded: there is no record"
 	is "$(awk '$2 ~ /^ring/ { n += $5 } END { print n + 0 }' "$mnt/rings")" 0 "not recorded: nothing is left in flight"
 	grep -E "^count_" "$mnt/backends/bpf/stats"
