@@ -148,6 +148,7 @@ bpf_cflags_kernel = -std=gnu11 -g -O2 -target bpf -Wall -Wextra -Wno-unused-para
 	-D__$(shell uname -m)__ -D__TARGET_ARCH_$(bpf_arch) -I/usr/include/$(shell $(CC) -print-multiarch) -D_ASSERT_H \
 	-D__ASSERT_FUNCTION -Dstatic_assert=_Static_assert
 # compare and exchange, and exchange: since Linux 5.12
+bpf_cpu_args := -mcpu=v3
 bpf_cpu_tracepoint := -mcpu=v3
 bpf_cpu_runtime := -mcpu=v3
 $(O)/obj/bpf/%.bpf.o: bpf/%.bpf.c Makefile

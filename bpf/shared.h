@@ -102,13 +102,14 @@ enum gt_bpf_test { GT_BPF_ANY, GT_BPF_EQUAL, GT_BPF_UNLIKE, GT_BPF_BITS };
  * @owner: the thread that runs is whose doing it is
  * @test: what the @size bytes at @at must be to @value, else it is of no interest; @sign: they are
  *	signed
+ * @made: its record is made, as a struct gt_bpf_made says
  */
 struct gt_bpf_tp {
 	uint16_t fixed;
 	uint8_t nstring;
 	uint8_t owner;
 	uint16_t string[GT_BPF_STRINGS];
-	uint8_t test, size, sign, reserved;
+	uint8_t test, size, sign, made;
 	uint16_t at;
 	uint64_t value;
 };
@@ -140,6 +141,22 @@ struct gt_bpf_field {
 struct gt_bpf_made {
 	uint16_t n, len;
 	struct gt_bpf_field field[GT_BPF_FIELDS];
+};
+
+/** struct gt_bpf_args - of a tracepoint or function; there may be fewer */
+struct gt_bpf_args {
+	uint64_t arg[GT_BPF_ARGS];
+};
+
+/**
+ * struct gt_bpf_handed - the arguments of tracepoint @index, on their way from one program to the
+ * next
+ * @busy: taken; @task: whose event it is, until the next has it
+ */
+struct gt_bpf_handed {
+	uint32_t busy, index;
+	uint64_t task;
+	struct gt_bpf_args args;
 };
 
 /*

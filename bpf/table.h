@@ -155,18 +155,25 @@ static __always_inline struct gt_k_ctl *k_control(void)
 }
 
 /* Whoever this program has interrupted does not give its lock back before it goes on. */
+__noinline int k_spin(uint32_t *lock, uint32_t me)
+{
+	for (unsigned int i = 1; lock && i < GT_K_SPIN; i++) {
+		uint32_t has = __sync_val_compare_and_swap(lock, 0, me);
+
+		if (!has)
+			return 1;
+		if (has == me)
+			break;
+	}
+	return 0;
+}
+
 static __always_inline bool k_take(uint32_t *lock)
 {
 	uint32_t me = bpf_get_smp_processor_id() + 1, has;
 
-	for (unsigned int i = 0; i < GT_K_SPIN; i++) {
-		has = __sync_val_compare_and_swap(lock, 0, me);
-		if (!has)
-			return true;
-		if (has == me)
-			break;
-	}
-	return false;
+	has = __sync_val_compare_and_swap(lock, 0, me);
+	return !has || (has != me && k_spin(lock, me));
 }
 
 static __always_inline bool k_lock(struct gt_k_ring *r)

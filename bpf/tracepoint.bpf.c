@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Tracepoints that the event maps name: one program for all, by their records. Which tracepoint it
+ * Tracepoints that the event maps name: one program for all that are told by their records, one for
+ * functions, and one for all that are told by their arguments (args.bpf.c). Which tracepoint it
  * runs for, its cookie says, and a map says what of its record is told; what that means is found
  * out in user space, by the code that reads the same records from ftrace.
  */
 #include "ring.h"
+#include "handed.h"
 #include "jobs.h"
 
 #include <asm/ptrace.h>
@@ -230,10 +232,99 @@ static __always_inline uint64_t read_record(struct gt_bpf_count *n, struct scrat
 	return fixed + more;
 }
 
-SEC("tracepoint")
-int gt_raw(void *ctx)
+/* What there is at the beginning of the way: a number, or an address of characters. */
+static __always_inline uint64_t base(const struct gt_bpf_field *f, uint64_t rec,
+				     const struct gt_bpf_args *a)
 {
-	uint32_t index = (uint32_t)bpf_get_attach_cookie(ctx) - 1;
+	uint32_t word = 0, bytes = f->bytes, from = f->from;
+	uint64_t v = 0;
+
+	switch (f->base) {
+	case GT_BPF_ARG:
+		return a && from < GT_BPF_ARGS ? a->arg[from] : 0;
+	case GT_BPF_STRING:
+		bpf_probe_read_kernel(&word, sizeof(word), (void *)(rec + from));
+		return rec + (word & 0xffff);
+	case GT_BPF_CHARS:
+		return rec + from;
+	default:
+		if (bytes <= sizeof(v))
+			bpf_probe_read_kernel(&v, bytes, (void *)(rec + from));
+		return v;
+	}
+}
+
+static __always_inline void put_text(uint8_t *to, uint64_t from)
+{
+	static const char fault[8] = "(fault)";
+
+	if (bpf_probe_read_kernel_str(to, GT_BPF_TEXT, (void *)from) < 0)
+		__builtin_memcpy(to, fault, sizeof(fault));
+}
+
+/* One field: @rec is the address of its source's record, or @a the arguments. What cannot be
+ * followed to is unknown. */
+__noinline int follow(const struct gt_bpf_field *f, struct scratch *s, uint64_t rec,
+		      const struct gt_bpf_args *a)
+{
+	uint32_t to, size, n;
+	uint8_t *out;
+	uint64_t v;
+
+	if (!f || !s)
+		return 0;
+	to = f->to;
+	size = f->size;
+	n = f->n;
+	if (to > GT_BPF_RAW_MAX - GT_BPF_TEXT)
+		return 0;
+	v = base(f, rec, a);
+	out = s->rec.data + to;
+	/* Linux 6.1 takes no loop that the compiler begins in its middle */
+#pragma unroll
+	for (unsigned int k = 0; k < GT_BPF_LOADS - 1; k++)
+		if (k + 1 < n && bpf_probe_read_kernel(&v, sizeof(v), (void *)(v + f->off[k])))
+			v = 0;
+	if (n)
+		v += f->off[(n - 1) & (GT_BPF_LOADS - 1)];
+	if (f->text) {
+		put_text(out, v);
+		return 0;
+	}
+	*(uint64_t *)out = n ? ~0ull : v;
+	if (n && size <= sizeof(v) && bpf_probe_read_kernel(out, size, (void *)v))
+		*(uint64_t *)out = ~0ull;
+	return 0;
+}
+
+/* The record of an event that is made; ~0: it is of no interest */
+static __always_inline uint64_t make(struct gt_bpf_count *n, struct scratch *s,
+				     const struct gt_bpf_tp *tp, uint32_t index, uint64_t rec,
+				     const struct gt_bpf_args *a)
+{
+	struct gt_bpf_made *m = bpf_map_lookup_elem(&made, &index);
+
+	if (!m)
+		return ~0ull;
+	for (unsigned int i = 0; i < GT_BPF_FIELDS && i < m->n; i++)
+		follow(&m->field[i], s, rec, a);
+	if (meets(tp, s))
+		return m->len;
+	n->other++;
+	return ~0ull;
+}
+
+/* An address as a number that the verifier lets us calculate with; 0: none */
+static __always_inline uint64_t address(void *p)
+{
+	uint64_t v = 0;
+
+	return bpf_probe_read_kernel(&v, sizeof(v), &p) ? 0 : v;
+}
+
+/* An event of tracepoint @index: @ctx is its record, or its source's; NULL: there are only @a */
+static __always_inline int tell(uint32_t index, void *ctx, const struct gt_bpf_args *a)
+{
 	struct gt_bpf_tp *tp = bpf_map_lookup_elem(&tps, &index);
 	struct gt_bpf_count *n;
 	struct scratch *s;
@@ -247,7 +338,10 @@ int gt_raw(void *ctx)
 	n = gt_counts(s->e.counts);
 	if (n) {
 		n->seen++;
-		len = read_record(n, s, tp, ctx);
+		if (ctx && !tp->made)
+			len = read_record(n, s, tp, ctx);
+		else
+			len = make(n, s, tp, index, ctx ? address(ctx) : 0, a);
 		if (len != ~0ull)
 			end(n, s, tp, index, len);
 	}
@@ -255,124 +349,39 @@ int gt_raw(void *ctx)
 	return 0;
 }
 
-/* What there is at the beginning of the way: a number, or an address of characters. */
-static __always_inline uint64_t base(const struct gt_bpf_field *f, uint64_t rec,
-				     const uint64_t *arg)
-{
-	uint32_t word = 0, bytes = f->bytes;
-	uint64_t v = 0;
-
-	switch (f->base) {
-	case GT_BPF_ARG:
-		return arg && f->from < GT_BPF_ARGS ? arg[f->from] : 0;
-	case GT_BPF_STRING:
-		bpf_probe_read_kernel(&word, sizeof(word), (void *)(rec + f->from));
-		return rec + (word & 0xffff);
-	case GT_BPF_CHARS:
-		return rec + f->from;
-	default:
-		if (bytes <= sizeof(v))
-			bpf_probe_read_kernel(&v, bytes, (void *)(rec + f->from));
-		return v;
-	}
-}
-
-static __always_inline void put_text(uint8_t *to, uint64_t from)
-{
-	static const char fault[8] = "(fault)";
-
-	if (bpf_probe_read_kernel_str(to, GT_BPF_TEXT, (void *)from) < 0)
-		__builtin_memcpy(to, fault, sizeof(fault));
-}
-
-/* One field, from @v on. What cannot be followed to is unknown. */
-static __always_inline void follow(const struct gt_bpf_field *f, struct scratch *s, uint64_t v)
-{
-	uint32_t to = f->to, size = f->size, n = f->n;
-	uint8_t *out;
-
-	if (to > GT_BPF_RAW_MAX - GT_BPF_TEXT)
-		return;
-	out = s->rec.data + to;
-	/* Linux 6.1 takes no loop that the compiler begins in its middle */
-#pragma unroll
-	for (unsigned int k = 0; k < GT_BPF_LOADS - 1; k++)
-		if (k + 1 < n && bpf_probe_read_kernel(&v, sizeof(v), (void *)(v + f->off[k])))
-			v = 0;
-	if (n)
-		v += f->off[(n - 1) & (GT_BPF_LOADS - 1)];
-	if (f->text) {
-		put_text(out, v);
-		return;
-	}
-	*(uint64_t *)out = n ? ~0ull : v;
-	if (n && size <= sizeof(v) && bpf_probe_read_kernel(out, size, (void *)v))
-		*(uint64_t *)out = ~0ull;
-}
-
-static __always_inline int make(uint32_t index, uint64_t rec, const uint64_t *arg)
-{
-	struct gt_bpf_made *m = bpf_map_lookup_elem(&made, &index);
-	struct gt_bpf_tp *tp = bpf_map_lookup_elem(&tps, &index);
-	struct gt_bpf_count *n;
-	struct scratch *s;
-
-	if (!m || !tp || !tp->fixed)
-		return 0;
-	s = enter();
-	if (!s)
-		return 0;
-	n = gt_counts(s->e.counts);
-	if (n) {
-		n->seen++;
-		for (unsigned int i = 0; i < GT_BPF_FIELDS && i < m->n; i++)
-			follow(&m->field[i], s, base(&m->field[i], rec, arg));
-		if (meets(tp, s))
-			end(n, s, tp, index, m->len);
-		else
-			n->other++;
-	}
-	leave(s);
-	return 0;
-}
-
 SEC("tracepoint")
-int gt_made(void *ctx)
+int gt_record(void *ctx)
 {
-	void *at = ctx;
-	uint64_t rec = 0;
-
-	/* the address, as a number that the verifier lets us calculate with */
-	if (bpf_probe_read_kernel(&rec, sizeof(rec), &at))
-		return 0;
-	return make((uint32_t)bpf_get_attach_cookie(ctx) - 1, rec, NULL);
+	return tell((uint32_t)bpf_get_attach_cookie(ctx) - 1, ctx, NULL);
 }
 
 SEC("kprobe")
 int gt_called(struct pt_regs *ctx)
 {
-	uint64_t arg[GT_BPF_ARGS] = { PT_REGS_PARM1(ctx), PT_REGS_PARM2(ctx), PT_REGS_PARM3(ctx),
-				      PT_REGS_PARM4(ctx), PT_REGS_PARM5(ctx) };
+	struct gt_bpf_args a = { { PT_REGS_PARM1(ctx), PT_REGS_PARM2(ctx), PT_REGS_PARM3(ctx),
+				   PT_REGS_PARM4(ctx), PT_REGS_PARM5(ctx) } };
 
-	return make((uint32_t)bpf_get_attach_cookie(ctx) - 1, 0, arg);
+	return tell((uint32_t)bpf_get_attach_cookie(ctx) - 1, NULL, &a);
 }
 
-/*
- * A tracepoint's arguments, before any record is made of them. It is not kept from running while
- * another program does, only while the same one does: so it is loaded once for each tracepoint,
- * which a variable tells, as before Linux 6.10 such programs have no cookie. More arguments than
- * the tracepoint has must not be read.
- */
-const volatile uint32_t gt_index = 0, gt_nargs = 0;
-
+/* The programs of args.bpf.c end here. What the last of them handed over is this one's: whatever it
+ * has interrupted took its place before, and whatever interrupted it since has gone. */
 SEC("raw_tracepoint")
-int gt_args(struct bpf_raw_tracepoint_args *ctx)
+int gt_args(void *ctx)
 {
-	uint64_t arg[GT_BPF_ARGS] = { 0 };
+	uint64_t task = bpf_get_current_task();
 
-#pragma unroll
-	for (unsigned int i = 0; i < GT_BPF_ARGS; i++)
-		if (gt_nargs > i)
-			arg[i] = ctx->args[i];
-	return make(gt_index, 0, arg);
+#pragma unroll /* as in enter() */
+	for (uint32_t level = 0; level < GT_BPF_LEVELS; level++) {
+		uint32_t key = GT_BPF_LEVELS - 1 - level;
+		struct gt_bpf_handed *h = bpf_map_lookup_elem(&handed, &key);
+
+		if (!h || h->task != task)
+			continue;
+		h->task = 0;
+		tell(h->index, NULL, &h->args);
+		k_release(&h->busy, 0);
+		break;
+	}
+	return 0;
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "internal.h"
+#include "bpf/args.skel.h"
 #include "bpf/tracepoint.skel.h"
 
 /* Events that are told in interrupts, too */
@@ -89,7 +90,6 @@ static uint32_t arguments(const struct gt_bpf_made *m)
 	return n;
 }
 
-/* The maps are those of the programs by record. */
 static int share(const struct tp_state *t, struct bpf_object *o)
 {
 	struct bpf_map *m, *first;
@@ -106,24 +106,24 @@ static int share(const struct tp_state *t, struct bpf_object *o)
 	return 0;
 }
 
-static struct bpf_link *link_to(struct tp_state *t, struct tp_slot *s, struct tracepoint_bpf *o)
+int tp_load_more(struct tp_state *t, struct bpf_object *o, char *err, size_t len)
+{
+	int ret = share(t, o);
+
+	if (ret)
+		return gb_refused(-ret, "its maps", "", err, len);
+	return gb_object_load(t->b, o, "its program", err, len);
+}
+
+static struct bpf_link *link_to(struct tp_state *t, struct tp_slot *s, struct args_bpf *o)
 {
 	struct bpf_link *link;
-	struct bpf_program *p;
-	int ret;
 
-	bpf_object__for_each_program (p, o->obj)
-		bpf_program__set_autoload(p, p == o->progs.gt_args);
 	o->rodata->gt_index = (uint32_t)(s - t->slot);
 	o->rodata->gt_nargs = arguments(&s->made);
-	ret = share(t, o->obj);
-	if (ret) {
-		gb_refused(-ret, "its maps", "", s->noargs, sizeof(s->noargs));
+	if (tp_load_more(t, o->obj, s->noargs, sizeof(s->noargs)))
 		return NULL;
-	}
-	if (gb_object_load(t->b, o->obj, "its program", s->noargs, sizeof(s->noargs)))
-		return NULL;
-	link = bpf_program__attach_raw_tracepoint(o->progs.gt_args, source(s));
+	link = bpf_program__attach_raw_tracepoint(o->progs.gt_hand_over, source(s));
 	if (!link)
 		gb_refused(errno, "its arguments", "", s->noargs, sizeof(s->noargs));
 	return link;
@@ -131,7 +131,7 @@ static struct bpf_link *link_to(struct tp_state *t, struct tp_slot *s, struct tr
 
 struct bpf_link *tp_args_link(struct tp_state *t, struct tp_slot *s)
 {
-	struct tracepoint_bpf *o = tracepoint_bpf__open();
+	struct args_bpf *o = args_bpf__open();
 	struct bpf_link *link;
 
 	if (!o) {
@@ -142,13 +142,13 @@ struct bpf_link *tp_args_link(struct tp_state *t, struct tp_slot *s)
 	link = link_to(t, s, o);
 	s->nolink = !link;
 	if (link)
-		s->skel = o;
+		s->args = o;
 	else
-		tracepoint_bpf__destroy(o);
+		args_bpf__destroy(o);
 	return link;
 }
 
-bool tp_missed_by(const struct bpf_program *prog, uint64_t *n)
+static bool missed_by(const struct bpf_program *prog, uint64_t *n)
 {
 	struct bpf_prog_info info = { 0 };
 	uint32_t len = sizeof(info);
@@ -159,11 +159,21 @@ bool tp_missed_by(const struct bpf_program *prog, uint64_t *n)
 	return true;
 }
 
+bool tp_missed(const struct tp_state *t, uint64_t *n)
+{
+	*n = t->missed_gone;
+	for (unsigned int i = 0; i < t->n; i++)
+		if (t->slot[i].args && !missed_by(t->slot[i].args->progs.gt_hand_over, n))
+			return false;
+	return missed_by(t->skel->progs.gt_record, n) &&
+	       (!t->called || missed_by(t->called->progs.gt_called, n));
+}
+
 void tp_args_unlink(struct tp_state *t, struct tp_slot *s)
 {
 	bpf_link__destroy(s->link);
 	s->link = NULL;
-	tp_missed_by(s->skel->progs.gt_args, &t->missed_gone);
-	tracepoint_bpf__destroy(s->skel);
-	s->skel = NULL;
+	missed_by(s->args->progs.gt_hand_over, &t->missed_gone);
+	args_bpf__destroy(s->args);
+	s->args = NULL;
 }

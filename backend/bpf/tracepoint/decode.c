@@ -92,22 +92,12 @@ bool tp_record(struct gb *b, union gt_record *r)
 	return true;
 }
 
-static bool missed_by_all(const struct tp_state *t, uint64_t *n)
-{
-	*n = t->missed_gone;
-	for (unsigned int i = 0; i < t->n; i++)
-		if (t->slot[i].skel && !tp_missed_by(t->slot[i].skel->progs.gt_args, n))
-			return false;
-	return tp_missed_by(t->skel->progs.gt_raw, n) && tp_missed_by(t->skel->progs.gt_made, n) &&
-	       tp_missed_by(t->skel->progs.gt_called, n);
-}
-
 static void tell_missed(struct tp_state *t, uint64_t now)
 {
 	uint64_t missed;
 	union gt_record r;
 
-	if (!missed_by_all(t, &missed))
+	if (!tp_missed(t, &missed))
 		return;
 	if (missed > t->missed) {
 		tc_lost(t);

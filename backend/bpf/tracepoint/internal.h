@@ -11,7 +11,8 @@
 #include "../internal.h"
 #include "../../live/live.h"
 
-struct tracepoint_bpf; /* the skeleton */
+struct tracepoint_bpf; /* skeletons */
+struct args_bpf;
 struct tp_count;
 
 #define TP_FORMAT 4096 /* bytes of a format made here */
@@ -26,7 +27,7 @@ enum tp_how {
 
 /**
  * struct tp_slot - a tracepoint of the maps; it keeps its number
- * @how, @link: how it is attached; @wanted: and how it shall be; @skel: of TP_*ARGS, its program
+ * @how, @link: how it is attached; @wanted: and how it shall be; @args: of TP_*ARGS, its program
  * @by_args: it can be told by its arguments, as @made says; @noargs: why not, or why not
  *	all that the map wants of them; @nolink: the kernel refused that once: it is not tried again
  * @made: what is made where the kernel lacks it, if @probed; @want: that is to be
@@ -36,7 +37,7 @@ enum tp_how {
 struct tp_slot {
 	struct gt_tp *tp;
 	struct bpf_link *link;
-	struct tracepoint_bpf *skel;
+	struct args_bpf *args;
 	enum tp_how how, wanted;
 	bool by_args, nolink, probed, own, want, ready, refused;
 	struct gt_bpf_made made;
@@ -53,6 +54,7 @@ struct tp_shadow {
 
 /**
  * struct tp_state - the part while it runs
+ * @called: has the program at functions, once that is wanted
  * @told_by: the backend that tells of tracepoints instead; "": this one
  * @tick: ns, to which /proc rounds the begin of a process
  * @missed: events that came while another program ran on their CPU, as the kernel counts them;
@@ -65,7 +67,7 @@ struct tp_shadow {
  */
 struct tp_state {
 	struct gb *b;
-	struct tracepoint_bpf *skel;
+	struct tracepoint_bpf *skel, *called;
 	struct tp_shadow shadow;
 	struct gt_eventmap *map;
 	struct gt_tasks *tasks;
@@ -126,8 +128,11 @@ bool tp_args_prepare(struct tp_state *t, struct tp_slot *s);
 /** tp_args_link() - attaches @s->wanted, which is TP_*ARGS; NULL: @s->noargs says why not */
 struct bpf_link *tp_args_link(struct tp_state *t, struct tp_slot *s);
 void tp_args_unlink(struct tp_state *t, struct tp_slot *s);
-/** tp_missed_by() - adds to *@n what the kernel kept from @prog; false: it does not say */
-bool tp_missed_by(const struct bpf_program *prog, uint64_t *n);
+/** tp_load_more() - loads an object whose maps are those of @t->skel, as far as they have its
+ * names; 0, or -errno with the sentence in @err */
+int tp_load_more(struct tp_state *t, struct bpf_object *o, char *err, size_t len);
+/** tp_missed() - how many events the kernel kept from the programs; false: it does not say */
+bool tp_missed(const struct tp_state *t, uint64_t *n);
 /** tp_may_miss() - can events come in interrupts, while a program runs that keeps theirs from
  * running? */
 bool tp_may_miss(const struct tp_state *t);

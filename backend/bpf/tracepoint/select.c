@@ -29,7 +29,7 @@ static void detach(struct tp_state *t, struct tp_slot *s)
 	static const struct gt_bpf_tp none;
 	uint32_t index = index_of(t, s);
 
-	if (s->skel)
+	if (s->args)
 		tp_args_unlink(t, s);
 	bpf_link__destroy(s->link);
 	bpf_map__update_elem(t->skel->maps.tps, &index, sizeof(index), &none, sizeof(none), 0);
@@ -77,19 +77,46 @@ static bool bind(struct tp_state *t, struct tp_slot *s)
 	return false;
 }
 
+/* Functions are seldom needed: their program is loaded with the first. NULL with errno */
+static const struct bpf_program *called(struct tp_state *t)
+{
+	struct tracepoint_bpf *o;
+	struct bpf_program *p;
+	char why[GB_SENTENCE];
+	int ret;
+
+	if (t->called)
+		return t->called->progs.gt_called;
+	o = tracepoint_bpf__open();
+	if (!o)
+		return NULL;
+	bpf_object__for_each_program (p, o->obj)
+		bpf_program__set_autoload(p, p == o->progs.gt_called);
+	ret = tp_load_more(t, o->obj, why, sizeof(why));
+	if (ret) {
+		tracepoint_bpf__destroy(o);
+		errno = -ret;
+		return NULL;
+	}
+	t->called = o;
+	return o->progs.gt_called;
+}
+
 /* In the module that the map names, as another may have a function of that name; but some kernels
  * find none by both (6.6), and it may be part of the kernel. */
 static struct bpf_link *link_to_function(struct tp_state *t, const struct gt_probe *b,
 					 const struct bpf_kprobe_opts *opts)
 {
+	const struct bpf_program *prog = called(t);
 	struct bpf_link *link = NULL;
 	char name[256];
 
+	if (!prog)
+		return NULL;
 	snprintf(name, sizeof(name), "%s:%s", b->scope, b->name);
 	if (b->scope[0])
-		link = bpf_program__attach_kprobe_opts(t->skel->progs.gt_called, name, opts);
-	return link ? link
-		    : bpf_program__attach_kprobe_opts(t->skel->progs.gt_called, b->name, opts);
+		link = bpf_program__attach_kprobe_opts(prog, name, opts);
+	return link ? link : bpf_program__attach_kprobe_opts(prog, b->name, opts);
 }
 
 /* A cookie of 0 would be none: a kernel without them would take it. */
@@ -98,15 +125,15 @@ static struct bpf_link *link_to(struct tp_state *t, struct tp_slot *s)
 	const struct gt_probe *b = gt_tp_probe(s->tp);
 	LIBBPF_OPTS(bpf_tracepoint_opts, tp, .bpf_cookie = index_of(t, s) + 1);
 	LIBBPF_OPTS(bpf_kprobe_opts, kp, .bpf_cookie = index_of(t, s) + 1);
+	const char *system, *event;
 
 	if (s->wanted == TP_ARGS || s->wanted == TP_MADE_ARGS)
 		return tp_args_link(t, s);
-	if (s->wanted == TP_RAW)
-		return bpf_program__attach_tracepoint_opts(
-			t->skel->progs.gt_raw, gt_tp_system(s->tp), gt_tp_event(s->tp), &tp);
-	if (b->function)
+	if (s->wanted == TP_MADE && b->function)
 		return link_to_function(t, b, &kp);
-	return bpf_program__attach_tracepoint_opts(t->skel->progs.gt_made, b->scope, b->name, &tp);
+	system = s->wanted == TP_RAW ? gt_tp_system(s->tp) : b->scope;
+	event = s->wanted == TP_RAW ? gt_tp_event(s->tp) : b->name;
+	return bpf_program__attach_tracepoint_opts(t->skel->progs.gt_record, system, event, &tp);
 }
 
 static bool by_owner(const struct gt_tp *tp)
@@ -134,7 +161,7 @@ static void set_where(struct tp_slot *s)
 	s->conf.value = w.value;
 }
 
-/* The map first: an event of a tracepoint that is attached to is told. */
+/* The maps first: an event of a tracepoint that is attached to is told. */
 static int attach(struct tp_state *t, struct tp_slot *s)
 {
 	uint32_t index = index_of(t, s);
@@ -142,13 +169,15 @@ static int attach(struct tp_state *t, struct tp_slot *s)
 
 	if (s->wanted != TP_RAW)
 		s->conf = (struct gt_bpf_tp){ .fixed = s->made.len };
+	s->conf.made = s->wanted != TP_RAW;
 	s->conf.owner = by_owner(s->tp);
 	set_where(s);
-	ret = bpf_map__update_elem(t->skel->maps.tps, &index, sizeof(index), &s->conf,
-				   sizeof(s->conf), 0);
-	if (!ret && s->wanted != TP_RAW)
-		ret = bpf_map__update_elem(t->skel->maps.made, &index, sizeof(index), &s->made,
-					   sizeof(s->made), 0);
+	ret = !s->conf.made ? 0
+			    : bpf_map__update_elem(t->skel->maps.made, &index, sizeof(index),
+						   &s->made, sizeof(s->made), 0);
+	if (!ret)
+		ret = bpf_map__update_elem(t->skel->maps.tps, &index, sizeof(index), &s->conf,
+					   sizeof(s->conf), 0);
 	if (ret || s->how == s->wanted)
 		return ret;
 	s->how = s->wanted;

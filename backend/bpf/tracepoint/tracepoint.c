@@ -72,6 +72,7 @@ static void stop(struct gb *b)
 	if (t->skel)
 		tp_detach_all(t);
 	tc_stop(t);
+	tracepoint_bpf__destroy(t->called);
 	tracepoint_bpf__destroy(t->skel);
 	gt_tasks_free(t->tasks);
 	gt_eventmap_free(t->map);
@@ -121,6 +122,20 @@ static int take(struct tp_state *t, char *err, size_t len)
 	return -ENOENT;
 }
 
+static int load(struct tp_state *t, char *err, size_t len)
+{
+	uint32_t zero = 0;
+	int ret, fd;
+
+	bpf_program__set_autoload(t->skel->progs.gt_called, false);
+	ret = gb_object_load(t->b, t->skel->obj, "tracepoints", err, len);
+	if (ret)
+		return ret;
+	fd = bpf_program__fd(t->skel->progs.gt_args);
+	ret = bpf_map__update_elem(t->skel->maps.gt_next, &zero, sizeof(zero), &fd, sizeof(fd), 0);
+	return ret ? gb_refused(-ret, "tracepoints", "", err, len) : 0;
+}
+
 static int begin(struct tp_state *t, char *err, size_t len)
 {
 	int ret = load_maps(t, err, len);
@@ -130,8 +145,7 @@ static int begin(struct tp_state *t, char *err, size_t len)
 	t->skel = tracepoint_bpf__open();
 	if (!t->skel)
 		return gb_sentence(err, len, ENOMEM, "no memory");
-	bpf_program__set_autoload(t->skel->progs.gt_args, false);
-	ret = gb_object_load(t->b, t->skel->obj, "tracepoints", err, len);
+	ret = load(t, err, len);
 	if (!ret && tc_start(t))
 		ret = gb_sentence(err, len, ENOMEM, "no memory");
 	return ret ? ret : take(t, err, len);
@@ -185,12 +199,12 @@ static void tell_slot(const struct tp_slot *s, struct gb_text *out)
 
 	if (!s->how)
 		return;
-	if (s->skel)
+	if (s->args)
 		gb_line(out, "tracepoint %s/%s by_arguments%s%s\n", system, event,
 			s->noargs[0] ? ", without " : "", s->noargs);
 	else
 		gb_line(out, "tracepoint %s/%s\n", system, event);
-	if (s->noargs[0] && !s->skel)
+	if (s->noargs[0] && !s->args)
 		gb_line(out, "arguments_missing %s/%s: %s\n", system, event, s->noargs);
 }
 
