@@ -198,9 +198,10 @@ static void cannot(struct tp_state *t, struct tp_slot *s, int err)
 	snprintf(t->bind_error, sizeof(t->bind_error), "%.255s", why);
 }
 
+/* What is attached to stays as it is: the kernel's types are read once for it. */
 static enum tp_how want_own(struct tp_state *t, struct tp_slot *s)
 {
-	s->by_args = tp_args_prepare(t, s);
+	s->by_args = s->how == TP_ARGS || tp_args_prepare(t, s);
 	if (s->by_args)
 		return TP_ARGS;
 	return bind(t, s) ? TP_RAW : TP_OFF;

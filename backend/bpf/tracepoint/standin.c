@@ -81,7 +81,7 @@ static int prepare(struct tp_state *t, struct tp_slot *s)
 	const struct gt_types *types;
 	char made[TP_FORMAT], file[PATH_MAX], err[200] = "";
 
-	s->by_args = !b->function && tp_args_prepare(t, s);
+	s->by_args = !b->function && (s->how == TP_MADE_ARGS || tp_args_prepare(t, s));
 	if (s->by_args)
 		return 0;
 	snprintf(file, sizeof(file), "events/%s/%s/format", b->scope, b->name);
