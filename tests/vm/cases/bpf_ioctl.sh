@@ -8,7 +8,8 @@ cleanup() { mock_unload; }
 submit=0xc0386441 wait_job=0xc0186442 # tests/vm/mockgpu/mockgpu_drm.h
 
 mock_load && mock_names || exit 1
-mount_gt "$mnt" -o backend=bpf:ftrace || exit 1
+printf '[backend bpf]\ntracepoints = 0\n' >conf
+mount_gt "$mnt" -o conf=conf,backend=bpf:ftrace || exit 1
 blocker=$(sed -n 's/^ *ioctl unavailable: //p' "$mnt/doctor")
 is "$blocker" "" "the part for ioctls runs"
 n() { value "$mnt/backends/bpf/stats" "ioctl_$1"; }
