@@ -108,6 +108,8 @@ again
 has libraries 1 "… and again once it has become another"
 finish_prog vain
 finish_prog vain2
+again
+has libraries 0 "what nobody maps any more goes"
 
 # Floods
 ok "a user's process" many flood 1005 names 1
