@@ -36,9 +36,12 @@ Q := @
 say := @printf '  %-7s %s\n'
 endif
 
-PKGS := fuse3 inih libcap-ng libseccomp
+PKGS := fuse3 inih libbpf libcap-ng libseccomp libtracecmd libtraceevent libtracefs
 PKG_CONFIG ?= pkg-config
-pkgs := $(shell $(PKG_CONFIG) --exists $(PKGS) 2>/dev/null && echo yes)
+BPF_CLANG ?= clang
+BPFTOOL ?= /usr/sbin/bpftool
+missing := $(shell for p in $(PKGS); do $(PKG_CONFIG) --exists $$p || echo $$p; done 2>/dev/null; \
+	for t in $(BPF_CLANG) $(BPFTOOL); do command -v $$t >/dev/null || echo $$t; done)
 
 CFLAGS ?= -O2 -g
 gt_cflags := -std=gnu11 -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
@@ -114,8 +117,8 @@ tools: all $(units) $(tools)
 
 .PHONY: need-pkgs
 need-pkgs:
-ifneq ($(pkgs),yes)
-	@echo "gputrace: libfuse3, inih, libcap-ng or libseccomp is not installed: run 'make deps' (as root) first" >&2; exit 1
+ifneq ($(missing),)
+	@echo "gputrace: not installed: $(missing): run 'make deps' (as root) first" >&2; exit 1
 endif
 
 $(O)/obj/fs/fuse/%.o $(O)/obj/fs/main.o: extra = $(fuse_cflags)
@@ -140,8 +143,6 @@ $(daemon): $(call obj,fs/main.c $(src_core) $(src_fuse))
 		-ldl -lpthread
 
 # Programs for the kernel: compiled by clang, whatever CC is, and wrapped into a header of the plugin
-BPF_CLANG ?= clang
-BPFTOOL ?= /usr/sbin/bpftool
 # as bpf/bpf_tracing.h names it
 bpf_arch = $(patsubst aarch64,arm64,$(patsubst x86_64,x86,$(shell uname -m)))
 bpf_cflags_kernel = -std=gnu11 -g -O2 -target bpf -Wall -Wextra -Wno-unused-parameter \
