@@ -56,8 +56,8 @@ static bool before(const char *release, int major, int minor)
 	return a < major || (a == major && b < minor);
 }
 
-/* The kernel does not say EPERM then: its programs lack the functions that read its memory, and some
- * of tracefs' files are not made. */
+/* The kernel does not say EPERM then: its programs lack the functions that read its memory, and
+ * some of tracefs' files are not made. */
 static int locked_down(int e, char *err, size_t len)
 {
 	return gb_sentence(err, len, e,
@@ -165,7 +165,7 @@ int gb_btf(struct gb *b, char path[GB_PATH], char *err, size_t len)
 	const char *dir = b->o->btf && *b->o->btf ? b->o->btf : GT_BTF_DIR;
 
 	snprintf(path, GB_PATH, "%s/vmlinux", dir);
-	if (!access(path, R_OK))
+	if (!gt_live_access(path, R_OK))
 		return 0;
 	return gb_sentence(err, len, errno,
 			   "%s cannot be read (%s): the kernel needs CONFIG_DEBUG_INFO_BTF", path,
@@ -183,12 +183,12 @@ int gb_tracefs(const struct gb *b, const char *call, char *err, size_t len)
 				   "/sys/kernel/tracing");
 	snprintf(path, sizeof(path), "%s/events", b->p->tracefs);
 	gb_facts(&f);
-	if (access(path, F_OK) && f.locked)
+	if (gt_live_access(path, F_OK) && f.locked)
 		return locked_down(EPERM, err, len);
-	if (access(path, F_OK) && errno == ENOENT)
+	if (gt_live_access(path, F_OK) && errno == ENOENT)
 		return gb_sentence(err, len, ENOENT,
 				   "%s is not there: the kernel needs CONFIG_EVENT_TRACING", path);
-	if (access(path, R_OK | X_OK))
+	if (gt_live_access(path, R_OK | X_OK))
 		return gb_sentence(
 			err, len, errno,
 			"%s may not be read by uid %u: mount as root, or let its group (mount -o "
@@ -197,7 +197,7 @@ int gb_tracefs(const struct gb *b, const char *call, char *err, size_t len)
 	if (!call)
 		return 0;
 	snprintf(path, sizeof(path), "%s/events/syscalls/sys_enter_%s/id", b->p->tracefs, call);
-	if (access(path, R_OK))
+	if (gt_live_access(path, R_OK))
 		return gb_sentence(err, len, errno,
 				   "the kernel has no tracepoints for system calls "
 				   "(CONFIG_FTRACE_SYSCALLS): %s",

@@ -62,7 +62,7 @@ int ft_probe(struct gt_plugin *p)
 			return refused(p, errno, path);
 	}
 	snprintf(path, sizeof(path), "%s/instances", p->tracefs);
-	if (access(path, W_OK | X_OK))
+	if (gt_live_access(path, W_OK | X_OK))
 		return refused(p, errno, path);
 	ret = gt_live_check(p, err, sizeof(err));
 	return ret ? p->host->error(p, -ret, "%s", err) : 0;

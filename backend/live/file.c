@@ -6,6 +6,11 @@
 
 #define FILE_MAX (4u << 20)
 
+int gt_live_access(const char *path, int mode)
+{
+	return faccessat(AT_FDCWD, path, mode, AT_EACCESS);
+}
+
 char *gt_live_read(const char *dir, const char *file, size_t *len)
 {
 	gt_live_auto_free char *buf = NULL;

@@ -33,6 +33,9 @@ static inline void gt_live_closep(int *fd)
 
 /* file.c */
 
+/** gt_live_access() - access(2) by the rights that an open() has: not the real user's alone, who
+ * may have been given capabilities */
+int gt_live_access(const char *path, int mode);
 /** gt_live_read() - DIR/@file, malloc()ed and NUL-terminated, up to 4 MiB; NULL if it cannot be
  * read */
 char *gt_live_read(const char *dir, const char *file, size_t *len);

@@ -19,7 +19,7 @@ bool gt_live_present(void *arg, const char *system, const char *event)
 		int n = snprintf(path, sizeof(path), "%s/events/%s/%s/enable", tracefs, system,
 				 event);
 
-		return n < (int)sizeof(path) && !access(path, F_OK);
+		return n < (int)sizeof(path) && !gt_live_access(path, F_OK);
 	}
 	snprintf(path, sizeof(path), "%s/events", tracefs);
 	dir = opendir(path);

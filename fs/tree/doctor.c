@@ -151,8 +151,9 @@ int gt_show_doctor(struct gt_text *t, const struct gt_show *s)
 	if (app->replay)
 		gt_text_str(t, "replay what is shown was recorded: this machine's GPUs are not\n");
 	if (getuid())
-		gt_text_str(t, "unprivileged mounted by an ordinary user: tracefs is root's alone, "
-			       "so live tracing needs a mount made by root\n");
+		gt_text_str(t, "unprivileged mounted by an ordinary user: live tracing needs a "
+			       "mount made by root, or CAP_BPF, CAP_PERFMON and "
+			       "CAP_DAC_READ_SEARCH (tracefs is root's alone) for bpf\n");
 	for (unsigned int i = 0; i < n; i++)
 		show_backend(t, app->host, i);
 	if (app->unguarded)

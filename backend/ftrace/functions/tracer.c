@@ -72,7 +72,7 @@ bool ft_module_loaded(const char *module)
 	char path[FT_WORD_MODULE + 40];
 
 	snprintf(path, sizeof(path), "/sys/module/%s/initstate", module);
-	return !access(path, F_OK);
+	return !gt_live_access(path, F_OK);
 }
 
 /* One word; the kernel takes one at a time, and tells of this one before the next. */
