@@ -30,7 +30,8 @@ enum tp_how {
  * @how, @link: how it is attached; @wanted: and how it shall be; @args: of TP_*ARGS, its program
  * @by_args: it can be told by its arguments, as @made says; @noargs: why not, or why not
  *	all that the map wants of them; @nolink: the kernel refused that once: it is not tried again
- * @made: what is made where the kernel lacks it, if @probed; @want: that is to be
+ * @made: what is made where the kernel lacks it, if @probed; @want: that is to be; @instance: with
+ *	types of that module
  * @own: the kernel has it; @refused: it cannot be made, as @why says
  * @error: what is in the way of the kernel's own, or of part of it
  */
@@ -42,6 +43,7 @@ struct tp_slot {
 	bool by_args, nolink, probed, own, want, ready, refused;
 	struct gt_bpf_made made;
 	struct gt_bpf_tp conf;
+	uint64_t instance;
 	char why[240], error[240], noargs[200];
 };
 

@@ -73,6 +73,17 @@ const struct gt_types *tp_types_having(struct tp_state *t, const char *module,
 	return NULL;
 }
 
+/* What is attached to stays as it is while the module whose types it was made with is the same: the
+ * kernel's types are read once for it. A function's module may go meanwhile. */
+static bool made_already(struct tp_slot *s, const char *module)
+{
+	uint64_t instance = *module ? gb_module_instance(module) : 0;
+	bool same = s->how == TP_MADE && s->instance == instance;
+
+	s->instance = instance;
+	return same;
+}
+
 /* Returns 0, or -errno with the reason in @s->why. */
 static int prepare(struct tp_state *t, struct tp_slot *s)
 {
@@ -82,7 +93,7 @@ static int prepare(struct tp_state *t, struct tp_slot *s)
 	char made[TP_FORMAT], file[PATH_MAX], err[200] = "";
 
 	s->by_args = !b->function && (s->how == TP_MADE_ARGS || tp_args_prepare(t, s));
-	if (s->by_args)
+	if (s->by_args || made_already(s, b->function ? b->scope : b->module))
 		return 0;
 	snprintf(file, sizeof(file), "events/%s/%s/format", b->scope, b->name);
 	if (!b->function && !(format = gt_live_read(t->b->p->tracefs, file, NULL)))
