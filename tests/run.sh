@@ -58,7 +58,11 @@ clean() { # the same
 	local m
 	pkill -KILL -f "mount\.gputrace .*$1/" 2>/dev/null
 	grep -F "$1/" /proc/mounts | while read -r _ m _; do umount -l "$m" 2>/dev/null; done
-	[ -n "$beside" ] || orphans | grep -vxF "${2:-none}" | xargs -r rmdir 2>/dev/null
+	[ -z "$beside" ] || return
+	orphans | grep -vxF "${2:-none}" | xargs -r rmdir 2>/dev/null
+	# or the next tests would be said to have left them
+	grep -sF "$GT_OUT/" /sys/kernel/tracing/uprobe_events | sed -n 's/^[pr]:\([^ ]*\) .*/-:\1/p' | sort -u |
+		while read -r m; do echo "$m" >>/sys/kernel/tracing/uprobe_events; done
 }
 
 run() {
