@@ -63,11 +63,11 @@ static void test_writelog(void)
 	put_raw("config/sampling", "50%\n", 4, &a, true);
 	put_raw("config/sampling", "\x1b[1m", 4, &b, false);
 	is_str(show("last_cmd_status", &a),
-	       "config/sampling: sampling is a whole number of percent, 0 to 100\n",
+	       "config/sampling: sampling is a whole number, 0 to 100: percent of jobs recorded\n",
 	       "the sentence");
 	snprintf(want, sizeof(want),
 		 " config/sampling uid=1 pid=%d EINVAL\n    \"50%%\"\n       ^\n"
-		 "    sampling is a whole number of percent, 0 to 100\n",
+		 "    sampling is a whole number, 0 to 100: percent of jobs recorded\n",
 		 getpid());
 	ok(strstr(show("error_log", &a), want) && strchr(text, ']'), "the log has place and caret");
 	is_str(strstr(text, want) ? strstr(text, want) + strlen(want) : "?", "",

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Settings: a file of config/ is a key of gputrace.conf by the same name (conf/options.def), which
+ * says its type, bounds and default. What it is now is in gt_app.conf, guarded by the model's lock.
+ * A new one is a line in gt_config_files and, if its key does not say all, functions of its own.
+ */
+#ifndef GT_SETTING_H
+#define GT_SETTING_H
+
+#include "shows.h"
+
+/** gt_setting() - what options.def says of the file; NULL: nothing */
+const struct gt_conf_item *gt_setting(const char *name);
+
+/** gt_setting_now() - a number, yes-or-no or choice as it is; takes the model's lock */
+int64_t gt_setting_now(const struct gt_show *s);
+
+/* gt_file.show and .gen of such a setting */
+int gt_show_setting(struct gt_text *t, const struct gt_show *s);
+uint64_t gt_gen_setting(const struct gt_show *s);
+
+/**
+ * gt_setting_parse() - a number, yes-or-no or choice within its bounds
+ * Return: 0, or -EINVAL or -ERANGE with the sentence: what the file takes
+ */
+int gt_setting_parse(const struct gt_show *s, const char *value, int64_t *out, char *err,
+		     size_t len);
+/** gt_setting_set() - from now on it is that. Model's lock held */
+void gt_setting_set(const struct gt_show *s, int64_t value);
+
+#endif
