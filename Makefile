@@ -249,7 +249,8 @@ install: all
 	$(INSTALL) -m 755 $(daemon) $(D)/sbin/mount.gputrace
 	$(INSTALL) -m 644 $(plugins) $(D)/lib/gputrace/
 	$(INSTALL) -m 644 $(maps) $(D)/share/gputrace/events.d/
-	$(INSTALL) -m 644 backend/backend.h backend/event.h backend/tally.h backend/bucket.h $(D)/include/gputrace/
+	$(INSTALL) -m 644 backend/backend.h backend/event.h backend/tally.h backend/bucket.h backend/wanted.h \
+		$(D)/include/gputrace/
 	$(INSTALL) -m 644 $(filter %.5,$(man)) $(D)/share/man/man5/
 	$(INSTALL) -m 644 $(filter %.8,$(man)) $(D)/share/man/man8/
 	$(INSTALL) -d $(D)/lib/systemd/system $(D)/lib/sysusers.d $(D)/lib/tmpfiles.d

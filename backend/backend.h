@@ -18,8 +18,9 @@
 
 #include "event.h"
 #include "tally.h"
+#include "wanted.h"
 
-#define GT_BACKEND_ABI 1
+#define GT_BACKEND_ABI 2
 #define GT_BACKEND_SYMBOL "gt_backend"
 #define GT_EXPORT __attribute__((visibility("default")))
 
@@ -117,6 +118,9 @@ struct gt_gpu_desc {
  * @tally: hands over what it counted itself, as of now or a little earlier; the host copies nothing
  * @counting: it counts something itself (@on): fold() is called before somebody looks. Not (@on
  *	false): there is nothing to hand over until it says so again
+ * @wanted: what the settings want in records. A source that leaves out jobs itself asks for it at its
+ *	start, and again when GT_CTL_WANTED or GT_CTL_LEVEL says that it has changed
+ * @ring_refused: likewise of a ring, for gt_wanted_job.refused; when it is met, and again with the rest
  */
 struct gt_host {
 	void (*push)(struct gt_plugin *p, const union gt_record *r, size_t n);
@@ -133,6 +137,8 @@ struct gt_host {
 	const char *(*claim)(struct gt_plugin *p, const char *what, int rank);
 	void (*tally)(struct gt_plugin *p, const struct gt_tally *t);
 	void (*counting)(struct gt_plugin *p, bool on);
+	void (*wanted)(struct gt_plugin *p, struct gt_wanted *out);
+	uint32_t (*ring_refused)(struct gt_plugin *p, uint16_t gpu, uint16_t ring);
 };
 
 /**
@@ -164,6 +170,7 @@ enum gt_control {
 	GT_CTL_RESCAN, /* look again for tracepoints, devices, files */
 	GT_CTL_SEEK,   /* replay: arg is ns relative to where it plays */
 	GT_CTL_LEVEL,  /* arg: enum gt_level, 1 nobody records, 2 normal, 3 verbose */
+	GT_CTL_WANTED, /* what gt_host.wanted() and .ring_refused() say has changed */
 };
 
 /* See gt_host.claim. KFD_QUEUES: what programs do to the queues of AMD's compute driver */

@@ -173,6 +173,24 @@ static void hook_counting(struct gt_plugin *p, bool on)
 	gt_be_counting(be_of(p), on);
 }
 
+static void hook_wanted(struct gt_plugin *p, struct gt_wanted *out)
+{
+	const struct gt_sink *s = &be_of(p)->h->sink;
+
+	*out = (struct gt_wanted){ .types = UINT32_MAX,
+				   .events = UINT32_MAX,
+				   .share = GT_SHARE_ALL };
+	if (s->wanted)
+		s->wanted(s->arg, out);
+}
+
+static uint32_t hook_ring_refused(struct gt_plugin *p, uint16_t gpu, uint16_t ring)
+{
+	const struct gt_sink *s = &be_of(p)->h->sink;
+
+	return s->ring_refused ? s->ring_refused(s->arg, gpu, ring) : 0;
+}
+
 static bool forget(struct gt_be *b, int fd)
 {
 	for (unsigned int i = 0; i < b->nfds; i++)
@@ -310,6 +328,8 @@ const struct gt_host gt_host_hooks = {
 	.claim = hook_claim,
 	.tally = hook_tally,
 	.counting = hook_counting,
+	.wanted = hook_wanted,
+	.ring_refused = hook_ring_refused,
 	.now = hook_now,
 };
 

@@ -20,6 +20,7 @@ struct gt_host_state; /* the host */
  * @watermark: nothing to come is older than @ts
  * @idle: called after a round that delivered something, before the thread sleeps
  * @tally: what a backend counted itself
+ * @wanted, @ring_refused: see struct gt_host; NULL: everything is wanted
  * @live_pids: of the records: pids are of this machine, now
  */
 struct gt_sink {
@@ -30,6 +31,8 @@ struct gt_sink {
 	void (*idle)(void *arg);
 	uint16_t (*gpu)(void *arg, const struct gt_gpu_desc *desc, bool recording);
 	uint16_t (*ring)(void *arg, uint16_t gpu, const char *name, enum gt_engine engine);
+	void (*wanted)(void *arg, struct gt_wanted *out);
+	uint32_t (*ring_refused)(void *arg, uint16_t gpu, uint16_t ring);
 };
 
 /**
@@ -132,7 +135,7 @@ int gt_host_option_set(struct gt_host_state *h, unsigned int i, const char *name
 /** gt_host_clock_offset() - @ns is added to every time that backend @i delivers from now on */
 int gt_host_clock_offset(struct gt_host_state *h, unsigned int i, int64_t ns);
 /** gt_host_control() - asks every running backend; -EOPNOTSUPP if none could. With GT_CTL_LEVEL the
- * host itself stops (0) and starts (from 0) the backends */
+ * host itself stops (0) and starts (from 0) the backends; of GT_CTL_WANTED no backend need know */
 int gt_host_control(struct gt_host_state *h, enum gt_control what, int64_t arg, char *err, size_t len);
 /** gt_host_rescan() - GT_CTL_RESCAN without waiting, since something was loaded or bound: a backend that
  * could not work here is tried again, one in quarantine is not. Requests that wait together are one */

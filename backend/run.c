@@ -319,6 +319,9 @@ int gt_host_do_control(struct gt_host_state *h, enum gt_control what, int64_t ar
 		return ret;
 	case GT_CTL_SEEK:
 		return ask_all(h, what, arg, err, len);
+	case GT_CTL_WANTED:
+		ret = ask_all(h, what, arg, err, len);
+		return ret == -EOPNOTSUPP ? 0 : ret; /* then the gate alone does it */
 	}
 	snprintf(err, len, "no such request");
 	return -EINVAL;

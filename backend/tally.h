@@ -11,6 +11,7 @@
 #include <stddef.h>
 
 #include "bucket.h"
+#include "wanted.h"
 
 /*
  * gt_event.flags, of a live source: the event is in a tally of that source, so it makes no
@@ -68,8 +69,7 @@ struct gt_tally_job {
  * struct gt_tally - of one ring
  * @at: the time as of which it counts
  * @since: of the tally before; 0: this is the first
- * @seen: events by type; @refused: of these, those that left no record as nobody records; @thinned:
- *as there were too many, of whole jobs
+ * @seen: events by type; @left: of these, those that left no record, by enum gt_refusal
  * @completed: completions since the source began
  * @busy_ns: the ring's, which is of the procs' together where nothing was lost
  * @depth: jobs now that are in no record; @peak: the most there were of these
@@ -84,7 +84,7 @@ struct gt_tally_job {
 struct gt_tally {
 	uint16_t gpu, ring;
 	uint64_t at, since;
-	uint64_t seen[GT_TALLY_TYPES], refused, thinned;
+	uint64_t seen[GT_TALLY_TYPES], left[GT_NREFUSALS];
 	uint32_t completed;
 	uint64_t busy_ns;
 	uint32_t depth, peak;

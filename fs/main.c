@@ -154,8 +154,7 @@ static int make_parts(struct gt_daemon *d)
 	app->gate = &d->gate;
 	app->mountpoint = d->dir;
 	gt_gate_init(&d->gate);
-	d->gate.level = (int)c->level;
-	d->gate.sampling = (unsigned int)c->sampling;
+	gt_gate_configure(&d->gate, c);
 	app->model = gt_model_new(&limits, !app->replay);
 	app->log = gt_log_new((uint64_t)c->history_size, !app->replay);
 	app->writes = gt_writelog_new();

@@ -123,7 +123,7 @@ static void on_tally(void *arg, const struct gt_tally *t)
 	}
 	if (!t->unlisted)
 		gt_model_tally_jobs(p->app->model, t);
-	gt_gate_refused(p->app->gate, t->gpu, t->ring, t->refused, t->thinned);
+	gt_gate_left(p->app->gate, t->gpu, t->ring, t->left);
 }
 
 static void on_watermark(void *arg, uint64_t ts)
@@ -157,6 +157,24 @@ static uint16_t on_ring(void *arg, uint16_t gpu, const char *name, enum gt_engin
 	struct gt_pipeline *p = arg;
 
 	return gt_naming_ring(p->naming, gpu, name, engine);
+}
+
+/* --- what sources may leave out ------------------------------------------------------------- */
+
+static void on_wanted(void *arg, struct gt_wanted *out)
+{
+	struct gt_pipeline *p = arg;
+	GT_MODEL_LOCK(p->app->model);
+
+	*out = p->app->gate->wanted;
+}
+
+static uint32_t on_ring_refused(void *arg, uint16_t gpu, uint16_t ring)
+{
+	struct gt_pipeline *p = arg;
+	GT_MODEL_LOCK(p->app->model);
+
+	return gt_gate_ring_refused(p->app->gate, gpu, ring);
 }
 
 /* --- */
@@ -198,6 +216,8 @@ void gt_pipeline_sink(struct gt_pipeline *p, struct gt_sink *out)
 		.idle = on_idle,
 		.gpu = on_gpu,
 		.ring = on_ring,
+		.wanted = on_wanted,
+		.ring_refused = on_ring_refused,
 	};
 }
 

@@ -15,16 +15,33 @@
 	(BIT(GT_SUBMIT) | BIT(GT_COMPLETE) | BIT(GT_COMMIT) | BIT(GT_START) | BIT(GT_END) |        \
 	 BIT(GT_ERROR))
 
-enum { UNDECIDED, YES, NO }; /* gt_job.recorded */
+/* gt_job.recorded: this, why it is not, or 0: not decided yet */
+#define JOB_RECORDED 15
+static_assert(GT_NREFUSALS <= JOB_RECORDED, "a reason is no decision to record");
 
-/**
- * gt_gate_init() - level normal, every job recorded, nothing counted
+static uint32_t level_types(int64_t level)
+{
+	if (level <= GT_LEVEL_STATS)
+		return 0;
+	return level >= GT_LEVEL_VERBOSE ? UINT32_MAX : ~VERBOSE_TYPES;
+}
+
+/** gt_gate_init() - level normal, every job recorded, nothing counted
  *
  * The salt is 0, so that two runs over one recording choose the same jobs.
  */
 void gt_gate_init(struct gt_gate *g)
 {
-	*g = (struct gt_gate){ .level = GT_LEVEL_NORMAL, .sampling = 100 };
+	*g = (struct gt_gate){ .wanted = { .types = level_types(GT_LEVEL_NORMAL),
+					   .events = UINT32_MAX,
+					   .share = GT_SHARE_ALL } };
+}
+
+void gt_gate_configure(struct gt_gate *g, const struct gt_config *c)
+{
+	g->wanted.gen++;
+	g->wanted.types = level_types(c->level);
+	g->wanted.share = GT_SHARE_ALL * (uint64_t)c->sampling / 100;
 }
 
 /** gt_gate_destroy() - frees what was made on demand; @g may be initialised again */
@@ -57,44 +74,54 @@ static struct gt_gate_ring *ring_counts(struct gt_gate *g, uint16_t gpu, uint16_
 	return g->rings[gpu] ? &g->rings[gpu][ring] : none;
 }
 
-static uint64_t mix(uint64_t h, uint64_t v)
+uint32_t gt_gate_ring_refused(const struct gt_gate *g, uint16_t gpu, uint16_t ring)
 {
-	h = (h ^ v) * 0x9e3779b97f4a7c15ULL; /* 2^64 / golden ratio: spreads counting numbers */
-	return h ^ h >> 32;
+	return 0;
 }
 
-static bool chosen(const struct gt_gate *g, uint16_t gpu, uint16_t ring, uint64_t ctx,
-		   uint64_t seqno)
+static struct gt_wanted_job about(const struct gt_gate *g, const struct gt_event *e)
 {
-	uint64_t h;
-
-	if (g->sampling >= 100)
-		return true;
-	h = mix(g->salt, (uint64_t)gpu << 16 | ring);
-	h = mix(mix(mix(h, ctx), seqno), 0);
-	return h % 100 < g->sampling;
+	return (struct gt_wanted_job){ .ctx = e->ctx,
+				       .seqno = e->seqno,
+				       .pid = e->pid,
+				       .uid = e->uid,
+				       .gpu = e->gpu,
+				       .ring = e->ring,
+				       .refused = gt_gate_ring_refused(g, e->gpu, e->ring) };
 }
 
-static bool sampled_in(const struct gt_gate *g, const struct gt_event *e, struct gt_job *job)
+/* Of an event that is of no job, or of one that is not known */
+static enum gt_refusal lone(const struct gt_gate *g, const struct gt_event *e)
 {
-	if (BIT(e->type) & WAIT_TYPES)
-		return true;
-	if (job) {
-		if (job->recorded == UNDECIDED)
-			job->recorded =
-				chosen(g, job->gpu, job->ring, job->ctx, job->seqno) ? YES : NO;
-		return job->recorded == YES;
-	}
+	const struct gt_wanted_job j = about(g, e);
+
 	if (!(BIT(e->type) & JOB_TYPES) || e->ctx == GT_NONE64)
-		return true;
-	return chosen(g, e->gpu, e->ring, e->ctx, e->seqno);
+		return gt_filters_refused(&g->wanted, &j);
+	return gt_job_refused(&g->wanted, &j);
 }
 
-static bool level_passes(const struct gt_gate *g, unsigned int type)
+static void decide(const struct gt_gate *g, const struct gt_event *e, struct gt_job *job)
 {
-	if (g->level <= GT_LEVEL_STATS)
-		return false;
-	return g->level >= GT_LEVEL_VERBOSE || !(BIT(type) & VERBOSE_TYPES);
+	struct gt_wanted_job j = about(g, e);
+	enum gt_refusal why = gt_job_refused(&g->wanted, &j);
+
+	job->recorded = why ? (uint8_t)why : JOB_RECORDED;
+}
+
+/* A job is decided at its first event, also where the event itself is refused by its type */
+static enum gt_refusal refused(const struct gt_gate *g, const struct gt_event *e,
+			       struct gt_job *job)
+{
+	enum gt_refusal why = gt_type_refused(&g->wanted, e->type);
+	bool of_job = job && !(BIT(e->type) & WAIT_TYPES);
+
+	if (of_job && !job->recorded)
+		decide(g, e, job);
+	if (why)
+		return why;
+	if (!of_job)
+		return lone(g, e);
+	return job->recorded == JOB_RECORDED ? GT_R_NONE : (enum gt_refusal)job->recorded;
 }
 
 /* A source that cannot tell how many it lost says all ones: one at least. */
@@ -108,19 +135,22 @@ static void count_lost(struct gt_gate *g, const struct gt_lost *lost)
 	g->n.lost_source += n;
 }
 
-void gt_gate_refused(struct gt_gate *g, uint16_t gpu, uint16_t ring, uint64_t level, uint64_t rate)
+void gt_gate_left(struct gt_gate *g, uint16_t gpu, uint16_t ring, const uint64_t *left)
 {
-	struct gt_gate_ring none = { 0 };
+	struct gt_gate_ring none = { 0 }, *r = ring_counts(g, gpu, ring, &none);
 
-	g->n.seen += level + rate;
-	g->n.filtered_level += level;
-	g->n.rate_limited += rate;
-	ring_counts(g, gpu, ring, &none)->seen += level + rate;
+	for (unsigned int i = GT_R_NONE + 1; i < GT_NREFUSALS; i++) {
+		g->n.seen += left[i];
+		g->n.refused[i] += left[i];
+		r->seen += left[i];
+	}
+	r->sampled_out += left[GT_R_SAMPLING] + left[GT_R_THRESHOLD];
 }
 
 bool gt_gate_pass(struct gt_gate *g, const union gt_record *r, struct gt_job *job)
 {
 	struct gt_gate_ring none = { 0 }, *ring;
+	enum gt_refusal why;
 
 	if (r->ev.type == GT_LOST)
 		count_lost(g, &r->lost);
@@ -128,21 +158,32 @@ bool gt_gate_pass(struct gt_gate *g, const union gt_record *r, struct gt_job *jo
 		return true;
 	g->n.seen++;
 	if (!gt_type_known(r->ev.type)) { /* it would stop every babeltrace2 that meets it */
-		g->n.filtered++;
+		g->n.refused[GT_R_TYPE]++;
 		return false;
 	}
 	ring = ring_counts(g, r->ev.gpu, r->ev.ring, &none);
 	ring->seen++;
-	if (!level_passes(g, r->ev.type)) {
-		g->n.filtered_level++;
-		return false;
-	}
-	if (!sampled_in(g, &r->ev, job)) {
-		g->n.sampled_out++;
-		ring->sampled_out++;
+	why = refused(g, &r->ev, job);
+	if (why) {
+		g->n.refused[why]++;
+		ring->sampled_out += why == GT_R_SAMPLING;
 		return false;
 	}
 	g->n.recorded++;
 	ring->recorded++;
 	return true;
+}
+
+uint64_t gt_gate_filtered(const struct gt_gate_counts *n)
+{
+	uint64_t sum = n->refused[GT_R_TYPE] + n->refused[GT_R_LATENCY];
+
+	for (unsigned int i = GT_R_EVENTS; i <= GT_R_CTX; i++)
+		sum += n->refused[i];
+	return sum;
+}
+
+uint64_t gt_gate_sampled(const struct gt_gate_counts *n)
+{
+	return n->refused[GT_R_SAMPLING] + n->refused[GT_R_THRESHOLD];
 }

@@ -62,6 +62,14 @@ static void tally_depth(struct gt_ring *r, const struct gt_tally *t)
 	r->cur.depth_peak = (uint32_t)later(r->cur.depth_peak, own + t->peak);
 }
 
+static bool left_out(const struct gt_tally *t)
+{
+	for (unsigned int i = 0; i < GT_NREFUSALS; i++)
+		if (t->left[i])
+			return true;
+	return false;
+}
+
 /* The ring's clock, for jobs that records tell of */
 static void tally_clock(struct gt_ring *r, const struct gt_tally *t)
 {
@@ -73,7 +81,7 @@ static void tally_clock(struct gt_ring *r, const struct gt_tally *t)
 	}
 	r->last_end = later(r->last_end, t->last_end);
 	/* of jobs without records it is told later than it happened when they ended */
-	if (t->refused || t->thinned || t->depth) {
+	if (left_out(t) || t->depth) {
 		r->after_loss = true;
 		r->loss_until =
 			later(r->loss_until, t->depth ? t->at + GT_BUSY_SLOT_NS : t->last_end);

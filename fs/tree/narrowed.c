@@ -65,9 +65,9 @@ int gt_show_filter_stats(struct gt_text *t, const struct gt_show *s)
 		n = s->app->gate->n;
 	}
 	gt_text_str(t, "# filter refused\n");
-	gt_text_kv(t, "level", n.filtered_level);
-	gt_text_kv(t, "filters", n.filtered);
-	gt_text_kv(t, "sampling", n.sampled_out);
-	gt_text_kv(t, "rate_limit", n.rate_limited);
+	gt_text_kv(t, "level", n.refused[GT_R_LEVEL]);
+	gt_text_kv(t, "filters", gt_gate_filtered(&n));
+	gt_text_kv(t, "sampling", gt_gate_sampled(&n));
+	gt_text_kv(t, "rate_limit", n.refused[GT_R_RATE]);
 	return 0;
 }

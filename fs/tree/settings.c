@@ -24,8 +24,8 @@ static int tell_sources(struct gt_app *app, int64_t from, int64_t to, char *err,
 static void set_level(const struct gt_show *s, int64_t level)
 {
 	GT_MODEL_LOCK(s->app->model);
-	s->app->gate->level = (int)level;
 	gt_setting_set(s, level);
+	gt_gate_configure(s->app->gate, s->app->conf);
 }
 
 static int store_level(const struct gt_show *s, const char *value, char *err, size_t len)
@@ -45,16 +45,25 @@ static int store_level(const struct gt_show *s, const char *value, char *err, si
 	return ret;
 }
 
-static int store_sampling(const struct gt_show *s, const char *value, char *err, size_t len)
+static void set_gated(const struct gt_show *s, int64_t value)
 {
-	int64_t percent;
-	int ret = gt_setting_parse(s, value, &percent, err, len);
+	GT_MODEL_LOCK(s->app->model);
+	gt_setting_set(s, value);
+	gt_gate_configure(s->app->gate, s->app->conf);
+}
+
+/* What the gate does holds when the write returns; sources that can do it too have then been told. */
+static int store_gated(const struct gt_show *s, const char *value, char *err, size_t len)
+{
+	int64_t v;
+	int ret = gt_setting_parse(s, value, &v, err, len);
 
 	if (ret)
 		return ret;
-	GT_MODEL_LOCK(s->app->model);
-	s->app->gate->sampling = (unsigned int)percent;
-	gt_setting_set(s, percent);
+	set_gated(s, v);
+	if (s->app->host)
+		gt_host_control(s->app->host, GT_CTL_WANTED, 0, err, len);
+	*err = '\0';
 	return 0;
 }
 
@@ -69,7 +78,7 @@ const struct gt_file gt_config_files[] = {
 	SETTING("level", store_level,
 		"what is attached and recorded: off, stats (no records), normal, verbose; or 0 "
 		"to 3"),
-	SETTING("sampling", store_sampling,
+	SETTING("sampling", store_gated,
 		"percent of jobs recorded, 0 to 100; statistics see every job all the same"),
 	{ 0 },
 };

@@ -24,7 +24,7 @@ static const char *state_of(const struct gt_app *app)
 /* struct counts - one moment of everything the model's lock guards, so that sums hold */
 struct counts {
 	struct gt_gate_counts n;
-	int level;
+	int64_t level;
 	unsigned int gpus, rings, queues, procs, jobs;
 	uint64_t aged, evicted, unmatched, procs_refused, queues_refused, memory;
 	uint64_t users, users_refused, users_dropped, cgroups, cgroups_refused, cgroups_folded;
@@ -37,7 +37,7 @@ static struct counts count(struct gt_app *app)
 
 	GT_MODEL_LOCK(m);
 	c.n = app->gate->n;
-	c.level = app->gate->level;
+	c.level = app->conf->level;
 	for (unsigned int i = 0; i < m->ngpus; i++) {
 		if (m->gpus[i]->gone)
 			continue;
@@ -66,10 +66,10 @@ static void show_events(struct gt_text *t, const struct counts *c)
 {
 	gt_text_kv(t, "events_seen", c->n.seen);
 	gt_text_kv(t, "events_recorded", c->n.recorded);
-	gt_text_kv(t, "events_filtered_level", c->n.filtered_level);
-	gt_text_kv(t, "events_filtered", c->n.filtered);
-	gt_text_kv(t, "events_sampled_out", c->n.sampled_out);
-	gt_text_kv(t, "events_rate_limited", c->n.rate_limited);
+	gt_text_kv(t, "events_filtered_level", c->n.refused[GT_R_LEVEL]);
+	gt_text_kv(t, "events_filtered", gt_gate_filtered(&c->n));
+	gt_text_kv(t, "events_sampled_out", gt_gate_sampled(&c->n));
+	gt_text_kv(t, "events_rate_limited", c->n.refused[GT_R_RATE]);
 	gt_text_kv(t, "events_lost_source", c->n.lost_source);
 }
 

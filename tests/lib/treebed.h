@@ -199,12 +199,9 @@ static inline void make_machine(void)
 	struct gt_gpu *g;
 
 	app.model = gt_model_new(&limits, false);
+	gt_config_init(&conf);
 	gt_gate_init(&gate);
-	gate.level = GT_LEVEL_NORMAL;
-	gate.sampling = 100;
-	conf.level = GT_LEVEL_NORMAL;
-	conf.buffer_size = 4194304;
-	conf.visibility = GT_VIS_REDACTED;
+	gt_gate_configure(&gate, &conf);
 	app.gate = &gate;
 	app.conf = &conf;
 	app.log = gt_log_new(65536, false);
@@ -317,6 +314,7 @@ static inline void free_machine(void)
 	gt_writelog_free(app.writes);
 	gt_log_free(app.log);
 	gt_gate_destroy(&gate);
+	gt_config_free(&conf);
 	gt_model_free(app.model);
 }
 

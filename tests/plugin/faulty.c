@@ -137,8 +137,16 @@ static int set(struct gt_plugin *p, const struct gt_option *o)
 	return v->n == 66 ? p->host->error(p, EINVAL, "66 is unlucky") : 0;
 }
 
+static struct gt_wanted wanted;
+static uint32_t refused;
+
 static int control(struct gt_plugin *p, enum gt_control what, int64_t arg)
 {
+	if (what == GT_CTL_WANTED) {
+		p->host->wanted(p, &wanted);
+		refused = p->host->ring_refused(p, 0, ring);
+		return 0;
+	}
 	if (what == GT_CTL_SEEK)
 		return write(fds[1], "x", 1) == 1 ? 0 : -errno;
 	return what == GT_CTL_PAUSE || what == GT_CTL_RESUME ? 0 : -EOPNOTSUPP;
@@ -146,7 +154,11 @@ static int control(struct gt_plugin *p, enum gt_control what, int64_t arg)
 
 static void doctor(struct gt_plugin *p, char *buf, size_t len)
 {
-	snprintf(buf, len, "drains %d\n", drains);
+	if (wanted.share)
+		snprintf(buf, len, "wanted %llu refused %u\n", (unsigned long long)wanted.share,
+			 refused);
+	else
+		snprintf(buf, len, "drains %d\n", drains);
 }
 
 static void show_all(struct gt_plugin *p, char *buf, size_t len)

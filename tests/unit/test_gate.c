@@ -19,10 +19,11 @@ static union gt_record record(enum gt_type type, uint64_t ctx, uint64_t seqno)
 
 static bool adds_up(const struct gt_gate *g)
 {
-	const struct gt_gate_counts *n = &g->n;
+	uint64_t sum = g->n.recorded + g->n.lost_source;
 
-	return n->seen == n->recorded + n->filtered_level + n->filtered + n->sampled_out +
-				  n->rate_limited + n->lost_source;
+	for (unsigned int i = 0; i < GT_NREFUSALS; i++)
+		sum += g->n.refused[i];
+	return g->n.seen == sum && !g->n.refused[GT_R_NONE];
 }
 
 static bool pass(struct gt_gate *g, enum gt_type type, uint64_t ctx, uint64_t seqno,
@@ -36,21 +37,51 @@ static bool pass(struct gt_gate *g, enum gt_type type, uint64_t ctx, uint64_t se
 	return yes;
 }
 
+static struct gt_config conf;
+
+/* A gate as gputrace.conf would make it with nothing in it */
+static void begin(struct gt_gate *g)
+{
+	gt_config_free(&conf);
+	gt_config_init(&conf);
+	gt_gate_init(g);
+	gt_gate_configure(g, &conf);
+}
+
+static void set(struct gt_gate *g, const char *key, const char *value)
+{
+	char err[256];
+
+	if (gt_config_set(&conf, key, value, err, sizeof(err)))
+		ok(false, "%s = %s: %s", key, value, err);
+	gt_gate_configure(g, &conf);
+}
+
+static void set_n(struct gt_gate *g, const char *key, unsigned int n)
+{
+	char value[16];
+
+	snprintf(value, sizeof(value), "%u", n);
+	set(g, key, value);
+}
+
+static const char *const levels[] = { "off", "stats", "normal", "verbose" };
+
 /* Which types a level lets through, as a mask. */
 static uint32_t types_at(int level)
 {
 	struct gt_gate g;
 	uint32_t mask = 0;
 
-	gt_gate_init(&g);
-	g.level = level;
+	begin(&g);
+	set(&g, "level", levels[level]);
 	for (int type = 0; type < GT_NTYPES; type++) {
 		if (pass(&g, (enum gt_type)type, 1, 1, NULL))
 			mask |= 1U << type;
 	}
 	is(g.n.seen, GT_NTYPES, "level %d: all are seen", level);
 	is(g.n.recorded, __builtin_popcount(mask), "level %d: what passes is recorded", level);
-	is(g.n.filtered_level, GT_NTYPES - __builtin_popcount(mask), "level %d: the rest counts",
+	is(g.n.refused[GT_R_LEVEL], GT_NTYPES - __builtin_popcount(mask), "level %d: the rest counts",
 	   level);
 	gt_gate_destroy(&g);
 	return mask;
@@ -72,9 +103,9 @@ static void test_descriptions(void)
 	union gt_record r;
 	bool all = true;
 
-	gt_gate_init(&g);
-	g.level = GT_LEVEL_OFF;
-	g.sampling = 0;
+	begin(&g);
+	set(&g, "level", "off");
+	set(&g, "sampling", "0");
 	for (int type = GT_HEADER; type < GT_TYPE_END; type++)
 		all &= pass(&g, (enum gt_type)type, GT_NONE64, 0, NULL);
 	ok(all, "descriptions pass at level off");
@@ -93,7 +124,7 @@ static void test_descriptions(void)
 		if (!gt_type_known((unsigned int)type) && pass(&g, (enum gt_type)type, 1, 1, NULL))
 			ok(false, "type %d passes", type);
 	}
-	is(g.n.filtered, 256 - GT_NTYPES - (GT_TYPE_END - GT_HEADER), "unknown types never pass");
+	is(g.n.refused[GT_R_TYPE], 256 - GT_NTYPES - (GT_TYPE_END - GT_HEADER), "unknown types never pass");
 	gt_gate_destroy(&g);
 }
 
@@ -103,12 +134,12 @@ static unsigned int share(unsigned int percent, uint64_t ctx, uint64_t salt, uns
 	struct gt_gate g;
 	unsigned int passed = 0;
 
-	gt_gate_init(&g);
-	g.sampling = percent;
-	g.salt = salt;
+	begin(&g);
+	set_n(&g, "sampling", percent);
+	g.wanted.salt = salt;
 	for (unsigned int i = 0; i < n; i++)
 		passed += pass(&g, GT_SUBMIT, ctx, i, NULL);
-	is(g.n.sampled_out, n - passed, "%u %%: the rest is sampled out", percent);
+	is(g.n.refused[GT_R_SAMPLING], n - passed, "%u %%: the rest is sampled out", percent);
 	is(g.rings[1][3].sampled_out, n - passed, "%u %%: in its ring too", percent);
 	gt_gate_destroy(&g);
 	return passed;
@@ -132,18 +163,18 @@ static void test_jobs_are_whole(void)
 	unsigned int whole = 0, none = 0, unmatched = 0;
 	struct gt_gate g;
 
-	gt_gate_init(&g);
+	begin(&g);
 	for (unsigned int i = 0; i < 1000; i++) {
 		struct gt_job job = { .ctx = 5, .seqno = i, .gpu = 1, .ring = 3 };
 		unsigned int passed = 0;
 
 		for (unsigned int k = 0; k < 5; k++) {
-			g.sampling = k % 2 ? 100 : 50; /* changed while it is in flight */
+			set_n(&g, "sampling", k % 2 ? 100 : 50); /* changed while it is in flight */
 			passed += pass(&g, life[k], 5, i, &job);
 		}
 		whole += passed == 5;
 		none += passed == 0;
-		g.sampling = 50;
+		set(&g, "sampling", "50");
 		unmatched += pass(&g, GT_COMPLETE, 5, i, NULL) == (passed == 5);
 	}
 	is(whole + none, 1000, "every job is recorded as a whole or not at all");
@@ -157,8 +188,8 @@ static void test_no_job(void)
 	struct gt_job job = { .ctx = 5, .seqno = 1 };
 	struct gt_gate g;
 
-	gt_gate_init(&g);
-	g.sampling = 0;
+	begin(&g);
+	set(&g, "sampling", "0");
 	ok(pass(&g, GT_SYNC_WAIT_ENTER, 5, 1, NULL), "a wait is not sampled");
 	ok(pass(&g, GT_SYNC_WAIT_EXIT, 5, 1, &job) && !job.recorded,
 	   "nor does it decide for the job it waits for");
@@ -166,9 +197,13 @@ static void test_no_job(void)
 	ok(pass(&g, GT_IOCTL_ENTER, GT_NONE64, 0, NULL), "nor an ioctl");
 	ok(pass(&g, GT_ERROR, GT_NONE64, 0, NULL), "nor an error of no job");
 	ok(!pass(&g, GT_ERROR, 5, 1, NULL), "an error of a job is");
-	g.level = GT_LEVEL_STATS;
+	set(&g, "level", "stats");
+	set(&g, "sampling", "100");
 	job.recorded = 0;
-	ok(!pass(&g, GT_SUBMIT, 5, 1, &job) && !job.recorded, "level comes before sampling");
+	ok(!pass(&g, GT_SUBMIT, 5, 1, &job) && g.n.refused[GT_R_LEVEL] == 1, "level is the first");
+	set(&g, "level", "normal");
+	ok(!pass(&g, GT_COMPLETE, 5, 1, &job) && g.n.refused[GT_R_LEVEL] == 2,
+	   "a job that began while nobody recorded is not recorded from its middle on");
 	gt_gate_destroy(&g);
 }
 
@@ -177,7 +212,7 @@ static void test_rings_and_clear(void)
 	struct gt_gate g;
 	union gt_record r = record(GT_SUBMIT, 1, 1);
 
-	gt_gate_init(&g);
+	begin(&g);
 	gt_gate_pass(&g, &r, NULL);
 	is(g.rings[1][3].seen, 1, "a ring's own counter");
 	r.ev.gpu = GT_MAX_GPUS;
@@ -186,10 +221,10 @@ static void test_rings_and_clear(void)
 	r.ev.ring = GT_NONE16;
 	ok(gt_gate_pass(&g, &r, NULL), "nor has an unknown one");
 	is(g.n.recorded, 3, "all are recorded");
-	g.sampling = 33;
+	set(&g, "sampling", "33");
 	gt_gate_clear(&g);
 	ok(!g.n.seen && !g.n.recorded && !g.rings[1][3].seen && adds_up(&g), "clear");
-	is(g.sampling, 33, "clear leaves settings");
+	is(g.wanted.share, GT_SHARE_ALL * 33 / 100, "clear leaves settings");
 	gt_gate_destroy(&g);
 	ok(!g.rings[1], "destroyed");
 }
@@ -202,5 +237,6 @@ int main(void)
 	test_jobs_are_whole();
 	test_no_job();
 	test_rings_and_clear();
+	gt_config_free(&conf);
 	return done_testing();
 }

@@ -112,6 +112,16 @@ static uint16_t on_ring(void *arg, uint16_t gpu, const char *name, enum gt_engin
 	return 0;
 }
 
+static void on_wanted(void *arg, struct gt_wanted *out)
+{
+	out->share = 12345;
+}
+
+static uint32_t on_ring_refused(void *arg, uint16_t gpu, uint16_t ring)
+{
+	return 1u << GT_R_RING;
+}
+
 static void on_log(void *arg, int priority, const char *line)
 {
 	if (priority != LOG_WARNING)
@@ -147,7 +157,9 @@ static struct gt_host_state *make(const char *folder, const char *backends, int 
 					   .tally = on_tally,
 					   .idle = on_idle,
 					   .gpu = on_gpu,
-					   .ring = on_ring };
+					   .ring = on_ring,
+					   .wanted = on_wanted,
+					   .ring_refused = on_ring_refused };
 	struct gt_host_conf conf = { .plugin_dir = path,
 				     .backends = backends,
 				     .option = on_option,
@@ -208,7 +220,7 @@ static void test_refused(void)
 	h = make("bad", NULL, 2, true, err, sizeof(err));
 	if (!ok(h, "a folder with bad plugins: %s", err))
 		return;
-	state_is(h, "abi", GT_BS_REFUSED, "built for backend ABI 99, this is 1");
+	state_is(h, "abi", GT_BS_REFUSED, "built for backend ABI 99, this is 2");
 	state_is(h, "hook", GT_BS_REFUSED, "has no drain() hook");
 	state_is(h, "symbol", GT_BS_REFUSED, "exports no symbol gt_backend");
 	state_is(h, "_ame", GT_BS_REFUSED, "its name is not");
@@ -266,6 +278,25 @@ static void test_counting(void)
 	usleep(6000);
 	gt_host_fresh(h);
 	is(sink.tallies, n, "one that has stopped is not asked");
+	gt_host_free(h);
+}
+
+/* What the settings want is told to who can leave out the rest; nobody need. */
+static void test_wanted(void)
+{
+	struct gt_host_state *h;
+	char err[512];
+	int i;
+
+	build("wants", "one", "");
+	h = make("wants", NULL, 2, true, err, sizeof(err));
+	gt_host_start(h, err, sizeof(err));
+	i = gt_host_find(h, "one");
+	is(gt_host_control(h, GT_CTL_WANTED, 0, err, sizeof(err)), 0, "settings are told");
+	gt_host_doctor(h, (unsigned int)i, err, sizeof(err));
+	ok(strstr(err, "wanted 12345 refused 16"), "to a backend that asks: %s", err);
+	gt_host_control(h, GT_CTL_LEVEL, 0, err, sizeof(err));
+	is(gt_host_control(h, GT_CTL_WANTED, 0, err, sizeof(err)), 0, "to nobody is well, too");
 	gt_host_free(h);
 }
 
@@ -495,6 +526,7 @@ int main(void)
 	}
 	test_refused();
 	test_counting();
+	test_wanted();
 	test_folder();
 	test_failing();
 	test_choice();

@@ -17,7 +17,7 @@ static void test_settings(void)
 	is_str(show("last_cmd_status", &root_view), "ok\n", "ok");
 	answer = -EIO;
 	is(put("config/level", "off"), -EIO, "a source that fails");
-	is(gate.level, GT_LEVEL_VERBOSE, "leaves the old level");
+	is(gate.wanted.types, UINT32_MAX, "leaves the old level");
 	answer = 0;
 	is(put("config/level", "loud"), -EINVAL, "no level");
 	is(put("config/level", "4"), -ERANGE, "none either");
@@ -26,7 +26,7 @@ static void test_settings(void)
 	is_str(show("config/sampling", &root_view), "25\n", "reads back");
 	is(put("config/sampling", "101"), -ERANGE, "over the bound");
 	is(put("config/sampling", "12x"), -EINVAL, "syntax");
-	is(gate.sampling, 25, "a refused value changes nothing");
+	is(gate.wanted.share, GT_SHARE_ALL / 4, "a refused value changes nothing");
 	is(put("status", "1"), -EACCES, "a file that cannot be written");
 	is(put_raw("config/sampling", "1\0", 2, &root_view, false), -EINVAL, "a NUL byte");
 	is(put("config/sampling", "1\n2\n"), -EINVAL, "two lines");
@@ -205,11 +205,14 @@ static void test_about(void)
 
 	gate.n = (struct gt_gate_counts){ .seen = 100,
 					  .recorded = 50,
-					  .filtered_level = 20,
-					  .filtered = 9,
-					  .sampled_out = 10,
-					  .rate_limited = 5,
-					  .lost_source = 6 };
+					  .lost_source = 6,
+					  .refused = { [GT_R_LEVEL] = 20,
+						       [GT_R_RING] = 2,
+						       [GT_R_CTX] = 3,
+						       [GT_R_LATENCY] = 4,
+						       [GT_R_SAMPLING] = 7,
+						       [GT_R_THRESHOLD] = 3,
+						       [GT_R_RATE] = 5 } };
 	show("status", &root_view);
 	is(value_of("events_recorded") + value_of("events_filtered_level") +
 		   value_of("events_filtered") + value_of("events_sampled_out") +
@@ -292,7 +295,7 @@ static void test_perms(void)
 	there.ns = 1;
 	is(put_raw("config/sampling", "34", 2, &there, false), -EPERM,
 	   "a container's root may not");
-	is(gate.sampling, 33, "what is refused changes nothing");
+	is(conf.sampling, 33, "what is refused changes nothing");
 	is_str(init_perms("*/*/cpu", "0600"), "", "an option of a backend");
 	is(find("backends/ftrace/cpu", &root_view, &e), 0, "is there");
 	is(e.mode, S_IFREG | 0600, "and has its mode");

@@ -220,7 +220,7 @@ static void tally(struct gt_model *m, uint64_t at, bool recorded)
 		t.proc = p;
 		t.nproc = PIDS;
 		if (!recorded) {
-			t.refused = r->seen[0] + r->seen[1] + r->seen[3];
+			t.left[GT_R_LEVEL] = r->seen[0] + r->seen[1] + r->seen[3];
 			t.depth = r->depth;
 			t.peak = r->peak;
 			t.area = r->area + flying - r->inflight_ts;

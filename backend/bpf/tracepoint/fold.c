@@ -191,8 +191,8 @@ static bool tell_ring(struct tp_state *t, unsigned int i, unsigned int bank, uin
 	tally = ring_now(r, s);
 	tally.at = at;
 	memcpy(tally.seen, b->seen, sizeof(tally.seen));
-	tally.refused = b->refused;
-	tally.thinned = b->thinned;
+	tally.left[GT_R_LEVEL] = b->refused;
+	tally.left[GT_R_RATE] = b->thinned;
 	c->begun += b->seen[GT_SUBMIT] ? b->seen[GT_SUBMIT] : b->seen[GT_COMMIT];
 	c->thinned += b->thinned;
 	tally.busy_ns = b->busy;
