@@ -109,7 +109,7 @@ maps := $(patsubst conf/%,$(O)/share/gputrace/%,$(wildcard conf/events.d/*.ini))
 units := $(patsubst tests/unit/%.c,$(O)/tests/%,$(src_unit))
 tools := $(patsubst tests/%.c,$(O)/tests/%,$(src_tool))
 lib := $(O)/obj/libgputrace.a
-man := $(wildcard fs/*.8 fs/*.5 backend/*.5 backend/eventmap/*.5 conf/*.5)
+man := $(wildcard fs/*.8 fs/*.5 backend/*.5 backend/eventmap/*.5 backend/relay/*.5 conf/*.5)
 
 .PHONY: all tools demo test test-vm bench check install uninstall clean deps deps-test deps-vm deps-web help
 all: need-pkgs $(daemon) $(plugins) $(maps)

@@ -7,7 +7,7 @@ for cc in gcc clang; do
 	command -v $cc >/dev/null || { skip_ok "$cc" "not installed"; continue; }
 	ok "$cc: no warning" make -s -C "$GT_SRC" O="$PWD/$cc" CC=$cc CFLAGS="-O1 -Werror" tools
 done
-for m in "$GT_SRC"/fs/*.8 "$GT_SRC"/backend/*.5 "$GT_SRC"/backend/eventmap/*.5 "$GT_SRC"/conf/*.5; do
+for m in "$GT_SRC"/fs/*.8 "$GT_SRC"/backend/*.5 "$GT_SRC"/backend/eventmap/*.5 "$GT_SRC"/backend/relay/*.5 "$GT_SRC"/conf/*.5; do
 	ok "$(basename "$m")" sh -c "! mandoc -Tlint -Wwarning $m | grep -E 'WARNING|ERROR|UNSUPP' | grep -v mandoc.db"
 done
 # A bare machine has no git: then whatever is there
