@@ -156,6 +156,8 @@ static int make_parts(struct gt_daemon *d)
 	gt_gate_init(&d->gate);
 	gt_gate_configure(&d->gate, c);
 	app->model = gt_model_new(&limits, !app->replay);
+	if (app->model)
+		app->model->window_ns = c->aggregator_enable ? (uint64_t)c->aggregator_window * 1000000 : 0;
 	app->log = gt_log_new((uint64_t)c->history_size, !app->replay);
 	app->writes = gt_writelog_new();
 	gt_access_init(app, d->args.gid);

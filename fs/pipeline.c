@@ -123,6 +123,7 @@ static void on_tally(void *arg, const struct gt_tally *t)
 	}
 	if (!t->unlisted)
 		gt_model_tally_jobs(p->app->model, t);
+	gt_model_tally_end(p->app->model, t);
 	gt_gate_left(p->app->gate, t->gpu, t->ring, t->left);
 }
 

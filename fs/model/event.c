@@ -168,10 +168,13 @@ static void lost_on_ring(struct gt_model *m, struct gt_ring *r, uint64_t ts, uin
 	r->gen++;
 }
 
+/* Of which ring is not known */
 static void lost_on_gpu(struct gt_model *m, struct gt_gpu *g, uint64_t ts, uint64_t until)
 {
-	for (unsigned int i = 0; i < g->nrings; i++)
+	for (unsigned int i = 0; i < g->nrings; i++) {
 		lost_on_ring(m, g->rings[i], ts, until);
+		g->rings[i]->cur.blind = true;
+	}
 	g->gen++;
 }
 
@@ -273,7 +276,8 @@ void gt_model_event(struct gt_model *m, union gt_record *r, struct gt_folded *f)
 		return;
 	}
 	find_place(m, e->gpu, e->ring, w);
-	if (w->ring && unlikely(e->ts >= w->ring->cur.end))
+	if (w->ring && unlikely(e->ts >= w->ring->cur.end) &&
+	    (!(e->flags & GT_F_COUNTED) || !w->ring->cur.end))
 		gt_ring_window(w->ring, e->ts, m->window_ns);
 	if (unlikely(e->flags & GT_F_COUNTED) && !take_counted(w, e, f)) {
 		touch(m, w, e);

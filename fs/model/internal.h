@@ -253,7 +253,7 @@ void gt_busy_restart(struct gt_busy *b, uint64_t now);
 
 /* ring.c */
 void gt_gpu_free(struct gt_gpu *g);
-void gt_gpu_clear(struct gt_gpu *g, uint64_t now);
+void gt_gpu_clear(struct gt_gpu *g, uint64_t now, uint64_t window_ns);
 /** gt_ring_depth() - one job more (+1) or less (-1) at @ts */
 static inline void gt_ring_depth(struct gt_ring *r, int by, uint64_t ts)
 {
@@ -278,6 +278,22 @@ static inline void gt_ring_hw_leave(struct gt_ring *r, struct gt_job *j)
 		return;
 	j->hw_epoch = 0;
 	r->hw_jobs--;
+}
+/** gt_ring_running() - since when the job at the hardware runs: earlier ones ended at last_end.
+ * UINT64_MAX: none runs */
+uint64_t gt_ring_running(const struct gt_ring *r);
+/** gt_ring_busy() - it was busy from @start to @end: now, and in the windows that this was in */
+void gt_ring_busy_slow(struct gt_ring *r, uint64_t start, uint64_t end);
+static inline void gt_ring_busy(struct gt_ring *r, uint64_t start, uint64_t end)
+{
+	uint64_t had = r->busy.total_ns;
+
+	if (unlikely(start < r->cur.start)) {
+		gt_ring_busy_slow(r, start, end);
+		return;
+	}
+	gt_busy_add(&r->busy, start, end);
+	r->cur.busy_ns += r->busy.total_ns - had;
 }
 /** gt_ring_hw_forget() - it is not known any more which jobs occupy the hardware */
 void gt_ring_hw_forget(struct gt_ring *r);

@@ -295,7 +295,7 @@ static void count_complete(struct gt_model *m, struct gt_where *w, const struct 
 
 	if (t->has_start) {
 		r->measured |= t->measured;
-		gt_busy_add(&r->busy, t->start, t->end);
+		gt_ring_busy(r, t->start, t->end);
 		gt_busy_add(&w->gpu->engine[r->engine], t->start, t->end);
 		if (j->pring && !j->after_loss)
 			gt_busy_add(&j->pring->busy, t->start, t->end);

@@ -113,7 +113,7 @@ void gt_model_clear(struct gt_model *m)
 	uint64_t now = gt_model_now(m);
 
 	for (unsigned int i = 0; i < m->ngpus; i++)
-		gt_gpu_clear(m->gpus[i], now);
+		gt_gpu_clear(m->gpus[i], now, m->window_ns);
 	for (unsigned int i = 0; i < m->proc_slots; i++) {
 		struct gt_proc *p = m->procs[i];
 

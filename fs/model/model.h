@@ -90,14 +90,22 @@ struct gt_errlog {
 };
 
 /**
- * struct gt_window - the aggregator's: one being filled and the last finished one
+ * struct gt_window_stats - the aggregator's: one being filled and the last finished one
+ * @end: 0: there is none
+ * @lat_count: totals in lat_*; lat_min is UINT64_MAX while it is 0
+ * @depth_integral: depth x ns
+ * @busy_ns: of jobs that ended; see gt_window_busy()
+ * @carry: of what a source that counts will say it was busy, so much was before @start
+ * @lost: records of this ring; @blind: a loss that may have been of this ring or of others
+ * @counted: a source counted in it: @busy_ns is all there is
  */
 struct gt_window_stats {
 	uint64_t start, end, events, completed, lat_sum, lat_min, lat_max;
-	uint64_t lat_count; /* totals in lat_*; lat_min is UINT64_MAX while it is 0 */
+	uint64_t lat_count;
 	uint64_t depth_integral;
 	uint32_t depth_peak;
-	uint64_t lost, busy_ns;
+	bool blind, counted;
+	uint64_t lost, busy_ns, carry;
 };
 
 struct gt_gpu;
@@ -178,6 +186,7 @@ struct gt_ring {
 	uint64_t outer_since;
 	struct gt_depth depth;
 	struct gt_window_stats cur, last;
+	uint64_t told; /* tallies are in up to there, 0: there are none */
 	struct gt_stage stage[GT_NSTAGES];
 	struct gt_counts counts;
 	struct gt_typecount types;
@@ -360,7 +369,7 @@ struct gt_model {
 	char custom[7][32];	 /* names of the CUSTOM events, "" none */
 	unsigned int nfunctions; /* names of functions by id, "" none; the array may move */
 	char (*functions)[GT_FUNCTION_NAME];
-	uint64_t window_ns; /* the aggregator's, 1 s */
+	uint64_t window_ns; /* the aggregator's, 1 s; 0: there are no windows */
 
 	struct gt_model_private *priv;
 };
@@ -500,6 +509,8 @@ bool gt_model_tally(struct gt_model *m, const struct gt_tally *t);
 /** gt_model_tally_jobs() - @t->job, in place of those of the tally before; after all processes.
  * Likewise */
 void gt_model_tally_jobs(struct gt_model *m, const struct gt_tally *t);
+/** gt_model_tally_end() - all of @t is in: the ring's window ends if its time has come. Likewise */
+void gt_model_tally_end(struct gt_model *m, const struct gt_tally *t);
 /** gt_model_tally_proc() - @t->proc[@i]; @f: only new_proc is told. Likewise */
 void gt_model_tally_proc(struct gt_model *m, const struct gt_tally *t, unsigned int i,
 			 struct gt_folded *f);
@@ -543,8 +554,21 @@ uint64_t gt_engine_busy_ns(const struct gt_model *m, const struct gt_gpu *g, enu
 /**
  * gt_ring_window() - ends @r's window if @now has passed its end: cur becomes last, or, if whole
  *	windows went by with no event, last becomes an empty one. Events do so too. Lock held.
- * @window_ns: length of the next one; windows are aligned to it
+ * @window_ns: length of the next one; windows are aligned to it. 0: there is none
+ *
+ * A window of what a source counts ends with the first tally that is not before its end, and may be
+ * longer than @window_ns by what is between two tallies: gt_window_stats.start and .end say it.
  */
 void gt_ring_window(struct gt_ring *r, uint64_t now, uint64_t window_ns);
+/** gt_ring_window_restart() - a window begins at @now, and nothing is known of one before. Likewise */
+void gt_ring_window_restart(struct gt_ring *r, uint64_t now, uint64_t window_ns);
+/** gt_model_windows() - windows are of @window_ns from now on, 0: there are none. Takes the lock, for
+ * a GPU at a time */
+void gt_model_windows(struct gt_model *m, uint64_t window_ns);
+/**
+ * gt_window_busy() - busy time in @r's window @w, which has ended, with the job that ran at its end
+ *	and runs still: as @now. Exact but for jobs of which it is not known yet when they began.
+ */
+uint64_t gt_window_busy(const struct gt_ring *r, const struct gt_window_stats *w, uint64_t now);
 
 #endif

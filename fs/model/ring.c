@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* GPUs and rings: made once, never freed while the model lives; a ring's depth, window and clock.
- */
+/* GPUs and rings: made once, never freed while the model lives; a ring's clock. */
 #include <string.h>
 
 #include "internal.h"
@@ -118,23 +117,22 @@ void gt_gpu_free(struct gt_gpu *g)
 	gt_mem_put(g, sizeof(*g));
 }
 
-static void ring_clear(struct gt_ring *r, uint64_t now)
+static void ring_clear(struct gt_ring *r, uint64_t now, uint64_t window_ns)
 {
 	gt_stages_reset(r->stage);
 	memset(&r->counts, 0, sizeof(r->counts));
 	memset(&r->types, 0, sizeof(r->types));
 	memset(&r->errors, 0, sizeof(r->errors));
-	memset(&r->cur, 0, sizeof(r->cur));
-	memset(&r->last, 0, sizeof(r->last));
 	gt_depth_reset(&r->depth, now);
 	gt_busy_restart(&r->busy, now);
+	gt_ring_window_restart(r, now, window_ns);
 	r->gen++;
 }
 
-void gt_gpu_clear(struct gt_gpu *g, uint64_t now)
+void gt_gpu_clear(struct gt_gpu *g, uint64_t now, uint64_t window_ns)
 {
 	for (unsigned int i = 0; i < g->nrings; i++)
-		ring_clear(g->rings[i], now);
+		ring_clear(g->rings[i], now, window_ns);
 	memset(&g->counts, 0, sizeof(g->counts));
 	memset(&g->types, 0, sizeof(g->types));
 	memset(&g->errors, 0, sizeof(g->errors));
@@ -150,8 +148,7 @@ void gt_ring_hw_forget(struct gt_ring *r)
 		r->hw_epoch = 1;
 }
 
-/* Since when the job at the hardware runs: earlier ones ended at last_end. UINT64_MAX: none runs */
-static uint64_t running_since(const struct gt_ring *r)
+uint64_t gt_ring_running(const struct gt_ring *r)
 {
 	uint64_t since = r->hw_jobs ? r->hw_since : UINT64_MAX;
 
@@ -181,7 +178,7 @@ static uint64_t busy_with_running(const struct gt_busy *b, uint64_t since, uint6
 uint64_t gt_ring_busy_ns(const struct gt_model *m, const struct gt_ring *r, uint64_t now,
 			 uint64_t window)
 {
-	return busy_with_running(&r->busy, running_since(r), now, window);
+	return busy_with_running(&r->busy, gt_ring_running(r), now, window);
 }
 
 uint64_t gt_engine_busy_ns(const struct gt_model *m, const struct gt_gpu *g, enum gt_engine e,
@@ -190,48 +187,8 @@ uint64_t gt_engine_busy_ns(const struct gt_model *m, const struct gt_gpu *g, enu
 	uint64_t since = UINT64_MAX;
 
 	for (unsigned int i = 0; i < g->nrings; i++) {
-		if (g->rings[i]->engine == e && running_since(g->rings[i]) < since)
-			since = running_since(g->rings[i]);
+		if (g->rings[i]->engine == e && gt_ring_running(g->rings[i]) < since)
+			since = gt_ring_running(g->rings[i]);
 	}
 	return busy_with_running(&g->engine[e], since, now, window);
-}
-
-/* cur has ended; @start is where the window begins that the ring's time is in now */
-static void window_end(struct gt_ring *r, uint64_t start, uint64_t window_ns)
-{
-	uint64_t end = r->cur.end;
-
-	r->cur.depth_integral += gt_depth_to(&r->depth, end);
-	r->cur.busy_ns = gt_ring_busy_ns(NULL, r, end, end - r->cur.start);
-	r->last = r->cur;
-	if (end >= start)
-		return;
-	/* Whole windows went by with no event: the last of them is the last finished one */
-	r->last = (struct gt_window_stats){ .start = start - window_ns,
-					    .end = start,
-					    .lat_min = UINT64_MAX,
-					    .depth_integral = r->depth.now * window_ns,
-					    .depth_peak = r->depth.now };
-	r->last.busy_ns = gt_ring_busy_ns(NULL, r, start, window_ns);
-}
-
-void gt_ring_window(struct gt_ring *r, uint64_t now, uint64_t window_ns)
-{
-	uint64_t start;
-
-	if (now < r->cur.end)
-		return;
-	if (!window_ns)
-		window_ns = GT_SEC;
-	start = now - now % window_ns;
-	if (r->cur.end)
-		window_end(r, start, window_ns);
-	else if (!r->depth.t0) /* its first event */
-		gt_depth_reset(&r->depth, now);
-	gt_depth_to(&r->depth, start);
-	r->cur = (struct gt_window_stats){ .start = start,
-					   .end = start + window_ns,
-					   .lat_min = UINT64_MAX,
-					   .depth_peak = r->depth.now };
-	r->gen++;
 }

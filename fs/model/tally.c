@@ -114,10 +114,9 @@ bool gt_model_tally(struct gt_model *m, const struct gt_tally *t)
 	if (!find(m, t, &w))
 		return false;
 	gt_set_now(m, t->at);
-	if (!w.ring->cur.end && t->first)
+	/* what went by before its first event was without any; the rest is of one window */
+	if (t->first)
 		gt_ring_window(w.ring, t->first, m->window_ns);
-	if (t->at >= w.ring->cur.end)
-		gt_ring_window(w.ring, t->at, m->window_ns);
 	if (!w.ring->first_ts && t->first)
 		w.ring->first_ts = t->first;
 	w.ring->last_ts = later(w.ring->last_ts, t->last);
@@ -125,9 +124,20 @@ bool gt_model_tally(struct gt_model *m, const struct gt_tally *t)
 	tally_depth(w.ring, t);
 	tally_clock(w.ring, t);
 	tally_busy(&w, t);
+	w.ring->cur.busy_ns += t->busy_ns;
+	w.ring->cur.counted = true;
+	w.ring->told = later(w.ring->told, t->at + 1);
 	gt_bump(m, &w);
 	m->memory = gt_hist_memory();
 	return true;
+}
+
+void gt_model_tally_end(struct gt_model *m, const struct gt_tally *t)
+{
+	struct gt_where w;
+
+	if (find(m, t, &w) && w.ring->told >= w.ring->cur.end)
+		gt_ring_window(w.ring, w.ring->told, m->window_ns);
 }
 
 /* It may have been met on another ring in the same tally, a little later. */

@@ -57,7 +57,7 @@ static int show_features(struct gt_text *t, const struct gt_show *s)
 		       "runtime_calls\n"
 		       "kfd_queues\n"
 		       "nvidia_queues\n"
-		       "kernel_counting\n");
+		       "kernel_counting\nwindows\n");
 	return 0;
 }
 

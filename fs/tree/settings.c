@@ -67,6 +67,24 @@ static int store_gated(const struct gt_show *s, const char *value, char *err, si
 	return 0;
 }
 
+/* Windows begin anew, at once: none is of two lengths. */
+static int store_aggregator(const struct gt_show *s, const char *value, char *err, size_t len)
+{
+	struct gt_config *c = s->app->conf;
+	int64_t v, window;
+	int ret = gt_setting_parse(s, value, &v, err, len);
+
+	if (ret || v == gt_setting_now(s))
+		return ret;
+	{
+		GT_MODEL_LOCK(s->app->model);
+		gt_setting_set(s, v);
+		window = c->aggregator_enable ? c->aggregator_window : 0;
+	}
+	gt_model_windows(s->app->model, (uint64_t)window * 1000000);
+	return 0;
+}
+
 /* One whose value a key of options.def describes; @store makes it so */
 #define SETTING(n, fn, h)                                                                          \
 	{                                                                                          \
@@ -80,5 +98,9 @@ const struct gt_file gt_config_files[] = {
 		"to 3"),
 	SETTING("sampling", store_gated,
 		"percent of jobs recorded, 0 to 100; statistics see every job all the same"),
+	SETTING("aggregator_enable", store_aggregator,
+		"0 or 1: windows of each ring, which aggregate and perf show"),
+	SETTING("aggregator_window", store_aggregator,
+		"milliseconds of such a window, 100 to 60000"),
 	{ 0 },
 };

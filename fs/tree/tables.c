@@ -75,6 +75,7 @@ struct ring_row {
 	uint64_t busy_ns; /* of the last 10 s */
 	struct gt_counts counts;
 	struct gt_window_stats last;
+	uint64_t window_busy_ns; /* of it */
 };
 
 /*
@@ -107,6 +108,7 @@ static bool take_ring(const struct gt_show *s, struct gt_ring_pos *p, struct rin
 	row->busy_ns = gt_ring_busy_ns(m, r, now, 10 * GT_SEC);
 	row->counts = r->counts;
 	row->last = r->last;
+	row->window_busy_ns = gt_window_busy(r, &r->last, now);
 	return true;
 }
 
@@ -154,7 +156,7 @@ int gt_show_aggregate(struct gt_text *t, const struct gt_show *s)
 	int err = check(s);
 
 	gt_text_str(t, "# gpu ring name events avg_latency_ns min_latency_ns max_latency_ns "
-		       "avg_depth peak_depth\n");
+		       "avg_depth peak_depth start window_ns\n");
 	while (!err && take_ring(s, &p, &row)) {
 		const struct gt_window_stats *w = &row.last;
 		uint64_t n = w->lat_count;
@@ -166,6 +168,8 @@ int gt_show_aggregate(struct gt_text *t, const struct gt_show *s)
 		gt_cell_u64(t, n ? w->lat_max : GT_NONE64);
 		gt_cell_ratio(t, w->depth_integral, w->end - w->start);
 		gt_cell_u64(t, w->end ? w->depth_peak : GT_NONE64);
+		gt_cell_time(t, w->end ? w->start : GT_NONE64);
+		gt_cell_u64(t, w->end ? w->end - w->start : GT_NONE64);
 		gt_text_ch(t, '\n');
 	}
 	return err;
@@ -180,13 +184,14 @@ int gt_show_perf(struct gt_text *t, const struct gt_show *s)
 	gt_text_str(t, "# ring_id utilization% drop_rate% avg_latency_us\n");
 	while (!err && take_ring(s, &p, &row)) {
 		const struct gt_window_stats *w = &row.last;
-		uint64_t busy = w->busy_ns < w->end - w->start ? w->busy_ns : w->end - w->start;
+		/* what was lost of any ring may have been of this one: its rate is not known */
+		bool known = w->lost || !w->blind;
 
 		gt_cell_word(t, row.gpu, sizeof(row.gpu));
 		gt_text_str(t, "/ring");
 		gt_text_u64(t, row.id);
-		gt_cell_ratio(t, busy * 100, w->end - w->start);
-		gt_cell_ratio(t, w->lost * 100, w->lost + w->events);
+		gt_cell_ratio(t, row.window_busy_ns * 100, w->end - w->start);
+		gt_cell_ratio(t, w->lost * 100, known ? w->lost + w->events : 0);
 		gt_cell_ratio(t, w->lat_sum, w->lat_count * 1000);
 		gt_text_ch(t, '\n');
 	}

@@ -314,8 +314,8 @@ static inline void free_machine(void)
 	gt_writelog_free(app.writes);
 	gt_log_free(app.log);
 	gt_gate_destroy(&gate);
-	gt_config_free(&conf);
 	gt_model_free(app.model);
+	gt_config_free(&conf);
 }
 
 #endif

@@ -39,6 +39,29 @@ static void test_settings(void)
 	is(put("backends/ftrace/path", "x"), -EACCES, "a fixed option");
 }
 
+static void test_windows(void)
+{
+	is_str(show("config/aggregator_window", &root_view), "1000\n", "a window is a second");
+	is(put("config/aggregator_window", "99"), -ERANGE, "too short");
+	is_str(show("last_cmd_status", &root_view),
+	       "config/aggregator_window: aggregator_window is a whole number, 100 to 60000: "
+	       "milliseconds of a window\n",
+	       "is told");
+	is(put("config/aggregator_window", "60001"), -ERANGE, "too long");
+	is(put("config/aggregator_window", "60000"), 0, "a minute");
+	is(app.model->window_ns, 60000000000, "the model has it");
+	is(put("config/aggregator_enable", "2"), -ERANGE, "neither on nor off");
+	is(put("config/aggregator_enable", "0"), 0, "off");
+	is(app.model->window_ns, 0, "there are no windows");
+	is(put("config/aggregator_window", "130"), 0, "another length");
+	is(app.model->window_ns, 0, "makes none");
+	ok(strstr(show("aggregate", &root_view), "\namdgpu0 ring0 gfx_0.0.0 - - - - - - - -\n"),
+	   "nothing is known of any: %s", text);
+	is(put("config/aggregator_enable", "1"), 0, "on");
+	is(app.model->window_ns, 130000000, "it is of that length");
+	ok(app.model->gpus[0]->rings[0]->cur.end % 130000000 == 0, "and begins now");
+}
+
 static void test_big_value(void)
 {
 	static char big[5000];
@@ -314,6 +337,7 @@ int main(void)
 	make_machine();
 	gt_access_init(&app, 12345);
 	test_settings();
+	test_windows();
 	test_big_value();
 	test_writelog();
 	test_not_allowed();

@@ -23,9 +23,9 @@ static void test_tables(void)
 	      "amdgpu0 ring1 sdma\\x200 COPY 0 0.00 1 1 0 0 measured\n");
 	SHOWS(at_gpu, "aggregate", root,
 	      "# gpu ring name events avg_latency_ns min_latency_ns max_latency_ns avg_depth "
-	      "peak_depth\n"
-	      "amdgpu0 ring0 gfx_0.0.0 12 1510500 1050000 1971000 1.10 3\n"
-	      "amdgpu0 ring1 sdma\\x200 5 1002000 1002000 1002000 0.00 1\n");
+	      "peak_depth start window_ns\n"
+	      "amdgpu0 ring0 gfx_0.0.0 12 1510500 1050000 1971000 1.10 3 100.000121000 999879000\n"
+	      "amdgpu0 ring1 sdma\\x200 5 1002000 1002000 1002000 0.00 1 100.003000000 997000000\n");
 	SHOWS(at_root, "perf", root,
 	      "# ring_id utilization% drop_rate% avg_latency_us\n"
 	      "amdgpu0/ring0 30.20 0.00 1510.50\n"

@@ -240,6 +240,7 @@ static void tally(struct gt_model *m, uint64_t at, bool recorded)
 
 			gt_model_tally_proc(m, &t, i, &f);
 		}
+		gt_model_tally_end(m, &t);
 		memset(r->seen, 0, sizeof(r->seen));
 		r->busy = r->area = r->first = 0;
 		r->peak = r->depth;
