@@ -9,9 +9,6 @@
 
 #define GT_NVIDIA_MAJOR	     195  /* Documentation/admin-guide/devices.txt */
 #define GT_IOCTL_DEVICES     1024 /* that are known at once */
-#define GT_IOCTL_OWNERS	     8192 /* processes with queues whose end is told */
-#define GT_IOCTL_USER_OWNERS 1024 /* of a user's, root apart */
-#define GT_IOCTL_SHARES	     4096 /* users that have the same remainder by this have one share */
 
 /**
  * enum gt_ioctl_kind - of a device: what its commands look like
@@ -110,13 +107,6 @@ enum { GT_AMDGPU_IP_GFX, GT_AMDGPU_IP_COMPUTE, GT_AMDGPU_IP_DMA };
 struct gt_amdgpu_userq {
 	uint32_t op, queue_id, ip_type, doorbell_handle, doorbell_offset, flags;
 	uint64_t queue_va, queue_size;
-};
-
-/** struct gt_ioctl_owner - a process with queues; @gen: see below; @uid: has the share, all ones:
- * none
- */
-struct gt_ioctl_owner {
-	uint32_t gen, uid;
 };
 
 enum gt_iq_what {

@@ -10,65 +10,24 @@
 #include <linux/ptrace.h>
 
 #include "ioctl_call.h"
+#include "owner.h"
 #include <bpf/bpf_tracing.h>
-
-/*
- * Processes that have queues, each with a number that a later one of its id has not. The daemon
- * looks here for who is still there, and enters those whose queues it found.
- */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, GT_IOCTL_OWNERS);
-	__type(key, uint32_t);
-	__type(value, struct gt_ioctl_owner);
-} gt_owners SEC(".maps");
-
-/* How many of them users have, so that one user's do not keep out everybody else's */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, GT_IOCTL_SHARES);
-	__type(key, uint32_t);
-	__type(value, uint32_t);
-} gt_shares SEC(".maps");
 
 /* Opened devices that have queues: user queues are a file's, and end with it */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, GT_IOCTL_OWNERS);
+	__uint(max_entries, GT_BPF_OWNERS);
 	__type(key, uint64_t);
 	__type(value, uint32_t);
 } gt_files SEC(".maps");
 
-static __always_inline uint32_t *share_of(uint32_t uid)
+static __always_inline uint32_t made_owner(void)
 {
-	uint32_t i = uid % GT_IOCTL_SHARES;
+	uint32_t gen = gt_owner_made();
 
-	return uid == GT_NONE32 ? NULL : bpf_map_lookup_elem(&gt_shares, &i);
-}
-
-/* The number of the process that runs now; 0: none. @make: gives it one, if there is room */
-static __always_inline uint32_t owner(bool make)
-{
-	uint32_t pid = bpf_get_current_pid_tgid() >> 32, *share;
-	struct gt_ioctl_owner *o = bpf_map_lookup_elem(&gt_owners, &pid), fresh;
-
-	if (o)
-		return o->gen;
-	if (!make)
-		return 0;
-	fresh.gen = bpf_get_prandom_u32() | 1;
-	fresh.uid = (uint32_t)bpf_get_current_uid_gid();
-	share = share_of(fresh.uid);
-	if (share && (!fresh.uid || *share < GT_IOCTL_USER_OWNERS) &&
-	    !bpf_map_update_elem(&gt_owners, &pid, &fresh, BPF_NOEXIST)) {
-		__sync_fetch_and_add(share, 1);
-		return fresh.gen;
-	}
-	o = bpf_map_lookup_elem(&gt_owners, &pid); /* another thread was faster */
-	if (o)
-		return o->gen;
-	COUNT(owners_full);
-	return 0;
+	if (!gen)
+		COUNT(owners_full);
+	return gen;
 }
 
 static __always_inline void tell_queue(struct gt_bpf_queue *q, uint64_t ts, uint32_t gen)
@@ -125,7 +84,7 @@ static __always_inline void kfd_create(const struct call *c, uint64_t ts, struct
 						: GT_NONE16;
 	q->priority = a.queue_priority;
 	q->size = a.ring_size;
-	tell_queue(q, ts, owner(true));
+	tell_queue(q, ts, made_owner());
 }
 
 static __always_inline void kfd_update(const struct call *c, uint64_t ts, struct gt_bpf_queue *q)
@@ -139,7 +98,7 @@ static __always_inline void kfd_update(const struct call *c, uint64_t ts, struct
 	q->size = a.ring_size;
 	/* KFD takes a queue with no share, or no ring, from the hardware */
 	q->runs = (a.queue_percentage & GT_KFD_SHARE) && a.ring_base_address && a.ring_size;
-	tell_queue(q, ts, owner(false));
+	tell_queue(q, ts, gt_owner());
 }
 
 static __always_inline void kfd_destroy(const struct call *c, uint64_t ts, struct gt_bpf_queue *q)
@@ -149,7 +108,7 @@ static __always_inline void kfd_destroy(const struct call *c, uint64_t ts, struc
 	READ(a, c);
 	q->what = GT_IQ_DESTROY;
 	q->id = a.queue_id;
-	tell_queue(q, ts, owner(false));
+	tell_queue(q, ts, gt_owner());
 }
 
 static __always_inline void userq(const struct call *c, uint64_t ts, struct gt_bpf_queue *q)
@@ -166,7 +125,7 @@ static __always_inline void userq(const struct call *c, uint64_t ts, struct gt_b
 	if (c->op == GT_AMDGPU_USERQ_FREE) {
 		q->what = GT_IQ_DESTROY;
 		q->id = a.queue_id;
-		tell_queue(q, ts, owner(false));
+		tell_queue(q, ts, gt_owner());
 		return;
 	}
 	bpf_map_update_elem(&gt_files, &c->file, &one, BPF_ANY);
@@ -179,7 +138,7 @@ static __always_inline void userq(const struct call *c, uint64_t ts, struct gt_b
 							: GT_NONE16;
 	q->priority = a.flags & GT_AMDGPU_USERQ_PRIORITY;
 	q->size = a.queue_size;
-	tell_queue(q, ts, owner(true));
+	tell_queue(q, ts, made_owner());
 }
 
 /* An ioctl that succeeded: does it make a queue, or end one? */
@@ -240,7 +199,7 @@ int gt_ioctl_close(struct sys_enter *e)
 SEC("tracepoint/sched/sched_process_exec")
 int gt_ioctl_exec(void *ctx)
 {
-	uint32_t gen = owner(false);
+	uint32_t gen = gt_owner();
 
 	if (gen)
 		tell_end(GT_IQ_EXEC, GT_NONE64, gen);
@@ -251,19 +210,10 @@ int gt_ioctl_exec(void *ctx)
 SEC("tracepoint/sched/sched_process_exit")
 int gt_ioctl_exit_process(void *ctx)
 {
-	struct task_struct *task = (void *)bpf_get_current_task();
-	uint32_t pid = bpf_get_current_pid_tgid() >> 32, gen, *share;
-	struct gt_ioctl_owner *o = bpf_map_lookup_elem(&gt_owners, &pid);
+	uint32_t gen = gt_owner_ended();
 
-	if (!o || BPF_CORE_READ(task, signal, live.counter))
-		return 0;
-	gen = o->gen;
-	share = share_of(o->uid);
-	if (bpf_map_delete_elem(&gt_owners, &pid)) /* another thread of it was the last, too */
-		return 0;
-	if (share)
-		__sync_fetch_and_add(share, -1);
-	tell_end(GT_IQ_EXIT, GT_NONE64, gen);
+	if (gen)
+		tell_end(GT_IQ_EXIT, GT_NONE64, gen);
 	return 0;
 }
 

@@ -74,7 +74,7 @@ static __always_inline void tell_end(uint16_t kind, uint32_t gen, uint64_t file)
 SEC("tracepoint/syscalls/sys_enter_close")
 int gt_nv_close(struct sys_enter *e)
 {
-	uint32_t gen = process(false);
+	uint32_t gen = gt_owner();
 	struct file *file;
 
 	if (!gen)
@@ -96,40 +96,21 @@ int gt_nv_release(struct pt_regs *ctx)
 SEC("tracepoint/sched/sched_process_exec")
 int gt_nv_exec(void *ctx)
 {
-	uint32_t gen = process(false);
+	uint32_t gen = gt_owner();
 
 	if (gen)
 		tell_end(GT_NV_EXEC, gen, 0);
 	return 0;
 }
 
-struct signal_struct___live {
-	struct {
-		int counter;
-	} live;
-} __attribute__((preserve_access_index));
-
-struct task_struct___signal {
-	struct signal_struct___live *signal;
-} __attribute__((preserve_access_index));
-
 /* For each thread that ends; the last counts */
 SEC("tracepoint/sched/sched_process_exit")
 int gt_nv_exit(void *ctx)
 {
-	struct task_struct___signal *task = (void *)bpf_get_current_task();
-	uint32_t pid = bpf_get_current_pid_tgid() >> 32, gen, *share;
-	struct gt_nv_proc *p = bpf_map_lookup_elem(&nv_procs, &pid);
+	uint32_t gen = gt_owner_ended();
 
-	if (!p || BPF_CORE_READ(task, signal, live.counter))
-		return 0;
-	gen = p->gen;
-	share = share_of(p->uid);
-	if (bpf_map_delete_elem(&nv_procs, &pid)) /* another thread of it was the last, too */
-		return 0;
-	if (share)
-		__sync_fetch_and_add(share, -1);
-	tell_end(GT_NV_EXIT, gen, 0);
+	if (gen)
+		tell_end(GT_NV_EXIT, gen, 0);
 	return 0;
 }
 
@@ -176,7 +157,7 @@ int gt_nv_task_init(struct pt_regs *ctx)
 
 	if (!hook(&c, sizeof(c), PT_REGS_PARM1(ctx)))
 		return 0;
-	if (!process(true)) /* its end would not be seen */
+	if (!made_owner()) /* its end would not be seen */
 		return 0;
 	n = begin(GT_NV_INIT);
 	if (!n)
@@ -197,7 +178,7 @@ static __always_inline int tell_bind(uint64_t from)
 
 	if (!hook(&c, sizeof(c), from))
 		return 0;
-	if (!process(true)) /* likewise */
+	if (!made_owner()) /* likewise */
 		return 0;
 	n = begin(GT_NV_BIND);
 	if (!n)

@@ -11,15 +11,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define GT_NV_MAX_PROCS	 8192 /* with RM objects at a time; those of others are not told */
-#define GT_NV_USER_PROCS 1024 /* of a user's, root apart */
-#define GT_NV_SHARES	 4096 /* users that have the same remainder by this have one share */
-
-/** struct gt_nv_proc - a process with RM objects; @gen: see gt_bpf_nv; @uid: has the share */
-struct gt_nv_proc {
-	uint32_t gen, uid;
-};
-
 enum gt_nv_kind {
 	/* hooks of the patched module; layout gt_bpf_nv.hook, or .token */
 	GT_NV_INIT = 1,

@@ -8,6 +8,7 @@
 
 #include "nvidia.h"
 #include "nvidia_abi.h"
+#include "owner.h"
 #include "ring.h"
 
 struct call {
@@ -32,22 +33,6 @@ struct {
 	__type(key, int);
 	__type(value, struct inside);
 } nv_inside SEC(".maps");
-
-/* Processes that have RM objects, each with a number of its own */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, GT_NV_MAX_PROCS);
-	__type(key, uint32_t);
-	__type(value, struct gt_nv_proc);
-} nv_procs SEC(".maps");
-
-/* How many of them users have, so that one user's do not keep out everybody else's. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, GT_NV_SHARES);
-	__type(key, uint32_t);
-	__type(value, uint32_t);
-} nv_shares SEC(".maps");
 
 uint32_t gt_nv_driver;		      /* main version of the driver, 0: not known */
 const volatile bool gt_nv_any_result; /* for tests: a call that failed counts too */
@@ -81,36 +66,14 @@ static __always_inline void forget_last(void)
 	__sync_fetch_and_add(&gt_nv_calls_refused, 1);
 }
 
-static __always_inline uint32_t *share_of(uint32_t uid)
+/* The number of the process that runs now, which has RM objects from now on; 0: there is no room */
+static __always_inline uint32_t made_owner(void)
 {
-	uint32_t i = uid % GT_NV_SHARES;
+	uint32_t gen = gt_owner_made();
 
-	return bpf_map_lookup_elem(&nv_shares, &i);
-}
-
-/* The number of the process that runs now; 0: none. @make: gives it one */
-static __always_inline uint32_t process(bool make)
-{
-	uint32_t pid = bpf_get_current_pid_tgid() >> 32, *share;
-	struct gt_nv_proc *p = bpf_map_lookup_elem(&nv_procs, &pid), fresh;
-
-	if (p)
-		return p->gen;
-	if (!make)
-		return 0;
-	fresh.gen = bpf_get_prandom_u32() | 1;
-	fresh.uid = (uint32_t)bpf_get_current_uid_gid();
-	share = share_of(fresh.uid);
-	if (share && (!fresh.uid || *share < GT_NV_USER_PROCS) &&
-	    !bpf_map_update_elem(&nv_procs, &pid, &fresh, BPF_NOEXIST)) {
-		__sync_fetch_and_add(share, 1);
-		return fresh.gen;
-	}
-	p = bpf_map_lookup_elem(&nv_procs, &pid); /* another thread was faster */
-	if (p)
-		return p->gen;
-	__sync_fetch_and_add(&gt_nv_procs_refused, 1);
-	return 0;
+	if (!gen)
+		__sync_fetch_and_add(&gt_nv_procs_refused, 1);
+	return gen;
 }
 
 static __always_inline struct gt_bpf_nv *begin(uint16_t kind)
@@ -298,7 +261,7 @@ static __always_inline int called(struct file *file, uint32_t cmd, uint64_t arg)
 	i->call = c;
 	if (gt_nv_hooks && (c.kind == GT_NV_GROUP || c.kind == GT_NV_FREE ||
 			    c.kind == GT_NV_SCHEDULE || c.kind == GT_NV_RM_TOKEN))
-		tell_call(&c, GT_NV_ENTER, process(false));
+		tell_call(&c, GT_NV_ENTER, gt_owner());
 	return 0;
 }
 
@@ -378,7 +341,7 @@ static __always_inline int returned(int64_t ret)
 		good = answered_control(&c);
 	if (!good)
 		return 0;
-	gen = process(makes || c.kind == GT_NV_GPU_ID);
+	gen = makes || c.kind == GT_NV_GPU_ID ? made_owner() : gt_owner();
 	if (gen)
 		tell_call(&c, c.kind, gen);
 	return 0;

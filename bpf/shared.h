@@ -34,6 +34,16 @@ static inline __attribute__((always_inline)) uint32_t gt_bpf_counts_of(uint32_t 
 	return level ? GT_BPF_PARTS + level - 1 : part;
 }
 
+#define GT_BPF_OWNERS	   8192 /* processes whose end is told, of one part */
+#define GT_BPF_USER_OWNERS 1024 /* of a user's, root apart */
+#define GT_BPF_SHARES	   4096 /* users that have the same remainder by this have one share */
+
+/** struct gt_bpf_owner - one of these; @gen: tells it from others that had its pid; @uid: has the
+ * share, all ones: none */
+struct gt_bpf_owner {
+	uint32_t gen, uid;
+};
+
 #define GT_BPF_LOOK 64 /* records of a CPU between looks at how full the ring is */
 
 /**

@@ -276,9 +276,9 @@ static void tell_sources(const struct nvidia *n, const char *why, char *out, siz
 static uint32_t gen_of(struct gv *v, uint32_t pid)
 {
 	struct nvidia *n = v->priv;
-	struct gt_nv_proc p = { 0 };
+	struct gt_bpf_owner p = { 0 };
 
-	bpf_map_lookup_elem(bpf_map__fd(n->skel->maps.nv_procs), &pid, &p);
+	bpf_map_lookup_elem(bpf_map__fd(n->skel->maps.gt_owners), &pid, &p);
 	return p.gen;
 }
 

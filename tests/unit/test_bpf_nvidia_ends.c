@@ -257,11 +257,11 @@ static void test_hostile(void)
 	call(GT_NV_EXIT, 0, 0, 0, 0);
 	is(v->user[2].objs + v->user[2].tsgs, 0, "with the process all goes");
 	n.uid = 6666;
-	for (uint32_t i = 0; i < 2 * GT_NV_USER_PROCS; i++) {
+	for (uint32_t i = 0; i < 2 * GT_BPF_USER_OWNERS; i++) {
 		n.pid = n.tid = 100000 + i;
 		call(GT_NV_CLIENT, 1, 1, i, i);
 	}
-	is(v->user[2].procs, GT_NV_USER_PROCS, "there is an end to a user's processes");
+	is(v->user[2].procs, GT_BPF_USER_OWNERS, "there is an end to a user's processes");
 }
 
 static void to_nobody(struct gt_plugin *p, const union gt_record *r, size_t n_records)

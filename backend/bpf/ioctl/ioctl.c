@@ -65,7 +65,7 @@ static void forget_owners(const struct gi *gi)
 	while (!bpf_map_get_next_key(fd, NULL, &pid) && !bpf_map_delete_elem(fd, &pid))
 		;
 	fd = bpf_map__fd(gi->skel->maps.gt_shares);
-	for (uint32_t i = 0; i < GT_IOCTL_SHARES; i++)
+	for (uint32_t i = 0; i < GT_BPF_SHARES; i++)
 		bpf_map_update_elem(fd, &i, &none, BPF_ANY);
 }
 
@@ -128,7 +128,7 @@ static int open_all(struct gb *b, struct gi *gi, char *err, size_t len)
 static uint32_t owner(struct gi *gi, uint32_t pid, bool make)
 {
 	int fd = bpf_map__fd(gi->skel->maps.gt_owners);
-	struct gt_ioctl_owner o = { 0, GT_NONE32 };
+	struct gt_bpf_owner o = { 0, GT_NONE32 };
 
 	if (!bpf_map_lookup_elem(fd, &pid, &o) || !make || !gi->end[EXIT])
 		return o.gen;

@@ -30,7 +30,7 @@ int gv_tables_new(struct gv *v)
 	make_salt(v);
 	/* what is not used is not in memory */
 	v->obj = calloc(GV_MAX_OBJS + 1, sizeof(*v->obj));
-	v->proc = calloc(GT_NV_MAX_PROCS + 1, sizeof(*v->proc));
+	v->proc = calloc(GT_BPF_OWNERS + 1, sizeof(*v->proc));
 	v->tsg = calloc(GV_MAX_TSGS + 1, sizeof(*v->tsg));
 	return v->obj && v->proc && v->tsg ? 0 : -ENOMEM;
 }
@@ -66,8 +66,8 @@ static uint32_t proc_new(struct gv *v, uint32_t pid, uint32_t uid)
 	uint32_t *bucket = &v->proc_bucket[gv_bucket(v, pid, 0, 0)], p = v->free_procs;
 	uint32_t user = user_of(v, uid);
 
-	if (!user || (!p && v->nprocs == GT_NV_MAX_PROCS) ||
-	    (uid && v->user[user].procs >= GT_NV_USER_PROCS)) {
+	if (!user || (!p && v->nprocs == GT_BPF_OWNERS) ||
+	    (uid && v->user[user].procs >= GT_BPF_USER_OWNERS)) {
 		v->procs_refused++;
 		return 0;
 	}
