@@ -19,6 +19,7 @@
 
 #include "../../bpf/shared.h"
 #include "../backend.h"
+#include "../detail.h"
 
 #define GB_SENTENCE 400
 #define GB_DRAIN_NS 20000000ull /* between drains while records come */
@@ -31,14 +32,6 @@
 #define GB_RING_MAX (256ll << 20)
 
 struct gb;
-
-/** struct gb_text - what doctor says, as far as there is room */
-struct gb_text {
-	char *p;
-	size_t left;
-};
-/** gb_line() - a line that does not fit is left out whole */
-void gb_line(struct gb_text *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /**
  * struct gb_part - a part of the backend
@@ -59,7 +52,7 @@ void gb_line(struct gb_text *t, const char *fmt, ...) __attribute__((format(prin
  *	nothing was told); a part that does not run is probed and started anew instead. Optional
  * @option, @set: an option that is the part's, as it runs, and what is done when it was changed: 0,
  *	or -errno with the sentence. Optional
- * @doctor: lines of its own, by gb_line(). Optional
+ * @doctor: lines of its own, by gt_detail(). Optional
  */
 struct gb_part {
 	const char *name;
@@ -75,7 +68,7 @@ struct gb_part {
 	int (*look)(struct gb *b, char *err, size_t len);
 	const char *option;
 	int (*set)(struct gb *b, char *err, size_t len);
-	void (*doctor)(struct gb *b, struct gb_text *t);
+	void (*doctor)(struct gb *b, struct gt_details *t);
 };
 
 /** struct gb_options - section [backend bpf] */

@@ -394,7 +394,7 @@ static void round_done(struct gb *b, uint64_t until)
 		b->p->host->timer(b->p, GV_PATIENCE_NS);
 }
 
-static void doctor(struct gb *b, struct gb_text *t)
+static void doctor(struct gb *b, struct gt_details *t)
 {
 	const struct nvidia *n = b->priv[GT_BPF_NVIDIA];
 	const struct gv *v = &n->v;
@@ -403,16 +403,16 @@ static void doctor(struct gb *b, struct gb_text *t)
 	for (uint32_t i = 1; i <= v->ntsgs; i++)
 		queues += v->tsg[i].used;
 	if (v->driver)
-		gb_line(t, "nvidia_driver %u\n", v->driver);
-	gb_line(t, "nvidia_queues %u\n", queues);
-	gb_line(t, "nvidia_queues_refused %" PRIu64 "\n", v->tsgs_refused);
-	gb_line(t, "nvidia_objects_refused %" PRIu64 "\n", v->objs_refused);
-	gb_line(t, "nvidia_processes_refused %" PRIu64 "\n",
-		v->procs_refused + n->skel->bss->gt_nv_procs_refused);
-	gb_line(t, "nvidia_calls_refused %" PRIu64 "\n", n->skel->bss->gt_nv_calls_refused);
-	gb_line(t, "nvidia_unmatched %" PRIu64 "\n", v->unmatched);
-	gb_line(t, "nvidia_ambiguous %" PRIu64 "\n", v->ambiguous);
-	gb_line(t, "nvidia_read_failed %" PRIu64 "\n", n->skel->bss->gt_nv_read_failed);
+		gt_detail(t, "nvidia_driver %u\n", v->driver);
+	gt_detail(t, "nvidia_queues %u\n", queues);
+	gt_detail(t, "nvidia_queues_refused %" PRIu64 "\n", v->tsgs_refused);
+	gt_detail(t, "nvidia_objects_refused %" PRIu64 "\n", v->objs_refused);
+	gt_detail(t, "nvidia_processes_refused %" PRIu64 "\n",
+		  v->procs_refused + n->skel->bss->gt_nv_procs_refused);
+	gt_detail(t, "nvidia_calls_refused %" PRIu64 "\n", n->skel->bss->gt_nv_calls_refused);
+	gt_detail(t, "nvidia_unmatched %" PRIu64 "\n", v->unmatched);
+	gt_detail(t, "nvidia_ambiguous %" PRIu64 "\n", v->ambiguous);
+	gt_detail(t, "nvidia_read_failed %" PRIu64 "\n", n->skel->bss->gt_nv_read_failed);
 }
 
 void gb_nvidia_trace(struct gt_plugin *p, char *buf, size_t len)

@@ -180,7 +180,7 @@ void gi_files_look(struct gi *gi);
 void gi_ways_end(struct gi *gi);
 /** gi_ways_blind() - are there devices, and none whose calls can be told? @why: the reason */
 bool gi_ways_blind(const struct gi *gi, const char **why);
-void gi_ways_doctor(const struct gi *gi, struct gb_text *t);
+void gi_ways_doctor(const struct gi *gi, struct gt_details *t);
 
 /** gi_told() - what a program told of a queue, or of who has some */
 void gi_told(struct gi *gi, const struct gt_bpf_queue *r);

@@ -248,7 +248,7 @@ static void round_done(struct gb *b, uint64_t until)
 	gi_kfd_look(gi, *b->o->sysfs ? b->o->sysfs : "/sys", until);
 }
 
-static void doctor(struct gb *b, struct gb_text *t)
+static void doctor(struct gb *b, struct gt_details *t)
 {
 	const struct gi *gi = b->priv[GT_BPF_IOCTL];
 	unsigned int here = 0;
@@ -258,16 +258,16 @@ static void doctor(struct gb *b, struct gb_text *t)
 		here += gi->devices.dev[i].here && !gi->devices.dev[i].kfd_id;
 	counts_of(gi, &c);
 	gi_ways_doctor(gi, t);
-	gb_line(t, "ioctl_devices %u\n", here);
-	gb_line(t, "ioctl_devices_refused %" PRIu64 "\n", gi->devices.refused);
-	gb_line(t, "ioctl_no_gpu %" PRIu64 "\n", c.strange);
-	gb_line(t, "ioctl_unwanted %" PRIu64 "\n", c.unwanted);
-	gb_line(t, "ioctl_table_full %" PRIu64 "\n", c.full);
-	gb_line(t, "ioctl_unreadable %" PRIu64 "\n", c.unreadable);
-	gb_line(t, "ioctl_unended %" PRIu64 "\n", c.unended);
-	gb_line(t, "ioctl_unknown_queues %" PRIu64 "\n", gi->unknown_queues);
-	gb_line(t, "ioctl_queues_refused %" PRIu64 "\n", gi->queues.refused);
-	gb_line(t, "ioctl_owners_refused %" PRIu64 "\n", c.owners_full);
+	gt_detail(t, "ioctl_devices %u\n", here);
+	gt_detail(t, "ioctl_devices_refused %" PRIu64 "\n", gi->devices.refused);
+	gt_detail(t, "ioctl_no_gpu %" PRIu64 "\n", c.strange);
+	gt_detail(t, "ioctl_unwanted %" PRIu64 "\n", c.unwanted);
+	gt_detail(t, "ioctl_table_full %" PRIu64 "\n", c.full);
+	gt_detail(t, "ioctl_unreadable %" PRIu64 "\n", c.unreadable);
+	gt_detail(t, "ioctl_unended %" PRIu64 "\n", c.unended);
+	gt_detail(t, "ioctl_unknown_queues %" PRIu64 "\n", gi->unknown_queues);
+	gt_detail(t, "ioctl_queues_refused %" PRIu64 "\n", gi->queues.refused);
+	gt_detail(t, "ioctl_owners_refused %" PRIu64 "\n", c.owners_full);
 }
 
 const struct gb_part gb_ioctl = {

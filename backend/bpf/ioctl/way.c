@@ -282,7 +282,7 @@ bool gi_ways_blind(const struct gi *gi, const char **why)
 	return blind;
 }
 
-void gi_ways_doctor(const struct gi *gi, struct gb_text *t)
+void gi_ways_doctor(const struct gi *gi, struct gt_details *t)
 {
 	static const char *const how[] = {
 		[GI_FENTRY] = "fentry",
@@ -297,7 +297,7 @@ void gi_ways_doctor(const struct gi *gi, struct gb_text *t)
 
 		if (!w->how)
 			continue;
-		gb_line(t, "ioctl_%s_by %s%s%s%s%s\n", kinds[k].name, how[w->how], w->at ? " " : "",
-			w->at ? w->at : "", *w->why ? ": " : "", w->why);
+		gt_detail(t, "ioctl_%s_by %s%s%s%s%s\n", kinds[k].name, how[w->how],
+			  w->at ? " " : "", w->at ? w->at : "", *w->why ? ": " : "", w->why);
 	}
 }

@@ -309,7 +309,7 @@ static bool record(struct gb *b, union gt_record *r)
 	return true;
 }
 
-static void doctor(struct gb *b, struct gb_text *t)
+static void doctor(struct gb *b, struct gt_details *t)
 {
 	struct rt *rt = b->priv[GT_BPF_RUNTIME];
 	uint64_t stuck = stuck_for(rt);
@@ -333,14 +333,14 @@ static void doctor(struct gb *b, struct gb_text *t)
 		{ "left_out_refused", s->refused },
 	};
 
-	gb_line(t, "runtime_way %s\n", rt->ways.multi ? "multi" : "single");
+	gt_detail(t, "runtime_way %s\n", rt->ways.multi ? "multi" : "single");
 	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++)
-		gb_line(t, "runtime_%s %" PRIu64 "\n", lines[i].name, lines[i].n);
-	gb_line(t, "runtime_under_way %d\n", !is_done(rt, rt->asked, 0));
+		gt_detail(t, "runtime_%s %" PRIu64 "\n", lines[i].name, lines[i].n);
+	gt_detail(t, "runtime_under_way %d\n", !is_done(rt, rt->asked, 0));
 	if (stuck)
-		gb_line(t, "runtime_hangs_s %" PRIu64 "\n", stuck);
+		gt_detail(t, "runtime_hangs_s %" PRIu64 "\n", stuck);
 	if (behind)
-		gb_line(t, "runtime_left_behind %u\n", behind);
+		gt_detail(t, "runtime_left_behind %u\n", behind);
 }
 
 const struct gb_part gb_runtime = {

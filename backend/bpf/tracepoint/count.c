@@ -279,26 +279,26 @@ void tc_look(struct tp_state *t)
 		tc_lost(t);
 }
 
-void tc_doctor(const struct tp_state *t, struct gb_text *out)
+void tc_doctor(const struct tp_state *t, struct gt_details *out)
 {
 	const struct tp_count *c = t->count;
 
 	if (!c)
 		return;
 	if (c->off) {
-		gb_line(out, "counted_in daemon: %s\n", c->off);
+		gt_detail(out, "counted_in daemon: %s\n", c->off);
 		return;
 	}
-	gb_line(out, "counted_in %s\n", c->sections ? "kernel" : "daemon: no map's jobs can be");
-	gb_line(out, "counted_tracepoints %u\n", c->sections);
-	gb_line(out, "count_folds %" PRIu64 "\n", c->folds);
-	gb_line(out, "count_fold_ns %" PRIu64 "\n", c->folds ? c->fold_ns / c->folds : 0);
-	gb_line(out, "count_no_ring %" PRIu64 "\n", c->ctl->no_ring);
-	gb_line(out, "count_no_job %" PRIu64 "\n", c->ctl->no_job);
-	gb_line(out, "count_no_pair %" PRIu64 "\n", c->ctl->no_pair);
-	gb_line(out, "count_singly %" PRIu64 "\n", c->tales);
-	gb_line(out, "count_later %" PRIu64 "\n", c->ctl->owed);
-	gb_line(out, "record_share %u/1024\n", c->ctl->share);
-	gb_line(out, "records_thinned %" PRIu64 "\n", c->thinned);
-	gb_line(out, "count_unplaced %" PRIu64 "\n", c->unplaced);
+	gt_detail(out, "counted_in %s\n", c->sections ? "kernel" : "daemon: no map's jobs can be");
+	gt_detail(out, "counted_tracepoints %u\n", c->sections);
+	gt_detail(out, "count_folds %" PRIu64 "\n", c->folds);
+	gt_detail(out, "count_fold_ns %" PRIu64 "\n", c->folds ? c->fold_ns / c->folds : 0);
+	gt_detail(out, "count_no_ring %" PRIu64 "\n", c->ctl->no_ring);
+	gt_detail(out, "count_no_job %" PRIu64 "\n", c->ctl->no_job);
+	gt_detail(out, "count_no_pair %" PRIu64 "\n", c->ctl->no_pair);
+	gt_detail(out, "count_singly %" PRIu64 "\n", c->tales);
+	gt_detail(out, "count_later %" PRIu64 "\n", c->ctl->owed);
+	gt_detail(out, "record_share %u/1024\n", c->ctl->share);
+	gt_detail(out, "records_thinned %" PRIu64 "\n", c->thinned);
+	gt_detail(out, "count_unplaced %" PRIu64 "\n", c->unplaced);
 }

@@ -94,7 +94,7 @@ void tc_thin(struct tp_state *t);
  * before */
 void tc_lost(struct tp_state *t);
 /** tc_doctor() - lines of doctor */
-void tc_doctor(const struct tp_state *t, struct gb_text *out);
+void tc_doctor(const struct tp_state *t, struct gt_details *out);
 
 /* fold.c */
 

@@ -193,22 +193,22 @@ static void fold(struct gb *b)
 		tc_fold(t, b->p->host->now(b->p), false);
 }
 
-static void tell_slot(const struct tp_slot *s, struct gb_text *out)
+static void tell_slot(const struct tp_slot *s, struct gt_details *out)
 {
 	const char *system = gt_tp_system(s->tp), *event = gt_tp_event(s->tp);
 
 	if (!s->how)
 		return;
 	if (s->args)
-		gb_line(out, "tracepoint %s/%s by_arguments%s%s\n", system, event,
-			s->noargs[0] ? ", without " : "", s->noargs);
+		gt_detail(out, "tracepoint %s/%s by_arguments%s%s\n", system, event,
+			  s->noargs[0] ? ", without " : "", s->noargs);
 	else
-		gb_line(out, "tracepoint %s/%s\n", system, event);
+		gt_detail(out, "tracepoint %s/%s\n", system, event);
 	if (s->noargs[0] && !s->args)
-		gb_line(out, "arguments_missing %s/%s: %s\n", system, event, s->noargs);
+		gt_detail(out, "arguments_missing %s/%s: %s\n", system, event, s->noargs);
 }
 
-static void doctor(struct gb *b, struct gb_text *out)
+static void doctor(struct gb *b, struct gt_details *out)
 {
 	struct tp_state *t = b->priv[GT_BPF_TRACEPOINT];
 	struct gt_bpf_count c;
@@ -216,38 +216,39 @@ static void doctor(struct gb *b, struct gb_text *out)
 	bool counted = gb_ring_counts(b, GT_BPF_TRACEPOINT, &c);
 	char told[500];
 
-	gb_line(out, "tracepoints %u\n", t->attached);
+	gt_detail(out, "tracepoints %u\n", t->attached);
 	if (t->told_by[0])
-		gb_line(out, "tracepoints_told_by %s\n", t->told_by);
-	gb_line(out, "ignored %" PRIu64 "\n", m->ignored + (counted ? c.other : 0));
-	gb_line(out, "unmatched %" PRIu64 "\n", m->unmatched);
-	gb_line(out, "malformed %" PRIu64 "\n", m->malformed);
-	gb_line(out, "forgotten %" PRIu64 "\n", m->forgotten);
-	gb_line(out, "events_unknown %" PRIu64 "\n", t->unknown);
+		gt_detail(out, "tracepoints_told_by %s\n", t->told_by);
+	gt_detail(out, "ignored %" PRIu64 "\n", m->ignored + (counted ? c.other : 0));
+	gt_detail(out, "unmatched %" PRIu64 "\n", m->unmatched);
+	gt_detail(out, "malformed %" PRIu64 "\n", m->malformed);
+	gt_detail(out, "forgotten %" PRIu64 "\n", m->forgotten);
+	gt_detail(out, "events_unknown %" PRIu64 "\n", t->unknown);
 	if (t->uncounted && tp_may_miss(t))
-		gb_line(out, "events_missed unknown: before Linux 6.7 the kernel does not count "
-			     "what it keeps from a program while another runs\n");
+		gt_detail(out, "events_missed unknown: before Linux 6.7 the kernel does not count "
+			       "what it keeps from a program while another runs\n");
 	else
-		gb_line(out, "events_missed %" PRIu64 "\n", t->missed);
+		gt_detail(out, "events_missed %" PRIu64 "\n", t->missed);
 	tc_doctor(t, out);
 	if (gt_tasks_foreign(t->tasks))
-		gb_line(out, "pids unknown: not in the first PID namespace, whose pids the kernel "
-			     "tells\n");
+		gt_detail(out,
+			  "pids unknown: not in the first PID namespace, whose pids the kernel "
+			  "tells\n");
 	if (t->map_error[0])
-		gb_line(out, "event_map_error %s\n", t->map_error);
+		gt_detail(out, "event_map_error %s\n", t->map_error);
 	for (unsigned int i = 0; i < t->n; i++)
 		if (t->slot[i].error[0])
-			gb_line(out, "tracepoint_error %s\n", t->slot[i].error);
+			gt_detail(out, "tracepoint_error %s\n", t->slot[i].error);
 	if (t->nowhere)
-		gb_line(out, "tracepoint_error %u more than there is room for are left out\n",
-			t->nowhere);
+		gt_detail(out, "tracepoint_error %u more than there is room for are left out\n",
+			  t->nowhere);
 	if (t->attached)
-		gb_line(out,
-			"modules_held those of the tracepoints below: while they are attached "
-			"to, a driver cannot be unloaded; `echo off > config/level` lets go\n");
+		gt_detail(out,
+			  "modules_held those of the tracepoints below: while they are attached "
+			  "to, a driver cannot be unloaded; `echo off > config/level` lets go\n");
 	for (unsigned int i = 0; i < t->n; i++)
 		if (tp_standins_tell(t, &t->slot[i], told, sizeof(told)))
-			gb_line(out, "%s\n", told);
+			gt_detail(out, "%s\n", told);
 	for (unsigned int i = 0; i < t->n; i++)
 		tell_slot(&t->slot[i], out);
 }
