@@ -3,22 +3,16 @@
 # A daemon that is no root's, with the capabilities that BPF takes and no other: the same jobs are counted.
 . "$GT_SRC/tests/lib/case.sh"
 . "$GT_SRC/tests/lib/calls.sh"
-is_root || skip "needs root to give capabilities"
+. "$GT_SRC/tests/lib/fuse.sh"
+calls_mock
 command -v fusermount3 >/dev/null || skip "fusermount3 is not installed"
 [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -le 2 ] || skip "kernel.perf_event_paranoid is above 2"
-mock=$GT_OUT/tests/tools/mockjobs
-[ -x "$mock" ] || skip "tests/tools/mockjobs is not built"
-[ -r /sys/kernel/tracing/events/syscalls/sys_enter_msync/id ] || skip "no tracepoints of system calls"
 
-mode=$(stat -c %a /dev/fuse)
-mtab= # as in user.sh
 cleanup() {
 	as_user fusermount3 -u -q "$mnt" 2>/dev/null
-	chmod "$mode" /dev/fuse
-	[ -z "$mtab" ] || rm -f /etc/mtab
+	fuse_restore
 }
-chmod 666 /dev/fuse
-if [ ! -e /etc/mtab ]; then ln -s ../proc/self/mounts /etc/mtab && mtab=ours; fi
+fuse_for_users
 mkdir "$mnt"
 chown 65534 "$mnt"
 calls_maps maps 0000:00:01.0

@@ -6,10 +6,7 @@
 # the statistics.
 . "$GT_SRC/tests/lib/case.sh"
 . "$GT_SRC/tests/lib/calls.sh"
-is_root || skip "needs root to mount"
-mock=$GT_OUT/tests/tools/mockjobs
-[ -x "$mock" ] || skip "tests/tools/mockjobs is not built"
-[ -r /sys/kernel/tracing/events/syscalls/sys_enter_msync/id ] || skip "no tracepoints of system calls"
+calls_mock
 calls_maps maps 0000:00:01.0
 # contexts of its own: others may play jobs on this machine
 sed -i 's/0x4000000000000000/0x2000000000000000/' maps/calls.ini

@@ -5,10 +5,7 @@
 # never both.
 . "$GT_SRC/tests/lib/case.sh"
 . "$GT_SRC/tests/lib/calls.sh"
-is_root || skip "needs root to mount"
-mock=$GT_OUT/tests/tools/mockjobs
-[ -x "$mock" ] || skip "tests/tools/mockjobs is not built"
-[ -r /sys/kernel/tracing/events/syscalls/sys_enter_msync/id ] || skip "no tracepoints of system calls"
+calls_mock
 calls_maps maps
 maps=events_dir=$PWD/maps
 mount_gt "$mnt" -o "$maps,backend=bpf" || skip "BPF does not work here"

@@ -2,18 +2,15 @@
 # SPDX-License-Identifier: GPL-2.0
 # An ordinary user mounts a recording in a directory of their own.
 . "$GT_SRC/tests/lib/case.sh"
+. "$GT_SRC/tests/lib/fuse.sh"
 is_root || skip "needs root to become another user"
 command -v fusermount3 >/dev/null || skip "fusermount3 is not installed"
 
-mode=$(stat -c %a /dev/fuse)
 cleanup() {
 	as_user fusermount3 -u -q "$mnt" 2>/dev/null
-	chmod "$mode" /dev/fuse
-	[ -z "$mtab" ] || rm -f /etc/mtab
+	fuse_restore
 }
-chmod 666 /dev/fuse # as on any Debian that was booted; for the time of this test
-mtab= # likewise: fusermount3 -u reads it, and debootstrap makes none
-if [ ! -e /etc/mtab ]; then ln -s ../proc/self/mounts /etc/mtab && mtab=ours; fi
+fuse_for_users
 mkdir "$mnt"
 chown 65534 "$mnt"
 rec=$GT_SRC/tests/data/replay/sched_6.12.txt

@@ -12,6 +12,7 @@
 . "$GT_SRC/tests/lib/case.sh"
 . "$GT_SRC/tests/lib/uprobes.sh"
 . "$GT_SRC/tests/lib/containers.sh"
+. "$GT_SRC/tests/lib/fuse.sh"
 is_root || skip "needs root to mount and to make namespaces"
 readways=$GT_OUT/tests/tools/readways
 mock=$GT_OUT/tests/tools/mockjobs
@@ -43,7 +44,6 @@ pids_restore() {
 	echo "$pids_max" >/proc/sys/kernel/pid_max && echo "$pids_last" >/proc/sys/kernel/ns_last_pid
 	pids_raised=
 }
-fuse_mode=$(stat -c %a /dev/fuse) mtab=
 made=()
 cleanup() {
 	[ -z "$pids_raised" ] || pids_restore
@@ -51,8 +51,7 @@ cleanup() {
 		grep -q " $PWD/user-$visibility " /proc/mounts && umount "$PWD/user-$visibility" # none of root's to look into
 		wait_for 20 gone "$PWD/user-$visibility"
 	done
-	chmod "$fuse_mode" /dev/fuse
-	[ -z "$mtab" ] || rm -f /etc/mtab
+	fuse_restore
 	pkill -KILL -f "$PWD/SECRET"
 	kill -KILL "${inits[@]}" 2>/dev/null
 	for d in ${made[@]+"${made[@]}"}; do wait_for 10 rmdir "$d"; done
@@ -159,8 +158,7 @@ reader() { # reader NAME OPTIONS FILE
 of_a_user() {
 	ok "there is a recording" wait $recorder
 	chmod 644 recording
-	chmod 666 /dev/fuse # as on any Debian that was booted; for the time of this test
-	if [ ! -e /etc/mtab ]; then ln -s ../proc/self/mounts /etc/mtab && mtab=ours; fi
+	fuse_for_users
 	trees=()
 	for visibility in "${views[@]}"; do
 		mkdir user-$visibility

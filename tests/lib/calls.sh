@@ -1,6 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 # Sourced: event maps that make the system calls of `mockjobs -m calls` GPU events.
+
+# calls_mock - for a case: sets mock, the program that plays such jobs, or skips
+calls_mock() {
+	is_root || skip "needs root to mount"
+	mock=$GT_OUT/tests/tools/mockjobs
+	[ -x "$mock" ] || skip "tests/tools/mockjobs is not built"
+	[ -r /sys/kernel/tracing/events/syscalls/sys_enter_msync/id ] || skip "no tracepoints of system calls"
+}
+
 # calls_maps DIR [DEVICE] - the maps; the one that is no system call, and never comes, makes it a GPU kernel.
 # With the name of a device the jobs are such as BPF programs count themselves
 calls_maps() {
