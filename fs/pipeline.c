@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "model/fold.h"
 #include "naming.h"
 #include "pipeline.h"
 #include "procwatch.h"

@@ -5,8 +5,8 @@
 
 #include <stdatomic.h>
 
+#include "fold.h"
 #include "mix.h"
-#include "model.h"
 
 #define GT_SEC		  1000000000ULL
 #define GT_RATE_SLOTS	  11   /* gt_typecount.slot_sec */

@@ -16,7 +16,6 @@
 #include <stdint.h>
 
 #include "../../backend/event.h"
-#include "../../backend/tally.h"
 #include "busy.h"
 #include "hist.h"
 
@@ -472,65 +471,6 @@ void gt_model_reap(struct gt_model *m);
  * timer for that would cost more.
  */
 void gt_model_tidy(struct gt_model *m);
-
-/**
- * struct gt_folded - what became of one event
- * @job: the job it belongs to, still valid until the next call; NULL none
- * @finished: true if the job ended with it: @fin is filled
- * @unknown_pid: a pid the model has not met (then the caller asks /proc and calls
- *	gt_model_process(), and the event has been counted for it by a bare entry already)
- * @counted: a tally has the event: it makes no statistics
- * @nlate: so many jobs had ended before the ioctl that submitted them, which the event ends
- * @late: their numbers, as given to gt_model_logged()
- * @ioctl: their time in it
- */
-struct gt_folded {
-	struct gt_job *job;
-	bool finished, counted;
-	struct gt_finished fin;
-	struct gt_proc *new_proc;
-	unsigned int nlate;
-	uint64_t late[GT_IOCTL_JOBS], ioctl;
-};
-
-/**
- * gt_model_event() - folds one record in, and completes it: pid, tid and uid of the job's owner are
- *	filled in where the source does not tell them. Ingest thread, lock held.
- *
- * Takes every type: events, PROCESS, QUEUE, NAME (custom), LOST (with GT_LOST_SOURCE: every ring of
- * the record's GPU, or of all if GT_NONE16, does not know its next hw_wait and exec).
- */
-void gt_model_event(struct gt_model *m, union gt_record *r, struct gt_folded *f);
-/**
- * gt_model_tally() - folds in what a source counted on a ring; then gt_model_tally_proc() for each of
- *	its processes. False: there is no such ring. Ingest thread, lock held.
- */
-bool gt_model_tally(struct gt_model *m, const struct gt_tally *t);
-/** gt_model_tally_jobs() - @t->job, in place of those of the tally before; after all processes.
- * Likewise */
-void gt_model_tally_jobs(struct gt_model *m, const struct gt_tally *t);
-/** gt_model_tally_end() - all of @t is in: the ring's window ends if its time has come. Likewise */
-void gt_model_tally_end(struct gt_model *m, const struct gt_tally *t);
-/** gt_model_tally_proc() - @t->proc[@i]; @f: only new_proc is told. Likewise */
-void gt_model_tally_proc(struct gt_model *m, const struct gt_tally *t, unsigned int i,
-			 struct gt_folded *f);
-/**
- * gt_model_fetch() - brings what a record to come will touch nearer to the CPU: call it for each
- *	record, GT_FETCH_AHEAD records before gt_model_event(). Lock held. Optional.
- */
-#define GT_FETCH_AHEAD 8
-void gt_model_fetch(struct gt_model *m, const union gt_record *r);
-/**
- * gt_model_logged() - after an event that ended a job
- * @number: tells its record of the history from others
- *
- * Lock held.
- */
-void gt_model_logged(struct gt_model *m, const struct gt_folded *f, uint64_t number);
-/** gt_model_done() - after an event: frees the job if it ended. Lock held. */
-void gt_model_done(struct gt_model *m, struct gt_folded *f);
-/** gt_model_recorded() - counts a record that went to the log. Lock held. */
-void gt_model_recorded(struct gt_model *m, const union gt_record *r);
 
 /** gt_model_clear() - counters and histograms start again; objects, jobs and clocks stay. Lock
  * held. */

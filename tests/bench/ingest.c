@@ -16,6 +16,7 @@
 
 #include "../../backend/backend.h"
 #include "../../fs/gate/gate.h"
+#include "../../fs/model/fold.h"
 #include "../../fs/stream/stream.h"
 
 #define RINGS	   16

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../../fs/model/fold.h"
 #include "../../fs/tree/tree.h"
 #include "../../fs/tree/writelog.h"
 #include "tap.h"

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "../../fs/model/fold.h"
 #include "../../fs/tree/shows.h"
 #include "../lib/tap.h"
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "../../backend/backend.h"
-#include "../../fs/model/model.h"
+#include "../../fs/model/fold.h"
 #include "../lib/tap.h"
 
 #define JOBS	   6000 /* of one ring */

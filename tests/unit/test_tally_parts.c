@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "../../backend/backend.h"
-#include "../../fs/model/model.h"
+#include "../../fs/model/fold.h"
 #include "../lib/tap.h"
 
 #define SEC   1000000000ULL
