@@ -87,7 +87,7 @@ plugin_libs_replay = $(tracecmd_libs) $(inih_libs) $(seccomp_libs)
 
 obj = $(patsubst %.c,$(O)/obj/%.o,$(1))
 src_eventmap := $(wildcard backend/eventmap/*.c) backend/trusted.c
-src_host := $(addprefix backend/,host.c load.c trusted.c options.c hooks.c claim.c run.c ingest.c call.c query.c order.c)
+src_host := $(addprefix backend/,host.c load.c trusted.c assign.c options.c hooks.c claim.c run.c ingest.c call.c query.c order.c)
 src_core := $(wildcard fs/model/*.c fs/gate/*.c fs/stream/*.c fs/tree/*.c fs/text/*.c fs/access/*.c \
 	fs/export/*.c) $(filter-out fs/main.c,$(wildcard fs/*.c)) $(wildcard conf/*.c) $(src_host) \
 	backend/ioctls.c
@@ -250,7 +250,7 @@ install: all
 	$(INSTALL) -m 644 $(plugins) $(D)/lib/gputrace/
 	$(INSTALL) -m 644 $(maps) $(D)/share/gputrace/events.d/
 	$(INSTALL) -m 644 backend/backend.h backend/event.h backend/tally.h backend/bucket.h backend/wanted.h \
-		$(D)/include/gputrace/
+		backend/kernel.h $(D)/include/gputrace/
 	$(INSTALL) -m 644 $(filter %.5,$(man)) $(D)/share/man/man5/
 	$(INSTALL) -m 644 $(filter %.8,$(man)) $(D)/share/man/man8/
 	$(INSTALL) -d $(D)/lib/systemd/system $(D)/lib/sysusers.d $(D)/lib/tmpfiles.d

@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "event.h"
+#include "kernel.h"
 #include "tally.h"
 #include "wanted.h"
 
@@ -121,6 +122,10 @@ struct gt_gpu_desc {
  * @wanted: what the settings want in records. A source that leaves out jobs itself asks for it at its
  *	start, and again when GT_CTL_WANTED or GT_CTL_LEVEL says that it has changed
  * @ring_refused: likewise of a ring, for gt_wanted_job.refused; when it is met, and again with the rest
+ * @kernel: number of a kernel, for gt_event.ref of its DISPATCH events, and what is told of it; the same
+ *	GPU, user and name give the same number. GT_NONE32 if there are too many
+ * @counter: a reading of hardware counter @name during one dispatch of @kernel
+ * @kernel_text: all of a text of @kernel's, in place of the one before; NULL: there is none any more
  */
 struct gt_host {
 	void (*push)(struct gt_plugin *p, const union gt_record *r, size_t n);
@@ -139,6 +144,10 @@ struct gt_host {
 	void (*counting)(struct gt_plugin *p, bool on);
 	void (*wanted)(struct gt_plugin *p, struct gt_wanted *out);
 	uint32_t (*ring_refused)(struct gt_plugin *p, uint16_t gpu, uint16_t ring);
+	uint32_t (*kernel)(struct gt_plugin *p, const struct gt_kernel_desc *d);
+	void (*counter)(struct gt_plugin *p, uint32_t kernel, const char *name, double value);
+	void (*kernel_text)(struct gt_plugin *p, uint32_t kernel, enum gt_kernel_text which,
+			    const char *text);
 };
 
 /**
@@ -180,6 +189,7 @@ enum gt_control {
 #define GT_BACKEND_LIVE_PIDS 0x1 /* pids are of this machine, now: the host asks /proc about them */
 #define GT_BACKEND_RECORDING 0x2 /* plays a recording: pids and times are not this machine's */
 #define GT_BACKEND_FALLBACK 0x4	 /* runs only where no other backend has a GPU to show */
+#define GT_BACKEND_STAYS 0x10	 /* its source's end does not stop it: what it shows stays to be read */
 #define GT_BACKEND_DEMAND 0x8	 /* runs only when named in backend= or by replay= */
 
 /**
@@ -196,7 +206,7 @@ enum gt_control {
  * @start: begins; after an error stop() is not called. Mandatory
  * @drain: decodes and pushes what has come. Returns the number of records pushed, 0 if there was
  *	nothing (one that is called over and over for nothing is called more seldom), -ENODATA when
- *	the source has ended for good (stop() follows), or another negative errno: quarantine.
+ *	the source has ended for good (stop() follows; with GT_BACKEND_STAYS only when all ends), or another negative errno: quarantine.
  *	Mandatory
  * @stop: ends and frees everything of start(). Mandatory
  * @set: option @o was changed; -errno refuses and the old value comes back. Needed for
@@ -214,6 +224,10 @@ enum gt_control {
  *	make fails with EPERM after the start; programs cannot be executed, and no code loaded
  * @files: texts of its own; may be NULL
  * @fold: hands over what it has counted itself up to now, by host->tally(). Optional
+ * @knows: is this a recording of its kind? @path: where it is; @head: its first @len bytes (64 KiB at
+ *	most), NULL: it is a folder. What no plugin knows is for the GT_BACKEND_RECORDING one without
+ *	this hook. Whose it is gets its path in the option `files`, a colon between two, and plays it
+ *	(gt_plugin.recording) whatever else it can do. Optional
  */
 struct gt_backend {
 	uint32_t abi;
@@ -236,6 +250,7 @@ struct gt_backend {
 	const char *syscalls;
 	const struct gt_backend_file *files;
 	void (*fold)(struct gt_plugin *p);
+	bool (*knows)(const char *path, const uint8_t *head, size_t len);
 };
 
 /** gt_record_init() - an event with everything unknown but its time and type */

@@ -130,6 +130,32 @@ static uint16_t hook_ring(struct gt_plugin *p, uint16_t gpu, const char *name,
 	return b->h->sink.ring(b->h->sink.arg, gpu, name, engine);
 }
 
+static uint32_t hook_kernel(struct gt_plugin *p, const struct gt_kernel_desc *d)
+{
+	struct gt_be *b = be_of(p);
+
+	if (!b->h->sink.kernel || d->gpu == GT_NONE16)
+		return GT_NONE32;
+	return b->h->sink.kernel(b->h->sink.arg, d);
+}
+
+static void hook_counter(struct gt_plugin *p, uint32_t kernel, const char *name, double value)
+{
+	struct gt_be *b = be_of(p);
+
+	if (b->h->sink.counter && name)
+		b->h->sink.counter(b->h->sink.arg, kernel, name, value);
+}
+
+static void hook_kernel_text(struct gt_plugin *p, uint32_t kernel, enum gt_kernel_text which,
+			     const char *text)
+{
+	struct gt_be *b = be_of(p);
+
+	if (b->h->sink.kernel_text && which < GT_KERNEL_TEXTS)
+		b->h->sink.kernel_text(b->h->sink.arg, kernel, which, text);
+}
+
 static uint64_t moved(const struct gt_be *b, uint64_t ts)
 {
 	return ts ? shifted(b, ts) : 0;
@@ -330,6 +356,9 @@ const struct gt_host gt_host_hooks = {
 	.counting = hook_counting,
 	.wanted = hook_wanted,
 	.ring_refused = hook_ring_refused,
+	.kernel = hook_kernel,
+	.counter = hook_counter,
+	.kernel_text = hook_kernel_text,
 	.now = hook_now,
 };
 

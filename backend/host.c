@@ -137,6 +137,8 @@ static int set_up(struct gt_host_state *h, char *err, size_t len)
 	if (ret)
 		return ret;
 	ret = check_sections(h, err, len);
+	if (!ret)
+		ret = gt_host_assign(h, err, len);
 	if (ret)
 		return ret;
 	h->order = gt_order_new(h->n, &ops);

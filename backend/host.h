@@ -21,6 +21,7 @@ struct gt_host_state; /* the host */
  * @idle: called after a round that delivered something, before the thread sleeps
  * @tally: what a backend counted itself
  * @wanted, @ring_refused: see struct gt_host; NULL: everything is wanted
+ * @kernel, @counter, @kernel_text: see struct gt_host
  * @live_pids: of the records: pids are of this machine, now
  */
 struct gt_sink {
@@ -33,6 +34,9 @@ struct gt_sink {
 	uint16_t (*ring)(void *arg, uint16_t gpu, const char *name, enum gt_engine engine);
 	void (*wanted)(void *arg, struct gt_wanted *out);
 	uint32_t (*ring_refused)(void *arg, uint16_t gpu, uint16_t ring);
+	uint32_t (*kernel)(void *arg, const struct gt_kernel_desc *d);
+	void (*counter)(void *arg, uint32_t kernel, const char *name, double value);
+	void (*kernel_text)(void *arg, uint32_t kernel, enum gt_kernel_text which, const char *text);
 };
 
 /**
@@ -40,6 +44,8 @@ struct gt_sink {
  * @plugin_dir: *.so there are loaded, in order of name; must belong to root or the daemon's user and
  *	not be writable by others
  * @backends: "A:B", only these; NULL or "": every one that works here (not GT_BACKEND_DEMAND ones)
+ * @replay: recordings to play, a colon between two: only backends that play one of them run, and
+ *	@backends says nothing; NULL or "": none
  * @option: value of key @key in section [backend NAME], or NULL; may be called at any time
  * @option_each: name of the @i'th such key and its section; false after the last. NULL: unknown keys
  *	are not found
@@ -57,6 +63,7 @@ struct gt_host_conf {
 	const char *events_dir;
 	const char *tracefs;
 	const char *backends;
+	const char *replay;
 	const char *(*option)(void *arg, const char *backend, const char *key);
 	bool (*option_each)(void *arg, unsigned int i, const char **backend, const char **key);
 	const char *(*option_where)(void *arg, const char *backend, const char *key);
@@ -140,6 +147,8 @@ int gt_host_control(struct gt_host_state *h, enum gt_control what, int64_t arg, 
 /** gt_host_rescan() - GT_CTL_RESCAN without waiting, since something was loaded or bound: a backend that
  * could not work here is tried again, one in quarantine is not. Requests that wait together are one */
 void gt_host_rescan(struct gt_host_state *h);
+/** gt_host_replay_failed() - does a backend that is to play a recording not run? Then @err says why */
+bool gt_host_replay_failed(struct gt_host_state *h, char *err, size_t len);
 /** gt_host_replaying() - is a recording among the running backends? */
 bool gt_host_replaying(struct gt_host_state *h);
 /** gt_host_fresh() - what backends counted themselves up to now, or a few ms ago, is in the sink. Waits

@@ -168,6 +168,12 @@ bool gt_be_live(const struct gt_be *b);
 int gt_host_load(struct gt_host_state *h, char *err, size_t len);
 void gt_be_free(struct gt_be *b);
 
+/* assign.c */
+
+/** gt_host_assign() - gives each recording of conf.replay to the backend that knows it. -errno with a
+ * sentence */
+int gt_host_assign(struct gt_host_state *h, char *err, size_t len);
+
 /* options.c */
 
 /** gt_options_check() - is a plugin's table sound? -EINVAL with a sentence */
@@ -176,6 +182,9 @@ int gt_options_check(const struct gt_backend *be, char *err, size_t len);
  * with a sentence for an unknown key or a bad value */
 int gt_options_fill(struct gt_be *b, char *err, size_t len);
 void gt_options_free(struct gt_be *b);
+/** gt_options_append() - adds @path to option `files`, a colon before it if it is not the first; not
+ * while the backend runs. -errno */
+int gt_options_append(struct gt_be *b, const char *path);
 const struct gt_option *gt_options_find(const struct gt_be *b, const char *name);
 /** gt_options_print() - the value as text: a number, 0 or 1, or the string; lock held */
 void gt_options_print(const struct gt_be *b, const struct gt_option *o, char *buf, size_t len);
@@ -207,6 +216,8 @@ int gt_host_start_all(struct gt_host_state *h, char *err, size_t len);
 int gt_be_ask(struct gt_be *b, enum gt_control what, int64_t arg);
 /** gt_be_stop() - stop(), and what the host keeps for it; the state becomes @s */
 void gt_be_stop(struct gt_be *b, enum gt_backend_state s);
+/** gt_be_end() - its source has ended for good */
+void gt_be_end(struct gt_be *b);
 /** gt_host_do_control() - gt_host_control() in the ingest thread */
 int gt_host_do_control(struct gt_host_state *h, enum gt_control what, int64_t arg, char *err,
 		       size_t len);

@@ -29,7 +29,8 @@ static void order_records(void *arg, unsigned int src, const union gt_record *r,
 	const struct gt_be *b = h->be[src];
 
 	h->delivered = true;
-	h->sink.records(h->sink.arg, r, n, b->be && (b->be->flags & GT_BACKEND_LIVE_PIDS));
+	h->sink.records(h->sink.arg, r, n,
+			b->be && (b->be->flags & GT_BACKEND_LIVE_PIDS) && !b->p.recording);
 }
 
 static void order_watermark(void *arg, uint64_t ts)
@@ -90,7 +91,7 @@ static void drain(struct gt_be *b)
 	}
 	if (ret == -ENODATA) {
 		gt_host_log(b->h, b, LOG_INFO, "ended");
-		gt_be_stop(b, GT_BS_ENDED);
+		gt_be_end(b);
 	} else if (ret < 0) {
 		gt_be_fail(b, GT_BS_QUARANTINED, "drain", ret);
 		gt_be_stop(b, GT_BS_QUARANTINED);

@@ -210,6 +210,23 @@ int gt_options_fill(struct gt_be *b, char *err, size_t len)
 	return ret;
 }
 
+int gt_options_append(struct gt_be *b, const char *path)
+{
+	const struct gt_option *o = gt_options_find(b, "files");
+	union value v = { 0 };
+	char *all;
+
+	if (!o || o->type != GT_OPT_STR)
+		return -ENOENT;
+	swap(b, o, &v);
+	if (asprintf(&all, "%s%s%s", v.s ? v.s : "", v.s && *v.s ? ":" : "", path) < 0)
+		all = NULL;
+	free(v.s);
+	v.s = all;
+	swap(b, o, &v);
+	return all ? 0 : -ENOMEM;
+}
+
 void gt_options_free(struct gt_be *b)
 {
 	const struct gt_option *o = b->be ? b->be->options : NULL;

@@ -61,10 +61,21 @@ static bool select_default(struct gt_host_state *h, uint32_t with, uint32_t with
 	return any;
 }
 
+static void probe_wanted(struct gt_host_state *h)
+{
+	for (unsigned int i = 0; i < h->n; i++)
+		if (h->be[i]->wanted && h->be[i]->be)
+			probe(h->be[i]);
+}
+
 int gt_host_select(struct gt_host_state *h, char *err, size_t len)
 {
-	int ret;
+	int ret = 0;
 
+	if (h->conf.replay && *h->conf.replay) {
+		probe_wanted(h);
+		return 0;
+	}
 	if (!h->conf.backends || !*h->conf.backends) {
 		bool any = select_default(h, 0, GT_BACKEND_DEMAND | GT_BACKEND_FALLBACK);
 
@@ -73,9 +84,8 @@ int gt_host_select(struct gt_host_state *h, char *err, size_t len)
 		return 0;
 	}
 	ret = select_named(h, err, len);
-	for (unsigned int i = 0; !ret && i < h->n; i++)
-		if (h->be[i]->wanted && h->be[i]->be)
-			probe(h->be[i]);
+	if (!ret)
+		probe_wanted(h);
 	return ret;
 }
 
@@ -93,7 +103,7 @@ int gt_be_ask(struct gt_be *b, enum gt_control what, int64_t arg)
 	uint64_t caps;
 	int ret;
 
-	if (!b->be->control)
+	if (!b->be->control || b->info.state == GT_BS_ENDED)
 		return -EOPNOTSUPP;
 	gt_be_clear_error(b);
 	if (what == GT_CTL_SEEK && b->p.recording)
@@ -182,10 +192,22 @@ static void start(struct gt_be *b)
 		gt_be_ask(b, GT_CTL_PAUSE, 0);
 }
 
+void gt_be_end(struct gt_be *b)
+{
+	if (!(b->be->flags & GT_BACKEND_STAYS)) {
+		gt_be_stop(b, GT_BS_ENDED);
+		return;
+	}
+	gt_be_set_state(b, GT_BS_ENDED);
+	forget(b);
+}
+
 void gt_be_stop(struct gt_be *b, enum gt_backend_state s)
 {
 	if (!b->started)
 		return;
+	if (b->info.state == GT_BS_ENDED)
+		s = GT_BS_ENDED; /* it is not begun again */
 	b->started = false;
 	/* The state goes first: what a quarantined plugin complains of in stop() does not hide why.
 	 */

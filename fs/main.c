@@ -45,6 +45,7 @@ struct gt_daemon {
 	char dir[PATH_MAX], plugin_dir[PATH_MAX], events_dir[PATH_MAX];
 	char tracefs[PATH_MAX];
 	char buffer_size[24];
+	char *replay; /* recordings, a colon between two */
 	char err[1024];
 };
 
@@ -115,10 +116,9 @@ static int absolute_files(const char *list, char **out, char *err, size_t len)
 	return ret;
 }
 
-/* `replay=FILE` is short for the backend of that name with its files. */
+/* Which backend plays which of them is the host's to find. */
 static int configure_replay(struct gt_daemon *d)
 {
-	char *files = NULL;
 	int err;
 
 	if (d->args.speed && !d->args.replay) {
@@ -127,14 +127,7 @@ static int configure_replay(struct gt_daemon *d)
 	}
 	if (!d->args.replay)
 		return 0;
-	err = absolute_files(d->args.replay, &files, d->err, sizeof(d->err));
-	if (!err)
-		err = gt_config_set(&d->conf, "backend", "replay", d->err, sizeof(d->err));
-	if (!err)
-		err = gt_config_backend_set(&d->conf, "replay", "files", files);
-	if (!err && d->args.speed)
-		err = gt_config_backend_set(&d->conf, "replay", "speed", d->args.speed);
-	free(files);
+	err = absolute_files(d->args.replay, &d->replay, d->err, sizeof(d->err));
 	d->app.replay = !err;
 	return err;
 }
@@ -177,6 +170,8 @@ static const char *option_of(void *arg, const char *backend, const char *key)
 	struct gt_daemon *d = arg;
 	const char *value = gt_config_backend(&d->conf, backend, key);
 
+	if (d->replay && d->args.speed && !strcmp(key, "speed"))
+		return d->args.speed;
 	if (value || strcmp(key, "buffer_size"))
 		return value;
 	snprintf(d->buffer_size, sizeof(d->buffer_size), "%lld", (long long)d->conf.buffer_size);
@@ -204,6 +199,7 @@ static int make_host(struct gt_daemon *d)
 		.events_dir = d->events_dir,
 		.tracefs = *d->tracefs ? d->tracefs : NULL,
 		.backends = d->conf.backend,
+		.replay = d->replay,
 		.option = option_of,
 		.option_each = each_option,
 		.option_where = where_option,
@@ -250,20 +246,6 @@ static int make_fs(struct gt_daemon *d)
 static void wake(void *fs)
 {
 	gt_notify_wake(fs);
-}
-
-/* The recording's own failure must fail the mount: there is nothing else to show. */
-static int replay_started(struct gt_daemon *d)
-{
-	struct gt_backend_info info;
-	int i = gt_host_find(d->app.host, "replay");
-
-	if (i < 0 || !gt_host_info(d->app.host, (unsigned int)i, &info))
-		return -ENOENT;
-	if (info.state == GT_BS_RUNNING || info.state == GT_BS_ENDED || info.state == GT_BS_PAUSED)
-		return 0;
-	snprintf(d->err, sizeof(d->err), "%s", info.last_error);
-	return -EINVAL;
 }
 
 static void find_simulated(struct gt_app *app)
@@ -320,7 +302,9 @@ static int start_host(struct gt_daemon *d)
 {
 	int err = gt_host_start(d->app.host, d->err, sizeof(d->err));
 
-	return !err && d->app.replay ? replay_started(d) : err;
+	if (!err && d->app.replay && gt_host_replay_failed(d->app.host, d->err, sizeof(d->err)))
+		err = -EINVAL; /* there is nothing else to show */
+	return err;
 }
 
 static int start(struct gt_daemon *d)
@@ -363,6 +347,7 @@ static void stop(struct gt_daemon *d)
 	gt_devices_free(&d->devices);
 	gt_config_free(&d->conf);
 	gt_mountargs_free(&d->args);
+	free(d->replay);
 }
 
 /*

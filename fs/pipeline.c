@@ -161,6 +161,30 @@ static uint16_t on_ring(void *arg, uint16_t gpu, const char *name, enum gt_engin
 	return gt_naming_ring(p->naming, gpu, name, engine);
 }
 
+static uint32_t on_kernel(void *arg, const struct gt_kernel_desc *d)
+{
+	struct gt_pipeline *p = arg;
+	GT_MODEL_LOCK(p->app->model);
+
+	return gt_model_kernel(p->app->model, d);
+}
+
+static void on_counter(void *arg, uint32_t kernel, const char *name, double value)
+{
+	struct gt_pipeline *p = arg;
+	GT_MODEL_LOCK(p->app->model);
+
+	gt_model_counter(p->app->model, kernel, name, value);
+}
+
+static void on_kernel_text(void *arg, uint32_t kernel, enum gt_kernel_text which, const char *text)
+{
+	struct gt_pipeline *p = arg;
+	GT_MODEL_LOCK(p->app->model);
+
+	gt_model_kernel_text(p->app->model, kernel, which, text);
+}
+
 /* --- what sources may leave out ------------------------------------------------------------- */
 
 static void on_wanted(void *arg, struct gt_wanted *out)
@@ -218,6 +242,9 @@ void gt_pipeline_sink(struct gt_pipeline *p, struct gt_sink *out)
 		.idle = on_idle,
 		.gpu = on_gpu,
 		.ring = on_ring,
+		.kernel = on_kernel,
+		.counter = on_counter,
+		.kernel_text = on_kernel_text,
 		.wanted = on_wanted,
 		.ring_refused = on_ring_refused,
 	};

@@ -96,7 +96,11 @@ bool gt_access_differs(const struct gt_obj *dir, const char *name)
 	case GT_DIR_USERS:
 	case GT_DIR_USER:
 	case GT_DIR_CGROUP:
+	case GT_DIR_KERNELS:
+	case GT_DIR_KERNEL:
 		return true;
+	case GT_DIR_GPU: /* there, if the caller may see a kernel */
+		return !strcmp(name, "kernels") || !strcmp(name, "counters");
 	case GT_DIR_ROOT:
 		return !strcmp(name, "self");
 	default:

@@ -91,6 +91,17 @@ static void on_call(struct gt_model *m, const struct gt_where *w, const struct g
 		GT_COUNT_TOLD(m, w, copy_bytes, e->value);
 }
 
+/* A kernel ran: of the queue that it came by it is a job of which only the execution is told */
+static void on_dispatch(struct gt_model *m, const struct gt_where *w, const struct gt_event *e)
+{
+	gt_kernel_dispatched(m, e);
+	if (!w->queue)
+		return;
+	w->queue->counts.completed++;
+	if (e->value != GT_NONE64)
+		gt_stage_add(&w->queue->stage[GT_ST_EXEC], e->ts, e->value);
+}
+
 /* Everything but the events of a job */
 static void on_other(struct gt_model *m, struct gt_where *w, struct gt_event *e,
 		     struct gt_folded *f)
@@ -112,6 +123,8 @@ static void on_other(struct gt_model *m, struct gt_where *w, struct gt_event *e,
 		gt_wait_event(m, w, e, f);
 	else if (e->type == GT_LAUNCH || e->type == GT_COPY)
 		on_call(m, w, e);
+	else if (e->type == GT_DISPATCH)
+		on_dispatch(m, w, e);
 	else if (e->type == GT_ERROR)
 		on_error(m, w, e);
 	else if (e->type == GT_COMPLETE)

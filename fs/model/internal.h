@@ -142,6 +142,8 @@ struct gt_model_private {
 
 	struct gt_map pids;   /* to slots: the living, or the last dead */
 	struct gt_map queues; /* gpu and id to slot */
+	struct gt_map kernels; /* key of GPU, user and name to index */
+	struct gt_map kernel_dirs; /* hash of GPU and directory's name to index */
 	struct gt_map queue_users; /* uid to how many live */
 	struct gt_map groups; /* uid, or parent and name, to index */
 	uint64_t group_serial;
@@ -392,6 +394,13 @@ void gt_queues_destroy(struct gt_model *m);
  *	destroyed long enough ago */
 void gt_queues_reap(struct gt_model *m);
 void gt_queue_clear(struct gt_queue *q, uint64_t now);
+
+/* kernel.c */
+int gt_kernels_init(struct gt_model *m);
+void gt_kernels_destroy(struct gt_model *m);
+void gt_kernels_clear(struct gt_model *m);
+/** gt_kernel_dispatched() - a DISPATCH event of a kernel that is known */
+void gt_kernel_dispatched(struct gt_model *m, const struct gt_event *e);
 
 /* function.c */
 /** gt_function_name() - a piece of a function's name; what does not fit is left out */

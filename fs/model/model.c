@@ -49,7 +49,7 @@ struct gt_model *gt_model_new(const struct gt_limits *limits, bool wall)
 		m->priv->sec_start = 1ULL << 63; /* whatever comes first is another second */
 	}
 	if (!m->priv || gt_jobs_init(m) || gt_procs_init(m) || gt_groups_init(m) ||
-	    gt_queues_init(m)) {
+	    gt_queues_init(m) || gt_kernels_init(m)) {
 		gt_model_free(m);
 		return NULL;
 	}
@@ -66,6 +66,7 @@ void gt_model_free(struct gt_model *m)
 		gt_procs_destroy(m);
 		gt_groups_destroy(m);
 		gt_queues_destroy(m);
+		gt_kernels_destroy(m);
 	}
 	for (unsigned int i = 0; i < m->ngpus; i++)
 		gt_gpu_free(m->gpus[i]);
@@ -124,6 +125,7 @@ void gt_model_clear(struct gt_model *m)
 		p->gen++;
 	}
 	gt_groups_clear(m);
+	gt_kernels_clear(m);
 	for (unsigned int i = 0; i < m->nqueues; i++)
 		if (m->queues[i]->gpu != GT_NONE16)
 			gt_queue_clear(m->queues[i], now);

@@ -18,6 +18,7 @@
 #include "../../backend/event.h"
 #include "busy.h"
 #include "hist.h"
+#include "kernel.h"
 
 #define GT_MAX_GPUS   64
 #define GT_MAX_RINGS  256 /* of one GPU */
@@ -353,6 +354,12 @@ struct gt_model {
 	unsigned int free_queues; /* of which so many are free */
 	struct gt_queue *queues[GT_MAX_QUEUES];
 	uint64_t queues_refused; /* events of queues without an entry */
+
+	unsigned int nkernels;
+	struct gt_kernel *kernels[GT_MAX_KERNELS];
+	uint64_t kernel_bytes;	   /* of their names and texts */
+	uint64_t kernels_refused;  /* descriptions for which there was no room */
+	uint64_t counters_refused; /* readings, likewise */
 
 	unsigned int ngroups; /* to look at; NULL where free; [0] is the cgroup all others are in */
 	struct gt_group *groups[GT_MAX_GROUPS];

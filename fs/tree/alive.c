@@ -68,6 +68,14 @@ static void look_at_group(struct who *w, const struct gt_show *s)
 	w->seen = gt_group_has(&set, s->obj.id);
 }
 
+static void look_at_kernel(struct who *w, const struct gt_show *s)
+{
+	const struct gt_kernel *k = gt_obj_kernel(s);
+
+	w->alive = k;
+	w->seen = k && gt_kernel_seen(k, &s->view);
+}
+
 static struct who look(struct gt_app *app, const struct gt_obj *dir, const struct gt_view *v)
 {
 	const struct gt_show s = { .app = app, .obj = *dir, .view = *v };
@@ -87,6 +95,8 @@ static struct who look(struct gt_app *app, const struct gt_obj *dir, const struc
 		look_at_proc(&w, &s);
 	else if (dir->kind == GT_DIR_QUEUE)
 		look_at_queue(&w, &s);
+	else if (dir->kind == GT_DIR_KERNEL)
+		look_at_kernel(&w, &s);
 	else if (is_group(dir))
 		look_at_group(&w, &s);
 	else if (dir->kind == GT_DIR_RING)
@@ -132,7 +142,8 @@ static int entry_of(const struct gt_app *app, const struct gt_obj *dir, const st
 			out->uid = w->uid;
 	}
 	out->shared = !is_proc(dir) && dir->kind != GT_DIR_PROCS && dir->kind != GT_DIR_QUEUES &&
-		      dir->kind != GT_DIR_QUEUE && dir->kind != GT_DIR_USERS && !is_group(dir);
+		      dir->kind != GT_DIR_QUEUE && dir->kind != GT_DIR_USERS && !is_group(dir) &&
+		      dir->kind != GT_DIR_KERNELS && dir->kind != GT_DIR_KERNEL;
 	return 0;
 }
 

@@ -189,6 +189,27 @@ static int take_procs(struct gt_model *m, struct gt_names *n)
 	return 0;
 }
 
+static int take_kernels(struct gt_model *m, struct gt_names *n)
+{
+	unsigned int room;
+	{
+		GT_MODEL_LOCK(m);
+		room = m->nkernels;
+	}
+	n->kernel = calloc(room ? room : 1, sizeof(*n->kernel));
+	if (!n->kernel)
+		return -1;
+	while (n->nkernels < room) {
+		unsigned int end = room - n->nkernels > 64 ? n->nkernels + 64 : room;
+		GT_MODEL_LOCK(m);
+
+		for (; n->nkernels < end; n->nkernels++)
+			memcpy(n->kernel[n->nkernels], m->kernels[n->nkernels]->dir,
+			       sizeof(*n->kernel));
+	}
+	return 0;
+}
+
 static int take_functions(struct gt_model *m, struct gt_names *n)
 {
 	unsigned int room;
@@ -227,7 +248,7 @@ struct gt_names *gt_names_take(struct gt_model *m)
 	for (unsigned int i = 0; i < n->ngpus; i++)
 		if (take_rings(m, n, i))
 			goto fail;
-	if (take_procs(m, n) || take_functions(m, n))
+	if (take_procs(m, n) || take_functions(m, n) || take_kernels(m, n))
 		goto fail;
 	return n;
 fail:
@@ -243,6 +264,7 @@ void gt_names_free(struct gt_names *n)
 		free(n->gpu[i].ring);
 	free(n->proc);
 	free(n->function);
+	free(n->kernel);
 	free(n);
 }
 
@@ -262,6 +284,8 @@ const char *gt_names_value(const struct gt_names *n, const struct gt_event *e)
 {
 	if (e->type == GT_FUNCTION && e->value < n->nfunctions)
 		return n->function[e->value];
+	if (e->type == GT_DISPATCH && !(e->flags & GT_F_LATE) && e->ref < n->nkernels)
+		return n->kernel[e->ref];
 	if (e->type == GT_IOCTL_ENTER)
 		return gt_ioctl_name(e->gpu < n->ngpus ? n->gpu[e->gpu].driver : NULL, e->value);
 	return NULL;

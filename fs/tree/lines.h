@@ -59,6 +59,8 @@ struct gt_names {
 	char custom[7][32];
 	unsigned int nfunctions;
 	char (*function)[GT_FUNCTION_NAME]; /* by id */
+	unsigned int nkernels;
+	char (*kernel)[GT_KERNEL_DIR]; /* by id: names of their directories */
 };
 
 /** gt_names_take() - copies; locks for each GPU and for some processes at a time. NULL: no memory
@@ -78,7 +80,7 @@ static inline bool gt_was(uint32_t uid, uint64_t first_ts, const struct gt_event
 	return first_ts <= e->ts && (e->uid == GT_NONE32 || e->uid == uid);
 }
 const char *gt_names_comm(const struct gt_names *n, const struct gt_event *e);
-/** gt_names_value() - what a FUNCTION's value is, or the command of an IOCTL_ENTER */
+/** gt_names_value() - what a FUNCTION's value is, the command of an IOCTL_ENTER, a DISPATCH's kernel */
 const char *gt_names_value(const struct gt_names *n, const struct gt_event *e);
 
 /** struct gt_ring_set - rings by GPU and number */

@@ -79,10 +79,11 @@ static int in_subdirs(struct gt_app *app, const char *name, const struct gt_view
 		      struct gt_entry *out)
 {
 	const struct gt_subdir *sub = gt_tree_subdirs[out->obj.kind];
+	const struct gt_show s = { .app = app, .obj = out->obj, .view = *v };
 	struct gt_obj o;
 
 	for (; sub->name; sub++) {
-		if (!strcmp(name, sub->name)) {
+		if (!strcmp(name, sub->name) && (!sub->exists || sub->exists(&s))) {
 			o = gt_subdir_obj(&out->obj, sub);
 			return gt_tree_entry(app, &o, v, out);
 		}
@@ -142,6 +143,17 @@ static bool has_queue(const struct gt_model *m, uint32_t pid, uint16_t gpu)
 		if (m->queues[i]->gpu == gpu && m->queues[i]->desc.pid == pid)
 			return true;
 	return false;
+}
+
+static bool kernel_named(struct gt_model *m, const char *name, uint16_t gpu, struct gt_obj *o)
+{
+	const struct gt_kernel *k;
+
+	GT_MODEL_LOCK(m);
+	k = gt_model_kernel_dir(m, gpu, name);
+	if (k)
+		*o = gt_obj(GT_DIR_KERNEL, gpu, GT_NONE16, k->id);
+	return k;
 }
 
 static bool proc_numbered(struct gt_model *m, const char *name, uint16_t gpu,
@@ -221,6 +233,8 @@ static int in_objects(struct gt_app *app, const char *name, const struct gt_view
 		found = ring_numbered(app->model, name, dir.gpu, &o);
 	else if (dir.kind == GT_DIR_QUEUES)
 		found = queue_numbered(app->model, name, dir.gpu, &o);
+	else if (dir.kind == GT_DIR_KERNELS)
+		found = kernel_named(app->model, name, dir.gpu, &o);
 	else if (dir.kind == GT_DIR_PROCS)
 		found = proc_numbered(app->model, name, dir.gpu, v, &o);
 	else if (dir.kind == GT_DIR_USERS)

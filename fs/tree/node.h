@@ -72,10 +72,11 @@ bool gt_proc_on_ring(const struct gt_proc *p, uint16_t gpu);
 bool gt_queue_link(const struct gt_model *m, const struct gt_queue *q, uint16_t gpu, uint32_t pid,
 		   char name[GT_NAME_MAX], char target[256]);
 
-/** struct gt_subdir - a directory that is always there */
+/** struct gt_subdir - a directory of a fixed name; @exists: NULL: it is always there */
 struct gt_subdir {
 	const char *name;
 	enum gt_dir_kind kind;
+	bool (*exists)(const struct gt_show *s);
 };
 /** gt_tree_subdirs - by kind of the directory they are in; each ends with a NULL name */
 extern const struct gt_subdir *const gt_tree_subdirs[GT_NDIRS];

@@ -79,6 +79,7 @@ static void list_files(struct walk *w)
 
 static void list_subdirs(struct walk *w)
 {
+	const struct gt_show s = { .app = w->app, .obj = w->dir, .view = w->view };
 	const struct gt_subdir *sub = gt_tree_subdirs[w->dir.kind];
 	unsigned int n = 0;
 	struct gt_obj o;
@@ -86,9 +87,13 @@ static void list_subdirs(struct walk *w)
 	while (sub[n].name)
 		n++;
 	while (w->at < n && w->n < BATCH) {
-		o = gt_subdir_obj(&w->dir, &sub[w->at++]);
+		const struct gt_subdir *d = &sub[w->at++];
+
+		if (d->exists && !d->exists(&s))
+			continue;
+		o = gt_subdir_obj(&w->dir, d);
 		snprintf(add(w, gt_ino(&o, 0), S_IFDIR)->name, GT_NAME_MAX, "%s",
-			 sub[w->at - 1].name);
+			 d->name);
 	}
 	w->end = w->at >= n;
 }
@@ -150,6 +155,24 @@ static void list_queues(struct walk *w)
 		snprintf(add(w, gt_ino(&o, 0), S_IFDIR)->name, GT_NAME_MAX, "%u", q->id);
 	}
 	w->end = w->at >= m->nqueues;
+}
+
+static void list_kernels(struct walk *w)
+{
+	struct gt_model *m = w->app->model;
+	const struct gt_kernel *k;
+	unsigned int scanned = 0;
+	struct gt_obj o;
+
+	GT_MODEL_LOCK(m);
+	while (w->at < m->nkernels && w->n < BATCH && scanned++ < SCAN) {
+		k = m->kernels[w->at++];
+		if (k->gpu != w->dir.gpu || !gt_kernel_seen(k, &w->view))
+			continue;
+		o = gt_obj(GT_DIR_KERNEL, w->dir.gpu, GT_NONE16, k->id);
+		snprintf(add(w, gt_ino(&o, 0), S_IFDIR)->name, GT_NAME_MAX, "%s", k->dir);
+	}
+	w->end = w->at >= m->nkernels;
 }
 
 static void list_queue_links(struct walk *w)
@@ -304,6 +327,8 @@ static const lister classes[GT_NDIRS][CLASSES] = {
 	[GT_DIR_USERS] = { list_groups },
 	[GT_DIR_USER] = { list_files },
 	[GT_DIR_CGROUP] = { list_files, list_groups },
+	[GT_DIR_KERNELS] = { list_kernels },
+	[GT_DIR_KERNEL] = { list_files },
 };
 
 static void walk_class(struct walk *w, uint64_t class, gt_tree_fill fn, void *arg, bool *more)

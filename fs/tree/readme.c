@@ -16,6 +16,8 @@ static const struct {
 	{ GT_DIR_BY_NAME, "<gpu>/by-name", "links to the rings by the driver's names" },
 	{ GT_DIR_QUEUES, "<gpu>/queues", "a directory for each queue that a program made" },
 	{ GT_DIR_QUEUE, "<gpu>/queues/<id>", "one such queue (KFD, NVIDIA TSG, Xe exec queue)" },
+	{ GT_DIR_KERNELS, "<gpu>/kernels", "a directory for each kernel that results of a profiler tell of" },
+	{ GT_DIR_KERNEL, "<gpu>/kernels/<name>", "one such kernel; only its user, and who may know of all, sees it" },
 	{ GT_DIR_PROCS, "proc, <gpu>/proc", "a directory for each process that used a GPU" },
 	{ GT_DIR_PROC, "proc/<pid>",
 	  "one process; `self` in the root is a link to the reader's own" },

@@ -45,6 +45,15 @@ const struct gt_proc *gt_obj_known_proc(const struct gt_show *s, int *err);
 const struct gt_group *gt_obj_group(const struct gt_show *s);
 struct gt_queue *gt_obj_queue(const struct gt_show *s);
 
+/* kernel.c, counters.c; lock held for the first two */
+struct gt_kernel *gt_obj_kernel(const struct gt_show *s);
+/** gt_kernel_seen() - may @v know that there is this kernel? */
+bool gt_kernel_seen(const struct gt_kernel *k, const struct gt_view *v);
+bool gt_has_kernels(const struct gt_show *s); /* that the caller may see */
+uint64_t gt_gen_kernel(const struct gt_show *s);
+int gt_show_counters(struct gt_text *t, const struct gt_show *s);
+bool gt_has_counters(const struct gt_show *s);
+
 /* Files that directories of several kinds have alike */
 #define GT_FILE_REPORT                                                                             \
 	{                                                                                          \
@@ -72,6 +81,6 @@ struct gt_queue *gt_obj_queue(const struct gt_show *s);
 /* Tables of files: gpu.c, ring.c, queue.c, proc.c; root.c, settings.c, backends.c */
 extern const struct gt_file gt_root_files[], gt_config_files[], gt_backend_files[];
 extern const struct gt_file gt_gpu_files[], gt_ring_files[], gt_queue_files[], gt_proc_files[];
-extern const struct gt_file gt_group_files[];
+extern const struct gt_file gt_group_files[], gt_kernel_files[];
 
 #endif

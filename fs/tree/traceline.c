@@ -25,7 +25,7 @@ static const struct {
 	[GT_QUEUE_SCHEDULE] = { "allowed", NULL },
 	[GT_QUEUE_TOKEN] = { "token", "channel" },
 	[GT_IOCTL_EXIT] = { NULL, "inside_ns" },
-	[GT_DISPATCH] = { "exec_ns", "kernel" },
+	[GT_DISPATCH] = { "exec_ns", NULL }, /* the kernel is named */
 	[GT_COPY] = { "bytes", "time_ns" },
 	[GT_COUNTER] = { "reading", "counter" },
 	[GT_CLOCK] = { "hz", NULL },
@@ -96,6 +96,10 @@ void gt_event_keys(struct gt_text *t, const struct gt_event *e, const char *name
 		gt_text_str(t, " command=");
 		gt_text_str(t, name);
 	}
+	if (e->type == GT_DISPATCH && name && *name) {
+		gt_text_str(t, " kernel=");
+		gt_text_str(t, name);
+	}
 	if (e->tid != GT_NONE32 && e->tid != e->pid)
 		gt_text_gkv(t, "tid", e->tid);
 	if (e->queue != GT_NONE32)
@@ -120,6 +124,8 @@ void gt_lost_line(struct gt_text *t, const struct gt_lost *l)
 	gt_text_str(t, l->cause == GT_LOST_READER ? " records (reader too slow)\n"
 						  : " records (source's buffer ran over)\n");
 }
+
+static_assert(GT_KERNEL_DIR <= GT_FUNCTION_NAME, "a kernel's name fits");
 
 /** struct words - what a line names, copied under the model's lock; "" unknown */
 struct words {
@@ -169,6 +175,8 @@ static void take_words(struct gt_model *m, const struct gt_event *e, struct gt_t
 		memcpy(w->type, m->custom[e->type - GT_CUSTOM0], sizeof(w->type));
 	if (e->type == GT_FUNCTION && e->value < m->nfunctions)
 		memcpy(w->name, m->functions[e->value], sizeof(w->name));
+	if (e->type == GT_DISPATCH && !(e->flags & GT_F_LATE) && e->ref < m->nkernels)
+		memcpy(w->name, m->kernels[e->ref]->dir, sizeof(m->kernels[e->ref]->dir));
 	command = command_of(past, e, g);
 	if (command)
 		snprintf(w->name, sizeof(w->name), "%s", command);

@@ -21,25 +21,27 @@ const struct gt_file *const gt_tree_files[GT_NDIRS] = {
 	[GT_DIR_QUEUE] = gt_queue_files, [GT_DIR_PROCS] = no_files,
 	[GT_DIR_PROC] = gt_proc_files,	 [GT_DIR_PROC_QUEUES] = no_files,
 	[GT_DIR_USERS] = no_files,	 [GT_DIR_USER] = gt_group_files,
-	[GT_DIR_CGROUP] = gt_group_files,
+	[GT_DIR_CGROUP] = gt_group_files, [GT_DIR_KERNELS] = no_files,
+	[GT_DIR_KERNEL] = gt_kernel_files,
 };
 
 static const struct gt_subdir none[] = { { 0 } };
 static const struct gt_subdir of_root[] = {
-	{ "config", GT_DIR_CONFIG },
-	{ "backends", GT_DIR_BACKENDS },
-	{ "proc", GT_DIR_PROCS },
-	{ "users", GT_DIR_USERS },
-	{ "cgroups", GT_DIR_CGROUP },
+	{ "config", GT_DIR_CONFIG, NULL },
+	{ "backends", GT_DIR_BACKENDS, NULL },
+	{ "proc", GT_DIR_PROCS, NULL },
+	{ "users", GT_DIR_USERS, NULL },
+	{ "cgroups", GT_DIR_CGROUP, NULL },
 	{ 0 },
 };
 static const struct gt_subdir of_gpu[] = {
-	{ "queues", GT_DIR_QUEUES },
-	{ "proc", GT_DIR_PROCS },
-	{ "by-name", GT_DIR_BY_NAME },
+	{ "queues", GT_DIR_QUEUES, NULL },
+	{ "proc", GT_DIR_PROCS, NULL },
+	{ "by-name", GT_DIR_BY_NAME, NULL },
+	{ "kernels", GT_DIR_KERNELS, gt_has_kernels },
 	{ 0 },
 };
-static const struct gt_subdir of_proc[] = { { "queues", GT_DIR_PROC_QUEUES }, { 0 } };
+static const struct gt_subdir of_proc[] = { { "queues", GT_DIR_PROC_QUEUES, NULL }, { 0 } };
 
 const struct gt_subdir *const gt_tree_subdirs[GT_NDIRS] = {
 	[GT_DIR_ROOT] = of_root, [GT_DIR_CONFIG] = none,  [GT_DIR_BACKENDS] = none,
@@ -47,6 +49,7 @@ const struct gt_subdir *const gt_tree_subdirs[GT_NDIRS] = {
 	[GT_DIR_BY_NAME] = none, [GT_DIR_QUEUES] = none,  [GT_DIR_QUEUE] = none,
 	[GT_DIR_PROCS] = none,	 [GT_DIR_PROC] = of_proc, [GT_DIR_PROC_QUEUES] = none,
 	[GT_DIR_USERS] = none,	 [GT_DIR_USER] = none,	  [GT_DIR_CGROUP] = none,
+	[GT_DIR_KERNELS] = none, [GT_DIR_KERNEL] = none,
 };
 
 struct gt_obj gt_obj(enum gt_dir_kind kind, uint16_t gpu, uint16_t ring, uint32_t id)
@@ -87,7 +90,10 @@ struct gt_obj gt_tree_parent(const struct gt_obj *dir)
 	case GT_DIR_RING:
 	case GT_DIR_BY_NAME:
 	case GT_DIR_QUEUES:
+	case GT_DIR_KERNELS:
 		return above(dir, GT_DIR_GPU);
+	case GT_DIR_KERNEL:
+		return above(dir, GT_DIR_KERNELS);
 	case GT_DIR_QUEUE:
 		return above(dir, GT_DIR_QUEUES);
 	case GT_DIR_PROCS:
@@ -118,6 +124,7 @@ unsigned int gt_tree_nlink(const struct gt_obj *dir)
 	case GT_DIR_PROCS:
 	case GT_DIR_USERS:
 	case GT_DIR_CGROUP:
+	case GT_DIR_KERNELS:
 		return 1;
 	case GT_DIR_PROC:
 		return 3;
@@ -127,7 +134,7 @@ unsigned int gt_tree_nlink(const struct gt_obj *dir)
 }
 
 #define INO_INDEX_BITS 8
-#define INO_KIND_BITS  4
+#define INO_KIND_BITS  5
 #define INO_GPU_BITS   7
 #define INO_SLOT_BITS  18 /* limits.max_processes is at most 262144 */
 

@@ -28,6 +28,8 @@ enum gt_dir_kind {
 	GT_DIR_USERS,
 	GT_DIR_USER,	    /* id: index in model->groups, start: serial */
 	GT_DIR_CGROUP,	    /* the same; 0 and 0: the root's `cgroups` */
+	GT_DIR_KERNELS,	    /* gpu */
+	GT_DIR_KERNEL,	    /* gpu, id: index in model->kernels */
 	GT_NDIRS
 };
 

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What a backend tells of a kernel that ran on a GPU, besides its DISPATCH events: whose it is, its
+ * whole name, what it takes of the GPU, counters, and texts of its own. See gt_host.kernel.
+ */
+#ifndef GT_KERNEL_H
+#define GT_KERNEL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Registers are those of a work-item (SGPR: of a wave), LDS and scratch are bytes. */
+enum gt_kernel_value {
+	GT_KV_VGPR,
+	GT_KV_AGPR,
+	GT_KV_SGPR,
+	GT_KV_LDS,
+	GT_KV_SCRATCH,
+	GT_KV_GRID_X,
+	GT_KV_GRID_Y,
+	GT_KV_GRID_Z,
+	GT_KV_WORKGROUP_X,
+	GT_KV_WORKGROUP_Y,
+	GT_KV_WORKGROUP_Z,
+	GT_KERNEL_VALUES
+};
+
+#define GT_KERNEL_NAME_MAX 65536 /* bytes of a name that are kept */
+#define GT_KERNEL_TEXT_MAX 65536 /* bytes of a text, with its NUL */
+
+enum gt_kernel_text { GT_KT_HOTSPOTS, GT_KT_OCCUPANCY, GT_KERNEL_TEXTS };
+
+/**
+ * struct gt_kernel_desc - a kernel of a GPU; what is not known is all ones
+ * @id: as gt_host.kernel returned it, then @name and @hash are not looked at; GT_NONE32: by its name
+ * @uid: whose it is: the owner of the file that tells of it. Kernels of two users are two
+ * @name: @len bytes, anything, GT_KERNEL_NAME_MAX at most are taken
+ * @hash: of the whole name, where @name is only its begin; 0: it is all
+ * @value: by enum gt_kernel_value; one that differs from what was told before widens the range
+ * @ts, @queue_ns: one of its dispatches, which ended at @ts, had waited so long to begin
+ * @calls, @total_ns, @min_ns, @max_ns: of all its dispatches, as a file of statistics tells; it counts
+ *	where no dispatch is told by itself
+ */
+struct gt_kernel_desc {
+	uint32_t id;
+	uint32_t uid;
+	uint16_t gpu;
+	const char *name;
+	size_t len;
+	uint64_t hash;
+	uint32_t value[GT_KERNEL_VALUES];
+	uint64_t ts, queue_ns;
+	uint64_t calls, total_ns, min_ns, max_ns;
+};
+
+/** gt_kernel_init() - of whom nothing is known */
+static inline void gt_kernel_init(struct gt_kernel_desc *d)
+{
+	__builtin_memset(d, 0xff, sizeof(*d));
+	d->name = NULL;
+	d->len = 0;
+	d->hash = 0;
+}
+
+#endif
