@@ -79,11 +79,13 @@ tracecmd_libs = $(shell $(PKG_CONFIG) --libs libtracecmd libtraceevent)
 
 # What each part is made of ------------------------------------------------------------------
 
-PLUGINS := bpf ftrace replay sim
+PLUGINS := bpf ftrace replay rocprof sim
 # a thread of it that the kernel keeps may outlive it
 plugin_libs_bpf = $(bpf_libs) $(inih_libs) -lpthread -Wl,-z,nodelete
 plugin_libs_ftrace = $(tracefs_libs) $(inih_libs)
 plugin_libs_replay = $(tracecmd_libs) $(inih_libs) $(seccomp_libs)
+rocprof_libs = -lcsv
+plugin_libs_rocprof = $(rocprof_libs) $(seccomp_libs)
 
 obj = $(patsubst %.c,$(O)/obj/%.o,$(1))
 src_eventmap := $(wildcard backend/eventmap/*.c) backend/trusted.c
@@ -96,6 +98,7 @@ src_live := $(wildcard backend/live/*.c)
 # What plugins share, with each other or with the host
 plugin_more_bpf := $(src_live) backend/ioctls.c
 plugin_more_ftrace := $(src_live)
+plugin_more_rocprof := backend/replay/confine.c
 src_plugin = $(wildcard backend/$(1)/*.c backend/$(1)/*/*.c) $(plugin_more_$(1))
 # A plugin's vtable is in backend/NAME/NAME.c: everything else of it can be linked into a test
 src_parts := $(foreach p,$(PLUGINS),$(filter-out backend/$(p)/$(p).c,$(call src_plugin,$(p))))
@@ -177,7 +180,7 @@ $(lib): $(call obj,$(src_core) $(src_eventmap) $(src_parts) $(wildcard tests/lib
 	$(say) AR $@
 	$(Q)rm -f $@; $(AR) rcs $@ $^
 
-test_libs = $(fuse_libs) $(privs_libs) $(tracecmd_libs) $(tracefs_libs) $(inih_libs) -ldl -lpthread -lm
+test_libs = $(rocprof_libs) $(fuse_libs) $(privs_libs) $(tracecmd_libs) $(tracefs_libs) $(inih_libs) -ldl -lpthread -lm
 define link_test
 	@mkdir -p $(@D)
 	$(say) LD $@
@@ -200,7 +203,7 @@ clean:
 # Each list names what its part calls itself, not what happens to come along.
 
 DEPS := gcc libc6-dev make pkg-config fuse3 libfuse3-dev libinih-dev libcap-ng-dev libseccomp-dev \
-	libtracefs-dev libtraceevent-dev libtracecmd-dev libbpf-dev clang bpftool mount less procps
+	libtracefs-dev libtraceevent-dev libtracecmd-dev libcsv-dev libbpf-dev clang bpftool mount less procps
 DEPS_TEST := libdrm-dev clang libclang-rt-dev babeltrace2 busybox-static trace-cmd python3 golang-go \
 	util-linux coreutils findutils mandoc rsync tar strace systemd
 DEPS_VM := qemu-system-x86 busybox-static cpio kmod pahole xz-utils zstd

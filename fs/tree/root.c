@@ -57,7 +57,9 @@ static int show_features(struct gt_text *t, const struct gt_show *s)
 		       "runtime_calls\n"
 		       "kfd_queues\n"
 		       "nvidia_queues\n"
-		       "kernel_counting\nwindows\n");
+		       "kernel_counting\nwindows\n"
+		       "kernels\n"
+		       "rocprof_results\n");
 	return 0;
 }
 

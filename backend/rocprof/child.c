@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The process that reads the files: a fork with limits, no rights, few system calls, and no descriptor
+ * but the files and a pipe. It is waited for without a bound nowhere, and what it says is checked.
+ */
+#include "internal.h"
+#include "../replay/internal.h" /* gt_child_confine() */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#if defined(__SANITIZE_ADDRESS__)
+#define LIMIT_MEMORY 0 /* a sanitizer maps terabytes */
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define LIMIT_MEMORY 0
+#endif
+#endif
+#ifndef LIMIT_MEMORY
+#define LIMIT_MEMORY 1
+#endif
+
+#define OUT_FD	 3
+#define FIRST_FD 4
+#define MEMORY	 (1ull << 30) /* above what the daemon itself has mapped */
+#define CPU_S	 30	      /* and a second for each 4 MiB */
+#define BUF	 (1u << 20)
+#define PIPE	 (1 << 20)
+#define SILENCE	 30000000000u /* ns without a word before it is given up */
+#define POLL_MS	 2
+
+static uint64_t mapped(void)
+{
+	unsigned long long pages = 0;
+	FILE *f = fopen("/proc/self/statm", "re");
+
+	if (f) {
+		if (fscanf(f, "%llu", &pages) != 1)
+			pages = 0;
+		fclose(f);
+	}
+	return pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+static void limit(int what, uint64_t value)
+{
+	struct rlimit r = { value, value };
+
+	setrlimit(what, &r);
+}
+
+static void give_up_rights(void)
+{
+	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = { 0 };
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || syscall(SYS_capset, &head, none))
+		_exit(1);
+}
+
+/* The pipe is 3, the files follow; 0 to 2 are /dev/null; nothing else stays open. */
+static void arrange(struct rp_source *s, unsigned int n, int out)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC), high;
+
+	for (unsigned int i = 0; i < n; i++)
+		s[i].fd = fcntl(s[i].fd, F_DUPFD_CLOEXEC, FIRST_FD + RP_FILES + 1);
+	high = fcntl(out, F_DUPFD_CLOEXEC, FIRST_FD + RP_FILES + 1);
+	if (null < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 || dup2(null, 2) < 0 ||
+	    dup2(high, OUT_FD) < 0)
+		_exit(1);
+	for (unsigned int i = 0; i < n; i++) {
+		if (dup2(s[i].fd, FIRST_FD + (int)i) < 0)
+			_exit(1);
+		s[i].fd = FIRST_FD + (int)i;
+	}
+	if (close_range(FIRST_FD + n, ~0u, 0) < 0)
+		_exit(1);
+}
+
+static void __attribute__((noreturn)) child(struct rp_source *s, unsigned int n, int out, pid_t parent)
+{
+	uint64_t size = 0, memory = mapped() + MEMORY;
+	sigset_t none;
+
+	setpgid(0, 0);
+	for (int i = 1; i < NSIG; i++)
+		signal(i, SIG_DFL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(0);
+	for (unsigned int i = 0; i < n; i++)
+		size += s[i].size;
+	arrange(s, n, out);
+	give_up_rights();
+	limit(RLIMIT_CORE, 0);
+	limit(RLIMIT_FSIZE, 0);
+	limit(RLIMIT_CPU, CPU_S + size / (4 << 20));
+	if (LIMIT_MEMORY)
+		limit(RLIMIT_AS, memory);
+	if (gt_child_confine())
+		_exit(1);
+	rp_read_all(s, n, OUT_FD);
+}
+
+int rp_child_start(struct gt_plugin *p, struct rp_child *c, const struct rp_source *s, unsigned int n)
+{
+	struct rp_source *copy = calloc(n, sizeof(*copy));
+	pid_t self = getpid();
+	int pipes[2];
+
+	*c = (struct rp_child){ .fd = -1, .buf = malloc(BUF), .since = p->host->now(p) };
+	if (!c->buf || !copy || pipe2(pipes, O_CLOEXEC) < 0) {
+		free(copy);
+		return p->host->error(p, ENOMEM, "no memory, or no pipe");
+	}
+	memcpy(copy, s, n * sizeof(*copy));
+	fcntl(pipes[0], F_SETPIPE_SZ, PIPE);
+	c->pid = fork();
+	if (!c->pid)
+		child(copy, n, pipes[1], self);
+	free(copy);
+	close(pipes[1]);
+	c->fd = pipes[0];
+	if (c->pid < 0 || fcntl(c->fd, F_SETFL, O_NONBLOCK) < 0)
+		return p->host->error(p, EAGAIN, "no process: %s", strerror(errno));
+	setpgid(c->pid, c->pid); /* both sides do it: whoever comes first */
+	return 0;
+}
+
+static bool has_ended(pid_t pid)
+{
+	siginfo_t si = { 0 };
+
+	return !waitid(P_PID, (id_t)pid, &si, WEXITED | WNOHANG | WNOWAIT) && si.si_pid == pid;
+}
+
+/* What waitpid() says if it ended by itself, else -1 */
+static int reap(struct rp_child *c, bool await)
+{
+	bool itself = false;
+	int status = -1;
+
+	if (c->pid <= 0)
+		return -1;
+	for (int i = 0; await && i < 100 && !(itself = has_ended(c->pid)); i++)
+		poll(NULL, 0, POLL_MS);
+	kill(-c->pid, SIGKILL);
+	kill(c->pid, SIGKILL);
+	while (waitpid(c->pid, &status, 0) < 0 && errno == EINTR)
+		;
+	c->pid = 0;
+	return itself ? status : -1;
+}
+
+void rp_child_end(struct rp_child *c)
+{
+	if (c->fd >= 0)
+		close(c->fd);
+	reap(c, false);
+	free(c->buf);
+	*c = (struct rp_child){ .fd = -1 };
+}
+
+static int give_up(struct rp_child *c, char *err, size_t len, const char *why)
+{
+	int status = reap(c, !why);
+
+	if (why)
+		snprintf(err, len, "%s", why);
+	else if (status >= 0 && WIFSIGNALED(status))
+		snprintf(err, len, "the reader failed on these files (signal %d)", WTERMSIG(status));
+	else
+		snprintf(err, len, "the reader failed on these files");
+	return -EIO;
+}
+
+/* More bytes: 1; none yet: 0; -EIO */
+static int receive(struct gt_plugin *p, struct rp_child *c, char *err, size_t len)
+{
+	struct pollfd pfd = { .fd = c->fd, .events = POLLIN };
+	ssize_t n;
+
+	memmove(c->buf, c->buf + c->pos, c->len - c->pos);
+	c->len -= c->pos;
+	c->pos = 0;
+	n = read(c->fd, c->buf + c->len, BUF - c->len);
+	if (n < 0 && errno == EAGAIN) {
+		if (p->host->now(p) - c->since > SILENCE)
+			return give_up(c, err, len, "the reader hangs on these files");
+		if (poll(&pfd, 1, POLL_MS) <= 0)
+			return 0;
+		n = read(c->fd, c->buf + c->len, BUF - c->len);
+	}
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return 0;
+	if (n <= 0)
+		return give_up(c, err, len, NULL);
+	c->since = p->host->now(p);
+	c->len += (size_t)n;
+	return 1;
+}
+
+int rp_child_next(struct gt_plugin *p, struct rp_child *c, struct rp_frame *f, const uint8_t **data,
+		  char *err, size_t len)
+{
+	for (;;) {
+		size_t have = c->len - c->pos;
+		int ret;
+
+		if (have >= sizeof(*f)) {
+			memcpy(f, c->buf + c->pos, sizeof(*f));
+			if (f->len > RP_FRAME_MAX || f->kind >= RP_KINDS)
+				return give_up(c, err, len, "the reader failed on these files");
+			if (have >= sizeof(*f) + f->len) {
+				*data = c->buf + c->pos + sizeof(*f);
+				c->pos += sizeof(*f) + f->len;
+				return 1;
+			}
+		}
+		ret = receive(p, c, err, len);
+		if (ret <= 0)
+			return ret;
+	}
+}

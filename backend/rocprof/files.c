@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Which files are results. Whoever may write to a folder may put anything there: no link is followed,
+ * nothing but regular files is opened, and a file's owner, not the folder's, is whose results they are.
+ */
+#include "internal.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define DEPTH	4    /* folders below the one that is named */
+#define ENTRIES 4096 /* of a folder */
+
+/* What rocprofv3 and rocprof put at the end of names, before the suffix */
+static const char *const tables[] = {
+	"kernel_trace",	       "counter_collection", "hip_api_trace", "hip_runtime_trace",
+	"hip_compile_trace",   "hsa_api_trace",	     "hsa_trace",     "hip_trace",
+	"marker_api_trace",    "rccl_api_trace",     "marker_trace",  "memory_copy_trace",
+	"memory_allocation_",  "scratch_memory_",    "kernel_stats",  "hip_api_stats",
+	"hip_stats",	       "hsa_stats",	     "hsa_api_stats", "domain_stats",
+	"memory_copy_stats",   "agent_info",	     "results",	      "kernel_names",
+	"marker_api_stats",    "rccl_api_stats",
+};
+
+static const char *base_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static bool ends(const char *s, const char *with)
+{
+	size_t n = strlen(s), m = strlen(with);
+
+	return n >= m && !strcmp(s + n - m, with);
+}
+
+static bool is_result(const char *name)
+{
+	return ends(name, ".csv");
+}
+
+/* Bytes of @path that files of the same run have alike: its folder, and what comes before the table */
+static size_t run_of(const char *path)
+{
+	const char *base = base_of(path), *at;
+
+	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
+		at = strstr(base, tables[i]);
+		if (at)
+			return (size_t)(at - path);
+	}
+	return (size_t)(base - path);
+}
+
+static uint16_t group_of(struct rp_files *f, const char *path)
+{
+	size_t n = run_of(path);
+
+	for (unsigned int i = 0; i < f->n; i++)
+		if (run_of(f->file[i].path) == n && !memcmp(f->file[i].path, path, n))
+			return f->file[i].source.group;
+	return f->groups++;
+}
+
+/* "1234_kernel_trace.csv" is of process 1234 */
+static uint32_t pid_of(const char *base)
+{
+	char *end;
+	unsigned long pid = strtoul(base, &end, 10);
+
+	return *base >= '1' && *base <= '9' && *end == '_' && pid < 1u << 22 ? (uint32_t)pid : GT_NONE32;
+}
+
+/* Of kernels, not of calls: rocprof v1 calls them just stats */
+static bool of_kernels(const char *base)
+{
+	static const char *const others[] = { "hip", "hsa", "marker", "rccl", "domain", "memory", "scratch" };
+
+	if (!strstr(base, "stats"))
+		return false;
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		if (strstr(base, others[i]))
+			return false;
+	return true;
+}
+
+static struct rp_file *add(struct gt_plugin *p, struct rp_files *f, const char *path)
+{
+	struct rp_file *more;
+	uint16_t group;
+
+	if (f->n == RP_FILES) {
+		if (!f->left_out++)
+			p->host->error(p, E2BIG, "%s: more than %d files: the rest is left out", path,
+				       RP_FILES);
+		return NULL;
+	}
+	group = group_of(f, path);
+	more = reallocarray(f->file, f->n + 1, sizeof(*more));
+	if (!more)
+		return NULL;
+	f->file = more;
+	more = &f->file[f->n];
+	memset(more, 0, sizeof(*more));
+	more->path = strdup(path);
+	if (!more->path)
+		return NULL;
+	f->n++;
+	more->state = "waiting";
+	more->uid = GT_NONE32;
+	more->source.fd = -1;
+	more->source.group = group;
+	more->source.pid = pid_of(base_of(path));
+	more->source.statistics = of_kernels(base_of(path));
+	return more;
+}
+
+static int refuse(struct gt_plugin *p, struct rp_file *file, int err, const char *why)
+{
+	file->state = "refused";
+	snprintf(file->error, sizeof(file->error), "%s", why);
+	return p->host->error(p, err, "%s: %s", file->path, why);
+}
+
+static const char *no_file(mode_t mode)
+{
+	if (S_ISLNK(mode))
+		return "is a symbolic link: it is not followed";
+	return S_ISREG(mode) ? NULL : "is not a regular file";
+}
+
+/* The name is looked at before it is opened: opening a device may do something already. */
+static int open_file(struct gt_plugin *p, struct rp_file *file, int dir, const char *name)
+{
+	struct stat st;
+
+	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return refuse(p, file, errno, strerror(errno));
+	if (no_file(st.st_mode))
+		return refuse(p, file, EINVAL, no_file(st.st_mode));
+	file->source.fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+	if (file->source.fd < 0)
+		return refuse(p, file, errno, strerror(errno));
+	if (fstat(file->source.fd, &st) < 0 || no_file(st.st_mode))
+		return refuse(p, file, EINVAL, "is not a regular file");
+	file->uid = st.st_uid;
+	file->source.size = (uint64_t)st.st_size;
+	return 0;
+}
+
+static int by_name(const struct dirent **a, const struct dirent **b)
+{
+	return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+static int no_dots(const struct dirent *d)
+{
+	return d->d_name[0] != '.';
+}
+
+static void add_folder(struct gt_plugin *p, struct rp_files *f, int dir, const char *path, int depth);
+
+static void add_entry(struct gt_plugin *p, struct rp_files *f, int dir, const char *path,
+		      const char *name, int depth)
+{
+	char whole[4096];
+	struct rp_file *file;
+	struct stat st;
+	int fd;
+
+	if (snprintf(whole, sizeof(whole), "%s/%s", path, name) >= (int)sizeof(whole) ||
+	    fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return;
+	if (S_ISDIR(st.st_mode) && depth < DEPTH) {
+		fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_DIRECTORY);
+		if (fd >= 0)
+			add_folder(p, f, fd, whole, depth + 1);
+		return;
+	}
+	if (S_ISDIR(st.st_mode) || !is_result(name))
+		return;
+	file = add(p, f, whole);
+	if (file)
+		open_file(p, file, dir, name);
+}
+
+static void add_folder(struct gt_plugin *p, struct rp_files *f, int dir, const char *path, int depth)
+{
+	struct dirent **list = NULL;
+	int n = scandirat(dir, ".", &list, no_dots, by_name);
+
+	for (int i = 0; i < n; i++) {
+		if (i < ENTRIES)
+			add_entry(p, f, dir, path, list[i]->d_name, depth);
+		free(list[i]);
+	}
+	free(list);
+	close(dir);
+}
+
+int rp_files_add(struct gt_plugin *p, struct rp_files *f, const char *path)
+{
+	int dir = open(path, O_RDONLY | O_CLOEXEC | O_DIRECTORY | O_NOFOLLOW);
+	struct rp_file *file;
+
+	if (dir >= 0) {
+		add_folder(p, f, dir, path, 0);
+		return 0;
+	}
+	file = add(p, f, path);
+	return file ? open_file(p, file, AT_FDCWD, path) : -ENOMEM;
+}
+
+void rp_files_close(struct rp_files *f)
+{
+	for (unsigned int i = 0; i < f->n; i++) {
+		if (f->file[i].source.fd >= 0)
+			close(f->file[i].source.fd);
+		f->file[i].source.fd = -1;
+	}
+}
+
+void rp_files_free(struct rp_files *f)
+{
+	rp_files_close(f);
+	for (unsigned int i = 0; i < f->n; i++)
+		free(f->file[i].path);
+	free(f->file);
+	*f = (struct rp_files){ 0 };
+}
+
+/* A folder with a result in it or below: looked at no further than it takes */
+static bool folder_has(int dir, int depth)
+{
+	struct dirent **list = NULL;
+	int n = scandirat(dir, ".", &list, no_dots, by_name);
+	bool found = false;
+
+	for (int i = 0; i < n; i++) {
+		const char *name = list[i]->d_name;
+		int fd = -1;
+
+		if (!found && i < ENTRIES && is_result(name))
+			found = true;
+		else if (!found && i < ENTRIES && depth < DEPTH)
+			fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_DIRECTORY);
+		if (fd >= 0)
+			found = folder_has(fd, depth + 1);
+		free(list[i]);
+	}
+	free(list);
+	close(dir);
+	return found;
+}
+
+/* Does the first line begin like one of the tables? Text of ftrace may have commas as well. */
+static bool csv_head(const uint8_t *head, size_t len)
+{
+	static const char *const first[] = { "Kind",   "Domain", "Correlation_Id", "Name", "Index",
+					     "Node_Id", "Guid",	  "Dispatch_Id" };
+
+	for (size_t i = 0; i < sizeof(first) / sizeof(first[0]); i++) {
+		size_t n = strlen(first[i]), at = len && head[0] == '"';
+
+		if (len > at + n + 2 && !strncasecmp((const char *)head + at, first[i], n) &&
+		    head[at + n] == (at ? '"' : ','))
+			return true;
+	}
+	return false;
+}
+
+bool rp_knows(const char *path, const uint8_t *head, size_t len)
+{
+	int dir;
+
+	if (head)
+		return csv_head(head, len);
+	dir = open(path, O_RDONLY | O_CLOEXEC | O_DIRECTORY);
+	return dir >= 0 && folder_has(dir, 0);
+}

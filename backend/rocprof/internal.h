@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The rocprof backend's own interfaces.
+ *
+ *	rocprof.c  the vtable and the options
+ *	play.c     start, frames from the child, the end
+ *	files.c    which files are results, and safe to open
+ *	child.c    starts, hears and ends the process that reads them
+ *	tell.c     rows as records, kernels and counters for the host
+ *	gpu.c      agents as GPUs, queues
+ *
+ * In the child, which holds nothing but the files and a pipe:
+ *
+ *	read.c     merges the files by time, writes frames
+ *	csv.c      CSV tables, columns.c what their columns are
+ *
+ * Every result is anybody's bytes: only the child looks into it, and what it says is checked.
+ */
+#ifndef GT_ROCPROF_INTERNAL_H
+#define GT_ROCPROF_INTERNAL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "../backend.h"
+
+#define RP_FILES     256 /* of one reading */
+#define RP_NAMES     65536
+#define RP_AGENTS    256
+#define RP_FRAME_MAX (GT_KERNEL_NAME_MAX + 4096)
+
+/** struct rp_options - the plugin's options, filled by the host */
+struct rp_options {
+	char *files;
+};
+
+/* What the child tells ----------------------------------------------------------------------------- */
+
+enum rp_kind {
+	RP_ALIVE, /* nothing to tell for a long time */
+	RP_AGENT, /* struct rp_agent */
+	RP_NAME,  /* struct rp_name and its text */
+	RP_ROW,	  /* struct rp_row */
+	RP_FAULT, /* a sentence; something of the file was left out */
+	RP_FAIL,  /* a sentence; the file tells nothing more */
+	RP_TABLE, /* a word: what the file is */
+	RP_END,	  /* all files have been read */
+	RP_KINDS
+};
+
+/** struct rp_frame - what the child writes, before @len bytes of payload; @file: index */
+struct rp_frame {
+	uint32_t len;
+	uint16_t kind;
+	uint16_t file;
+};
+
+/**
+ * struct rp_agent - a device of the machine that was profiled, as the file's group knows it
+ * @key: what rows of the same group call it: its node's number, or a handle
+ * @location, @domain: its place on the PCI bus; @gpu_id: as the kernel's KFD; GT_NONE64 unknown
+ */
+struct rp_agent {
+	uint64_t key, node, location, domain, gpu_id;
+	bool gpu;
+};
+
+/** struct rp_name - names are told once, then meant by @id; @hash: of all of it, if it was cut, else 0 */
+struct rp_name {
+	uint32_t id, reserved;
+	uint64_t hash;
+};
+
+enum rp_row_kind {
+	RP_DISPATCH,
+	RP_COUNTER,
+	RP_API,
+	RP_COPY,
+	RP_ALLOC,
+	RP_SCRATCH,
+	RP_STAT, /* of all calls of a kernel */
+	RP_CALLS, /* of all calls of a function */
+	RP_ROW_KINDS
+};
+
+/**
+ * struct rp_row - a row of a table, whatever wrote it; what is not known is all ones
+ * @name: of the kernel, function, direction or operation; @counter: of the counter
+ * @agent: where it was, or went to; @from: where a copy came from
+ * @queued: when it was dispatched
+ * @total, @min, @max: of RP_STAT and RP_CALLS, ns; @bytes: how many calls
+ */
+struct rp_row {
+	uint64_t start, end;
+	uint64_t agent, from, queue, dispatch, correlation, queued, bytes;
+	uint64_t total, min, max;
+	double value;
+	uint32_t name, counter, pid, tid;
+	uint32_t v[GT_KERNEL_VALUES];
+	uint16_t kind, file;
+};
+
+/** rp_row_ts() - by what rows are merged: when it ended, of a call when it began */
+static inline uint64_t rp_row_ts(const struct rp_row *r)
+{
+	return r->kind == RP_API ? r->start : r->end;
+}
+
+/* The child ---------------------------------------------------------------------------------------- */
+
+/**
+ * struct rp_source - a file as the child is given it
+ * @fd: open for reading; @size: what there is to read now
+ * @group: files of one run have the same: agents are its
+ * @pid: of the profiled process, as the file's name tells; GT_NONE32
+ * @statistics: of kernels, as the file's name tells
+ */
+struct rp_source {
+	int fd;
+	uint64_t size;
+	uint16_t group;
+	uint32_t pid;
+	bool statistics;
+	char base[64];
+};
+
+struct rp_reading;
+
+/** struct rp_input - a file being read, in the child */
+struct rp_input {
+	struct rp_reading *r;
+	const struct rp_source *s;
+	const struct rp_format *format;
+	void *priv;
+	uint16_t index;
+	bool ended;
+	uint64_t faults;
+	/* rows that wait for earlier ones: a heap by time of indices of @row */
+	struct rp_wait {
+		uint64_t ts;
+		uint32_t at;
+	} *heap;
+	struct rp_row *row;
+	uint32_t *spare;
+	unsigned int n, room, nspare;
+};
+
+/**
+ * struct rp_format - one kind of file; read.c has the table
+ * @detect: do these first @len bytes begin such a file?
+ * @open: reads what is needed to read on; @first: whether it tells of agents only, for others' sake
+ * @feed: reads a piece: rows by rp_emit(). 1; 0: that was all; -errno after rp_fail()
+ */
+struct rp_format {
+	const char *name;
+	bool (*detect)(const char *head, size_t len);
+	int (*open)(struct rp_input *in);
+	bool (*first)(const struct rp_input *in);
+	int (*feed)(struct rp_input *in);
+	void (*close)(struct rp_input *in);
+};
+
+extern const struct rp_format rp_format_csv;
+
+/** rp_row_init() - a row of which nothing is known */
+void rp_row_init(struct rp_row *r, enum rp_row_kind kind);
+/** rp_emit() - hands a row over */
+void rp_emit(struct rp_input *in, const struct rp_row *r);
+/** rp_tell_agent() - likewise a device */
+void rp_tell_agent(struct rp_input *in, const struct rp_agent *a);
+/** rp_intern() - number of a name; GT_NONE32: there are too many */
+uint32_t rp_intern(struct rp_input *in, const char *text, size_t len);
+/** rp_table() - says what the file is */
+void rp_table(struct rp_input *in, const char *what);
+/** rp_fault() - something was left out; only the first few sentences of a file are told */
+void rp_fault(struct rp_input *in, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/** rp_fail() - nothing more can be read of the file. Returns -EBADMSG */
+int rp_fail(struct rp_input *in, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/** rp_pread() - up to @len bytes at @off of what there was when it was opened; -errno */
+ssize_t rp_pread(const struct rp_input *in, void *buf, size_t len, uint64_t off);
+
+/** rp_read_all() - the whole of the child's work: frames of all of @s to @out; does not return */
+void rp_read_all(const struct rp_source *s, unsigned int n, int out) __attribute__((noreturn));
+
+/* child.c ------------------------------------------------------------------------------------------ */
+
+/** struct rp_child - the process that reads */
+struct rp_child {
+	pid_t pid;
+	int fd;
+	uint8_t *buf;
+	size_t pos, len;
+	uint64_t since;
+};
+
+/** rp_child_start() - has @n files read; 0 or -errno with the sentence told */
+int rp_child_start(struct gt_plugin *p, struct rp_child *c, const struct rp_source *s, unsigned int n);
+/** rp_child_next() - the next frame and its payload: 1; 0: none yet; -EIO with a sentence */
+int rp_child_next(struct gt_plugin *p, struct rp_child *c, struct rp_frame *f, const uint8_t **data,
+		  char *err, size_t len);
+void rp_child_end(struct rp_child *c);
+
+/* files.c ------------------------------------------------------------------------------------------ */
+
+/**
+ * struct rp_file - a result
+ * @path: where it is; @uid: whose
+ * @state: what became of it; @table: what it is
+ */
+struct rp_file {
+	char *path;
+	struct rp_source source;
+	uint32_t uid;
+	const char *state;
+	char table[32], error[256];
+	uint64_t rows, faults;
+};
+
+/** struct rp_files - what is read together */
+struct rp_files {
+	struct rp_file *file;
+	unsigned int n, left_out;
+	uint16_t groups;
+};
+
+/** rp_files_add() - a file, or all results in a folder and below it; -errno with the sentence told */
+int rp_files_add(struct gt_plugin *p, struct rp_files *f, const char *path);
+void rp_files_close(struct rp_files *f);
+void rp_files_free(struct rp_files *f);
+/** rp_knows() - see gt_backend.knows */
+bool rp_knows(const char *path, const uint8_t *head, size_t len);
+
+/* tell.c, gpu.c ------------------------------------------------------------------------------------- */
+
+struct rp_teller;
+
+/** rp_teller_new() - keeps what is known of names, agents, queues and kernels; NULL: no memory */
+struct rp_teller *rp_teller_new(struct gt_plugin *p, struct rp_files *files);
+void rp_teller_free(struct rp_teller *t);
+/** rp_tell() - takes one frame; how many records it pushed or will push, -EBADMSG if it is not sound */
+int rp_tell(struct rp_teller *t, const struct rp_frame *f, const uint8_t *data);
+/** rp_tell_flush() - what was gathered goes to the host */
+void rp_tell_flush(struct rp_teller *t);
+/** rp_teller_position() - time of the last record */
+uint64_t rp_teller_position(const struct rp_teller *t);
+/** rp_show_calls(), rp_show_memory() - tables of the runtime's calls, and of its allocations */
+void rp_show_calls(const struct rp_teller *t, char *buf, size_t len);
+void rp_show_memory(const struct rp_teller *t, char *buf, size_t len);
+
+/** struct rp_place - a device as the host numbers it; @gpu: GT_NONE16: none */
+struct rp_place {
+	uint16_t group, gpu;
+	uint64_t key;
+};
+/** struct rp_places - devices and queues that were met */
+struct rp_places {
+	struct gt_plugin *p;
+	struct rp_place place[RP_AGENTS];
+	unsigned int n, last;
+	struct rp_queue {
+		uint64_t handle;
+		uint32_t pid, uid;
+		uint16_t gpu, group;
+	} *queue;
+	unsigned int nqueues, last_queue;
+	uint64_t refused;
+};
+/** rp_place_agent() - a device was told of */
+void rp_place_agent(struct rp_places *pl, uint16_t group, const struct rp_agent *a);
+/** rp_place_gpu() - the GPU that rows of @group call @key */
+uint16_t rp_place_gpu(struct rp_places *pl, uint16_t group, uint64_t key);
+/** rp_place_queue() - id of a queue; @is_new: it was not met before. GT_NONE32: there are too many */
+uint32_t rp_place_queue(struct rp_places *pl, uint16_t group, uint16_t gpu, uint64_t handle, uint32_t pid,
+			uint32_t uid, bool *is_new);
+
+/* play.c: the plugin's hooks, as backend.h tells them ------------------------------------------------ */
+
+int rp_probe(struct gt_plugin *p);
+int rp_start(struct gt_plugin *p);
+int rp_drain(struct gt_plugin *p);
+void rp_stop(struct gt_plugin *p);
+void rp_doctor(struct gt_plugin *p, char *buf, size_t len);
+void rp_show_files(struct gt_plugin *p, char *buf, size_t len);
+void rp_file_calls(struct gt_plugin *p, char *buf, size_t len);
+void rp_file_memory(struct gt_plugin *p, char *buf, size_t len);
+
+#endif

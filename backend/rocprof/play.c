@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The files of the `files` option: opened, read by the child, told to the host as fast as they come. */
+#include "internal.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DRAIN_MAX 65536	  /* frames a call of drain() */
+#define DRAIN_NS  5000000 /* and its time */
+#define WAIT_NS	  1000000 /* until the child is asked again */
+
+/** struct rp - the plugin; @index: of the child's files, ours */
+struct rp {
+	struct gt_plugin *p;
+	struct rp_files files;
+	struct rp_teller *teller;
+	struct rp_child child;
+	bool reading, ended;
+};
+
+int rp_probe(struct gt_plugin *p)
+{
+	const struct rp_options *o = p->options;
+
+	if (!o->files || !*o->files)
+		return p->host->error(p, ENOENT, "no results to read: mount with -o replay=FOLDER");
+	return 0;
+}
+
+void rp_stop(struct gt_plugin *p)
+{
+	struct rp *r = p->priv;
+
+	if (!r)
+		return;
+	if (r->reading)
+		rp_child_end(&r->child);
+	rp_teller_free(r->teller);
+	rp_files_free(&r->files);
+	free(r);
+	p->priv = NULL;
+}
+
+/* Whatever of it can be read, is: only nothing at all is a failure. */
+static int open_files(struct rp *r, const char *files)
+{
+	char *list = strdup(files), *save = NULL;
+	unsigned int good = 0;
+	int ret = list ? 0 : -ENOMEM, bad = 0;
+
+	for (char *f = ret ? NULL : strtok_r(list, ":", &save); f; f = strtok_r(NULL, ":", &save))
+		bad = rp_files_add(r->p, &r->files, f);
+	free(list);
+	for (unsigned int i = 0; i < r->files.n; i++)
+		good += r->files.file[i].source.fd >= 0;
+	if (!ret && !good)
+		ret = bad ? bad : r->p->host->error(r->p, ENOENT, "%s: no results in it", files);
+	return ret;
+}
+
+static int read_files(struct rp *r)
+{
+	struct rp_source s[RP_FILES];
+	unsigned int n = 0;
+	int ret;
+
+	/* those that could not be opened go to the end, so that both sides count alike */
+	for (unsigned int i = 0; i < r->files.n; i++) {
+		struct rp_file tmp = r->files.file[i];
+
+		if (tmp.source.fd < 0)
+			continue;
+		r->files.file[i] = r->files.file[n];
+		r->files.file[n] = tmp;
+		r->files.file[n].state = "reading";
+		s[n++] = tmp.source;
+	}
+	ret = rp_child_start(r->p, &r->child, s, n);
+	r->reading = true;
+	rp_files_close(&r->files);
+	return ret;
+}
+
+int rp_start(struct gt_plugin *p)
+{
+	const struct rp_options *o = p->options;
+	struct rp *r = calloc(1, sizeof(*r));
+	int ret = rp_probe(p);
+
+	if (!r)
+		return p->host->error(p, ENOMEM, "no memory");
+	p->priv = r;
+	r->p = p;
+	r->child.fd = -1;
+	if (!ret)
+		ret = open_files(r, o->files);
+	if (!ret) {
+		r->teller = rp_teller_new(p, &r->files);
+		ret = r->teller ? read_files(r) : p->host->error(p, ENOMEM, "no memory");
+	}
+	if (ret < 0)
+		rp_stop(p);
+	else
+		p->host->timer(p, 1);
+	return ret;
+}
+
+static void finish(struct rp *r)
+{
+	rp_child_end(&r->child);
+	r->reading = false;
+	r->ended = true;
+	for (unsigned int i = 0; i < r->files.n; i++)
+		if (!strcmp(r->files.file[i].state, "reading"))
+			r->files.file[i].state = "read";
+}
+
+/* What has come of the child: records, or -errno */
+static int hear(struct rp *r, bool *waits)
+{
+	uint64_t until = r->p->host->now(r->p) + DRAIN_NS;
+	const uint8_t *data;
+	struct rp_frame f;
+	char err[128];
+	int n = 0, ret;
+
+	for (unsigned int i = 1; i < DRAIN_MAX; i++) {
+		ret = rp_child_next(r->p, &r->child, &f, &data, err, sizeof(err));
+		if (ret <= 0) {
+			*waits = !ret;
+			break;
+		}
+		if (f.kind == RP_END) {
+			finish(r);
+			return n;
+		}
+		ret = rp_tell(r->teller, &f, data);
+		if (ret < 0) {
+			snprintf(err, sizeof(err), "the reader failed on these files");
+			break;
+		}
+		n += ret;
+		if (i % 256 == 0 && r->p->host->now(r->p) >= until)
+			break;
+	}
+	if (ret >= 0)
+		return n;
+	finish(r); /* what was told until then stands */
+	r->p->host->error(r->p, EIO, "%s", err);
+	return n;
+}
+
+int rp_drain(struct gt_plugin *p)
+{
+	struct rp *r = p->priv;
+	bool waits = false;
+	int n;
+
+	if (r->ended)
+		return -ENODATA;
+	n = hear(r, &waits);
+	rp_tell_flush(r->teller);
+	if (rp_teller_position(r->teller))
+		p->host->watermark(p, rp_teller_position(r->teller));
+	p->host->timer(p, waits ? WAIT_NS : 1);
+	return n ? n : 1;
+}
+
+static void __attribute__((format(printf, 4, 5)))
+print(char *buf, size_t len, size_t *used, const char *fmt, ...)
+{
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(buf + *used, len - *used, fmt, ap);
+	va_end(ap);
+	if (n > 0)
+		*used += (size_t)n < len - *used ? (size_t)n : len - *used - 1;
+}
+
+void rp_doctor(struct gt_plugin *p, char *buf, size_t len)
+{
+	const struct rp *r = p->priv;
+	uint64_t rows = 0, faults = 0;
+	unsigned int refused = 0;
+	size_t used = 0;
+
+	if (!len)
+		return;
+	*buf = '\0';
+	if (!r)
+		return;
+	for (unsigned int i = 0; i < r->files.n; i++) {
+		rows += r->files.file[i].rows;
+		faults += r->files.file[i].faults;
+		refused += !strcmp(r->files.file[i].state, "refused");
+	}
+	print(buf, len, &used, "files %u\nfiles_refused %u\nfiles_left_out %u\nrows %llu\nfaults %llu\n",
+	      r->files.n, refused, r->files.left_out, (unsigned long long)rows,
+	      (unsigned long long)faults);
+}
+
+/* A path as one word */
+static void path_word(char *out, size_t len, const char *s)
+{
+	size_t i;
+
+	for (i = 0; s[i] && i < len - 1; i++)
+		out[i] = s[i] <= ' ' || s[i] >= 0x7f ? '?' : s[i];
+	out[i] = '\0';
+}
+
+void rp_show_files(struct gt_plugin *p, char *buf, size_t len)
+{
+	const struct rp *r = p->priv;
+	size_t used = 0;
+	char path[512];
+
+	print(buf, len, &used, "# state table uid rows faults path error\n");
+	for (unsigned int i = 0; r && i < r->files.n && len - used > 1024; i++) {
+		const struct rp_file *f = &r->files.file[i];
+
+		path_word(path, sizeof(path), f->path);
+		print(buf, len, &used, "%s %s ", f->state, *f->table ? f->table : "-");
+		if (f->uid == GT_NONE32)
+			print(buf, len, &used, "-");
+		else
+			print(buf, len, &used, "%u", f->uid);
+		print(buf, len, &used, " %llu %llu %s %s\n", (unsigned long long)f->rows,
+		      (unsigned long long)f->faults, path, *f->error ? f->error : "-");
+	}
+}
+
+void rp_file_calls(struct gt_plugin *p, char *buf, size_t len)
+{
+	const struct rp *r = p->priv;
+
+	*buf = '\0';
+	if (r && r->teller)
+		rp_show_calls(r->teller, buf, len);
+}
+
+void rp_file_memory(struct gt_plugin *p, char *buf, size_t len)
+{
+	const struct rp *r = p->priv;
+
+	*buf = '\0';
+	if (r && r->teller)
+		rp_show_memory(r->teller, buf, len);
+}

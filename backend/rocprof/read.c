@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The child's work: all files are read a piece at a time, and their rows go out by time. Within a file
+ * rows come nearly in order (of begin, where we want that of the end): some thousand of them wait.
+ */
+#include "internal.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define OUT_SIZE  (256u << 10)
+#define WINDOW	  4096	     /* rows of a file that wait for earlier ones */
+#define ROWS_MAX  (1u << 18) /* that one piece of a file may give */
+#define HEAD	  65536
+#define SENTENCES 4 /* faults of a file that are told in words */
+#define ALIVE	  256 /* pieces without a word */
+
+static const struct rp_format *const formats[] = { &rp_format_csv };
+
+struct rp_reading {
+	int out;
+	size_t len;
+	uint8_t *buf;
+	unsigned int n, silent;
+	uint64_t *hash; /* of names, by place; @id beside it */
+	uint32_t *id;
+	uint32_t names;
+	struct rp_input in[RP_FILES];
+};
+
+/* Frames ------------------------------------------------------------------------------------------ */
+
+static void put_out(struct rp_reading *r)
+{
+	size_t done = 0;
+
+	while (done < r->len) {
+		ssize_t n = write(r->out, r->buf + done, r->len - done);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			_exit(0); /* nobody listens any more */
+		done += (size_t)n;
+	}
+	r->len = 0;
+	r->silent = 0;
+}
+
+static void put(struct rp_reading *r, enum rp_kind kind, unsigned int file, const void *a, size_t alen,
+		const void *b, size_t blen)
+{
+	struct rp_frame f = { .len = (uint32_t)(alen + blen),
+			      .kind = (uint16_t)kind,
+			      .file = (uint16_t)file };
+
+	if (r->len + sizeof(f) + f.len > OUT_SIZE)
+		put_out(r);
+	memcpy(r->buf + r->len, &f, sizeof(f));
+	r->len += sizeof(f);
+	memcpy(r->buf + r->len, a, alen);
+	r->len += alen;
+	if (blen)
+		memcpy(r->buf + r->len, b, blen);
+	r->len += blen;
+}
+
+void rp_tell_agent(struct rp_input *in, const struct rp_agent *a)
+{
+	put(in->r, RP_AGENT, in->index, a, sizeof(*a), NULL, 0);
+}
+
+void rp_table(struct rp_input *in, const char *what)
+{
+	put(in->r, RP_TABLE, in->index, what, strlen(what), NULL, 0);
+}
+
+static void sentence(struct rp_input *in, enum rp_kind kind, const char *fmt, va_list ap)
+{
+	char text[200];
+	int n = vsnprintf(text, sizeof(text), fmt, ap);
+
+	put(in->r, kind, in->index, text, n < (int)sizeof(text) ? (size_t)n : sizeof(text) - 1, NULL, 0);
+}
+
+void rp_fault(struct rp_input *in, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (in->faults++ >= SENTENCES) {
+		put(in->r, RP_FAULT, in->index, "", 0, NULL, 0);
+		return;
+	}
+	va_start(ap, fmt);
+	sentence(in, RP_FAULT, fmt, ap);
+	va_end(ap);
+}
+
+int rp_fail(struct rp_input *in, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	sentence(in, RP_FAIL, fmt, ap);
+	va_end(ap);
+	return -EBADMSG;
+}
+
+/* Names ------------------------------------------------------------------------------------------- */
+
+static uint64_t hash_of(const char *s, size_t len)
+{
+	uint64_t h = 0xcbf29ce484222325ULL ^ len, v;
+
+	for (; len >= 8; s += 8, len -= 8) {
+		memcpy(&v, s, 8);
+		h = (h ^ v) * 0x9fb21c651e98df25ULL;
+		h ^= h >> 31;
+	}
+	for (v = 0; len; len--)
+		v = v << 8 | (uint8_t)*s++;
+	h = (h ^ v) * 0x9fb21c651e98df25ULL;
+	h ^= h >> 29;
+	return h ? h : 1;
+}
+
+uint32_t rp_intern(struct rp_input *in, const char *text, size_t len)
+{
+	struct rp_reading *r = in->r;
+	uint64_t h = hash_of(text, len);
+	size_t i = h % (2 * RP_NAMES);
+	struct rp_name n = { .id = r->names };
+
+	while (r->hash[i] && r->hash[i] != h)
+		i = (i + 1) % (2 * RP_NAMES);
+	if (r->hash[i])
+		return r->id[i];
+	if (r->names == RP_NAMES)
+		return GT_NONE32;
+	r->hash[i] = h;
+	r->id[i] = r->names++;
+	n.hash = len > GT_KERNEL_NAME_MAX ? h : 0;
+	put(r, RP_NAME, in->index, &n, sizeof(n), text, len > GT_KERNEL_NAME_MAX ? GT_KERNEL_NAME_MAX : len);
+	return n.id;
+}
+
+/* Rows -------------------------------------------------------------------------------------------- */
+
+void rp_row_init(struct rp_row *r, enum rp_row_kind kind)
+{
+	memset(r, 0xff, sizeof(*r));
+	r->value = 0;
+	r->kind = (uint16_t)kind;
+}
+
+static bool more_room(struct rp_input *in)
+{
+	unsigned int room = in->room ? 2 * in->room : 2 * WINDOW;
+	void *heap = reallocarray(in->heap, room, sizeof(*in->heap));
+	void *row, *spare;
+
+	if (!heap || room > ROWS_MAX)
+		return false;
+	in->heap = heap;
+	row = reallocarray(in->row, room, sizeof(*in->row));
+	if (!row)
+		return false;
+	in->row = row;
+	spare = reallocarray(in->spare, room, sizeof(*in->spare));
+	if (!spare)
+		return false;
+	in->spare = spare;
+	while (in->room < room)
+		in->spare[in->nspare++] = in->room++;
+	return true;
+}
+
+static void up(struct rp_wait *heap, unsigned int i)
+{
+	struct rp_wait w = heap[i];
+
+	for (; i && heap[(i - 1) / 2].ts > w.ts; i = (i - 1) / 2)
+		heap[i] = heap[(i - 1) / 2];
+	heap[i] = w;
+}
+
+static void down(struct rp_wait *heap, unsigned int n)
+{
+	struct rp_wait w = heap[0];
+	unsigned int i = 0, c;
+
+	while ((c = 2 * i + 1) < n) {
+		if (c + 1 < n && heap[c + 1].ts < heap[c].ts)
+			c++;
+		if (heap[c].ts >= w.ts)
+			break;
+		heap[i] = heap[c];
+		i = c;
+	}
+	heap[i] = w;
+}
+
+void rp_emit(struct rp_input *in, const struct rp_row *r)
+{
+	uint32_t at;
+
+	if (!in->nspare && !more_room(in)) {
+		rp_fault(in, "too many rows at once: some are left out");
+		return;
+	}
+	at = in->spare[--in->nspare];
+	in->row[at] = *r;
+	in->row[at].file = in->index;
+	if (in->row[at].pid == GT_NONE32)
+		in->row[at].pid = in->s->pid;
+	in->heap[in->n].ts = rp_row_ts(r);
+	in->heap[in->n].at = at;
+	up(in->heap, in->n++);
+}
+
+static void take_first(struct rp_input *in)
+{
+	uint32_t at = in->heap[0].at;
+
+	put(in->r, RP_ROW, in->index, &in->row[at], sizeof(*in->row), NULL, 0);
+	in->spare[in->nspare++] = at;
+	in->heap[0] = in->heap[--in->n];
+	if (in->n)
+		down(in->heap, in->n);
+}
+
+/* Files ------------------------------------------------------------------------------------------- */
+
+ssize_t rp_pread(const struct rp_input *in, void *buf, size_t len, uint64_t off)
+{
+	size_t done = 0;
+
+	if (off >= in->s->size)
+		return 0;
+	if (len > in->s->size - off)
+		len = in->s->size - off;
+	while (done < len) {
+		ssize_t n = pread(in->s->fd, (char *)buf + done, len - done, (off_t)(off + done));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return done ? (ssize_t)done : -errno;
+		if (!n)
+			break;
+		done += (size_t)n;
+	}
+	return (ssize_t)done;
+}
+
+static int open_input(struct rp_input *in)
+{
+	char *head = malloc(HEAD);
+	ssize_t n = head ? rp_pread(in, head, HEAD, 0) : -ENOMEM;
+
+	if (n > 0)
+		for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]) && !in->format; i++)
+			if (formats[i]->detect(head, (size_t)n))
+				in->format = formats[i];
+	free(head);
+	if (n < 0)
+		return rp_fail(in, "cannot be read: %s", strerror((int)-n));
+	if (!n)
+		return rp_fail(in, "is empty");
+	if (!in->format)
+		return rp_fail(in, "is no result of rocprof that is known here");
+	rp_table(in, in->format->name);
+	return in->format->open(in);
+}
+
+static void feed(struct rp_input *in)
+{
+	int ret = in->format->feed(in);
+
+	if (ret > 0 && ++in->r->silent % ALIVE == 0) {
+		put(in->r, RP_ALIVE, in->index, "", 0, NULL, 0);
+		put_out(in->r);
+	}
+	if (ret > 0)
+		return;
+	in->ended = true;
+	in->format->close(in);
+	close(in->s->fd);
+}
+
+static void open_all(struct rp_reading *r, const struct rp_source *s)
+{
+	for (unsigned int i = 0; i < r->n; i++) {
+		struct rp_input *in = &r->in[i];
+
+		in->r = r;
+		in->s = &s[i];
+		in->index = (uint16_t)i;
+		in->ended = open_input(in) < 0;
+		if (in->ended && in->format)
+			in->format->close(in);
+		while (!in->ended && in->format->first(in))
+			feed(in);
+	}
+}
+
+static void merge(struct rp_reading *r)
+{
+	for (;;) {
+		struct rp_input *first = NULL;
+
+		for (unsigned int i = 0; i < r->n; i++) {
+			struct rp_input *in = &r->in[i];
+
+			while (!in->ended && in->n < WINDOW)
+				feed(in);
+			if (in->n && (!first || in->heap[0].ts < first->heap[0].ts))
+				first = in;
+		}
+		if (!first)
+			return;
+		take_first(first);
+	}
+}
+
+void rp_read_all(const struct rp_source *s, unsigned int n, int out)
+{
+	struct rp_reading *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		_exit(1);
+	r->out = out;
+	r->n = n < RP_FILES ? n : RP_FILES;
+	r->buf = malloc(OUT_SIZE);
+	r->hash = calloc(2 * RP_NAMES, sizeof(*r->hash));
+	r->id = calloc(2 * RP_NAMES, sizeof(*r->id));
+	if (!r->buf || !r->hash || !r->id)
+		_exit(1);
+	open_all(r, s);
+	merge(r);
+	put(r, RP_END, 0, "", 0, NULL, 0);
+	put_out(r);
+	_exit(0);
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Reads results of rocprofv3 and rocprof: kernels that ran, copies, calls, counters. */
+#include <linux/capability.h>
+
+#include "internal.h"
+
+#define OPT(field) offsetof(struct rp_options, field)
+
+static const struct gt_option options[] = {
+	{ .name = "files",
+	  .type = GT_OPT_STR,
+	  .flags = GT_OPT_HIDDEN,
+	  .off = OPT(files),
+	  .help = "results to play, files or folders, separated by colons" },
+	{ .name = NULL },
+};
+
+static const struct gt_backend_file files[] = {
+	{ "files", "table: each file, what it is, whose, what came of it", rp_show_files },
+	{ "calls", "table: calls of the runtimes' interfaces, by function", rp_file_calls },
+	{ "memory", "table: allocations of memory and of scratch, by operation", rp_file_memory },
+	{ 0 },
+};
+
+GT_EXPORT const struct gt_backend gt_backend = {
+	.abi = GT_BACKEND_ABI,
+	.size = sizeof(struct gt_backend),
+	.name = "rocprof",
+	.version = "1",
+	.help = "results of rocprofv3 and rocprof: kernels, copies, calls, counters",
+	.flags = GT_BACKEND_RECORDING | GT_BACKEND_DEMAND | GT_BACKEND_STAYS,
+	.options = options,
+	.options_size = sizeof(struct rp_options),
+	.probe = rp_probe,
+	.start = rp_start,
+	.drain = rp_drain,
+	.stop = rp_stop,
+	.doctor = rp_doctor,
+	.start_caps = 1ULL << CAP_DAC_READ_SEARCH, /* root plays anybody's results */
+	.syscalls = "kill",			   /* its child */
+	.files = files,
+	.knows = rp_knows,
+};

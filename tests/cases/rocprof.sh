@@ -1,0 +1,92 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Results of rocprof as a tree: the same numbers as an independent computation, for whom they are.
+. "$GT_SRC/tests/lib/case.sh"
+is_root || skip "needs root to mount"
+results="python3 $GT_SRC/tests/lib/rocprof.py"
+
+$results generate run 1
+chown -R 12345 run
+all_read() { [ "$(cat "$mnt/backends/rocprof/state")" = ended ]; }
+mount_gt "$mnt" -o replay=run || exit 1
+ok "they are read to the end" wait_for 60 all_read
+is "$(cat "$mnt/backends/rocprof/last_error")" "" "… with nothing wrong"
+ok "counts, sums and percentiles are as computed" $results compare run -- "$mnt"
+is "$(awk '!/^#/ { print $3 }' "$mnt/gpus" | sort | tr '\n' ' ')" "0000:05:00.0 0000:75:00.0 " "GPUs by their place"
+is "$(awk '$1 == "DISPATCH" || $1 == "COPY" { print $2 }' "$mnt/events_by_type" | tr '\n' ' ')" "3000 50 " "dispatches and copies are events"
+is "$(awk '$1 == "LAUNCH" { print $2 }' "$mnt/events_by_type")" "$(grep -c hipLaunchKernel run/4242_hip_api_trace.csv)" "so are launches"
+like "$(cat "$mnt/timeline")" ' DISPATCH .*pid=4242 .*exec_ns=[0-9]+ kernel=mul_float_int~[0-9a-f]+ queue=1' "the timeline names kernels"
+is "$(cat "$mnt"/amdgpu*/queues/*/type | grep -c compute)" 6 "three queues on two GPUs"
+is "$(awk '{ n += $2 } $1 == "completed" { c += $2 } END { print c }' "$mnt"/amdgpu*/queues/*/stats)" 3000 "… have all dispatches"
+is "$(ls "$mnt"/amdgpu0/kernels | grep -c '[^A-Za-z0-9_.+~-]')" 0 "names of directories are plain"
+k=$mnt/amdgpu0/kernels
+ok "a plain name is the directory's" [ -d "$k/__amd_rocclr_copyBuffer" ]
+is "$(cat "$k"/etc_passwd~*/name)" "../../../etc/passwd" "what is not is in name"
+is "$(cat "$k"/line_break~*/name)" 'line\x0Abreak' "… in one line"
+like "$(cat "$k/__amd_rocclr_copyBuffer/resources")" '^vgpr min=32 max=32$' "resources"
+like "$(cat "$k/__amd_rocclr_copyBuffer/resources")" '^grid_x min=256 max=1280$' "… least and most"
+is "$(grep -vc '^#' "$k/__amd_rocclr_copyBuffer/dispatches")" 32 "the last dispatches"
+sums() { $results sum run/4242_counter_collection.csv "Agent 2" "$1"; }
+like "$(cat "$mnt/amdgpu0/counters")" "^TCC_HIT_sum count=[0-9]+ sum=$(sums TCC_HIT_sum) " "counters of a GPU"
+hit=$(sums TCC_HIT_sum) miss=$(sums TCC_MISS_sum)
+like "$(cat "$mnt/amdgpu0/counters")" "^l2_hit_percent $(python3 -c "print('%.2f' % (100 * $hit / ($hit + $miss)))" | sed 's/.$//')" "L2 hit rate"
+like "$(cat "$mnt/amdgpu0/counters")" '^read_32b_percent 25.00$' "32-byte reads"
+ok "counters of a kernel" grep -q '^TCC_MISS_sum count=' "$k/__amd_rocclr_copyBuffer/counters"
+like "$(cat "$mnt/backends/rocprof/files")" "^read kernel_trace 12345 3000 0 " "each file and whose it is"
+like "$(cat "$mnt/backends/rocprof/calls")" "^hipMalloc [0-9]+ " "calls by function"
+for f in name stats latency resources dispatches counters; do
+	ok "README tells of kernels' $f" grep -qE "^  $f " "$mnt/README"
+done
+ok "every file reads" sh -c "find $mnt/amdgpu0 -type f ! -name events ! -name trace -exec cat {} + >/dev/null"
+
+# whose they are
+ok "their owner sees them" as_uid 12345 cat "$k/__amd_rocclr_copyBuffer/stats"
+is "$(as_uid 12345 ls "$mnt/amdgpu0/kernels" | wc -l)" "$(ls "$mnt/amdgpu0/kernels" | wc -l)" "… all of them"
+ok "… and the counters" as_uid 12345 grep -q TCC_HIT "$mnt/amdgpu0/counters"
+is "$(as_user ls "$mnt/amdgpu0" | grep -cE '^(kernels|counters)$')" 0 "another user sees neither"
+ok "… nor finds one" sh -c "! setpriv --reuid 65534 --regid 65534 --clear-groups cat $k/__amd_rocclr_copyBuffer/stats 2>/dev/null"
+ok "… not by a descriptor's way either" sh -c "! setpriv --reuid 65534 --regid 65534 --clear-groups cat $mnt/amdgpu0/counters 2>/dev/null"
+like "$(as_user cat "$mnt/timeline")" ' DISPATCH .*redacted' "whose work it was is blanked"
+is "$(as_user cat "$mnt/timeline" | grep -c 'kernel=')" 0 "… and what it was"
+umount_gt "$mnt"
+mount_gt "$mnt" -o replay=run,visibility=all || exit 1
+ok "they are read to the end" wait_for 60 all_read
+ok "with visibility=all everybody sees them" as_user cat "$k/__amd_rocclr_copyBuffer/stats"
+umount_gt "$mnt"
+
+# what is no result
+mkdir bad
+ln -s /etc/shadow bad/a.csv
+mkfifo bad/b.csv
+"$GT_PROG" "$mnt" -o replay=bad 2>err && mounts+=("$mnt")
+like "$(cat err)" "no results in it" "a folder of a link and a FIFO is refused"
+: >bad/empty.csv
+head -c 100000 run/4242_kernel_trace.csv >bad/4242_kernel_trace.csv
+mount_gt "$mnt" -o replay=bad || exit 1
+ok "what is beside them is read" wait_for 60 all_read
+like "$(cat "$mnt/backends/rocprof/files")" "a.csv is a symbolic link" "each fault has its name: a link"
+like "$(cat "$mnt/backends/rocprof/files")" "b.csv is not a regular file" "a FIFO"
+like "$(cat "$mnt/backends/rocprof/files")" "empty.csv is empty" "an empty file"
+like "$(cat "$mnt/backends/rocprof/files")" "4242_kernel_trace.csv row [0-9]+ does not fit" "a cut one"
+ok "nothing of /etc/shadow is anywhere" sh -c "! grep -rqs --exclude=events --exclude=trace 'root:' $mnt/amdgpu* $mnt/backends/rocprof"
+umount_gt "$mnt"
+
+# real files, where they are
+samples=$GT_SRC/../shared/samples/rocprof
+[ -d "$samples" ] || samples=/work/shared/samples/rocprof
+if [ -d "$samples" ]; then
+	for f in "$samples"/*kernel_trace.csv "$samples"/rocprofv1_zhen_kernel.csv; do
+		mount_gt "$mnt" -o replay="$f" || exit 1
+		wait_for 60 all_read
+		ok "${f##*/}: as computed" $results compare "$f" -- "$mnt"
+		umount_gt "$mnt"
+	done
+	mount_gt "$mnt" -o replay="$samples" || exit 1
+	wait_for 60 all_read
+	ok "all samples in one folder" $results compare "$samples" -- "$mnt"
+	is "$(value "$mnt/backends/rocprof/stats" faults)" 0 "… with nothing wrong"
+	umount_gt "$mnt"
+else
+	skip_ok "real results" "../shared is not here"
+fi
+done_testing

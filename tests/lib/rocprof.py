@@ -1,0 +1,143 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Results of rocprofv3, read without gputrace.
+
+generate FOLDER SEED      a run: devices, dispatches, counters, copies, calls
+sum FILE AGENT COUNTER    of a counter's readings on one device
+compare FILE... -- MNT    do the kernels of all GPUs in MNT have these files' counts, sums and percentiles?
+"""
+import csv
+import glob
+import json
+import math
+import os
+import random
+import re
+import sqlite3
+import sys
+
+KERNELS = ['void add<float, 256>(float*, float const*, int)', 'mul(float*, int)', '__amd_rocclr_copyBuffer',
+           'quote "x", comma', '../../../etc/passwd', 'line\nbreak', 'void conv<2>(half*)']
+
+
+def generate(folder, seed):
+    r = random.Random(seed)
+    os.makedirs(folder, exist_ok=True)
+
+    def table(name, head, rows):
+        with open(f'{folder}/4242_{name}.csv', 'w', newline='') as f:
+            w = csv.writer(f, quoting=csv.QUOTE_NONNUMERIC)
+            w.writerow(head)
+            w.writerows(rows)
+
+    table('agent_info', ['Node_Id', 'Agent_Type', 'Location_Id', 'Domain', 'Gpu_Id'],
+          [[0, 'CPU', 0, 0, 0], [2, 'GPU', 29952, 0, 12605], [3, 'GPU', 1280, 0, 12606]])
+    rows, counters, t = [], [], 10 ** 12
+    for i in range(3000):
+        k = r.choice(KERNELS)
+        ns = int(r.lognormvariate(9, 1)) + 1
+        rows.append(['KERNEL_DISPATCH', f'Agent {r.choice((2, 3))}', 1 + i % 3, 0, 4242, i + 1, KERNELS.index(k), k,
+                     i + 100, t, t + ns, 1024, 0, 32, 4, 112, 256, 1, 1, 256 * (1 + i % 5), 1, 1])
+        t += r.randrange(20000)
+        if i < 200:
+            hits = r.randrange(1000)
+            for c, v in (('TCC_HIT_sum', hits), ('TCC_MISS_sum', 1000 - hits), ('TCC_EA0_RDREQ_sum', 400),
+                         ('TCC_EA0_RDREQ_32B_sum', 100)):
+                counters.append([i + 1, rows[-1][1], k, c, v])
+    table('kernel_trace', ['Kind', 'Agent_Id', 'Queue_Id', 'Stream_Id', 'Thread_Id', 'Dispatch_Id', 'Kernel_Id',
+                           'Kernel_Name', 'Correlation_Id', 'Start_Timestamp', 'End_Timestamp', 'LDS_Block_Size',
+                           'Scratch_Size', 'VGPR_Count', 'Accum_VGPR_Count', 'SGPR_Count', 'Workgroup_Size_X',
+                           'Workgroup_Size_Y', 'Workgroup_Size_Z', 'Grid_Size_X', 'Grid_Size_Y', 'Grid_Size_Z'], rows)
+    table('counter_collection', ['Dispatch_Id', 'Agent_Id', 'Kernel_Name', 'Counter_Name', 'Counter_Value'], counters)
+    table('memory_copy_trace', ['Kind', 'Direction', 'Source_Agent_Id', 'Destination_Agent_Id', 'Correlation_Id',
+                                'Start_Timestamp', 'End_Timestamp'],
+          [['MEMORY_COPY', 'MEMORY_COPY_HOST_TO_DEVICE', 'Agent 0', 'Agent 2', i, 10 ** 12 + i, 10 ** 12 + 2 * i]
+           for i in range(50)])
+    table('hip_api_trace', ['Domain', 'Function', 'Process_Id', 'Thread_Id', 'Correlation_Id', 'Start_Timestamp',
+                            'End_Timestamp'],
+          [['HIP_RUNTIME_API', r.choice(('hipLaunchKernel', 'hipMalloc')), 4242, 4242, i, 10 ** 12 + i * 10,
+            10 ** 12 + i * 10 + 7] for i in range(500)])
+
+
+def of_csv(path):
+    with open(path, newline='') as f:
+        for row in csv.DictReader(f):
+            row = {k.lower().replace('-', '_'): v for k, v in row.items() if k}
+            name = row.get('kernel_name', row.get('kernelname'))
+            begin = row.get('start_timestamp', row.get('beginns'))
+            if name is not None and begin and 'counter_name' not in row:
+                yield name, int(row.get('end_timestamp', row.get('endns'))) - int(begin)
+
+
+def of_json(path):
+    for run in json.load(open(path)).get('rocprofiler-sdk-tool', ()):
+        names = {s['kernel_id']: s['formatted_kernel_name'] for s in run['kernel_symbols']}
+        for d in run['buffer_records']['kernel_dispatch']:
+            yield names[d['dispatch_info']['kernel_id']], d['end_timestamp'] - d['start_timestamp']
+
+
+def of_db(path):
+    db = sqlite3.connect(f'file:{path}?mode=ro', uri=True)
+    yield from db.execute('SELECT s.display_name, d.end - d.start FROM rocpd_kernel_dispatch d '
+                          'JOIN rocpd_info_kernel_symbol s ON s.id = d.kernel_id')
+
+
+def expected(paths):
+    all_ = {}
+    for p in paths:
+        for f in sorted(glob.glob(p + '/**', recursive=True)) if os.path.isdir(p) else [p]:
+            read = {'.csv': of_csv, '.json': of_json, '.db': of_db}.get(os.path.splitext(f)[1])
+            for name, ns in read(f) if read else ():
+                all_.setdefault(name, []).append(ns)
+    return all_
+
+
+def shown(mnt):
+    for d in glob.glob(glob.escape(mnt) + '/*/kernels/*'):
+        name = open(d + '/name', newline='').read()[:-1]
+        name = re.sub(r'\\x([0-9A-F]{2})', lambda m: chr(int(m[1], 16)), name)
+        if not os.path.exists(d + '/latency'):
+            continue
+        keys = dict(w.split('=') for w in open(d + '/latency').read().split('exec ')[1].split()[:8])
+        stats = dict(line.split() for line in open(d + '/stats'))
+        yield name, {k: int(v) for k, v in keys.items()}, stats
+
+
+def near(value, ns, p):
+    """Within 1 % of the exact percentile, or of a neighbour of it"""
+    at = max(0, math.ceil(p * len(ns)) - 1)
+    return any(abs(value - ns[i]) <= 0.01 * ns[i] + 1 for i in range(max(0, at - 1), min(len(ns), at + 2)))
+
+
+def compare(paths, mnt):
+    want, bad, seen, per = expected(paths), [], {}, {}
+    for name, k, stats in shown(mnt):
+        s = seen.setdefault(name, [0, 0, [], []])
+        s[0] += k['count']
+        s[1] += int(stats['exec_ns'])
+        s[2].append(k['min_ns'])
+        s[3].append(k['max_ns'])
+        per.setdefault(name, []).append(k)
+    for name in set(want) | set(seen):
+        ns = sorted(want.get(name, []))
+        got = seen.get(name, [0, 0, [0], [0]])
+        if [got[0], got[1], min(got[2]), max(got[3])] != [len(ns), sum(ns), ns[0] if ns else 0, ns[-1] if ns else 0]:
+            bad.append(f'{name[:60]!r}: {got} is not {len(ns)} {sum(ns)}')
+        elif len(per[name]) == 1:  # percentiles of one GPU
+            for key, p in (('p50_ns', .5), ('p90_ns', .9), ('p99_ns', .99), ('p999_ns', .999)):
+                if not near(per[name][0][key], ns, p):
+                    bad.append(f'{name[:60]!r}: {key} {per[name][0][key]} is not that of {len(ns)}')
+    print(f'{len(want)} kernels, {sum(map(len, want.values()))} dispatches')
+    print('\n'.join(bad[:10]))
+    return not bad and want
+
+
+if __name__ == '__main__':
+    if sys.argv[1] == 'generate':
+        generate(sys.argv[2], int(sys.argv[3]))
+    elif sys.argv[1] == 'sum':
+        print(sum(int(r['Counter_Value']) for r in csv.DictReader(open(sys.argv[2], newline=''))
+                  if r['Agent_Id'] == sys.argv[3] and r['Counter_Name'] == sys.argv[4]))
+    elif sys.argv[1] == 'compare':
+        at = sys.argv.index('--')
+        sys.exit(0 if compare(sys.argv[2:at], sys.argv[at + 1]) else 1)
