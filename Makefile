@@ -89,7 +89,7 @@ plugin_libs_rocprof = $(rocprof_libs) $(seccomp_libs)
 
 obj = $(patsubst %.c,$(O)/obj/%.o,$(1))
 src_eventmap := $(wildcard backend/eventmap/*.c) backend/trusted.c
-src_host := $(addprefix backend/,host.c load.c trusted.c assign.c options.c hooks.c claim.c run.c ingest.c call.c query.c order.c)
+src_host := $(addprefix backend/,host.c load.c trusted.c assign.c options.c hooks.c claim.c run.c ingest.c call.c query.c order.c clock.c)
 src_core := $(wildcard fs/model/*.c fs/gate/*.c fs/stream/*.c fs/tree/*.c fs/text/*.c fs/access/*.c \
 	fs/export/*.c) $(filter-out fs/main.c,$(wildcard fs/*.c)) $(wildcard conf/*.c) $(src_host) \
 	backend/ioctls.c

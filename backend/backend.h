@@ -93,6 +93,15 @@ struct gt_gpu_desc {
 	bool listed;
 };
 
+/* Clocks that a source's times may be of; see gt_host.monotonic. */
+enum gt_clock_id {
+	GT_CLOCK_ID_MONOTONIC,
+	GT_CLOCK_ID_BOOTTIME,
+	GT_CLOCK_ID_MONOTONIC_RAW,
+	GT_CLOCK_ID_REALTIME,
+	GT_CLOCK_IDS
+};
+
 /**
  * struct gt_host - what the host does for a plugin; every call is from within a hook
  *
@@ -126,6 +135,11 @@ struct gt_gpu_desc {
  *	GPU, user and name give the same number. GT_NONE32 if there are too many
  * @counter: a reading of hardware counter @name during one dispatch of @kernel
  * @kernel_text: all of a text of @kernel's, in place of the one before; NULL: there is none any more
+ * @monotonic: time @ts of this machine's clock @clock as CLOCK_MONOTONIC, ns, also where it slept or
+ *	the clock was set since. @uncertainty: ns, may be NULL. What was before the daemon began is
+ *	taken to be as it was then. For a recording, whose machine is another: @ts, of GT_NONE64
+ * @clock_lines: writes the lines that doctor() is to tell of a source with that clock, which `clocks`
+ *	shows; their length
  */
 struct gt_host {
 	void (*push)(struct gt_plugin *p, const union gt_record *r, size_t n);
@@ -148,6 +162,9 @@ struct gt_host {
 	void (*counter)(struct gt_plugin *p, uint32_t kernel, const char *name, double value);
 	void (*kernel_text)(struct gt_plugin *p, uint32_t kernel, enum gt_kernel_text which,
 			    const char *text);
+	uint64_t (*monotonic)(struct gt_plugin *p, enum gt_clock_id clock, uint64_t ts,
+			      uint64_t *uncertainty);
+	size_t (*clock_lines)(struct gt_plugin *p, enum gt_clock_id clock, char *buf, size_t len);
 };
 
 /**

@@ -11,6 +11,7 @@
 #include "host_internal.h"
 
 #define AHEAD_NS 1000000000u /* of this clock, that a live source's may be */
+#define LOOK_NS	 10000000u   /* clocks are looked at this often while times are converted */
 
 static struct gt_be *be_of(struct gt_plugin *p)
 {
@@ -337,6 +338,36 @@ static void hook_log(struct gt_plugin *p, int priority, const char *fmt, ...)
 	gt_host_log(b->h, b, priority, "%s", text);
 }
 
+/* A look costs less than a microsecond; a jump that was not yet told is found by it. */
+static uint64_t hook_monotonic(struct gt_plugin *p, enum gt_clock_id clock, uint64_t ts,
+			       uint64_t *uncertainty)
+{
+	struct gt_host_state *h = be_of(p)->h;
+
+	if (uncertainty)
+		*uncertainty = GT_NONE64;
+	if (p->recording)
+		return ts;
+	GT_HOST_LOCK(h);
+	if (gt_host_now() - h->clocks.boottime.looked > LOOK_NS)
+		gt_clocks_look(&h->clocks);
+	return gt_clocks_mono(&h->clocks, clock, ts, uncertainty);
+}
+
+static size_t hook_clock_lines(struct gt_plugin *p, enum gt_clock_id clock, char *buf, size_t len)
+{
+	struct gt_host_state *h = be_of(p)->h;
+	int n;
+
+	if (p->recording) {
+		n = snprintf(buf, len, "clock %s\n", gt_clock_name(clock));
+		return n < 0 || !len ? 0 : (size_t)n < len ? (size_t)n : len - 1;
+	}
+	GT_HOST_LOCK(h);
+	gt_clocks_look(&h->clocks);
+	return gt_clocks_lines(&h->clocks, clock, buf, len);
+}
+
 static uint64_t hook_now(struct gt_plugin *p)
 {
 	return gt_host_now();
@@ -359,6 +390,8 @@ const struct gt_host gt_host_hooks = {
 	.kernel = hook_kernel,
 	.counter = hook_counter,
 	.kernel_text = hook_kernel_text,
+	.monotonic = hook_monotonic,
+	.clock_lines = hook_clock_lines,
 	.now = hook_now,
 };
 

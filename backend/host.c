@@ -98,6 +98,23 @@ static int add_own(struct gt_host_state *h, int fd)
 	return fd < 0 || epoll_ctl(h->epfd, EPOLL_CTL_ADD, fd, &ev) < 0 ? -errno : 0;
 }
 
+/*
+ * A timer of CLOCK_REALTIME that never fires tells at once when a clock was set or the machine
+ * slept. Where there is none, looks find it later.
+ */
+static void watch_clocks(struct gt_host_state *h)
+{
+	struct itimerspec never = { .it_value.tv_sec = (time_t)(1ll << 33) };
+
+	gt_clocks_init(&h->clocks, NULL, NULL);
+	h->clockfd = timerfd_create(CLOCK_REALTIME, TFD_NONBLOCK | TFD_CLOEXEC);
+	if (h->clockfd < 0 ||
+	    timerfd_settime(h->clockfd, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &never, NULL) <
+		    0 ||
+	    add_own(h, h->clockfd))
+		gt_host_log(h, NULL, LOG_WARNING, "timer of the clocks: %s", strerror(errno));
+}
+
 static int open_fds(struct gt_host_state *h)
 {
 	int ret;
@@ -109,6 +126,7 @@ static int open_fds(struct gt_host_state *h)
 	ret = add_own(h, h->timerfd);
 	if (ret)
 		return ret;
+	watch_clocks(h);
 	h->eventfd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	return add_own(h, h->eventfd);
 }
@@ -161,7 +179,7 @@ struct gt_host_state *gt_host_new(const struct gt_host_conf *conf, const struct 
 	h->conf = *conf;
 	h->sink = *sink;
 	h->level = conf->level;
-	h->epfd = h->timerfd = h->eventfd = -1;
+	h->epfd = h->timerfd = h->eventfd = h->clockfd = -1;
 	init_lock(h);
 	if (set_up(h, err, len)) {
 		gt_host_free(h);
@@ -250,6 +268,7 @@ void gt_host_free(struct gt_host_state *h)
 	close_fd(h->epfd);
 	close_fd(h->timerfd);
 	close_fd(h->eventfd);
+	close_fd(h->clockfd);
 	pthread_cond_destroy(&h->cond);
 	pthread_mutex_destroy(&h->lock);
 	free(h);

@@ -13,6 +13,7 @@
 #include "backend.h"
 
 struct gt_host_state; /* the host */
+struct gt_clocks;     /* clock.h */
 
 /**
  * struct gt_sink - who gets the events (fs/pipeline.c); called from the ingest thread only
@@ -162,6 +163,8 @@ struct gt_host_merge {
 	uint64_t direct, queued, held, forced, dropped, pending;
 };
 void gt_host_merge(struct gt_host_state *h, struct gt_host_merge *out);
+/** gt_host_clocks() - the machine's clocks as of now, a copy */
+void gt_host_clocks(struct gt_host_state *h, struct gt_clocks *out);
 /** gt_host_cpu_ns() - CPU time the ingest thread has used */
 uint64_t gt_host_cpu_ns(struct gt_host_state *h);
 

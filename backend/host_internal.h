@@ -14,6 +14,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "clock.h"
 #include "host.h"
 #include "order.h"
 
@@ -104,6 +105,7 @@ struct gt_call {
  * @stuck: a call was not answered in time and none was since; guarded by @lock
  * @counting: so many backends count themselves; @folded: CLOCK_MONOTONIC of the last time that they were
  *	asked
+ * @clocks: of this machine, guarded by @lock; @clockfd: readable when one was set or the machine slept
  * @waiters: gt_host_drained() calls that wait; @quiet_seq: counts the times all was drained
  */
 struct gt_host_state {
@@ -119,8 +121,9 @@ struct gt_host_state {
 	_Atomic bool quit;
 	bool paused; /* what starts while this holds is asked to pause */
 
-	int epfd, timerfd, eventfd;
+	int epfd, timerfd, eventfd, clockfd;
 	uint64_t armed;
+	struct gt_clocks clocks;
 
 	pthread_mutex_t lock;
 	pthread_cond_t cond;

@@ -106,6 +106,17 @@ static bool watches(const struct gt_be *b, int fd)
 	return false;
 }
 
+/* A clock was set or the machine slept: read() says ECANCELED, and there is nothing to read. */
+static void look_at_clocks(struct gt_host_state *h)
+{
+	uint64_t drop;
+	ssize_t n = read(h->clockfd, &drop, sizeof(drop));
+	GT_HOST_LOCK(h);
+
+	if (n < 0 && errno == ECANCELED)
+		gt_clocks_look(&h->clocks);
+}
+
 /* Notes whose turn it is; a descriptor of ours (data 0) only wakes. */
 static void mark_due(struct gt_host_state *h, const struct epoll_event *ev)
 {
@@ -113,7 +124,9 @@ static void mark_due(struct gt_host_state *h, const struct epoll_event *ev)
 	int fd = (int)(uint32_t)ev->data.u64;
 	uint64_t drop;
 
-	if (!index) {
+	if (!index && fd == h->clockfd) {
+		look_at_clocks(h);
+	} else if (!index) {
 		if (fd == h->timerfd)
 			h->armed = 0; /* it fires once */
 		if (read(fd, &drop, sizeof(drop)) < 0 && errno != EAGAIN)

@@ -41,6 +41,14 @@ int gt_host_find(struct gt_host_state *h, const char *name)
 	return -ENOENT;
 }
 
+void gt_host_clocks(struct gt_host_state *h, struct gt_clocks *out)
+{
+	GT_HOST_LOCK(h);
+
+	gt_clocks_look(&h->clocks);
+	*out = h->clocks;
+}
+
 void gt_host_merge(struct gt_host_state *h, struct gt_host_merge *out)
 {
 	GT_HOST_LOCK(h);

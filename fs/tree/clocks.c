@@ -2,37 +2,57 @@
 /*
  * The root's `clocks`. A plugin tells of its own clock in its doctor() lines: `clock NAME`,
  * `clock_offset_ns N` (to be added to it to have CLOCK_MONOTONIC), `clock_uncertainty_ns N`,
- * `clock_measured TEXT`; what it does not tell is not known.
+ * `clock_measured TEXT`; what it does not tell is not known. This machine's clocks are measured by
+ * the host: at the start, and again when one was set or the machine slept.
  */
 #include <string.h>
-#include <time.h>
 
+#include "../../backend/clock.h"
 #include "about.h"
+#include "lines.h"
 
-static int64_t now_ns(clockid_t id)
+static void show_row(struct gt_text *t, const char *name, enum gt_clock_id id, int64_t offset,
+		     uint64_t uncertainty)
 {
-	struct timespec ts;
-
-	clock_gettime(id, &ts);
-	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+	gt_text_printf(t, "%s %s %lld %llu between two readings of CLOCK_MONOTONIC", name,
+		       gt_clock_name(id), (long long)offset, (unsigned long long)uncertainty);
 }
 
-/* The tightest of some tries: @id between two readings of CLOCK_MONOTONIC */
-static void show_system(struct gt_text *t, const char *name, const char *clock, clockid_t id)
+/* The offset now, since when, and the ones before: a machine slept or the clock was set */
+static void show_steps(struct gt_text *t, const char *name, enum gt_clock_id id,
+		       const struct gt_clock_steps *s)
 {
-	int64_t best = INT64_MAX, offset = 0, before, at, after;
+	for (unsigned int i = s->n; i-- > 0;) {
+		const struct gt_clock_piece *p = &s->piece[i];
 
-	for (int i = 0; i < 5; i++) {
-		before = now_ns(CLOCK_MONOTONIC);
-		at = now_ns(id);
-		after = now_ns(CLOCK_MONOTONIC);
-		if (after - before < best) {
-			best = after - before;
-			offset = before + best / 2 - at;
+		show_row(t, name, id, p->offset, p->uncertainty);
+		if (p->since) {
+			gt_text_str(t, ", since ");
+			gt_time(t, p->since);
 		}
+		if (i + 1 < s->n) {
+			gt_text_str(t, p->since ? " and until " : ", until ");
+			gt_time(t, p[1].since);
+		}
+		gt_text_ch(t, '\n');
 	}
-	gt_text_printf(t, "%s %s %lld %lld between two readings of CLOCK_MONOTONIC\n", name, clock,
-		       (long long)offset, (long long)(best + 1) / 2);
+}
+
+static void show_machine(struct gt_text *t, struct gt_host_state *h)
+{
+	struct gt_clocks c;
+	uint64_t uncertainty;
+	int64_t offset;
+
+	if (h)
+		gt_host_clocks(h, &c);
+	else
+		gt_clocks_init(&c, NULL, NULL);
+	show_steps(t, "boottime", GT_CLOCK_ID_BOOTTIME, &c.boottime);
+	show_steps(t, "realtime", GT_CLOCK_ID_REALTIME, &c.realtime);
+	offset = gt_clocks_offset(&c, GT_CLOCK_ID_MONOTONIC_RAW, &uncertainty);
+	show_row(t, "monotonic_raw", GT_CLOCK_ID_MONOTONIC_RAW, offset, uncertainty);
+	gt_text_str(t, ", has a rate of its own\n");
 }
 
 /* Value of line "@key value" in @text, up to its end; "-" if there is none */
@@ -93,8 +113,7 @@ int gt_show_clocks(struct gt_text *t, const struct gt_show *s)
 		gt_text_str(t, "records recording 0 0 times stay those of the recording\n");
 	} else {
 		gt_text_str(t, "records CLOCK_MONOTONIC 0 0 by definition\n");
-		show_system(t, "boottime", "CLOCK_BOOTTIME", CLOCK_BOOTTIME);
-		show_system(t, "realtime", "CLOCK_REALTIME", CLOCK_REALTIME);
+		show_machine(t, h);
 	}
 	for (unsigned int i = 0; i < n; i++)
 		show_backend(t, h, i);

@@ -262,6 +262,14 @@ static void test_about(void)
 	ok(strstr(text, "cat /mnt/gpu/doctor"), "with this mount's own paths");
 	ok(strstr(show("clocks", &root_view), "\nftrace CLOCK_MONOTONIC 0 - -\n"),
 	   "a backend's clock; what it does not tell is not known");
+	ok(strstr(show("clocks", &root_view),
+		  "\nboottime CLOCK_BOOTTIME -3600000000000 30 between two readings of "
+		  "CLOCK_MONOTONIC, since 60.000000000\n"
+		  "boottime CLOCK_BOOTTIME 0 20 between two readings of CLOCK_MONOTONIC, until "
+		  "60.000000000\nrealtime CLOCK_REALTIME 0 "),
+	   "offsets before and after the machine slept");
+	ok(strstr(show("clocks", &root_view), "\nmonotonic_raw CLOCK_MONOTONIC_RAW 0 "),
+	   "a clock with a rate of its own");
 	ok(!strncmp(show("version", &root_view), "release ", 8), "version");
 	ok(strstr(show("features", &root_view), "\nsampling\n"), "features");
 	ok(strstr(show("features", &root_view),
