@@ -4,6 +4,7 @@
 #   make demo         install what is needed, build, mount at /gputrace and show it
 #   make test         install what is needed, build, run every test; T=WORD: those whose name holds it
 #   make test-vm      only those in QEMU guests of Debian's kernels; KERNEL=6.12: only that one
+#   make kmod         build grtrace.ko for this kernel, or KDIR=/lib/modules/VERSION/build: another
 #   make bench        measure reading and ingesting against floors of the same run
 #   make install      PREFIX=/usr/local, DESTDIR=, MOUNTDIR=/sbin, SYSCONFDIR=/etc; make uninstall
 #   make deps         packages to build and run; deps-test, deps-vm, deps-web: those of the tests
@@ -114,7 +115,7 @@ tools := $(patsubst tests/%.c,$(O)/tests/%,$(src_tool))
 lib := $(O)/obj/libgputrace.a
 man := $(wildcard fs/*.8 fs/*.5 backend/*.5 backend/eventmap/*.5 backend/relay/*.5 conf/*.5)
 
-.PHONY: all tools demo test test-vm bench check install uninstall clean deps deps-test deps-vm deps-web help
+.PHONY: all tools kmod demo test test-vm bench check install uninstall clean deps deps-test deps-vm deps-web help
 all: need-pkgs $(daemon) $(plugins) $(maps)
 tools: all $(units) $(tools)
 
@@ -144,6 +145,15 @@ $(daemon): $(call obj,fs/main.c $(src_core) $(src_fuse))
 	$(say) LD $@
 	$(Q)$(CC) $(gt_ldflags) $(hot_ldflags) $(LDFLAGS) $(CFLAGS) -o $@ $^ $(fuse_libs) $(inih_libs) $(privs_libs) \
 		-ldl -lpthread
+
+# The kernel module: by the kernel's own Makefiles, which understand O= and our flags otherwise
+KDIR ?= /lib/modules/$(shell uname -r)/build
+kmod:
+	@[ -e $(KDIR)/Makefile ] || { echo "gputrace: no kernel headers in $(KDIR): see KDIR=" >&2; exit 1; }
+	@mkdir -p $(O)/kmod
+	@cp -u backend/relay/kmod/* $(O)/kmod/
+	$(say) KMOD $(O)/kmod/grtrace.ko
+	$(Q)env -u MAKEFLAGS -u MAKELEVEL -u O -u CC $(MAKE) -s -C $(KDIR) M=$(abspath $(O))/kmod modules
 
 # Programs for the kernel: compiled by clang, whatever CC is, and wrapped into a header of the plugin
 # as bpf/bpf_tracing.h names it

@@ -1,0 +1,109 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# grtrace.ko: comes and goes under load, with CPUs and drivers coming and going; a buffer that is too
+# small; two sessions. What was read and what was lost is what was done, and the kernel has nothing to
+# complain of.
+. "$GT_SRC/tests/lib/case.sh"
+. "$GT_SRC/tests/lib/mockgpu.sh"
+. "$GT_SRC/tests/lib/grtrace.sh"
+rings=gfx_0.0.0,comp_1.0.0,comp_1.0.1,sdma0,vcn_dec_0
+cleanup() {
+	jobs -p | xargs -r kill 2>/dev/null
+	wait
+	echo 1 >/sys/devices/system/cpu/cpu1/online
+	[ ! -d /sys/module/grtrace ] || rmmod grtrace
+	mock_unload
+}
+ran() { # ran JOBS [DEVICE] - short ones, and all have ended
+	"$gpujobs" --device "${2:-0}" --jobs "$1" --length-us 200-400 --ring $rings --depth 40 >/dev/null
+	wait_for 20 all_done
+}
+bg() { # jobs until it is killed
+	while :; do "$gpujobs" --device "$1" --jobs 500 --length-us 100-300 --ring $rings --depth 40 >/dev/null; done
+}
+
+# Before the scheduler is there: its tracepoints are found when it comes
+grt_load || exit 1
+is "$(cat $grt/control) $(cat $grt/enabled)" "stop 0" "it does nothing until it is told to"
+like "$(cat $grt/version)" "^format 1$" "its version"
+grt_set control start
+mock_load || exit 1
+ran 40
+grt_set control stop
+is "$(grt_recorded SUBMIT) $(grt_recorded COMMIT) $(grt_recorded COMPLETE)" "40 40 40" "a driver that comes later"
+like "$(cat $grt/rings)" "^[0-9]+ COPY sdma0 mockgpu mockgpu.0$" "a ring, its driver and its device"
+
+# The smallest buffer, nobody reads until the end; then with the oldest overwritten
+for mode in no-overwrite overwrite; do
+	grt_set buffer_mode $mode
+	grt_set buffer_size 65536
+	grt_set reset_stats 1
+	grt_set control start
+	ran 600
+	grt_set control stop
+	rm -rf $mode
+	grt_read $mode
+	cp $grt/stats $mode/stats
+	cp $grt/events_by_type $mode/types
+done
+grt_set buffer_mode no-overwrite
+grt_set buffer_size 1048576
+
+# Two sessions in one file; drivers' calls by emit; another start while it runs changes nothing
+grt_set control start
+ran 30
+grt_set control start
+grt_set control stop
+grt_set control start
+ran 20
+{ echo custom 7 1 9 0 4711; echo submit 5 4 3 42; echo complete 5 4 3 42; } >$grt/emit
+ok "an emit that is none is refused" sh -c "! echo nothing 1 2 3 4 >$grt/emit"
+grt_set control stop
+grt_read sessions
+cp $grt/rings sessions/table
+
+# A CPU goes and comes under load
+grt_set reset_stats 1
+grt_set control start
+bg 0 & load=$!
+for _ in 1 2; do
+	grt_set /sys/devices/system/cpu/cpu1/online 0
+	grt_read hotplug
+	grt_set /sys/devices/system/cpu/cpu1/online 1
+	grt_read hotplug
+done
+grt_set control stop
+kill $load; wait $load 2>/dev/null
+grt_read hotplug
+cp $grt/stats hotplug/stats
+
+# A reader has a file open while the module goes, a driver goes while it is hooked
+wait_for 20 all_done
+grt_set control start
+mock_names amdgpu || exit 1
+ran 20
+mock_unload && rmmod gpu_sched && ok "a driver goes while it is hooked" true
+mock_load || exit 1
+ran 20
+grt_set control stop
+like "$(grep tracepoint.drm_run_job $grt/stats)" "=0$" "and is hooked again when it comes back"
+
+# It goes under load, with a file open, and comes again
+bg 0 & load=$!
+bg 1 & load2=$!
+for n in 1 2 3; do
+	exec 7<$grt/events0
+	grt_set control start
+	wait_for 10 eval '[ "$(grt_recorded COMPLETE)" -gt 100 ]'
+	rmmod grtrace || break
+	head -c 100 <&7 >/dev/null 2>&1
+	exec 7<&-
+	grt_load || break
+done
+is $n 3 "unloaded and loaded under load"
+kill $load $load2; wait $load $load2 2>/dev/null
+ok "unloaded" rmmod grtrace
+is "$(ls -d $grt /proc/grtrace_stats 2>/dev/null)" "" "nothing of it is left"
+ok "the mock GPU can go" eval 'wait_for 20 all_done && mock_unload'
+python_checks "$GT_SRC/tests/vm/cases/grtrace_load.py"
+done_testing
