@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* A write to a setting: checked as a whole, stored, and told in last_cmd_status and error_log. */
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <syslog.h>
+#include <time.h>
 
 #include "node.h"
 #include "perms.h"
@@ -61,6 +64,35 @@ static int try_store(const struct gt_show *s, const char *value, bool text, size
 	return ret;
 }
 
+#define LINES_MAX 20 /* of one second in the log */
+
+/* Whose turn it is to be logged: who writes all the time does not fill the log */
+static bool may_log(void)
+{
+	static _Atomic uint64_t second;
+	static _Atomic unsigned int lines;
+	uint64_t now = (uint64_t)time(NULL);
+
+	if (atomic_exchange(&second, now) != now)
+		lines = 0;
+	return lines++ < LINES_MAX;
+}
+
+/* A setting or command that holds from now on, and who wanted it */
+static void log_change(const struct gt_refused *r)
+{
+	char value[GT_WRITELOG_VALUE + 1];
+	size_t n = r->len < GT_WRITELOG_VALUE ? r->len : GT_WRITELOG_VALUE;
+
+	if (!may_log())
+		return;
+	for (size_t i = 0; i < n; i++)
+		value[i] = r->value[i] >= ' ' && r->value[i] < 0x7f ? r->value[i] : '?';
+	value[n] = '\0';
+	syslog(LOG_NOTICE, "%s: '%s'%s by uid %u, pid %u", r->path, value, n < r->len ? "..." : "",
+	       r->uid, r->pid);
+}
+
 static void tell(const struct gt_show *s, const struct gt_refused *r, bool repeat)
 {
 	struct gt_writelog *w = s->app->writes;
@@ -104,5 +136,7 @@ int gt_tree_store(const struct gt_show *s, const char *path, const char *data, s
 	gt_tree_path(s->app, &s->obj, path, r.path, sizeof(r.path));
 	if (s->app->writes)
 		tell(s, &r, repeat);
+	if (!ret)
+		log_change(&r);
 	return ret;
 }
