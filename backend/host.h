@@ -150,6 +150,9 @@ int gt_host_control(struct gt_host_state *h, enum gt_control what, int64_t arg, 
 void gt_host_rescan(struct gt_host_state *h);
 /** gt_host_replay_failed() - does a backend that is to play a recording not run? Then @err says why */
 bool gt_host_replay_failed(struct gt_host_state *h, char *err, size_t len);
+/** gt_host_tell_wanted() - GT_CTL_WANTED without waiting; the ingest thread may call it, and with any
+ * lock */
+void gt_host_tell_wanted(struct gt_host_state *h);
 /** gt_host_replaying() - is a recording among the running backends? */
 bool gt_host_replaying(struct gt_host_state *h);
 /** gt_host_fresh() - what backends counted themselves up to now, or a few ms ago, is in the sink. Waits

@@ -131,6 +131,7 @@ struct gt_host_state {
 	_Atomic unsigned int counting;
 	_Atomic uint64_t folded;
 	_Atomic bool rescan; /* gt_host_rescan() waits to be done */
+	_Atomic bool wanted; /* gt_host_tell_wanted() likewise */
 	bool stuck;
 	pthread_t thread;
 	_Atomic bool threaded;
@@ -224,7 +225,8 @@ void gt_be_end(struct gt_be *b);
 /** gt_host_do_control() - gt_host_control() in the ingest thread */
 int gt_host_do_control(struct gt_host_state *h, enum gt_control what, int64_t arg, char *err,
 		       size_t len);
-/** gt_host_do_rescan() - what gt_host_rescan() asked for, if it did; ingest thread */
+/** gt_host_do_rescan() - what gt_host_rescan() and gt_host_tell_wanted() asked for, if they did; ingest
+ * thread */
 void gt_host_do_rescan(struct gt_host_state *h);
 
 /** gt_host_do_fold() - those that count themselves hand over what they have; ingest thread */

@@ -197,6 +197,12 @@ void gt_host_rescan(struct gt_host_state *h)
 	gt_host_wake(h);
 }
 
+void gt_host_tell_wanted(struct gt_host_state *h)
+{
+	atomic_store(&h->wanted, true);
+	gt_host_wake(h);
+}
+
 bool gt_host_drained(struct gt_host_state *h, int timeout_ms)
 {
 	uint64_t end = gt_host_now() + (uint64_t)timeout_ms * 1000000, seq;

@@ -318,6 +318,8 @@ void gt_host_do_rescan(struct gt_host_state *h)
 
 	if (atomic_exchange(&h->rescan, false))
 		rescan(h, false, err, sizeof(err));
+	if (atomic_exchange(&h->wanted, false))
+		ask_all(h, GT_CTL_WANTED, 0, err, sizeof(err));
 }
 
 int gt_host_do_control(struct gt_host_state *h, enum gt_control what, int64_t arg, char *err,

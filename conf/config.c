@@ -17,34 +17,7 @@
 #include "../backend/trusted.h"
 #include "config.h"
 
-const struct gt_conf_item gt_conf_items[] = {
-#define GT_SECTION(name, help)
-#define GT_INT(section, key, def, min, max, help)                                                  \
-	{                                                                                          \
-		#section, #key, GT_CONF_INT,                                                       \
-		#def,	  min,	max,                                                               \
-		NULL,	  help, offsetof(struct gt_config, key)                                    \
-	},
-#define GT_BOOL(section, key, def, help)                                                           \
-	{ #section, #key, GT_CONF_BOOL, #def, 0, 1, NULL, help, offsetof(struct gt_config, key) },
-#define GT_STR(section, key, def, help)                                                            \
-	{ #section, #key, GT_CONF_STR, def, 0, 0, NULL, help, offsetof(struct gt_config, key) },
-#define GT_CHOICE(section, key, def, names, help)                                                  \
-	{                                                                                          \
-		#section, #key, GT_CONF_CHOICE,                                                    \
-		#def,	  0,	0,                                                                 \
-		names,	  help, offsetof(struct gt_config, key)                                    \
-	},
-#include "options.def"
-#undef GT_SECTION
-#undef GT_INT
-#undef GT_BOOL
-#undef GT_STR
-#undef GT_CHOICE
-	{ .key = NULL },
-};
-
-#define ITEMS	    (sizeof(gt_conf_items) / sizeof(gt_conf_items[0]) - 1)
+#define ITEMS	    GT_CONF_NITEMS
 #define BACKEND_LEN 32 /* a backend's name, with its NUL */
 #define KEY_LEN	    32
 #define MAX_EXTRA   1024
@@ -88,95 +61,25 @@ static char *fail(struct reader *r, const char *fmt, ...)
 	return NULL;
 }
 
-static int set_int(const struct gt_conf_item *it, const char *s, int64_t *out, char *err,
-		   size_t len)
-{
-	size_t digits = strspn(s + (*s == '-'), "0123456789");
-	int64_t v;
-
-	if (!digits || s[digits + (*s == '-')]) {
-		snprintf(err, len, "%s: '%.64s' is not a number", it->key, s);
-		return -EINVAL;
-	}
-	errno = 0;
-	v = strtoll(s, NULL, 10);
-	if (errno || v < it->min || v > it->max) {
-		snprintf(err, len, "%s: %.64s is not within %" PRId64 " to %" PRId64, it->key, s,
-			 it->min, it->max);
-		return -ERANGE;
-	}
-	*out = v;
-	return 0;
-}
-
-static int set_bool(const struct gt_conf_item *it, const char *s, bool *out, char *err, size_t len)
-{
-	static const char *const words[] = { "0", "1", "no", "yes", "false", "true", "off", "on" };
-
-	for (unsigned int i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		if (!strcmp(s, words[i])) {
-			*out = i & 1;
-			return 0;
-		}
-	snprintf(err, len, "%s: '%.64s' is neither 0 nor 1", it->key, s);
-	return -EINVAL;
-}
-
-/* A name of the choice, or its number. */
-static int set_choice(const struct gt_conf_item *it, const char *s, int64_t *out, char *err,
-		      size_t len)
-{
-	const char *name = it->names;
-	size_t n = strlen(s);
-	char number[24];
-
-	for (int64_t i = 0; *name; i++) {
-		size_t l = strcspn(name, " ");
-
-		snprintf(number, sizeof(number), "%" PRId64, i);
-		if ((l == n && !memcmp(name, s, n)) || !strcmp(s, number)) {
-			*out = i;
-			return 0;
-		}
-		name += l + strspn(name + l, " ");
-	}
-	snprintf(err, len, "%s: '%.64s' is none of: %s", it->key, s, it->names);
-	return -EINVAL;
-}
-
-static int set_str(const struct gt_conf_item *it, const char *s, char **out, char *err, size_t len)
-{
-	char *copy;
-
-	if (strlen(s) >= GT_CONF_PATHLEN) {
-		snprintf(err, len, "%s: longer than %d bytes", it->key, GT_CONF_PATHLEN - 1);
-		return -E2BIG;
-	}
-	copy = strdup(s);
-	if (!copy) {
-		snprintf(err, len, "%s", strerror(ENOMEM));
-		return -ENOMEM;
-	}
-	free(*out);
-	*out = copy;
-	return 0;
-}
-
 static int set_item(struct gt_config *c, const struct gt_conf_item *it, const char *s, char *err,
 		    size_t len)
 {
-	void *at = (char *)c + it->off;
+	struct gt_conf_value v;
+	char why[256];
+	int ret = gt_conf_parse(it, s, &v, why, sizeof(why));
 
-	switch (it->type) {
-	case GT_CONF_INT:
-		return set_int(it, s, at, err, len);
-	case GT_CONF_BOOL:
-		return set_bool(it, s, at, err, len);
-	case GT_CONF_CHOICE:
-		return set_choice(it, s, at, err, len);
-	default:
-		return set_str(it, s, at, err, len);
+	if (ret) {
+		snprintf(err, len, "%s: %s", it->key, why);
+		return ret;
 	}
+	gt_conf_swap(c, it, &v);
+	gt_conf_drop(&v);
+	return 0;
+}
+
+static bool is_text(const struct gt_conf_item *it)
+{
+	return it->type == GT_CONF_STR || it->type == GT_CONF_LIST;
 }
 
 int gt_config_init(struct gt_config *c)
@@ -195,7 +98,7 @@ int gt_config_init(struct gt_config *c)
 void gt_config_free(struct gt_config *c)
 {
 	for (size_t i = 0; i < ITEMS; i++)
-		if (gt_conf_items[i].type == GT_CONF_STR)
+		if (is_text(&gt_conf_items[i]))
 			free(*(char **)((char *)c + gt_conf_items[i].off));
 	while (c->extra) {
 		struct gt_conf_extra *e = c->extra;
@@ -209,17 +112,9 @@ void gt_config_free(struct gt_config *c)
 	memset(c, 0, sizeof(*c));
 }
 
-static const struct gt_conf_item *find_item(const char *key)
-{
-	for (size_t i = 0; i < ITEMS; i++)
-		if (!strcmp(gt_conf_items[i].key, key))
-			return &gt_conf_items[i];
-	return NULL;
-}
-
 int gt_config_set(struct gt_config *c, const char *key, const char *value, char *err, size_t len)
 {
-	const struct gt_conf_item *it = find_item(key);
+	const struct gt_conf_item *it = gt_conf_item(key);
 
 	if (it)
 		return set_item(c, it, value, err, len);
@@ -316,12 +211,14 @@ static bool known_section(const char *name)
 #define GT_BOOL(section, key, def, help)
 #define GT_STR(section, key, def, help)
 #define GT_CHOICE(section, key, def, names, help)
+#define GT_LIST(section, key, kind, help)
 #include "options.def"
 #undef GT_SECTION
 #undef GT_INT
 #undef GT_BOOL
 #undef GT_STR
 #undef GT_CHOICE
+#undef GT_LIST
 	return false;
 }
 
@@ -410,7 +307,7 @@ static void access_rule(struct reader *r, const char *pattern, const char *value
 static int on_key(void *arg, const char *section, const char *key, const char *value)
 {
 	struct reader *r = arg;
-	const struct gt_conf_item *it = find_item(key);
+	const struct gt_conf_item *it = gt_conf_item(key);
 	const char *backend = backend_of(section);
 	char err[256];
 

@@ -9,14 +9,14 @@
 
 #include "access.h"
 
-enum gt_conf_type { GT_CONF_INT, GT_CONF_BOOL, GT_CONF_STR, GT_CONF_CHOICE };
+enum gt_conf_type { GT_CONF_INT, GT_CONF_BOOL, GT_CONF_STR, GT_CONF_CHOICE, GT_CONF_LIST };
 
 #define GT_CONF_PATHLEN 4096
 
 /**
  * struct gt_config - values; one member per line of options.def, named after the key
  *
- * GT_INT and GT_CHOICE are int64_t, GT_BOOL bool, GT_STR char *.
+ * GT_INT and GT_CHOICE are int64_t, GT_BOOL bool, GT_STR and GT_LIST char *.
  */
 struct gt_config {
 #define GT_SECTION(name, help)
@@ -24,12 +24,14 @@ struct gt_config {
 #define GT_BOOL(section, key, def, help) bool key;
 #define GT_STR(section, key, def, help) char *key;
 #define GT_CHOICE(section, key, def, names, help) int64_t key;
+#define GT_LIST(section, key, kind, help) char *key;
 #include "options.def"
 #undef GT_SECTION
 #undef GT_INT
 #undef GT_BOOL
 #undef GT_STR
 #undef GT_CHOICE
+#undef GT_LIST
 	struct gt_conf_extra *extra; /* [backend NAME] key = value, as read */
 	struct gt_conf_rule *rules;  /* [access] PATTERN = MODE OWNER:GROUP, as read */
 };
@@ -41,8 +43,26 @@ struct gt_conf_item {
 	const char *def;
 	int64_t min, max;
 	const char *names; /* of a choice, separated by spaces */
+	int (*check)(const char *s, char *err, size_t len); /* of a list, see list.h */
 	const char *help;
 	size_t off;
+};
+/* How many there are */
+enum {
+	GT_CONF_NITEMS = 0
+#define GT_SECTION(name, help)
+#define GT_INT(section, key, def, min, max, help) +1
+#define GT_BOOL(section, key, def, help) +1
+#define GT_STR(section, key, def, help) +1
+#define GT_CHOICE(section, key, def, names, help) +1
+#define GT_LIST(section, key, kind, help) +1
+#include "options.def"
+#undef GT_SECTION
+#undef GT_INT
+#undef GT_BOOL
+#undef GT_STR
+#undef GT_CHOICE
+#undef GT_LIST
 };
 extern const struct gt_conf_item gt_conf_items[]; /* ends with a NULL key */
 
@@ -55,6 +75,23 @@ void gt_config_free(struct gt_config *c);
  *	checks them against the plugin's table.
  */
 int gt_config_read(struct gt_config *c, const char *path, char *err, size_t len);
+/** struct gt_conf_value - one value: @n a number, yes-or-no or choice, else @s */
+struct gt_conf_value {
+	int64_t n;
+	char *s;
+};
+/** gt_conf_item() - NULL: there is no such key */
+const struct gt_conf_item *gt_conf_item(const char *key);
+/**
+ * gt_conf_parse() - the one parser of values, whoever they come from
+ * @v: to be given to gt_conf_swap() or gt_conf_drop()
+ * Return: 0, -EINVAL, -ERANGE, -E2BIG with a sentence that does not name the key; gt_parse_at tells where
+ */
+int gt_conf_parse(const struct gt_conf_item *it, const char *s, struct gt_conf_value *v, char *err,
+		  size_t len);
+/** gt_conf_swap() - sets it; @v is what it was before */
+void gt_conf_swap(struct gt_config *c, const struct gt_conf_item *it, struct gt_conf_value *v);
+void gt_conf_drop(struct gt_conf_value *v);
 /** gt_config_set() - one key (mount option or setting): same rules, @err without a line */
 int gt_config_set(struct gt_config *c, const char *key, const char *value, char *err, size_t len);
 /** gt_config_backend() - value in [backend NAME], or NULL; gt_host_conf.option */

@@ -146,9 +146,9 @@ static int make_parts(struct gt_daemon *d)
 	app->conf = c;
 	app->gate = &d->gate;
 	app->mountpoint = d->dir;
-	gt_gate_init(&d->gate);
-	gt_gate_configure(&d->gate, c);
 	app->model = gt_model_new(&limits, !app->replay);
+	gt_gate_init(&d->gate, app->model);
+	gt_gate_configure(&d->gate, c);
 	if (app->model)
 		app->model->window_ns = c->aggregator_enable ? (uint64_t)c->aggregator_window * 1000000 : 0;
 	app->log = gt_log_new((uint64_t)c->history_size, !app->replay);

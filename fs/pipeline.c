@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "model/fold.h"
@@ -58,19 +59,29 @@ static void meet(struct gt_pipeline *p, struct gt_proc *proc, union gt_record *r
 		log_process(p->app, proc, r->ev.ts);
 }
 
+static void record(struct gt_app *app, const union gt_record *r)
+{
+	gt_log_append(app->log, r);
+	gt_model_recorded(app->model, r);
+}
+
 static void one(struct gt_pipeline *p, union gt_record *r, bool live)
 {
 	struct gt_app *app = p->app;
+	const union gt_record *held;
 	struct gt_folded f;
+	bool pass;
 
 	if (!live) /* a recording has no tallies */
 		r->ev.flags &= (uint8_t)~GT_F_COUNTED;
 	gt_model_event(app->model, r, &f);
 	if (f.new_proc)
 		meet(p, f.new_proc, r, live);
-	if (gt_gate_pass(app->gate, r, f.job)) {
-		gt_log_append(app->log, r);
-		gt_model_recorded(app->model, r);
+	pass = gt_gate_pass(app->gate, r, f.job, f.finished ? f.fin.total : GT_NONE64);
+	while ((held = gt_gate_held(app->gate)))
+		record(app, held);
+	if (pass) {
+		record(app, r);
 		if (f.finished)
 			gt_model_logged(app->model, &f, gt_log_finished(app->log, &f.fin));
 	}
@@ -136,11 +147,34 @@ static void on_watermark(void *arg, uint64_t ts)
 	gt_model_advance(p->app->model, ts);
 }
 
+static uint64_t clock_ns(clockid_t id)
+{
+	struct timespec ts;
+
+	clock_gettime(id, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+/* The budget is the whole daemon's: what is recorded costs most where it is read. */
+static void adapt(struct gt_app *app)
+{
+	uint64_t now;
+	GT_MODEL_LOCK(app->model);
+
+	if (!app->gate->adapt.budget)
+		return;
+	now = clock_ns(CLOCK_MONOTONIC);
+	if (gt_adapt_due(&app->gate->adapt, now) &&
+	    gt_gate_adapt(app->gate, now, clock_ns(CLOCK_PROCESS_CPUTIME_ID)) && app->host)
+		gt_host_tell_wanted(app->host);
+}
+
 static void on_idle(void *arg)
 {
 	struct gt_pipeline *p = arg;
 
 	gt_model_tidy(p->app->model);
+	adapt(p->app);
 	if (p->notify && atomic_load(p->wanted))
 		p->notify(p->notify_arg);
 }

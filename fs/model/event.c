@@ -42,11 +42,14 @@ static void find_place(const struct gt_model *m, uint16_t gpu, uint16_t ring, st
 		w->ring = w->gpu->rings[ring];
 }
 
-static void on_error(struct gt_model *m, struct gt_where *w, struct gt_event *e)
+static void on_error(struct gt_model *m, struct gt_where *w, struct gt_event *e,
+		     struct gt_folded *f)
 {
 	struct gt_job *j = w->ring ? gt_job_find(m, e, gt_event_hash(m, e)) : NULL;
 	struct gt_error_entry entry;
 
+	if (j && j->live != GT_JOB_OUTER)
+		f->job = j;
 	if (j && e->pid == GT_NONE32) {
 		e->pid = j->pid;
 		w->proc = j->proc == GT_NONE32 ? NULL : m->procs[j->proc];
@@ -126,7 +129,7 @@ static void on_other(struct gt_model *m, struct gt_where *w, struct gt_event *e,
 	else if (e->type == GT_DISPATCH)
 		on_dispatch(m, w, e);
 	else if (e->type == GT_ERROR)
-		on_error(m, w, e);
+		on_error(m, w, e, f);
 	else if (e->type == GT_COMPLETE)
 		on_end_somewhere(m, w);
 }

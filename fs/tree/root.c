@@ -59,7 +59,11 @@ static int show_features(struct gt_text *t, const struct gt_show *s)
 		       "nvidia_queues\n"
 		       "kernel_counting\nwindows\n"
 		       "kernels\n"
-		       "rocprof_results\n");
+		       "rocprof_results\n"
+		       "sampling_modes\n"
+		       "rate_limit\n"
+		       "filters\n"
+		       "watchlists\n");
 	return 0;
 }
 

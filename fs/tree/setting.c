@@ -11,10 +11,7 @@
 
 const struct gt_conf_item *gt_setting(const char *name)
 {
-	for (const struct gt_conf_item *i = gt_conf_items; i->key; i++)
-		if (!strcmp(i->key, name))
-			return i;
-	return NULL;
+	return gt_conf_item(name);
 }
 
 static void *place(const struct gt_show *s, const struct gt_conf_item *it)
@@ -32,17 +29,32 @@ int64_t gt_setting_now(const struct gt_show *s)
 
 void gt_setting_set(const struct gt_show *s, int64_t value)
 {
-	const struct gt_conf_item *it = gt_setting(s->file->name);
+	struct gt_conf_value v = { .n = value };
 
-	if (it->type == GT_CONF_BOOL)
-		*(bool *)place(s, it) = value;
-	else
-		*(int64_t *)place(s, it) = value;
+	gt_conf_swap(s->app->conf, gt_setting(s->file->name), &v);
+}
+
+/* A list as it is */
+static void list_now(const struct gt_show *s, const struct gt_conf_item *it,
+		     char out[GT_CONF_PATHLEN])
+{
+	GT_MODEL_LOCK(s->app->model);
+
+	snprintf(out, GT_CONF_PATHLEN, "%s", *(char **)place(s, it));
 }
 
 uint64_t gt_gen_setting(const struct gt_show *s)
 {
-	return (uint64_t)gt_setting_now(s);
+	const struct gt_conf_item *it = gt_setting(s->file->name);
+	char list[GT_CONF_PATHLEN];
+	uint64_t h = 0xcbf29ce484222325;
+
+	if (it->type != GT_CONF_LIST)
+		return (uint64_t)gt_setting_now(s);
+	list_now(s, it, list);
+	for (const char *p = list; *p; p++)
+		h = (h ^ (unsigned char)*p) * 0x100000001b3;
+	return h;
 }
 
 /* @words with a NUL in place of each blank, and where each begins; ends with NULL */
@@ -60,10 +72,17 @@ static void split(const char *names, char *words, size_t len, const char *out[NA
 int gt_show_setting(struct gt_text *t, const struct gt_show *s)
 {
 	const struct gt_conf_item *it = gt_setting(s->file->name);
-	int64_t now = gt_setting_now(s);
 	const char *names[NAMES_MAX + 1];
-	char words[256];
+	char words[GT_CONF_PATHLEN];
+	int64_t now;
 
+	if (it->type == GT_CONF_LIST) {
+		list_now(s, it, words);
+		gt_text_str(t, words);
+		gt_text_ch(t, '\n');
+		return 0;
+	}
+	now = gt_setting_now(s);
 	if (it->type == GT_CONF_CHOICE) {
 		split(it->names, words, sizeof(words), names);
 		gt_text_choice(t, names, (unsigned int)now);
@@ -72,19 +91,6 @@ int gt_show_setting(struct gt_text *t, const struct gt_show *s)
 	}
 	gt_text_ch(t, '\n');
 	return 0;
-}
-
-static int parse_choice(const struct gt_conf_item *it, const char *value, int64_t *out)
-{
-	const char *names[NAMES_MAX + 1];
-	unsigned int choice = 0;
-	char words[256];
-	int ret;
-
-	split(it->names, words, sizeof(words), names);
-	ret = gt_parse_choice(value, names, &choice);
-	*out = choice;
-	return ret;
 }
 
 static void say(const struct gt_conf_item *it, char *err, size_t len)
@@ -102,17 +108,20 @@ static void say(const struct gt_conf_item *it, char *err, size_t len)
 int gt_setting_parse(const struct gt_show *s, const char *value, int64_t *out, char *err,
 		     size_t len)
 {
-	const struct gt_conf_item *it = gt_setting(s->file->name);
-	uint64_t v = 0;
-	int ret;
+	struct gt_conf_value v;
+	int ret = gt_setting_value(s, value, &v, err, len);
 
-	if (it->type == GT_CONF_CHOICE) {
-		ret = parse_choice(it, value, out);
-	} else {
-		ret = gt_parse_u64(value, (uint64_t)it->min, (uint64_t)it->max, &v);
-		*out = (int64_t)v;
-	}
-	if (ret)
+	*out = v.n;
+	return ret;
+}
+
+int gt_setting_value(const struct gt_show *s, const char *value, struct gt_conf_value *v, char *err,
+		     size_t len)
+{
+	const struct gt_conf_item *it = gt_setting(s->file->name);
+	int ret = gt_conf_parse(it, value, v, err, len);
+
+	if (ret && ret != -ENOMEM && it->type != GT_CONF_LIST)
 		say(it, err, len);
 	return ret;
 }

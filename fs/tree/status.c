@@ -24,7 +24,10 @@ static const char *state_of(const struct gt_app *app)
 /* struct counts - one moment of everything the model's lock guards, so that sums hold */
 struct counts {
 	struct gt_gate_counts n;
-	int64_t level;
+	int64_t level, mode;
+	uint64_t held;
+	struct gt_adapt adapt;
+	double share;
 	unsigned int gpus, rings, queues, procs, jobs;
 	uint64_t aged, evicted, unmatched, procs_refused, queues_refused, memory;
 	uint64_t users, users_refused, users_dropped, cgroups, cgroups_refused, cgroups_folded;
@@ -38,6 +41,10 @@ static struct counts count(struct gt_app *app)
 	GT_MODEL_LOCK(m);
 	c.n = app->gate->n;
 	c.level = app->conf->level;
+	c.mode = app->conf->sampling_mode;
+	c.held = app->gate->hold.held;
+	c.adapt = app->gate->adapt;
+	c.share = (double)app->gate->wanted.share / GT_SHARE_ALL;
 	for (unsigned int i = 0; i < m->ngpus; i++) {
 		if (m->gpus[i]->gone)
 			continue;
@@ -135,6 +142,27 @@ static void show_limits(struct gt_text *t, const struct gt_quota *q)
 			gt_text_kv(t, limits[k].refused, q->refused[k]);
 }
 
+static void show_percent(struct gt_text *t, const char *key, double part)
+{
+	gt_text_str(t, key);
+	gt_text_ch(t, ' ');
+	gt_text_milli(t, (uint64_t)(part * 100000), 2);
+	gt_text_ch(t, '\n');
+}
+
+/* What sampling does now */
+static void show_gate(struct gt_text *t, const struct counts *c)
+{
+	static const char *const modes[] = { "static", "adaptive", "threshold" };
+
+	gt_text_kv(t, "events_lost_held", c->n.lost_held);
+	gt_text_kv(t, "records_held", c->held);
+	gt_text_kvs(t, "sampling_mode", modes[c->mode]);
+	show_percent(t, "sampling_percent", c->share);
+	if (c->adapt.budget && c->adapt.cpu)
+		show_percent(t, "sampling_cpu_percent", c->adapt.use);
+}
+
 int gt_show_status(struct gt_text *t, const struct gt_show *s)
 {
 	static const char *const levels[] = { "off", "stats", "normal", "verbose" };
@@ -166,5 +194,6 @@ int gt_show_status(struct gt_text *t, const struct gt_show *s)
 	gt_text_kv(t, "cgroups_folded", c.cgroups_folded);
 	gt_text_kv(t, "users_dropped", c.users_dropped);
 	show_limits(t, &app->quota);
+	show_gate(t, &c);
 	return 0;
 }

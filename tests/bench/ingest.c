@@ -171,7 +171,7 @@ static void ingest_one(struct gt_model *m, struct gt_gate *gate, struct gt_log *
 	struct gt_folded f;
 
 	gt_model_event(m, r, &f);
-	if (gt_gate_pass(gate, r, f.job)) {
+	if (gt_gate_pass(gate, r, f.job, f.finished ? f.fin.total : GT_NONE64)) {
 		gt_log_append(log, r);
 		gt_model_recorded(m, r);
 		if (f.finished)
@@ -259,7 +259,7 @@ static void measure(bool spread, bool whole, int rounds)
 	s.model = model_made();
 	s.log = whole ? gt_log_new(64U << 20, false) : NULL;
 	expect(s.model && (s.log || !whole), "no memory");
-	gt_gate_init(&s.gate);
+	gt_gate_init(&s.gate, s.model);
 	for (int k = 0; k < 3; k++) /* memory is touched for the first time */
 		round_of(&s, &base[0], &cost[0]);
 	for (int k = 0; k < rounds; k++)

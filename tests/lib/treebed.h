@@ -215,7 +215,7 @@ static inline void make_machine(void)
 
 	app.model = gt_model_new(&limits, false);
 	gt_config_init(&conf);
-	gt_gate_init(&gate);
+	gt_gate_init(&gate, app.model);
 	gt_gate_configure(&gate, &conf);
 	app.gate = &gate;
 	app.conf = &conf;

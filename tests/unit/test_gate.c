@@ -19,7 +19,7 @@ static union gt_record record(enum gt_type type, uint64_t ctx, uint64_t seqno)
 
 static bool adds_up(const struct gt_gate *g)
 {
-	uint64_t sum = g->n.recorded + g->n.lost_source;
+	uint64_t sum = g->n.recorded + g->n.lost_source + g->n.lost_held;
 
 	for (unsigned int i = 0; i < GT_NREFUSALS; i++)
 		sum += g->n.refused[i];
@@ -30,7 +30,7 @@ static bool pass(struct gt_gate *g, enum gt_type type, uint64_t ctx, uint64_t se
 		 struct gt_job *job)
 {
 	union gt_record r = record(type, ctx, seqno);
-	bool yes = gt_gate_pass(g, &r, job);
+	bool yes = gt_gate_pass(g, &r, job, GT_NONE64);
 
 	if (!adds_up(g))
 		ok(false, "the counters do not add up after type %d", type);
@@ -44,7 +44,7 @@ static void begin(struct gt_gate *g)
 {
 	gt_config_free(&conf);
 	gt_config_init(&conf);
-	gt_gate_init(g);
+	gt_gate_init(g, NULL);
 	gt_gate_configure(g, &conf);
 }
 
@@ -112,13 +112,13 @@ static void test_descriptions(void)
 	r = record(GT_LOST, 0, 0);
 	r.lost.count = 41;
 	r.lost.cause = GT_LOST_READER;
-	ok(gt_gate_pass(&g, &r, NULL), "a reader's LOST passes");
+	ok(gt_gate_pass(&g, &r, NULL, GT_NONE64), "a reader's LOST passes");
 	is(g.n.seen, 0, "and neither these nor that is counted");
 	r.lost.cause = GT_LOST_SOURCE;
-	ok(gt_gate_pass(&g, &r, NULL) && g.n.seen == 41 && g.n.lost_source == 41 && adds_up(&g),
+	ok(gt_gate_pass(&g, &r, NULL, GT_NONE64) && g.n.seen == 41 && g.n.lost_source == 41 && adds_up(&g),
 	   "a source's loss is counted with its number");
 	r.lost.count = GT_NONE64;
-	gt_gate_pass(&g, &r, NULL);
+	gt_gate_pass(&g, &r, NULL, GT_NONE64);
 	is(g.n.lost_source, 42, "one of unknown number is one at least");
 	for (int type = GT_NTYPES; type < 256; type++) {
 		if (!gt_type_known((unsigned int)type) && pass(&g, (enum gt_type)type, 1, 1, NULL))
@@ -213,13 +213,13 @@ static void test_rings_and_clear(void)
 	union gt_record r = record(GT_SUBMIT, 1, 1);
 
 	begin(&g);
-	gt_gate_pass(&g, &r, NULL);
+	gt_gate_pass(&g, &r, NULL, GT_NONE64);
 	is(g.rings[1][3].seen, 1, "a ring's own counter");
 	r.ev.gpu = GT_MAX_GPUS;
-	ok(gt_gate_pass(&g, &r, NULL), "a GPU out of range has none");
+	ok(gt_gate_pass(&g, &r, NULL, GT_NONE64), "a GPU out of range has none");
 	r.ev.gpu = GT_NONE16;
 	r.ev.ring = GT_NONE16;
-	ok(gt_gate_pass(&g, &r, NULL), "nor has an unknown one");
+	ok(gt_gate_pass(&g, &r, NULL, GT_NONE64), "nor has an unknown one");
 	is(g.n.recorded, 3, "all are recorded");
 	set(&g, "sampling", "33");
 	gt_gate_clear(&g);

@@ -275,6 +275,8 @@ static void test_about(void)
 	ok(strstr(show("features", &root_view),
 		  "\nioctls\nruntime_calls\nkfd_queues\nnvidia_queues\nkernel_counting\n"),
 	   "names of what BPF tells");
+	ok(strstr(text, "\nsampling_modes\nrate_limit\nfilters\nwatchlists\n"),
+	   "and of what the gate does");
 	is_str(show("backends/sim/state", &root_view), "unavailable\n", "state of a backend");
 	is_str(show("backends/ftrace/last", &root_view), "file 4 of 0\n", "a backend's own text");
 	is_str(show("backends/ftrace/last", &other), "(error)", "is not for everybody");

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "../backend/event.h"
+#include "../fs/text/text.h"
+#include "list.h"
+
+#define ITEM_MAX 96 /* bytes of one value, with its NUL */
+
+/**
+ * struct items - what is left of a list
+ * @item: the one that was taken last, which began at @from
+ */
+struct items {
+	const char *s, *from;
+	unsigned int n;
+	char item[ITEM_MAX];
+	char *err;
+	size_t len;
+};
+
+static int fault(const struct items *l, const char *at, int err, const char *sentence)
+{
+	gt_parse_at = at;
+	snprintf(l->err, l->len, "%s", sentence);
+	return err;
+}
+
+/* The next value; 1: there is one, 0: there is none, or an error */
+static int next(struct items *l)
+{
+	size_t n = strcspn(l->s, ",");
+
+	if (!*l->s && !l->from)
+		return 0;
+	if (l->from) {
+		if (!*l->s)
+			return 0;
+		n = strcspn(++l->s, ",");
+	}
+	l->from = l->s;
+	if (!n)
+		return fault(l, l->s, -EINVAL, "a value is missing: lists are separated by commas");
+	if (n >= ITEM_MAX)
+		return fault(l, l->s, -EINVAL, "no value is as long as that");
+	if (l->n++ == GT_LIST_MAX)
+		return fault(l, l->s, -E2BIG, "a list has at most 64 values");
+	memcpy(l->item, l->s, n);
+	l->item[n] = '\0';
+	l->s += n;
+	return 1;
+}
+
+/* Takes the ! off. Later values may have one, too: grtrace's users write !1,!2 */
+static int take_but(struct items *l, bool allowed, bool *but)
+{
+	bool has = l->item[0] == '!';
+
+	if (!has)
+		return 0;
+	if (!allowed)
+		return fault(l, l->from, -EINVAL, "this list takes no !");
+	if (l->n > 1 && !*but)
+		return fault(l, l->from, -EINVAL,
+			     "! goes before the first: then it means all of them");
+	*but = true;
+	memmove(l->item, l->item + 1, strlen(l->item));
+	l->from++;
+	return 0;
+}
+
+static int upwards(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static void sort(struct gt_numbers *out)
+{
+	unsigned int n = 0;
+
+	qsort(out->v, out->n, sizeof(out->v[0]), upwards);
+	for (unsigned int i = 0; i < out->n; i++)
+		if (!n || out->v[n - 1] != out->v[i])
+			out->v[n++] = out->v[i];
+	out->n = n;
+}
+
+int gt_list_numbers(const char *s, uint64_t max, bool but, struct gt_numbers *out, char *err,
+		    size_t len)
+{
+	struct items l = { .s = s, .err = err, .len = len };
+	int ret;
+
+	out->n = 0;
+	out->but = false;
+	while ((ret = next(&l)) > 0) {
+		ret = take_but(&l, but, &out->but);
+		if (ret)
+			return ret;
+		ret = gt_parse_u64(l.item, 0, max, &out->v[out->n]);
+		if (ret)
+			return fault(&l, l.from + (gt_parse_at - l.item), ret,
+				     ret == -ERANGE ? "that number is too great for what it is"
+						    : "numbers, separated by commas: 12,34");
+		out->n++;
+	}
+	sort(out);
+	return ret;
+}
+
+/* Names of rings are told as they are: anything but blanks, control characters and the comma */
+static int check_pattern(const struct items *l)
+{
+	unsigned int slashes = 0;
+
+	for (const char *p = l->item; *p; p++) {
+		slashes += *p == '/';
+		if ((unsigned char)*p <= ' ' || *p == 0x7f || slashes > 1 ||
+		    (p == l->item && *p == '!'))
+			return fault(l, l->from + (p - l->item), -EINVAL,
+				     "a ring is a number, a name or a glob, or GPU/RING: "
+				     "0,sdma*,amdgpu0/ring2");
+	}
+	if (!l->item[0] || l->item[0] == '/' || l->item[strlen(l->item) - 1] == '/')
+		return fault(l, l->from, -EINVAL, "one side of a / is empty");
+	return 0;
+}
+
+int gt_list_rings(const char *s, bool but, struct gt_patterns *out, char *err, size_t len)
+{
+	struct items l = { .s = s, .err = err, .len = len };
+	int ret;
+
+	out->n = 0;
+	out->but = false;
+	while ((ret = next(&l)) > 0) {
+		ret = take_but(&l, but, &out->but);
+		if (!ret)
+			ret = check_pattern(&l);
+		if (ret)
+			return ret;
+		memcpy(out->v[out->n++], l.item, sizeof(l.item));
+	}
+	return ret;
+}
+
+/* 0x3, or 3 */
+static int parse_mask(const struct items *l, uint32_t *out)
+{
+	bool hex = l->item[0] == '0' && (l->item[1] == 'x' || l->item[1] == 'X');
+	const char *digits = l->item + (hex ? 2 : 0);
+	size_t n = strspn(digits, hex ? "0123456789abcdefABCDEF" : "0123456789");
+	unsigned long long v;
+
+	if (!n || digits[n])
+		return fault(l, l->from + (digits + n - l->item), -EINVAL,
+			     "a mask is 0x and hexadecimal digits: 0x3");
+	errno = 0;
+	v = strtoull(digits, NULL, hex ? 16 : 10);
+	if (errno || v > UINT32_MAX)
+		return fault(l, l->from, -ERANGE, "a mask has 32 bits");
+	*out = (uint32_t)v;
+	return 0;
+}
+
+static int add_name(const struct items *l, const char *const *names, unsigned int n, uint32_t *out)
+{
+	for (unsigned int i = 0; i < n; i++)
+		if (!strcasecmp(names[i], l->item)) {
+			*out |= 1u << i;
+			return 0;
+		}
+	return fault(l, l->from, -EINVAL, "neither a mask, 0x3, nor a name that there is");
+}
+
+int gt_list_mask(const char *s, const char *const *names, unsigned int n, uint32_t *out, char *err,
+		 size_t len)
+{
+	struct items l = { .s = s, .err = err, .len = len };
+	int ret;
+
+	*out = *s ? 0 : UINT32_MAX;
+	if (*s >= '0' && *s <= '9') {
+		ret = next(&l);
+		if (ret > 0)
+			ret = parse_mask(&l, out);
+		return ret || !*l.s ? ret : fault(&l, l.s, -EINVAL, "a mask is one value");
+	}
+	while ((ret = next(&l)) > 0) {
+		ret = add_name(&l, names, n, out);
+		if (ret)
+			return ret;
+	}
+	return ret;
+}
+
+int gt_list_engines(const char *s, uint32_t *out, char *err, size_t len)
+{
+	static const char *const names[] = { "UNKNOWN", "GRAPHICS",	"COMPUTE",
+					     "COPY",	"VIDEO_DECODE", "VIDEO_ENCODE" };
+	static_assert(sizeof(names) / sizeof(names[0]) == GT_NENGINES, "a name each");
+
+	return gt_list_mask(s, names, GT_NENGINES, out, err, len);
+}
+
+int gt_list_events(const char *s, uint32_t *out, char *err, size_t len)
+{
+	static const char *const names[] = GT_TYPE_NAMES;
+
+	return gt_list_mask(s, names, GT_NTYPES, out, err, len);
+}
+
+static int check_numbers(const char *s, uint64_t max, bool but, char *err, size_t len)
+{
+	struct gt_numbers out;
+
+	return gt_list_numbers(s, max, but, &out, err, len);
+}
+
+int gt_check_pids(const char *s, char *err, size_t len)
+{
+	return check_numbers(s, GT_NONE32 - 1, false, err, len);
+}
+
+int gt_check_uids(const char *s, char *err, size_t len)
+{
+	return check_numbers(s, GT_NONE32 - 1, false, err, len);
+}
+
+int gt_check_contexts(const char *s, char *err, size_t len)
+{
+	return check_numbers(s, GT_NONE64 - 1, true, err, len);
+}
+
+int gt_check_rings(const char *s, char *err, size_t len)
+{
+	struct gt_patterns out;
+
+	return gt_list_rings(s, false, &out, err, len);
+}
+
+int gt_check_watchlist(const char *s, char *err, size_t len)
+{
+	struct gt_patterns out;
+
+	return gt_list_rings(s, true, &out, err, len);
+}
+
+int gt_check_engines(const char *s, char *err, size_t len)
+{
+	uint32_t mask;
+
+	return gt_list_engines(s, &mask, err, len);
+}
+
+int gt_check_events(const char *s, char *err, size_t len)
+{
+	uint32_t mask;
+
+	return gt_list_events(s, &mask, err, len);
+}

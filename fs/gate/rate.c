@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#include "rate.h"
+
+#define SEC 1000000000
+
+/* What a full bucket holds. One token at least: without any nothing would ever come in. */
+static int64_t full(const struct gt_rate *r)
+{
+	return (int64_t)(r->burst ? r->burst : 1) * SEC;
+}
+
+static int64_t unit(const struct gt_rate *r)
+{
+	return r->bucket ? SEC : 1;
+}
+
+void gt_rate_set(struct gt_rate *r, bool bucket, uint64_t per_s, uint64_t burst)
+{
+	if (bucket == r->bucket && per_s == r->per_s && burst == r->burst)
+		return;
+	*r = (struct gt_rate){ .bucket = bucket, .per_s = per_s, .burst = burst };
+	if (bucket)
+		r->left = full(r);
+}
+
+static void refill(struct gt_rate *r, uint64_t now)
+{
+	uint64_t room = (uint64_t)(full(r) - r->left), passed = now - r->at;
+
+	if (!r->at || now <= r->at)
+		passed = 0;
+	if (passed > room / r->per_s)
+		r->left = full(r);
+	else
+		r->left += (int64_t)(passed * r->per_s);
+	if (now > r->at)
+		r->at = now;
+}
+
+static void turn(struct gt_rate *r, uint64_t now)
+{
+	if (r->at && now < r->at + SEC)
+		return;
+	r->at = now - now % SEC;
+	r->left = (int64_t)r->per_s;
+}
+
+bool gt_rate_take(struct gt_rate *r, uint64_t now, unsigned int n)
+{
+	if (!r->per_s)
+		return true;
+	if (r->bucket)
+		refill(r, now);
+	else
+		turn(r, now);
+	if (r->left < unit(r))
+		return false;
+	r->left -= (int64_t)n * unit(r);
+	return true;
+}
+
+void gt_rate_more(struct gt_rate *r, unsigned int n)
+{
+	if (r->per_s)
+		r->left -= (int64_t)n * unit(r);
+}
+
+void gt_rate_back(struct gt_rate *r, uint64_t since, unsigned int n)
+{
+	if (!r->per_s || (!r->bucket && since < r->at))
+		return;
+	r->left += (int64_t)n * unit(r);
+	if (r->bucket && r->left > full(r))
+		r->left = full(r);
+}

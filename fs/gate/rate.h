@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The rate limit. Time is that of events, so a recording is limited as it would have been live. A
+ * job is charged in full when it is let in, and never stopped later: so a second's window takes at
+ * most one job more than the limit, and a bucket goes at most one job below empty.
+ */
+#ifndef GT_RATE_H
+#define GT_RATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define GT_RATE_MAX 1000000000 /* records a second, or of a burst */
+
+/**
+ * struct gt_rate - @per_s: records; 0: no limit
+ * @bucket: tokens that come all the time, up to @burst of them; else windows of a second
+ * @at: the latest time that is known; of a window: its begin
+ * @left: of a bucket: tokens in 10^-9; of a window: records. Below 0 after a job that took more
+ */
+struct gt_rate {
+	uint64_t per_s, burst;
+	bool bucket;
+	uint64_t at;
+	int64_t left;
+};
+
+/** gt_rate_set() - if that is another limit, it begins with a window of its own or a full bucket */
+void gt_rate_set(struct gt_rate *r, bool bucket, uint64_t per_s, uint64_t burst);
+/** gt_rate_take() - @n records want in at @now, all or none; true: they are in */
+bool gt_rate_take(struct gt_rate *r, uint64_t now, unsigned int n);
+/** gt_rate_more() - one that is in needs @n more */
+void gt_rate_more(struct gt_rate *r, unsigned int n);
+/** gt_rate_back() - one that came in at @since did not need @n */
+void gt_rate_back(struct gt_rate *r, uint64_t since, unsigned int n);
+
+#endif

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Jobs that only their end decides: threshold sampling and filter_latency. */
+#include "gatebed.h"
+
+#define US 1000ull
+
+static void test_threshold(void)
+{
+	struct job j = { 0, 0, 100, 1000, 7, 0 };
+	unsigned int wrong = 0, slow = 0;
+
+	begin();
+	set("sampling_mode", "threshold");
+	set_n("sampling_threshold", 500 * US);
+	for (j.seqno = 1; j.seqno <= 1000; j.seqno++) {
+		uint64_t total = j.seqno * US;
+		unsigned int n = live(&j, j.seqno * 10000 * US, total);
+
+		slow += total > 500 * US;
+		wrong += n != (total > 500 * US ? 3 : 0);
+	}
+	is(wrong, 0, "exactly the slow jobs, with their SUBMIT");
+	is(out.n, slow * 3, "whole");
+	is(out.r[0].ev.type, GT_SUBMIT, "from the first record on");
+	is(out.r[2].ev.type, GT_COMPLETE, "to the last");
+	is(gate.n.refused[GT_R_THRESHOLD], 3 * (1000 - slow), "the others count as sampled out");
+	is(gate.rings[0][0].sampled_out, 3 * (1000 - slow), "of their ring, too");
+	is(gate.rings[0][0].recorded, slow * 3, "as do those that are recorded");
+	is(gate.hold.held, 0, "nothing is held any more");
+	end();
+}
+
+static void test_latency(void)
+{
+	struct job j = { 0, 0, 100, 1000, 7, 1 };
+
+	begin();
+	set("filter_enabled", "1");
+	set("filter_latency", "500");
+	is(live(&j, 1000 * US, 500 * US), 0, "filter_latency: one of just so many us");
+	is(gate.n.refused[GT_R_LATENCY], 3, "counts there");
+	j.seqno++;
+	is(live(&j, 5000 * US, 500 * US + 1), 3, "one that takes longer");
+	j.seqno++;
+	set("filter_events", "COMPLETE");
+	is(live(&j, 9000 * US, 1000 * US), 1, "with filter_events a part of it");
+	j.seqno++;
+	set("filter_events", "SUBMIT");
+	is(live(&j, 13000 * US, 1000 * US), 1, "whichever part");
+	is(out.r[out.n - 1].ev.type, GT_SUBMIT, "that is");
+	j.seqno++;
+	ok(!tell(&j, 20000 * US, GT_COMMIT) && !tell(&j, 30000 * US, GT_COMPLETE),
+	   "one that was not seen to begin is not known to be slow");
+	end();
+}
+
+/* What is held counts somewhere; other events pass meanwhile */
+static void test_meanwhile(void)
+{
+	struct job j = { 0, 0, 100, 1000, 7, 1 };
+
+	begin();
+	set("sampling_mode", "threshold");
+	ok(!tell(&j, 1000, GT_SUBMIT) && gate.hold.held == 1, "a job is held");
+	is(gate.n.refused[GT_R_THRESHOLD], 1, "as sampled out");
+	ok(tell(&j, 1100, GT_SYNC_WAIT_ENTER), "who waits for it is not");
+	ok(!tell(&j, 1150, GT_ERROR) && gate.hold.held == 2, "its error is");
+	gt_gate_clear(&gate);
+	is(gate.n.seen, 0, "clear");
+	ok(!tell(&j, 1200, GT_COMMIT), "another of its events");
+	ok(tell(&j, 1300, GT_COMPLETE), "and its end");
+	is(out.n, 5, "all of it is recorded");
+	is(gate.n.recorded, 4, "and counted, of before the clear as well");
+	is(gate.n.seen, 4, "as seen, too");
+	j.seqno++;
+	tell(&j, 2000, GT_SUBMIT);
+	set("sampling_mode", "static");
+	tell(&j, 2100, GT_COMMIT);
+	ok(tell(&j, 2200, GT_COMPLETE) && out.n == 8,
+	   "one that was held when the mode was changed comes whole");
+	j.seqno++;
+	tell(&j, 3000, GT_SUBMIT);
+	set("sampling_mode", "threshold");
+	set("sampling_threshold", "86400000000000");
+	tell(&j, 3100, GT_COMMIT);
+	ok(tell(&j, 3200, GT_COMPLETE) && out.n == 11, "one that was recorded before, too");
+	end();
+}
+
+/* Jobs that never end, more than there is room for */
+static void test_no_room(void)
+{
+	struct job j = { 0, 0, 100, 1000, 7, 0 };
+	uint64_t more = 1000;
+
+	begin_with(GT_HOLD_RECORDS + 4096);
+	set("sampling_mode", "threshold");
+	for (j.seqno = 1; j.seqno <= GT_HOLD_RECORDS + more; j.seqno++)
+		tell(&j, 1000000000ull + j.seqno, GT_SUBMIT);
+	is(gate.hold.held, GT_HOLD_RECORDS, "so many records are held");
+	is(gate.n.lost_held, more, "the rest is counted as lost");
+	j.seqno = GT_HOLD_RECORDS + 1;
+	ok(!tell(&j, 2000000000ull, GT_COMPLETE) && gate.n.lost_held == more + 1, "of whole jobs");
+	j.seqno = 1;
+	ok(tell(&j, 2000000001ull, GT_COMPLETE) && out.n == 2, "others come whole");
+	is(gate.hold.held, GT_HOLD_RECORDS - 1, "and make room");
+	end();
+}
+
+/* Jobs that leave the model's table without an end give their room free */
+static void test_gone(void)
+{
+	struct job j = { 0, 0, 100, 1000, 7, 0 };
+
+	begin_with(64);
+	set("sampling_mode", "threshold");
+	for (j.seqno = 1; j.seqno <= 100000; j.seqno++)
+		tell(&j, 1000000000ull + j.seqno, GT_SUBMIT);
+	ok(gate.hold.held <= 64, "evicted jobs hold nothing: %llu",
+	   (unsigned long long)gate.hold.held);
+	is(gate.n.lost_held, 0, "so nothing is lost for lack of room");
+	is(gate.n.refused[GT_R_THRESHOLD], 100000, "they were never known to be slow");
+	end();
+}
+
+/* A job that is slow enough still needs room in the rate limit, for all of it */
+static void test_rate(void)
+{
+	struct job j = { 0, 0, 100, 1000, 7, 0 };
+	unsigned int part = 0;
+
+	begin();
+	set("sampling_mode", "threshold");
+	set("rate_limit", "30");
+	for (j.seqno = 1; j.seqno <= 100; j.seqno++) {
+		unsigned int n = live(&j, 5000000000ull + j.seqno * 1000, 500);
+
+		part += n && n != 3;
+	}
+	is(part, 0, "with a rate limit they are whole, too");
+	is(out.n, 30, "and no more than it lets in");
+	is(gate.n.refused[GT_R_RATE], 270, "the rest counts there");
+	end();
+}
+
+int main(void)
+{
+	test_threshold();
+	test_latency();
+	test_meanwhile();
+	test_no_room();
+	test_gone();
+	test_rate();
+	return done_testing();
+}
