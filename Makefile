@@ -99,8 +99,10 @@ src_live := $(wildcard backend/live/*.c)
 # What plugins share, with each other or with the host
 plugin_more_bpf := $(src_live) backend/ioctls.c
 plugin_more_ftrace := $(src_live)
+plugin_more_replay := backend/relay/decode.c backend/relay/record.c
 plugin_more_rocprof := backend/replay/confine.c
-src_plugin = $(wildcard backend/$(1)/*.c backend/$(1)/*/*.c) $(plugin_more_$(1))
+# backend/relay/kmod is a kernel module
+src_plugin = $(filter-out backend/relay/kmod/%,$(wildcard backend/$(1)/*.c backend/$(1)/*/*.c)) $(plugin_more_$(1))
 # A plugin's vtable is in backend/NAME/NAME.c: everything else of it can be linked into a test
 src_parts := $(foreach p,$(PLUGINS),$(filter-out backend/$(p)/$(p).c,$(call src_plugin,$(p))))
 src_bpf := $(wildcard bpf/*.bpf.c)

@@ -18,6 +18,8 @@
 static const struct gt_reader *const readers[] = {
 	&gt_reader_stream,
 	&gt_reader_dat,
+	&gt_reader_grtrace,
+	&gt_reader_annotate,
 	&gt_reader_text,
 };
 
@@ -115,7 +117,8 @@ static const struct gt_reader *detect(struct gt_source *s, int *err)
 	else if (!found)
 		*err = gt_source_error(s, EINVAL,
 				       "is no recording that is known here: neither a saved stream "
-				       "nor trace.dat nor ftrace text");
+				       "nor trace.dat nor grtrace's records nor ftrace or "
+				       "annotator's text");
 	return found;
 }
 

@@ -7,7 +7,10 @@
  *	pace.c      speed, pause, seek
  *	detect.c    what a file is, by its content; opening
  *	stream.c    a stream saved from an `events` pipe
+ *	grtrace.c   what was saved of grtrace's relay files
+ *	annotate.c  the text of grtrace's annotator
  *	text.c      ftrace text; line.c reads one line of it
+ *	lines.c     lines of a file; window.c puts what they tell in order
  *	dat.c       trace.dat through libtracecmd, in a child process: child.c
  *	dat6.c      trace.dat of version 6 without libtracecmd; head6.c reads its header
  *	head7.c     finds a trace.dat of version 7 that is cut short
@@ -40,6 +43,8 @@ struct gt_procs;
 struct gt_replay_options {
 	char *files;
 	char *speed;
+	char *relay_types;
+	int64_t relay_clock_offset;
 };
 
 enum gt_item_kind {
@@ -92,6 +97,8 @@ struct gt_reader {
 extern const struct gt_reader gt_reader_stream;
 extern const struct gt_reader gt_reader_dat;
 extern const struct gt_reader gt_reader_dat6;
+extern const struct gt_reader gt_reader_grtrace;
+extern const struct gt_reader gt_reader_annotate;
 extern const struct gt_reader gt_reader_text;
 
 /**
@@ -205,6 +212,8 @@ void gt_procs_learn(struct gt_procs *p, uint32_t tid, const char *comm);
  * Return: the name to tell, or NULL. Of a group whose leader was not seen it is the thread's.
  */
 const char *gt_procs_tell(struct gt_procs *p, uint32_t pid, uint32_t tid, const char *comm);
+/** gt_procs_record() - the record that says so */
+void gt_procs_record(union gt_record *r, uint64_t ts, uint32_t pid, const char *comm);
 /** gt_comm_set() - takes a name from a trace; "<...>" is none */
 void gt_comm_set(char out[GT_REPLAY_COMM], const char *comm, size_t len);
 
@@ -234,6 +243,8 @@ struct gt_line {
 
 /** gt_line_parse() - what line @p of @len bytes, without its newline, is */
 enum gt_line_kind gt_line_parse(const char *p, size_t len, struct gt_line *out);
+/** gt_line_seconds() - "12.345678" at the beginning of @p, as ns; how long it is, 0: there is none */
+size_t gt_line_seconds(const char *p, size_t len, uint64_t *ns);
 
 /* child.c */
 

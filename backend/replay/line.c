@@ -74,17 +74,25 @@ static bool fraction(struct cur *c, uint64_t *ns)
 	return true;
 }
 
+/* What stands behind the point is added to @v, which is seconds. */
+static bool point(struct cur *c, uint64_t *v)
+{
+	uint64_t ns;
+
+	return fraction(c, &ns) && !__builtin_mul_overflow(*v, 1000000000u, v) &&
+	       !__builtin_add_overflow(*v, ns, v);
+}
+
 /* "12.345678:", "12345:" (a clock that does not count seconds), "12us+:" */
 static bool timestamp(struct cur *c, uint64_t *ts)
 {
 	struct cur t = *c;
-	uint64_t v, ns;
+	uint64_t v;
 
 	if (!number(&t, &v))
 		return false;
 	if (take(&t, '.')) {
-		if (!fraction(&t, &ns) || __builtin_mul_overflow(v, 1000000000u, &v) ||
-		    __builtin_add_overflow(v, ns, &v))
+		if (!point(&t, &v))
 			return false;
 	} else if (t.end - t.p >= 2 && t.p[0] == 'u' && t.p[1] == 's') {
 		t.p += 2;
@@ -397,6 +405,15 @@ static bool ends_in_cpus(struct cur c)
 		c.end--;
 	return c.end < digits && (size_t)(c.end - c.p) >= sizeof(what) - 1 &&
 	       !memcmp(c.end - (sizeof(what) - 1), what, sizeof(what) - 1);
+}
+
+size_t gt_line_seconds(const char *p, size_t len, uint64_t *ns)
+{
+	struct cur c = { p, p + len };
+
+	if (!number(&c, ns) || !take(&c, '.') || !point(&c, ns) || *ns >= GT_NONE64 / 2)
+		return 0;
+	return (size_t)(c.p - p);
 }
 
 enum gt_line_kind gt_line_parse(const char *p, size_t len, struct gt_line *out)

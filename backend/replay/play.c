@@ -186,10 +186,7 @@ static int tell_process(struct gt_replay *r, struct gt_source *s, const union gt
 	comm = gt_procs_tell(gt_events_procs(s->events), rec->ev.pid, rec->ev.tid, s->item.comm);
 	if (!comm)
 		return 0;
-	gt_record_init(&proc, rec->ev.ts, GT_PROCESS);
-	proc.process.pid = rec->ev.pid;
-	proc.process.start = 0;
-	memcpy(proc.process.comm, comm, sizeof(proc.process.comm));
+	gt_procs_record(&proc, rec->ev.ts, rec->ev.pid, comm);
 	add(r, &proc);
 	return 1;
 }

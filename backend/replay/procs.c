@@ -77,6 +77,14 @@ void gt_procs_learn(struct gt_procs *p, uint32_t tid, const char *comm)
 	name(get(p, tid), comm, true);
 }
 
+void gt_procs_record(union gt_record *r, uint64_t ts, uint32_t pid, const char *comm)
+{
+	gt_record_init(r, ts, GT_PROCESS);
+	r->process.pid = pid;
+	r->process.start = 0;
+	gt_comm_set(r->process.comm, comm, strlen(comm));
+}
+
 const char *gt_procs_tell(struct gt_procs *p, uint32_t pid, uint32_t tid, const char *comm)
 {
 	struct proc *e = get(p, pid);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Plays recordings: streams saved from an `events` pipe, trace.dat, ftrace text. Several files are
- * merged by time.
+ * Plays recordings: streams saved from an `events` pipe, trace.dat, ftrace text, what was saved of
+ * grtrace's relay files, and its annotator's text. Several files are merged by time.
  */
 #include <linux/capability.h>
 
 #include "internal.h"
 
+#define TEN_YEARS (3650LL * 86400 * 1000000000)
 #define OPT(field) offsetof(struct gt_replay_options, field)
 
 static const struct gt_option options[] = {
@@ -21,6 +22,19 @@ static const struct gt_option options[] = {
 	  .off = OPT(speed),
 	  .def = "0",
 	  .help = "times real time, such as 1 or 0.5; 0 plays as fast as it reads" },
+	{ .name = "relay_clock_offset",
+	  .type = GT_OPT_INT,
+	  .off = OPT(relay_clock_offset),
+	  .def = "0",
+	  .min = -TEN_YEARS,
+	  .max = TEN_YEARS,
+	  .help = "ns that are added to the times of grtrace's dumps, where their clock is not that "
+		  "of the other files" },
+	{ .name = "relay_types",
+	  .type = GT_OPT_STR,
+	  .off = OPT(relay_types),
+	  .help = "numbers of grtrace's types where its dumps do not tell them: SUBMIT=0,START=4; "
+		  "empty: grtrace's own" },
 	{ .name = NULL },
 };
 
@@ -29,7 +43,7 @@ GT_EXPORT const struct gt_backend gt_backend = {
 	.size = sizeof(struct gt_backend),
 	.name = "replay",
 	.version = "1",
-	.help = "plays recordings: saved streams, trace.dat, ftrace text",
+	.help = "plays recordings: saved streams, trace.dat, grtrace's dumps, ftrace text",
 	.flags = GT_BACKEND_RECORDING | GT_BACKEND_DEMAND,
 	.options = options,
 	.options_size = sizeof(struct gt_replay_options),

@@ -43,6 +43,8 @@ static int show_features(struct gt_text *t, const struct gt_show *s)
 		       "replay_stream\n"
 		       "replay_trace_dat\n"
 		       "replay_ftrace_text\n"
+		       "replay_grtrace\n"
+		       "replay_annotator_text\n"
 		       "seek\n"
 		       "hotplug\n"
 		       "pid_namespaces\n"

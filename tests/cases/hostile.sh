@@ -18,6 +18,13 @@ for f in "$GT_SRC"/tests/data/replay/*; do
 	[ "$(stat -c %s "$f")" -lt 300000 ] || n=200
 	ok "$(basename "$f"): cut at each of $n places, and as often damaged" "$san/tests/fuzz/cut" "$f" $n 1
 done
+python3 "$GT_SRC/tests/lib/jobs.py" generate 7 >invented.txt
+python3 "$GT_SRC/tests/lib/grtrace.py" dump invented.txt .
+python3 "$GT_SRC/tests/lib/grtrace.py" annotate invented.txt >annotated.txt
+for f in events0 annotated.txt; do
+	ok "grtrace's $f: cut at each of 500 places, and as often damaged" "$san/tests/fuzz/cut" $f 500 1
+done
+ok "grtrace's records of all kinds, damaged, in pieces of any size" "$san/tests/fuzz/relay" 5000 1
 samples=$GT_SRC/../shared/samples
 if [ -d "$samples" ]; then
 	for f in "$samples"/guest/6.1/trace.dat "$samples"/guest/6.12/drm_sched_old_and_617_names.trace.txt "$samples"/ftrace/*/*.txt "$samples"/ftrace/*.txt; do

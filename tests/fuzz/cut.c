@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../../backend/relay/decode.h"
 #include "../lib/replay_host.h"
 
 #define LIMIT_S 60
@@ -62,9 +63,24 @@ static bool spew(const char *path, const uint8_t *data, size_t len)
 	return good;
 }
 
+/* Of grtrace: each record has its size behind its type. */
+static bool is_dump_boundary(const uint8_t *data, size_t at)
+{
+	uint16_t size = 1;
+	size_t p = 0;
+
+	for (; p < at && size; p += size)
+		memcpy(&size, data + p + 2, sizeof(size));
+	return p == at;
+}
+
 /* Where nothing is missing, though the file is cut: between two lines or two records. */
 static bool is_boundary(const uint8_t *data, size_t at)
 {
+	unsigned int version;
+
+	if (gt_grt_detect(data, at, &version))
+		return is_dump_boundary(data, at);
 	if (!at || data[at - 1] == '\n')
 		return true;
 	return data[8] == GT_HEADER && at % GT_RECORD_SIZE == 0;
