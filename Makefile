@@ -80,7 +80,7 @@ tracecmd_libs = $(shell $(PKG_CONFIG) --libs libtracecmd libtraceevent)
 
 # What each part is made of ------------------------------------------------------------------
 
-PLUGINS := bpf ftrace replay rocprof sim
+PLUGINS := bpf ftrace replay rocprof sim sysfs
 # a thread of it that the kernel keeps may outlive it
 plugin_libs_bpf = $(bpf_libs) $(inih_libs) -lpthread -Wl,-z,nodelete
 plugin_libs_ftrace = $(tracefs_libs) $(inih_libs)
@@ -93,7 +93,7 @@ src_eventmap := $(wildcard backend/eventmap/*.c) backend/trusted.c
 src_host := $(addprefix backend/,host.c load.c trusted.c assign.c options.c hooks.c claim.c run.c ingest.c call.c query.c order.c clock.c)
 src_core := $(wildcard fs/model/*.c fs/gate/*.c fs/stream/*.c fs/tree/*.c fs/text/*.c fs/access/*.c \
 	fs/export/*.c) $(filter-out fs/main.c,$(wildcard fs/*.c)) $(wildcard conf/*.c) $(src_host) \
-	backend/ioctls.c
+	backend/ioctls.c backend/sysroot.c
 src_fuse := $(wildcard fs/fuse/*.c)
 src_live := $(wildcard backend/live/*.c)
 # What plugins share, with each other or with the host
@@ -101,6 +101,7 @@ plugin_more_bpf := $(src_live) backend/ioctls.c
 plugin_more_ftrace := $(src_live)
 plugin_more_replay := backend/relay/decode.c backend/relay/record.c
 plugin_more_rocprof := backend/replay/confine.c
+plugin_more_sysfs := backend/sysroot.c
 # backend/relay/kmod is a kernel module
 src_plugin = $(filter-out backend/relay/kmod/%,$(wildcard backend/$(1)/*.c backend/$(1)/*/*.c)) $(plugin_more_$(1))
 # A plugin's vtable is in backend/NAME/NAME.c: everything else of it can be linked into a test
@@ -265,7 +266,7 @@ install: all
 	$(INSTALL) -m 644 $(plugins) $(D)/lib/gputrace/
 	$(INSTALL) -m 644 $(maps) $(D)/share/gputrace/events.d/
 	$(INSTALL) -m 644 backend/backend.h backend/event.h backend/tally.h backend/bucket.h backend/wanted.h \
-		backend/kernel.h $(D)/include/gputrace/
+		backend/kernel.h backend/reading.h $(D)/include/gputrace/
 	$(INSTALL) -m 644 $(filter %.5,$(man)) $(D)/share/man/man5/
 	$(INSTALL) -m 644 $(filter %.8,$(man)) $(D)/share/man/man8/
 	$(INSTALL) -d $(D)/lib/systemd/system $(D)/lib/sysusers.d $(D)/lib/tmpfiles.d

@@ -18,6 +18,7 @@
 
 #include "event.h"
 #include "kernel.h"
+#include "reading.h"
 #include "tally.h"
 #include "wanted.h"
 
@@ -126,6 +127,7 @@ enum gt_clock_id {
  *	(GT_CTL_RESCAN), and should ask again there. @rank below 0 gives it up. @what is at most 15
  *	characters, and a plugin has at most 4
  * @tally: hands over what it counted itself, as of now or a little earlier; the host copies nothing
+ * @reading: hands over what it read off a GPU; the daemon keeps it until the next one
  * @counting: it counts something itself (@on): fold() is called before somebody looks. Not (@on
  *	false): there is nothing to hand over until it says so again
  * @wanted: what the settings want in records. A source that leaves out jobs itself asks for it at its
@@ -155,6 +157,7 @@ struct gt_host {
 	uint64_t (*now)(struct gt_plugin *p);
 	const char *(*claim)(struct gt_plugin *p, const char *what, int rank);
 	void (*tally)(struct gt_plugin *p, const struct gt_tally *t);
+	void (*reading)(struct gt_plugin *p, const struct gt_reading *r);
 	void (*counting)(struct gt_plugin *p, bool on);
 	void (*wanted)(struct gt_plugin *p, struct gt_wanted *out);
 	uint32_t (*ring_refused)(struct gt_plugin *p, uint16_t gpu, uint16_t ring);
@@ -209,6 +212,8 @@ enum gt_control {
 #define GT_BACKEND_STAYS 0x10	 /* its source's end does not stop it: what it shows stays to be read */
 #define GT_BACKEND_DEMAND 0x8	 /* runs only when named in backend= or by replay= */
 
+#define GT_LOOK_GPUS 0x1 /* gt_backend.look: the state of GPUs */
+
 /**
  * struct gt_backend - a plugin's vtable
  * @abi: GT_BACKEND_ABI; another is refused
@@ -245,6 +250,8 @@ enum gt_control {
  *	most), NULL: it is a folder. What no plugin knows is for the GT_BACKEND_RECORDING one without
  *	this hook. Whose it is gets its path in the option `files`, a colon between two, and plays it
  *	(gt_plugin.recording) whatever else it can do. Optional
+ * @look: somebody is about to look at what this backend reads off (GT_LOOK_*): hands it over, by
+ *	host->reading(), unless that was done a moment ago. Readers wait for it, 50 ms at most. Optional
  */
 struct gt_backend {
 	uint32_t abi;
@@ -268,6 +275,7 @@ struct gt_backend {
 	const struct gt_backend_file *files;
 	void (*fold)(struct gt_plugin *p);
 	bool (*knows)(const char *path, const uint8_t *head, size_t len);
+	void (*look)(struct gt_plugin *p, unsigned int what);
 };
 
 /** gt_record_init() - an event with everything unknown but its time and type */

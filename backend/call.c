@@ -78,6 +78,9 @@ static void perform(struct gt_host_state *h, struct gt_call *c)
 	case GT_CALL_FOLD:
 		gt_host_do_fold(h);
 		break;
+	case GT_CALL_LOOK:
+		gt_host_do_look(h, (unsigned int)c->arg);
+		break;
 	case GT_CALL_START:
 		c->ret = gt_host_start_all(h, c->text, sizeof(c->text));
 		break;
@@ -141,7 +144,7 @@ static bool wait_done(struct gt_host_state *h, struct gt_call *c, int ms)
 			pthread_cond_wait(&h->cond, &h->lock);
 		else if (pthread_cond_timedwait(&h->cond, &h->lock, &until) == ETIMEDOUT)
 			break;
-	if (c->kind != GT_CALL_FOLD) /* which is not waited for until it is sure */
+	if (c->kind != GT_CALL_FOLD && c->kind != GT_CALL_LOOK) /* not waited for until it is sure */
 		h->stuck = !c->done;
 	return c->done;
 }

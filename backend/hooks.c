@@ -178,6 +178,14 @@ static void hook_tally(struct gt_plugin *p, const struct gt_tally *t)
 	b->h->sink.tally(b->h->sink.arg, &m);
 }
 
+static void hook_reading(struct gt_plugin *p, const struct gt_reading *r)
+{
+	struct gt_be *b = be_of(p);
+
+	if (r->gpu != GT_NONE16 && r->n <= GT_GAUGES_MAX && b->h->sink.reading)
+		b->h->sink.reading(b->h->sink.arg, r);
+}
+
 static bool can_fold(const struct gt_be *b)
 {
 	return b->be->size >= offsetof(struct gt_backend, fold) + sizeof(b->be->fold) &&
@@ -376,6 +384,7 @@ static uint64_t hook_now(struct gt_plugin *p)
 const struct gt_host gt_host_hooks = {
 	.push = hook_push,
 	.watermark = hook_watermark,
+	.reading = hook_reading,
 	.gpu = hook_gpu,
 	.ring = hook_ring,
 	.watch = hook_watch,

@@ -23,6 +23,7 @@ struct gt_clocks;     /* clock.h */
  * @tally: what a backend counted itself
  * @wanted, @ring_refused: see struct gt_host; NULL: everything is wanted
  * @kernel, @counter, @kernel_text: see struct gt_host
+ * @reading: what it read off a GPU. Optional
  * @live_pids: of the records: pids are of this machine, now
  */
 struct gt_sink {
@@ -30,6 +31,7 @@ struct gt_sink {
 	void (*records)(void *arg, const union gt_record *r, size_t n, bool live_pids);
 	void (*watermark)(void *arg, uint64_t ts);
 	void (*tally)(void *arg, const struct gt_tally *t);
+	void (*reading)(void *arg, const struct gt_reading *r);
 	void (*idle)(void *arg);
 	uint16_t (*gpu)(void *arg, const struct gt_gpu_desc *desc, bool recording);
 	uint16_t (*ring)(void *arg, uint16_t gpu, const char *name, enum gt_engine engine);
@@ -158,6 +160,9 @@ bool gt_host_replaying(struct gt_host_state *h);
 /** gt_host_fresh() - what backends counted themselves up to now, or a few ms ago, is in the sink. Waits
  * for that a little; at once where nothing is counted */
 void gt_host_fresh(struct gt_host_state *h);
+/** gt_host_look() - what backends read off when somebody looks (GT_LOOK_*) is in the sink, as of a moment
+ * ago. Waits for that a little; at once where no backend reads anything */
+void gt_host_look(struct gt_host_state *h, unsigned int what);
 /** gt_host_drained() - waits until every running backend's drain() found nothing more: a replay at
  * speed 0 has been read to its end; false after @timeout_ms */
 bool gt_host_drained(struct gt_host_state *h, int timeout_ms);

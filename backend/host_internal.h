@@ -49,7 +49,7 @@ struct gt_claim {
  * @drained_at: when that was; @empties: drains in a row, each on the heels of the one before, that
  *	found nothing
  * @rest: CLOCK_MONOTONIC up to which drain() is not called, 0: it does not rest
- * @counting: see gt_host.counting
+ * @counting: see gt_host.counting; @looks: it runs and has gt_backend.look
  * @fds: watched descriptors
  * @claim: what it wants to be the only one to tell of
  */
@@ -61,7 +61,7 @@ struct gt_be {
 	const struct gt_backend *be;
 	struct gt_backend_info info;
 	bool wanted, usable, started, told;
-	bool due, drained, empty, counting;
+	bool due, drained, empty, counting, looks;
 	unsigned int empties;
 	uint64_t drained_at, rest;
 	uint64_t timer;
@@ -71,7 +71,7 @@ struct gt_be {
 	struct gt_claim claim[GT_CLAIMS];
 };
 
-enum gt_call_kind { GT_CALL_DOCTOR, GT_CALL_FILE, GT_CALL_SET, GT_CALL_CONTROL, GT_CALL_START, GT_CALL_FOLD };
+enum gt_call_kind { GT_CALL_DOCTOR, GT_CALL_FILE, GT_CALL_SET, GT_CALL_CONTROL, GT_CALL_START, GT_CALL_FOLD, GT_CALL_LOOK };
 
 /**
  * struct gt_call - a request to the ingest thread
@@ -79,6 +79,7 @@ enum gt_call_kind { GT_CALL_DOCTOR, GT_CALL_FILE, GT_CALL_SET, GT_CALL_CONTROL, 
  * Holds copies, as a caller that has waited long enough goes away: the last to let go frees it.
  * @index, @name, @value: of GT_CALL_DOCTOR and GT_CALL_SET; @what, @arg: of GT_CALL_CONTROL
  * @index, @file, @big: of GT_CALL_FILE: its own file @file, into GT_BACKEND_TEXT_MAX bytes
+ * @arg: of GT_CALL_LOOK: GT_LOOK_*
  * @text: the answer, or the sentence of an error; @ret: 0 or -errno
  */
 struct gt_call {
@@ -130,6 +131,7 @@ struct gt_host_state {
 	struct gt_call *calls;
 	_Atomic unsigned int counting;
 	_Atomic uint64_t folded;
+	_Atomic unsigned int lookers; /* running backends that read off */
 	_Atomic bool rescan; /* gt_host_rescan() waits to be done */
 	_Atomic bool wanted; /* gt_host_tell_wanted() likewise */
 	bool stuck;
@@ -229,6 +231,10 @@ int gt_host_do_control(struct gt_host_state *h, enum gt_control what, int64_t ar
  * thread */
 void gt_host_do_rescan(struct gt_host_state *h);
 
+/** gt_be_looks() - it runs, and may read off what somebody looks at; or not any more */
+void gt_be_looks(struct gt_be *b, bool on);
+/** gt_host_do_look() - those that read off do so; ingest thread */
+void gt_host_do_look(struct gt_host_state *h, unsigned int what);
 /** gt_host_do_fold() - those that count themselves hand over what they have; ingest thread */
 void gt_host_do_fold(struct gt_host_state *h);
 

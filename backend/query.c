@@ -97,6 +97,41 @@ void gt_host_do_fold(struct gt_host_state *h)
 	atomic_store_explicit(&h->folded, gt_host_now(), memory_order_relaxed);
 }
 
+void gt_host_look(struct gt_host_state *h, unsigned int what)
+{
+	struct gt_call *c;
+
+	if (!atomic_load_explicit(&h->lookers, memory_order_relaxed))
+		return;
+	c = gt_call_new(GT_CALL_LOOK);
+	if (!c)
+		return;
+	c->arg = what;
+	gt_call_run(h, c, FRESH_MS);
+	gt_call_put(h, c);
+}
+
+void gt_be_looks(struct gt_be *b, bool on)
+{
+	bool can = b->be->size >= offsetof(struct gt_backend, look) + sizeof(b->be->look) &&
+		   b->be->look;
+
+	if (on == b->looks || !can)
+		return;
+	b->looks = on;
+	if (on)
+		b->h->lookers++;
+	else
+		b->h->lookers--;
+}
+
+void gt_host_do_look(struct gt_host_state *h, unsigned int what)
+{
+	for (unsigned int i = 0; i < h->n; i++)
+		if (h->be[i]->looks && gt_be_live(h->be[i]))
+			h->be[i]->be->look(&h->be[i]->p, what);
+}
+
 /* A request, done; its sentence or answer in @out. */
 static int run(struct gt_host_state *h, struct gt_call *c, char *out, size_t len)
 {

@@ -132,6 +132,7 @@ static void forget(struct gt_be *b)
 	b->empties = 0;
 	b->due = false;
 	gt_be_counting(b, false);
+	gt_be_looks(b, false);
 	gt_order_end(b->h->order, b->index);
 	gt_claim_drop(b);
 }
@@ -180,6 +181,7 @@ static void start(struct gt_be *b)
 		return;
 	}
 	b->started = true;
+	gt_be_looks(b, true);
 	gt_be_set_state(b, GT_BS_RUNNING);
 	if (!b->told) { /* a plugin that runs may have something to say all the same */
 		GT_HOST_LOCK(h);

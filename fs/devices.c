@@ -14,24 +14,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../backend/sysroot.h"
 #include "devices.h"
 
 #define DEVICES_MAX 256 /* a bound on what is read, not on what there can be */
-
-static void close_dir(DIR **d)
-{
-	if (*d)
-		closedir(*d);
-}
-#define AUTO_DIR __attribute__((cleanup(close_dir))) DIR *
 
 /*
  * 0, with *@d NULL, if there is no such folder: a device comes and goes while it is read. Anything
  * else, such as no descriptor left, says nothing about what there is.
  */
-static int open_dir(DIR **d, const char *path)
+static int open_dir(const struct gt_root *root, DIR **d, const char *path)
 {
-	*d = opendir(path);
+	*d = gt_root_dir(root, path);
 	return *d || errno == ENOENT || errno == ENOTDIR || errno == ENODEV ? 0 : -errno;
 }
 
@@ -91,55 +85,19 @@ static void find_pci(char out[16], const char *path)
 	}
 }
 
-static void base_of_link(char *out, size_t len, const char *path)
-{
-	char target[PATH_MAX];
-	ssize_t n = readlink(path, target, sizeof(target) - 1);
-	const char *slash;
-
-	if (n <= 0)
-		return;
-	target[n] = '\0';
-	slash = strrchr(target, '/');
-	snprintf(out, len, "%.*s", (int)len - 1, slash ? slash + 1 : target);
-}
-
-/* First line of a small file without its end; "" if there is none */
-static void read_word(char *out, size_t len, const char *path)
-{
-	FILE *f = fopen(path, "re");
-
-	out[0] = '\0';
-	if (!f)
-		return;
-	if (fgets(out, (int)len, f))
-		out[strcspn(out, " \t\r\n")] = '\0';
-	else
-		out[0] = '\0';
-	fclose(f);
-}
-
-static int find_render(char *out, size_t len, const char *device)
+static int find_render(const struct gt_root *root, char *out, size_t len, const char *device)
 {
 	char path[PATH_MAX + 8];
 	struct dirent *e;
-	AUTO_DIR d = NULL;
+	GT_ROOT_DIR d = NULL;
 	int ret;
 
 	snprintf(path, sizeof(path), "%s/drm", device);
-	ret = open_dir(&d, path);
+	ret = open_dir(root, &d, path);
 	while (d && (e = readdir(d)))
 		if (numbered(e->d_name, "renderD") >= 0)
 			snprintf(out, len, "%.*s", (int)len - 1, e->d_name);
 	return ret;
-}
-
-/* sysfs gives an entry a new inode number each time it is made (kernfs_get_ino) */
-static uint64_t instance_of(const char *path, bool follow)
-{
-	struct stat st;
-
-	return fstatat(AT_FDCWD, path, &st, follow ? 0 : AT_SYMLINK_NOFOLLOW) ? 0 : st.st_ino;
 }
 
 static struct gt_device *append(struct gt_devices *d)
@@ -154,7 +112,7 @@ static struct gt_device *append(struct gt_devices *d)
 	d->dev = dev;
 	dev += d->n++;
 	memset(dev, 0, sizeof(*dev));
-	dev->minor = -1;
+	dev->minor = dev->kfd_node = -1;
 	return dev;
 }
 
@@ -166,71 +124,91 @@ static bool is_gpu(const struct gt_device *dev)
 }
 
 /* ROCm's name of an AMD GPU, as rocminfo prints it, from amdgpu's unique_id (amdgpu_pm.c) */
-static void find_amd_uuid(struct gt_device *dev, const char *device)
+static void find_amd_uuid(const struct gt_root *root, struct gt_device *dev, const char *device)
 {
 	char path[PATH_MAX + 16], id[32];
 
 	snprintf(path, sizeof(path), "%s/unique_id", device);
-	read_word(id, sizeof(id), path);
+	gt_root_word(root, path, id, sizeof(id));
 	if (id[0])
 		snprintf(dev->uuid, sizeof(dev->uuid), "GPU-%s", id);
 }
 
-static void find_driver(struct gt_device *dev, const char *device)
+static void find_driver(const struct gt_root *root, struct gt_device *dev, const char *device)
 {
 	char link[PATH_MAX + 300];
 
 	snprintf(link, sizeof(link), "%s/driver", device);
-	base_of_link(dev->driver, sizeof(dev->driver), link);
+	gt_root_link(root, link, dev->driver, sizeof(dev->driver));
 	snprintf(link, sizeof(link), "%s/driver/module", device);
-	base_of_link(dev->module, sizeof(dev->module), link);
+	gt_root_link(root, link, dev->module, sizeof(dev->module));
 }
 
 /*
- * A virtio GPU's card hangs below the device that carries virtio, which has the driver virtio-pci: the
- * GPU, as its own events call it, is that one's child (virtgpu_drv.c).
+ * A virtio GPU's card hangs below the device that carries virtio, which has the driver virtio-pci:
+ * the GPU, as its own events call it, is that one's child (virtgpu_drv.c).
  */
-static int find_virtio(struct gt_device *dev, const char *device)
+static int find_virtio(const struct gt_root *root, struct gt_device *dev, const char *device)
 {
 	char child[PATH_MAX + 272];
 	struct dirent *e;
-	AUTO_DIR d = NULL;
+	GT_ROOT_DIR d = NULL;
 	int ret;
 
 	if (strncmp(dev->driver, "virtio-", 7))
 		return 0;
-	ret = open_dir(&d, device);
+	ret = open_dir(root, &d, device);
 	while (d && (e = readdir(d))) {
 		if (numbered(e->d_name, "virtio") < 0)
 			continue;
 		snprintf(dev->dev, sizeof(dev->dev), "%.31s", e->d_name);
 		snprintf(child, sizeof(child), "%s/%s", device, e->d_name);
-		find_driver(dev, child);
+		find_driver(root, dev, child);
 	}
 	return ret;
 }
 
-static int add_card(struct gt_devices *d, const char *sysfs, const char *card)
+/*
+ * How amdgpu divides the device, as "SPX/NPS1" (amdgpu_gfx.c, amdgpu_gmc.c): what it keeps in
+ * memory, so that asking does not wake the device
+ */
+static void find_partition(const struct gt_root *root, struct gt_device *dev, const char *device)
 {
-	char path[PATH_MAX], device[PATH_MAX];
-	struct gt_device dev = { .minor = numbered(card, "card") }, *to;
+	char path[PATH_MAX + 32], compute[16], memory[16];
+
+	snprintf(path, sizeof(path), "%s/current_compute_partition", device);
+	gt_root_word(root, path, compute, sizeof(compute));
+	snprintf(path, sizeof(path), "%s/current_memory_partition", device);
+	gt_root_word(root, path, memory, sizeof(memory));
+	snprintf(dev->partition, sizeof(dev->partition), "%.7s%s%.7s", compute,
+		 *compute && *memory ? "/" : "", memory);
+}
+
+static int add_card(const struct gt_root *root, struct gt_devices *d, const char *card)
+{
+	char device[PATH_MAX], real[PATH_MAX];
+	struct gt_device dev = { .minor = numbered(card, "card"), .kfd_node = -1 }, *to;
 	int ret;
 
-	snprintf(path, sizeof(path), "%s/class/drm/%s/device", sysfs, card);
-	if (dev.minor < 0 || !realpath(path, device))
+	snprintf(device, sizeof(device), "sys/class/drm/%.255s", card);
+	if (dev.minor < 0)
 		return 0;
-	*strrchr(path, '/') = '\0';
-	dev.instance = instance_of(path, true);
+	dev.instance = gt_root_inode(root, device, true);
+	strcat(device, "/device");
+	ret = gt_root_real(root, device, real, sizeof(real));
+	if (ret)
+		return ret == -EAGAIN || ret == -EMFILE || ret == -ENFILE || ret == -ENOMEM ? ret : 0;
 	snprintf(dev.card, sizeof(dev.card), "%.15s", card);
-	snprintf(dev.dev, sizeof(dev.dev), "%.31s", strrchr(device, '/') + 1);
-	find_driver(&dev, device);
-	ret = find_virtio(&dev, device);
+	snprintf(dev.dev, sizeof(dev.dev), "%.31s", strrchr(real, '/') + 1);
+	find_driver(root, &dev, device);
+	ret = find_virtio(root, &dev, device);
 	if (!ret)
-		ret = find_render(dev.render, sizeof(dev.render), device);
-	find_pci(dev.pci, device);
+		ret = find_render(root, dev.render, sizeof(dev.render), device);
+	find_pci(dev.pci, real);
 	if (ret || !is_gpu(&dev))
 		return ret;
-	find_amd_uuid(&dev, device);
+	find_amd_uuid(root, &dev, device);
+	find_partition(root, &dev, device);
 	to = append(d);
 	if (!to)
 		return -ENOMEM;
@@ -238,17 +216,15 @@ static int add_card(struct gt_devices *d, const char *sysfs, const char *card)
 	return 0;
 }
 
-static int scan_drm(struct gt_devices *d, const char *sysfs)
+static int scan_drm(const struct gt_root *root, struct gt_devices *d)
 {
-	char path[PATH_MAX];
 	struct dirent *e;
-	AUTO_DIR dir = NULL;
+	GT_ROOT_DIR dir = NULL;
 	int ret;
 
-	snprintf(path, sizeof(path), "%s/class/drm", sysfs);
-	ret = open_dir(&dir, path);
+	ret = open_dir(root, &dir, "sys/class/drm");
 	while (dir && !ret && (e = readdir(dir)))
-		ret = add_card(d, sysfs, e->d_name);
+		ret = add_card(root, d, e->d_name);
 	return ret;
 }
 
@@ -261,24 +237,22 @@ static struct gt_device *by_pci(struct gt_devices *d, const char *pci)
 }
 
 /* Line "GPU UUID: GPU-…" of the proprietary driver's own file, beside sysfs */
-static void find_nvidia_uuid(struct gt_device *dev, const char *sysfs)
+static void find_nvidia_uuid(const struct gt_root *root, struct gt_device *dev)
 {
-	char path[PATH_MAX], line[256];
-	FILE *f;
+	char path[128], text[4096];
+	const char *line;
 
-	snprintf(path, sizeof(path), "%s/../proc/driver/nvidia/gpus/%s/information", sysfs,
-		 dev->pci);
-	f = fopen(path, "re");
-	while (f && fgets(line, sizeof(line), f))
+	snprintf(path, sizeof(path), "proc/driver/nvidia/gpus/%s/information", dev->pci);
+	gt_root_read(root, path, text, sizeof(text));
+	line = strstr(text, "GPU UUID:");
+	if (line)
 		sscanf(line, "GPU UUID: %47s", dev->uuid);
-	if (f)
-		fclose(f);
 }
 
-static int add_nvidia(struct gt_devices *d, const char *sysfs, const char *pci)
+static int add_nvidia(const struct gt_root *root, struct gt_devices *d, const char *pci)
 {
 	struct gt_device *dev = by_pci(d, pci);
-	char link[PATH_MAX];
+	char link[128];
 
 	if (!dev) {
 		dev = append(d);
@@ -287,74 +261,71 @@ static int add_nvidia(struct gt_devices *d, const char *sysfs, const char *pci)
 		snprintf(dev->driver, sizeof(dev->driver), "nvidia");
 		snprintf(dev->pci, sizeof(dev->pci), "%.12s", pci);
 		snprintf(dev->dev, sizeof(dev->dev), "%.12s", pci);
-		snprintf(link, sizeof(link), "%s/bus/pci/drivers/nvidia/%s", sysfs, pci);
-		dev->instance = instance_of(link, false);
+		snprintf(link, sizeof(link), "sys/bus/pci/drivers/nvidia/%.12s", pci);
+		dev->instance = gt_root_inode(root, link, false);
 	}
-	find_nvidia_uuid(dev, sysfs);
+	find_nvidia_uuid(root, dev);
 	return 0;
 }
 
-static int scan_nvidia(struct gt_devices *d, const char *sysfs)
+static int scan_nvidia(const struct gt_root *root, struct gt_devices *d)
 {
-	char path[PATH_MAX];
 	struct dirent *e;
-	AUTO_DIR dir = NULL;
+	GT_ROOT_DIR dir = NULL;
 	int ret;
 
-	snprintf(path, sizeof(path), "%s/bus/pci/drivers/nvidia", sysfs);
-	ret = open_dir(&dir, path);
+	ret = open_dir(root, &dir, "sys/bus/pci/drivers/nvidia");
 	while (dir && !ret && (e = readdir(dir)))
 		if (is_pci(e->d_name, strlen(e->d_name)))
-			ret = add_nvidia(d, sysfs, e->d_name);
+			ret = add_nvidia(root, d, e->d_name);
 	return ret;
 }
 
 /* "drm_render_minor 128" of a node's properties; the key to the DRM device */
-static int render_minor_of(const char *node)
+static int render_minor_of(const struct gt_root *root, const char *node)
 {
-	char path[PATH_MAX + 300], line[128];
+	char path[PATH_MAX + 300], text[4096];
+	const char *line;
 	int minor = -1;
-	FILE *f;
 
 	snprintf(path, sizeof(path), "%s/properties", node);
-	f = fopen(path, "re");
-	while (f && fgets(line, sizeof(line), f))
-		sscanf(line, "drm_render_minor %d", &minor);
-	if (f)
-		fclose(f);
-	return minor;
+	gt_root_read(root, path, text, sizeof(text));
+	line = strstr(text, "drm_render_minor ");
+	return line && sscanf(line, "drm_render_minor %d", &minor) == 1 ? minor : -1;
 }
 
-static void match_kfd(struct gt_devices *d, const char *node)
+static void match_kfd(const struct gt_root *root, struct gt_devices *d, const char *node)
 {
 	char path[PATH_MAX + 300], id[32];
 	unsigned long v;
 	int minor;
 
 	snprintf(path, sizeof(path), "%s/gpu_id", node);
-	read_word(id, sizeof(id), path);
+	gt_root_word(root, path, id, sizeof(id));
 	v = strtoul(id, NULL, 10);
-	minor = render_minor_of(node);
+	minor = render_minor_of(root, node);
 	if (!v || v > UINT32_MAX || minor < 0)
 		return; /* gpu_id 0 is a CPU */
-	for (unsigned int i = 0; i < d->n; i++)
-		if (numbered(d->dev[i].render, "renderD") == minor && !d->dev[i].kfd_id)
-			d->dev[i].kfd_id = (uint32_t)v;
+	for (unsigned int i = 0; i < d->n; i++) {
+		if (numbered(d->dev[i].render, "renderD") != minor || d->dev[i].kfd_id)
+			continue;
+		d->dev[i].kfd_id = (uint32_t)v;
+		d->dev[i].kfd_node = numbered(strrchr(node, '/') + 1, "");
+	}
 }
 
-static void scan_kfd(struct gt_devices *d, const char *sysfs)
+static void scan_kfd(const struct gt_root *root, struct gt_devices *d)
 {
-	char path[PATH_MAX], node[PATH_MAX + 272];
+	static const char nodes[] = "sys/class/kfd/kfd/topology/nodes";
+	char node[sizeof(nodes) + 272];
 	struct dirent *e;
-	AUTO_DIR dir = NULL;
+	GT_ROOT_DIR dir = gt_root_dir(root, nodes);
 
-	snprintf(path, sizeof(path), "%s/class/kfd/kfd/topology/nodes", sysfs);
-	dir = opendir(path);
 	while (dir && (e = readdir(dir))) {
 		if (numbered(e->d_name, "") < 0)
 			continue;
-		snprintf(node, sizeof(node), "%s/%s", path, e->d_name);
-		match_kfd(d, node);
+		snprintf(node, sizeof(node), "%s/%s", nodes, e->d_name);
+		match_kfd(root, d, node);
 	}
 }
 
@@ -384,11 +355,11 @@ static void name_all(struct gt_devices *d)
 }
 
 /* A module's holders/ has those that use it; there is none where it is built in. */
-bool gt_device_uses(const struct gt_device *dev, const char *sysfs, const char *module)
+bool gt_device_uses(const struct gt_device *dev, const char *module)
 {
-	char holders[PATH_MAX], path[PATH_MAX + 40];
+	char holders[128], path[sizeof(holders) + 40];
 
-	snprintf(holders, sizeof(holders), "%.2000s/module/%.60s/holders", sysfs, module);
+	snprintf(holders, sizeof(holders), "/sys/module/%.60s/holders", module);
 	if (!dev->module[0] || access(holders, F_OK))
 		return true;
 	snprintf(path, sizeof(path), "%s/%s", holders, dev->module);
@@ -400,21 +371,24 @@ bool gt_device_is(const struct gt_device *dev, unsigned int minor)
 	return (int)minor == dev->minor || (int)minor == numbered(dev->render, "renderD");
 }
 
-int gt_devices_scan(struct gt_devices *d, const char *sysfs)
+int gt_devices_scan(struct gt_devices *d, const char *path)
 {
-	int ret;
+	struct gt_root root;
+	int ret = gt_root_open(&root, path);
 
 	memset(d, 0, sizeof(*d));
-	if (strlen(sysfs) > PATH_MAX / 2)
-		return -ENAMETOOLONG;
-	ret = scan_drm(d, sysfs);
+	if (ret)
+		return ret;
+	ret = scan_drm(&root, d);
 	if (!ret)
-		ret = scan_nvidia(d, sysfs);
+		ret = scan_nvidia(&root, d);
+	if (!ret)
+		scan_kfd(&root, d);
+	gt_root_close(&root);
 	if (ret) {
 		gt_devices_free(d);
 		return ret;
 	}
-	scan_kfd(d, sysfs);
 	if (d->n)
 		name_all(d);
 	return 0;

@@ -15,7 +15,9 @@ struct gt_device {
 	char pci[16];
 	char card[16], render[16];
 	char uuid[48];
+	char partition[16]; /* how it is divided, "SPX/NPS1" */
 	uint32_t kfd_id;
+	int kfd_node;	 /* its number in KFD's topology, -1 none */
 	int minor;	 /* of card<N>, -1 none */
 	uint64_t instance; /* another each time its driver takes it; 0 unknown */
 };
@@ -25,13 +27,13 @@ struct gt_devices {
 	unsigned int n;
 };
 
-/** gt_devices_scan() - reads @sysfs ("/sys"); 0 or -errno: then what is there is not known. Display-only
+/** gt_devices_scan() - reads sysfs and /proc below @root ("" or "/"; else a captured tree); 0 or -errno: then what is there is not known. Display-only
  * devices without a render node that are no GPU (simpledrm, bochs, vkms) are left out unless a source
  * names them */
 int gt_devices_scan(struct gt_devices *d, const char *sysfs);
 void gt_devices_free(struct gt_devices *d);
 /** gt_device_uses() - does its driver's module use @module? True also where that cannot be told */
-bool gt_device_uses(const struct gt_device *dev, const char *sysfs, const char *module);
+bool gt_device_uses(const struct gt_device *dev, const char *module);
 /** gt_device_is() - is @minor its card's or its render node's? */
 bool gt_device_is(const struct gt_device *dev, unsigned int minor);
 /** gt_device_name() - "<driver><n>", with a dash if the driver ends in a digit */

@@ -132,6 +132,25 @@ static int configure_replay(struct gt_daemon *d)
 	return err;
 }
 
+/* Whole, as the daemon stands in "/"; then this machine's own sources have nothing to say. */
+static int configure_sysroot(struct gt_daemon *d)
+{
+	char path[PATH_MAX];
+	int err = 0;
+
+	if (!*d->conf.sysroot)
+		return 0;
+	if (!realpath(d->conf.sysroot, path)) {
+		err = -errno;
+		snprintf(d->err, sizeof(d->err), "sysroot=%s: %s", d->conf.sysroot, strerror(errno));
+	}
+	if (!err)
+		err = gt_config_set(&d->conf, "sysroot", path, d->err, sizeof(d->err));
+	if (!err && !*d->conf.backend)
+		err = gt_config_set(&d->conf, "backend", "sysfs", d->err, sizeof(d->err));
+	return err;
+}
+
 static int make_parts(struct gt_daemon *d)
 {
 	struct gt_config *c = &d->conf;
@@ -155,7 +174,7 @@ static int make_parts(struct gt_daemon *d)
 	app->writes = gt_writelog_new();
 	gt_access_init(app, d->args.gid);
 	if (!app->replay)
-		gt_devices_scan(&d->devices, "/sys");
+		gt_devices_scan(&d->devices, d->conf.sysroot);
 	if (app->model && app->log && app->writes)
 		d->pipeline = gt_pipeline_new(app, &d->devices);
 	if (d->pipeline)
@@ -172,6 +191,8 @@ static const char *option_of(void *arg, const char *backend, const char *key)
 
 	if (d->replay && d->args.speed && !strcmp(key, "speed"))
 		return d->args.speed;
+	if (!value && !strcmp(key, "sysroot"))
+		return d->conf.sysroot;
 	if (value || strcmp(key, "buffer_size"))
 		return value;
 	snprintf(d->buffer_size, sizeof(d->buffer_size), "%lld", (long long)d->conf.buffer_size);
@@ -411,6 +432,8 @@ static int prepare(struct gt_daemon *d)
 		err = configure(d);
 	if (!err)
 		err = configure_replay(d);
+	if (!err)
+		err = configure_sysroot(d);
 	if (!err && !d->app.replay)
 		gt_tracefs_find(d->conf.tracefs, d->tracefs, sizeof(d->tracefs));
 	return err;

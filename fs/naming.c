@@ -17,7 +17,7 @@
 static bool fits(const struct gt_device *dev, const struct gt_gpu_desc *d)
 {
 	return (!d->driver || !*d->driver || !strcmp(dev->driver, d->driver)) &&
-	       (!d->module || gt_device_uses(dev, "/sys", d->module));
+	       (!d->module || gt_device_uses(dev, d->module));
 }
 
 static const struct gt_device *device_by(const struct gt_naming *nm, const struct gt_gpu_desc *d)
@@ -124,6 +124,8 @@ void gt_naming_fill(struct gt_gpu *g, const struct gt_device *dev)
 	snprintf(g->card, sizeof(g->card), "%s", dev->card);
 	snprintf(g->render, sizeof(g->render), "%s", dev->render);
 	snprintf(g->uuid, sizeof(g->uuid), "%s", dev->uuid);
+	snprintf(g->partition, sizeof(g->partition), "%s", dev->partition);
+	g->kfd_node = dev->kfd_node;
 	g->kfd_id = dev->kfd_id;
 }
 

@@ -24,13 +24,13 @@ uint16_t gt_naming_ring(struct gt_naming *nm, uint16_t gpu, const char *name,
 			enum gt_engine engine);
 
 /**
- * gt_naming_scan() - looks at @sysfs again: a GPU that is no longer there is gone, one that is
+ * gt_naming_scan() - looks at sysfs again: a GPU that is no longer there is gone, one that is
  *	there again (by bus name and driver) goes on under its number, a new one gets the next of its
  *	driver
  *
  * Return: how many came or went, or -errno: then nothing has changed. Any thread; takes the lock.
  */
-int gt_naming_scan(struct gt_naming *nm, const char *sysfs);
+int gt_naming_scan(struct gt_naming *nm);
 
 /** struct gt_stale - a GPU that went, maybe to come back, whose old directory the kernel may still
  * hold */

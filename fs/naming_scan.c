@@ -38,7 +38,8 @@ static struct gt_gpu *new_gpu(struct gt_naming *nm, struct gt_device *dev)
 static bool same_device(const struct gt_gpu *g, const struct gt_device *dev)
 {
 	return !strcmp(g->card, dev->card) && !strcmp(g->render, dev->render) &&
-	       !strcmp(g->uuid, dev->uuid) && g->kfd_id == dev->kfd_id;
+	       !strcmp(g->uuid, dev->uuid) && !strcmp(g->partition, dev->partition) &&
+	       g->kfd_id == dev->kfd_id && g->kfd_node == dev->kfd_node;
 }
 
 /* @dev is GPU @g; true if it has come, or gone and come since it was looked at */
@@ -99,13 +100,13 @@ int gt_naming_adopt(struct gt_naming *nm, struct gt_devices *fresh)
 	return n;
 }
 
-int gt_naming_scan(struct gt_naming *nm, const char *sysfs)
+int gt_naming_scan(struct gt_naming *nm)
 {
 	struct gt_devices fresh;
 	int ret;
 
 	pthread_mutex_lock(&nm->scanning);
-	ret = gt_devices_scan(&fresh, sysfs);
+	ret = gt_devices_scan(&fresh, nm->app->conf ? nm->app->conf->sysroot : "");
 	if (!ret) {
 		GT_MODEL_LOCK(nm->app->model);
 		ret = gt_naming_adopt(nm, &fresh);

@@ -139,6 +139,14 @@ static void on_tally(void *arg, const struct gt_tally *t)
 	gt_gate_left(p->app->gate, t->gpu, t->ring, t->left);
 }
 
+static void on_reading(void *arg, const struct gt_reading *r)
+{
+	struct gt_pipeline *p = arg;
+	GT_MODEL_LOCK(p->app->model);
+
+	gt_model_reading(p->app->model, r);
+}
+
 static void on_watermark(void *arg, uint64_t ts)
 {
 	struct gt_pipeline *p = arg;
@@ -273,6 +281,7 @@ void gt_pipeline_sink(struct gt_pipeline *p, struct gt_sink *out)
 		.records = on_records,
 		.watermark = on_watermark,
 		.tally = on_tally,
+		.reading = on_reading,
 		.idle = on_idle,
 		.gpu = on_gpu,
 		.ring = on_ring,

@@ -62,7 +62,7 @@ int gt_gone_error(struct gt_fs *fs, const struct gt_obj *obj, int err)
 
 static void look_at_devices(struct gt_fs *fs, uint64_t now)
 {
-	int n = gt_naming_scan(fs->app->naming, "/sys");
+	int n = gt_naming_scan(fs->app->naming);
 
 	fs->hotplug.devices_at = now + (n < 0 ? FAILED_NS : DEVICES_NS);
 	fs->hotplug.devices = n < 0; /* no memory or descriptors: again, then */

@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "../../backend/event.h"
+#include "../../backend/reading.h"
 #include "busy.h"
 #include "hist.h"
 #include "kernel.h"
@@ -195,6 +196,15 @@ struct gt_ring {
 	char name[40];
 };
 
+/** struct gt_gauges - what was read off a GPU last, see struct gt_reading */
+struct gt_gauges {
+	uint64_t at;
+	uint16_t has;
+	char power[16];
+	unsigned int n;
+	struct gt_gauge g[GT_GAUGES_MAX];
+};
+
 struct gt_gpu {
 	uint16_t id;
 	uint32_t kfd_id; /* 0 none */
@@ -208,10 +218,12 @@ struct gt_gpu {
 	struct gt_typecount types;
 	struct gt_busy engine[GT_NENGINES];
 	struct gt_errlog errors;
+	struct gt_gauges *gauges; /* NULL: nobody reads any */
 	char name[16]; /* the directory's */
 	char driver[16];
 	char dev[32]; /* as its sources name it */
-	char pci[16], card[16], render[16], uuid[48];
+	char pci[16], card[16], render[16], uuid[48], partition[16];
+	int kfd_node; /* its number in KFD's topology, -1 none */
 };
 
 /** struct gt_proc_ring - what one process did on one ring */
@@ -413,6 +425,9 @@ struct gt_gpu *gt_model_gpu(struct gt_model *m, const char *name, bool *is_new);
 void gt_model_gpu_gone(struct gt_model *m, struct gt_gpu *g);
 /** gt_model_gpu_back() - it is there again: its statistics go on. Likewise. */
 void gt_model_gpu_back(struct gt_model *m, struct gt_gpu *g);
+/** gt_model_reading() - in place of what was read off before; false: no such GPU, or no memory. Ingest
+ * thread, lock held */
+bool gt_model_reading(struct gt_model *m, const struct gt_reading *r);
 /** gt_model_ring() - finds or makes a ring by name; NULL if there are too many. Lock held. */
 struct gt_ring *gt_model_ring(struct gt_model *m, struct gt_gpu *g, const char *name,
 			      enum gt_engine engine, bool *is_new);

@@ -67,6 +67,27 @@ void gt_model_gpu_back(struct gt_model *m, struct gt_gpu *g)
 	gpu_changed(m, g);
 }
 
+bool gt_model_reading(struct gt_model *m, const struct gt_reading *r)
+{
+	struct gt_gpu *g = r->gpu < m->ngpus ? m->gpus[r->gpu] : NULL;
+
+	if (g && !g->gauges)
+		g->gauges = gt_mem_get(sizeof(*g->gauges), false);
+	if (!g || !g->gauges || r->n > GT_GAUGES_MAX)
+		return false;
+	if (g->gauges->has != r->has)
+		m->dir_gen++;
+	g->gauges->at = r->at;
+	g->gauges->has = r->has;
+	g->gauges->n = r->n;
+	memcpy(g->gauges->power, r->power, sizeof(r->power));
+	g->gauges->power[sizeof(r->power) - 1] = '\0';
+	memcpy(g->gauges->g, r->gauge, r->n * sizeof(*r->gauge));
+	g->gen++;
+	m->gen++;
+	return true;
+}
+
 static struct gt_ring *ring_new(struct gt_model *m, struct gt_gpu *g, const char *name)
 {
 	struct gt_ring *r = gt_mem_get(sizeof(*r), false);
@@ -114,6 +135,7 @@ void gt_gpu_free(struct gt_gpu *g)
 		gt_stages_reset(g->rings[i]->stage);
 		gt_mem_put(g->rings[i], sizeof(*g->rings[i]));
 	}
+	gt_mem_put(g->gauges, sizeof(*g->gauges));
 	gt_mem_put(g, sizeof(*g));
 }
 

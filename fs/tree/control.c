@@ -75,7 +75,7 @@ static int clear(struct gt_app *app, char *err, size_t len)
 
 static int rescan(struct gt_app *app, char *err, size_t len)
 {
-	int ret = app->naming ? gt_naming_scan(app->naming, "/sys") : 0;
+	int ret = app->naming ? gt_naming_scan(app->naming) : 0;
 
 	if (ret < 0) {
 		snprintf(err, len, "rescan: /sys cannot be read: %s", strerror(-ret));

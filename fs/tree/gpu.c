@@ -16,8 +16,9 @@ static void word_line(struct gt_text *t, const char *key, const char *s, size_t 
 
 /** struct gpu_info - what info tells, copied */
 struct gpu_info {
-	char name[16], driver[16], pci[16], card[16], render[16], uuid[48];
+	char name[16], driver[16], pci[16], card[16], render[16], uuid[48], partition[16], power[16];
 	uint32_t kfd_id;
+	int kfd_node;
 	bool any;
 	unsigned int rings, engines; /* engines: a bit each */
 };
@@ -36,7 +37,11 @@ static int take_info(const struct gt_show *s, struct gpu_info *i)
 	memcpy(i->card, g->card, sizeof(i->card));
 	memcpy(i->render, g->render, sizeof(i->render));
 	memcpy(i->uuid, g->uuid, sizeof(i->uuid));
+	memcpy(i->partition, g->partition, sizeof(i->partition));
+	if (g->gauges)
+		memcpy(i->power, g->gauges->power, sizeof(i->power));
 	i->kfd_id = g->kfd_id;
+	i->kfd_node = g->kfd_node;
 	i->any = g->any;
 	i->rings = g->nrings;
 	for (unsigned int r = 0; r < g->nrings; r++)
@@ -68,8 +73,10 @@ static void engines_line(struct gt_text *t, unsigned int engines)
 static int show_info(struct gt_text *t, const struct gt_show *s)
 {
 	struct gpu_info i = { 0 };
-	int err = take_info(s, &i);
+	int err;
 
+	gt_app_look(s->app, GT_LOOK_GPUS);
+	err = take_info(s, &i);
 	if (err)
 		return err;
 	word_line(t, "driver", i.driver, sizeof(i.driver));
@@ -84,6 +91,10 @@ static int show_info(struct gt_text *t, const struct gt_show *s)
 	engines_line(t, i.engines);
 	if (i.any)
 		gt_text_kvs(t, "flags", "any");
+	if (i.kfd_id && i.kfd_node > 0) /* node 0 is a CPU */
+		gt_text_kv(t, "kfd_node", (uint64_t)i.kfd_node);
+	word_line(t, "partition", i.partition, sizeof(i.partition));
+	word_line(t, "runtime_status", i.power, sizeof(i.power));
 	return 0;
 }
 
@@ -134,7 +145,9 @@ static int show_utilization(struct gt_text *t, const struct gt_show *s)
 	uint64_t now = gt_model_now(s->app->model);
 	bool any = false;
 	struct gt_util u;
+	size_t before;
 
+	gt_app_look(s->app, GT_LOOK_GPUS);
 	for (unsigned int i = 1; i <= GT_NENGINES; i++) {
 		enum gt_engine e = (enum gt_engine)(i % GT_NENGINES);
 		int has = take_engine(s, e, now, &u);
@@ -149,18 +162,26 @@ static int show_utilization(struct gt_text *t, const struct gt_show *s)
 	}
 	if (any)
 		gt_text_kvs(t, "source", "scheduler");
-	else
+	before = t->len;
+	if (gt_gauge_lines(t, s, GT_GAUGE_BUSY) == -ENODEV)
+		return -ENODEV;
+	if (!any && t->len == before)
 		gt_text_str(t, "unavailable\n"); /* no ring to be seen: that is not 0 */
 	return 0;
 }
 
-/* memory, clock, power and temperature are absent: no source tells them. */
+#define GAUGES(file, what)                                                                         \
+	{                                                                                          \
+		.name = file, .mode = 0444, .show = gt_show_gauges, .exists = gt_has_gauges,       \
+		.gen = gt_gen_gauges, .help = what                                                                       \
+	}
+
 const struct gt_file gt_gpu_files[] = {
 	{ .name = "info",
 	  .mode = 0444,
 	  .show = show_info,
-	  .gen = gt_gen_object_only,
-	  .help = "driver, name, PCI address, device nodes, engines" },
+	  .gen = gt_gen_gauges,
+	  .help = "driver, name, PCI address, device nodes, engines, partition, whether it sleeps" },
 	{ .name = "stats",
 	  .mode = 0444,
 	  .show = show_stats,
@@ -169,8 +190,12 @@ const struct gt_file gt_gpu_files[] = {
 	{ .name = "utilization",
 	  .mode = 0444,
 	  .show = show_utilization,
-	  .gen = gt_gen_moving,
+	  .gen = gt_gen_gauges,
 	  .help = "busy percent per engine over 1, 10 and 60 s, and what it was taken from" },
+	GAUGES("memory", "its memory, by kind: total and used, as the driver tells"),
+	GAUGES("clock", "its clocks now, and between what they may be"),
+	GAUGES("power", "power it draws, its limits, and energy since the driver came"),
+	GAUGES("temperature", "temperatures, and at which it would stop"),
 	{ .name = "events_by_type",
 	  .mode = 0444,
 	  .show = gt_show_events_by_type,

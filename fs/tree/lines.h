@@ -143,6 +143,11 @@ void gt_call_lines(struct gt_text *t, const struct gt_counts *c, unsigned int to
 void gt_depth_lines(struct gt_text *t, const struct gt_depth *d, uint64_t now);
 int gt_show_throughput(struct gt_text *t, const struct gt_show *s);
 
+/* readings.c */
+/** gt_gauge_lines() - "key value\n" of those of @kind. -EAGAIN: there may be some, but not now; -ENOENT:
+ * nothing tells any; -ENODEV: the GPU has gone. Takes the lock */
+int gt_gauge_lines(struct gt_text *t, const struct gt_show *s, enum gt_gauge_kind kind);
+
 /* proc.c */
 /** gt_ring_label() - "amdgpu0/ring0", or "ring0" below a GPU; takes the lock */
 void gt_ring_label(struct gt_text *t, const struct gt_show *s, struct gt_ring_key k);

@@ -19,6 +19,10 @@ int gt_show_errors(struct gt_text *t, const struct gt_show *s);
 /* who.c: the file's name says which */
 int gt_show_who(struct gt_text *t, const struct gt_show *s);
 bool gt_has_who(const struct gt_show *s);
+/* readings.c: what is read off a GPU when somebody looks; the file's name says which */
+int gt_show_gauges(struct gt_text *t, const struct gt_show *s);
+bool gt_has_gauges(const struct gt_show *s);
+uint64_t gt_gen_gauges(const struct gt_show *s); /* as gt_gen_moving(); the clock, if any are read */
 /* report.c, timeline.c */
 int gt_show_report(struct gt_text *t, const struct gt_show *s);
 int gt_show_timeline(struct gt_text *t, const struct gt_show *s);

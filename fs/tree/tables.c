@@ -9,9 +9,10 @@
 
 /** struct gpu_row - what a row of gpus tells, copied */
 struct gpu_row {
-	char name[16], driver[16], pci[16], card[16], render[16], uuid[48];
+	char name[16], driver[16], pci[16], card[16], render[16], uuid[48], partition[16];
 	uint32_t kfd_id;
 	bool any, gone, rings;
+	bool busy; /* something is read off */
 };
 
 static bool take_gpu(const struct gt_show *s, unsigned int i, struct gpu_row *row)
@@ -29,10 +30,12 @@ static bool take_gpu(const struct gt_show *s, unsigned int i, struct gpu_row *ro
 	memcpy(row->card, g->card, sizeof(row->card));
 	memcpy(row->render, g->render, sizeof(row->render));
 	memcpy(row->uuid, g->uuid, sizeof(row->uuid));
+	memcpy(row->partition, g->partition, sizeof(row->partition));
 	row->kfd_id = g->kfd_id;
 	row->any = g->any;
 	row->gone = g->gone;
 	row->rings = g->nrings;
+	row->busy = g->gauges && g->gauges->has & 1U << GT_GAUGE_BUSY;
 	return true;
 }
 
@@ -57,8 +60,8 @@ int gt_show_gpus(struct gt_text *t, const struct gt_show *s)
 		optional_word(t, row.render, sizeof(row.render));
 		gt_cell_u64(t, row.kfd_id ? row.kfd_id : GT_NONE64);
 		optional_word(t, row.uuid, sizeof(row.uuid));
-		gt_cell(t, NULL); /* partition: no source tells it */
-		gt_cell(t, row.rings ? "scheduler" : NULL);
+		optional_word(t, row.partition, sizeof(row.partition));
+		gt_cell(t, row.rings ? "scheduler" : row.busy ? "sysfs" : NULL);
 		gt_cell(t, row.any ? "any" : NULL);
 		gt_text_ch(t, '\n');
 	}

@@ -63,7 +63,7 @@ static void make_card(const char *dev, const char *driver, int card, int render)
 	snprintf(path, sizeof(path), "sys/class/drm/card%d", card);
 	make_dir(path);
 	snprintf(path, sizeof(path), "sys/class/drm/card%d/device", card);
-	snprintf(target, sizeof(target), "%s/sys/%s", top, dev);
+	snprintf(target, sizeof(target), "/sys/%s", dev);
 	if (symlink(target, at(path)))
 		perror(path);
 }
@@ -114,7 +114,7 @@ static void test_scan(void)
 {
 	struct gt_devices d;
 
-	is(gt_devices_scan(&d, at("sys")), 0, "scan");
+	is(gt_devices_scan(&d, top), 0, "scan");
 	is(d.n, 7, "number of GPUs");
 	if (d.n != 7)
 		return;
@@ -138,7 +138,7 @@ static void test_none(void)
 {
 	struct gt_devices d;
 
-	is(gt_devices_scan(&d, at("nothing")), 0, "a machine without sysfs");
+	is(gt_devices_scan(&d, at("sys/class")), 0, "a machine without sysfs");
 	is(d.n, 0, "has no GPU");
 	gt_devices_free(&d);
 }

@@ -14,6 +14,8 @@
 #include "../lib/tap.h"
 
 static char top[] = "/tmp/gt-hotplug-XXXXXX";
+static char sys[sizeof(top) + 4];
+static struct gt_config conf;
 static struct gt_app app;
 static struct gt_devices devices;
 static struct gt_naming *nm;
@@ -47,7 +49,7 @@ static void test_messages(void)
 static void run(const char *fmt, ...)
 {
 	char cmd[1024];
-	size_t n = (size_t)snprintf(cmd, sizeof(cmd), "cd %s && ", top);
+	size_t n = (size_t)snprintf(cmd, sizeof(cmd), "cd %s/sys && ", top);
 	va_list ap;
 
 	va_start(ap, fmt);
@@ -90,7 +92,7 @@ static const char *names(void)
 
 static int scan(void)
 {
-	return gt_naming_scan(nm, top);
+	return gt_naming_scan(nm);
 }
 
 static unsigned int asked(const char *driver, const char *dev, int minor)
@@ -214,6 +216,10 @@ int main(void)
 
 	if (!mkdtemp(top))
 		return 1;
+	snprintf(sys, sizeof(sys), "%s/sys", top);
+	mkdir(sys, 0755);
+	conf.sysroot = top;
+	app.conf = &conf;
 	add("0000:03:00.0", "amdgpu", 0);
 	add("0000:04:00.0", "amdgpu", 1);
 	app.model = gt_model_new(&limits, true);

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What a source reads off when somebody looks: the state of a GPU, and what a process holds and has
+ * used. gt_host.reading and gt_host.usage hand them over.
+ */
+#ifndef GT_READING_H
+#define GT_READING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Which file of the GPU tells it; BUSY: its `utilization` */
+enum gt_gauge_kind {
+	GT_GAUGE_MEMORY,
+	GT_GAUGE_CLOCK,
+	GT_GAUGE_POWER,
+	GT_GAUGE_TEMPERATURE,
+	GT_GAUGE_BUSY,
+	GT_GAUGE_KINDS
+};
+
+#define GT_GAUGES_MAX 96 /* of a GPU */
+
+/** struct gt_gauge - one value; @key: as it is shown, with its unit, [a-z0-9_] */
+struct gt_gauge {
+	char key[38];
+	uint16_t kind; /* enum gt_gauge_kind */
+	int64_t value;
+};
+
+/**
+ * struct gt_reading - of one GPU
+ * @has: 1 << enum gt_gauge_kind for what it can tell: values of those that are missing are so for
+ * now
+ * @power: word that says whether it sleeps, "active", "suspended"; "" unknown
+ */
+struct gt_reading {
+	uint16_t gpu;
+	uint16_t has;
+	uint64_t at;
+	char power[16];
+	unsigned int n;
+	const struct gt_gauge *gauge;
+};
+
+#endif

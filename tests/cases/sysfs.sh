@@ -1,0 +1,144 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# sysfs: what it tells of GPUs, from captured trees; one that sleeps is left alone; hostile trees.
+. "$GT_SRC/tests/lib/case.sh"
+is_root || skip "needs root to mount"
+
+cat >make.py <<'P'
+import json, sys
+import gputree
+root = sys.argv[1]
+want = {}
+_, want['amdgpu0'] = gputree.amdgpu(root, 1, '0000:03:00.0', kfd=51221)
+asleep, _ = gputree.amdgpu(root, 0, '0000:c4:00.0', 'suspended')
+_, want['xe0'] = gputree.xe(root, 2, '0000:05:00.0')
+_, want['i915-0'] = gputree.i915(root, 3, '0000:00:02.0')
+json.dump([want, asleep.dev], open('want.json', 'w'))
+P
+cat >check.py <<'P'
+import ctypes, json, os, struct, sys, time
+from tap import ok
+m, root = sys.argv[1:3]
+want, asleep = json.load(open('want.json'))
+read = lambda *f: open(os.path.join(m, *f)).read()
+# who opens or reads any file of the device that sleeps
+libc = ctypes.CDLL(None, use_errno=True)
+ino = libc.inotify_init1(os.O_NONBLOCK)
+watched = {}
+for d, _, files in os.walk(os.path.join(root, asleep)):
+    for f in files:
+        path = os.path.join(d, f)
+        watched[libc.inotify_add_watch(ino, path.encode(), 0x1 | 0x20)] = path  # IN_ACCESS | IN_OPEN
+for gpu, files in want.items():
+    for f in ('memory', 'clock', 'power', 'temperature', 'utilization'):
+        if f not in files:
+            if f != 'utilization':
+                ok(not os.path.exists(os.path.join(m, gpu, f)), '%s has no %s, as its driver tells none' % (gpu, f))
+            continue
+        got = dict(l.split(' ', 1) for l in read(gpu, f).splitlines())
+        ok(got == {k: str(v) for k, v in files[f].items()}, '%s/%s is what the tree has: %s' % (gpu, f, got))
+for f in ('memory', 'clock', 'power', 'temperature', 'utilization'):
+    ok(read('amdgpu1', f) == 'unavailable\n', 'the one that sleeps has %s, which is unavailable' % f)
+ok('runtime_status suspended\n' in read('amdgpu1', 'info'), '… and info says why')
+seen = set()
+end = time.monotonic() + 10
+while not seen and time.monotonic() < end:  # a look that is not answered from the one before
+    read('amdgpu1', 'memory'), read('amdgpu1', 'info')
+    try:
+        data = os.read(ino, 65536)
+    except BlockingIOError:
+        data = b''
+    while data:
+        wd, _, _, n = struct.unpack_from('iIII', data)
+        seen.add(os.path.relpath(watched[wd], os.path.join(root, asleep)))
+        data = data[16 + n:]
+ok(seen == {'power/runtime_status'}, 'only whether it sleeps was looked at: %s' % seen)
+rows = [l.split() for l in read('gpus').splitlines()]
+by = {r[0]: dict(zip(rows[0][1:], r)) for r in rows[1:]}
+ok(sorted(by) == ['amdgpu0', 'amdgpu1', 'i915-0', 'xe0'], 'the GPUs of the tree: %s' % sorted(by))
+g = by['amdgpu0']
+ok([g[k] for k in ('pci', 'card', 'render', 'kfd_id', 'uuid', 'partition', 'utilization_source')] ==
+   ['0000:03:00.0', 'card1', 'renderD129', '51221', 'GPU-1f2e3d4c5b6a7901', 'SPX/NPS1', 'sysfs'], 'all names of one: %s' % g)
+info = dict(l.split(' ', 1) for l in read('amdgpu0', 'info').splitlines())
+ok([info.get(k) for k in ('kfd_id', 'kfd_node', 'partition', 'runtime_status')] == ['51221', '2', 'SPX/NPS1', 'active'], 'info too: %s' % info)
+stats = lambda k: int(dict(l.split(' ', 1) for l in read('backends/sysfs/stats').splitlines())[k])
+P
+mkdir tree && python_env() { PYTHONPATH=$GT_SRC/tests/lib PYTHONDONTWRITEBYTECODE=1 python3 "$@"; }
+python_env make.py tree || exit 1
+mount_gt "$mnt" -o sysroot=tree || exit 1
+is "$(cat "$mnt/backends/sysfs/state")" running "sysroot= alone has the backend sysfs run"
+like "$(cat "$mnt/backends/ftrace/state" "$mnt/backends/sim/state")" "off|unavailable" "… and no other"
+python_checks check.py "$mnt" "$PWD/tree"
+
+# Many readers are no load on the device
+echo 60000 >"$mnt/backends/sysfs/interval"
+cat "$mnt/amdgpu0/clock" >/dev/null
+before=$(value "$mnt/backends/sysfs/stats" reads)
+for i in 1 2 3 4 5 6 7 8; do (for _ in 1 2 3 4 5 6 7 8 9; do cat "$mnt/amdgpu0/"{memory,clock,power} >/dev/null; done) & done
+wait
+is "$(value "$mnt/backends/sysfs/stats" reads)" "$before" "200 reads of files within the interval read nothing off"
+echo 10 >"$mnt/backends/sysfs/interval"
+echo 99 >tree/sys/class/drm/card1/device/gpu_busy_percent
+tells() { [ "$(value "$mnt/amdgpu0/utilization" gpu_busy_percent)" = 99 ]; }
+ok "after it the new value is told" wait_for 5 tells
+echo active >tree/sys/class/drm/card0/device/power/runtime_status
+wakes() { grep -q vram_total "$mnt/amdgpu1/memory"; }
+ok "what wakes up tells again" wait_for 5 wakes
+umount_gt "$mnt"
+
+# Whatever is in a tree: nothing hangs, nothing is told that is not a value, nothing of this machine
+cat >hostile.py <<'P'
+import os, sys
+import gputree
+root = sys.argv[1]
+c, _ = gputree.amdgpu(root, 0, '0000:03:00.0')
+d = os.path.join(root, c.dev)
+def replace(f, make):
+    os.path.lexists(os.path.join(d, f)) and os.remove(os.path.join(d, f))
+    make(os.path.join(d, f))
+text = lambda s: lambda p: open(p, 'w').write(s)
+replace('gpu_busy_percent', os.mkfifo)
+replace('mem_busy_percent', text('101\n'))
+replace('mem_info_vram_total', text('-1\n'))
+replace('mem_info_vram_used', text('99999999999999999999999\n'))
+replace('mem_info_gtt_total', lambda p: os.symlink('/etc/machine-id', p))
+replace('mem_info_gtt_used', lambda p: os.symlink('../../../../../../../../../../etc/passwd', p))
+replace('mem_info_vis_vram_total', text('12abc\n'))
+replace('mem_info_vis_vram_used', text('7' * (1 << 20)))
+replace('pp_dpm_sclk', text('0: ' + '9' * 30 + 'Mhz *\n1: -5Mhz\n2: 9223372036854775Mhz\n' + ':' * 5000))
+replace('pp_dpm_mclk', text('\0' * 100000))
+replace('pp_dpm_fclk', os.mkdir)
+replace('unique_id', lambda p: os.symlink('/etc/passwd', p))
+replace('current_compute_partition', text('#a b\n\x1b[31m'))
+replace('hwmon/hwmon3/temp1_label', text('../../x y\n'))
+replace('hwmon/hwmon3/temp2_label', text('l' * (1 << 20)))
+replace('hwmon/hwmon3/temp3_label', os.mkfifo)
+replace('hwmon/hwmon3/power1_cap', lambda p: os.mknod(p, 0o020666, os.makedev(1, 5)))
+open(os.path.join(d, 'hwmon/hwmon3/temp99999999999999999999_input'), 'w').write('1\n')
+for i in range(3000):
+    open(os.path.join(d, 'hwmon/hwmon3/temp%d_input' % i), 'w').write('%d\n' % i)
+os.symlink('loop', os.path.join(d, 'loop'))
+os.symlink('card77', os.path.join(root, 'sys/class/drm/card77'))
+os.symlink('/sys', os.path.join(root, 'sys/class/drm/card78'))
+os.mkfifo(os.path.join(root, 'sys/class/drm/card79'))
+os.makedirs(os.path.join(root, 'sys/class/drm/card' + '9' * 200))
+os.makedirs(os.path.join(root, 'sys/class/kfd/kfd/topology/nodes/3'))
+os.mkfifo(os.path.join(root, 'sys/class/kfd/kfd/topology/nodes/3/properties'))
+P
+mkdir bad && python_env hostile.py bad || exit 1
+mount_gt "$mnt" -o sysroot=bad || exit 1
+is "$(awk '!/^#/ { print $1 }' "$mnt/gpus")" amdgpu0 "one GPU, whatever is beside it"
+is "$(timeout 20 cat "$mnt/amdgpu0/memory")" unavailable "numbers that are none, links that lead out: no value"
+is "$(timeout 20 cat "$mnt/amdgpu0/utilization")" unavailable "a pipe is not waited for; no percentage over 100"
+is "$(timeout 20 cat "$mnt/amdgpu0/power")" "power1_average_uw 31000000" "a device is not opened"
+is "$(timeout 20 grep -vcE '^(temp[0-9]+|mem|fan1)(_crit)?_(millicelsius|rpm) [0-9]+$' "$mnt/amdgpu0/temperature")" 0 "a label that is no word is none"
+ok "as many values as there is room for" [ "$(grep -c . "$mnt/amdgpu0/temperature")" -le 96 ]
+is "$(grep -c 'root:' "$mnt/gpus" "$mnt/amdgpu0/info" | grep -vc ':0')" 0 "nothing of this machine's /etc"
+like "$(awk '!/^#/ { print NF }' "$mnt/gpus")" '^10$' "a partition's name makes no column"
+ok "it runs on" grep -q running "$mnt/backends/sysfs/state"
+umount_gt "$mnt"
+mkdir none && mount_gt "$mnt" -o sysroot=none,backend=sysfs 2>err
+like "$(cat err)" "no GPU with a driver in .*none/sys/class/drm" "a tree without GPUs: says so"
+mount_gt "$mnt" -o sysroot=nothere 2>err
+like "$(cat err)" "nothere: No such file" "a tree that is not there, too"
+done_testing

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Captured trees for -o sysroot=: what sysfs and /proc of machines with GPUs look like."""
+import os
+
+
+def put(root, path, text):
+    path = os.path.join(root, path)
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, 'w') as f:
+        f.write(text)
+
+
+def link(root, path, target):
+    path = os.path.join(root, path)
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    os.symlink(target, path)
+
+
+class Card:
+    """One GPU: folders of a device, with its card and render node, as the kernel lays them out."""
+
+    def __init__(self, root, number, driver, bus='0000:03:00.0', status='active'):
+        self.root, self.number, self.driver, self.bus = root, number, driver, bus
+        self.dev = 'sys/devices/pci0000:00/' + bus
+        card, render = 'card%d' % number, 'renderD%d' % (128 + number)
+        for name in (card, render):
+            os.makedirs(os.path.join(root, self.dev, 'drm', name))
+            link(root, self.dev + '/drm/%s/device' % name, '../..')
+            link(root, 'sys/class/drm/' + name, '../../devices/pci0000:00/%s/drm/%s' % (bus, name))
+            put(root, 'dev/dri/' + name, '')
+        link(root, self.dev + '/driver', '../../../bus/pci/drivers/' + driver)
+        if status:
+            self.put('power/runtime_status', status + '\n')
+
+    def put(self, path, text):
+        put(self.root, self.dev + '/' + path, text)
+
+    def hwmon(self, name, text, n=3):
+        self.put('hwmon/hwmon%d/%s' % (n, name), text)
+
+
+def amdgpu(root, number, bus, status='active', kfd=None):
+    """A discrete card of AMD's: all that facts D.2 lists. Returns what ought to be shown of it."""
+    c = Card(root, number, 'amdgpu', bus, status)
+    b = 1000 + number
+    want = {'memory': {}, 'clock': {}, 'power': {}, 'temperature': {}, 'utilization': {}}
+    for kind, total in (('vram', 17163091968 + b), ('vis_vram', 268435456), ('gtt', 16 << 30)):
+        for what, v in (('total', total), ('used', total // 7)):
+            c.put('mem_info_%s_%s' % (kind, what), '%d\n' % v)
+            want['memory']['%s_%s_bytes' % (kind, what)] = v
+    for name, v in (('gpu_busy_percent', 37 + number), ('mem_busy_percent', 4)):
+        c.put(name, '%d\n' % v)
+        want['utilization'][name] = v
+    c.put('pp_dpm_sclk', '0: 500Mhz \n1: %dMhz *\n2: 2575Mhz \n' % b)
+    want['clock'].update(sclk_level_hz=b * 10**6, sclk_min_hz=500 * 10**6, sclk_max_hz=2575 * 10**6)
+    c.put('pp_dpm_mclk', 'S: 19Mhz *\n0: 96Mhz \n1: 1218Mhz \n')
+    want['clock'].update(mclk_level_hz=19 * 10**6, mclk_min_hz=19 * 10**6, mclk_max_hz=1218 * 10**6)
+    c.put('pp_dpm_pcie', '0: 2.5GT/s, x1 310Mhz \n1: 16.0GT/s, x16 619Mhz *\n')
+    for n, label, v in ((1, 'edge', 45000), (2, 'junction', -5000), (3, 'mem', 52000)):
+        c.hwmon('temp%d_label' % n, label + '\n')
+        c.hwmon('temp%d_input' % n, '%d\n' % v)
+        c.hwmon('temp%d_crit' % n, '100000\n')
+        want['temperature']['%s_millicelsius' % label] = v
+        want['temperature']['%s_crit_millicelsius' % label] = 100000
+    for name, key, v in (('power1_average', 'power1_average_uw', 31000000), ('power1_cap', 'power1_cap_uw', 203000000)):
+        c.hwmon(name, '%d\n' % v)
+        want['power'][key] = v
+    for n, label, v in ((1, 'sclk', 1234000000), (2, 'mclk', 96000000)):
+        c.hwmon('freq%d_label' % n, label + '\n')
+        c.hwmon('freq%d_input' % n, '%d\n' % v)
+        want['clock'][label + '_hz'] = v
+    c.hwmon('fan1_input', '1450\n')
+    want['temperature']['fan1_rpm'] = 1450
+    c.put('unique_id', '%016x\n' % (0x1f2e3d4c5b6a7900 + number))
+    c.put('current_compute_partition', 'SPX\n')
+    c.put('current_memory_partition', 'NPS1\n')
+    if kfd:
+        node = 'sys/class/kfd/kfd/topology/nodes/%d' % (number + 1)
+        put(root, node + '/gpu_id', '%d\n' % kfd)
+        put(root, node + '/properties', 'cpu_cores_count 0\nsimd_count 64\nlocation_id 768\ndomain 0\n'
+            'drm_render_minor %d\n' % (128 + number))
+    return c, want
+
+
+def xe(root, number, bus):
+    c = Card(root, number, 'xe', bus)
+    want = {'clock': {}, 'power': {}, 'temperature': {}}
+    for name, v in (('act', 1450), ('cur', 2400), ('min', 300), ('max', 2400)):
+        c.put('tile0/gt0/freq0/%s_freq' % name, '%d\n' % v)
+        want['clock']['tile0_gt0_%s_hz' % name] = v * 10**6
+    c.hwmon('energy1_input', '987654321\n')
+    c.hwmon('power1_max', '190000000\n')
+    c.hwmon('temp2_input', '51000\n')
+    want['power'].update(energy1_uj=987654321, power1_max_uw=190000000)
+    want['temperature']['temp2_millicelsius'] = 51000
+    return c, want
+
+
+def i915(root, number, bus):
+    c = Card(root, number, 'i915', bus, None)
+    want = {'clock': {}}
+    for name, v in (('act', 300), ('cur', 350), ('min', 300), ('max', 1150)):
+        c.put('drm/card%d/gt_%s_freq_mhz' % (number, name), '%d\n' % v)
+        want['clock']['gt_%s_hz' % name] = v * 10**6
+        c.put('drm/card%d/gt/gt0/rps_%s_freq_mhz' % (number, name), '%d\n' % (v + 1))
+        want['clock']['gt0_%s_hz' % name] = (v + 1) * 10**6
+    return c, want
