@@ -44,7 +44,7 @@ static bool ends(const char *s, const char *with)
 
 static bool is_result(const char *name)
 {
-	return ends(name, ".csv");
+	return ends(name, ".csv") || ends(name, "results.json") || ends(name, ".db");
 }
 
 /* Bytes of @path that files of the same run have alike: its folder, and what comes before the table */
@@ -137,6 +137,23 @@ static const char *no_file(mode_t mode)
 	return S_ISREG(mode) ? NULL : "is not a regular file";
 }
 
+/*
+ * SQLite writes into the database itself once a transaction is large, and keeps what was there in a
+ * journal: until that has gone, or a log that is still to be merged in, the database is not whole.
+ */
+static bool being_written(int dir, const char *name)
+{
+	static const char *const more[] = { "-journal", "-wal" };
+	char path[4096];
+	struct stat st;
+
+	for (size_t i = 0; i < 2 && ends(name, ".db"); i++)
+		if (snprintf(path, sizeof(path), "%s%s", name, more[i]) < (int)sizeof(path) &&
+		    !fstatat(dir, path, &st, AT_SYMLINK_NOFOLLOW) && st.st_size > 0)
+			return true;
+	return false;
+}
+
 /* The name is looked at before it is opened: opening a device may do something already. */
 static int open_file(struct gt_plugin *p, struct rp_file *file, int dir, const char *name)
 {
@@ -151,6 +168,11 @@ static int open_file(struct gt_plugin *p, struct rp_file *file, int dir, const c
 		return refuse(p, file, errno, strerror(errno));
 	if (fstat(file->source.fd, &st) < 0 || no_file(st.st_mode))
 		return refuse(p, file, EINVAL, "is not a regular file");
+	if (being_written(dir, name)) {
+		close(file->source.fd);
+		file->source.fd = -1;
+		return refuse(p, file, EBUSY, "is being written: there is a journal beside it");
+	}
 	file->uid = st.st_uid;
 	file->source.size = (uint64_t)st.st_size;
 	return 0;
@@ -219,6 +241,30 @@ int rp_files_add(struct gt_plugin *p, struct rp_files *f, const char *path)
 	return file ? open_file(p, file, AT_FDCWD, path) : -ENOMEM;
 }
 
+static int rank(const char *path)
+{
+	return ends(path, ".db") ? 2 : ends(path, ".json");
+}
+
+void rp_files_once(struct rp_files *f)
+{
+	for (unsigned int i = 0; i < f->n; i++) {
+		struct rp_file *a = &f->file[i];
+
+		for (unsigned int k = 0; k < f->n && a->source.fd >= 0; k++) {
+			const struct rp_file *b = &f->file[k];
+
+			if (b->source.fd < 0 || b->source.group != a->source.group ||
+			    rank(b->path) <= rank(a->path))
+				continue;
+			close(a->source.fd);
+			a->source.fd = -1;
+			a->state = "skipped";
+			snprintf(a->error, sizeof(a->error), "%.200s tells of the same run", base_of(b->path));
+		}
+	}
+}
+
 void rp_files_close(struct rp_files *f)
 {
 	for (unsigned int i = 0; i < f->n; i++) {
@@ -282,7 +328,8 @@ bool rp_knows(const char *path, const uint8_t *head, size_t len)
 	int dir;
 
 	if (head)
-		return csv_head(head, len);
+		return csv_head(head, len) || rp_format_json.detect((const char *)head, len) ||
+		       rp_format_db.detect((const char *)head, len);
 	dir = open(path, O_RDONLY | O_CLOEXEC | O_DIRECTORY);
 	return dir >= 0 && folder_has(dir, 0);
 }

@@ -12,7 +12,9 @@
  * In the child, which holds nothing but the files and a pipe:
  *
  *	read.c     merges the files by time, writes frames
- *	csv.c      CSV tables, columns.c what their columns are
+ *	table.c    CSV tables, columns.c what their columns are
+ *	json.c     JSON, record.c what its values mean
+ *	rocpd.c    the SQLite database
  *
  * Every result is anybody's bytes: only the child looks into it, and what it says is checked.
  */
@@ -161,7 +163,7 @@ struct rp_format {
 	void (*close)(struct rp_input *in);
 };
 
-extern const struct rp_format rp_format_csv;
+extern const struct rp_format rp_format_csv, rp_format_json, rp_format_db;
 
 /** rp_row_init() - a row of which nothing is known */
 void rp_row_init(struct rp_row *r, enum rp_row_kind kind);
@@ -226,6 +228,8 @@ struct rp_files {
 
 /** rp_files_add() - a file, or all results in a folder and below it; -errno with the sentence told */
 int rp_files_add(struct gt_plugin *p, struct rp_files *f, const char *path);
+/** rp_files_once() - of a run that was written in several formats only one is read: the fullest */
+void rp_files_once(struct rp_files *f);
 void rp_files_close(struct rp_files *f);
 void rp_files_free(struct rp_files *f);
 /** rp_knows() - see gt_backend.knows */

@@ -54,6 +54,7 @@ static int open_files(struct rp *r, const char *files)
 	for (char *f = ret ? NULL : strtok_r(list, ":", &save); f; f = strtok_r(NULL, ":", &save))
 		bad = rp_files_add(r->p, &r->files, f);
 	free(list);
+	rp_files_once(&r->files);
 	for (unsigned int i = 0; i < r->files.n; i++)
 		good += r->files.file[i].source.fd >= 0;
 	if (!ret && !good)

@@ -19,7 +19,7 @@
 #define SENTENCES 4 /* faults of a file that are told in words */
 #define ALIVE	  256 /* pieces without a word */
 
-static const struct rp_format *const formats[] = { &rp_format_csv };
+static const struct rp_format *const formats[] = { &rp_format_db, &rp_format_json, &rp_format_csv };
 
 struct rp_reading {
 	int out;

@@ -71,6 +71,91 @@ like "$(cat "$mnt/backends/rocprof/files")" "4242_kernel_trace.csv row [0-9]+ do
 ok "nothing of /etc/shadow is anywhere" sh -c "! grep -rqs --exclude=events --exclude=trace 'root:' $mnt/amdgpu* $mnt/backends/rocprof"
 umount_gt "$mnt"
 
+# the database of ROCm 7
+$results database r.db 2000
+mount_gt "$mnt" -o replay=r.db || exit 1
+ok "a rocpd database is read" wait_for 60 all_read
+ok "… as computed" $results compare r.db -- "$mnt"
+is "$(cat "$mnt/backends/rocprof/last_error")" "" "… with nothing wrong"
+is "$(awk '!/^#/ { print $3 }' "$mnt/gpus" | tr '\n' ' ')" "0000:05:00.0 0000:75:00.0 " "… its GPUs by their place"
+is "$(awk '$1 == "DISPATCH" || $1 == "COPY" || $1 == "LAUNCH" { print $1, $2 }' "$mnt/events_by_type" | sort | tr '\n' ' ')" "COPY 20 DISPATCH 2000 LAUNCH 20 " "… its events"
+like "$(cat "$mnt/timeline")" ' COPY .* bytes=4096 time_ns=9' "… bytes of copies"
+like "$(cat "$mnt/amdgpu1/counters")" '^SQ_WAVES count=2000 sum=5000 ' "… counters"
+like "$(cat "$mnt/backends/rocprof/memory")" '^memory ALLOC 1 1 8192 1$' "… allocations"
+k=$mnt/amdgpu1/kernels
+like "$(cat "$k/__amd_rocclr_copyBuffer/resources")" '^vgpr min=32 max=32$' "… resources"
+is "$(grep -c ' pid=4242 .*tid=4243' "$mnt/timeline")" 2040 "… process and thread"
+umount_gt "$mnt"
+mkfifo go
+$results writing r.db 3000 2000 <go >state &
+exec {go}>go
+ok "somebody writes to it" wait_for 30 grep -q writing state
+"$GT_PROG" "$mnt" -o replay=r.db 2>err && mounts+=("$mnt")
+like "$(cat err)" "r.db: is being written: there is a journal" "one that is being written is refused"
+echo >&$go
+exec {go}>&-
+wait
+mount_gt "$mnt" -o replay=r.db || exit 1
+ok "when it has been, it is read" wait_for 60 all_read
+ok "… as computed" $results compare r.db -- "$mnt"
+is "$(awk '$1 == "DISPATCH" { print $2 }' "$mnt/events_by_type")" 5000 "… all of it"
+umount_gt "$mnt"
+mkdir dbs
+head -c 150000 r.db >dbs/cut.db
+{ head -c 100000 r.db; head -c 100000 /dev/urandom; tail -c +200001 r.db; } >dbs/corrupt.db
+{ printf 'SQLite format 3\0'; head -c 50000 /dev/urandom; } >dbs/random.db
+python3 -c "import sqlite3; d = sqlite3.connect('dbs/other.db'); d.execute('CREATE TABLE a (b)'); d.commit()"
+mount_gt "$mnt" -o replay=dbs || exit 1
+ok "damaged databases are got over with" wait_for 60 all_read
+files=$(cat "$mnt/backends/rocprof/files")
+like "$files" 'cut.db .*malformed' "a cut one has its fault named"
+like "$files" 'corrupt.db .*malformed' "a corrupt one too"
+like "$files" 'random.db is no sound database' "what is none is refused"
+like "$files" 'other.db is no database of rocprof.s that is known here: no such table' "so is somebody else's"
+umount_gt "$mnt"
+
+# JSON
+python3 - <<'P'
+import json
+run = {'metadata': {'pid': 77}, 'agents': [{'id': {'handle': 9}, 'type': 2, 'location_id': 29952, 'domain': 1}],
+       'counters': [{'id': {'handle': 5}, 'name': 'SQ_WAVES'}],
+       'strings': {'buffer_records': [{'kind': 'NONE', 'operations': []}, {'kind': 'HIP', 'operations': ['hipFree', 'hipLaunchKernel']}]},
+       'kernel_symbols': [{'kernel_id': 3, 'kernel_name': 'k.kd', 'formatted_kernel_name': 'k "1"', 'sgpr_count': 16, 'arch_vgpr_count': 8}],
+       'callback_records': {'counter_collection': [{'dispatch_data': {'dispatch_info': {'agent_id': {'handle': 9}, 'kernel_id': 3}},
+                                                    'records': [{'counter_id': {'handle': 5}, 'value': 2.5}]}]},
+       'buffer_records': {'kernel_dispatch': [{'thread_id': 78, 'correlation_id': {'internal': i, 'external': 0}, 'start_timestamp': 1000 * i,
+                                               'end_timestamp': 1000 * i + 300 - 400 * (i == 5),
+                                               'dispatch_info': {'agent_id': {'handle': 9}, 'queue_id': {'handle': 1}, 'kernel_id': 3, 'dispatch_id': i,
+                                                                 'workgroup_size': {'x': 64, 'y': 2, 'z': 1}, 'grid_size': {'x': 640, 'y': 2, 'z': 1}}}
+                                              for i in range(1, 11)],
+                          'hip_api': [{'kind': 1, 'operation': i % 2, 'start_timestamp': i, 'end_timestamp': i + 1} for i in range(6)],
+                          'memory_copy': [{'dst_agent_id': {'handle': 9}, 'src_agent_id': {'handle': 1}, 'bytes': 64, 'start_timestamp': 5, 'end_timestamp': 6}]}}
+whole = json.dumps({'rocprofiler-sdk-tool': [run]})
+open('j_results.json', 'w').write(whole)
+open('cut_results.json', 'w').write(whole[:-300])
+open('deep_results.json', 'w').write('{"rocprofiler-sdk-tool":' + '[' * 100000)
+P
+mount_gt "$mnt" -o replay=j_results.json || exit 1
+ok "JSON is read" wait_for 60 all_read
+is "$(awk '!/^#/ { print $3 }' "$mnt/gpus")" 0001:75:00.0 "… its GPU"
+is "$(awk '$1 == "DISPATCH" || $1 == "COPY" || $1 == "LAUNCH" { print $1, $2 }' "$mnt/events_by_type" | sort | tr '\n' ' ')" "COPY 1 DISPATCH 9 LAUNCH 3 " "… its events"
+like "$(cat "$mnt/backends/rocprof/files")" 'j_results.json a record ends before it begins: left out' "… but for one of negative duration"
+like "$(cat "$mnt"/amdgpu0/kernels/k_1~*/stats)" '^exec_ns 2700$' "… times"
+like "$(cat "$mnt"/amdgpu0/kernels/k_1~*/resources)" '^workgroup_y min=2 max=2$' "… resources"
+like "$(cat "$mnt"/amdgpu0/counters)" '^SQ_WAVES count=1 sum=2.500000 ' "… counters"
+like "$(cat "$mnt/timeline")" ' DISPATCH .*pid=77 .* kernel=k_1~' "… the process"
+umount_gt "$mnt"
+mount_gt "$mnt" -o replay=cut_results.json:deep_results.json || exit 1
+wait_for 60 all_read
+like "$(cat "$mnt/backends/rocprof/files")" 'cut_results.json is cut: it ends within its JSON' "cut JSON says so"
+like "$(cat "$mnt/backends/rocprof/files")" 'deep_results.json is nested too deeply' "nesting has an end"
+umount_gt "$mnt"
+cp j_results.json run/4242_results.json
+mount_gt "$mnt" -o replay=run || exit 1
+wait_for 60 all_read
+like "$(cat "$mnt/backends/rocprof/files")" '^skipped .*4242_kernel_trace.csv 4242_results.json tells of the same run' "a run written in two formats counts once"
+umount_gt "$mnt"
+
 # real files, where they are
 samples=$GT_SRC/../shared/samples/rocprof
 [ -d "$samples" ] || samples=/work/shared/samples/rocprof
@@ -81,6 +166,12 @@ if [ -d "$samples" ]; then
 		ok "${f##*/}: as computed" $results compare "$f" -- "$mnt"
 		umount_gt "$mnt"
 	done
+	gzip -dc "$samples/tracelens_908_results.json.gz" >908_results.json
+	mount_gt "$mnt" -o replay=908_results.json || exit 1
+	wait_for 60 all_read
+	ok "the JSON of ROCm 7: as computed" $results compare 908_results.json -- "$mnt"
+	is "$(awk '$1 == "DISPATCH" { print $2 }' "$mnt/events_by_type")" 43915 "… 43,915 dispatches"
+	umount_gt "$mnt"
 	mount_gt "$mnt" -o replay="$samples" || exit 1
 	wait_for 60 all_read
 	ok "all samples in one folder" $results compare "$samples" -- "$mnt"

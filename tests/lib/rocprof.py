@@ -3,6 +3,8 @@
 """Results of rocprofv3, read without gputrace.
 
 generate FOLDER SEED      a run: devices, dispatches, counters, copies, calls
+database FILE N           a rocpd database of so many dispatches
+writing FILE N FIRST      adds dispatches to one, and ends when a line comes
 sum FILE AGENT COUNTER    of a counter's readings on one device
 compare FILE... -- MNT    do the kernels of all GPUs in MNT have these files' counts, sums and percentiles?
 """
@@ -57,6 +59,77 @@ def generate(folder, seed):
                             'End_Timestamp'],
           [['HIP_RUNTIME_API', r.choice(('hipLaunchKernel', 'hipMalloc')), 4242, 4242, i, 10 ** 12 + i * 10,
             10 ** 12 + i * 10 + 7] for i in range(500)])
+
+
+TABLES = {
+    'string': 'string TEXT NOT NULL',
+    'info_process': 'nid INTEGER, pid INTEGER NOT NULL, command TEXT',
+    'info_thread': 'nid INTEGER, pid INTEGER, tid INTEGER NOT NULL',
+    'info_agent': 'nid INTEGER, pid INTEGER, type TEXT, absolute_index INTEGER, extdata JSONB DEFAULT "{}"',
+    'info_pmc': 'name TEXT NOT NULL',
+    'info_kernel_symbol': 'kernel_name TEXT, display_name TEXT, sgpr_count INTEGER, arch_vgpr_count INTEGER, '
+                          'accum_vgpr_count INTEGER',
+    'event': 'correlation_id INTEGER',
+    'pmc_event': 'event_id INTEGER, pmc_id INTEGER NOT NULL, value REAL',
+    'region': 'nid INTEGER, pid INTEGER, tid INTEGER, start BIGINT, end BIGINT, name_id INTEGER, event_id INTEGER',
+    'kernel_dispatch': 'nid INTEGER, pid INTEGER, tid INTEGER, agent_id INTEGER, kernel_id INTEGER, dispatch_id INTEGER, '
+                       'queue_id INTEGER, stream_id INTEGER, start BIGINT, end BIGINT, private_segment_size INTEGER, '
+                       'group_segment_size INTEGER, workgroup_size_x INTEGER, workgroup_size_y INTEGER, '
+                       'workgroup_size_z INTEGER, grid_size_x INTEGER, grid_size_y INTEGER, grid_size_z INTEGER, '
+                       'event_id INTEGER',
+    'memory_copy': 'nid INTEGER, pid INTEGER, tid INTEGER, start BIGINT, end BIGINT, name_id INTEGER, '
+                   'dst_agent_id INTEGER, src_agent_id INTEGER, size INTEGER, event_id INTEGER',
+    'memory_allocate': 'nid INTEGER, pid INTEGER, tid INTEGER, agent_id INTEGER, type TEXT, level TEXT, start BIGINT, '
+                       'end BIGINT, size INTEGER, event_id INTEGER',
+}
+
+
+def dispatches(db, n, first, seed):
+    r, t = random.Random(seed), 10 ** 12 + first * 10000
+    for i in range(first, first + n):
+        k, ns = r.randrange(len(KERNELS)), int(r.lognormvariate(9, 1)) + 1
+        db.execute('INSERT INTO rocpd_event_u (id, correlation_id) VALUES (?, ?)', (i + 1, i + 7))
+        db.execute('INSERT INTO rocpd_kernel_dispatch_u VALUES (?, 1, 4242, 1, 3, ?, ?, 1, 1, ?, ?, 0, 64, 256, 1, 1, '
+                   '4096, 1, 1, ?)', (i + 1, k + 1, i + 1, t, t + ns, i + 1))
+        db.execute('INSERT INTO rocpd_pmc_event_u (event_id, pmc_id, value) VALUES (?, 1, 2.5)', (i + 1,))
+        t += r.randrange(20000)
+
+
+def database(path, n):
+    """A rocpd database: each table has its run's id in its name, and a view without it"""
+    db = sqlite3.connect(path)
+    for t, columns in TABLES.items():
+        db.execute(f'CREATE TABLE rocpd_{t}_u (id INTEGER PRIMARY KEY AUTOINCREMENT, {columns})')
+        db.execute(f'CREATE VIEW rocpd_{t} AS SELECT * FROM rocpd_{t}_u')
+    db.execute('INSERT INTO rocpd_info_process_u VALUES (4242, 1, 4242, "x")')
+    db.execute('INSERT INTO rocpd_info_thread_u VALUES (1, 1, 4242, 4243)')
+    db.execute('INSERT INTO rocpd_info_pmc_u VALUES (1, "SQ_WAVES")')
+    for i, (kind, place) in enumerate((('CPU', 0), ('GPU', 1280), ('GPU', 29952)), 1):
+        db.execute('INSERT INTO rocpd_info_agent_u VALUES (?, 1, 4242, ?, ?, ?)',
+                   (i, kind, i - 1, json.dumps({'location_id': place, 'domain': 0, 'gpu_id': 5 * i})))
+    for i, k in enumerate(KERNELS, 1):
+        db.execute('INSERT INTO rocpd_info_kernel_symbol_u VALUES (?, ?, ?, 112, 32, 4)', (i, f'_Z{i}', k))
+    db.execute('INSERT INTO rocpd_string_u VALUES (1, "MEMORY_COPY_HOST_TO_DEVICE"), (2, "hipLaunchKernel")')
+    dispatches(db, n, 0, 5)
+    for i in range(20):
+        db.execute('INSERT INTO rocpd_memory_copy_u VALUES (?, 1, 4242, 1, ?, ?, 1, 3, 1, 4096, NULL)',
+                   (i + 1, 10 ** 12 + i * 50, 10 ** 12 + i * 50 + 9))
+        db.execute('INSERT INTO rocpd_region_u VALUES (?, 1, 4242, 1, ?, ?, 2, NULL)',
+                   (i + 1, 10 ** 12 + i * 70, 10 ** 12 + i * 70 + 5))
+    db.execute('INSERT INTO rocpd_memory_allocate_u VALUES (1, 1, 4242, 1, 3, "ALLOC", "REAL", 5, 6, 8192, NULL)')
+    db.commit()
+    db.close()
+
+
+def writing(path, n, first):
+    """Adds to a database, and commits when told to"""
+    db = sqlite3.connect(path, isolation_level=None)
+    db.execute('BEGIN IMMEDIATE')
+    dispatches(db, n, first, 6)
+    print('writing', flush=True)
+    sys.stdin.readline()
+    db.execute('COMMIT')
+    db.close()
 
 
 def of_csv(path):
@@ -135,6 +208,10 @@ def compare(paths, mnt):
 if __name__ == '__main__':
     if sys.argv[1] == 'generate':
         generate(sys.argv[2], int(sys.argv[3]))
+    elif sys.argv[1] == 'database':
+        database(sys.argv[2], int(sys.argv[3]))
+    elif sys.argv[1] == 'writing':
+        writing(sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))
     elif sys.argv[1] == 'sum':
         print(sum(int(r['Counter_Value']) for r in csv.DictReader(open(sys.argv[2], newline=''))
                   if r['Agent_Id'] == sys.argv[3] and r['Counter_Name'] == sys.argv[4]))

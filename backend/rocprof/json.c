@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * JSON of rocprofv3, streamed by yajl: a value is known by its key and the keys above it, whatever else
+ * there is. Names and devices come before the records that mean them.
+ */
+#include "json.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <yajl/yajl_parse.h>
+
+#define PIECE (64u << 10)
+
+static bool json_detect(const char *head, size_t len)
+{
+	return len && head[0] == '{' && memmem(head, len < 256 ? len : 256, "\"rocprofiler-sdk-tool\"", 22);
+}
+
+/* Where in the file something is: the key of the map that is @up levels above the value */
+static uint8_t key_at(const struct rp_json *j, unsigned int up)
+{
+	return up < j->depth ? j->level[j->depth - up].key : 0;
+}
+
+/* The nearest key above that of the value: an array has none of its own */
+static uint8_t parent_key(const struct rp_json *j)
+{
+	for (unsigned int up = 1; up < j->depth; up++)
+		if (j->level[j->depth - up].map)
+			return key_at(j, up);
+	return 0;
+}
+
+static int on_key(void *arg, const unsigned char *s, size_t len)
+{
+	struct rp_json *j = ((struct rp_input *)arg)->priv;
+
+	j->level[j->depth].key = rp_json_key((const char *)s, len);
+	return 1;
+}
+
+static int enter(struct rp_json *j, bool map)
+{
+	if (j->depth + 1 == RP_JSON_DEPTH)
+		return 0;
+	j->depth++;
+	j->level[j->depth].map = map;
+	j->level[j->depth].key = 0;
+	return 1;
+}
+
+static int on_map(void *arg)
+{
+	struct rp_input *in = arg;
+	struct rp_json *j = in->priv;
+
+	if (!enter(j, true))
+		return 0;
+	rp_json_begin(in, j);
+	return 1;
+}
+
+static int on_map_end(void *arg)
+{
+	struct rp_input *in = arg;
+	struct rp_json *j = in->priv;
+
+	rp_json_end(in, j);
+	j->depth--;
+	return 1;
+}
+
+static int on_array(void *arg)
+{
+	struct rp_json *j = ((struct rp_input *)arg)->priv;
+
+	return enter(j, false);
+}
+
+static int on_array_end(void *arg)
+{
+	struct rp_json *j = ((struct rp_input *)arg)->priv;
+
+	j->depth--;
+	return 1;
+}
+
+static int on_text(void *arg, const unsigned char *s, size_t len)
+{
+	struct rp_input *in = arg;
+	struct rp_json *j = in->priv;
+	uint8_t key = j->level[j->depth].map ? key_at(j, 0) : parent_key(j);
+
+	rp_json_text(in, j, key, (const char *)s, len);
+	return 1;
+}
+
+static int on_number(void *arg, const char *s, size_t len)
+{
+	struct rp_input *in = arg;
+	struct rp_json *j = in->priv;
+	char text[48], *end;
+	uint64_t v;
+
+	if (!j->level[j->depth].map || !len || len >= sizeof(text))
+		return 1;
+	memcpy(text, s, len);
+	text[len] = '\0';
+	errno = 0;
+	v = *text == '-' ? GT_NONE64 : strtoull(text, &end, 10);
+	if (*text == '-' || errno || *end)
+		v = GT_NONE64;
+	rp_json_number(in, j, key_at(j, 0), parent_key(j), v, strtod(text, NULL));
+	return 1;
+}
+
+static const yajl_callbacks callbacks = {
+	.yajl_number = on_number,
+	.yajl_string = on_text,
+	.yajl_start_map = on_map,
+	.yajl_map_key = on_key,
+	.yajl_end_map = on_map_end,
+	.yajl_start_array = on_array,
+	.yajl_end_array = on_array_end,
+};
+
+static int json_open(struct rp_input *in)
+{
+	struct rp_json *j = calloc(1, sizeof(*j));
+
+	in->priv = j;
+	if (!j)
+		return rp_fail(in, "no memory");
+	j->pid = in->s->pid;
+	j->yajl = yajl_alloc(&callbacks, NULL, in);
+	j->buf = malloc(PIECE);
+	if (!j->yajl || !j->buf)
+		return rp_fail(in, "no memory");
+	yajl_config(j->yajl, yajl_dont_validate_strings, 1);
+	return 0;
+}
+
+static bool json_first(const struct rp_input *in)
+{
+	return false;
+}
+
+static int json_feed(struct rp_input *in)
+{
+	struct rp_json *j = in->priv;
+	ssize_t n = rp_pread(in, j->buf, PIECE, j->off);
+	yajl_status status;
+
+	if (n < 0)
+		return rp_fail(in, "cannot be read: %s", strerror((int)-n));
+	status = n ? yajl_parse(j->yajl, (unsigned char *)j->buf, (size_t)n)
+		   : yajl_complete_parse(j->yajl);
+	if (status == yajl_status_ok) {
+		j->off += (uint64_t)n;
+		return n > 0;
+	}
+	if (!n)
+		return rp_fail(in, "is cut: it ends within its JSON, at byte %llu",
+			       (unsigned long long)j->off);
+	return rp_fail(in, status == yajl_status_client_canceled
+				   ? "is nested too deeply at byte %llu"
+				   : "is no JSON from byte %llu on",
+		       (unsigned long long)(j->off + yajl_get_bytes_consumed(j->yajl)));
+}
+
+static void json_close(struct rp_input *in)
+{
+	struct rp_json *j = in->priv;
+
+	in->priv = NULL;
+	if (!j)
+		return;
+	if (j->yajl)
+		yajl_free(j->yajl);
+	rp_json_free(j);
+	free(j->buf);
+	free(j);
+}
+
+const struct rp_format rp_format_json = {
+	.name = "json",
+	.detect = json_detect,
+	.open = json_open,
+	.first = json_first,
+	.feed = json_feed,
+	.close = json_close,
+};
