@@ -42,8 +42,24 @@ static bool ends(const char *s, const char *with)
 	return n >= m && !strcmp(s + n - m, with);
 }
 
-static bool is_result(const char *name)
+/* "ui_output_agent_<handle>_dispatch_<number>" is a thread trace of device <handle>; -1: no such folder */
+static uint64_t agent_of(const char *folder)
 {
+	static const char begin[] = "ui_output_agent_";
+	const char *base = base_of(folder);
+	char *end;
+	uint64_t agent;
+
+	if (strncmp(base, begin, sizeof(begin) - 1))
+		return GT_NONE64;
+	agent = strtoull(base + sizeof(begin) - 1, &end, 10);
+	return strncmp(end, "_dispatch_", 10) ? GT_NONE64 : agent;
+}
+
+static bool is_result(const char *folder, const char *name)
+{
+	if (agent_of(folder) != GT_NONE64)
+		return !strcmp(name, "code.json") || !strcmp(name, "occupancy.json");
 	return ends(name, ".csv") || ends(name, "results.json") || ends(name, ".db");
 }
 
@@ -118,6 +134,7 @@ static struct rp_file *add(struct gt_plugin *p, struct rp_files *f, const char *
 	more->uid = GT_NONE32;
 	more->source.fd = -1;
 	more->source.group = group;
+	more->source.agent = GT_NONE64;
 	more->source.pid = pid_of(base_of(path));
 	more->source.statistics = of_kernels(base_of(path));
 	return more;
@@ -207,11 +224,13 @@ static void add_entry(struct gt_plugin *p, struct rp_files *f, int dir, const ch
 			add_folder(p, f, fd, whole, depth + 1);
 		return;
 	}
-	if (S_ISDIR(st.st_mode) || !is_result(name))
+	if (S_ISDIR(st.st_mode) || !is_result(path, name))
 		return;
 	file = add(p, f, whole);
-	if (file)
-		open_file(p, file, dir, name);
+	if (!file)
+		return;
+	file->source.agent = agent_of(path);
+	open_file(p, file, dir, name);
 }
 
 static void add_folder(struct gt_plugin *p, struct rp_files *f, int dir, const char *path, int depth)
@@ -284,7 +303,7 @@ void rp_files_free(struct rp_files *f)
 }
 
 /* A folder with a result in it or below: looked at no further than it takes */
-static bool folder_has(int dir, int depth)
+static bool folder_has(int dir, const char *path, int depth)
 {
 	struct dirent **list = NULL;
 	int n = scandirat(dir, ".", &list, no_dots, by_name);
@@ -294,12 +313,12 @@ static bool folder_has(int dir, int depth)
 		const char *name = list[i]->d_name;
 		int fd = -1;
 
-		if (!found && i < ENTRIES && is_result(name))
+		if (!found && i < ENTRIES && is_result(path, name))
 			found = true;
 		else if (!found && i < ENTRIES && depth < DEPTH)
 			fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_DIRECTORY);
 		if (fd >= 0)
-			found = folder_has(fd, depth + 1);
+			found = folder_has(fd, name, depth + 1);
 		free(list[i]);
 	}
 	free(list);
@@ -331,5 +350,5 @@ bool rp_knows(const char *path, const uint8_t *head, size_t len)
 		return csv_head(head, len) || rp_format_json.detect((const char *)head, len) ||
 		       rp_format_db.detect((const char *)head, len);
 	dir = open(path, O_RDONLY | O_CLOEXEC | O_DIRECTORY);
-	return dir >= 0 && folder_has(dir, 0);
+	return dir >= 0 && folder_has(dir, path, 0);
 }

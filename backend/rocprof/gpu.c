@@ -99,6 +99,15 @@ uint16_t rp_place_gpu(struct rp_places *pl, uint16_t group, uint64_t key)
 	return add(pl, group, key, pl->p->host->gpu(pl->p, &d));
 }
 
+uint16_t rp_place_any(struct rp_places *pl, uint16_t group, uint64_t key)
+{
+	if (!find(pl, group, key))
+		for (unsigned int i = 0; i < pl->n; i++)
+			if (pl->place[i].key == key && pl->place[i].gpu != GT_NONE16)
+				return pl->place[i].gpu;
+	return rp_place_gpu(pl, group, key);
+}
+
 static bool same_queue(const struct rp_queue *q, uint16_t group, uint16_t gpu, uint64_t handle,
 		       uint32_t pid)
 {

@@ -15,6 +15,7 @@
  *	table.c    CSV tables, columns.c what their columns are
  *	json.c     JSON, record.c what its values mean
  *	rocpd.c    the SQLite database
+ *	att.c      thread traces: hotspots.c, occupancy.c
  *
  * Every result is anybody's bytes: only the child looks into it, and what it says is checked.
  */
@@ -44,6 +45,7 @@ enum rp_kind {
 	RP_AGENT, /* struct rp_agent */
 	RP_NAME,  /* struct rp_name and its text */
 	RP_ROW,	  /* struct rp_row */
+	RP_TEXT,  /* struct rp_text and the text */
 	RP_FAULT, /* a sentence; something of the file was left out */
 	RP_FAIL,  /* a sentence; the file tells nothing more */
 	RP_TABLE, /* a word: what the file is */
@@ -72,6 +74,12 @@ struct rp_agent {
 struct rp_name {
 	uint32_t id, reserved;
 	uint64_t hash;
+};
+
+/** struct rp_text - a text of kernel @name on device @agent; @which: enum gt_kernel_text */
+struct rp_text {
+	uint64_t agent;
+	uint32_t name, which;
 };
 
 enum rp_row_kind {
@@ -116,15 +124,15 @@ static inline uint64_t rp_row_ts(const struct rp_row *r)
  * @fd: open for reading; @size: what there is to read now
  * @group: files of one run have the same: agents are its
  * @pid: of the profiled process, as the file's name tells; GT_NONE32
+ * @agent: of a thread trace: its device's handle, as its folder's name tells
  * @statistics: of kernels, as the file's name tells
  */
 struct rp_source {
 	int fd;
-	uint64_t size;
+	uint64_t size, agent;
 	uint16_t group;
 	uint32_t pid;
 	bool statistics;
-	char base[64];
 };
 
 struct rp_reading;
@@ -163,7 +171,18 @@ struct rp_format {
 	void (*close)(struct rp_input *in);
 };
 
-extern const struct rp_format rp_format_csv, rp_format_json, rp_format_db;
+extern const struct rp_format rp_format_csv, rp_format_json, rp_format_db, rp_format_att;
+
+/** rp_squeeze() - the first bytes of a file but blanks and newlines, to know JSON by */
+static inline void rp_squeeze(char out[128], const char *head, size_t len)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < len && n < 127; i++)
+		if (head[i] != ' ' && head[i] != '\n' && head[i] != '\r' && head[i] != '\t')
+			out[n++] = head[i];
+	out[n] = '\0';
+}
 
 /** rp_row_init() - a row of which nothing is known */
 void rp_row_init(struct rp_row *r, enum rp_row_kind kind);
@@ -173,6 +192,9 @@ void rp_emit(struct rp_input *in, const struct rp_row *r);
 void rp_tell_agent(struct rp_input *in, const struct rp_agent *a);
 /** rp_intern() - number of a name; GT_NONE32: there are too many */
 uint32_t rp_intern(struct rp_input *in, const char *text, size_t len);
+/** rp_tell_text() - a text of a kernel, by its name */
+void rp_tell_text(struct rp_input *in, const char *kernel, size_t klen, enum gt_kernel_text which,
+		  const char *text, size_t len);
 /** rp_table() - says what the file is */
 void rp_table(struct rp_input *in, const char *what);
 /** rp_fault() - something was left out; only the first few sentences of a file are told */
@@ -274,6 +296,8 @@ struct rp_places {
 void rp_place_agent(struct rp_places *pl, uint16_t group, const struct rp_agent *a);
 /** rp_place_gpu() - the GPU that rows of @group call @key */
 uint16_t rp_place_gpu(struct rp_places *pl, uint16_t group, uint64_t key);
+/** rp_place_any() - likewise of whatever group: handles are not the same on two devices */
+uint16_t rp_place_any(struct rp_places *pl, uint16_t group, uint64_t key);
 /** rp_place_queue() - id of a queue; @is_new: it was not met before. GT_NONE32: there are too many */
 uint32_t rp_place_queue(struct rp_places *pl, uint16_t group, uint16_t gpu, uint64_t handle, uint32_t pid,
 			uint32_t uid, bool *is_new);

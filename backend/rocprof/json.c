@@ -14,7 +14,10 @@
 
 static bool json_detect(const char *head, size_t len)
 {
-	return len && head[0] == '{' && memmem(head, len < 256 ? len : 256, "\"rocprofiler-sdk-tool\"", 22);
+	char first[128];
+
+	rp_squeeze(first, head, len);
+	return first[0] == '{' && strstr(first, "\"rocprofiler-sdk-tool\"");
 }
 
 /* Where in the file something is: the key of the map that is @up levels above the value */

@@ -19,7 +19,8 @@
 #define SENTENCES 4 /* faults of a file that are told in words */
 #define ALIVE	  256 /* pieces without a word */
 
-static const struct rp_format *const formats[] = { &rp_format_db, &rp_format_json, &rp_format_csv };
+static const struct rp_format *const formats[] = { &rp_format_db, &rp_format_json, &rp_format_att,
+						   &rp_format_csv };
 
 struct rp_reading {
 	int out;
@@ -146,6 +147,14 @@ uint32_t rp_intern(struct rp_input *in, const char *text, size_t len)
 	n.hash = len > GT_KERNEL_NAME_MAX ? h : 0;
 	put(r, RP_NAME, in->index, &n, sizeof(n), text, len > GT_KERNEL_NAME_MAX ? GT_KERNEL_NAME_MAX : len);
 	return n.id;
+}
+
+void rp_tell_text(struct rp_input *in, const char *kernel, size_t klen, enum gt_kernel_text which,
+		  const char *text, size_t len)
+{
+	struct rp_text t = { .agent = in->s->agent, .name = rp_intern(in, kernel, klen), .which = which };
+
+	put(in->r, RP_TEXT, in->index, &t, sizeof(t), text, len < GT_KERNEL_TEXT_MAX ? len : GT_KERNEL_TEXT_MAX);
 }
 
 /* Rows -------------------------------------------------------------------------------------------- */

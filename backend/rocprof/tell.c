@@ -273,6 +273,40 @@ static int take_row(struct rp_teller *t, const struct rp_frame *f, const uint8_t
 	}
 }
 
+/* Lines of printable letters, whatever came */
+static int take_text(struct rp_teller *t, const struct rp_frame *f, const uint8_t *data)
+{
+	struct rp_file *file = &t->files->file[f->file];
+	struct rp_row r = { .kind = RP_COUNTER, .queued = GT_NONE64 };
+	struct rp_text head;
+	uint32_t kernel;
+	size_t len;
+	char *text;
+
+	if (f->len < sizeof(head))
+		return -EBADMSG;
+	memcpy(&head, data, sizeof(head));
+	len = f->len - sizeof(head);
+	if (head.which >= GT_KERNEL_TEXTS || len >= GT_KERNEL_TEXT_MAX)
+		return -EBADMSG;
+	memset(r.v, 0xff, sizeof(r.v));
+	r.name = head.name;
+	kernel = kernel_of(t, &r, rp_place_any(&t->places, file->source.group, head.agent), file->uid);
+	text = kernel == GT_NONE32 ? NULL : malloc(len + 1);
+	if (!text)
+		return 0;
+	for (size_t i = 0; i < len; i++) {
+		char c = (char)data[sizeof(head) + i];
+
+		text[i] = (c < ' ' && c != '\n') || c >= 0x7f ? '?' : c;
+	}
+	text[len] = '\0';
+	t->p->host->kernel_text(t->p, kernel, (enum gt_kernel_text)head.which, text);
+	free(text);
+	file->rows++;
+	return 0;
+}
+
 static int take_agent(struct rp_teller *t, const struct rp_frame *f, const uint8_t *data)
 {
 	uint16_t group = t->files->file[f->file].source.group;
@@ -321,6 +355,8 @@ int rp_tell(struct rp_teller *t, const struct rp_frame *f, const uint8_t *data)
 		return take_name(t, f, data);
 	case RP_ROW:
 		return take_row(t, f, data);
+	case RP_TEXT:
+		return take_text(t, f, data);
 	case RP_FAULT:
 	case RP_FAIL:
 		return take_fault(t, f, data);

@@ -156,6 +156,42 @@ wait_for 60 all_read
 like "$(cat "$mnt/backends/rocprof/files")" '^skipped .*4242_kernel_trace.csv 4242_results.json tells of the same run' "a run written in two formats counts once"
 umount_gt "$mnt"
 
+# a thread trace
+att=att/ui_output_agent_5505_dispatch_42
+mkdir -p $att
+cat >$att/code.json <<'J'
+{"code":[["; _Z3addPi",0,0,"add(int*)",4,0,0,0,0,0],["s_mov_b32 s20, s3",0,1,"/a b.py:192",4,0,16,68,4,496],
+["v_add \u001b[1m",0,2,"",4,4,8,11812,11812,0],["s_endpgm",0,3,null,4,8,8,100,0,1],
+["; mul",0,0,"",4,0,0,0,0,0],["s_nop 0",0,5,"m.py:1",4,0,0,0,0,0,7,3,[0,1]],["s_barrier",0,6,"m.py:2",4,0,0,0,0,0,0,90,[0,1]]],
+"header":["ISA"],"version":"3.0.0"}
+J
+cat >$att/occupancy.json <<'J'
+{"1":[[100,1,0,0,1,1],[110,1,1,0,1,1],[130,1,1,0,0,1],[200,1,0,0,0,1],[210,70,0,0,1,1]],"dispatches":{"0":"0 / 0x0","1":"add(int*)"},"version":"3.0.0"}
+J
+echo '{}' >$att/wstates1.json
+mount_gt "$mnt" -o replay=att || exit 1
+ok "a thread trace is read" wait_for 60 all_read
+k=$(echo "$mnt"/amdgpu0/kernels/add_int~*)
+is "$(tail -n +4 "$k/hotspots")" "# latency stall idle hits source instruction
+11812 11812 0 8 - v_add ?[1m
+100 0 1 8 - s_endpgm
+68 4 496 16 /a_b.py:192 s_mov_b32 s20, s3" "hotspots, the longest first"
+is "$(head -n 3 "$k/hotspots")" "# instructions: 3
+# with a source: 33.33 %
+# cycles: latency 11980 stall 11816 idle 497" "… how many, and where from"
+is "$(cat "$k/occupancy")" "# se cu waves peak avg_waves cycles
+1 1 2 2 1.20 100" "occupancy"
+is "$(tail -n 3 "$mnt/amdgpu0/kernels/mul/hotspots")" "# issued stalled source instruction
+0 90 m.py:2 s_barrier
+7 3 m.py:1 s_nop 0" "samples, where it is PC sampling"
+like "$(cat "$mnt/backends/rocprof/files")" 'occupancy.json a wave of no dispatch or unit' "what cannot be is left out"
+umount_gt "$mnt"
+head -c 250 $att/code.json >cut && mv cut $att/code.json
+mount_gt "$mnt" -o replay=att || exit 1
+wait_for 60 all_read
+like "$(cat "$mnt/backends/rocprof/files")" 'code.json is cut' "a cut one says so"
+umount_gt "$mnt"
+
 # real files, where they are
 samples=$GT_SRC/../shared/samples/rocprof
 [ -d "$samples" ] || samples=/work/shared/samples/rocprof
@@ -171,6 +207,19 @@ if [ -d "$samples" ]; then
 	wait_for 60 all_read
 	ok "the JSON of ROCm 7: as computed" $results compare 908_results.json -- "$mnt"
 	is "$(awk '$1 == "DISPATCH" { print $2 }' "$mnt/events_by_type")" 43915 "… 43,915 dispatches"
+	umount_gt "$mnt"
+	mkdir -p real/ui_output_agent_5505_dispatch_42 real/ui_output_agent_1_dispatch_1
+	cp "$samples/att_flydsl/code_first_rows_excerpt.json" real/ui_output_agent_5505_dispatch_42/code.json
+	cp "$samples/att_flydsl/occupancy_SE1_excerpt.json" real/ui_output_agent_5505_dispatch_42/occupancy.json
+	cp "$samples/rcv_pcsampling_code.json" real/ui_output_agent_1_dispatch_1/code.json
+	mount_gt "$mnt" -o replay=real || exit 1
+	wait_for 60 all_read
+	k=$(echo "$mnt"/*/kernels/flash_attn*)
+	like "$(sed -n 5p "$k/hotspots")" '^20680 20680 0 16 .*flash_attn_gfx950.py:192 s_waitcnt vmcnt' "a real thread trace: where it waits"
+	is "$(cat "$k/occupancy" | tail -n 1 | cut -d' ' -f 1-4)" "1 1 8 8" "… its waves"
+	is "$(awk '/^# instructions/ { n += $3 } END { print n }' "$mnt"/*/kernels/*/hotspots)" "$(python3 -c "
+import json
+print(sum(not r[0].startswith('; ') for d in ('$samples/att_flydsl/code_first_rows_excerpt.json', '$samples/rcv_pcsampling_code.json') for r in json.load(open(d))['code']))")" "real code: every instruction"
 	umount_gt "$mnt"
 	mount_gt "$mnt" -o replay="$samples" || exit 1
 	wait_for 60 all_read
