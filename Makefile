@@ -136,8 +136,8 @@ $(O)/obj/backend/ftrace/%.o $(O)/obj/backend/live/%.o: extra = $(tracefs_cflags)
 $(O)/obj/backend/bpf/%.o: extra = $(bpf_cflags)
 $(O)/obj/backend/replay/%.o: extra = $(tracecmd_cflags)
 $(O)/obj/tests/%.o: extra = $(fuse_cflags) $(tracecmd_cflags)
-$(O)/obj/tests/bench/ingest.o: extra = $(hot_cflags)
-$(O)/tests/bench/ingest: gt_ldflags += $(hot_ldflags)
+$(O)/obj/tests/bench/ingest.o $(O)/obj/tests/bench/gate.o: extra = $(hot_cflags)
+$(O)/tests/bench/ingest $(O)/tests/bench/gate: gt_ldflags += $(hot_ldflags)
 
 $(O)/obj/%.o: %.c Makefile
 	@mkdir -p $(@D)

@@ -147,8 +147,8 @@ static void decide(struct gt_gate *g, const struct gt_event *e, const struct gt_
 		job->recorded = gt_hold_begin(&g->hold, job) ? GT_JOB_HELD : JOB_UNHELD;
 		return;
 	}
-	cost = job_cost(g, ring);
 	if (!why && g->rate.per_s) {
+		cost = job_cost(g, ring);
 		if (gt_rate_take(&g->rate, e->ts, cost))
 			job->recorded = (uint8_t)(cost * JOB_PAID);
 		else

@@ -93,5 +93,9 @@ $pin "$O/tests/bench/ingest" | tee "$work/ingest"
 # would not fit the first caches: told, not limited
 ns=$(awk '$1 == "bench" && $2 == "ingest_local" { print $3 }' "$work/ingest")
 limit ingest.ns "${ns:-999}" le 60
+
+$pin "$O/tests/bench/gate" | tee "$work/gate"
+own=$(awk '$2 == "gate_all" { a = $3 } $2 == "gate_all_floor" { b = $3 } END { print a ? a - b : 999 }' "$work/gate")
+limit gate.ns "$own" le 10
 O=$O "$(dirname "$0")/bpf.sh" || bad=1
 exit $bad
