@@ -1,0 +1,71 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# grtrace's selftest of that name: rates of sampling, what is recorded then, and the counters of it.
+. "$GT_SRC/tests/lib/case.sh"
+is_root || skip "needs root to mount"
+
+printf '[backend sim]\nrate = 100000\n' >conf
+mount_gt "$mnt" -o conf=conf,backend=sim || exit 1
+
+ended() { awk '$1 == "SUBMIT" { a = $2 } $1 == "COMPLETE" { b = $2 } END { exit !(a == b) }' "$mnt/events_by_type"; }
+# run JOBS - what happens from a clear on, with nothing in flight at either end
+run() {
+	echo stop >"$mnt/control"
+	wait_for 10 ended
+	echo clear >"$mnt/control"
+	echo start >"$mnt/control"
+	jobs=$1
+	enough() { [ "$(awk '$1 == "COMPLETE" { print $2 }' "$mnt/events_by_type")" -ge "$jobs" ]; }
+	wait_for 30 enough
+	echo stop >"$mnt/control"
+	wait_for 10 ended
+}
+# within RATE - is the share of recorded jobs within 3 sigma of it?
+within() {
+	awk -v p="$1" '$1 == "SUBMIT" { n = $2; r = $3 } $1 == "COMPLETE" { c = $3 }
+		END { s = 3 * sqrt(n * p * (1 - p)); print n, r, c; exit !(n && r == c && r >= n * p - s && r <= n * p + s) }' "$mnt/events_by_type"
+}
+sums() {
+	awk '$1 == "events_seen" { s = $2 } /^events_(recorded|filtered|sampled|rate|lost)/ { t += $2 }
+		END { print s, t; exit !(s == t) }' "$mnt/status"
+}
+
+for rate in 100 50 25 10 1 0; do
+	echo $rate >"$mnt/config/sampling"
+	run 10000
+	ok "sampling $rate: within 3 sigma, and jobs are whole" within "$(awk "BEGIN { print $rate / 100 }")"
+	ok "… seen is the sum of what became of it" sums
+done
+is "$(value "$mnt/filter_stats" sampling)" "$(value "$mnt/status" events_sampled_out)" "filter_stats counts the rest"
+ok "sampling_stats, too" awk -v want="$(value "$mnt/status" events_sampled_out)" '!/^#/ { n += $6 } END { exit !(n <= want && n > want * 0.9) }' "$mnt/sampling_stats"
+is "$(bash -c "echo 101 >$mnt/config/sampling" 2>&1 | grep -c "out of range")" 1 "101 is refused"
+is "$(cat "$mnt/config/sampling")" 0 "… and changes nothing"
+
+echo 100 >"$mnt/config/sampling"
+echo threshold >"$mnt/config/sampling_mode"
+echo 100000 >"$mnt/config/sampling_threshold"
+run 10000
+slow() { python3 - "$mnt" <<'P'
+import sys
+rows = [l.split() for l in open(sys.argv[1] + '/report') if not l.startswith('#')]
+head = open(sys.argv[1] + '/report').readline().lstrip('# ').split()
+q, w, x = (head.index(k) for k in ('t_queue_ns', 't_hw_wait_ns', 't_exec_ns'))
+bad = [r for r in rows if '-' not in (r[q], r[w], r[x]) and sum(int(r[k]) for k in (q, w, x)) <= 100000]
+print(len(rows), len(bad))
+sys.exit(bool(bad) or not rows)
+P
+}
+ok "threshold: slow jobs are recorded, and only these" slow
+ok "… the sum holds" sums
+echo adaptive >"$mnt/config/sampling_mode"
+is "$(cat "$mnt/config/sampling_mode")" "static [adaptive] threshold" "adaptive"
+echo start >"$mnt/control"
+told() { [ -n "$(value "$mnt/status" sampling_cpu_percent)" ]; }
+ok "… what it takes of a CPU is told" wait_for 20 told
+echo 1 >"$mnt/config/sampling_budget"
+echo 1000000 >"$mnt/backends/sim/rate"
+down() { awk '$1 == "sampling_percent" { exit !($2 < 20) }' "$mnt/status"; }
+ok "… a load that is too much for the budget is sampled" wait_for 30 down
+ok "… the sum holds" sums
+umount_gt "$mnt"
+done_testing

@@ -1,0 +1,44 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# grtrace's selftest of that name: white and black lists of rings and contexts, by number and name.
+. "$GT_SRC/tests/lib/case.sh"
+is_root || skip "needs root to mount"
+
+printf '[backend sim]\nrate = 50000\n' >conf
+mount_gt "$mnt" -o conf=conf,backend=sim || exit 1
+ended() { awk '$1 == "SUBMIT" { a = $2 } $1 == "COMPLETE" { b = $2 } END { exit !(a == b) }' "$mnt/events_by_type"; }
+# run LIST VALUE - rings with records, and those without, though they had jobs
+run() {
+	echo stop >"$mnt/control"
+	wait_for 10 ended
+	echo "$2" >"$mnt/config/$1"
+	echo clear >"$mnt/control"
+	echo start >"$mnt/control"
+	enough() { [ "$(awk '!/^#/ && $4 > 300 { n++ } END { print n + 0 }' "$mnt/sampling_stats")" = 5 ]; }
+	wait_for 30 enough
+	echo stop >"$mnt/control"
+	wait_for 10 ended
+	echo "$(awk '!/^#/ && $5 > 0 { sub("ring", "", $2); printf "%s", $2 }' "$mnt/sampling_stats")"
+}
+is "$(run watchlist "")" 01234 "no list: all rings"
+is "$(run watchlist 0,1)" 01 "0,1: only these"
+is "$(run watchlist '!2')" 0134 "!2: all but"
+is "$(run watchlist '!0,!1')" 234 "!0,!1: all but both"
+is "$(run watchlist sim0/ring3)" 3 "a ring of one GPU"
+is "$(run watchlist "$(cat "$mnt/sim0/ring4/name")")" 4 "a name"
+is "$(run watchlist 'sim9/*')" "" "of a GPU that is not there: none"
+is "$(value "$mnt/filter_stats" watchlist)" "$(value "$mnt/status" events_filtered)" "what is left out is counted"
+total() { awk '/^total/ { sub("count=", "", $2); n += $2 } END { print n + 0 }' "$mnt"/sim0/ring*/latency; }
+is "$(total)" "$(awk '$1 == "COMPLETE" { print $2 }' "$mnt/events_by_type")" "statistics have every job all the same"
+run watchlist "" >/dev/null
+contexts() { awk '!/^#/ { print $5 }' "$mnt/report" | sort -nu | tr '\n' ' '; }
+run watchlist_ctx 3,9 >/dev/null
+is "$(contexts)" "3 9 " "watchlist_ctx: only these"
+run watchlist_ctx '!3' >/dev/null
+ok "!3: all but it" sh -c "! awk '!/^#/ && \$5 == 3' $mnt/report | grep -q ."
+for bad in ',' '0,,1' '0,!1' '!' 'a b' 'x/y/z'; do
+	is "$(bash -c "echo '$bad' >$mnt/config/watchlist" 2>&1 | grep -c "nvalid argument")" 1 "'$bad' is refused"
+done
+is "$(cat "$mnt/config/watchlist_ctx")" '!3' "what is refused changes nothing"
+umount_gt "$mnt"
+done_testing
