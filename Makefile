@@ -98,11 +98,11 @@ src_core := $(wildcard fs/model/*.c fs/gate/*.c fs/stream/*.c fs/tree/*.c fs/tex
 src_fuse := $(wildcard fs/fuse/*.c)
 src_live := $(wildcard backend/live/*.c)
 # What plugins share, with each other or with the host
-plugin_more_bpf := $(src_live) backend/ioctls.c
+plugin_more_bpf := $(src_live) backend/ioctls.c backend/rights.c
 plugin_more_ftrace := $(src_live)
 plugin_more_replay := backend/relay/decode.c backend/relay/record.c
 plugin_more_rocprof := backend/replay/confine.c
-plugin_more_sysfs := backend/sysroot.c
+plugin_more_sysfs := backend/sysroot.c backend/rights.c
 # backend/relay/kmod is a kernel module
 src_plugin = $(filter-out backend/relay/kmod/%,$(wildcard backend/$(1)/*.c backend/$(1)/*/*.c)) $(plugin_more_$(1))
 # A plugin's vtable is in backend/NAME/NAME.c: everything else of it can be linked into a test

@@ -128,6 +128,7 @@ enum gt_clock_id {
  *	characters, and a plugin has at most 4
  * @tally: hands over what it counted itself, as of now or a little earlier; the host copies nothing
  * @reading: hands over what it read off a GPU; the daemon keeps it until the next one
+ * @usage: hands over what it read off of a process
  * @counting: it counts something itself (@on): fold() is called before somebody looks. Not (@on
  *	false): there is nothing to hand over until it says so again
  * @wanted: what the settings want in records. A source that leaves out jobs itself asks for it at its
@@ -158,6 +159,7 @@ struct gt_host {
 	const char *(*claim)(struct gt_plugin *p, const char *what, int rank);
 	void (*tally)(struct gt_plugin *p, const struct gt_tally *t);
 	void (*reading)(struct gt_plugin *p, const struct gt_reading *r);
+	void (*usage)(struct gt_plugin *p, const struct gt_usage *u);
 	void (*counting)(struct gt_plugin *p, bool on);
 	void (*wanted)(struct gt_plugin *p, struct gt_wanted *out);
 	uint32_t (*ring_refused)(struct gt_plugin *p, uint16_t gpu, uint16_t ring);
@@ -212,7 +214,8 @@ enum gt_control {
 #define GT_BACKEND_STAYS 0x10	 /* its source's end does not stop it: what it shows stays to be read */
 #define GT_BACKEND_DEMAND 0x8	 /* runs only when named in backend= or by replay= */
 
-#define GT_LOOK_GPUS 0x1 /* gt_backend.look: the state of GPUs */
+#define GT_LOOK_GPUS  0x1 /* gt_backend.look: the state of GPUs */
+#define GT_LOOK_PROCS 0x2 /* what processes use */
 
 /**
  * struct gt_backend - a plugin's vtable
@@ -251,7 +254,10 @@ enum gt_control {
  *	this hook. Whose it is gets its path in the option `files`, a colon between two, and plays it
  *	(gt_plugin.recording) whatever else it can do. Optional
  * @look: somebody is about to look at what this backend reads off (GT_LOOK_*): hands it over, by
- *	host->reading(), unless that was done a moment ago. Readers wait for it, 50 ms at most. Optional
+ *	host->reading() and usage(), unless that was done a moment ago. Readers wait for it, 50 ms at most.
+ *	Optional
+ * @met: a process of this machine was met by what any backend told. The daemon is at work with it: only
+ *	host->timer() may be called. Optional
  */
 struct gt_backend {
 	uint32_t abi;
@@ -276,6 +282,7 @@ struct gt_backend {
 	void (*fold)(struct gt_plugin *p);
 	bool (*knows)(const char *path, const uint8_t *head, size_t len);
 	void (*look)(struct gt_plugin *p, unsigned int what);
+	void (*met)(struct gt_plugin *p, uint32_t pid);
 };
 
 /** gt_record_init() - an event with everything unknown but its time and type */

@@ -186,6 +186,17 @@ static void hook_reading(struct gt_plugin *p, const struct gt_reading *r)
 		b->h->sink.reading(b->h->sink.arg, r);
 }
 
+static void hook_usage(struct gt_plugin *p, const struct gt_usage *u)
+{
+	struct gt_be *b = be_of(p);
+
+	if (u->gpu == GT_NONE16 || u->nengines > GT_USE_ENGINES || u->nregions > GT_USE_REGIONS ||
+	    !b->h->sink.usage)
+		return;
+	b->h->delivered = true;
+	b->h->sink.usage(b->h->sink.arg, u);
+}
+
 static bool can_fold(const struct gt_be *b)
 {
 	return b->be->size >= offsetof(struct gt_backend, fold) + sizeof(b->be->fold) &&
@@ -385,6 +396,7 @@ const struct gt_host gt_host_hooks = {
 	.push = hook_push,
 	.watermark = hook_watermark,
 	.reading = hook_reading,
+	.usage = hook_usage,
 	.gpu = hook_gpu,
 	.ring = hook_ring,
 	.watch = hook_watch,

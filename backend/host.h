@@ -23,7 +23,7 @@ struct gt_clocks;     /* clock.h */
  * @tally: what a backend counted itself
  * @wanted, @ring_refused: see struct gt_host; NULL: everything is wanted
  * @kernel, @counter, @kernel_text: see struct gt_host
- * @reading: what it read off a GPU. Optional
+ * @reading: what it read off a GPU; @usage: of a process. Optional
  * @live_pids: of the records: pids are of this machine, now
  */
 struct gt_sink {
@@ -32,6 +32,7 @@ struct gt_sink {
 	void (*watermark)(void *arg, uint64_t ts);
 	void (*tally)(void *arg, const struct gt_tally *t);
 	void (*reading)(void *arg, const struct gt_reading *r);
+	void (*usage)(void *arg, const struct gt_usage *u);
 	void (*idle)(void *arg);
 	uint16_t (*gpu)(void *arg, const struct gt_gpu_desc *desc, bool recording);
 	uint16_t (*ring)(void *arg, uint16_t gpu, const char *name, enum gt_engine engine);
@@ -126,6 +127,9 @@ int gt_host_start(struct gt_host_state *h, char *err, size_t len);
  * then it still uses all it was given, and the process can only exit */
 bool gt_host_stop(struct gt_host_state *h);
 void gt_host_free(struct gt_host_state *h);
+
+/** gt_host_met() - tells backends of a process of this machine that was met. Ingest thread */
+void gt_host_met(struct gt_host_state *h, uint32_t pid);
 
 /* From here on: any thread but the ingest thread; none may hold the model's lock. */
 

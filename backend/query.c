@@ -111,6 +111,17 @@ void gt_host_look(struct gt_host_state *h, unsigned int what)
 	gt_call_put(h, c);
 }
 
+void gt_host_met(struct gt_host_state *h, uint32_t pid)
+{
+	for (unsigned int i = 0; i < h->n; i++) {
+		struct gt_be *b = h->be[i];
+
+		if (b->be && b->be->size >= offsetof(struct gt_backend, met) + sizeof(b->be->met) &&
+		    b->be->met && gt_be_live(b))
+			b->be->met(&b->p, pid);
+	}
+}
+
 void gt_be_looks(struct gt_be *b, bool on)
 {
 	bool can = b->be->size >= offsetof(struct gt_backend, look) + sizeof(b->be->look) &&

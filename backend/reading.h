@@ -44,4 +44,46 @@ struct gt_reading {
 	const struct gt_gauge *gauge;
 };
 
+#define GT_USE_NAME    20
+#define GT_USE_ENGINES 16 /* of a process on a GPU */
+#define GT_USE_REGIONS 16
+
+/** struct gt_use_engine - @ns: it was kept busy for the process; @capacity: so many of it there are
+ */
+struct gt_use_engine {
+	char name[GT_USE_NAME];
+	uint64_t ns;
+	uint32_t capacity;
+};
+
+/** struct gt_use_region - memory of a kind, in bytes; UINT64_MAX unknown */
+struct gt_use_region {
+	char name[GT_USE_NAME];
+	uint64_t total, resident, shared, active, purgeable;
+};
+
+/** struct gt_use_who - who a process is that is not of this machine; @start: ns since boot */
+struct gt_use_who {
+	uint64_t start;
+	uint32_t uid;
+	const char *comm, *cgroup;
+};
+
+/**
+ * struct gt_usage - of one process on one GPU
+ * @since, @at: what engines did, they did between these
+ * @memory: the regions are what it holds now, in place of those before; else they are not told
+ * @who: NULL: of this machine, where it is asked for
+ */
+struct gt_usage {
+	uint16_t gpu;
+	uint32_t pid;
+	uint64_t since, at;
+	unsigned int nengines, nregions;
+	const struct gt_use_engine *engine;
+	const struct gt_use_region *region;
+	bool memory;
+	const struct gt_use_who *who;
+};
+
 #endif

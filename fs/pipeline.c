@@ -47,6 +47,8 @@ static void meet(struct gt_pipeline *p, struct gt_proc *proc, union gt_record *r
 
 	if (live) {
 		gt_procwatch_met(m, p->processes, proc->pid);
+		if (p->app->host)
+			gt_host_met(p->app->host, proc->pid);
 		proc = gt_model_proc(m, proc->pid);
 		if (!proc)
 			return;
@@ -145,6 +147,27 @@ static void on_reading(void *arg, const struct gt_reading *r)
 	GT_MODEL_LOCK(p->app->model);
 
 	gt_model_reading(p->app->model, r);
+}
+
+/* As by an event; but the history need not know of who only holds something. */
+static void on_usage(void *arg, const struct gt_usage *u)
+{
+	struct gt_pipeline *p = arg;
+	struct gt_model *m = p->app->model;
+	const struct gt_use_who *who = u->who;
+	struct gt_folded f = { 0 };
+	struct gt_proc *proc;
+	GT_MODEL_LOCK(m);
+
+	if (who && (u->nengines || u->nregions)) {
+		proc = gt_model_process(m, u->pid, who->start, who->uid, who->comm, who->cgroup, 0);
+		if (proc)
+			gt_model_not_here(m, proc);
+	}
+	gt_model_usage(m, u, &f);
+	if (!f.new_proc || who)
+		return;
+	gt_procwatch_met(m, p->processes, u->pid);
 }
 
 static void on_watermark(void *arg, uint64_t ts)
@@ -282,6 +305,7 @@ void gt_pipeline_sink(struct gt_pipeline *p, struct gt_sink *out)
 		.watermark = on_watermark,
 		.tally = on_tally,
 		.reading = on_reading,
+		.usage = on_usage,
 		.idle = on_idle,
 		.gpu = on_gpu,
 		.ring = on_ring,

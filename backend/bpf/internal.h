@@ -17,6 +17,7 @@
 #include <bpf/libbpf.h>
 #include <stdlib.h>
 
+#include "../rights.h"
 #include "../../bpf/shared.h"
 #include "../backend.h"
 #include "../detail.h"
@@ -247,13 +248,6 @@ int gb_btf(struct gb *b, char path[GB_PATH], char *err, size_t len);
 
 /* kernel.c */
 
-/**
- * gb_rights() - puts capabilities of this thread in force (@on, as far as it has them), and others
- *	out of it (@off)
- *
- * Return: those that are in force now and were not.
- */
-uint64_t gb_rights(uint64_t on, uint64_t off);
 /** gb_paranoid() - the setting kernel.perf_event_paranoid */
 int gb_paranoid(void);
 /**

@@ -81,7 +81,7 @@ int gb_object_load(struct gb *b, struct bpf_object *o, const char *what, char *e
 
 static void start(struct gb *b, unsigned int i)
 {
-	uint64_t raised = gb_rights(gb_perf_rights(), 0);
+	uint64_t raised = gt_rights(gb_perf_rights(), 0);
 	char was[GB_SENTENCE];
 
 	snprintf(was, sizeof(was), "%s", b->why[i]);
@@ -89,7 +89,7 @@ static void start(struct gb *b, unsigned int i)
 	b->state[i] = parts[i]->probe(b, b->why[i], GB_SENTENCE);
 	if (!b->state[i])
 		b->state[i] = parts[i]->start(b, b->why[i], GB_SENTENCE);
-	gb_rights(0, raised);
+	gt_rights(0, raised);
 	if (b->state[i] && strcmp(was, b->why[i]) != 0)
 		b->p->host->log(b->p, LOG_INFO, "%s: %s", parts[i]->name, b->why[i]);
 }
@@ -107,10 +107,10 @@ int gb_parts_start(struct gb *b)
 
 static void look(struct gb *b, unsigned int i)
 {
-	uint64_t raised = gb_rights(gb_perf_rights(), 0);
+	uint64_t raised = gt_rights(gb_perf_rights(), 0);
 
 	b->state[i] = parts[i]->look(b, b->why[i], GB_SENTENCE);
-	gb_rights(0, raised);
+	gt_rights(0, raised);
 }
 
 void gb_parts_look(struct gb *b)

@@ -16,10 +16,10 @@
 #define SF_SLOW	    50	 /* a file that takes T to read is read every SF_SLOW * T at most */
 #define SF_STALE_NS 5000000000ull /* what was read longer ago is not told */
 
-/** struct sf_options - see the table in sysfs.c; @interval in ms */
+/** struct sf_options - see the table in sysfs.c; @interval and @sample in ms, @sweep in s */
 struct sf_options {
 	char *sysroot;
-	int64_t interval;
+	int64_t interval, sample, sweep;
 };
 
 /* How a file's text becomes a value: a number, a percentage, a table of levels */
@@ -46,10 +46,13 @@ struct sf_attr {
 	uint64_t at, due;
 };
 
-/** struct sf_device - @path: of its folder below the root; @gpu: the host's number */
+/** struct sf_device - @path: of its folder below the root; @gpu: the host's number
+ * @render: minor of its render node, -1 none
+ * @skipped: it slept when its clients were looked for; @unseen: and so not all of them are known */
 struct sf_device {
 	char path[64];
-	int minor;
+	int minor, render;
+	bool skipped, unseen;
 	uint16_t gpu, has;
 	unsigned int nattrs;
 	struct sf_attr *attr;
@@ -59,6 +62,8 @@ struct sf_stats {
 	uint64_t looks, reads, asleep, slow, bad;
 };
 
+struct sf_clients;
+
 struct sf {
 	struct gt_plugin *p;
 	struct gt_root root;
@@ -66,14 +71,17 @@ struct sf {
 	struct sf_device dev[SF_DEVICES];
 	uint64_t looked; /* when the devices were read last */
 	struct sf_stats stats;
+	struct sf_clients *clients;
 };
 
 /* device.c */
 /** sf_devices_any() - is there a GPU at all? Asks the host nothing */
 bool sf_devices_any(const struct gt_root *root);
-/** sf_devices_scan() - which there are now, in place of those there were */
-void sf_devices_scan(struct sf *sf);
+/** sf_devices_scan() - which there are now, in place of those there were; true: they are others */
+bool sf_devices_scan(struct sf *sf);
 void sf_devices_free(struct sf *sf);
+/** sf_device_awake() - may it be asked? @word: what the kernel says of that, "" nothing */
+bool sf_device_awake(struct sf *sf, const struct sf_device *d, char *word, size_t len);
 /** sf_devices_read() - reads all that are awake, and tells the host */
 void sf_devices_read(struct sf *sf);
 

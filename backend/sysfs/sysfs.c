@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "internal.h"
+#include "client.h"
 
 #define OFF(m) offsetof(struct sf_options, m)
 
@@ -18,6 +18,10 @@ static const struct gt_option options[] = {
 	  "a captured tree with sys, proc and dev of another machine; empty: this one" },
 	{ "interval", GT_OPT_INT, GT_OPT_RUNTIME, OFF(interval), "100", 10, 60000,
 	  "ms that readings stay good, however many look at them" },
+	{ "sample", GT_OPT_INT, GT_OPT_RUNTIME, OFF(sample), "1000", 0, 60000,
+	  "ms between two looks at what processes use, when nobody looks; 0: none" },
+	{ "sweep", GT_OPT_INT, GT_OPT_RUNTIME, OFF(sweep), "30", 0, 86400,
+	  "s after which all processes are looked at for what is open; 0: never" },
 	{ .name = NULL },
 };
 
@@ -43,6 +47,55 @@ static void read_all(struct sf *sf)
 	sf_devices_read(sf);
 }
 
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+	return !a || (b && b < a) ? b : a;
+}
+
+/* Until there is something to do: nothing at all, if no process has a GPU open and no sweep is due.
+ */
+static void arm(struct sf *sf)
+{
+	const struct sf_options *o = sf->p->options;
+	const struct sf_clients *cs = sf->clients;
+	uint64_t now = sf->p->host->now(sf->p), next = cs->due;
+
+	if (o->sweep)
+		next = earlier(next, cs->scanned + (uint64_t)o->sweep * 1000000000);
+	if (o->sample && cs->count)
+		next = earlier(next, cs->looked + (uint64_t)o->sample * 1000000);
+	if (cs->npending)
+		next = now + 1;
+	sf->p->host->timer(sf->p, !next ? 0 : next > now ? next - now : 1);
+}
+
+static void scan_if_due(struct sf *sf)
+{
+	const struct sf_options *o = sf->p->options;
+	struct sf_clients *cs = sf->clients;
+	uint64_t now = sf->p->host->now(sf->p);
+
+	for (unsigned int i = 0; i < cs->npending; i++)
+		sf_scan_process(sf, cs->pending[i]);
+	cs->npending = 0;
+	if (!(cs->due && now >= cs->due) &&
+	    !(o->sweep && now >= cs->scanned + (uint64_t)o->sweep * 1000000000))
+		return;
+	cs->due = 0;
+	sf_scan_all(sf);
+}
+
+/* Somebody opened a device: looked at soon, but so that it takes a twentieth of the time at most */
+static void listen(struct sf *sf)
+{
+	struct sf_clients *cs = sf->clients;
+	uint64_t pause = cs->cost * 20 > SF_AGAIN_NS / 10 ? cs->cost * 20 : SF_AGAIN_NS / 10;
+	uint64_t now = sf->p->host->now(sf->p);
+
+	if (sf_scan_heard(sf))
+		cs->due = earlier(cs->due, cs->scanned + pause > now ? cs->scanned + pause : now);
+}
+
 static int start(struct gt_plugin *p)
 {
 	const struct sf_options *o = p->options;
@@ -57,21 +110,55 @@ static int start(struct gt_plugin *p)
 		free(sf);
 		return p->host->error(p, -err, "%s: %s", o->sysroot, strerror(-err));
 	}
+	sf->clients = sf_clients_new();
+	if (!sf->clients) {
+		gt_root_close(&sf->root);
+		free(sf);
+		return -ENOMEM;
+	}
 	p->priv = sf;
 	sf_devices_scan(sf);
 	read_all(sf); /* from now on it is known what there is to be shown */
+	sf_scan_start(sf);
+	sf_scan_all(sf);
+	arm(sf);
 	return 0;
 }
 
 static int drain(struct gt_plugin *p)
 {
+	const struct sf_options *o = p->options;
+	struct sf *sf = p->priv;
+
+	listen(sf);
+	scan_if_due(sf);
+	if (o->sample && sf->clients->count &&
+	    p->host->now(p) >= sf->clients->looked + (uint64_t)o->sample * 1000000)
+		sf_clients_read(sf);
+	arm(sf);
 	return 0;
+}
+
+static void met(struct gt_plugin *p, uint32_t pid)
+{
+	struct sf *sf = p->priv;
+	struct sf_clients *cs = sf->clients;
+
+	if (sf->root.captured)
+		return; /* its processes are others */
+	if (cs->npending < sizeof(cs->pending) / sizeof(cs->pending[0]))
+		cs->pending[cs->npending++] = pid;
+	else
+		cs->due = earlier(cs->due, cs->scanned + SF_AGAIN_NS);
+	p->host->timer(p, 1000000);
 }
 
 static void stop(struct gt_plugin *p)
 {
 	struct sf *sf = p->priv;
 
+	sf_scan_stop(sf);
+	sf_clients_free(sf->clients);
 	sf_devices_free(sf);
 	gt_root_close(&sf->root);
 	free(sf);
@@ -80,15 +167,19 @@ static void stop(struct gt_plugin *p)
 
 static int set(struct gt_plugin *p, const struct gt_option *o)
 {
-	return 0; /* looked at each time */
+	arm(p->priv); /* the rest is looked at each time */
+	return 0;
 }
 
 static int control(struct gt_plugin *p, enum gt_control what, int64_t arg)
 {
 	switch (what) {
 	case GT_CTL_RESCAN:
-		sf_devices_scan(p->priv);
+		if (sf_devices_scan(p->priv))
+			sf_clients_forget(p->priv);
 		read_all(p->priv);
+		sf_scan_all(p->priv);
+		arm(p->priv);
 		return 0;
 	case GT_CTL_PAUSE:
 	case GT_CTL_RESUME:
@@ -108,20 +199,39 @@ static void look(struct gt_plugin *p, unsigned int what)
 	sf->stats.looks++;
 	if (what & GT_LOOK_GPUS && p->host->now(p) - sf->looked >= (uint64_t)o->interval * 1000000)
 		read_all(sf);
+	if (what & GT_LOOK_PROCS &&
+	    p->host->now(p) - sf->clients->looked >= (uint64_t)o->interval * 1000000) {
+		listen(sf);
+		scan_if_due(sf);
+		sf_clients_read(sf);
+		arm(sf);
+	}
 }
 
 static void doctor(struct gt_plugin *p, char *buf, size_t len)
 {
 	const struct sf *sf = p->priv;
+	const struct sf_clients *cs = sf->clients;
 	unsigned int attrs = 0;
+	int n;
 
 	for (unsigned int i = 0; i < sf->n; i++)
 		attrs += sf->dev[i].nattrs;
-	snprintf(buf, len,
-		 "gpus %u\nattributes %u\nlooks %" PRIu64 "\nreads %" PRIu64 "\nbad_values %" PRIu64
-		 "\nslow_reads %" PRIu64 "\nleft_asleep %" PRIu64 "\n",
-		 sf->n, attrs, sf->stats.looks, sf->stats.reads, sf->stats.bad, sf->stats.slow,
-		 sf->stats.asleep);
+	n = snprintf(buf, len,
+		     "gpus %u\nattributes %u\nlooks %" PRIu64 "\nreads %" PRIu64
+		     "\nbad_values %" PRIu64 "\nslow_reads %" PRIu64 "\nleft_asleep %" PRIu64 "\n",
+		     sf->n, attrs, sf->stats.looks, sf->stats.reads, sf->stats.bad, sf->stats.slow,
+		     sf->stats.asleep);
+	if (n < 0 || (size_t)n >= len)
+		return;
+	snprintf(buf + n, len - (size_t)n,
+		 "clients %u\nclient_looks %" PRIu64 "\nclient_reads %" PRIu64
+		 "\nclients_ended %" PRIu64 "\nunseen_ns %" PRIu64 "\nclients_refused %" PRIu64
+		 "\nscans %" PRIu64 "\nscan_ns %" PRIu64 "\nscanned_processes %" PRIu64
+		 "\nscanned_descriptors %" PRIu64 "\nscans_cut %" PRIu64 "\n",
+		 cs->count, cs->stats.looks, cs->stats.reads, cs->stats.ended, cs->stats.unseen_ns,
+		 cs->stats.refused, cs->stats.scans, cs->cost, cs->stats.processes,
+		 cs->stats.descriptors, cs->stats.cut);
 }
 
 GT_EXPORT const struct gt_backend gt_backend = {
@@ -129,7 +239,7 @@ GT_EXPORT const struct gt_backend gt_backend = {
 	.size = sizeof(struct gt_backend),
 	.name = "sysfs",
 	.version = "1",
-	.help = "state of GPUs, as sysfs tells it",
+	.help = "state of GPUs and what processes use of them, as sysfs and fdinfo tell it",
 	.flags = GT_BACKEND_LIVE_PIDS,
 	.options = options,
 	.options_size = sizeof(struct sf_options),
@@ -141,4 +251,7 @@ GT_EXPORT const struct gt_backend gt_backend = {
 	.control = control,
 	.doctor = doctor,
 	.look = look,
+	.met = met,
+	.start_caps = 1ull << CAP_DAC_READ_SEARCH,
+	.syscalls = "inotify_init1 inotify_add_watch inotify_rm_watch",
 };

@@ -186,6 +186,29 @@ uint64_t gt_busy_tally(struct gt_busy *b, uint64_t since, uint64_t end, uint64_t
 	return left;
 }
 
+void gt_busy_spread(struct gt_busy *b, uint64_t since, uint64_t end, uint64_t ns)
+{
+	const uint64_t all = GT_BUSY_SLOT_NS * (GT_BUSY_SLOTS - 1);
+	uint64_t from, edge;
+
+	b->total_ns = gt_sum(b->total_ns, ns);
+	if (end <= since || !ns)
+		return;
+	for (from = end - since > all ? end - all : since; from < end; from = edge) {
+		uint64_t no = from / GT_BUSY_SLOT_NS, share;
+		unsigned int i = (unsigned int)(no % GT_BUSY_SLOTS);
+
+		edge = (no + 1) * GT_BUSY_SLOT_NS < end ? (no + 1) * GT_BUSY_SLOT_NS : end;
+		share = (uint64_t)((unsigned __int128)ns * (edge - from) / (end - since));
+		if (share > UINT32_MAX / 2)
+			share = UINT32_MAX / 2;
+		if (b->slot_no[i] == no && b->slot_ns[i] > UINT32_MAX / 2)
+			continue;
+		if (b->slot_no[i] <= no)
+			slot_add(b, no, share);
+	}
+}
+
 static void slot_fold(struct gt_busy *b, uint64_t no, uint64_t ns)
 {
 	unsigned int i = (unsigned int)(no % GT_BUSY_SLOTS);

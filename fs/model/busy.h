@@ -37,6 +37,8 @@ void gt_busy_add(struct gt_busy *b, uint64_t start, uint64_t end);
 uint64_t gt_busy_ns(const struct gt_busy *b, uint64_t now, uint64_t window);
 /** gt_busy_fold() - adds @from to @to, which then is for reading; more than the time there was is cut */
 void gt_busy_fold(struct gt_busy *to, const struct gt_busy *from);
+/** gt_busy_spread() - it was busy for @ns of [@since, @end), when is not known: all the time alike */
+void gt_busy_spread(struct gt_busy *b, uint64_t since, uint64_t end, uint64_t ns);
 void gt_busy_reset(struct gt_busy *b);
 
 #endif

@@ -65,4 +65,10 @@ void gt_model_done(struct gt_model *m, struct gt_folded *f);
 /** gt_model_recorded() - counts a record that went to the log. Lock held. */
 void gt_model_recorded(struct gt_model *m, const union gt_record *r);
 
+/**
+ * gt_model_usage() - what a process has used and holds: met by it if it is new, which @f tells. False: no
+ *	such GPU, or no room. Ingest thread, lock held
+ */
+bool gt_model_usage(struct gt_model *m, const struct gt_usage *u, struct gt_folded *f);
+
 #endif

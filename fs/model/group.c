@@ -58,8 +58,10 @@ static void left(struct gt_model *m, uint32_t i)
 }
 
 static void fold_into(struct gt_model *m, struct gt_group *g, const struct gt_counts *counts,
-		      const struct gt_proc_ring *rings)
+		      const struct gt_proc_ring *rings, const struct gt_use *uses)
 {
+	if (gt_uses_fold(&g->gone.uses, uses, false))
+		m->prings_refused++;
 	gt_counts_add(&g->gone.counts, counts);
 	for (; rings; rings = rings->next)
 		if (gt_work_fold(&g->gone, rings, GT_WORK_BUSY | GT_WORK_STAGES))
@@ -81,7 +83,7 @@ static bool make_room(struct gt_model *m)
 	if (best == GT_NONE32)
 		return false;
 	g = m->groups[best];
-	fold_into(m, m->groups[g->parent], &g->gone.counts, g->gone.rings);
+	fold_into(m, m->groups[g->parent], &g->gone.counts, g->gone.rings, g->gone.uses);
 	left(m, best);
 	m->groups[g->parent]->below--;
 	gt_map_del(&m->priv->groups, key_of(m, g->parent, g->name, strlen(g->name)));
@@ -256,7 +258,7 @@ static void leave(struct gt_model *m, uint32_t i, const struct gt_proc *p)
 
 	if (!g)
 		return;
-	fold_into(m, g, &p->counts, p->rings);
+	fold_into(m, g, &p->counts, p->rings, p->uses);
 	g->members--;
 	g->last = m->now;
 	left(m, i);
@@ -345,6 +347,8 @@ static bool add_proc(struct sum *s, const struct gt_proc *p)
 	if (!s->ring) {
 		gt_counts_add(&s->out->counts, &p->counts);
 		s->out->inflight += p->inflight;
+		if (s->what & GT_WORK_USES)
+			s->err = gt_uses_fold(&s->out->uses, p->uses, true);
 	}
 	return add_rings(s, p->rings, p->nrings);
 }
@@ -355,8 +359,11 @@ static bool add_gone(struct sum *s, uint32_t i)
 
 	if (!g || !within(s->m, i, s->top))
 		return true;
-	if (!s->ring)
+	if (!s->ring) {
 		gt_counts_add(&s->out->counts, &g->gone.counts);
+		if (s->what & GT_WORK_USES)
+			s->err = gt_uses_fold(&s->out->uses, g->gone.uses, false);
+	}
 	return add_rings(s, g->gone.rings, g->gone.nrings);
 }
 

@@ -361,6 +361,15 @@ void gt_prings_free(struct gt_model *m, struct gt_proc *p);
 void gt_prings_clear(struct gt_proc *p, uint64_t now);
 void gt_prings_expire(struct gt_proc *p, uint64_t now);
 
+/* use.c */
+void gt_uses_free(struct gt_use *u);
+/** gt_uses_clear() - engines from zero at @now; memory stays */
+void gt_uses_clear(struct gt_use *u, uint64_t now);
+/** gt_uses_ended() - whose they are holds nothing any more */
+void gt_uses_ended(struct gt_use *u);
+/** gt_uses_fold() - adds @from to @to, memory too if @memory. 0 or -ENOMEM */
+int gt_uses_fold(struct gt_use **to, const struct gt_use *from, bool memory);
+
 /* work.c */
 /** gt_work_fold() - adds one process's work on one ring; @what: GT_WORK_*. 0 or -ENOMEM */
 int gt_work_fold(struct gt_work *w, const struct gt_proc_ring *from, unsigned int what);

@@ -196,6 +196,26 @@ struct gt_ring {
 	char name[40];
 };
 
+/** struct gt_use_busy - an engine as a driver names it; @capacity: so many of it there are */
+struct gt_use_busy {
+	char name[GT_USE_NAME];
+	uint32_t capacity;
+	struct gt_busy busy;
+	struct gt_use_busy *next;
+};
+
+/**
+ * struct gt_use - what was read off of a process on a GPU, or of all processes there
+ * @regions: memory that it holds now
+ */
+struct gt_use {
+	uint16_t gpu;
+	unsigned int nengines, nregions;
+	struct gt_use_busy *engines; /* those first that were met last */
+	struct gt_use_region region[GT_USE_REGIONS];
+	struct gt_use *next;
+};
+
 /** struct gt_gauges - what was read off a GPU last, see struct gt_reading */
 struct gt_gauges {
 	uint64_t at;
@@ -219,6 +239,7 @@ struct gt_gpu {
 	struct gt_busy engine[GT_NENGINES];
 	struct gt_errlog errors;
 	struct gt_gauges *gauges; /* NULL: nobody reads any */
+	struct gt_use *use;	  /* of its processes together; no memory */
 	char name[16]; /* the directory's */
 	char driver[16];
 	char dev[32]; /* as its sources name it */
@@ -250,6 +271,7 @@ struct gt_proc {
 	uint32_t dead_next; /* slot of the next to die */
 	struct gt_counts counts;
 	struct gt_proc_ring *rings;
+	struct gt_use *uses;	       /* one for each GPU */
 	struct gt_proc_ring *near[16]; /* those used last, by ring number: saves the walk */
 	char comm[16];
 	char cgroup[GT_CGROUP_MAX]; /* path, "" unknown or longer than that */
@@ -274,6 +296,7 @@ struct gt_work {
 	uint64_t inflight;
 	unsigned int nrings;
 	struct gt_proc_ring *rings;
+	struct gt_use *uses;
 };
 
 /**
@@ -428,6 +451,17 @@ void gt_model_gpu_back(struct gt_model *m, struct gt_gpu *g);
 /** gt_model_reading() - in place of what was read off before; false: no such GPU, or no memory. Ingest
  * thread, lock held */
 bool gt_model_reading(struct gt_model *m, const struct gt_reading *r);
+/** gt_use_of() - of the list @u, that of @gpu; NULL: none */
+static inline struct gt_use *gt_use_of(struct gt_use *u, uint16_t gpu)
+{
+	while (u && u->gpu != gpu)
+		u = u->next;
+	return u;
+}
+/** gt_use_ns() - busy time of all its engines within @window before @now; GT_NONE64: no engine is told */
+uint64_t gt_use_ns(const struct gt_use *u, uint64_t now, uint64_t window);
+/** gt_use_bytes() - memory that it holds, as far as that is told; GT_NONE64: it is not */
+uint64_t gt_use_bytes(const struct gt_use *u);
 /** gt_model_ring() - finds or makes a ring by name; NULL if there are too many. Lock held. */
 struct gt_ring *gt_model_ring(struct gt_model *m, struct gt_gpu *g, const char *name,
 			      enum gt_engine engine, bool *is_new);
@@ -463,6 +497,7 @@ struct gt_group *gt_model_group(const struct gt_model *m, uint32_t i, uint64_t s
 
 #define GT_WORK_BUSY   0x1 /* busy time by window, not only in total */
 #define GT_WORK_STAGES 0x2
+#define GT_WORK_USES   0x4 /* what was read off: engines and memory */
 /**
  * gt_group_work() - what the processes of a group did, living and gone, since the start or clear
  * @what: GT_WORK_*: what is wanted besides counters and busy time in total

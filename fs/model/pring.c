@@ -52,6 +52,8 @@ void gt_prings_free(struct gt_model *m, struct gt_proc *p)
 		gt_stages_reset(pr->stage);
 		gt_mem_put(pr, sizeof(*pr));
 	}
+	gt_uses_free(p->uses);
+	p->uses = NULL;
 }
 
 void gt_prings_clear(struct gt_proc *p, uint64_t now)
@@ -61,6 +63,7 @@ void gt_prings_clear(struct gt_proc *p, uint64_t now)
 		gt_stages_reset(pr->stage);
 		gt_busy_restart(&pr->busy, now);
 	}
+	gt_uses_clear(p->uses, now);
 }
 
 void gt_prings_expire(struct gt_proc *p, uint64_t now)

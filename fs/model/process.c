@@ -209,6 +209,7 @@ void gt_model_exit(struct gt_model *m, uint32_t slot)
 		return;
 	gt_group_join(m, p, NULL);
 	p->dead = true;
+	gt_uses_ended(p->uses);
 	p->died = gt_model_now(m);
 	p->dead_next = GT_NONE32;
 	if (priv->dead_tail == GT_NONE32)

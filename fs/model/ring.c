@@ -136,6 +136,7 @@ void gt_gpu_free(struct gt_gpu *g)
 		gt_mem_put(g->rings[i], sizeof(*g->rings[i]));
 	}
 	gt_mem_put(g->gauges, sizeof(*g->gauges));
+	gt_uses_free(g->use);
 	gt_mem_put(g, sizeof(*g));
 }
 
@@ -153,6 +154,7 @@ static void ring_clear(struct gt_ring *r, uint64_t now, uint64_t window_ns)
 
 void gt_gpu_clear(struct gt_gpu *g, uint64_t now, uint64_t window_ns)
 {
+	gt_uses_clear(g->use, now);
 	for (unsigned int i = 0; i < g->nrings; i++)
 		ring_clear(g->rings[i], now, window_ns);
 	memset(&g->counts, 0, sizeof(g->counts));

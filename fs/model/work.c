@@ -72,6 +72,7 @@ void gt_work_free(struct gt_work *w)
 		gt_stages_reset(r->stage);
 		gt_mem_put(r, sizeof(*r));
 	}
+	gt_uses_free(w->uses);
 	memset(w, 0, sizeof(*w));
 }
 

@@ -147,7 +147,7 @@ static int show_utilization(struct gt_text *t, const struct gt_show *s)
 	struct gt_util u;
 	size_t before;
 
-	gt_app_look(s->app, GT_LOOK_GPUS);
+	gt_app_look(s->app, GT_LOOK_GPUS | GT_LOOK_PROCS);
 	for (unsigned int i = 1; i <= GT_NENGINES; i++) {
 		enum gt_engine e = (enum gt_engine)(i % GT_NENGINES);
 		int has = take_engine(s, e, now, &u);
@@ -163,6 +163,8 @@ static int show_utilization(struct gt_text *t, const struct gt_show *s)
 	if (any)
 		gt_text_kvs(t, "source", "scheduler");
 	before = t->len;
+	if (!any && gt_gpu_engine_lines(t, s))
+		gt_text_kvs(t, "source", "fdinfo");
 	if (gt_gauge_lines(t, s, GT_GAUGE_BUSY) == -ENODEV)
 		return -ENODEV;
 	if (!any && t->len == before)

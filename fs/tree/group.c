@@ -180,8 +180,10 @@ static int show_utilization(struct gt_text *t, const struct gt_show *s)
 	struct gt_ring_key k = { 0 };
 	struct gt_work w = { 0 };
 	struct gt_util u;
-	int err = take(s, GT_WORK_BUSY, &w);
+	int err;
 
+	gt_app_look(s->app, GT_LOOK_PROCS);
+	err = take(s, GT_WORK_BUSY | GT_WORK_USES, &w);
 	if (err)
 		return err;
 	for (; (r = next_ring(&w, &k)); k.ring++) {
@@ -191,8 +193,36 @@ static int show_utilization(struct gt_text *t, const struct gt_show *s)
 		gt_ring_label(t, s, k);
 		gt_util_avgs(t, &u);
 	}
+	gt_work_engine_lines(t, s, &w);
 	gt_work_free(&w);
 	return 0;
+}
+
+static int show_memory(struct gt_text *t, const struct gt_show *s)
+{
+	struct gt_work w = { 0 };
+	int err;
+
+	gt_app_look(s->app, GT_LOOK_PROCS);
+	err = take(s, GT_WORK_USES, &w);
+	if (err)
+		return err;
+	gt_work_memory_lines(t, s, &w);
+	gt_work_free(&w);
+	return 0;
+}
+
+/* Where any process's is read off: then nothing of it is nothing */
+static bool memory_exists(const struct gt_show *s)
+{
+	bool any = false;
+
+	{
+		GT_MODEL_LOCK(s->app->model);
+		for (unsigned int i = 0; i < s->app->model->ngpus; i++)
+			any |= s->app->model->gpus[i]->use != NULL;
+	}
+	return any && exists(s);
 }
 
 const struct gt_file gt_group_files[] = {
@@ -217,6 +247,13 @@ const struct gt_file gt_group_files[] = {
 	  .show = show_utilization,
 	  .exists = exists,
 	  .gen = gt_gen_model,
-	  .help = "share of each ring's time over 1, 10 and 60 s, its processes' added up" },
+	  .help = "share of each ring's and engine's time over 1, 10 and 60 s, its processes' added up" },
+	{ .name = "memory",
+	  .mode = 0444,
+	  .flags = GT_FILE_VIEW | GT_FILE_LONG | GT_FILE_AGAIN,
+	  .show = show_memory,
+	  .exists = memory_exists,
+	  .gen = gt_gen_model,
+	  .help = "memory that its processes hold now on each GPU, by kind" },
 	{ 0 },
 };

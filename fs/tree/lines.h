@@ -148,6 +148,15 @@ int gt_show_throughput(struct gt_text *t, const struct gt_show *s);
  * nothing tells any; -ENODEV: the GPU has gone. Takes the lock */
 int gt_gauge_lines(struct gt_text *t, const struct gt_show *s, enum gt_gauge_kind kind);
 
+/* uses.c: lines of `utilization` that are read off: "amdgpu0/drm-engine-gfx avg1=…". All take the lock */
+/** gt_proc_engine_lines() - of a process; 0 or -errno */
+int gt_proc_engine_lines(struct gt_text *t, const struct gt_show *s);
+/** gt_gpu_engine_lines() - of all processes of a GPU; false: none is told */
+bool gt_gpu_engine_lines(struct gt_text *t, const struct gt_show *s);
+/** gt_work_engine_lines(), gt_work_memory_lines() - of a user or control group */
+void gt_work_engine_lines(struct gt_text *t, const struct gt_show *s, const struct gt_work *w);
+void gt_work_memory_lines(struct gt_text *t, const struct gt_show *s, struct gt_work *w);
+
 /* proc.c */
 /** gt_ring_label() - "amdgpu0/ring0", or "ring0" below a GPU; takes the lock */
 void gt_ring_label(struct gt_text *t, const struct gt_show *s, struct gt_ring_key k);

@@ -190,8 +190,10 @@ static int show_utilization(struct gt_text *t, const struct gt_show *s)
 	struct gt_ring_set set = { { { 0 } } };
 	struct gt_ring_key k = { 0 };
 	struct gt_util u;
-	int err = take_rings(s, &set);
+	int err;
 
+	gt_app_look(s->app, GT_LOOK_PROCS);
+	err = take_rings(s, &set);
 	for (; !err && gt_ring_set_next(&set, &k); k.ring++) {
 		err = take_util(s, k, now, &u);
 		if (err)
@@ -199,7 +201,7 @@ static int show_utilization(struct gt_text *t, const struct gt_show *s)
 		gt_ring_label(t, s, k);
 		gt_util_avgs(t, &u);
 	}
-	return err;
+	return err ? err : gt_proc_engine_lines(t, s);
 }
 
 #define WHO(file, what)                                                                            \
@@ -234,8 +236,15 @@ const struct gt_file gt_proc_files[] = {
 	  .mode = 0444,
 	  .flags = GT_FILE_VIEW,
 	  .show = show_utilization,
-	  .gen = gt_gen_moving,
-	  .help = "share of each ring's time over 1, 10 and 60 s" },
+	  .gen = gt_gen_uses,
+	  .help = "share of each ring's and engine's time over 1, 10 and 60 s" },
+	{ .name = "memory",
+	  .mode = 0444,
+	  .flags = GT_FILE_VIEW,
+	  .show = gt_show_proc_memory,
+	  .exists = gt_has_proc_memory,
+	  .gen = gt_gen_uses,
+	  .help = "memory that it holds on each GPU, by kind, as the driver tells" },
 	{ .name = "waits",
 	  .mode = 0444,
 	  .flags = GT_FILE_VIEW,

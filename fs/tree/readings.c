@@ -80,7 +80,21 @@ uint64_t gt_gen_gauges(const struct gt_show *s)
 		GT_MODEL_LOCK(s->app->model);
 		const struct gt_gpu *g = gt_obj_gpu(s);
 
-		read_off = g && g->gauges;
+		read_off = g && (g->gauges || g->use);
+	}
+	return gt_gen_mix(gt_gen_moving(s), read_off ? now / TICK_NS : 0);
+}
+
+uint64_t gt_gen_uses(const struct gt_show *s)
+{
+	uint64_t now = gt_model_now(s->app->model);
+	bool read_off;
+
+	{
+		GT_MODEL_LOCK(s->app->model);
+		const struct gt_proc *p = gt_obj_proc(s);
+
+		read_off = p && p->uses && !p->dead;
 	}
 	return gt_gen_mix(gt_gen_moving(s), read_off ? now / TICK_NS : 0);
 }

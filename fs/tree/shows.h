@@ -22,7 +22,11 @@ bool gt_has_who(const struct gt_show *s);
 /* readings.c: what is read off a GPU when somebody looks; the file's name says which */
 int gt_show_gauges(struct gt_text *t, const struct gt_show *s);
 bool gt_has_gauges(const struct gt_show *s);
+uint64_t gt_gen_uses(const struct gt_show *s);	 /* likewise, of a process */
 uint64_t gt_gen_gauges(const struct gt_show *s); /* as gt_gen_moving(); the clock, if any are read */
+/* uses.c: memory that a process holds, where it is read off */
+int gt_show_proc_memory(struct gt_text *t, const struct gt_show *s);
+bool gt_has_proc_memory(const struct gt_show *s);
 /* report.c, timeline.c */
 int gt_show_report(struct gt_text *t, const struct gt_show *s);
 int gt_show_timeline(struct gt_text *t, const struct gt_show *s);

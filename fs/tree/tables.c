@@ -12,7 +12,7 @@ struct gpu_row {
 	char name[16], driver[16], pci[16], card[16], render[16], uuid[48], partition[16];
 	uint32_t kfd_id;
 	bool any, gone, rings;
-	bool busy; /* something is read off */
+	bool busy, used; /* something is read off of it, of its processes */
 };
 
 static bool take_gpu(const struct gt_show *s, unsigned int i, struct gpu_row *row)
@@ -35,6 +35,7 @@ static bool take_gpu(const struct gt_show *s, unsigned int i, struct gpu_row *ro
 	row->any = g->any;
 	row->gone = g->gone;
 	row->rings = g->nrings;
+	row->used = g->use && g->use->engines;
 	row->busy = g->gauges && g->gauges->has & 1U << GT_GAUGE_BUSY;
 	return true;
 }
@@ -61,7 +62,7 @@ int gt_show_gpus(struct gt_text *t, const struct gt_show *s)
 		gt_cell_u64(t, row.kfd_id ? row.kfd_id : GT_NONE64);
 		optional_word(t, row.uuid, sizeof(row.uuid));
 		optional_word(t, row.partition, sizeof(row.partition));
-		gt_cell(t, row.rings ? "scheduler" : row.busy ? "sysfs" : NULL);
+		gt_cell(t, row.rings ? "scheduler" : row.used ? "fdinfo" : row.busy ? "sysfs" : NULL);
 		gt_cell(t, row.any ? "any" : NULL);
 		gt_text_ch(t, '\n');
 	}

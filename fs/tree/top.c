@@ -16,20 +16,33 @@ struct top_row {
 	uint16_t gpu;
 	char comm[16];
 	uint64_t busy_ns; /* all its rings together: more than the window if several ran at once */
+	uint64_t bytes;	  /* memory that it holds; GT_NONE64 unknown */
 };
 
-/* One process into @rows; returns how many GPUs it was busy on. Lock held. */
+/* Where no event tells how busy it was on GPU @g: what is read off, if any is */
+static bool read_off(const struct gt_proc *p, uint16_t g, uint64_t now, uint64_t *busy, uint64_t *bytes)
+{
+	const struct gt_use *u = gt_use_of(p->uses, g);
+	uint64_t ns = gt_use_ns(u, now, WINDOW);
+
+	*bytes = gt_use_bytes(u);
+	if (!*busy && ns != GT_NONE64)
+		*busy = ns;
+	return *busy || (*bytes && *bytes != GT_NONE64);
+}
+
+/* One process into @rows; returns how many GPUs it was busy on, or holds memory of. Lock held. */
 static unsigned int measure(const struct gt_model *m, const struct gt_proc *p, uint64_t now,
 			    struct top_row *rows)
 {
-	uint64_t busy[GT_MAX_GPUS] = { 0 };
+	uint64_t busy[GT_MAX_GPUS] = { 0 }, bytes;
 	unsigned int n = 0;
 
 	for (const struct gt_proc_ring *r = p->rings; r; r = r->next)
 		if (r->gpu < m->ngpus && !m->gpus[r->gpu]->gone)
 			busy[r->gpu] += gt_busy_ns(&r->busy, now, WINDOW);
 	for (uint16_t g = 0; g < GT_MAX_GPUS; g++) {
-		if (!busy[g])
+		if (g >= m->ngpus || m->gpus[g]->gone || !read_off(p, g, now, &busy[g], &bytes))
 			continue;
 		rows[n] = (struct top_row){ .slot = p->slot,
 					    .pid = p->pid,
@@ -37,7 +50,8 @@ static unsigned int measure(const struct gt_model *m, const struct gt_proc *p, u
 					    .start = p->start,
 					    .first_ts = p->first_ts,
 					    .gpu = g,
-					    .busy_ns = busy[g] };
+					    .busy_ns = busy[g],
+					    .bytes = bytes };
 		memcpy(rows[n++].comm, p->comm, sizeof(p->comm));
 	}
 	return n;
@@ -46,7 +60,7 @@ static unsigned int measure(const struct gt_model *m, const struct gt_proc *p, u
 /* Processes whose last event is older were busy with nothing that is known. */
 static bool recent(const struct gt_proc *p, uint64_t now)
 {
-	return p->last_ts + WINDOW > now;
+	return p->last_ts + WINDOW > now || p->uses;
 }
 
 static int by_busy(const void *a, const void *b)
@@ -102,11 +116,11 @@ static unsigned int find_top(const struct gt_show *s, uint64_t now, struct top_r
 
 /**
  * struct recent_work - of one process on one GPU in the window: jobs, and their times queued
- * @unknown: memory was lacking to keep the window apart
+ * @unknown: memory was lacking to keep the window apart; @told: events told of any
  */
 struct recent_work {
 	uint64_t jobs;
-	bool unknown;
+	bool unknown, told;
 	struct gt_stage queue; /* all in its base */
 };
 
@@ -116,6 +130,7 @@ static void add_ring(struct recent_work *w, const struct gt_proc_ring *r, uint64
 	struct gt_summary total;
 
 	gt_stage_summary(&r->stage[GT_ST_TOTAL], now, NULL, &total);
+	w->told = true;
 	w->jobs += total.count;
 	w->unknown |= total.unknown;
 	for (int i = 0; i < GT_STAGE_SLOTS; i++) {
@@ -183,18 +198,21 @@ static void top_line(struct gt_text *t, const struct gt_show *s, const struct to
 	gt_cell_word(t, whole && row->comm[0] ? row->comm : NULL, sizeof(row->comm));
 	gpu_name(t, s->app->model, row->gpu);
 	gt_cell_ratio(t, row->busy_ns * 100, WINDOW);
-	gt_cell_u64(t, w.unknown ? GT_NONE64 : w.jobs);
+	gt_cell_u64(t, w.unknown || !w.told ? GT_NONE64 : w.jobs);
 	gt_cell_u64(t, queue.count && !queue.unranked && !w.unknown ? queue.p99 : GT_NONE64);
-	gt_cell(t, NULL); /* memory: no source tells it */
+	gt_cell_u64(t, row->bytes);
 	gt_text_ch(t, '\n');
 }
 
 int gt_show_top(struct gt_text *t, const struct gt_show *s)
 {
 	struct top_row top[TOP_ROWS];
-	uint64_t now = gt_model_now(s->app->model);
-	unsigned int n = find_top(s, now, top);
+	uint64_t now;
+	unsigned int n;
 
+	gt_app_look(s->app, GT_LOOK_PROCS);
+	now = gt_model_now(s->app->model);
+	n = find_top(s, now, top);
 	gt_text_str(t, "# pid uid comm gpu busy_percent jobs queue_p99_ns memory_bytes\n");
 	for (unsigned int i = 0; i < n && !t->failed; i++)
 		top_line(t, s, &top[i], now);

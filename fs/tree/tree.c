@@ -229,7 +229,7 @@ bool gt_proc_on_ring(const struct gt_proc *p, uint16_t gpu)
 	for (const struct gt_proc_ring *r = p->rings; r; r = r->next)
 		if (r->gpu == gpu)
 			return true;
-	return false;
+	return gt_use_of(p->uses, gpu);
 }
 
 bool gt_queue_link(const struct gt_model *m, const struct gt_queue *q, uint16_t gpu, uint32_t pid,

@@ -86,6 +86,85 @@ wakes() { grep -q vram_total "$mnt/amdgpu1/memory"; }
 ok "what wakes up tells again" wait_for 5 wakes
 umount_gt "$mnt"
 
+# What processes use: fdinfo, each client once, whoever has it open how often
+cat >procs.py <<'P'
+import json, os, sys
+import gputree
+root = sys.argv[1]
+gputree.amdgpu(root, 1, '0000:03:00.0')
+gputree.xe(root, 2, '0000:05.00.0'.replace('05.00', '05:00'))
+gputree.amdgpu(root, 0, '0000:c4:00.0', 'suspended')
+amd, xe, asleep = '/dev/dri/renderD129', '/dev/dri/renderD130', '/dev/dri/renderD128'
+f = gputree.fdinfo
+game = f(7, {'gfx': 5 * 10**9, 'dec': 10, 'compute': 0}, {'vram': 1000, 'gtt': 12})
+gputree.process(root, 100, 1000, 'game', {0: ('/dev/null', 'pos:\t0\n'), 3: (amd, game), 4: (amd, game), 5: ('/dev/dri/card1', game)})
+gputree.process(root, 101, 1000, 'child', {3: (amd, game), 4: (amd, f(8, {'gfx': 1}, {'vram': 5}))})
+new = 'drm-driver:\txe\ndrm-client-id:\t9\ndrm-total-vram0:\t64 MiB\ndrm-resident-vram0:\t32 MiB\ndrm-shared-vram0:\t4096\ndrm-memory-vram0:\t1\n' \
+      'drm-cycles-rcs:\t%d\ndrm-total-cycles-rcs:\t%d\ndrm-engine-capacity-rcs:\t2\n'
+gputree.process(root, 102, 1001, 'intel', {3: (xe, new % (1000, 100000))})
+gputree.process(root, 103, 1001, 'idle', {3: (asleep, f(11, {'gfx': 3}, {'vram': 1}))})
+gputree.process(root, 104, 1001, 'none', {3: ('/dev/null', 'x\n')})
+P
+cat >used.py <<'P'
+import os, sys, time
+import gputree
+from tap import ok
+m, root = sys.argv[1:3]
+read = lambda *f: open(os.path.join(m, *f)).read()
+amd = '/dev/dri/renderD129'
+def lines(*f):
+    return {l.split()[0]: dict(kv.split('=') for kv in l.split()[1:]) for l in read(*f).splitlines() if '=' in l}
+def total(engine, *f):
+    return int(lines(*f)[engine]['total_ns'])
+def until(what, check):
+    end = time.monotonic() + 20
+    while not check() and time.monotonic() < end:
+        time.sleep(0.02)
+    ok(check(), what)
+ok(sorted(os.listdir(m + '/proc'), key=int) == ['100', '101', '102'], 'who has a GPU open that is awake: %s' % os.listdir(m + '/proc'))
+ok(lines('proc/100/memory') == {'amdgpu0/vram': {'resident_bytes': '1024000'}, 'amdgpu0/gtt': {'resident_bytes': '12288'}}, 'memory of a client open three times, and in a child: once: %s' % read('proc/100/memory'))
+ok(lines('proc/101/memory') == {'amdgpu0/vram': {'resident_bytes': '5120'}}, '… what is the child\'s own is its')
+ok(lines('proc/102/memory') == {'xe0/vram0': {'total_bytes': str(64 << 20), 'resident_bytes': str(32 << 20), 'shared_bytes': '4096'}}, 'the newer keys, and units: %s' % read('proc/102/memory'))
+ok(lines('users/1000/memory') == {'amdgpu0/vram': {'resident_bytes': '1029120'}, 'amdgpu0/gtt': {'resident_bytes': '12288'}}, 'a user\'s: %s' % read('users/1000/memory'))
+ok(lines('cgroups/user.slice/memory')['xe0/vram0']['resident_bytes'] == str(32 << 20), 'a control group\'s')
+ok(read('amdgpu0/proc/100/memory') == 'gtt resident_bytes=12288\nvram resident_bytes=1024000\n', 'below the GPU')
+ok(read('proc/100/comm') == 'game\n' and read('proc/100/uid') == '1000\n', 'who it is, is from the tree')
+ok(total('amdgpu0/drm-engine-gfx', 'proc/100/utilization') == 0, 'what was done before the daemon came does not count')
+f = gputree.fdinfo
+gputree.put(root, 'proc/100/fdinfo/3', f(7, {'gfx': 5 * 10**9 + 700 * 10**6, 'dec': 10}, {'vram': 2000}))
+gputree.put(root, 'proc/102/fdinfo/3', 'drm-driver:\txe\ndrm-client-id:\t9\ndrm-cycles-rcs:\t51000\ndrm-total-cycles-rcs:\t200000\ndrm-engine-capacity-rcs:\t2\n')
+t = 'proc/100/utilization'
+until('engine time since then', lambda: total('amdgpu0/drm-engine-gfx', t) == 700 * 10**6)
+ok(total('amdgpu0/drm-engine-dec', t) == 0 and lines('proc/100/memory') == {'amdgpu0/vram': {'resident_bytes': '2048000'}}, '… memory as it is now')
+until('cycles: half of those that there were', lambda: total('xe0/drm-engine-rcs', 'proc/102/utilization') > 0)
+ok('memory' not in os.listdir(m + '/proc/102'), 'a client that holds nothing has no file of it')
+rows = [dict(zip(read('top').splitlines()[0].split()[1:], l.split())) for l in read('top').splitlines()[1:]]
+game = [r for r in rows if r['pid'] == '100'][0]
+ok(rows[0]['pid'] in ('100', '102') and float(game['busy_percent']) > 0 and game['memory_bytes'] == '2048000' and game['jobs'] == '-', 'top: %s' % rows)
+gpus = {l.split()[0]: l.split()[8] for l in read('gpus').splitlines()[1:]}
+ok(gpus['amdgpu0'] == 'fdinfo' and 'source fdinfo\n' in read('amdgpu0/utilization'), 'the source is named')
+gputree.put(root, 'proc/100/fdinfo/3', f(7, {'gfx': 4 * 10**9}, {'vram': 2000}))
+gputree.put(root, 'proc/100/fdinfo/6', f(20, {'gfx': 10**9}, {'vram': 8}))
+gputree.link(root, 'proc/100/fd/6', amd)
+open(m + '/control', 'w').write('rescan')
+until('what is opened later counts as a whole; what goes back counts nothing', lambda: total('amdgpu0/drm-engine-gfx', t) == 1700 * 10**6)
+import shutil
+shutil.rmtree(root + '/proc/100')
+stats = lambda: dict(l.split(' ', 1) for l in read('backends/sysfs/stats').splitlines())
+until('who ended is noticed', lambda: read('users/1000/memory').find('gtt') < 0 and int(stats()['clients_ended']) >= 2)
+ok(total('amdgpu0/drm-engine-gfx', 'users/1000/utilization') == 1700 * 10**6 and
+   total('drm-engine-gfx', 'amdgpu0/utilization') == 1700 * 10**6, 'what it did stays in the totals: %s' % read('users/1000/utilization'))
+ok(int(stats()['unseen_ns']) > 0, 'the time that nobody saw is counted')
+until('a client that another has open as well goes on', lambda: lines('proc/101/memory') == {'amdgpu0/vram': {'resident_bytes': str((1000 + 5) * 1024)}, 'amdgpu0/gtt': {'resident_bytes': '12288'}})
+gputree.put(root, 'proc/101/fdinfo/3', f(7, {'gfx': 6 * 10**9}, {'vram': 1000}))
+until('… from where it was', lambda: total('amdgpu0/drm-engine-gfx', 'proc/101/utilization') == 300 * 10**6)
+P
+mkdir used && python_env procs.py used || exit 1
+printf '[backend sysfs]\ninterval = 10\nsample = 50\n' >conf
+mount_gt "$mnt" -o sysroot=used,conf=conf || exit 1
+python_checks used.py "$mnt" "$PWD/used"
+umount_gt "$mnt"
+
 # Whatever is in a tree: nothing hangs, nothing is told that is not a value, nothing of this machine
 cat >hostile.py <<'P'
 import os, sys
@@ -117,6 +196,18 @@ replace('hwmon/hwmon3/power1_cap', lambda p: os.mknod(p, 0o020666, os.makedev(1,
 open(os.path.join(d, 'hwmon/hwmon3/temp99999999999999999999_input'), 'w').write('1\n')
 for i in range(3000):
     open(os.path.join(d, 'hwmon/hwmon3/temp%d_input' % i), 'w').write('%d\n' % i)
+node = '/dev/dri/renderD128'
+bad = 'drm-driver:\tx\ndrm-client-id:\t%s\n'
+gputree.process(root, 7, 0, 'a) b (c', {
+    1: (node, ''), 2: (node, bad % '-1' + 'drm-engine-gfx:\t-5 ns\n'), 3: (node, 'x' * (1 << 20)),
+    4: (node, bad % 4 + 'drm-memory-%s:\t1\n' % ('n' * (1 << 20))), 5: (node, bad % ('9' * 40)),
+    6: (node, bad % 6 + ''.join('drm-engine-e%d:\t1\n' % i for i in range(200)) + 'drm-memory-../x:\t1\ndrm-engine-a b:\t1\n'),
+    7: ('/dev/dri/renderD99999999999999999999', bad % 8), 8: (node, bad % 9 + 'drm-total-vram:\t9223372036854775807 GiB\n' * 100)})
+os.remove(os.path.join(root, 'proc/7/fdinfo/1'))
+os.mkfifo(os.path.join(root, 'proc/7/fdinfo/1'))
+os.symlink('/proc/1', os.path.join(root, 'proc/1'))
+os.symlink('/proc', os.path.join(root, 'proc/9'))
+os.makedirs(os.path.join(root, 'proc/99999999999/fd'))
 os.symlink('loop', os.path.join(d, 'loop'))
 os.symlink('card77', os.path.join(root, 'sys/class/drm/card77'))
 os.symlink('/sys', os.path.join(root, 'sys/class/drm/card78'))
@@ -129,12 +220,14 @@ mkdir bad && python_env hostile.py bad || exit 1
 mount_gt "$mnt" -o sysroot=bad || exit 1
 is "$(awk '!/^#/ { print $1 }' "$mnt/gpus")" amdgpu0 "one GPU, whatever is beside it"
 is "$(timeout 20 cat "$mnt/amdgpu0/memory")" unavailable "numbers that are none, links that lead out: no value"
-is "$(timeout 20 cat "$mnt/amdgpu0/utilization")" unavailable "a pipe is not waited for; no percentage over 100"
+is "$(timeout 20 grep -v '^drm-engine-e[0-9]* \|^source' "$mnt/amdgpu0/utilization")" "" "a pipe is not waited for; no percentage over 100"
 is "$(timeout 20 cat "$mnt/amdgpu0/power")" "power1_average_uw 31000000" "a device is not opened"
 is "$(timeout 20 grep -vcE '^(temp[0-9]+|mem|fan1)(_crit)?_(millicelsius|rpm) [0-9]+$' "$mnt/amdgpu0/temperature")" 0 "a label that is no word is none"
 ok "as many values as there is room for" [ "$(grep -c . "$mnt/amdgpu0/temperature")" -le 96 ]
 is "$(grep -c 'root:' "$mnt/gpus" "$mnt/amdgpu0/info" | grep -vc ':0')" 0 "nothing of this machine's /etc"
 like "$(awk '!/^#/ { print NF }' "$mnt/gpus")" '^10$' "a partition's name makes no column"
+is "$(ls "$mnt/proc")" 7 "a process whose files tell nonsense"
+ok "… of which nothing is told that is no value" timeout 20 sh -c "! grep -vE '^(amdgpu0/drm-engine-e[0-9]+ avg1=[0-9.]+ avg10=[0-9.]+ avg60=[0-9.]+ total_ns=[0-9]+)\$' '$mnt/proc/7/utilization'"
 ok "it runs on" grep -q running "$mnt/backends/sysfs/state"
 umount_gt "$mnt"
 mkdir none && mount_gt "$mnt" -o sysroot=none,backend=sysfs 2>err

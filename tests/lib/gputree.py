@@ -82,6 +82,25 @@ def amdgpu(root, number, bus, status='active', kfd=None):
     return c, want
 
 
+def process(root, pid, uid, comm, fds):
+    """One process; FDS: {number: (what it is, text of its fdinfo)}"""
+    p = 'proc/%d/' % pid
+    put(root, p + 'stat', '%d (%s) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 %d 0 0\n' % (pid, comm, pid * 10))
+    put(root, p + 'status', 'Name:\t%s\nUid:\t%d\t%d\t%d\t%d\n' % ((comm,) + (uid,) * 4))
+    put(root, p + 'cgroup', '0::/user.slice/user-%d.slice\n' % uid)
+    for fd, (node, text) in fds.items():
+        link(root, p + 'fd/%d' % fd, node)
+        put(root, p + 'fdinfo/%d' % fd, text)
+
+
+def fdinfo(client, engines, memory, driver='amdgpu', more=''):
+    """As amdgpu before Linux 6.10 prints it: KiB, one key for memory"""
+    t = 'pos:\t0\nflags:\t02100002\nmnt_id:\t25\nino:\t9\ndrm-driver:\t%s\ndrm-pdev:\t0000:03:00.0\n' % driver
+    t += 'drm-client-id:\t%d\n' % client if client is not None else ''
+    t += ''.join('drm-memory-%s: \t%d KiB\n' % m for m in memory.items())
+    return t + ''.join('drm-engine-%s:\t%d ns\n' % e for e in engines.items()) + more
+
+
 def xe(root, number, bus):
     c = Card(root, number, 'xe', bus)
     want = {'clock': {}, 'power': {}, 'temperature': {}}

@@ -101,7 +101,7 @@ static int load_fentry(struct gi *gi, struct gi_way *w, const char *function, ch
 static int by_fentry(struct gi *gi, struct gi_way *w, const char *function, char *err, size_t len)
 {
 	/* Types of modules are for CAP_SYS_ADMIN: kernel/bpf/syscall.c, bpf_btf_get_fd_by_id() */
-	uint64_t raised = gb_rights(1ull << CAP_SYS_ADMIN, 0);
+	uint64_t raised = gt_rights(1ull << CAP_SYS_ADMIN, 0);
 	int ret = load_fentry(gi, w, function, err, len);
 
 	if (!ret) {
@@ -110,7 +110,7 @@ static int by_fentry(struct gi *gi, struct gi_way *w, const char *function, char
 		if (!w->begin)
 			ret = no_fentry(function, errno, "", err, len);
 	}
-	gb_rights(0, raised);
+	gt_rights(0, raised);
 	if (ret) {
 		detach(w);
 		return ret;

@@ -27,7 +27,7 @@ static void rights(const struct rt *rt, bool on)
 	const uint64_t mine = RIGHTS | (rt->ways.multi ? gb_perf_rights() : admin);
 	const uint64_t start_only = 1ull << CAP_BPF | admin;
 
-	gb_rights(on ? mine : 0, mine | start_only);
+	gt_rights(on ? mine : 0, mine | start_only);
 }
 
 /* The process's place; if it is to be made, a free one. NULL: there is none. */
