@@ -69,10 +69,16 @@ struct gt_use_who {
 	const char *comm, *cgroup;
 };
 
+/** struct gt_use_kfd - what AMD's compute driver tells of a process; UINT64_MAX unknown */
+struct gt_use_kfd {
+	uint64_t vram, sdma_us, evicted_ms, cu_occupancy;
+};
+
 /**
  * struct gt_usage - of one process on one GPU
  * @since, @at: what engines did, they did between these
  * @memory: the regions are what it holds now, in place of those before; else they are not told
+ * @kfd: NULL: not told
  * @who: NULL: of this machine, where it is asked for
  */
 struct gt_usage {
@@ -84,6 +90,7 @@ struct gt_usage {
 	const struct gt_use_region *region;
 	bool memory;
 	const struct gt_use_who *who;
+	const struct gt_use_kfd *kfd;
 };
 
 #endif

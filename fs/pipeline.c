@@ -159,7 +159,7 @@ static void on_usage(void *arg, const struct gt_usage *u)
 	struct gt_proc *proc;
 	GT_MODEL_LOCK(m);
 
-	if (who && (u->nengines || u->nregions)) {
+	if (who && (u->nengines || u->nregions || u->kfd)) {
 		proc = gt_model_process(m, u->pid, who->start, who->uid, who->comm, who->cgroup, 0);
 		if (proc)
 			gt_model_not_here(m, proc);

@@ -141,7 +141,7 @@ static void who_of(struct sf *sf, uint32_t pid, struct gt_use_who *who, char com
 		snprintf(cgroup, 512, "%.*s", (int)strcspn(text + 3, "\n"), text + 3);
 }
 
-static void tell(struct sf *sf, struct gt_usage *u)
+void sf_tell(struct sf *sf, struct gt_usage *u)
 {
 	struct gt_use_who who;
 	char comm[16], cgroup[512];
@@ -197,7 +197,7 @@ static void tell_memory(struct sf *sf, uint32_t pid, uint16_t dev, uint64_t now)
 					 k < cs->c[i]->last.nregions;
 		     k++)
 			add_region(r, &u.nregions, &cs->c[i]->last.region[k]);
-	tell(sf, &u);
+	sf_tell(sf, &u);
 }
 
 static const struct sf_engine *engine_in(const struct sf_fdinfo *f, const char *name)
@@ -231,7 +231,7 @@ static bool tell_engines(struct sf *sf, const struct sf_client *c, const struct 
 	}
 	u.nengines = now->nengines;
 	if (busy || !c->tells)
-		tell(sf, &u);
+		sf_tell(sf, &u);
 	return busy;
 }
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "internal.h"
+#include "client.h"
 
 /* "card12" is 12; anything else -1 */
 static int card_of(const char *name)
@@ -91,6 +91,7 @@ bool sf_devices_scan(struct sf *sf)
 	sf_devices_free(sf);
 	for (int i = 0; list && i < SF_ENTRIES && sf->n < SF_DEVICES && (e = readdir(list)); i++)
 		add(sf, e->d_name);
+	sf_kfd_find(sf);
 	same = sf->n == n;
 	for (unsigned int i = 0; same && i < n; i++)
 		same = was[i].minor == sf->dev[i].minor && was[i].render == sf->dev[i].render &&

@@ -52,6 +52,7 @@ struct sf_attr {
 struct sf_device {
 	char path[64];
 	int minor, render;
+	uint32_t kfd_id; /* 0 none */
 	bool skipped, unseen;
 	uint16_t gpu, has;
 	unsigned int nattrs;

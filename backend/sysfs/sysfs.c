@@ -121,6 +121,7 @@ static int start(struct gt_plugin *p)
 	read_all(sf); /* from now on it is known what there is to be shown */
 	sf_scan_start(sf);
 	sf_scan_all(sf);
+	sf_kfd_read(sf);
 	arm(sf);
 	return 0;
 }
@@ -204,6 +205,7 @@ static void look(struct gt_plugin *p, unsigned int what)
 		listen(sf);
 		scan_if_due(sf);
 		sf_clients_read(sf);
+		sf_kfd_read(sf);
 		arm(sf);
 	}
 }

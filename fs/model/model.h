@@ -206,13 +206,15 @@ struct gt_use_busy {
 
 /**
  * struct gt_use - what was read off of a process on a GPU, or of all processes there
- * @regions: memory that it holds now
+ * @regions: memory that it holds now; @kfd: what the compute driver told at @kfd_at
  */
 struct gt_use {
 	uint16_t gpu;
 	unsigned int nengines, nregions;
 	struct gt_use_busy *engines; /* those first that were met last */
 	struct gt_use_region region[GT_USE_REGIONS];
+	struct gt_use_kfd kfd;
+	uint64_t kfd_at; /* 0: never */
 	struct gt_use *next;
 };
 

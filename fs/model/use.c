@@ -76,7 +76,7 @@ bool gt_model_usage(struct gt_model *m, const struct gt_usage *u, struct gt_fold
 	struct gt_proc *p = NULL;
 	bool all;
 
-	if (g && (u->nengines || u->nregions))
+	if (g && (u->nengines || u->nregions || u->kfd))
 		p = gt_proc_met(m, u->pid, GT_NONE32, u->at, f);
 	else if (g) /* that it holds nothing any more makes no process */
 		p = gt_model_proc(m, u->pid);
@@ -89,6 +89,10 @@ bool gt_model_usage(struct gt_model *m, const struct gt_usage *u, struct gt_fold
 	if (u->memory && !p->dead) {
 		own->nregions = u->nregions;
 		memcpy(own->region, u->region, u->nregions * sizeof(*u->region));
+	}
+	if (u->kfd && !p->dead) {
+		own->kfd = *u->kfd;
+		own->kfd_at = u->at;
 	}
 	if (busy_of(u) && u->at > p->last_ts)
 		p->last_ts = u->at;
@@ -124,8 +128,10 @@ void gt_uses_clear(struct gt_use *u, uint64_t now)
 
 void gt_uses_ended(struct gt_use *u)
 {
-	for (; u; u = u->next)
+	for (; u; u = u->next) {
 		u->nregions = 0;
+		u->kfd_at = 0;
+	}
 }
 
 static uint64_t add(uint64_t a, uint64_t b)
@@ -192,5 +198,5 @@ uint64_t gt_use_bytes(const struct gt_use *u)
 	for (unsigned int i = 0; u && i < u->nregions; i++)
 		bytes = add(bytes, u->region[i].resident != GT_NONE64 ? u->region[i].resident
 								      : u->region[i].total);
-	return bytes;
+	return bytes == GT_NONE64 && u && u->kfd_at ? u->kfd.vram : bytes;
 }

@@ -27,6 +27,8 @@ uint64_t gt_gen_gauges(const struct gt_show *s); /* as gt_gen_moving(); the cloc
 /* uses.c: memory that a process holds, where it is read off */
 int gt_show_proc_memory(struct gt_text *t, const struct gt_show *s);
 bool gt_has_proc_memory(const struct gt_show *s);
+int gt_show_proc_kfd(struct gt_text *t, const struct gt_show *s);
+bool gt_has_proc_kfd(const struct gt_show *s);
 /* report.c, timeline.c */
 int gt_show_report(struct gt_text *t, const struct gt_show *s);
 int gt_show_timeline(struct gt_text *t, const struct gt_show *s);

@@ -9,18 +9,25 @@
 
 #include "lines.h"
 
-/* "amdgpu0/", but below a GPU nothing */
-static void gpu_label(struct gt_text *t, const struct gt_show *s, uint16_t gpu)
+#define KFD_STALE_NS (5 * GT_SEC)
+
+static void gpu_name(struct gt_text *t, const struct gt_show *s, uint16_t gpu)
 {
 	char name[16];
 
-	if (s->obj.gpu != GT_NONE16)
-		return;
 	{
 		GT_MODEL_LOCK(s->app->model);
 		memcpy(name, s->app->model->gpus[gpu]->name, sizeof(name));
 	}
 	gt_text_word(t, name, sizeof(name));
+}
+
+/* "amdgpu0/", but below a GPU nothing */
+static void gpu_label(struct gt_text *t, const struct gt_show *s, uint16_t gpu)
+{
+	if (s->obj.gpu != GT_NONE16)
+		return;
+	gpu_name(t, s, gpu);
 	gt_text_ch(t, '/');
 }
 
@@ -149,6 +156,59 @@ int gt_show_proc_memory(struct gt_text *t, const struct gt_show *s)
 		for (int i = 0; i < n; i++)
 			region_line(t, s, (uint16_t)g, &r[i]);
 	}
+	return n < 0 ? n : 0;
+}
+
+bool gt_has_proc_kfd(const struct gt_show *s)
+{
+	const struct gt_proc *p;
+	bool any = false;
+	int err;
+
+	GT_MODEL_LOCK(s->app->model);
+	p = gt_obj_known_proc(s, &err);
+	for (const struct gt_use *u = p ? p->uses : NULL; u; u = u->next)
+		any |= here(s, u->gpu) && u->kfd_at;
+	return any;
+}
+
+/* 1: @out is what was told lately of @gpu; 0: nothing was; -errno */
+static int take_kfd(const struct gt_show *s, uint16_t gpu, uint64_t now, struct gt_use_kfd *out)
+{
+	const struct gt_proc *p;
+	const struct gt_use *u;
+	int err;
+
+	GT_MODEL_LOCK(s->app->model);
+	p = gt_obj_known_proc(s, &err);
+	u = p ? gt_use_of(p->uses, gpu) : NULL;
+	if (!u || !here(s, gpu) || !u->kfd_at || now > u->kfd_at + KFD_STALE_NS)
+		return err;
+	*out = u->kfd;
+	return 1;
+}
+
+int gt_show_proc_kfd(struct gt_text *t, const struct gt_show *s)
+{
+	uint64_t now;
+	struct gt_use_kfd k = { 0 };
+	int n = 0;
+
+	gt_app_look(s->app, GT_LOOK_PROCS);
+	now = gt_model_now(s->app->model);
+	for (unsigned int g = 0; n >= 0 && g < gpus(s); g++) {
+		n = take_kfd(s, (uint16_t)g, now, &k);
+		if (n <= 0)
+			continue;
+		gpu_name(t, s, (uint16_t)g);
+		bytes(t, "vram_bytes", k.vram);
+		bytes(t, "sdma_us", k.sdma_us);
+		bytes(t, "evicted_ms", k.evicted_ms);
+		bytes(t, "cu_occupancy", k.cu_occupancy);
+		gt_text_ch(t, '\n');
+	}
+	if (n >= 0 && !t->len)
+		gt_text_str(t, "unavailable\n"); /* its GPU sleeps, or it let go of it */
 	return n < 0 ? n : 0;
 }
 

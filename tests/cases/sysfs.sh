@@ -91,7 +91,12 @@ cat >procs.py <<'P'
 import json, os, sys
 import gputree
 root = sys.argv[1]
-gputree.amdgpu(root, 1, '0000:03:00.0')
+gputree.amdgpu(root, 1, '0000:03:00.0', kfd=51221)
+for pid, files in ((200, {'vram_51221': '4096', 'sdma_51221': '77\n', 'stats_51221/evicted_ms': '12\n', 'stats_51221/cu_occupancy': '38\n', 'pasid': '32770\n', 'vram_1': '9'}),
+                   (201, {'vram_51221': '-1', 'stats_51221/evicted_ms': 'x'})):
+    for name, text in files.items():
+        gputree.put(root, 'sys/class/kfd/kfd/proc/%d/%s' % (pid, name), text)
+    gputree.process(root, pid, 1002, 'rocm', {})
 gputree.xe(root, 2, '0000:05.00.0'.replace('05.00', '05:00'))
 gputree.amdgpu(root, 0, '0000:c4:00.0', 'suspended')
 amd, xe, asleep = '/dev/dri/renderD129', '/dev/dri/renderD130', '/dev/dri/renderD128'
@@ -121,7 +126,7 @@ def until(what, check):
     while not check() and time.monotonic() < end:
         time.sleep(0.02)
     ok(check(), what)
-ok(sorted(os.listdir(m + '/proc'), key=int) == ['100', '101', '102'], 'who has a GPU open that is awake: %s' % os.listdir(m + '/proc'))
+ok(sorted(os.listdir(m + '/proc'), key=int) == ['100', '101', '102', '200'], 'who has a GPU open that is awake, or uses AMD\'s compute driver: %s' % os.listdir(m + '/proc'))
 ok(lines('proc/100/memory') == {'amdgpu0/vram': {'resident_bytes': '1024000'}, 'amdgpu0/gtt': {'resident_bytes': '12288'}}, 'memory of a client open three times, and in a child: once: %s' % read('proc/100/memory'))
 ok(lines('proc/101/memory') == {'amdgpu0/vram': {'resident_bytes': '5120'}}, '… what is the child\'s own is its')
 ok(lines('proc/102/memory') == {'xe0/vram0': {'total_bytes': str(64 << 20), 'resident_bytes': str(32 << 20), 'shared_bytes': '4096'}}, 'the newer keys, and units: %s' % read('proc/102/memory'))
@@ -133,6 +138,9 @@ ok(total('amdgpu0/drm-engine-gfx', 'proc/100/utilization') == 0, 'what was done 
 f = gputree.fdinfo
 gputree.put(root, 'proc/100/fdinfo/3', f(7, {'gfx': 5 * 10**9 + 700 * 10**6, 'dec': 10}, {'vram': 2000}))
 gputree.put(root, 'proc/102/fdinfo/3', 'drm-driver:\txe\ndrm-client-id:\t9\ndrm-cycles-rcs:\t51000\ndrm-total-cycles-rcs:\t200000\ndrm-engine-capacity-rcs:\t2\n')
+kfd = 'amdgpu0 vram_bytes=4096 sdma_us=77 evicted_ms=12 cu_occupancy=38\n'
+ok(read('proc/200/kfd') == kfd and read('amdgpu0/proc/200/kfd') == kfd, 'what the compute driver tells: %s' % read('proc/200/kfd'))
+ok('kfd' not in os.listdir(m + '/proc/100'), '… of those that use it')
 t = 'proc/100/utilization'
 until('engine time since then', lambda: total('amdgpu0/drm-engine-gfx', t) == 700 * 10**6)
 ok(total('amdgpu0/drm-engine-dec', t) == 0 and lines('proc/100/memory') == {'amdgpu0/vram': {'resident_bytes': '2048000'}}, '… memory as it is now')
