@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "set_sources.h"
 #include "setting.h"
 
 /*
@@ -145,5 +146,13 @@ const struct gt_file gt_config_files[] = {
 		"0 or 1: windows of each ring, which aggregate and perf show"),
 	SETTING("aggregator_window", store_aggregator,
 		"milliseconds of such a window, 100 to 60000"),
+	{ .name = "buffer_size",
+	  .mode = 0664,
+	  .show = gt_show_buffer_size,
+	  .store = gt_store_buffer_size,
+	  .help = "bytes of buffer, for each CPU, asked of the sources; reads as granted" },
+	SETTING("visibility", gt_store_visibility,
+		"what others see of a process: all, redacted, owner; for what is opened from "
+		"then on"),
 	{ 0 },
 };

@@ -25,6 +25,7 @@ static const struct gt_view root_view = { .all = true, .visibility = GT_VIS_REDA
 /* The host ------------------------------------------------------------------------------------ */
 
 static const struct gt_option options[] = {
+	{ "buffer_size", GT_OPT_INT, GT_OPT_RUNTIME | GT_OPT_HIDDEN, 0, "", 4096, 1 << 20, "" },
 	{ "cpu", GT_OPT_STR, GT_OPT_RUNTIME, 0, "", 0, 0, "CPUs to trace" },
 	{ "path", GT_OPT_STR, 0, 0, "", 0, 0, "file" },
 	{ "state", GT_OPT_STR, 0, 0, "", 0, 0, "a name that is taken" },
@@ -32,6 +33,8 @@ static const struct gt_option options[] = {
 	{ 0 },
 };
 static char cpu_option[32] = "all";
+/* What a source takes at most, -1: it refuses; what it has. The second one has no buffers at first */
+static int64_t buffer_max[2] = { 1 << 20, 0 }, buffer_now[2] = { 4096, 4096 };
 static int asked = -1, answer, locked_calls;
 static int64_t asked_arg;
 
@@ -90,7 +93,9 @@ bool gt_host_info(struct gt_host_state *h, unsigned int i, struct gt_backend_inf
 	strcpy(out->version, "1");
 	out->state = i ? GT_BS_UNAVAILABLE : GT_BS_RUNNING;
 	strcpy(out->last_error, i ? "not here:\nbackend forged running" : "");
-	out->options = i ? NULL : options;
+	out->options = i && !buffer_max[1] ? NULL : options;
+	if (i && buffer_max[1])
+		out->state = GT_BS_RUNNING;
 	out->files = i ? NULL : own_files;
 	return true;
 }
@@ -113,13 +118,23 @@ int gt_host_option_get(struct gt_host_state *h, unsigned int i, const char *name
 		       size_t len)
 {
 	not_locked();
-	snprintf(buf, len, "%s", cpu_option);
+	if (!strcmp(name, "buffer_size"))
+		snprintf(buf, len, "%" PRId64, buffer_now[i]);
+	else
+		snprintf(buf, len, "%s", cpu_option);
 	return 0;
 }
 int gt_host_option_set(struct gt_host_state *h, unsigned int i, const char *name, const char *value,
 		       char *err, size_t len)
 {
 	not_locked();
+	if (!strcmp(name, "buffer_size")) {
+		snprintf(err, len, "it cannot now");
+		if (buffer_max[i] < 0)
+			return -EBUSY;
+		buffer_now[i] = atoll(value) < buffer_max[i] ? atoll(value) : buffer_max[i];
+		return 0;
+	}
 	if (!strcmp(value, "bad")) {
 		snprintf(err, len, "no such CPU");
 		return -EINVAL;

@@ -62,6 +62,45 @@ static void test_windows(void)
 	ok(app.model->gpus[0]->rings[0]->cur.end % 130000000 == 0, "and begins now");
 }
 
+static void test_buffers(void)
+{
+	is_str(show("config/buffer_size", &root_view), "4096\n", "as its source has it");
+	is(put("config/buffer_size", "8192"), 0, "asked");
+	is_str(show("config/buffer_size", &root_view), "8192\n", "granted");
+	is_str(show("last_cmd_status", &root_view), "ok\n", "and that is all");
+	is(put("config/buffer_size", "4095"), -ERANGE, "too little");
+	is(put("config/buffer_size", "1099511627776"), 0, "very much");
+	is_str(show("config/buffer_size", &root_view), "1048576\n", "less is granted");
+	is_str(show("last_cmd_status", &root_view), "ftrace grants 1048576\n", "and that is told");
+	buffer_max[0] = -1;
+	is(put("config/buffer_size", "8192"), -EBUSY, "refused");
+	is_str(show("last_cmd_status", &root_view),
+	       "config/buffer_size: ftrace keeps 1048576: it cannot now\n", "by whom, and why");
+	is(conf.buffer_size, 1099511627776, "and nothing changes");
+	buffer_max[1] = 1 << 16;
+	is(put("config/buffer_size", "131072"), 0, "one refuses, one grants");
+	is_str(show("last_cmd_status", &root_view),
+	       "ftrace keeps 1048576: it cannot now; sim grants 65536\n", "which is told");
+	is_str(show("config/buffer_size", &root_view), "65536\n", "the least of what they have");
+	buffer_max[0] = 1 << 20;
+	is(put("config/buffer_size", "8192"), 0, "both grant");
+	is_str(show("last_cmd_status", &root_view), "ok\n", "what was asked");
+	ok(buffer_now[0] == 8192 && buffer_now[1] == 8192, "they have it");
+	buffer_max[1] = 0;
+}
+
+static void test_visibility(void)
+{
+	uint64_t gen = app.model->dir_gen;
+
+	is_str(show("config/visibility", &root_view), "all [redacted] owner\n", "visibility");
+	is(put("config/visibility", "owner"), 0, "is a setting");
+	is(conf.visibility, GT_VIS_OWNER, "that holds");
+	ok(app.model->dir_gen != gen, "and directories are looked at anew");
+	is(put("config/visibility", "none"), -EINVAL, "no visibility");
+	is(put("config/visibility", "redacted"), 0, "as it was");
+}
+
 static void test_big_value(void)
 {
 	static char big[5000];
@@ -348,6 +387,8 @@ int main(void)
 	gt_access_init(&app, 12345);
 	test_settings();
 	test_windows();
+	test_buffers();
+	test_visibility();
 	test_big_value();
 	test_writelog();
 	test_not_allowed();
