@@ -40,6 +40,7 @@ struct reader {
 	int line;
 	bool seen[ITEMS];
 	bool failed;
+	bool values; /* nothing else is taken */
 	char *err;
 	size_t len;
 };
@@ -311,7 +312,9 @@ static int on_key(void *arg, const char *section, const char *key, const char *v
 	const char *backend = backend_of(section);
 	char err[256];
 
-	if (backend)
+	if (r->values && (backend || gt_conf_is_pattern(key)))
+		fail(r, "'%.64s' is no setting of config/", key);
+	else if (backend)
 		backend_key(r, backend, key, value);
 	else if (!*section)
 		fail(r, "'%.64s' stands before any [section]", key);
@@ -352,9 +355,10 @@ static int open_file(struct reader *r)
 	return -ENOMEM;
 }
 
-int gt_config_read(struct gt_config *c, const char *path, char *err, size_t len)
+static int read_file(struct gt_config *c, const char *path, bool values, bool *seen, char *err,
+		     size_t len)
 {
-	struct reader r = { .c = c, .path = path, .err = err, .len = len };
+	struct reader r = { .c = c, .path = path, .values = values, .err = err, .len = len };
 	int bad, ret = open_file(&r);
 
 	if (ret)
@@ -362,6 +366,8 @@ int gt_config_read(struct gt_config *c, const char *path, char *err, size_t len)
 	bad = ini_parse_stream(read_line, &r, on_key, &r);
 	fclose(r.f);
 	forget_marks(c);
+	if (seen)
+		memcpy(seen, r.seen, sizeof(r.seen));
 	if (bad < 0) {
 		snprintf(err, len, "%s: %s", path, strerror(ENOMEM));
 		return -ENOMEM;
@@ -371,4 +377,19 @@ int gt_config_read(struct gt_config *c, const char *path, char *err, size_t len)
 		return -EINVAL;
 	}
 	return r.failed ? -EINVAL : 0;
+}
+
+int gt_config_read(struct gt_config *c, const char *path, char *err, size_t len)
+{
+	return read_file(c, path, false, NULL, err, len);
+}
+
+int gt_config_read_seen(struct gt_config *c, const char *path, bool *seen, char *err, size_t len)
+{
+	return read_file(c, path, false, seen, err, len);
+}
+
+int gt_config_read_values(struct gt_config *c, const char *path, bool *seen, char *err, size_t len)
+{
+	return read_file(c, path, true, seen, err, len);
 }

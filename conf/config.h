@@ -92,6 +92,11 @@ int gt_conf_parse(const struct gt_conf_item *it, const char *s, struct gt_conf_v
 /** gt_conf_swap() - sets it; @v is what it was before */
 void gt_conf_swap(struct gt_config *c, const struct gt_conf_item *it, struct gt_conf_value *v);
 void gt_conf_drop(struct gt_conf_value *v);
+/** gt_config_read_values() - the same of a file that has values only, no settings of backends and no
+ * lines about who may write them. @seen: by number in gt_conf_items: the file has it; may be NULL */
+int gt_config_read_values(struct gt_config *c, const char *path, bool *seen, char *err, size_t len);
+/** gt_config_read_seen() - gt_config_read() that tells @seen */
+int gt_config_read_seen(struct gt_config *c, const char *path, bool *seen, char *err, size_t len);
 /** gt_config_set() - one key (mount option or setting): same rules, @err without a line */
 int gt_config_set(struct gt_config *c, const char *key, const char *value, char *err, size_t len);
 /** gt_config_backend() - value in [backend NAME], or NULL; gt_host_conf.option */

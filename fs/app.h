@@ -13,6 +13,7 @@
 #include "stream/stream.h"
 
 struct gt_writelog; /* fs/tree/writelog.h: last_cmd_status and error_log */
+struct gt_keep;	    /* fs/keep.h: settings that survive a remount */
 struct gt_naming;   /* fs/naming.h: GPUs that come and go */
 
 /**
@@ -27,6 +28,7 @@ struct gt_app {
 	struct gt_host_state *host;
 	struct gt_writelog *writes;
 	struct gt_naming *naming; /* NULL in a replay: this machine's devices say nothing */
+	struct gt_keep *keep; /* NULL: nothing is kept */
 	bool stopped;		  /* control: stop */
 	bool simulated;		  /* sim0 stands in for a GPU */
 	bool replay;

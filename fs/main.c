@@ -16,10 +16,12 @@
 #include <unistd.h>
 
 #include "access/access.h"
+#include "configure.h"
 #include "daemon.h"
 #include "fuse/fuse.h"
 #include "fuse/mounted.h"
 #include "fuse/mounter.h"
+#include "keep.h"
 #include "mountargs.h"
 #include "pipeline.h"
 #include "privs.h"
@@ -64,13 +66,8 @@ static int beside(char *out, const char *what)
 
 static int configure(struct gt_daemon *d)
 {
-	const char *path = d->args.conf ? d->args.conf : GT_SYSCONFDIR "/gputrace.conf";
-	int err = gt_config_init(&d->conf);
+	int err = gt_configure(&d->args, &d->conf, &d->app.keep, d->err, sizeof(d->err));
 
-	if (!err && (d->args.conf || !access(path, F_OK)))
-		err = gt_config_read(&d->conf, path, d->err, sizeof(d->err));
-	for (struct gt_setting *s = d->args.settings; s && !err; s = s->next)
-		err = gt_config_set(&d->conf, s->key, s->value, d->err, sizeof(d->err));
 	if (err)
 		return err;
 	if (*d->conf.plugin_dir)
@@ -295,6 +292,8 @@ static int drop_rights(struct gt_daemon *d)
 	if (err)
 		return err;
 	gt_host_syscalls(d->app.host, calls, sizeof(calls));
+	if (d->app.keep) /* see keep.c */
+		strncat(calls, " fsync rename renameat renameat2", sizeof(calls) - strlen(calls) - 1);
 	err = gt_seccomp_drop(calls, d->err, sizeof(d->err));
 	if (err != -EOPNOTSUPP)
 		return err;
@@ -341,6 +340,8 @@ static int start(struct gt_daemon *d)
 		err = start_host(d);
 	if (err)
 		return err;
+	if (d->app.keep && gt_keep_refused(d->app.keep))
+		syslog(LOG_WARNING, "%s: %s", d->dir, gt_keep_refused(d->app.keep));
 	find_simulated(&d->app);
 	if (d->app.replay && (!d->args.speed || !strcmp(d->args.speed, "0")))
 		gt_host_drained(d->app.host, REPLAY_WAIT_MS);
@@ -366,6 +367,7 @@ static void stop(struct gt_daemon *d)
 	if (d->app.model)
 		gt_model_free(d->app.model);
 	gt_devices_free(&d->devices);
+	gt_keep_free(d->app.keep);
 	gt_config_free(&d->conf);
 	gt_mountargs_free(&d->args);
 	free(d->replay);

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../keep.h"
 #include "about.h"
 
 /* Lines from elsewhere, each indented: none can look like a line of ours. */
@@ -160,6 +161,9 @@ int gt_show_doctor(struct gt_text *t, const struct gt_show *s)
 		show_unguarded(t, app->unguarded);
 	if (app->unfiltered)
 		show_unfiltered(t);
+	if (app->keep && gt_keep_refused(app->keep))
+		gt_text_printf(t, "settings are not kept\n  error %s\n",
+			       gt_keep_refused(app->keep));
 	gt_text_str(t, "buffers\n  ");
 	gt_text_kv(t, "history_bytes", (app->log->mask + 1) * sizeof(*app->log->rec));
 	if (app->conf) {

@@ -59,13 +59,16 @@ static int show_features(struct gt_text *t, const struct gt_show *s)
 		       "runtime_calls\n"
 		       "kfd_queues\n"
 		       "nvidia_queues\n"
-		       "kernel_counting\nwindows\n"
+		       "kernel_counting\n"
+		       "windows\n"
 		       "kernels\n"
 		       "rocprof_results\n"
 		       "sampling_modes\n"
 		       "rate_limit\n"
 		       "filters\n"
-		       "watchlists\n");
+		       "watchlists\n"
+		       "profiles\n"
+		       "kept_settings\n");
 	return 0;
 }
 

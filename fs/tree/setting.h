@@ -28,6 +28,9 @@ int gt_setting_parse(const struct gt_show *s, const char *value, int64_t *out, c
 /** gt_setting_value() - the same of a setting of any type; for gt_conf_swap() */
 int gt_setting_value(const struct gt_show *s, const char *value, struct gt_conf_value *v, char *err,
 		     size_t len);
+/** gt_setting_changed() - a file of config/ was written: profile and keep follow. @err: what there is
+ * to say already; what could not be kept joins it */
+void gt_setting_changed(const struct gt_show *s, char *err, size_t len);
 /** gt_setting_set() - from now on it is that. Model's lock held */
 void gt_setting_set(const struct gt_show *s, int64_t value);
 

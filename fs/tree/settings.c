@@ -115,6 +115,9 @@ const struct gt_file gt_config_files[] = {
 	SETTING("level", store_level,
 		"what is attached and recorded: off, stats (no records), normal, verbose; or 0 "
 		"to 3"),
+	SETTING("profile", gt_store_profile,
+		"production, debug, analysis: sets several of these files together; custom: "
+		"none, or changed since"),
 	SETTING("sampling", store_gated,
 		"percent of jobs recorded, 0 to 100; statistics see every job all the same"),
 	SETTING("sampling_mode", store_gated,

@@ -9,6 +9,7 @@
 
 #include "node.h"
 #include "perms.h"
+#include "setting.h"
 #include "writelog.h"
 
 #define VALUE_MAX 4096
@@ -59,6 +60,8 @@ static int try_store(const struct gt_show *s, const char *value, bool text, size
 		return -EINVAL;
 	}
 	ret = s->file->store(s, value, err, errlen);
+	if (!ret && s->obj.kind == GT_DIR_CONFIG)
+		gt_setting_changed(s, err, errlen);
 	if (ret && !*err)
 		snprintf(err, errlen, "%s", strerror(-ret));
 	return ret;

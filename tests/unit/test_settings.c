@@ -89,6 +89,36 @@ static void test_buffers(void)
 	buffer_max[1] = 0;
 }
 
+static void test_profile(void)
+{
+	is_str(show("config/profile", &root_view), "production debug analysis [custom]\n", "none");
+	is(put("config/profile", "debug"), 0, "a profile");
+	is(asked_arg, GT_LEVEL_VERBOSE, "sources are told its level");
+	ok(conf.level == GT_LEVEL_VERBOSE && conf.sampling == 100, "it sets several");
+	answer = -EIO;
+	is(put("config/profile", "production"), -EIO, "another, which a source refuses");
+	ok(strstr(show("last_cmd_status", &root_view), "level = normal: ") &&
+		   strstr(text, "; nothing has changed"),
+	   "is told: %s", text);
+	ok(conf.level == GT_LEVEL_VERBOSE && conf.sampling == 100 && conf.profile == 1,
+	   "nothing has changed");
+	answer = 0;
+	is(put("config/sampling", "100"), 0, "a setting to what it is");
+	is(conf.profile, 1, "changes no profile");
+	is(put("config/aggregator_window", "500"), 0, "nor does one that no profile sets");
+	is(conf.profile, 1, "none");
+	is(put("config/sampling", "99"), 0, "another value");
+	is_str(show("config/profile", &root_view), "production debug analysis [custom]\n",
+	       "makes it custom");
+	is(put("config/profile", "production"), 0, "production");
+	ok(conf.sampling == 10 && conf.level == GT_LEVEL_NORMAL, "narrows");
+	is(put("config/profile", "custom"), 0, "custom");
+	ok(conf.sampling == 10, "sets nothing");
+	is(put("config/profile", "4"), -ERANGE, "no profile");
+	is(put("config/profile", "fast"), -EINVAL, "nor this");
+	is(put("config/sampling", "25"), 0, "as it was");
+}
+
 static void test_visibility(void)
 {
 	uint64_t gen = app.model->dir_gen;
@@ -389,6 +419,7 @@ int main(void)
 	test_windows();
 	test_buffers();
 	test_visibility();
+	test_profile();
 	test_big_value();
 	test_writelog();
 	test_not_allowed();
