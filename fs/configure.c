@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 #include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -36,5 +39,36 @@ int gt_configure(const struct gt_mountargs *args, struct gt_config *c, struct gt
 		given[i] |= options[i];
 	if (!ret)
 		gt_profile_apply(c, given);
+	return ret;
+}
+
+int gt_absolute_files(const char *list, char **out, char *err, size_t len)
+{
+	char *copy = strdup(list), *save = NULL, *all = NULL;
+	int ret = copy ? 0 : -ENOMEM;
+
+	for (char *f = copy ? strtok_r(copy, ":", &save) : NULL; f && !ret;
+	     f = strtok_r(NULL, ":", &save)) {
+		char path[PATH_MAX], *more;
+
+		if (!realpath(f, path)) {
+			ret = -errno;
+			snprintf(err, len, "%s: %s", f, strerror(errno));
+		} else if (asprintf(&more, "%s%s%s", all ? all : "", all ? ":" : "", path) < 0) {
+			ret = -ENOMEM;
+		} else {
+			free(all);
+			all = more;
+		}
+	}
+	free(copy);
+	if (!ret && !all) {
+		snprintf(err, len, "replay= needs a file");
+		ret = -EINVAL;
+	}
+	if (ret)
+		free(all);
+	else
+		*out = all;
 	return ret;
 }

@@ -81,38 +81,6 @@ static int configure(struct gt_daemon *d)
 	return err;
 }
 
-/* Relative names are the caller's: the daemon stands in "/". */
-static int absolute_files(const char *list, char **out, char *err, size_t len)
-{
-	char *copy = strdup(list), *save = NULL, *all = NULL;
-	int ret = copy ? 0 : -ENOMEM;
-
-	for (char *f = copy ? strtok_r(copy, ":", &save) : NULL; f && !ret;
-	     f = strtok_r(NULL, ":", &save)) {
-		char path[PATH_MAX], *more;
-
-		if (!realpath(f, path)) {
-			ret = -errno;
-			snprintf(err, len, "%s: %s", f, strerror(errno));
-		} else if (asprintf(&more, "%s%s%s", all ? all : "", all ? ":" : "", path) < 0) {
-			ret = -ENOMEM;
-		} else {
-			free(all);
-			all = more;
-		}
-	}
-	free(copy);
-	if (!ret && !all) {
-		snprintf(err, len, "replay= needs a file");
-		ret = -EINVAL;
-	}
-	if (ret)
-		free(all);
-	else
-		*out = all;
-	return ret;
-}
-
 /* Which backend plays which of them is the host's to find. */
 static int configure_replay(struct gt_daemon *d)
 {
@@ -124,7 +92,7 @@ static int configure_replay(struct gt_daemon *d)
 	}
 	if (!d->args.replay)
 		return 0;
-	err = absolute_files(d->args.replay, &d->replay, d->err, sizeof(d->err));
+	err = gt_absolute_files(d->args.replay, &d->replay, d->err, sizeof(d->err));
 	d->app.replay = !err;
 	return err;
 }

@@ -119,6 +119,7 @@ void gt_op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 
 	gt_app_fresh(fs->app);
 	gt_model_tidy(fs->app->model);
+	gt_log_tidy(fs->app->log, &fs->app->model->lock);
 	differs = gt_access_differs(&dir->entry.obj, name);
 	view = differs ? gt_req_view(fs, req) : gt_view_nobody();
 	err = gt_tree_lookup(fs->app, &dir->entry.obj, name, &view, &e);

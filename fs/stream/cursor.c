@@ -12,39 +12,22 @@
 /* Records between the oldest and where a reader goes on that was lapped */
 #define AHEAD(log) (((log)->mask + 1) / 16)
 
-/* Copies records @at to @at + @n - 1, that were there a moment ago. False: they no longer were. */
-static bool copy(const struct gt_log *l, uint64_t at, union gt_record *out, size_t n)
-{
-	size_t i = at & l->mask, run = l->mask + 1 - i;
-
-	if (run > n)
-		run = n;
-	memcpy(out, &l->rec[i], run * sizeof(*out));
-	memcpy(out + run, l->rec, (n - run) * sizeof(*out));
-	/* If a byte came from a later record, its writer's `writing` is seen now: see log.c */
-	atomic_thread_fence(memory_order_acquire);
-	return atomic_load_explicit(&l->writing, memory_order_relaxed) <= at + l->mask + 1;
-}
-
-/* The oldest record that is whole now. */
-static uint64_t oldest(const struct gt_log *l)
-{
-	uint64_t w = atomic_load_explicit(&l->writing, memory_order_acquire);
-
-	return w > l->mask + 1 ? w - (l->mask + 1) : 0;
-}
-
 /*
  * If the writer has overwritten the cursor's next record, goes on at a later one. Not at the very
  * oldest, which would be gone before it could be copied, but a little ahead of the writer.
  */
 static void lapped(struct gt_cursor *c)
 {
-	uint64_t to = oldest(c->log);
+	uint64_t to = gt_log_oldest(c->log);
+	uint64_t head = atomic_load_explicit(&c->log->head, memory_order_acquire);
 
 	if (c->at >= to)
 		return;
-	to += AHEAD(c->log);
+	/* what a resize took is gone, and nobody is about to overwrite what follows */
+	if (to > atomic_load_explicit(&c->log->recs.base, memory_order_acquire))
+		to += AHEAD(c->log);
+	if (to > head)
+		to = head;
 	c->missed += to - c->at;
 	c->untold += to - c->at;
 	c->at = to;
@@ -71,7 +54,7 @@ static bool tell_lost(struct gt_cursor *c, union gt_record *out)
 {
 	union gt_record next;
 
-	if (!copy(c->log, c->at, &next, 1))
+	if (!gt_log_copy(c->log, c->at, &next, 1))
 		return false;
 	out->lost = (struct gt_lost){
 		.ts = next.ev.ts,
@@ -132,7 +115,7 @@ static ssize_t step(struct gt_cursor *c, union gt_record *out, size_t max, size_
 	n = n < max ? n : max;
 	n = n < *scan ? n : *scan;
 	n = n < piece ? n : piece;
-	if (!copy(c->log, c->at, out, n))
+	if (!gt_log_copy(c->log, c->at, out, n))
 		return -EAGAIN;
 	c->at += n;
 	*scan -= n;
@@ -187,15 +170,15 @@ int gt_cursor_init(struct gt_cursor *c, struct gt_log *l, struct gt_model *m,
  */
 void gt_cursor_history(struct gt_cursor *c)
 {
-	uint64_t from = atomic_load_explicit(&c->log->from, memory_order_acquire);
+	uint64_t from = gt_log_from(c->log);
 	union gt_record first;
 
-	c->at = oldest(c->log);
+	c->at = gt_log_oldest(c->log);
 	if (c->at < from)
 		c->at = from;
 	if (c->at >= atomic_load_explicit(&c->log->head, memory_order_acquire))
 		return;
-	if (!copy(c->log, c->at, &first, 1))
+	if (!gt_log_copy(c->log, c->at, &first, 1))
 		first.ev.ts = 0; /* gone this instant: nothing that follows is below 0 */
 	if (first.ev.ts < c->last_ts)
 		c->last_ts = first.ev.ts;

@@ -8,13 +8,11 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/random.h>
 #include <time.h>
 
-#include "stream.h"
+#include "slots.h"
 
-#define LOG_MIN_BYTES 65536
 /*
  * 146 years. A time above this is garbage, and were it believed, one such record would make all
  * that follow late; babeltrace2 stops where ts + realtime offset passes 63 bits.
@@ -56,44 +54,28 @@ static uint64_t new_session(void)
 	return s;
 }
 
-/* How many of @size fit into @bytes, as a power of two. */
-static uint64_t pow2_fit(uint64_t bytes, size_t size)
-{
-	return 1ULL << (63 - __builtin_clzll(bytes / size));
-}
-
-static void *map(uint64_t n, size_t size)
-{
-	void *p;
-
-	if (n > SIZE_MAX / size)
-		return NULL;
-	p = mmap(NULL, n * size, PROT_READ | PROT_WRITE,
-		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	return p == MAP_FAILED ? NULL : p;
-}
-
 /*
- * @bytes are for records; a quarter of that again is for finished jobs. @wall: times are
- * CLOCK_MONOTONIC of this machine, and the offsets of other clocks are measured; else they are 0.
- * Return: NULL if there is no memory.
+ * @bytes are for records; a quarter of that again is for finished jobs. 0: nothing is kept, and readers of
+ * pipes have some room all the same. @wall: times are CLOCK_MONOTONIC of this machine, and the offsets of
+ * other clocks are measured; else they are 0. Return: NULL if there is no memory.
  */
 struct gt_log *gt_log_new(uint64_t bytes, bool wall)
 {
 	struct gt_log *l = calloc(1, sizeof(*l));
+	struct gt_slots s = { 0 };
 
-	if (!l)
-		return NULL;
-	if (bytes < LOG_MIN_BYTES)
-		bytes = LOG_MIN_BYTES;
-	l->mask = pow2_fit(bytes, sizeof(*l->rec)) - 1;
-	l->fin_mask = pow2_fit(bytes / 4, sizeof(*l->fin)) - 1;
-	l->rec = map(l->mask + 1, sizeof(*l->rec));
-	l->fin = map(l->fin_mask + 1, sizeof(*l->fin));
-	if (!l->rec || !l->fin) {
-		gt_log_free(l);
+	if (!l || gt_slots_make(&s, bytes)) {
+		free(l);
 		return NULL;
 	}
+	pthread_rwlock_init(&l->lock, NULL);
+	l->recs.size = sizeof(*l->rec);
+	l->fins.size = sizeof(*l->fin);
+	l->rec = s.rec;
+	l->mask = s.mask;
+	l->fin = s.fin;
+	l->fin_mask = s.fin_mask;
+	l->none = !bytes;
 	l->session = new_session();
 	if (wall) {
 		l->realtime_offset = clock_offset(CLOCK_REALTIME);
@@ -105,12 +87,14 @@ struct gt_log *gt_log_new(uint64_t bytes, bool wall)
 /** gt_log_free() - no cursor may be in use any more; NULL is nothing */
 void gt_log_free(struct gt_log *l)
 {
+	struct gt_slots s;
+
 	if (!l)
 		return;
-	if (l->rec)
-		munmap(l->rec, (l->mask + 1) * sizeof(*l->rec));
-	if (l->fin)
-		munmap(l->fin, (l->fin_mask + 1) * sizeof(*l->fin));
+	s = (struct gt_slots){ l->rec, l->fin, l->mask, l->fin_mask };
+	gt_slots_free(&s);
+	gt_log_drop_eras(l);
+	pthread_rwlock_destroy(&l->lock);
 	free(l);
 }
 
@@ -167,19 +151,13 @@ void gt_log_fin_ioctl(struct gt_log *l, uint64_t number, uint64_t ns)
 {
 	uint64_t head = atomic_load_explicit(&l->fin_head, memory_order_relaxed);
 
-	/* a reader has the old or the new: it is one word */
-	if (number < head && head - number <= l->fin_mask + 1)
-		__atomic_store_n(&l->fin[number & l->fin_mask].ioctl, ns, __ATOMIC_RELAXED);
-}
+	struct gt_finished *f;
 
-bool gt_log_fin_get(const struct gt_log *l, uint64_t i, struct gt_finished *out)
-{
-	if (i >= atomic_load_explicit(&l->fin_head, memory_order_acquire) ||
-	    i < atomic_load_explicit(&l->fin_from, memory_order_relaxed))
-		return false;
-	*out = l->fin[i & l->fin_mask];
-	atomic_thread_fence(memory_order_acquire);
-	return atomic_load_explicit(&l->fin_writing, memory_order_relaxed) <= i + l->fin_mask + 1;
+	if (number >= head || head - number > l->fin_mask + 1)
+		return;
+	f = number >= l->fins.since ? &l->fin[number & l->fin_mask] : gt_log_old_fin(l, number);
+	if (f) /* a reader has the old or the new: it is one word */
+		__atomic_store_n(&f->ioctl, ns, __ATOMIC_RELAXED);
 }
 
 void gt_log_clear(struct gt_log *l)

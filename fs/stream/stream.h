@@ -7,6 +7,7 @@
 #ifndef GT_STREAM_H
 #define GT_STREAM_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -15,7 +16,35 @@
 #include "../access/view.h"
 #include "../model/model.h"
 
+/* So many resizes ago what was kept is still there, as far as the size allows */
+#define GT_LOG_ERAS 4
+
+/** struct gt_log_era - slots that a resize left behind: they hold numbers @from to @end - 1, and nobody
+ * writes to them any more but gt_log_fin_ioctl() */
+struct gt_log_era {
+	char *mem;
+	uint64_t mask, from, end;
+};
+
+/**
+ * struct gt_log_side - what is kept of records, or of finished jobs, besides the slots in use
+ * @since: the first number that is in those
+ * @base: the least number that is in any; read without the lock
+ */
+struct gt_log_side {
+	size_t size; /* of one */
+	uint64_t since;
+	_Atomic uint64_t base;
+	unsigned int n;
+	struct gt_log_era era[GT_LOG_ERAS]; /* oldest first */
+};
+
 struct gt_log {
+	/* Readers hold it while they copy, never longer; gt_log_resize() only tries to have it alone */
+	pthread_rwlock_t lock;
+	_Atomic bool none; /* nothing is kept: the slots are for open readers only */
+	struct gt_log_side recs, fins;
+
 	union gt_record *rec; /* capacity is a power of two */
 	uint64_t mask;
 	_Atomic uint64_t head; /* records ever appended */
@@ -36,10 +65,35 @@ struct gt_log {
 	int64_t realtime_offset, boottime_offset;
 };
 
-/** gt_log_new() - @bytes is rounded down to a power of two records; at least 64 KiB. Untouched
+/** gt_log_new() - @bytes is rounded down to a power of two records; at least 64 KiB, but
+ * 0: nothing is kept. Untouched
  * memory costs nothing. */
 struct gt_log *gt_log_new(uint64_t bytes, bool wall);
 void gt_log_free(struct gt_log *l);
+
+/**
+ * gt_log_resize() - another size, 0: none; what is kept stays, as much as there is room for
+ * @ingest: what the ingest thread holds while it appends: held for a few loads and stores, and nothing
+ *	is copied: the old slots are read on until the new ones have as much
+ *
+ * Return: 0, -ENOMEM, or -EBUSY: somebody read all the time. One thread at a time.
+ */
+int gt_log_resize(struct gt_log *l, uint64_t bytes, pthread_mutex_t *ingest);
+/** gt_log_tidy() - slots that a resize left and nobody can reach any more are freed. Likewise */
+void gt_log_tidy(struct gt_log *l, pthread_mutex_t *ingest);
+/** gt_log_copy() - records @at to @at + @n - 1, at most up to the head. False: they are not there */
+bool gt_log_copy(const struct gt_log *l, uint64_t at, union gt_record *out, size_t n);
+/** gt_log_oldest() - the oldest record that is whole now */
+uint64_t gt_log_oldest(const struct gt_log *l);
+/** gt_log_from(), gt_log_fin_from() - where the history begins, if it is not overwritten */
+static inline uint64_t gt_log_from(const struct gt_log *l)
+{
+	return atomic_load(&l->none) ? atomic_load(&l->head) : atomic_load(&l->from);
+}
+static inline uint64_t gt_log_fin_from(const struct gt_log *l)
+{
+	return atomic_load(&l->none) ? atomic_load(&l->fin_head) : atomic_load(&l->fin_from);
+}
 
 /** gt_log_append() - one record, ingest thread; a ts below the floor makes it late */
 void gt_log_append(struct gt_log *l, const union gt_record *r);

@@ -106,7 +106,7 @@ static uint64_t first_job(struct gt_gathered *g, uint64_t head)
 			return i - 1;
 	}
 	/* at the beginning, or where a clear was, there is no more; else it is not kept */
-	if (i && i != atomic_load(&l->fin_from) && oldest > g->from) {
+	if (i && i != gt_log_fin_from(l) && oldest > g->from) {
 		g->from = oldest;
 		g->cut = true;
 	}

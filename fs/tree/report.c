@@ -98,7 +98,7 @@ int gt_show_report(struct gt_text *t, const struct gt_show *s)
 {
 	__attribute__((cleanup(gt_names_freep))) struct gt_names *n = NULL;
 	struct gt_log *l = s->app->log;
-	uint64_t head = atomic_load(&l->fin_head), from = atomic_load(&l->fin_from), first, left;
+	uint64_t head = atomic_load(&l->fin_head), from = gt_log_fin_from(l), first, left;
 	struct gt_finished j;
 	struct filter f;
 	int err = make_filter(&f, s);

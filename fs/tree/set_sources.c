@@ -115,6 +115,27 @@ int gt_store_buffer_size(const struct gt_show *s, const char *value, char *err, 
 	return 0;
 }
 
+/* Nothing is copied, and events go on meanwhile. */
+int gt_store_history_size(const struct gt_show *s, const char *value, char *err, size_t len)
+{
+	struct gt_app *app = s->app;
+	int64_t bytes;
+	int ret = gt_setting_parse(s, value, &bytes, err, len);
+
+	if (ret || bytes == gt_setting_now(s))
+		return ret;
+	ret = gt_log_resize(app->log, (uint64_t)bytes, &app->model->lock);
+	if (ret) {
+		snprintf(err, len, "%s", ret == -EBUSY ? "somebody reads the history all the time"
+						       : strerror(-ret));
+		return ret;
+	}
+	GT_MODEL_LOCK(app->model);
+	gt_setting_set(s, bytes);
+	app->model->gen++;
+	return 0;
+}
+
 /* What a file shows is settled when it is opened, and so is who may see it. */
 int gt_store_visibility(const struct gt_show *s, const char *value, char *err, size_t len)
 {

@@ -154,6 +154,8 @@ const struct gt_file gt_config_files[] = {
 	  .show = gt_show_buffer_size,
 	  .store = gt_store_buffer_size,
 	  .help = "bytes of buffer, for each CPU, asked of the sources; reads as granted" },
+	SETTING("history_size", gt_store_history_size,
+		"bytes of retained records, 0 none; what is kept stays, as far as it fits"),
 	SETTING("visibility", gt_store_visibility,
 		"what others see of a process: all, redacted, owner; for what is opened from "
 		"then on"),

@@ -28,5 +28,20 @@ ok "… by name neither" as_user sh -c "! cat $mnt/proc/$p/comm"
 like "$(cat "$mnt/proc/$p/comm")" "." "root sees them as before"
 echo redacted >"$mnt/config/visibility"
 is "$(seen)" blank "redacted again"
+
+rows() { grep -vc '^#' "$mnt/report"; }
+many() { [ "$(rows)" -gt 300 ]; }
+ok "there is a history" wait_for 20 many
+first=$(sed -n 2p "$mnt/report")
+echo 8388608 >"$mnt/config/history_size"
+is "$(sed -n 2p "$mnt/report")" "$first" "another size: what is kept stays"
+echo 0 >"$mnt/config/history_size"
+is "$(rows)" 0 "none: it is gone"
+is "$(timeout 10 head -n 5 "$mnt/trace" | wc -l)" 5 "… pipes go on"
+is "$(rows)" 0 "… and nothing is kept"
+echo 65536 >"$mnt/config/history_size"
+some() { [ "$(rows)" -gt 20 ]; }
+ok "64 KiB: it is kept from now on" wait_for 20 some
+ok "… as much as fits" [ "$(rows)" -le 256 ]
 umount_gt "$mnt"
 done_testing

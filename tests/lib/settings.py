@@ -117,8 +117,13 @@ def check(name, what):
 kinds = known()
 names = sorted(os.listdir(tree + '/config'))
 ok(len(names) > 3, 'there are settings')
+first = {n: read('config/' + n) for n in names}
 for n in names:
     if n in kinds or n in OTHERS:
         check(n, None if n in OTHERS else kinds[n])
     else:
         ok(False, 'config/%s: what it takes is not known to this test' % n)
+for n in sorted(names, key=lambda n: n != 'profile'):  # which sets others
+    write('config/' + n, first[n])
+now = {n: read('config/' + n) for n in names}
+ok(now == first, 'all are as they were: %s' % {n: now[n] for n in names if now[n] != first[n]})

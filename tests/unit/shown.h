@@ -155,7 +155,7 @@ static inline void setup(uint64_t bytes)
 	static const struct gt_limits limits = { 1024, 600 * S, 64, 60 * S };
 
 	app = (struct gt_app){ .model = gt_model_new(&limits, false),
-			       .log = gt_log_new(bytes, false) };
+			       .log = gt_log_new(bytes ? bytes : 1, false) };
 	make_gpus();
 }
 

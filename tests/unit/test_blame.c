@@ -136,7 +136,7 @@ static void test_unknown(void)
 	{ /* not recorded, as by a filter */
 		struct gt_log *log = app.log;
 
-		app.log = gt_log_new(0, false);
+		app.log = gt_log_new(1, false);
 		pair(t + 2000, 3, 2000, 2000);
 		gt_log_free(app.log);
 		app.log = log;

@@ -108,7 +108,7 @@ static void open_cursor(struct gt_cursor *c, struct gt_log *l, struct small *s,
 
 static void test_time(void)
 {
-	struct gt_log *l = gt_log_new(0, false);
+	struct gt_log *l = gt_log_new(1, false);
 	union gt_record r = numbered(99);
 
 	is(l->mask + 1, 1024, "the smallest log has 1024 records");
