@@ -81,7 +81,7 @@ tracecmd_libs = $(shell $(PKG_CONFIG) --libs libtracecmd libtraceevent)
 
 # What each part is made of ------------------------------------------------------------------
 
-PLUGINS := bpf ftrace replay rocprof sim sysfs
+PLUGINS := bpf ftrace relay replay rocprof sim sysfs
 # a thread of it that the kernel keeps may outlive it
 plugin_libs_bpf = $(bpf_libs) $(inih_libs) -lpthread -Wl,-z,nodelete
 plugin_libs_ftrace = $(tracefs_libs) $(inih_libs)
@@ -100,6 +100,7 @@ src_live := $(wildcard backend/live/*.c)
 # What plugins share, with each other or with the host
 plugin_more_bpf := $(src_live) backend/ioctls.c backend/rights.c
 plugin_more_ftrace := $(src_live)
+plugin_more_relay := backend/live/file.c backend/live/tasks.c
 plugin_more_replay := backend/relay/decode.c backend/relay/record.c
 plugin_more_rocprof := backend/replay/confine.c
 plugin_more_sysfs := backend/sysroot.c backend/rights.c

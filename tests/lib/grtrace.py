@@ -6,11 +6,13 @@
     grtrace.py annotate TRACE.txt              the annotator's text: each submission is in an ioctl
     grtrace.py drop FILE COUNT                 takes COUNT events out of its middle
     grtrace.py damage FILE                     what no producer should write, in its middle
+    grtrace.py live TRACE.txt DIR SESSION      appended to DIR/events0..3 as happening from now on: it takes as long
 """
 import os
 import re
 import struct
 import sys
+import time
 
 LINE = re.compile(r'^\s*(.+)-(\d+)\s+\[(\d+)\]\s+\S+\s+(\d+)\.(\d+): (\w+): (.*)')
 TYPES = {'amdgpu_cs_ioctl': 0, 'amdgpu_sched_run_job': 3, 'dma_fence_signaled': 1}
@@ -52,12 +54,12 @@ def events(path):
         yield ts, int(m[3]), TYPES[m[6]], ring, context, int(kv['seqno']), int(m[2]), m[1].strip()
 
 
-def dump(path, folder, shift):
+def dump(path, folder, shift, session=77, mode='wb'):
     os.makedirs(folder, exist_ok=True)
     rings = list(ENGINES)
     out, cseq, start = {}, {}, next(events(path))[0] + shift - 1000
     for cpu in range(4):
-        out[cpu] = bytearray(record(256, cpu, start, 0, 0, stream_info(77, start)))
+        out[cpu] = bytearray(record(256, cpu, start, 0, 0, stream_info(session, start)))
         out[cpu] += record(257, cpu, start, 0, 0, metadata())
         for i, name in enumerate(rings):
             out[cpu] += record(258, cpu, start, 0, 0, ring_info(i, name))
@@ -69,7 +71,15 @@ def dump(path, folder, shift):
         out[cpu] += record(kind, cpu, ts + shift, gseq, cseq[cpu], payload)
         cseq[cpu] += 1
     for cpu in out:
-        open(os.path.join(folder, 'events%d' % cpu), 'wb').write(out[cpu])
+        open(os.path.join(folder, 'events%d' % cpu), mode).write(out[cpu])
+
+
+def live(path, folder, session):
+    times = [e[0] for e in events(path)]
+    shift = time.monotonic_ns() + 2000 - times[0]
+    while time.monotonic_ns() < times[-1] + shift:
+        time.sleep(0.01)
+    dump(path, folder, shift, session, 'ab')
 
 
 def annotate(path):
@@ -112,6 +122,8 @@ def damage(path):
 def main(what, path, *rest):
     if what == 'dump':
         dump(path, rest[0], int(rest[1]) if len(rest) > 1 else 0)
+    elif what == 'live':
+        live(path, rest[0], int(rest[1]))
     elif what == 'annotate':
         annotate(path)
     elif what == 'drop':

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * grtrace's own settings. They are the machine's, not this daemon's: only what a reader of all
+ * events needs is changed, and put back at the end. Sampling and filters of grtrace's are left as
+ * they are: statistics have all events here, whatever is recorded of them, and what grtrace left
+ * out they would not have. What it does leave out is told (stats.c).
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <syslog.h>
+
+#include "internal.h"
+
+void gr_read(const char *dir, const char *file, char *buf, size_t len)
+{
+	char path[PATH_MAX];
+	gt_live_auto_close int fd = -1;
+	ssize_t n;
+
+	*buf = '\0';
+	if (snprintf(path, sizeof(path), "%s/%s", dir, file) >= (int)sizeof(path))
+		return;
+	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+	n = fd < 0 ? -1 : read(fd, buf, len - 1);
+	buf[n > 0 ? n : 0] = '\0';
+	buf[strcspn(buf, "\n")] = '\0';
+}
+
+static int put(struct gr *gr, const char *file, const char *text)
+{
+	char path[PATH_MAX];
+	gt_live_auto_close int fd = -1;
+	size_t n = strlen(text);
+	int ret = 0;
+
+	if (snprintf(path, sizeof(path), "%s/%s", gr->dir, file) >= (int)sizeof(path))
+		return -ENAMETOOLONG;
+	fd = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+	if (fd < 0 || write(fd, text, n) != (ssize_t)n)
+		ret = -errno;
+	if (ret && ret != -ENOENT)
+		gr->p->host->log(gr->p, LOG_WARNING, "%s: \"%s\" cannot be written: %s", path, text,
+				 strerror(-ret));
+	return ret;
+}
+
+/* It says so in one of two files; one that does neither is traced by somebody else. */
+static bool traces(const struct gr *gr)
+{
+	char text[64];
+
+	gr_read(gr->dir, "enabled", text, sizeof(text));
+	if (*text)
+		return *text == '1';
+	gr_read(gr->dir, "stats", text, sizeof(text));
+	return strncmp(text, "enabled=0", 9) && strncmp(text, "enabled 0", 9);
+}
+
+static void ask_size(struct gr *gr)
+{
+	char text[32];
+
+	if (!gr->o->buffer_size)
+		return;
+	snprintf(text, sizeof(text), "%lld", (long long)gr->o->buffer_size);
+	put(gr, "buffer_size", text);
+}
+
+void gr_tracing(struct gr *gr, bool on)
+{
+	if (!*gr->dir || on == gr->started)
+		return;
+	if (!on) {
+		put(gr, "control", "stop");
+		gr->started = false;
+		return;
+	}
+	if (traces(gr))
+		return;
+	ask_size(gr);
+	gr->started = !put(gr, "control", "start");
+}
+
+void gr_level(struct gr *gr)
+{
+	char text[sizeof(gr->level)];
+
+	if (!*gr->dir)
+		return;
+	gr_read(gr->dir, "level", text, sizeof(text));
+	if (gr->verbose && !strcmp(text, "normal") && !put(gr, "level", "verbose"))
+		snprintf(gr->level, sizeof(gr->level), "%s", text);
+	else if (!gr->verbose && *gr->level)
+		gr_restore(gr);
+}
+
+void gr_restore(struct gr *gr)
+{
+	if (*gr->dir && *gr->level)
+		put(gr, "level", gr->level);
+	gr->level[0] = '\0';
+}

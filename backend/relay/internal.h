@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Private to the relay backend: dir.c (where grtrace's files are, opening them), control.c (its own
+ * settings), readers.c (who else reads), merge.c (all CPUs in order of time), stats.c (doctor).
+ * decode.c and record.c are of the replay backend, too: decode.h.
+ */
+#ifndef GT_RELAY_INTERNAL_H
+#define GT_RELAY_INTERNAL_H
+
+#include <limits.h>
+#include <stdlib.h>
+#include <sys/types.h>
+
+#include "../live/live.h"
+#include "decode.h"
+
+#define GR_CPUS	     1024
+#define GR_DRAIN_NS  20000000ull  /* between drains while something flows */
+#define GR_IDLE_NS   500000000ull /* at most: poll() tells of whole sub-buffers only */
+#define GR_LOOK_NS   1000000000ull
+#define GR_MARGIN_NS 5000000ull /* until what happened on a CPU is in its file */
+#define GR_EVENTS    65536	/* at most in one drain */
+#define GR_OUT	     256	/* records handed over at a time */
+
+/** struct gr_options - section [backend relay] */
+struct gr_options {
+	char *path;
+	char *types;
+	int64_t buffer_size;
+};
+
+/**
+ * struct gr_cpu - one CPU's file
+ * @dev, @ino: which file it is: another of that name is a new one
+ * @have: @next is its next record
+ */
+struct gr_cpu {
+	int fd;
+	uint32_t cpu;
+	dev_t dev;
+	ino_t ino;
+	bool have;
+	struct gt_grt g;
+	union gt_record next;
+};
+
+/**
+ * struct gr - a running backend
+ * @dir: of grtrace's files; "" while there is none
+ * @started: tracing was begun by this one; @level: grtrace's own before, "" if it was not changed
+ * @told_by: the backend that tells of the tracepoints; "": this one
+ * @gone: counters of files that are closed
+ * @mark: the last watermark; @late: records older than it
+ * @from: what is older was before this daemon, or while it paused: @before
+ * @began: files found by the first look were there before this daemon
+ */
+struct gr {
+	struct gt_plugin *p;
+	struct gr_options *o;
+	struct gt_grt_set set;
+	char dir[PATH_MAX];
+	struct gr_cpu *cpu[GR_CPUS], *heap[GR_CPUS];
+	unsigned int n, nheap;
+	struct gt_tasks *tasks;
+	bool started, began, paused, watching;
+	int verbose;
+	char level[32];
+	char told_by[32];
+	char reader[96];
+	unsigned int readers;
+	uint64_t asked_readers, looked, idle, mark, merged, from;
+	struct gt_grt_stats gone;
+	uint64_t records, before, late, full, drains, opened, closed, faults;
+	char fault[160];
+	union gt_record out[GR_OUT];
+	unsigned int nout;
+};
+
+/* relay.c */
+
+/** gr_take() - looks for the files, and asks to be the one that tells of the tracepoints; without
+ * files it looks again later, and leaves that to others. -errno with the sentence told */
+int gr_take(struct gr *gr);
+
+/* dir.c */
+
+/** gr_find() - grtrace's folder into @dir: @path, or in debugfs. 0, or -errno with why not in @err
+ */
+int gr_find(const char *path, char *dir, size_t len, char *err, size_t errlen);
+/** gr_check() - can its files be read? 0, or -errno with the sentence in @err */
+int gr_check(const char *dir, char *err, size_t len);
+/** gr_look() - opens files that have come, and the folder itself: how many are open */
+unsigned int gr_look(struct gr *gr);
+/** gr_close() - closes a file, and keeps its counters */
+void gr_close(struct gr *gr, unsigned int i);
+void gr_close_all(struct gr *gr);
+void gr_sum(struct gt_grt_stats *to, const struct gt_grt_stats *from);
+
+/* control.c */
+
+/** gr_read() - what DIR/@file says, its first line; "" if it cannot be read */
+void gr_read(const char *dir, const char *file, char *buf, size_t len);
+/** gr_tracing() - starts (@on) grtrace if it does not trace, or stops it if this one started it */
+void gr_tracing(struct gr *gr, bool on);
+/** gr_level() - grtrace tells also of what is verbose, or leaves that out again */
+void gr_level(struct gr *gr);
+/** gr_restore() - its settings are what they were */
+void gr_restore(struct gr *gr);
+
+/* readers.c */
+
+/** gr_readers() - counts other processes that have one of the files open, and names the first;
+ * takes some ms at most, and does so once in a while only */
+void gr_readers(struct gr *gr, bool now);
+
+/* merge.c */
+
+int gr_drain(struct gt_plugin *p);
+/** gr_watch() - is drain() to be called when a sub-buffer is full? */
+void gr_watch(struct gr *gr, bool on);
+
+/* stats.c */
+void gr_doctor(struct gt_plugin *p, char *buf, size_t len);
+
+#endif

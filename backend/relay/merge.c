@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * All CPUs' records in order of time. A drain takes what is older than a little before it began: a
+ * record's time is taken before the record is written.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "internal.h"
+
+static void flush(struct gr *gr)
+{
+	if (gr->nout)
+		gr->p->host->push(gr->p, gr->out, gr->nout);
+	gr->records += gr->nout;
+	gr->nout = 0;
+}
+
+static void out(struct gr *gr, const union gt_record *r)
+{
+	if (gr->nout == GR_OUT)
+		flush(gr);
+	gr->out[gr->nout++] = *r;
+}
+
+static bool older(const struct gr_cpu *a, const struct gr_cpu *b)
+{
+	return a->next.ev.ts < b->next.ev.ts || (a->next.ev.ts == b->next.ev.ts && a->cpu < b->cpu);
+}
+
+static void sift_down(struct gr *gr, unsigned int i)
+{
+	struct gr_cpu **h = gr->heap, *c = h[i];
+	unsigned int child;
+
+	while ((child = 2 * i + 1) < gr->nheap) {
+		if (child + 1 < gr->nheap && older(h[child + 1], h[child]))
+			child++;
+		if (!older(h[child], c))
+			break;
+		h[i] = h[child];
+		i = child;
+	}
+	h[i] = c;
+}
+
+/* Never waits: relay's read() does not, and of another kind of file O_NONBLOCK asks for that. 0:
+ * nothing is there now; -errno: the file is no more */
+static int read_on(struct gr_cpu *c)
+{
+	size_t room;
+	uint8_t *to = gt_grt_room(&c->g, &room);
+	ssize_t n;
+
+	do
+		n = read(c->fd, to, room);
+	while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return errno == EAGAIN ? 0 : -errno;
+	gt_grt_filled(&c->g, (size_t)n);
+	return n > 0;
+}
+
+/* Moves on to the CPU's next record. A file that is no more, as its module or CPU has gone, still
+ * gives what was read of it. */
+static int next(struct gr *gr, struct gr_cpu *c)
+{
+	int ret;
+
+	while (!(c->have = gt_grt_next(&c->g, &c->next))) {
+		ret = read_on(c);
+		if (ret <= 0)
+			return ret;
+	}
+	/* a gap is told of at its begin, as the others go on within it: what they told goes before
+	 */
+	if (c->next.ev.type == GT_LOST && c->next.ev.ts < gr->merged)
+		c->next.ev.ts = gr->merged < c->next.lost.until ? gr->merged : c->next.lost.until;
+	return 0;
+}
+
+static void fill_heap(struct gr *gr, uint64_t now)
+{
+	gr->nheap = 0;
+	for (unsigned int i = 0; i < gr->n; i++) {
+		struct gr_cpu *c = gr->cpu[i];
+
+		c->g.now = now;
+		if (!c->have && next(gr, c) < 0) {
+			gr_close(gr, i--);
+			continue;
+		}
+		if (c->have)
+			gr->heap[gr->nheap++] = c;
+	}
+	for (unsigned int i = gr->nheap / 2; i-- > 0;)
+		sift_down(gr, i);
+}
+
+static void hand_over(struct gr *gr, struct gr_cpu *c)
+{
+	union gt_record process;
+
+	if (c->next.ev.ts < gr->from) {
+		gr->before++;
+		return;
+	}
+	gr->late += c->next.ev.ts < gr->mark;
+	if (c->next.ev.ts > gr->merged)
+		gr->merged = c->next.ev.ts;
+	if (gt_tasks_fill(gr->tasks, &c->next, &process))
+		out(gr, &process);
+	out(gr, &c->next);
+}
+
+/* Hands over what is older than @until, at most GR_EVENTS; returns up to when it is done. */
+static uint64_t merge(struct gr *gr, uint64_t until)
+{
+	for (int i = 0; gr->nheap && gr->heap[0]->next.ev.ts < until; i++) {
+		struct gr_cpu *c = gr->heap[0];
+
+		if (i == GR_EVENTS) {
+			gr->full++;
+			return gr->merged < until ? gr->merged : until;
+		}
+		hand_over(gr, c);
+		next(gr, c); /* what fails here fails again in the next round */
+		if (!c->have)
+			gr->heap[0] = gr->heap[--gr->nheap];
+		if (gr->nheap)
+			sift_down(gr, 0);
+	}
+	return until;
+}
+
+void gr_watch(struct gr *gr, bool on)
+{
+	if (gr->watching == on)
+		return;
+	/* what cannot be waited for, as a file of a test, is read on the timer alone */
+	for (unsigned int i = 0; i < gr->n; i++)
+		gr->p->host->watch(gr->p, gr->cpu[i]->fd, on);
+	gr->watching = on;
+}
+
+/* The module, or a CPU, may have come or gone. */
+static void look(struct gr *gr, uint64_t now)
+{
+	if (now - gr->looked < GR_LOOK_NS)
+		return;
+	gr->looked = now;
+	if (!gr_look(gr))
+		gr_take(gr);
+}
+
+int gr_drain(struct gt_plugin *p)
+{
+	struct gr *gr = p->priv;
+	uint64_t now = p->host->now(p), until = now - GR_MARGIN_NS, records = gr->records, done;
+	bool busy;
+
+	gr->drains++;
+	look(gr, now);
+	if (gr->paused || !gr->n)
+		return 0;
+	gt_tasks_round(gr->tasks, now);
+	fill_heap(gr, now);
+	done = merge(gr, until);
+	flush(gr);
+	if (done > gr->mark)
+		gr->mark = done;
+	p->host->watermark(p, gr->mark);
+	busy = gr->nheap || gr->records != records;
+	gr->idle = busy ? GR_DRAIN_NS : gr->idle * 2 < GR_IDLE_NS ? gr->idle * 2 : GR_IDLE_NS;
+	gr_watch(gr, !busy);
+	p->host->timer(p, done != until ? 1 : gr->idle);
+	return (int)(gr->records - records);
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Who else has one of the files open: each record goes to one reader only, so they take each
+ * other's. */
+#include <ctype.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "internal.h"
+
+#define LOOK_NS	 5000000ull
+#define START_NS 100000000ull
+#define AGAIN_NS 5000000000ull
+
+static void close_dir(DIR **d)
+{
+	if (*d)
+		closedir(*d);
+}
+#define AUTO_DIR __attribute__((cleanup(close_dir))) DIR *
+
+static bool is_ours(const struct gr *gr, int dir, const char *name)
+{
+	struct stat st;
+
+	if (fstatat(dir, name, &st, AT_NO_AUTOMOUNT))
+		return false;
+	for (unsigned int i = 0; i < gr->n; i++)
+		if (gr->cpu[i]->ino == st.st_ino && gr->cpu[i]->dev == st.st_dev)
+			return true;
+	return false;
+}
+
+/* What links in a folder of descriptors say is looked at before the file: that may be one of a file
+ * system that does not answer. */
+static bool is_candidate(int dir, const char *name)
+{
+	static const char *const spellings[] = { "/events", "/trace", "/buffer" };
+	char path[PATH_MAX], *slash;
+	ssize_t n = readlinkat(dir, name, path, sizeof(path) - 1);
+
+	if (n <= 0)
+		return false;
+	path[n] = '\0';
+	slash = strrchr(path, '/');
+	for (int i = 0; slash && i < 3; i++)
+		if (!strncmp(slash, spellings[i], strlen(spellings[i])))
+			return true;
+	return false;
+}
+
+static bool reads(const struct gr *gr, const char *pid, uint64_t deadline)
+{
+	char path[64];
+	AUTO_DIR d = NULL;
+	struct dirent *e;
+
+	snprintf(path, sizeof(path), "/proc/%.16s/fd", pid);
+	d = opendir(path);
+	while (d && (e = readdir(d)) && gr->p->host->now(gr->p) < deadline)
+		if (isdigit((unsigned char)*e->d_name) && is_candidate(dirfd(d), e->d_name) &&
+		    is_ours(gr, dirfd(d), e->d_name))
+			return true;
+	return false;
+}
+
+static void name(struct gr *gr, const char *pid)
+{
+	char path[64], comm[32];
+
+	snprintf(path, sizeof(path), "/proc/%.16s", pid);
+	gr_read(path, "comm", comm, sizeof(comm));
+	for (char *p = comm; *p; p++)
+		if (*p <= ' ' || *p >= 0x7f)
+			*p = '?';
+	snprintf(gr->reader, sizeof(gr->reader), "process %.16s (%s)", pid, comm);
+}
+
+void gr_readers(struct gr *gr, bool now)
+{
+	uint64_t t = gr->p->host->now(gr->p), until = t + (now ? START_NS : LOOK_NS);
+	AUTO_DIR d = NULL;
+	char self[32];
+	struct dirent *e;
+
+	if (!now && gr->asked_readers && t - gr->asked_readers < AGAIN_NS)
+		return;
+	gr->asked_readers = t;
+	gr->readers = 0;
+	gr->reader[0] = '\0';
+	snprintf(self, sizeof(self), "%d", (int)getpid());
+	d = opendir("/proc");
+	while (d && (e = readdir(d)) && gr->p->host->now(gr->p) < until) {
+		if (!isdigit((unsigned char)*e->d_name) || !strcmp(e->d_name, self) ||
+		    !reads(gr, e->d_name, until))
+			continue;
+		if (!gr->readers++)
+			name(gr, e->d_name);
+	}
+}

@@ -1,0 +1,98 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# grtrace live, without its module: a folder of files as it has them, which grow. What is written to them is in the
+# tree as computed; sessions, losses, CPUs and the folder come and go; grtrace is started and stopped; who else
+# reads is told; and where the kernel forbids relay files, that is told.
+. "$GT_SRC/tests/lib/case.sh"
+is_root || skip "needs root to mount"
+jobs="python3 $GT_SRC/tests/lib/jobs.py"
+grtrace="python3 $GT_SRC/tests/lib/grtrace.py"
+fake=$PWD/fake
+stat_of() { value "$mnt/backends/relay/stats" "$1"; }
+make_fake() {
+	mkdir -p "$fake"
+	for f in events0 events1 events2 events3; do : >"$fake/$f"; done
+	echo 0 >"$fake/enabled"
+	echo normal >"$fake/level"
+	echo 4194304 >"$fake/buffer_size"
+	echo stop >"$fake/control"
+}
+# a daemon that does not run meanwhile finds all of it at once, as if it had come at its time
+batch() { # batch TRACE SESSION
+	kill -STOP "$daemon"
+	$grtrace live "$1" "$fake" "$2"
+	kill -CONT "$daemon"
+}
+submits() { awk '$1 == "SUBMIT" { print $2 }' "$mnt/events_by_type"; }
+has() { [ "$(submits)" = "$1" ]; }
+
+$jobs generate 7 >invented.txt
+n=$(grep -c amdgpu_cs_ioctl invented.txt)
+printf '[backend relay]\npath = %s\nbuffer_size = 65536\n' "$fake" >conf
+mkdir "$mnt"
+"$GT_PROG" "$mnt" -o backend=relay,conf=conf 2>err && mounts+=("$mnt")
+like "$(cat err "$mnt/doctor" 2>/dev/null)" "there is no $fake: grtrace is not loaded" "without its folder it says what to do"
+make_fake
+if mountpoint -q "$mnt"; then echo rescan >"$mnt/control"; else mount_gt "$mnt" -o backend=relay,conf=conf || exit 1; fi
+is "$(cat "$mnt/backends/relay/state")" running "with it, it runs" || exit 1
+daemon=$(pgrep -f "mount.gputrace $mnt ")
+is "$(stat_of files)" 4 "it reads each CPU's file"
+is "$(cat "$fake/control")" start "tracing is started"
+like "$(cat "$fake/buffer_size")" "^65536" "with the buffer that was asked for"
+is "$(stat_of tracing)" started-here "… and told to be"
+
+batch invented.txt 1
+ok "the tree has each submission" wait_for 20 has "$n"
+ok "as computed" $jobs compare invented.txt "$mnt/amdgpu0"
+is "$(value "$mnt/status" events_lost_source)" 0 "nothing is lost"
+is "$(stat_of damaged) $(stat_of late)" "0 0" "nor damaged, nor late"
+is "$(stat_of session)" 1 "the session is known"
+
+batch invented.txt 2
+ok "another session in the same files" wait_for 20 has $((2 * n))
+is "$(stat_of sessions)" 8 "… is one in each of them"
+is "$(value "$mnt/status" events_lost_source)" 0 "… and loses nothing"
+
+: >"$fake/events4"
+files() { [ "$(stat_of files)" = "$1" ]; }
+ok "a CPU that comes is read" wait_for 20 files 5
+
+sleep 100 <"$fake/events1" & reader=$!
+told() { grep -q "^other_readers 1: process $reader (sleep)" "$mnt/backends/relay/stats"; }
+ok "another reader is told" wait_for 20 told
+kill $reader
+wait $reader 2>/dev/null
+
+echo verbose >"$mnt/config/level"
+like "$(cat "$fake/level")" "^verbose" "at level verbose grtrace tells more"
+echo normal >"$mnt/config/level"
+like "$(cat "$fake/level")" "^normal" "… and less again"
+echo 25 >"$fake/sampling_rate"
+like "$(cat "$mnt/doctor")" "left_out_by_grtrace sampling_rate is 25" "what grtrace leaves out is told"
+umount_gt "$mnt"
+like "$(cat "$fake/control")" "^stop" "tracing is stopped in the end"
+
+make_fake
+echo 1 >"$fake/enabled"
+mount_gt "$mnt" -o backend=relay,conf=conf
+is "$(cat "$fake/control") $(stat_of tracing)" "stop not-started-here" "tracing that was on is not begun"
+umount_gt "$mnt"
+
+exec 5<"$fake/events0"
+mount_gt "$mnt" -o backend=relay,conf=conf
+like "$(cat "$mnt/backends/relay/last_error")" "take each other's records" "who reads already is told at the start"
+exec 5<&-
+umount_gt "$mnt"
+
+secure=/sys/kernel/security
+cleanup() { [ -z "$ours" ] || umount $secure; }
+ours=
+[ -e $secure/lockdown ] || { mount -t securityfs none $secure 2>/dev/null && ours=1; }
+if grep -qsF -e '[integrity]' -e '[confidentiality]' $secure/lockdown; then
+	mount_gt "$mnt" -o backend=relay:sim
+	like "$(grep -A1 '^backend relay' "$mnt/doctor")" "locked down .* forbids relay files.* instead" "doctor tells of lockdown, and who serves instead"
+	umount_gt "$mnt"
+else
+	skip_ok "doctor tells of lockdown" "this kernel is not locked down"
+fi
+done_testing
