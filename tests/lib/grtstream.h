@@ -29,9 +29,12 @@ static inline void *gs_room(struct gs *s, size_t n)
 	return s->p + s->len - n;
 }
 
+/* where a size is odd, what follows is not aligned */
+typedef struct grt_header gs_header __attribute__((aligned(1)));
+
 /** gs_put() - a record of any type and size; its payload's first @n bytes are @payload's */
-static inline struct grt_header *gs_put(struct gs *s, unsigned int type, size_t size,
-					const void *payload, size_t n)
+static inline gs_header *gs_put(struct gs *s, unsigned int type, size_t size, const void *payload,
+				size_t n)
 {
 	uint8_t *p = gs_room(
 		s, size > sizeof(struct grt_header) + n ? size : sizeof(struct grt_header) + n);
@@ -52,7 +55,7 @@ static inline struct grt_header *gs_put(struct gs *s, unsigned int type, size_t 
 		s->gseq++;
 		s->cseq++;
 	}
-	return (struct grt_header *)p;
+	return (gs_header *)p;
 }
 
 static inline void gs_info(struct gs *s, uint64_t session)
@@ -129,13 +132,12 @@ static inline struct grt_event gs_job(uint16_t ring, uint64_t ctx, uint64_t seqn
 	};
 }
 
-static inline struct grt_header *gs_event(struct gs *s, unsigned int type,
-					  const struct grt_event *e)
+static inline gs_header *gs_event(struct gs *s, unsigned int type, const struct grt_event *e)
 {
 	return gs_put(s, type, sizeof(struct grt_header) + sizeof(*e), e, sizeof(*e));
 }
 
-static inline struct grt_header *gs_submit(struct gs *s, uint16_t ring, uint64_t seqno)
+static inline gs_header *gs_submit(struct gs *s, uint16_t ring, uint64_t seqno)
 {
 	struct grt_event e = gs_job(ring, 7, seqno);
 
