@@ -52,6 +52,7 @@ struct gr_cpu {
  * @gone: counters of files that are closed
  * @mark: the last watermark; @late: records older than it
  * @from: what is older was before this daemon, or while it paused: @before
+ * @more: the last drain did not come to its end
  * @began: files found by the first look were there before this daemon
  */
 struct gr {
@@ -62,7 +63,7 @@ struct gr {
 	struct gr_cpu *cpu[GR_CPUS], *heap[GR_CPUS];
 	unsigned int n, nheap;
 	struct gt_tasks *tasks;
-	bool started, began, paused, watching;
+	bool started, began, paused, watching, more;
 	int verbose;
 	char level[32];
 	char told_by[32];
@@ -116,6 +117,8 @@ void gr_readers(struct gr *gr, bool now);
 /* merge.c */
 
 int gr_drain(struct gt_plugin *p);
+/** gr_drain_all() - everything that is there now: nothing more is written */
+void gr_drain_all(struct gr *gr);
 /** gr_watch() - is drain() to be called when a sub-buffer is full? */
 void gr_watch(struct gr *gr, bool on);
 

@@ -46,7 +46,7 @@ static void sift_down(struct gr *gr, unsigned int i)
 
 /* Never waits: relay's read() does not, and of another kind of file O_NONBLOCK asks for that. 0:
  * nothing is there now; -errno: the file is no more */
-static int read_on(struct gr_cpu *c)
+static int read_on(struct gr *gr, struct gr_cpu *c)
 {
 	size_t room;
 	uint8_t *to = gt_grt_room(&c->g, &room);
@@ -58,6 +58,8 @@ static int read_on(struct gr_cpu *c)
 	if (n < 0)
 		return errno == EAGAIN ? 0 : -errno;
 	gt_grt_filled(&c->g, (size_t)n);
+	/* other CPUs' clocks may be ahead a little */
+	c->g.now = gr->p->host->now(gr->p) + 1000000000u;
 	return n > 0;
 }
 
@@ -68,7 +70,7 @@ static int next(struct gr *gr, struct gr_cpu *c)
 	int ret;
 
 	while (!(c->have = gt_grt_next(&c->g, &c->next))) {
-		ret = read_on(c);
+		ret = read_on(gr, c);
 		if (ret <= 0)
 			return ret;
 	}
@@ -79,13 +81,12 @@ static int next(struct gr *gr, struct gr_cpu *c)
 	return 0;
 }
 
-static void fill_heap(struct gr *gr, uint64_t now)
+static void fill_heap(struct gr *gr)
 {
 	gr->nheap = 0;
 	for (unsigned int i = 0; i < gr->n; i++) {
 		struct gr_cpu *c = gr->cpu[i];
 
-		c->g.now = now;
 		if (!c->have && next(gr, c) < 0) {
 			gr_close(gr, i--);
 			continue;
@@ -143,36 +144,63 @@ void gr_watch(struct gr *gr, bool on)
 	gr->watching = on;
 }
 
-/* The module, or a CPU, may have come or gone. */
+/* The module, or a CPU, may have come or gone. While there is none it is looked for in silence. */
 static void look(struct gr *gr, uint64_t now)
 {
+	char dir[PATH_MAX], err[400];
+
 	if (now - gr->looked < GR_LOOK_NS)
 		return;
 	gr->looked = now;
-	if (!gr_look(gr))
+	if (gr_look(gr))
+		return;
+	if (*gr->dir || !gr_find(gr->o->path, dir, sizeof(dir), err, sizeof(err)))
 		gr_take(gr);
+}
+
+/* All that is older than @until; how many records that gave */
+static int drain(struct gr *gr, uint64_t until)
+{
+	uint64_t records = gr->records, done;
+
+	gr->drains++;
+	gt_tasks_round(gr->tasks, gr->p->host->now(gr->p));
+	fill_heap(gr);
+	done = merge(gr, until);
+	flush(gr);
+	if (done > gr->mark)
+		gr->mark = done;
+	gr->p->host->watermark(gr->p, gr->mark);
+	gr->more = done != until;
+	return (int)(gr->records - records);
+}
+
+void gr_drain_all(struct gr *gr)
+{
+	do
+		drain(gr, gr->p->host->now(gr->p));
+	while (gr->more);
 }
 
 int gr_drain(struct gt_plugin *p)
 {
 	struct gr *gr = p->priv;
-	uint64_t now = p->host->now(p), until = now - GR_MARGIN_NS, records = gr->records, done;
+	uint64_t now = p->host->now(p);
 	bool busy;
+	int n;
 
-	gr->drains++;
-	look(gr, now);
-	if (gr->paused || !gr->n)
+	if (gr->paused || gr->told_by[0])
 		return 0;
-	gt_tasks_round(gr->tasks, now);
-	fill_heap(gr, now);
-	done = merge(gr, until);
-	flush(gr);
-	if (done > gr->mark)
-		gr->mark = done;
-	p->host->watermark(p, gr->mark);
-	busy = gr->nheap || gr->records != records;
+	look(gr, now);
+	if (!gr->n) {
+		if (!gr->told_by[0])
+			p->host->timer(p, GR_LOOK_NS);
+		return 0;
+	}
+	n = drain(gr, now - GR_MARGIN_NS);
+	busy = gr->nheap || n;
 	gr->idle = busy ? GR_DRAIN_NS : gr->idle * 2 < GR_IDLE_NS ? gr->idle * 2 : GR_IDLE_NS;
 	gr_watch(gr, !busy);
-	p->host->timer(p, done != until ? 1 : gr->idle);
-	return (int)(gr->records - records);
+	p->host->timer(p, gr->more ? 1 : gr->idle);
+	return n;
 }

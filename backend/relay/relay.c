@@ -70,6 +70,7 @@ int gr_take(struct gr *gr)
 				   gr->reader, gr->dir);
 	if (!gr->paused)
 		gr_tracing(gr, true);
+	gr_look(gr); /* with buffers of another size it has other files */
 	gr_level(gr);
 	gr->p->host->timer(gr->p, 1);
 	return 0;
@@ -125,9 +126,11 @@ static void pause_it(struct gr *gr, bool on)
 {
 	gr->paused = on;
 	gr_tracing(gr, !on);
-	gr->from = gr->p->host->now(gr->p);
-	if (on)
+	if (on) {
+		gr_drain_all(gr);
 		gr_watch(gr, false);
+	}
+	gr->from = gr->p->host->now(gr->p);
 	gr->p->host->timer(gr->p, on ? 0 : 1);
 }
 
