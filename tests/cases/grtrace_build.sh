@@ -10,8 +10,8 @@ built=
 for build in "$GT_OUT"/vm/*/build /lib/modules/*/build; do
 	[ -e "$build/Makefile" ] || continue
 	release=$(basename "$(dirname "$build")")
-	make -s -C "$GT_SRC" O="$PWD/out.$release" kmod KDIR="$build" >log 2>&1
-	is "$? $(grep -vE 'BTF generation|^$' log)" "0 " "$release: no warning"
+	make -s -C "$GT_SRC" O="$PWD/out.$release" kmod KDIR="$build" >built 2>&1
+	is "$? $(grep -vE 'BTF generation|^$' built)" "0 " "$release: no warning"
 	info=$(modinfo "out.$release/kmod/grtrace.ko")
 	like "$info" "^license: +GPL$" "$release: its licence" || continue
 	like "$info" "^version: +$version$" "$release: dkms's version is the module's"

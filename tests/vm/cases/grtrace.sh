@@ -1,0 +1,104 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# grtrace.ko tells what the mock GPU did: 10,000 jobs of three processes of two users on two GPUs, under
+# the scheduler's own tracepoints, Linux 6.17's and amdgpu's at once, so each step is told up to three
+# times and written once. Then settings, and what an event costs beside ftrace and BPF.
+. "$GT_SRC/tests/lib/case.sh"
+. "$GT_SRC/tests/lib/mockgpu.sh"
+. "$GT_SRC/tests/lib/grtrace.sh"
+rings=gfx_0.0.0,comp_1.0.0,comp_1.0.1,sdma0,vcn_dec_0
+tracing=/sys/kernel/tracing/instances/grt
+cleanup() {
+	[ ! -d /sys/module/grtrace ] || rmmod grtrace
+	[ ! -d $tracing ] || rmdir $tracing
+	mock_unload
+}
+
+push() { # push JOBS OF EACH PROCESS
+	as_uid 1001 "$gpujobs" --device 0 --jobs "$1" --length-us 500-900 --ring $rings --depth 60 --contexts 2 --seed 1 >/dev/null &
+	as_uid 1002 "$gpujobs" --device 1 --jobs "$1" --length-us 500-900 --ring $rings --depth 60 --seed 2 >/dev/null &
+	as_uid 1001 "$gpujobs" --device 1 --jobs "$1" --length-us 500-900 --ring $rings --depth 60 --seed 3 >/dev/null &
+	wait
+}
+
+session() { # session FOLDER COMMAND... - what that makes, read
+	local to=$1
+	shift
+	echo 0 >$truth
+	grt_set reset_stats 1
+	grt_set control start
+	"$@"
+	ok "$to: all jobs have ended" wait_for 30 all_done
+	grt_set control stop
+	grt_read "$to"
+	cat $truth >"$to/truth"
+	cat $grt/stats >"$to/stats"
+	cat $grt/rings >"$to/rings"
+}
+
+modprobe -qr virtio_gpu # its commands and waits are events as well
+mock_load || exit 1
+grt_load || exit 1
+mock_names amdgpu || exit 1
+session all push 3334
+
+# Settings: a user, whole jobs, a ring; refused ones change nothing
+grt_set filter_enabled 1
+grt_set filter_uid 1002
+session user push 20
+grt_set filter_uid ''
+grt_set config sample=40
+is "$(cat $grt/sampling) $(grep ^sample= $grt/config)" "40 sample=40" "config and its file are one"
+ok "a refused setting" sh -c "! printf 'sample=50\nlevel=high\n' >$grt/config"
+is "$(cat $grt/sampling)" 40 "changes nothing, nor does what stood before it"
+session sampled push 60
+like "$(cat $grt/sampling_stats)" '^[0-9]+ [0-9]+ [0-9]+ [0-9]+%$' "sampling_stats"
+grt_set sampling 100
+ring=$(awk '$3 == "sdma0" && $5 == "mockgpu.1" { print $1 }' $grt/rings)
+grt_set watchlist "$ring"
+session watched push 20
+grt_set watchlist ''
+echo "$ring" >watched/ring
+grt_set rate_limit 90
+session limited push 30
+grt_set rate_limit 0
+grt_set aggregator_enable 1
+grt_set aggregator_window 200
+grt_set control start
+while [ ! -e enough ]; do push 40; done & load=$!
+busy() { awk -F'|' '$1 + 0 == n && NF == 7 && $2 > 0' n="$ring" $grt/aggregator_stats | grep -q .; }
+ok "a window that ended" wait_for 10 busy
+touch enough
+like "$(cat /proc/grtrace_stats)" "^$ring [0-9]+[.][0-9]{2} 0[.]00 [1-9][0-9]*$" "/proc/grtrace_stats"
+wait $load
+grt_set control stop
+python_checks "$GT_SRC/tests/vm/cases/grtrace.py"
+
+# What it costs: the truth has the time before each tracepoint and behind it, once tracers had theirs
+cost() { # cost WHO - the truth of jobs one by one
+	"$gpujobs" --jobs 20 --wait --ring gfx_0.0.0 --length-us 50 >/dev/null
+	echo 0 >$truth
+	"$gpujobs" --jobs 100 --wait --ring gfx_0.0.0 --length-us 50 >/dev/null
+	wait_for 10 all_done
+	cat $truth >"cost.$1"
+}
+rmmod mockgpu_names mockgpu_amdgpu
+cost none
+grt_set control start
+cost grtrace
+grt_set control stop
+mkdir $tracing
+echo mono >$tracing/trace_clock
+for e in drm_sched_job drm_run_job drm_sched_process_job; do echo 1 >$tracing/events/gpu_scheduler/$e/enable; done
+cost ftrace
+echo 0 >$tracing/events/enable
+mount_gt "$mnt" -o backend=bpf || exit 1
+cost bpf
+umount_gt "$mnt"
+mount_gt "$mnt" -o backend=bpf,level=stats || exit 1
+cost bpf_counting
+umount_gt "$mnt"
+python_checks "$GT_SRC/tests/vm/cases/grtrace.py" cost
+grep '^# measured' py.out
+rmmod grtrace && ok "unloaded" mock_unload
+done_testing
