@@ -120,6 +120,14 @@ const union gt_record *gt_hold_next(struct gt_hold *h)
 	return &h->rec[i];
 }
 
+uint64_t gt_hold_bytes(const struct gt_hold *h)
+{
+	if (!h->chain)
+		return 0;
+	return h->njobs * sizeof(*h->chain) +
+	       h->fresh * (sizeof(*h->rec) + (uint64_t)sizeof(*h->next));
+}
+
 void gt_hold_sweep(struct gt_hold *h, uint64_t now)
 {
 	if (now - h->swept < SWEEP_NS)

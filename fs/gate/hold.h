@@ -54,6 +54,8 @@ void gt_hold_drop(struct gt_hold *h, struct gt_chain *c);
 void gt_hold_release(struct gt_hold *h, struct gt_chain *c);
 /** gt_hold_next() - NULL: that was all. Good until the next call */
 const union gt_record *gt_hold_next(struct gt_hold *h);
+/** gt_hold_bytes() - memory that it may have touched */
+uint64_t gt_hold_bytes(const struct gt_hold *h);
 /** gt_hold_sweep() - drops what is held of jobs that left without an end; once a second at most */
 void gt_hold_sweep(struct gt_hold *h, uint64_t now);
 

@@ -25,7 +25,7 @@ static const char *state_of(const struct gt_app *app)
 struct counts {
 	struct gt_gate_counts n;
 	int64_t level, mode;
-	uint64_t held;
+	uint64_t held, hold_bytes;
 	struct gt_adapt adapt;
 	double share;
 	unsigned int gpus, rings, queues, procs, jobs;
@@ -43,6 +43,7 @@ static struct counts count(struct gt_app *app)
 	c.level = app->conf->level;
 	c.mode = app->conf->sampling_mode;
 	c.held = app->gate->hold.held;
+	c.hold_bytes = gt_hold_bytes(&app->gate->hold);
 	c.adapt = app->gate->adapt;
 	c.share = (double)app->gate->wanted.share / GT_SHARE_ALL;
 	for (unsigned int i = 0; i < m->ngpus; i++) {
@@ -98,7 +99,7 @@ static void show_memory(struct gt_text *t, const struct gt_app *app, const struc
 {
 	uint64_t history = log_bytes(app->log), texts = app->snapshot_bytes;
 
-	gt_text_kv(t, "memory_bytes", c->memory + history + texts);
+	gt_text_kv(t, "memory_bytes", c->memory + history + texts + c->hold_bytes);
 	gt_text_kv(t, "model_bytes", c->memory);
 	gt_text_kv(t, "model_refused", gt_hist_refused());
 	gt_text_kv(t, "history_bytes", history);

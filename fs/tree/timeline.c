@@ -240,8 +240,19 @@ static void where(struct gt_text *t, const struct gt_names *n, const struct gt_e
 	gt_text_word(t, r->name, sizeof(r->name));
 }
 
+/* When it happened: what came late, as a job that was held back until its end, tells that in ref. */
+static struct gt_event in_time(const struct gt_event *e)
+{
+	struct gt_event own = *e;
+
+	if (e->flags & GT_F_LATE)
+		own.ts = e->ref == GT_NONE64 ? 0 : e->ref;
+	return own;
+}
+
 static void event(struct gt_text *t, struct ctx *c, const struct gt_event *e)
 {
+	const struct gt_event own = in_time(e);
 	const char *custom = e->type >= GT_CUSTOM0 && e->type <= GT_CUSTOM6
 				     ? c->names->custom[e->type - GT_CUSTOM0]
 				     : "";
@@ -264,8 +275,8 @@ static void event(struct gt_text *t, struct ctx *c, const struct gt_event *e)
 	pair(t, "seqno", e->seqno);
 	name = e->type == GT_IOCTL_EXIT ? command_left(c->mem, e) : gt_names_value(c->names, e);
 	gt_event_keys(t, e, name);
-	thread_notes(t, c->mem, e, name);
-	job_notes(t, c->mem, e);
+	thread_notes(t, c->mem, &own, name);
+	job_notes(t, c->mem, &own);
 	gt_text_ch(t, '\n');
 }
 

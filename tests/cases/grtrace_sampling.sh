@@ -56,6 +56,11 @@ sys.exit(bool(bad) or not rows)
 P
 }
 ok "threshold: slow jobs are recorded, and only these" slow
+own_times() {
+	sed -n 's/.* COMPLETE .*(\([0-9.]*\) us after submit).*/\1/p' "$mnt/timeline" >after
+	awk '$1 < 100 { bad++ } END { print NR, bad + 0; exit !(NR && !bad) }' after
+}
+ok "… timeline reckons with the times when their events happened" own_times
 ok "… the sum holds" sums
 echo adaptive >"$mnt/config/sampling_mode"
 is "$(cat "$mnt/config/sampling_mode")" "static [adaptive] threshold" "adaptive"

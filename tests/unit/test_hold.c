@@ -73,17 +73,22 @@ static void test_meanwhile(void)
 	is(gate.n.recorded, 4, "and counted, of before the clear as well");
 	is(gate.n.seen, 4, "as seen, too");
 	j.seqno++;
+	tell(&j, 1400, GT_SUBMIT);
+	gt_gate_clear(&gate);
+	ok(tell(&j, 1500, GT_COMPLETE) && out.n == 7 && gate.n.recorded == 2 && gate.n.seen == 2,
+	   "one whose end is the first after a clear, too");
+	j.seqno++;
 	tell(&j, 2000, GT_SUBMIT);
 	set("sampling_mode", "static");
 	tell(&j, 2100, GT_COMMIT);
-	ok(tell(&j, 2200, GT_COMPLETE) && out.n == 8,
+	ok(tell(&j, 2200, GT_COMPLETE) && out.n == 10,
 	   "one that was held when the mode was changed comes whole");
 	j.seqno++;
 	tell(&j, 3000, GT_SUBMIT);
 	set("sampling_mode", "threshold");
 	set("sampling_threshold", "86400000000000");
 	tell(&j, 3100, GT_COMMIT);
-	ok(tell(&j, 3200, GT_COMPLETE) && out.n == 11, "one that was recorded before, too");
+	ok(tell(&j, 3200, GT_COMPLETE) && out.n == 13, "one that was recorded before, too");
 	end();
 }
 
