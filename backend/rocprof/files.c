@@ -83,7 +83,7 @@ static uint16_t group_of(struct rp_files *f, const char *path)
 	for (unsigned int i = 0; i < f->n; i++)
 		if (run_of(f->file[i].path) == n && !memcmp(f->file[i].path, path, n))
 			return f->file[i].source.group;
-	return f->groups++;
+	return f->groups < GT_NONE16 - 1 ? f->groups++ : f->groups;
 }
 
 /* "1234_kernel_trace.csv" is of process 1234 */
@@ -113,10 +113,11 @@ static struct rp_file *add(struct gt_plugin *p, struct rp_files *f, const char *
 	struct rp_file *more;
 	uint16_t group;
 
-	if (f->n == RP_FILES) {
+	int most = f->live ? RP_LIVE_FILES : RP_FILES;
+
+	if ((int)f->n == most) {
 		if (!f->left_out++)
-			p->host->error(p, E2BIG, "%s: more than %d files: the rest is left out", path,
-				       RP_FILES);
+			p->host->error(p, E2BIG, "%s: more than %d files: the rest is left out", path, most);
 		return NULL;
 	}
 	group = group_of(f, path);
@@ -207,6 +208,87 @@ static int no_dots(const struct dirent *d)
 
 static void add_folder(struct gt_plugin *p, struct rp_files *f, int dir, const char *path, int depth);
 
+static struct rp_file *known(struct rp_files *f, const struct stat *st)
+{
+	for (unsigned int i = 0; i < f->n; i++)
+		if (f->file[i].ino == st->st_ino && f->file[i].dev == st->st_dev)
+			return &f->file[i];
+	return NULL;
+}
+
+static bool too_many(const struct rp_files *f, uid_t uid)
+{
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < f->n; i++)
+		n += f->file[i].uid == uid;
+	return uid && n >= RP_USER_FILES;
+}
+
+static struct rp_file *meet_new(struct gt_plugin *p, struct rp_files *f, const char *path, const struct stat *st)
+{
+	struct rp_file *file = too_many(f, st->st_uid) ? NULL : add(p, f, path);
+
+	if (!file)
+		return NULL;
+	file->uid = st->st_uid;
+	file->dev = st->st_dev;
+	file->ino = st->st_ino;
+	file->mtime = GT_NONE64;
+	file->source.live = true;
+	if (no_file(st->st_mode))
+		refuse(p, file, EINVAL, no_file(st->st_mode));
+	return file;
+}
+
+/* In a folder that is watched: is it new, or has it changed? It is opened when it is its turn. */
+static void meet(struct gt_plugin *p, struct rp_files *f, int dir, const char *folder, const char *path,
+		 const char *name, const struct stat *st)
+{
+	uint64_t mtime = (uint64_t)st->st_mtim.tv_sec * 1000000000 + (uint64_t)st->st_mtim.tv_nsec;
+	struct rp_file *file = known(f, st);
+
+	if (!file)
+		file = meet_new(p, f, path, st);
+	if (!file)
+		return;
+	file->there = true;
+	if (no_file(st->st_mode))
+		return;
+	if (strcmp(file->path, path)) {
+		free(file->path);
+		file->path = strdup(path);
+		if (!file->path)
+			file->path = strdup("");
+	}
+	file->source.agent = agent_of(folder);
+	file->busy = being_written(dir, name);
+	if (file->busy)
+		file->state = "being written";
+	if (file->mtime == mtime && file->source.size == (uint64_t)st->st_size)
+		return;
+	if (ends(name, ".csv") && (uint64_t)st->st_size < file->source.at[0])
+		memset(file->source.at, 0, sizeof(file->source.at)); /* begun anew */
+	file->mtime = mtime;
+	file->source.size = (uint64_t)st->st_size;
+	file->changed = !file->once;
+	if (file->once)
+		snprintf(file->error, sizeof(file->error), "changed after it was read: not read again");
+}
+
+void rp_files_forget(struct rp_files *f)
+{
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < f->n; i++) {
+		if (f->file[i].there)
+			f->file[n++] = f->file[i];
+		else
+			free(f->file[i].path);
+	}
+	f->n = n;
+}
+
 static void add_entry(struct gt_plugin *p, struct rp_files *f, int dir, const char *path,
 		      const char *name, int depth)
 {
@@ -226,6 +308,10 @@ static void add_entry(struct gt_plugin *p, struct rp_files *f, int dir, const ch
 	}
 	if (S_ISDIR(st.st_mode) || !is_result(path, name))
 		return;
+	if (f->live) {
+		meet(p, f, dir, path, whole, name, &st);
+		return;
+	}
 	file = add(p, f, whole);
 	if (!file)
 		return;
@@ -236,8 +322,11 @@ static void add_entry(struct gt_plugin *p, struct rp_files *f, int dir, const ch
 static void add_folder(struct gt_plugin *p, struct rp_files *f, int dir, const char *path, int depth)
 {
 	struct dirent **list = NULL;
-	int n = scandirat(dir, ".", &list, no_dots, by_name);
+	int n;
 
+	if (f->live) /* first, so that what comes meanwhile is told */
+		rp_watch_folder(f, dir);
+	n = scandirat(dir, ".", &list, no_dots, by_name);
 	for (int i = 0; i < n; i++) {
 		if (i < ENTRIES)
 			add_entry(p, f, dir, path, list[i]->d_name, depth);

@@ -55,14 +55,35 @@ static uint16_t by_location(struct gt_plugin *p, const struct rp_agent *a)
 	return p->host->gpu(p, &d);
 }
 
+/* Where no table of devices tells, the agent's number is that of its node on this machine */
+static uint16_t of_node(struct gt_plugin *p, uint64_t node)
+{
+	struct gt_gpu_desc d = { .driver = "amdgpu", .minor = -1, .listed = true };
+	char path[96];
+	FILE *f;
+
+	if (node > 1024)
+		return GT_NONE16;
+	snprintf(path, sizeof(path), "/sys/class/kfd/kfd/topology/nodes/%u/gpu_id", (unsigned int)node);
+	f = fopen(path, "re");
+	if (f && fscanf(f, "%u", &d.kfd_id) != 1)
+		d.kfd_id = 0;
+	if (f)
+		fclose(f);
+	return d.kfd_id ? p->host->gpu(p, &d) : GT_NONE16;
+}
+
 void rp_place_agent(struct rp_places *pl, uint16_t group, const struct rp_agent *a)
 {
+	const struct gt_gpu_desc any = { .driver = "amdgpu", .minor = -1 };
 	uint16_t gpu = GT_NONE16;
 
 	if (a->key == GT_NONE64 || find(pl, group, a->key))
 		return;
 	if (a->gpu)
 		gpu = by_location(pl->p, a);
+	if (a->gpu && gpu == GT_NONE16) /* another machine's */
+		gpu = pl->p->host->gpu(pl->p, &any);
 	add(pl, group, a->key, gpu);
 }
 
@@ -96,6 +117,9 @@ uint16_t rp_place_gpu(struct rp_places *pl, uint16_t group, uint64_t key)
 	snprintf(dev, sizeof(dev), "agent%llu", (unsigned long long)key);
 	if (pl->p->recording && key != GT_NONE64)
 		d.dev = dev;
+	gpu = pl->p->recording ? GT_NONE16 : of_node(pl->p, key);
+	if (gpu != GT_NONE16)
+		return add(pl, group, key, gpu);
 	return add(pl, group, key, pl->p->host->gpu(pl->p, &d));
 }
 
@@ -117,7 +141,7 @@ static bool same_queue(const struct rp_queue *q, uint16_t group, uint16_t gpu, u
 uint32_t rp_place_queue(struct rp_places *pl, uint16_t group, uint16_t gpu, uint64_t handle, uint32_t pid,
 			uint32_t uid, bool *is_new)
 {
-	uint32_t first = pl->p->recording ? 1 : LIVE_QUEUE;
+	uint32_t first = pl->p->recording ? 1 : LIVE_QUEUE + pl->queue_base % LIVE_QUEUE;
 
 	*is_new = false;
 	if (handle == GT_NONE64)

@@ -3,7 +3,7 @@
  * The rocprof backend's own interfaces.
  *
  *	rocprof.c  the vtable and the options
- *	play.c     start, frames from the child, the end
+ *	play.c     start, frames from the child, the end; watch.c folders that results appear in
  *	files.c    which files are results, and safe to open
  *	child.c    starts, hears and ends the process that reads them
  *	tell.c     rows as records, kernels and counters for the host
@@ -31,11 +31,15 @@
 #define RP_FILES     256 /* of one reading */
 #define RP_NAMES     65536
 #define RP_AGENTS    256
+#define RP_PLACES    5 /* in a file, one a table */
+#define RP_LIVE_FILES 1024 /* in folders that are watched */
+#define RP_USER_FILES 256  /* of these, of a user but root */
 #define RP_FRAME_MAX (GT_KERNEL_NAME_MAX + 4096)
 
 /** struct rp_options - the plugin's options, filled by the host */
 struct rp_options {
 	char *files;
+	char *dirs;
 };
 
 /* What the child tells ----------------------------------------------------------------------------- */
@@ -49,6 +53,7 @@ enum rp_kind {
 	RP_FAULT, /* a sentence; something of the file was left out */
 	RP_FAIL,  /* a sentence; the file tells nothing more */
 	RP_TABLE, /* a word: what the file is */
+	RP_AT,	  /* RP_PLACES u64: where to go on when the file has grown */
 	RP_END,	  /* all files have been read */
 	RP_KINDS
 };
@@ -124,12 +129,16 @@ static inline uint64_t rp_row_ts(const struct rp_row *r)
  * @fd: open for reading; @size: what there is to read now
  * @group: files of one run have the same: agents are its
  * @pid: of the profiled process, as the file's name tells; GT_NONE32
+ * @live: it may grow: what is not whole is left for another time; @at: what was read before, as rp_tell_at()
+ *	told
  * @agent: of a thread trace: its device's handle, as its folder's name tells
  * @statistics: of kernels, as the file's name tells
  */
 struct rp_source {
 	int fd;
 	uint64_t size, agent;
+	uint64_t at[RP_PLACES];
+	bool live;
 	uint16_t group;
 	uint32_t pid;
 	bool statistics;
@@ -195,6 +204,8 @@ uint32_t rp_intern(struct rp_input *in, const char *text, size_t len);
 /** rp_tell_text() - a text of a kernel, by its name */
 void rp_tell_text(struct rp_input *in, const char *kernel, size_t klen, enum gt_kernel_text which,
 		  const char *text, size_t len);
+/** rp_tell_at() - where to go on if the file grows */
+void rp_tell_at(struct rp_input *in, const uint64_t at[RP_PLACES]);
 /** rp_table() - says what the file is */
 void rp_table(struct rp_input *in, const char *what);
 /** rp_fault() - something was left out; only the first few sentences of a file are told */
@@ -231,6 +242,9 @@ void rp_child_end(struct rp_child *c);
  * struct rp_file - a result
  * @path: where it is; @uid: whose
  * @state: what became of it; @table: what it is
+ * @dev, @ino, @mtime: of a folder that is watched: which file it is, and when it changed
+ * @there: it was there when the folders were looked through; @changed: since it was read; @busy: somebody
+ *	writes to it; @once: it is read once only
  */
 struct rp_file {
 	char *path;
@@ -239,6 +253,8 @@ struct rp_file {
 	const char *state;
 	char table[32], error[256];
 	uint64_t rows, faults;
+	uint64_t dev, ino, mtime;
+	bool there, changed, busy, once;
 };
 
 /** struct rp_files - what is read together */
@@ -246,7 +262,14 @@ struct rp_files {
 	struct rp_file *file;
 	unsigned int n, left_out;
 	uint16_t groups;
+	bool live;
+	int inotify;
+	unsigned int watches;
 };
+/** rp_files_forget() - those that are there no more */
+void rp_files_forget(struct rp_files *f);
+/** rp_watch_folder() - says when something changes in it */
+void rp_watch_folder(struct rp_files *f, int dir);
 
 /** rp_files_add() - a file, or all results in a folder and below it; -errno with the sentence told */
 int rp_files_add(struct gt_plugin *p, struct rp_files *f, const char *path);
@@ -264,6 +287,8 @@ struct rp_teller;
 /** rp_teller_new() - keeps what is known of names, agents, queues and kernels; NULL: no memory */
 struct rp_teller *rp_teller_new(struct gt_plugin *p, struct rp_files *files);
 void rp_teller_free(struct rp_teller *t);
+/** rp_teller_reading() - another child tells: of its @n files file i is ours @index[i] */
+void rp_teller_reading(struct rp_teller *t, const uint16_t *index, unsigned int n);
 /** rp_tell() - takes one frame; how many records it pushed or will push, -EBADMSG if it is not sound */
 int rp_tell(struct rp_teller *t, const struct rp_frame *f, const uint8_t *data);
 /** rp_tell_flush() - what was gathered goes to the host */
@@ -289,7 +314,7 @@ struct rp_places {
 		uint32_t pid, uid;
 		uint16_t gpu, group;
 	} *queue;
-	unsigned int nqueues, last_queue;
+	unsigned int nqueues, last_queue, queue_base;
 	uint64_t refused;
 };
 /** rp_place_agent() - a device was told of */
@@ -308,6 +333,8 @@ int rp_probe(struct gt_plugin *p);
 int rp_start(struct gt_plugin *p);
 int rp_drain(struct gt_plugin *p);
 void rp_stop(struct gt_plugin *p);
+int rp_set(struct gt_plugin *p, const struct gt_option *o);
+int rp_control(struct gt_plugin *p, enum gt_control what, int64_t arg);
 void rp_doctor(struct gt_plugin *p, char *buf, size_t len);
 void rp_show_files(struct gt_plugin *p, char *buf, size_t len);
 void rp_file_calls(struct gt_plugin *p, char *buf, size_t len);

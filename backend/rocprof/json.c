@@ -128,6 +128,17 @@ static const yajl_callbacks callbacks = {
 	.yajl_end_array = on_array_end,
 };
 
+/* A file that is still being written does not end in a brace */
+static bool whole(const struct rp_input *in)
+{
+	char tail[64];
+	ssize_t n = rp_pread(in, tail, sizeof(tail), in->s->size > sizeof(tail) ? in->s->size - sizeof(tail) : 0);
+
+	while (n > 0 && (tail[n - 1] == '\n' || tail[n - 1] == ' '))
+		n--;
+	return n > 0 && tail[n - 1] == '}';
+}
+
 static int json_open(struct rp_input *in)
 {
 	struct rp_json *j = calloc(1, sizeof(*j));
@@ -135,6 +146,8 @@ static int json_open(struct rp_input *in)
 	in->priv = j;
 	if (!j)
 		return rp_fail(in, "no memory");
+	if (in->s->live && !whole(in))
+		return rp_fail(in, "is being written");
 	j->pid = in->s->pid;
 	j->yajl = yajl_alloc(&callbacks, NULL, in);
 	j->buf = malloc(PIECE);

@@ -1,32 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* The files of the `files` option: opened, read by the child, told to the host as fast as they come. */
-#include "internal.h"
+#include "play.h"
 
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define DRAIN_MAX 65536	  /* frames a call of drain() */
 #define DRAIN_NS  5000000 /* and its time */
 #define WAIT_NS	  1000000 /* until the child is asked again */
 
-/** struct rp - the plugin; @index: of the child's files, ours */
-struct rp {
-	struct gt_plugin *p;
-	struct rp_files files;
-	struct rp_teller *teller;
-	struct rp_child child;
-	bool reading, ended;
-};
-
 int rp_probe(struct gt_plugin *p)
 {
 	const struct rp_options *o = p->options;
 
-	if (!o->files || !*o->files)
+	if (p->recording && (!o->files || !*o->files))
 		return p->host->error(p, ENOENT, "no results to read: mount with -o replay=FOLDER");
+	if (!p->recording && (!o->dirs || !*o->dirs))
+		return p->host->error(p, ENOENT,
+				      "no folder is watched for results: write one to backends/rocprof/dirs, "
+				      "then rescan to control, or set dirs in section [backend rocprof]");
 	return 0;
 }
 
@@ -39,6 +35,8 @@ void rp_stop(struct gt_plugin *p)
 	if (r->reading)
 		rp_child_end(&r->child);
 	rp_teller_free(r->teller);
+	if (r->files.live && r->files.inotify >= 0)
+		close(r->files.inotify);
 	rp_files_free(&r->files);
 	free(r);
 	p->priv = NULL;
@@ -96,9 +94,11 @@ int rp_start(struct gt_plugin *p)
 	p->priv = r;
 	r->p = p;
 	r->child.fd = -1;
-	if (!ret)
+	if (!ret && !p->recording)
+		ret = rp_watch_start(r);
+	else if (!ret)
 		ret = open_files(r, o->files);
-	if (!ret) {
+	if (!ret && p->recording) {
 		r->teller = rp_teller_new(p, &r->files);
 		ret = r->teller ? read_files(r) : p->host->error(p, ENOMEM, "no memory");
 	}
@@ -113,14 +113,18 @@ static void finish(struct rp *r)
 {
 	rp_child_end(&r->child);
 	r->reading = false;
-	r->ended = true;
-	for (unsigned int i = 0; i < r->files.n; i++)
-		if (!strcmp(r->files.file[i].state, "reading"))
-			r->files.file[i].state = "read";
+	r->ended = r->p->recording;
+	for (unsigned int i = 0; i < r->files.n; i++) {
+		struct rp_file *f = &r->files.file[i];
+
+		if (strcmp(f->state, "reading"))
+			continue;
+		f->state = "read";
+		f->once = f->source.live && !strcmp(f->table, "json");
+	}
 }
 
-/* What has come of the child: records, or -errno */
-static int hear(struct rp *r, bool *waits)
+int rp_hear(struct rp *r, bool *waits)
 {
 	uint64_t until = r->p->host->now(r->p) + DRAIN_NS;
 	const uint8_t *data;
@@ -154,15 +158,29 @@ static int hear(struct rp *r, bool *waits)
 	return n;
 }
 
+int rp_set(struct gt_plugin *p, const struct gt_option *o)
+{
+	return p->recording ? p->host->error(p, EOPNOTSUPP, "a recording is played") : rp_watch_look(p->priv);
+}
+
+int rp_control(struct gt_plugin *p, enum gt_control what, int64_t arg)
+{
+	if (p->recording || what != GT_CTL_RESCAN)
+		return -EOPNOTSUPP;
+	return rp_watch_look(p->priv);
+}
+
 int rp_drain(struct gt_plugin *p)
 {
 	struct rp *r = p->priv;
 	bool waits = false;
 	int n;
 
+	if (!p->recording)
+		return rp_watch_drain(r);
 	if (r->ended)
 		return -ENODATA;
-	n = hear(r, &waits);
+	n = rp_hear(r, &waits);
 	rp_tell_flush(r->teller);
 	if (rp_teller_position(r->teller))
 		p->host->watermark(p, rp_teller_position(r->teller));
@@ -203,6 +221,10 @@ void rp_doctor(struct gt_plugin *p, char *buf, size_t len)
 	print(buf, len, &used, "files %u\nfiles_refused %u\nfiles_left_out %u\nrows %llu\nfaults %llu\n",
 	      r->files.n, refused, r->files.left_out, (unsigned long long)rows,
 	      (unsigned long long)faults);
+	if (!p->recording)
+		print(buf, len, &used, "folders %u\n", r->files.watches);
+	if (!p->recording && len - used > 256)
+		p->host->clock_lines(p, GT_CLOCK_ID_BOOTTIME, buf + used, len - used);
 }
 
 /* A path as one word */

@@ -75,6 +75,11 @@ void rp_tell_agent(struct rp_input *in, const struct rp_agent *a)
 	put(in->r, RP_AGENT, in->index, a, sizeof(*a), NULL, 0);
 }
 
+void rp_tell_at(struct rp_input *in, const uint64_t at[RP_PLACES])
+{
+	put(in->r, RP_AT, in->index, at, RP_PLACES * sizeof(*at), NULL, 0);
+}
+
 void rp_table(struct rp_input *in, const char *what)
 {
 	put(in->r, RP_TABLE, in->index, what, strlen(what), NULL, 0);

@@ -20,7 +20,10 @@ struct rp_db {
 	sqlite3_stmt *stmt[QUERIES];
 	struct rp_row next[QUERIES];
 	bool have[QUERIES];
+	uint64_t at[RP_PLACES];
 };
+
+static_assert(QUERIES == RP_PLACES, "each table has its place");
 
 /* The file --------------------------------------------------------------------------------------- */
 
@@ -153,6 +156,8 @@ static sqlite3_vfs vfs = {
 
 #define PROCESS " LEFT JOIN rocpd_info_process p ON p.id = r.pid LEFT JOIN rocpd_info_thread t ON t.id = r.tid "
 #define EVENT	" LEFT JOIN rocpd_event e ON e.id = r.event_id "
+/* the last column is the row's number: those above what was read before are asked for */
+#define AFTER "WHERE r.id > ?1"
 /* columns 0 to 4 are alike in all */
 #define COMMON	"r.start, r.\"end\", COALESCE(p.pid, r.pid), COALESCE(t.tid, r.tid), e.correlation_id"
 
@@ -164,21 +169,22 @@ static const struct {
 			 "SELECT " COMMON ", COALESCE(s.display_name, s.kernel_name), r.agent_id, r.queue_id, "
 			 "r.dispatch_id, s.arch_vgpr_count, s.accum_vgpr_count, s.sgpr_count, "
 			 "r.group_segment_size, r.private_segment_size, r.grid_size_x, r.grid_size_y, "
-			 "r.grid_size_z, r.workgroup_size_x, r.workgroup_size_y, r.workgroup_size_z "
+			 "r.grid_size_z, r.workgroup_size_x, r.workgroup_size_y, r.workgroup_size_z, r.id "
 			 "FROM rocpd_kernel_dispatch r LEFT JOIN rocpd_info_kernel_symbol s "
-			 "ON s.id = r.kernel_id" PROCESS EVENT },
+			 "ON s.id = r.kernel_id" PROCESS EVENT AFTER },
 	[Q_COUNTER] = { RP_COUNTER,
-			"SELECT " COMMON ", COALESCE(s.display_name, s.kernel_name), r.agent_id, i.name, v.value "
+			"SELECT " COMMON ", COALESCE(s.display_name, s.kernel_name), r.agent_id, i.name, v.value, v.id "
 			"FROM rocpd_pmc_event v JOIN rocpd_info_pmc i ON i.id = v.pmc_id "
 			"JOIN rocpd_kernel_dispatch r ON r.event_id = v.event_id "
-			"LEFT JOIN rocpd_info_kernel_symbol s ON s.id = r.kernel_id" PROCESS EVENT },
-	[Q_API] = { RP_API, "SELECT " COMMON ", n.string FROM rocpd_region r "
-			    "LEFT JOIN rocpd_string n ON n.id = r.name_id" PROCESS EVENT },
-	[Q_COPY] = { RP_COPY, "SELECT " COMMON ", n.string, r.dst_agent_id, r.src_agent_id, r.size "
+			"LEFT JOIN rocpd_info_kernel_symbol s ON s.id = r.kernel_id" PROCESS EVENT
+			"WHERE v.id > ?1" },
+	[Q_API] = { RP_API, "SELECT " COMMON ", n.string, r.id FROM rocpd_region r "
+			    "LEFT JOIN rocpd_string n ON n.id = r.name_id" PROCESS EVENT AFTER },
+	[Q_COPY] = { RP_COPY, "SELECT " COMMON ", n.string, r.dst_agent_id, r.src_agent_id, r.size, r.id "
 			      "FROM rocpd_memory_copy r "
-			      "LEFT JOIN rocpd_string n ON n.id = r.name_id" PROCESS EVENT },
-	[Q_MEMORY] = { RP_ALLOC, "SELECT " COMMON ", r.type, r.agent_id, r.size, r.level "
-				 "FROM rocpd_memory_allocate r" PROCESS EVENT },
+			      "LEFT JOIN rocpd_string n ON n.id = r.name_id" PROCESS EVENT AFTER },
+	[Q_MEMORY] = { RP_ALLOC, "SELECT " COMMON ", r.type, r.agent_id, r.size, r.level, r.id "
+				 "FROM rocpd_memory_allocate r" PROCESS EVENT AFTER },
 };
 
 static uint64_t whole(sqlite3_stmt *s, int i)
@@ -262,6 +268,7 @@ static bool step(struct rp_input *in, struct rp_db *d, int q)
 			return false;
 		}
 		take(in, d->stmt[q], q, &d->next[q]);
+		d->at[q] = whole(d->stmt[q], sqlite3_column_count(d->stmt[q]) - 1);
 		if (sound(&d->next[q]))
 			return true;
 		rp_fault(in, "a row of table %d has no times, or ends before it begins: left out", q);
@@ -318,6 +325,10 @@ static int db_open(struct rp_input *in)
 		return rp_fail(in, "is no database of rocprof's that is known here: %s", sqlite3_errmsg(d->db));
 	for (int q = Q_DISPATCH + 1; q < QUERIES; q++)
 		sqlite3_prepare_v2(d->db, queries[q].sql, -1, &d->stmt[q], NULL); /* versions have not all */
+	memcpy(d->at, in->s->at, sizeof(d->at));
+	for (int q = 0; q < QUERIES; q++)
+		if (d->stmt[q])
+			sqlite3_bind_int64(d->stmt[q], 1, (sqlite3_int64)d->at[q]);
 	tell_agents(in, d);
 	return 0;
 }
@@ -341,8 +352,10 @@ static int db_feed(struct rp_input *in)
 			    (first < 0 || rp_row_ts(&d->next[q]) < rp_row_ts(&d->next[first])))
 				first = q;
 		}
-		if (first < 0)
+		if (first < 0) {
+			rp_tell_at(in, d->at);
 			return 0;
+		}
 		rp_emit(in, &d->next[first]);
 		d->have[first] = false;
 	}

@@ -12,6 +12,11 @@ static const struct gt_option options[] = {
 	  .flags = GT_OPT_HIDDEN,
 	  .off = OPT(files),
 	  .help = "results to play, files or folders, separated by colons" },
+	{ .name = "dirs",
+	  .type = GT_OPT_STR,
+	  .flags = GT_OPT_RUNTIME,
+	  .off = OPT(dirs),
+	  .help = "folders that are watched for results, separated by commas" },
 	{ .name = NULL },
 };
 
@@ -28,16 +33,18 @@ GT_EXPORT const struct gt_backend gt_backend = {
 	.name = "rocprof",
 	.version = "1",
 	.help = "results of rocprofv3 and rocprof: kernels, copies, calls, counters",
-	.flags = GT_BACKEND_RECORDING | GT_BACKEND_DEMAND | GT_BACKEND_STAYS,
+	.flags = GT_BACKEND_LIVE_PIDS | GT_BACKEND_STAYS,
 	.options = options,
 	.options_size = sizeof(struct rp_options),
 	.probe = rp_probe,
 	.start = rp_start,
 	.drain = rp_drain,
 	.stop = rp_stop,
+	.set = rp_set,
+	.control = rp_control,
 	.doctor = rp_doctor,
 	.start_caps = 1ULL << CAP_DAC_READ_SEARCH, /* root plays anybody's results */
-	.syscalls = "kill",			   /* its child */
+	.syscalls = "kill inotify_init1 inotify_add_watch", /* its child; folders */
 	.files = files,
 	.knows = rp_knows,
 };

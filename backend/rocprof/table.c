@@ -24,7 +24,7 @@ struct rp_csv {
 	struct rp_columns columns;
 	bool have_header, bad, in_header;
 	unsigned int cells;
-	uint64_t off, line;
+	uint64_t off, line, end;
 	struct rp_row row;
 	struct rp_agent agent;
 	char **head;
@@ -126,6 +126,16 @@ static void on_row(int end, void *arg)
 	rp_emit(in, r);
 }
 
+/* Behind the last newline: what follows may not be whole yet */
+static uint64_t whole_lines(struct rp_input *in, struct rp_csv *c)
+{
+	uint64_t end = in->s->size, from = end > PIECE ? end - PIECE : 0;
+	ssize_t n = rp_pread(in, c->buf, PIECE, from);
+	const char *nl = n > 0 ? memrchr(c->buf, '\n', (size_t)n) : NULL;
+
+	return nl ? from + (uint64_t)(nl - c->buf) + 1 : 0;
+}
+
 static int csv_open(struct rp_input *in)
 {
 	struct rp_csv *c = calloc(1, sizeof(*c));
@@ -133,6 +143,9 @@ static int csv_open(struct rp_input *in)
 	in->priv = c;
 	if (!c || csv_init(&c->parser, CSV_APPEND_NULL))
 		return rp_fail(in, "no memory");
+	c->end = in->s->live ? whole_lines(in, c) : in->s->size;
+	if (!c->end)
+		return 0;
 	/* as much as tells what it is */
 	while (!c->have_header) {
 		ssize_t n = rp_pread(in, c->buf, 4096, c->off);
@@ -142,6 +155,8 @@ static int csv_open(struct rp_input *in)
 		for (ssize_t i = 0; i < n && !c->have_header; i++, c->off++)
 			csv_parse(&c->parser, &c->buf[i], 1, on_cell, on_row, in);
 	}
+	if (c->have_header && !c->columns.agents && in->s->at[0] > c->off)
+		c->off = in->s->at[0];
 	if (!c->have_header)
 		return rp_fail(in, "has no header of a table of rocprof's: \"%.40s\" ...",
 			       c->nhead ? c->head[0] : "");
@@ -158,12 +173,15 @@ static bool csv_first(const struct rp_input *in)
 static int csv_feed(struct rp_input *in)
 {
 	struct rp_csv *c = in->priv;
-	ssize_t n = rp_pread(in, c->buf, PIECE, c->off);
+	uint64_t at[RP_PLACES] = { c->off }, left = c->end > c->off ? c->end - c->off : 0;
+	ssize_t n = rp_pread(in, c->buf, left < PIECE ? left : PIECE, c->off);
 
 	if (n < 0)
 		return rp_fail(in, "cannot be read: %s", strerror((int)-n));
 	if (n == 0) {
-		csv_fini(&c->parser, on_cell, on_row, in);
+		if (!in->s->live)
+			csv_fini(&c->parser, on_cell, on_row, in);
+		rp_tell_at(in, at);
 		return 0;
 	}
 	c->off += (uint64_t)n;

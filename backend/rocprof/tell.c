@@ -3,9 +3,12 @@
 #include "tell.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static void flush(struct rp_teller *t)
 {
@@ -26,6 +29,61 @@ static void add(struct rp_teller *t, const union gt_record *r)
 	if (r->ev.ts > t->pos)
 		t->pos = r->ev.ts;
 	t->batch[t->batched++] = *r;
+}
+
+static struct rp_file *file_of(struct rp_teller *t, uint16_t i)
+{
+	return &t->files->file[t->index ? t->index[i] : i];
+}
+
+/* Times of results count from the boot, sleep included */
+static uint64_t when(struct rp_teller *t, uint64_t ts)
+{
+	if (t->p->recording)
+		return ts;
+	return t->p->host->monotonic(t->p, GT_CLOCK_ID_BOOTTIME, ts, NULL);
+}
+
+/*
+ * Anybody can write any pid into a file of theirs: of this machine's processes it must be one that is there,
+ * of that user, and that was there then.
+ */
+static bool is_theirs(uint32_t pid, uint32_t uid, uint64_t ts)
+{
+	unsigned long long ticks = 0;
+	char path[64], text[1024];
+	struct stat st;
+	ssize_t n;
+	char *at;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	n = fstat(fd, &st) < 0 || st.st_uid != uid ? -1 : read(fd, text, sizeof(text) - 1);
+	close(fd);
+	if (n <= 0)
+		return false;
+	text[n] = '\0';
+	at = strrchr(text, ')');
+	for (int i = 0; at && i < 20; i++) /* field 22; the name was the second */
+		at = strchr(at + 1, ' ');
+	if (!at || sscanf(at, "%llu", &ticks) != 1)
+		return false;
+	return ticks * (1000000000ull / (uint64_t)sysconf(_SC_CLK_TCK)) <= ts;
+}
+
+static uint32_t pid_of(struct rp_teller *t, const struct rp_row *r, uint32_t uid)
+{
+	if (t->p->recording || r->pid == GT_NONE32)
+		return r->pid;
+	if (t->pid.pid != r->pid || t->pid.uid != uid) {
+		t->pid.pid = r->pid;
+		t->pid.uid = uid;
+		t->pid.there = is_theirs(r->pid, uid, r->start);
+	}
+	return t->pid.there ? r->pid : GT_NONE32;
 }
 
 /* Names ------------------------------------------------------------------------------------------ */
@@ -123,7 +181,7 @@ static uint32_t kernel_of(struct rp_teller *t, const struct rp_row *r, uint16_t 
 	d.hash = n->hash;
 	memcpy(d.value, r->v, sizeof(d.value));
 	if (r->queued != GT_NONE64 && r->queued <= r->start) {
-		d.ts = r->end;
+		d.ts = when(t, r->end);
 		d.queue_ns = r->start - r->queued;
 	}
 	if (r->kind == RP_STAT) {
@@ -141,11 +199,11 @@ static uint32_t kernel_of(struct rp_teller *t, const struct rp_row *r, uint16_t 
 
 /* Rows ------------------------------------------------------------------------------------------- */
 
-static void event_of(union gt_record *rec, const struct rp_row *r, enum gt_type type, uint32_t uid)
+static void event_of(struct rp_teller *t, union gt_record *rec, const struct rp_row *r, enum gt_type type, uint32_t uid)
 {
-	gt_record_init(rec, rp_row_ts(r), type);
-	rec->ev.pid = r->pid;
-	rec->ev.tid = r->tid;
+	gt_record_init(rec, when(t, rp_row_ts(r)), type);
+	rec->ev.pid = pid_of(t, r, uid);
+	rec->ev.tid = rec->ev.pid == GT_NONE32 && !t->p->recording ? GT_NONE32 : r->tid;
 	rec->ev.uid = uid;
 	rec->ev.seqno = r->correlation;
 }
@@ -155,16 +213,16 @@ static void describe_queue(struct rp_teller *t, const struct rp_row *r, uint16_t
 {
 	union gt_record rec;
 
-	gt_record_init(&rec, r->start, GT_QUEUE);
+	gt_record_init(&rec, when(t, r->start), GT_QUEUE);
 	rec.queue.gpu = gpu;
 	rec.queue.queue = id;
-	rec.queue.pid = r->pid;
+	rec.queue.pid = pid_of(t, r, uid);
 	rec.queue.uid = uid;
 	rec.queue.ctx = r->queue;
 	rec.queue.kind = GT_QUEUE_COMPUTE;
 	rec.queue.engine = GT_ENGINE_COMPUTE;
 	rec.queue.size = 0;
-	rec.ev.ts = r->end; /* merged with the rest */
+	rec.ev.ts = when(t, r->end); /* merged with the rest */
 	add(t, &rec);
 }
 
@@ -180,7 +238,7 @@ static int on_dispatch(struct rp_teller *t, const struct rp_row *r, uint16_t gro
 	queue = rp_place_queue(&t->places, group, gpu, r->queue, r->pid, uid, &is_new);
 	if (is_new)
 		describe_queue(t, r, gpu, queue, uid);
-	event_of(&rec, r, GT_DISPATCH, uid);
+	event_of(t, &rec, r, GT_DISPATCH, uid);
 	rec.ev.gpu = gpu;
 	rec.ev.queue = queue;
 	rec.ev.ctx = r->dispatch;
@@ -212,7 +270,7 @@ static int on_copy(struct rp_teller *t, const struct rp_row *r, uint16_t group, 
 				   strstr(name_of(t, r->name)->text, "DEVICE_TO_HOST") ? r->from : r->agent);
 	else if (gpu == GT_NONE16 && r->from != GT_NONE64)
 		gpu = rp_place_gpu(&t->places, group, r->from);
-	event_of(&rec, r, GT_COPY, uid);
+	event_of(t, &rec, r, GT_COPY, uid);
 	rec.ev.gpu = gpu;
 	rec.ev.value = r->bytes;
 	rec.ev.ref = r->end - r->start;
@@ -228,7 +286,7 @@ static int on_api(struct rp_teller *t, const struct rp_row *r, uint32_t uid)
 	rp_count_call(t, n, 1, r->end - r->start, r->end - r->start, r->end - r->start);
 	if (!n || !n->launches)
 		return 0;
-	event_of(&rec, r, GT_LAUNCH, uid);
+	event_of(t, &rec, r, GT_LAUNCH, uid);
 	add(t, &rec);
 	return 1;
 }
@@ -240,7 +298,7 @@ static bool timed(const struct rp_row *r)
 
 static int take_row(struct rp_teller *t, const struct rp_frame *f, const uint8_t *data)
 {
-	struct rp_file *file = &t->files->file[f->file];
+	struct rp_file *file = file_of(t, f->file);
 	uint16_t group = file->source.group;
 	struct rp_row r;
 
@@ -276,7 +334,7 @@ static int take_row(struct rp_teller *t, const struct rp_frame *f, const uint8_t
 /* Lines of printable letters, whatever came */
 static int take_text(struct rp_teller *t, const struct rp_frame *f, const uint8_t *data)
 {
-	struct rp_file *file = &t->files->file[f->file];
+	struct rp_file *file = file_of(t, f->file);
 	struct rp_row r = { .kind = RP_COUNTER, .queued = GT_NONE64 };
 	struct rp_text head;
 	uint32_t kernel;
@@ -307,9 +365,19 @@ static int take_text(struct rp_teller *t, const struct rp_frame *f, const uint8_
 	return 0;
 }
 
+static int take_at(struct rp_teller *t, const struct rp_frame *f, const uint8_t *data)
+{
+	struct rp_file *file = file_of(t, f->file);
+
+	if (f->len != sizeof(file->source.at))
+		return -EBADMSG;
+	memcpy(file->source.at, data, f->len);
+	return 0;
+}
+
 static int take_agent(struct rp_teller *t, const struct rp_frame *f, const uint8_t *data)
 {
-	uint16_t group = t->files->file[f->file].source.group;
+	uint16_t group = file_of(t, f->file)->source.group;
 	struct rp_agent a;
 
 	if (f->len != sizeof(a) || data[offsetof(struct rp_agent, gpu)] > 1)
@@ -332,7 +400,7 @@ static void sentence(char *out, size_t len, const uint8_t *data, size_t n)
 
 static int take_fault(struct rp_teller *t, const struct rp_frame *f, const uint8_t *data)
 {
-	struct rp_file *file = &t->files->file[f->file];
+	struct rp_file *file = file_of(t, f->file);
 
 	file->faults++;
 	if (f->kind == RP_FAIL)
@@ -346,7 +414,7 @@ static int take_fault(struct rp_teller *t, const struct rp_frame *f, const uint8
 
 int rp_tell(struct rp_teller *t, const struct rp_frame *f, const uint8_t *data)
 {
-	if (f->file >= t->files->n)
+	if (f->file >= (t->index ? t->nindex : t->files->n))
 		return -EBADMSG;
 	switch (f->kind) {
 	case RP_AGENT:
@@ -357,11 +425,13 @@ int rp_tell(struct rp_teller *t, const struct rp_frame *f, const uint8_t *data)
 		return take_row(t, f, data);
 	case RP_TEXT:
 		return take_text(t, f, data);
+	case RP_AT:
+		return take_at(t, f, data);
 	case RP_FAULT:
 	case RP_FAIL:
 		return take_fault(t, f, data);
 	case RP_TABLE:
-		sentence(t->files->file[f->file].table, sizeof(t->files->file[f->file].table), data, f->len);
+		sentence(file_of(t, f->file)->table, sizeof(file_of(t, f->file)->table), data, f->len);
 		return 0;
 	default:
 		return 0;
@@ -382,21 +452,47 @@ struct rp_teller *rp_teller_new(struct gt_plugin *p, struct rp_files *files)
 	t->p = t->places.p = p;
 	t->files = files;
 	t->name = calloc(RP_NAMES, sizeof(*t->name));
-	t->devices = calloc(files->groups + 1u, sizeof(*t->devices));
+	t->devices = calloc(files->live ? GT_NONE16 : files->groups + 1u, sizeof(*t->devices));
 	if (t->name && t->devices)
 		return t;
 	rp_teller_free(t);
 	return NULL;
 }
 
+static void forget_names(struct rp_teller *t)
+{
+	for (uint32_t i = 0; t->name && i < t->names; i++) {
+		free(t->name[i].text);
+		free(t->name[i].slot);
+		t->name[i] = (struct rp_told_name){ 0 };
+	}
+	t->names = 0;
+	t->bytes = 0;
+}
+
+void rp_teller_reading(struct rp_teller *t, const uint16_t *index, unsigned int n)
+{
+	forget_names(t);
+	t->index = index;
+	t->nindex = n;
+	t->pid.pid = GT_NONE32;
+	memset(t->devices, 0, GT_NONE16 * sizeof(*t->devices));
+	t->places.n = t->places.last = 0; /* each reading tells of its devices */
+	if (t->places.nqueues > 512) {
+		t->places.queue_base += t->places.nqueues;
+		t->places.nqueues = t->places.last_queue = 0;
+	}
+}
+
 void rp_teller_free(struct rp_teller *t)
 {
 	if (!t)
 		return;
-	for (uint32_t i = 0; t->name && i < t->names; i++) {
-		free(t->name[i].text);
-		free(t->name[i].slot);
-	}
+	forget_names(t);
+	for (unsigned int i = 0; i < t->ncalls; i++)
+		free(t->call[i].name);
+	for (unsigned int i = 0; i < t->nmemory; i++)
+		free(t->memory[i].name);
 	free(t->name);
 	free(t->devices);
 	free(t->places.queue);

@@ -31,13 +31,13 @@ struct rp_told_name {
 
 /** struct rp_call - calls of one function; times that no table tells are GT_NONE64 */
 struct rp_call {
-	const char *name;
+	char *name;
 	uint64_t count, total, min, max;
 };
 
 /** struct rp_memory - operations on memory, of one kind */
 struct rp_memory {
-	const char *name;
+	char *name;
 	uint16_t gpu, kind;
 	uint64_t count, bytes, ns;
 };
@@ -48,6 +48,12 @@ struct rp_teller {
 	struct rp_places places;
 	struct rp_told_name *name;
 	uint32_t names;
+	const uint16_t *index; /* of the child's files: ours; NULL: they are alike */
+	unsigned int nindex;
+	struct {
+		uint32_t pid, uid;
+		bool there;
+	} pid; /* asked last */
 	uint64_t bytes, refused, pos;
 	bool *devices; /* by group: its devices were told */
 	unsigned int ncalls, nmemory;

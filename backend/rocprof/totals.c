@@ -7,18 +7,31 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* An earlier file may have named it */
+static uint16_t call_of(struct rp_teller *t, const char *name)
+{
+	char *own;
+
+	for (unsigned int i = 0; i < t->ncalls; i++)
+		if (!strcmp(t->call[i].name, name))
+			return (uint16_t)i;
+	own = t->ncalls < RP_CALLS_MAX ? strndup(name, 256) : NULL;
+	if (!own)
+		return GT_NONE16;
+	t->call[t->ncalls] = (struct rp_call){ .name = own, .min = GT_NONE64 };
+	return (uint16_t)t->ncalls++;
+}
+
 void rp_count_call(struct rp_teller *t, struct rp_told_name *n, uint64_t calls, uint64_t total,
 		   uint64_t min, uint64_t max)
 {
 	struct rp_call *c;
 
-	if (!n || (n->call == GT_NONE16 && t->ncalls == RP_CALLS_MAX)) {
+	if (n && n->call == GT_NONE16)
+		n->call = call_of(t, n->text);
+	if (!n || n->call == GT_NONE16) {
 		t->refused++;
 		return;
-	}
-	if (n->call == GT_NONE16) {
-		n->call = (uint16_t)t->ncalls++;
-		t->call[n->call] = (struct rp_call){ .name = n->text, .min = GT_NONE64 };
 	}
 	c = &t->call[n->call];
 	c->count += calls;
@@ -38,13 +51,15 @@ void rp_count_memory(struct rp_teller *t, const struct rp_row *r, uint16_t gpu)
 		if (t->memory[i].gpu == gpu && t->memory[i].kind == r->kind &&
 		    !strcmp(t->memory[i].name, name))
 			m = &t->memory[i];
-	if (!m && t->nmemory == RP_MEMORY_MAX) {
-		t->refused++;
-		return;
-	}
 	if (!m) {
+		char *own = t->nmemory < RP_MEMORY_MAX ? strndup(name, 256) : NULL;
+
+		if (!own) {
+			t->refused++;
+			return;
+		}
 		m = &t->memory[t->nmemory++];
-		*m = (struct rp_memory){ .name = name, .gpu = gpu, .kind = r->kind };
+		*m = (struct rp_memory){ .name = own, .gpu = gpu, .kind = r->kind };
 	}
 	m->count++;
 	if (r->bytes != GT_NONE64)

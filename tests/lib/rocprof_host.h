@@ -160,6 +160,12 @@ static inline void ph_kernel_text(struct gt_plugin *p, uint32_t kernel, enum gt_
 	k->text[which] = text ? strdup(text) : NULL;
 }
 
+static inline uint64_t ph_monotonic(struct gt_plugin *p, enum gt_clock_id clock, uint64_t ts,
+				    uint64_t *uncertainty)
+{
+	return ts;
+}
+
 /** ph_play() - reads @files to the end, as a recording; what start() said */
 static inline int ph_play(struct ph *h, const char *files)
 {
@@ -167,7 +173,7 @@ static inline int ph_play(struct ph *h, const char *files)
 		.push = ph_push,	 .watermark = ph_watermark, .gpu = ph_gpu,
 		.timer = ph_timer,	 .watch = ph_watch,	    .error = ph_error,
 		.now = ph_now,		 .kernel = ph_kernel,	    .counter = ph_counter,
-		.kernel_text = ph_kernel_text,
+		.kernel_text = ph_kernel_text, .monotonic = ph_monotonic,
 	};
 	int ret;
 

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Folders that results appear in: inotify says that something changed, then all are looked through. A table
+ * that grows is read on from where it ended; what is not a row a line is read when it has been left alone.
+ * One process reads at a time, the files of one run together.
+ */
+#include "play.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MS	 1000000ull
+#define SETTLE	 (200 * MS)  /* after a change, until the folders are looked through */
+#define QUIET	 (1000 * MS) /* a database, or JSON, is left alone so long before it is read */
+#define WATCHES	 1024
+#define CHANGES	 (IN_CREATE | IN_MOVED_TO | IN_MODIFY | IN_CLOSE_WRITE | IN_DELETE | IN_ATTRIB)
+
+static uint64_t realtime(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+/* By its descriptor: the name may mean another folder by now */
+void rp_watch_folder(struct rp_files *f, int dir)
+{
+	char path[64];
+
+	if (f->inotify < 0 || f->watches >= WATCHES)
+		return;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", dir);
+	f->watches += inotify_add_watch(f->inotify, path, CHANGES | IN_ONLYDIR) >= 0;
+}
+
+static void look(struct rp *r)
+{
+	const struct rp_options *o = r->p->options;
+	char *list = strdup(o->dirs ? o->dirs : ""), *save = NULL, path[4096];
+
+	r->files.watches = 0;
+	for (unsigned int i = 0; i < r->files.n; i++)
+		r->files.file[i].there = false;
+	for (char *d = list ? strtok_r(list, ",", &save) : NULL; d; d = strtok_r(NULL, ",", &save))
+		if (realpath(d, path))
+			rp_files_add(r->p, &r->files, path);
+		else
+			r->p->host->error(r->p, errno, "%s: %s", d, strerror(errno));
+	free(list);
+	rp_files_forget(&r->files);
+	r->dirty = 0;
+}
+
+/* As it was found: a link in its way, or another file in its place, is not it */
+static int reopen(struct rp_file *f)
+{
+	struct open_how how = { .flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
+				.resolve = RESOLVE_NO_SYMLINKS };
+	int fd = (int)syscall(SYS_openat2, AT_FDCWD, f->path, &how, sizeof(how));
+	struct stat st;
+
+	if (fd >= 0 && (fstat(fd, &st) < 0 || st.st_dev != f->dev || st.st_ino != f->ino)) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+static bool is_devices(const struct rp_file *f)
+{
+	return strstr(f->path, "agent_info") != NULL;
+}
+
+/* Is it to be read now? @wait: not yet, but soon */
+static bool due(const struct rp_file *f, bool *wait)
+{
+	size_t n = strlen(f->path);
+	bool rows = n > 4 && !strcmp(f->path + n - 4, ".csv");
+
+	if (!f->changed || !f->there || f->busy)
+		return false;
+	if (rows || realtime() > f->mtime + QUIET)
+		return true;
+	*wait = true;
+	return false;
+}
+
+/* The files of a run of which one is due, with its devices; how many */
+static unsigned int choose(struct rp *r, struct rp_source *s, bool *wait)
+{
+	int group = -1;
+	unsigned int n = 0;
+	bool ignore;
+
+	for (unsigned int k = 0; k < r->files.n && group < 0; k++) {
+		const struct rp_file *f = &r->files.file[(r->turn + k) % r->files.n];
+
+		if (due(f, wait))
+			group = f->source.group;
+	}
+	for (unsigned int i = 0; i < r->files.n && group >= 0 && n < RP_FILES; i++) {
+		struct rp_file *f = &r->files.file[i];
+
+		if (f->source.group != group || !f->there || !(due(f, &ignore) || is_devices(f)))
+			continue;
+		f->changed = false;
+		f->source.fd = reopen(f);
+		if (f->source.fd < 0) {
+			f->state = errno == EACCES ? "unreadable" : "gone";
+			continue;
+		}
+		f->state = "reading";
+		*f->error = '\0';
+		r->turn = i + 1; /* the next run's turn */
+		s[n] = f->source;
+		r->index[n++] = (uint16_t)i;
+	}
+	return n;
+}
+
+static void begin(struct rp *r, bool *wait)
+{
+	struct rp_source s[RP_FILES];
+	unsigned int n = choose(r, s, wait);
+
+	if (!n)
+		return;
+	rp_teller_reading(r->teller, r->index, n);
+	r->reading = !rp_child_start(r->p, &r->child, s, n);
+	if (!r->reading)
+		rp_child_end(&r->child);
+	rp_files_close(&r->files);
+}
+
+static bool changes(struct rp *r)
+{
+	char buf[16384];
+	bool any = false;
+
+	while (read(r->files.inotify, buf, sizeof(buf)) > 0)
+		any = true;
+	return any;
+}
+
+int rp_watch_start(struct rp *r)
+{
+	r->files.live = true;
+	r->files.inotify = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+	if (r->files.inotify < 0)
+		return r->p->host->error(r->p, errno, "inotify: %s", strerror(errno));
+	r->teller = rp_teller_new(r->p, &r->files);
+	if (!r->teller)
+		return r->p->host->error(r->p, ENOMEM, "no memory");
+	r->p->host->watch(r->p, r->files.inotify, true);
+	look(r);
+	r->p->host->timer(r->p, 1);
+	return 0;
+}
+
+/* start() and a look that was asked for may read what others may not */
+int rp_watch_look(struct rp *r)
+{
+	look(r);
+	r->p->host->timer(r->p, 1);
+	return 0;
+}
+
+int rp_watch_drain(struct rp *r)
+{
+	uint64_t now = r->p->host->now(r->p);
+	bool wait = false;
+	int n = 0;
+
+	if (changes(r) && !r->dirty)
+		r->dirty = now + SETTLE;
+	if (r->reading)
+		n = rp_hear(r, &wait);
+	if (!r->reading && r->dirty && now >= r->dirty)
+		look(r);
+	if (!r->reading)
+		begin(r, &wait);
+	rp_tell_flush(r->teller);
+	r->p->host->watermark(r->p, now);
+	if (r->reading)
+		r->p->host->timer(r->p, wait ? MS : 1);
+	else if (r->dirty)
+		r->p->host->timer(r->p, r->dirty > now ? r->dirty - now : 1);
+	else
+		r->p->host->timer(r->p, wait ? QUIET / 4 : 0);
+	return n;
+}
