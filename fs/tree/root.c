@@ -68,7 +68,11 @@ static int show_features(struct gt_text *t, const struct gt_show *s)
 		       "filters\n"
 		       "watchlists\n"
 		       "profiles\n"
-		       "kept_settings\n");
+		       "kept_settings\n"
+		       "gpu_readings\n"
+		       "fdinfo\n"
+		       "kfd_processes\n"
+		       "sysroot\n");
 	return 0;
 }
 

@@ -346,6 +346,7 @@ static void test_about(void)
 	   "names of what BPF tells");
 	ok(strstr(text, "\nsampling_modes\nrate_limit\nfilters\nwatchlists\n"),
 	   "and of what the gate does");
+	ok(strstr(text, "\ngpu_readings\nfdinfo\nkfd_processes\nsysroot\n"), "and of what is read off");
 	is_str(show("backends/sim/state", &root_view), "unavailable\n", "state of a backend");
 	is_str(show("backends/ftrace/last", &root_view), "file 4 of 0\n", "a backend's own text");
 	is_str(show("backends/ftrace/last", &other), "(error)", "is not for everybody");
