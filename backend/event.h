@@ -30,11 +30,12 @@
  */
 enum gt_type {
 	GT_SUBMIT = 0,		 /* a job was given to its ring's software queue */
-	GT_COMPLETE = 1,	 /* its completion was seen; value: measured execution in ns, if told */
+	GT_COMPLETE = 1,	 /* its completion was seen; value: measured execution in ns, if told;
+				  * of a queue without a ring, ref: ns since it was enqueued */
 	GT_CTX_SWITCH = 2,	 /* hardware switched context; ref: the context before */
 	GT_COMMIT = 3,		 /* handed over to the hardware */
 	GT_START = 4,		 /* the hardware began, as hardware or driver tell it */
-	GT_END = 5,		 /* the hardware ended, likewise */
+	GT_END = 5,		 /* the hardware ended, likewise; value: ns since it began, if told */
 	GT_IRQ = 6,		 /* value: source of the interrupt */
 	GT_SYNC_WAIT_ENTER = 7,	 /* pid begins to wait for ctx:seqno */
 	GT_SYNC_WAIT_EXIT = 8,	 /* value: ns waited, if known */
@@ -84,6 +85,9 @@ enum gt_type {
 #define GT_F_INFERRED 0x02 /* not told by a source but concluded */
 #define GT_F_REDACTED 0x04 /* pid, tid, uid, ctx, ref and a token were blanked for this reader */
 #define GT_F_END_TOLD 0x08 /* QUEUE: its source tells its end, which its process's is not */
+
+/* COUNTER's ref: value is how many packets or jobs the event's queue holds */
+#define GT_COUNTER_DEPTH (1ull << 63)
 
 enum gt_error { GT_ERR_UNKNOWN, GT_ERR_TIMEOUT, GT_ERR_RESET, GT_ERR_FAULT, GT_ERR_GUILTY };
 

@@ -15,6 +15,7 @@
 #define QUEUE_TYPES                                                                                \
 	(BIT(GT_QUEUE_CREATE) | BIT(GT_QUEUE_SCHEDULE) | BIT(GT_QUEUE_TOKEN) |                     \
 	 BIT(GT_QUEUE_DESTROY) | BIT(GT_QUEUE_MAP) | BIT(GT_QUEUE_UNMAP))
+#define WORK_TYPES (BIT(GT_DISPATCH) | BIT(GT_COMPLETE) | BIT(GT_END) | BIT(GT_COUNTER))
 #define WAIT_TYPES                                                                                 \
 	(BIT(GT_SYNC_WAIT_ENTER) | BIT(GT_SYNC_WAIT_EXIT) | BIT(GT_IOCTL_ENTER) |                  \
 	 BIT(GT_IOCTL_EXIT))
@@ -94,17 +95,6 @@ static void on_call(struct gt_model *m, const struct gt_where *w, const struct g
 		GT_COUNT_TOLD(m, w, copy_bytes, e->value);
 }
 
-/* A kernel ran: of the queue that it came by it is a job of which only the execution is told */
-static void on_dispatch(struct gt_model *m, const struct gt_where *w, const struct gt_event *e)
-{
-	gt_kernel_dispatched(m, e);
-	if (!w->queue)
-		return;
-	w->queue->counts.completed++;
-	if (e->value != GT_NONE64)
-		gt_stage_add(&w->queue->stage[GT_ST_EXEC], e->ts, e->value);
-}
-
 /* Everything but the events of a job */
 static void on_other(struct gt_model *m, struct gt_where *w, struct gt_event *e,
 		     struct gt_folded *f)
@@ -127,11 +117,13 @@ static void on_other(struct gt_model *m, struct gt_where *w, struct gt_event *e,
 	else if (e->type == GT_LAUNCH || e->type == GT_COPY)
 		on_call(m, w, e);
 	else if (e->type == GT_DISPATCH)
-		on_dispatch(m, w, e);
+		gt_kernel_dispatched(m, e);
 	else if (e->type == GT_ERROR)
 		on_error(m, w, e, f);
-	else if (e->type == GT_COMPLETE)
+	else if (e->type == GT_COMPLETE && !w->queue)
 		on_end_somewhere(m, w);
+	if ((bit & WORK_TYPES) && w->queue)
+		gt_queue_work(w->queue, e);
 }
 
 /* One event more, of everything it is about */

@@ -396,6 +396,11 @@ struct gt_queue *gt_queue_met(struct gt_model *m, uint16_t gpu, uint32_t id, uin
 			      uint64_t ts);
 /** gt_queue_event() - QUEUE_CREATE … QUEUE_UNMAP */
 void gt_queue_event(struct gt_model *m, struct gt_queue *q, const struct gt_event *e);
+/* dispatch.c */
+/** gt_queue_told_depth() - the queue holds @n at @ts: that is told, not counted */
+void gt_queue_told_depth(struct gt_queue *q, uint64_t n, uint64_t ts);
+/** gt_queue_work() - DISPATCH, COMPLETE, END and COUNTER of a queue without a ring */
+void gt_queue_work(struct gt_queue *q, const struct gt_event *e);
 void gt_queue_describe(struct gt_model *m, const struct gt_queue_desc *d, struct gt_folded *f);
 int gt_queues_init(struct gt_model *m);
 void gt_queues_destroy(struct gt_model *m);

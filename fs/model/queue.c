@@ -132,6 +132,8 @@ static void set_state(struct gt_model *m, struct gt_queue *q, int state, uint64_
 	q->state = state;
 	if (state == GT_QS_DESTROYED && !had_ended) {
 		q->destroyed = ts;
+		if (q->depth_told)
+			gt_queue_told_depth(q, 0, ts);
 		uncount(m, q);
 		list_ended(m, q);
 	} else if (state != GT_QS_DESTROYED && had_ended) {
@@ -206,6 +208,7 @@ static struct gt_queue *queue_new(struct gt_model *m, uint16_t gpu, uint32_t id,
 	q->gpu = gpu;
 	q->serial = ++m->priv->queue_serial;
 	q->created = q->destroyed = 0;
+	q->depth_told = q->worked = false;
 	q->state = GT_QS_CREATED;
 	q->user = GT_NONE32;
 	count(m, q, uid);

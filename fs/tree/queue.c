@@ -26,6 +26,7 @@ struct desc {
 	uint64_t created;
 	struct gt_counts counts;
 	struct gt_depth depth;
+	bool depth_known;
 };
 
 static int take(const struct gt_show *s, struct desc *out)
@@ -41,6 +42,7 @@ static int take(const struct gt_show *s, struct desc *out)
 	out->created = q->created;
 	out->counts = q->counts;
 	out->depth = q->depth;
+	out->depth_known = q->depth_told || !q->worked;
 	return 0;
 }
 
@@ -256,6 +258,15 @@ static bool has_jobs(const struct gt_show *s)
 	return !take(s, &q) && (q.counts.submitted || q.counts.completed);
 }
 
+/* Of work that is no ring's job how much there is is told, or not known */
+static bool has_depth(const struct gt_show *s)
+{
+	struct desc q;
+
+	return !take(s, &q) && q.depth_known &&
+	       (q.depth.peak || q.counts.submitted || q.counts.completed);
+}
+
 static int show_depth(struct gt_text *t, const struct gt_show *s)
 {
 	uint64_t now = gt_model_now(s->app->model);
@@ -293,7 +304,7 @@ static int show_stats(struct gt_text *t, const struct gt_show *s)
 	int err = take(s, &q);
 
 	if (!err)
-		gt_counts_lines(t, &q.counts, 0, q.depth.now);
+		gt_counts_lines(t, &q.counts, 0, q.depth_known ? q.depth.now : GT_NONE64);
 	return err;
 }
 
@@ -322,9 +333,9 @@ const struct gt_file gt_queue_files[] = {
 	  .mode = 0444,
 	  .flags = GT_FILE_VIEW,
 	  .show = show_depth,
-	  .exists = has_jobs,
+	  .exists = has_depth,
 	  .gen = gt_gen_depth,
-	  .help = "jobs submitted and not complete: now, average since clear, peak" },
+	  .help = "jobs, or packets, submitted and not complete: now, average since clear, peak" },
 	{ .name = "latency",
 	  .mode = 0444,
 	  .flags = GT_FILE_VIEW,

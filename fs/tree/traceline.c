@@ -19,6 +19,7 @@ static const struct {
 } meaning[GT_NTYPES] = {
 	[GT_SUBMIT] = { NULL, "client" },
 	[GT_COMPLETE] = { "exec_ns", NULL },
+	[GT_END] = { "exec_ns", NULL },
 	[GT_CTX_SWITCH] = { NULL, "from" },
 	[GT_IRQ] = { "source", NULL },
 	[GT_SYNC_WAIT_EXIT] = { "waited_ns", NULL },
@@ -89,6 +90,10 @@ void gt_event_keys(struct gt_text *t, const struct gt_event *e, const char *name
 			gt_text_str(t, " late_from=");
 			gt_time(t, e->ref);
 		}
+	} else if (e->type == GT_COUNTER && e->ref == GT_COUNTER_DEPTH) {
+		gt_text_str(t, " counter=depth");
+	} else if (e->type == GT_COMPLETE && e->ring == GT_NONE16 && e->ref != GT_NONE64) {
+		gt_text_gkv(t, "total_ns", e->ref);
 	} else if (meaning[e->type].ref && e->ref != GT_NONE64) {
 		gt_text_gkv(t, meaning[e->type].ref, e->ref);
 	}

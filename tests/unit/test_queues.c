@@ -109,8 +109,54 @@ static void check_orphans(void)
 	gt_model_free(m);
 }
 
+static void work(enum gt_type type, uint64_t value, uint64_t ref)
+{
+	struct gt_folded folded;
+	union gt_record rec;
+
+	gt_record_init(&rec, gt_model_now(m) + 1000, type);
+	rec.ev.gpu = 0;
+	rec.ev.queue = 5;
+	rec.ev.value = value;
+	rec.ev.ref = ref;
+	gt_model_event(m, &rec, &folded);
+	gt_model_done(m, &folded);
+}
+
+/* What a program gives to the hardware itself is no ring's job */
+static void check_work(void)
+{
+	struct gt_summary all, last;
+	struct gt_queue *q;
+
+	begin(16, false);
+	queue_of(GT_QUEUE_CREATE, 5, 1001, GT_NONE32);
+	q = gt_model_queue(m, 0, 5);
+	work(GT_DISPATCH, GT_NONE64, GT_NONE64);
+	ok(q->counts.submitted == 1 && q->worked && !q->depth_told, "a dispatch");
+	work(GT_COUNTER, 7, GT_COUNTER_DEPTH);
+	work(GT_COUNTER, 3, GT_COUNTER_DEPTH);
+	work(GT_COUNTER, 99, 12);
+	ok(q->depth_told && q->depth.now == 3 && q->depth.peak == 7, "its depth is what is told");
+	work(GT_COMPLETE, GT_NONE64, 5000);
+	work(GT_END, 800, GT_NONE64);
+	work(GT_DISPATCH, 900, GT_NONE64);
+	is(q->counts.completed, 2, "two have ended");
+	gt_stage_summary(&q->stage[GT_ST_TOTAL], gt_model_now(m), &all, &last);
+	ok(all.count == 1 && all.max == 5000, "one with the time since it was enqueued");
+	gt_stage_summary(&q->stage[GT_ST_EXEC], gt_model_now(m), &all, &last);
+	ok(all.count == 2 && all.min == 800 && all.max == 900, "both with the time that they ran");
+	queue_of(GT_QUEUE_DESTROY, 5, 1001, GT_NONE32);
+	is(q->depth.now, 0, "it holds nothing when it has ended");
+	queue_of(GT_QUEUE_CREATE, 5, 1001, GT_NONE32);
+	work(GT_COUNTER, 2, GT_COUNTER_DEPTH);
+	is(gt_model_queue(m, 0, 5)->depth.peak, 2, "another of its number has a depth of its own");
+	gt_model_free(m);
+}
+
 int main(void)
 {
+	check_work();
 	check_churn();
 	check_share();
 	check_orphans();
