@@ -89,6 +89,8 @@ plugin_libs_replay = $(tracecmd_libs) $(inih_libs) $(seccomp_libs)
 rocprof_libs = -lcsv $(shell $(PKG_CONFIG) --libs yajl sqlite3)
 plugin_libs_rocprof = $(rocprof_libs) $(seccomp_libs)
 
+PLUGINS += amdlog
+
 obj = $(patsubst %.c,$(O)/obj/%.o,$(1))
 src_eventmap := $(wildcard backend/eventmap/*.c) backend/trusted.c
 src_host := $(addprefix backend/,host.c load.c trusted.c assign.c options.c hooks.c claim.c run.c ingest.c call.c query.c order.c clock.c)

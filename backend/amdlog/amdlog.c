@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Follows, or plays, the logs that AMD's runtime writes where AMD_LOG_LEVEL and AMD_LOG_LEVEL_FILE
+ * are set. */
+#include <linux/capability.h>
+
+#include "internal.h"
+
+static const struct gt_option options[] = {
+	{ .name = "files",
+	  .type = GT_OPT_STR,
+	  .flags = GT_OPT_RUNTIME,
+	  .off = offsetof(struct gt_amd_options, files),
+	  .help = "logs to follow: files, folders or patterns, separated by commas" },
+	{ .name = NULL },
+};
+
+static const struct gt_backend_file files[] = {
+	{ .name = "logs",
+	  .help = "table of the logs that are followed: whose, how far, what was not understood",
+	  .show = gt_amd_show_files },
+	{ .name = NULL },
+};
+
+GT_EXPORT const struct gt_backend gt_backend = {
+	.abi = GT_BACKEND_ABI,
+	.size = sizeof(struct gt_backend),
+	.name = "amdlog",
+	.version = "1",
+	.help = "follows and plays logs of AMD's runtime (AMD_LOG_LEVEL): queues, dispatches, "
+		"copies",
+	.flags = GT_BACKEND_LIVE_PIDS,
+	.options = options,
+	.options_size = sizeof(struct gt_amd_options),
+	.probe = gt_amd_probe,
+	.start = gt_amd_start,
+	.drain = gt_amd_drain,
+	.stop = gt_amd_stop,
+	.set = gt_amd_set,
+	.control = gt_amd_control,
+	.doctor = gt_amd_doctor,
+	.caps = 1ULL << CAP_DAC_READ_SEARCH, /* users' logs are theirs */
+	.syscalls = "inotify_init1 inotify_add_watch inotify_rm_watch",
+	.files = files,
+	.knows = gt_amd_knows,
+};

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * One file: it grows, is cut to nothing and written anew, loses its name. It is read in blocks and
+ * never mapped, so that nobody who cuts it short meanwhile ends the daemon.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "internal.h"
+
+static_assert(GT_AMD_BLOCK > GT_AMD_LINE_MAX, "a line fits");
+
+uint32_t gt_amd_name_pid(const char *path)
+{
+	const char *name = strrchr(path, '/'), *s = strrchr(name ? name : path, '_');
+	uint64_t pid = 0;
+	int n = 0;
+
+	for (s = s ? s + 1 : ""; *s >= '0' && *s <= '9' && n < 11; s++, n++)
+		pid = pid * 10 + (uint64_t)(*s - '0');
+	return n && (!*s || *s == '.') && pid <= INT32_MAX ? (uint32_t)pid : 0;
+}
+
+/* A link would have the daemon read for its maker what the maker cannot. */
+static int open_log(struct gt_amd *a, const char *path, struct stat *st)
+{
+	int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+	int fd = open(path, a->p->recording ? flags : flags | O_NOFOLLOW);
+
+	if (fd < 0)
+		return gt_amd_fault(a, errno, path,
+				    errno == ELOOP ? "is a symbolic link" : strerror(errno));
+	if (!fstat(fd, st) && S_ISREG(st->st_mode))
+		return fd;
+	close(fd);
+	return gt_amd_fault(a, EINVAL, path, "is not a regular file");
+}
+
+static bool followed(const struct gt_amd *a, const struct stat *st)
+{
+	for (unsigned int i = 0; i < a->n; i++)
+		if (a->file[i]->dev == st->st_dev && a->file[i]->ino == st->st_ino)
+			return true;
+	return false;
+}
+
+int gt_amd_file_open(struct gt_amd *a, const char *path, struct gt_amd_file **out)
+{
+	struct gt_amd_file *f;
+	struct stat st;
+	int fd = open_log(a, path, &st);
+
+	if (fd < 0)
+		return fd;
+	f = followed(a, &st) ? NULL : calloc(1, sizeof(*f));
+	if (!f) {
+		close(fd);
+		return followed(a, &st) ? -EEXIST : -ENOMEM;
+	}
+	f->fd = fd;
+	f->path = strdup(path);
+	f->dev = st.st_dev;
+	f->ino = st.st_ino;
+	if (!f->path || gt_amd_log_init(&f->log, a)) {
+		gt_amd_file_close(f);
+		return -ENOMEM;
+	}
+	f->log.uid = st.st_uid;
+	f->log.pid = gt_amd_name_pid(path);
+	*out = f;
+	return 0;
+}
+
+void gt_amd_file_close(struct gt_amd_file *f)
+{
+	close(f->fd);
+	gt_amd_log_free(&f->log);
+	free(f->path);
+	free(f);
+}
+
+/* All whole lines of the block; bytes that are done with. At the end of a recording what is left of
+ * a line is one. */
+static size_t lines(struct gt_amd_file *f, const char *p, size_t len, bool last)
+{
+	const char *end = p + len, *at = p, *nl;
+
+	while ((nl = memchr(at, '\n', (size_t)(end - at)))) {
+		if (f->skipping)
+			f->log.n.too_long++;
+		else
+			gt_amd_log_line(&f->log, at, (size_t)(nl - at));
+		f->skipping = false;
+		at = nl + 1;
+		if (f->log.count > GT_AMD_RECORDS - GT_AMD_PER_LINE)
+			return (size_t)(at - p);
+	}
+	if ((size_t)(end - at) > GT_AMD_LINE_MAX || f->skipping) {
+		f->skipping = true;
+		return len;
+	}
+	if (!last || at == end)
+		return (size_t)(at - p);
+	f->log.n.cut++;
+	gt_amd_log_line(&f->log, at, (size_t)(end - at));
+	return len;
+}
+
+/* What was handed over makes room. */
+static void make_room(struct gt_amd_log *l)
+{
+	l->count -= l->head;
+	memmove(l->out, l->out + l->head, l->count * sizeof(*l->out));
+	l->head = 0;
+}
+
+/* Has it become shorter? Then it is written anew; its name may be gone, and its owner another. */
+static int look(struct gt_amd_file *f)
+{
+	struct stat st;
+
+	if (fstat(f->fd, &st) < 0)
+		return -errno;
+	f->size = (uint64_t)st.st_size;
+	f->gone = !st.st_nlink;
+	if (st.st_uid != f->log.uid)
+		return -ESTALE;
+	if (f->size < f->off) {
+		f->off = 0;
+		f->skipping = false;
+		f->truncated++;
+	}
+	return 0;
+}
+
+ssize_t gt_amd_file_read(struct gt_amd_file *f)
+{
+	struct gt_amd *a = f->log.a;
+	size_t done;
+	ssize_t n;
+	int ret;
+
+	if (f->log.head)
+		make_room(&f->log);
+	if (f->log.count > GT_AMD_RECORDS - GT_AMD_PER_LINE)
+		return 0;
+	ret = look(f);
+	if (ret)
+		return ret;
+	do {
+		n = pread(f->fd, a->block, GT_AMD_BLOCK, (off_t)f->off);
+	} while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return -errno;
+	done = lines(f, a->block, (size_t)n, a->p->recording && f->off + (uint64_t)n >= f->size);
+	f->off += done;
+	f->eof = !done || f->off >= f->size;
+	return (ssize_t)done;
+}

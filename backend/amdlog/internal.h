@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The amdlog backend's own interfaces: what AMD's runtime writes with AMD_LOG_LEVEL.
+ *
+ *	amdlog.c   the vtable and the options
+ *	follow.c   start, drain, stop: the files, by inotify or as a recording
+ *	find.c     which files there are: patterns, folders
+ *	file.c     one file: opened, read in pieces, cut into lines; it grows, shrinks, goes
+ *	line.c     what is before a line's message, in every form that there was
+ *	message.c  the messages that are of use, and their fields
+ *	log.c      from messages to records: kernels, copies, errors
+ *	queue.c    of queues: made, shared, given back, deleted
+ *	packet.c   of packets: enqueued, ended; how many a queue holds
+ *	table.c    what a log knows by pointer
+ *	show.c     doctor's lines, and the backend's own files
+ *
+ * A log is whatever a user writes, so every line is bounded, every table is, and what a line claims
+ * is believed of the file's owner only.
+ */
+#ifndef GT_AMDLOG_INTERNAL_H
+#define GT_AMDLOG_INTERNAL_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "../backend.h"
+
+#define GT_AMD_BLOCK	  (256u << 10) /* read at a time */
+#define GT_AMD_LINE_MAX	  65536u       /* longer lines are left out */
+#define GT_AMD_FILES	  256
+#define GT_AMD_QUEUES	  1024 /* of a log that live */
+#define GT_AMD_THREADS	  256
+#define GT_AMD_SIGNALS	  4096
+#define GT_AMD_OPEN	  256  /* dispatches of a queue whose end is waited for */
+#define GT_AMD_RECORDS	  4096 /* of a file that wait to be merged */
+#define GT_AMD_PER_LINE	  512  /* records of a line at most: a barrier ends what was before it */
+#define GT_AMD_QUEUE_BASE 2000000u /* numbers below queues/ from here on; see gt_amd_number() */
+#define GT_AMD_QUEUES_ALL 65536u
+#define GT_AMD_NAMES	  512
+
+/* line.c */
+
+/**
+ * struct gt_amd_line - a line of a log; the strings are parts of it
+ * @us: GT_NONE64: the line does not tell
+ * @pid, @tid: 0: likewise; @tid is the runtime's own number, not the kernel's
+ * @msg: without the blanks and the colours around it
+ */
+struct gt_amd_line {
+	const char *msg;
+	size_t len;
+	uint64_t us, tid;
+	uint32_t pid;
+	uint8_t level;
+};
+
+/** gt_amd_line() - is @p, @len bytes without the newline, a log's line? What a program wrote before
+ * it in the same line is left out */
+bool gt_amd_line(const char *p, size_t len, struct gt_amd_line *out);
+
+/* message.c */
+
+enum gt_amd_what {
+	GT_AMD_OTHER,	 /* understood as far as there is use for it: none */
+	GT_AMD_CREATED,	 /* a hardware queue: hwq, swq, size, priority */
+	GT_AMD_ACQUIRED, /* hwq has number users: ACQUIRED, SELECTED, RELEASED */
+	GT_AMD_SELECTED,
+	GT_AMD_RELEASED,
+	GT_AMD_DELETED,
+	GT_AMD_ASKED,	 /* how many hardware queues there are, told before one is made */
+	GT_AMD_DISPATCH, /* a packet: hwq, signal, object, rptr and wptr if told */
+	GT_AMD_BARRIER,
+	GT_AMD_KERNEL, /* its name; a packet follows */
+	GT_AMD_COMMAND,
+	GT_AMD_SIGNAL,	/* signal; start and end, ns */
+	GT_AMD_HANDLER, /* signal's handler was called: it is done */
+	GT_AMD_COPY,	/* number: bytes */
+	GT_AMD_CALL,	/* of the runtime's API; number: bytes of a copy if told */
+	GT_AMD_RETURN,
+	GT_AMD_ABORT, /* hwq failed */
+	GT_AMD_BAD,   /* begins like one of these, and is none */
+};
+
+/** struct gt_amd_msg - fields that a message does not have are all ones */
+struct gt_amd_msg {
+	enum gt_amd_what what;
+	uint64_t swq, hwq, signal, object, size, number, start, end;
+	uint32_t rptr, wptr, priority;
+	const char *name;
+	size_t len;
+};
+
+void gt_amd_message(const struct gt_amd_line *l, struct gt_amd_msg *m);
+/** gt_amd_is_copy() - of a command's or a call's name */
+bool gt_amd_is_copy(const char *name, size_t len);
+
+/* table.c */
+
+/** struct gt_amd_map - from a number that is not 0 to an index; @cap is a power of two */
+struct gt_amd_map {
+	struct gt_amd_slot {
+		uint64_t key;
+		uint32_t value;
+	} * slot;
+	uint32_t cap, used;
+	uint64_t salt;
+};
+
+int gt_amd_map_init(struct gt_amd_map *m, uint32_t cap);
+void gt_amd_map_free(struct gt_amd_map *m);
+/** gt_amd_map_get() - GT_NONE32 if there is none */
+uint32_t gt_amd_map_get(const struct gt_amd_map *m, uint64_t key);
+/** gt_amd_map_set() - false: it is full */
+bool gt_amd_map_set(struct gt_amd_map *m, uint64_t key, uint32_t value);
+void gt_amd_map_del(struct gt_amd_map *m, uint64_t key);
+
+/** struct gt_amd_numbers - numbers below queues/: no two that live have the same */
+struct gt_amd_numbers {
+	uint32_t used, nfree;
+	uint32_t *free;
+};
+
+/** gt_amd_number() - GT_NONE32: too many live */
+uint32_t gt_amd_number(struct gt_amd_numbers *n);
+void gt_amd_number_put(struct gt_amd_numbers *n, uint32_t number);
+
+/* log.c */
+
+struct gt_amd;
+
+/** struct gt_amd_open - a dispatch that has not ended: the packet's number in its queue, @wptr as
+ * told */
+struct gt_amd_open {
+	uint64_t nth, ts;
+	uint32_t pid, wptr;
+};
+
+/**
+ * struct gt_amd_queue - a hardware queue
+ * @hwq: as the log names it, 0: the slot is free
+ * @id: below queues/; @users: streams that have it; @depth: as told last; GT_NONE32: not known
+ * @told: its description was told as it is now; @mapped: it has users, and that was told
+ * @packets: so many were seen; @open: the last GT_AMD_OPEN that have not ended, a ring from @first
+ */
+struct gt_amd_queue {
+	uint64_t hwq, size, packets;
+	uint32_t id, pid, users, depth, priority;
+	bool told, mapped;
+	struct gt_amd_open *open;
+	uint32_t first, nopen;
+};
+
+/** struct gt_amd_packet - one that a signal tells the end of; @queue: its slot, of hardware queue
+ * @hwq;
+ * @done: its end was told */
+struct gt_amd_packet {
+	uint64_t signal, hwq, nth;
+	uint32_t queue, pid, wptr;
+	bool barrier, done;
+};
+
+/**
+ * struct gt_amd_thread - what a line begins and a later one of the same thread ends
+ * @kernel_ts: 0: no kernel waits for its packet; @copy_ts: 0: no copy for its command
+ */
+struct gt_amd_thread {
+	uint64_t tid, kernel_ts, kernel, copy_ts, copy_bytes;
+	uint32_t kernel_pid, copy_pid;
+};
+
+/** struct gt_amd_made - a hardware queue that was made, whose address is told when it is acquired
+ */
+struct gt_amd_made {
+	uint64_t ts, size;
+	uint32_t priority;
+};
+
+/** struct gt_amd_counts - of a log */
+struct gt_amd_counts {
+	uint64_t lines, other, foreign, damaged, too_long, cut;
+	uint64_t queues, dispatches, barriers, copies, commands, completions;
+	uint64_t refused, older, records;
+};
+
+/**
+ * struct gt_amd_log - what is known of one log
+ * @pid: of its name, or of its last line that told one, 0 none; @uid: the file's owner, GT_NONE32
+ *unknown
+ * @since: ns; what is older is read, but not told
+ * @now: time of the last line, ns
+ * @has_calls, @has_commands: it tells of them, so that a copy is not told twice; @has_packets: so
+ *that a kernel's is waited for
+ * @name: the last kernels' names, by hash, and their numbers
+ * @out: records that wait, by time, from @head
+ */
+struct gt_amd_log {
+	struct gt_amd *a;
+	uint32_t pid, uid;
+	uint16_t gpu;
+	uint64_t since, now;
+	bool has_calls, has_commands, has_packets;
+	struct gt_amd_counts n;
+	struct gt_amd_queue *queue;
+	struct gt_amd_packet *packet;
+	struct gt_amd_thread thread[GT_AMD_THREADS];
+	struct gt_amd_name {
+		uint64_t hash;
+		uint32_t id;
+	} name[GT_AMD_NAMES];
+	struct gt_amd_map queues;
+	struct gt_amd_made made;
+	union gt_record *out;
+	uint32_t head, count;
+	uint32_t checked;  /* the pid that was looked at last, */
+	bool checked_good; /* and what came of it */
+};
+
+/** gt_amd_log_event() - an event of a line's time and process, to be filled; it is of @q, NULL:
+ * none */
+void gt_amd_log_event(struct gt_amd_log *l, enum gt_type type, uint64_t ts, uint32_t pid,
+		      struct gt_amd_queue *q, union gt_record *r);
+/** gt_amd_log_put() - it waits to be merged */
+void gt_amd_log_put(struct gt_amd_log *l, const union gt_record *r);
+
+/* queue.c */
+
+/** gt_amd_queue() - the queue at @hwq; made if it is new. NULL: there are too many */
+struct gt_amd_queue *gt_amd_queue(struct gt_amd_log *l, uint64_t hwq, uint32_t pid);
+/** gt_amd_queue_message() - CREATED, ACQUIRED, SELECTED, RELEASED, DELETED */
+void gt_amd_queue_message(struct gt_amd_log *l, const struct gt_amd_msg *m, uint64_t ts,
+			  uint32_t pid);
+/** gt_amd_queue_tell() - its description, if it was not told as it is now */
+void gt_amd_queue_tell(struct gt_amd_log *l, struct gt_amd_queue *q, uint64_t ts);
+/** gt_amd_queue_delete() - tells its end, and forgets it */
+void gt_amd_queue_delete(struct gt_amd_log *l, struct gt_amd_queue *q, uint64_t ts, uint32_t pid);
+
+/* packet.c */
+
+/** gt_amd_packet() - DISPATCH (of @kernel, GT_NONE64 unknown) and BARRIER */
+void gt_amd_packet(struct gt_amd_log *l, const struct gt_amd_msg *m, uint64_t ts, uint32_t pid,
+		   uint64_t kernel);
+/** gt_amd_packet_signal() - SIGNAL, HANDLER */
+void gt_amd_packet_signal(struct gt_amd_log *l, const struct gt_amd_msg *m, uint64_t ts);
+
+int gt_amd_log_init(struct gt_amd_log *l, struct gt_amd *a);
+/** gt_amd_log_free() - its numbers are free again */
+void gt_amd_log_free(struct gt_amd_log *l);
+/** gt_amd_log_line() - one line, without its newline */
+void gt_amd_log_line(struct gt_amd_log *l, const char *p, size_t len);
+/** gt_amd_log_settle() - nothing more came: what a later line could have completed is told as it
+ * is. A kernel whose packet must follow waits on, but not with @all */
+void gt_amd_log_settle(struct gt_amd_log *l, bool all);
+/** gt_amd_log_end() - nothing more will be read of it: what it tells of is not followed any more */
+void gt_amd_log_end(struct gt_amd_log *l);
+
+/* file.c */
+
+/**
+ * struct gt_amd_file - a log's file
+ * @off: of the first byte that is not read; @size: when it was looked at last
+ * @skipping: within a line that is too long; @eof: all that was there is read; @gone: no name is
+ * left
+ */
+struct gt_amd_file {
+	struct gt_amd_log log;
+	char *path;
+	int fd;
+	dev_t dev;
+	ino_t ino;
+	uint64_t off, size, truncated;
+	bool skipping, eof, gone;
+};
+
+/** gt_amd_file_open() - -errno with the sentence told; -EEXIST: it is followed already */
+int gt_amd_file_open(struct gt_amd *a, const char *path, struct gt_amd_file **out);
+void gt_amd_file_close(struct gt_amd_file *f);
+/** gt_amd_file_read() - reads on, as long as there is room for what its lines tell: bytes, 0:
+ * nothing more now, or -errno */
+ssize_t gt_amd_file_read(struct gt_amd_file *f);
+/** gt_amd_name_pid() - the process that a file's name tells, "log_1234"; 0: none */
+uint32_t gt_amd_name_pid(const char *path);
+
+/* find.c */
+
+/** gt_amd_find() - opens what the option names and is not followed yet */
+void gt_amd_find(struct gt_amd *a);
+/** gt_amd_find_changed() - reads inotify's events. True: a name came or went */
+bool gt_amd_find_changed(struct gt_amd *a);
+
+/* follow.c */
+
+/** struct gt_amd_options - @files: patterns and folders, separated by commas; of a recording paths,
+ * separated by colons */
+struct gt_amd_options {
+	char *files;
+};
+
+/**
+ * struct gt_amd - the plugin
+ * @names: inotify for the folders; -1: a recording
+ * @awake: files are read at intervals, and inotify is not listened to
+ * @since: CLOCK_MONOTONIC of the start: what is older in a log is not told
+ * @forged: pids that logs claimed and that are another user's
+ * @gone: counters of files that are closed; @block: what is read at a time
+ */
+struct gt_amd {
+	struct gt_plugin *p;
+	struct gt_amd_file *file[GT_AMD_FILES];
+	unsigned int n;
+	int names;
+	bool awake, told;
+	uint64_t since, closed, refused, forged;
+	struct gt_amd_numbers numbers;
+	struct gt_amd_counts gone;
+	char *block;
+};
+
+/** gt_amd_knows() - one line of a log is enough: a program's own may be before it */
+bool gt_amd_knows(const char *path, const uint8_t *head, size_t len);
+int gt_amd_probe(struct gt_plugin *p);
+int gt_amd_start(struct gt_plugin *p);
+int gt_amd_drain(struct gt_plugin *p);
+void gt_amd_stop(struct gt_plugin *p);
+int gt_amd_set(struct gt_plugin *p, const struct gt_option *o);
+int gt_amd_control(struct gt_plugin *p, enum gt_control what, int64_t arg);
+/** gt_amd_fault() - tells why a file is left out; the first sentence stays. Returns -@err */
+int gt_amd_fault(struct gt_amd *a, int err, const char *path, const char *why);
+
+/* show.c */
+void gt_amd_doctor(struct gt_plugin *p, char *buf, size_t len);
+void gt_amd_show_files(struct gt_plugin *p, char *buf, size_t len);
+
+#endif

@@ -1,0 +1,112 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Logs of AMD's runtime on a real mount: one that a program writes on, one that another user owns, one that
+# is forged.
+. "$GT_SRC/tests/lib/case.sh"
+is_root || skip "needs root to mount for others"
+
+logs=$PWD/logs
+mkdir -m 755 "$logs"
+us() { # of CLOCK_MONOTONIC, now
+	python3 -c 'import time; print(time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1000)'
+}
+line() { # line PID MESSAGE... - as ROCm 7 writes it at level 4
+	printf ':4:rocvirtual.cpp           :1177: %s us: [pid:%s tid: 0x7f01] %s\n' "$(us)" "$1" "${*:2}"
+}
+packet() { # packet PID HWQ RPTR WPTR
+	line "$1" "ShaderName : void saxpy<float>(int)"
+	line "$1" "SWq=0x1, HWq=$2, id=1, Dispatch Header = 0xb02 (type=2, barrier=1, acquire=1, release=1), setup=3, grid=[1, 1, 1], workgroup=[1, 1, 1], private_seg_size=0, group_seg_size=0, kernel_obj=0x1, kernarg_address=0x2, completion_signal=0x0, correlation_id=0, rptr=$3, wptr=$4"
+}
+seen() { awk -v t="$2" '$1 == t { print $2 }' "$1/events_by_type"; }
+has() { [ "$(seen "$mnt" "$1")" = "$2" ]; }
+lines() { [ "$(value "$mnt/backends/amdlog/stats" lines)" = "$1" ]; }
+
+sleep 1000 & mine=$!
+setpriv --reuid 2100000001 --regid 2100000001 --clear-groups sleep 1000 & theirs=$!
+cleanup() { kill $mine $theirs; }
+
+# A log that has lines already: its queue is known, its past is not told
+log=$logs/hip_$mine
+{
+	line $mine "Created SWq=0x1 to map on HWq=0x7f0000 with size 16384 with priority 1, cooperative: 0"
+	packet $mine 0x7f0000 0 0
+} >"$log"
+printf '[backend amdlog]\nfiles = %s/hip_*\n' "$logs" >conf
+mount_gt "$mnt" -o conf=conf,backend=amdlog || exit 1
+ok "what was there is read" wait_for 20 lines 3
+is "$(seen "$mnt" DISPATCH)" "" "… but its past is not told"
+is "$(value "$mnt/backends/amdlog/stats" events_before_the_start)" 3 "… and counted"
+
+packet $mine 0x7f0000 4 6 >>"$log"
+packet $mine 0x7f0000 4 9 >>"$log"
+ok "dispatches come as they are written" wait_for 20 has DISPATCH 2
+q=$(echo "$mnt"/amdgpu*/queues/*)
+is "$(cat "$q/pid")" $mine "the queue is its process's"
+is "$(cat "$q/type")" compute "… a compute queue"
+is "$(cat "$q/size")" 16384 "… of that size"
+is "$(value "$q/depth" now) $(value "$q/depth" peak)" "5 5" "… and holds that many packets"
+like "$(cat "$mnt/timeline")" "amdgpu[^ ]* DISPATCH pid=$mine .*seqno=9.*saxpy.* queue=" "timeline tells of the dispatch"
+like "$(cat "$mnt/timeline")" "COUNTER pid=$mine .*reading=5 counter=depth queue=" "… and of the depth"
+{
+	line $mine "SWq=0x1, HWq=0x7f0000, id=1, BarrierAND Header = 0x1503 (type=3), dep_signal=[0x0], completion_signal=0x99, rptr=9, wptr=10"
+	line $mine "Handler: value(0), timestamp(0x1), handle(0x99)"
+} >>"$log"
+ok "a barrier's end is the kernels' before it" wait_for 20 has COMPLETE 3
+is "$(stage "$q/latency" total count)" 3 "… which have a latency then"
+
+printf 'no newline' >>"$log"
+printf ' yet\n' >>"$log"
+ok "what the program itself writes is counted" wait_for 20 grep -qx 'lines_foreign 1' "$mnt/backends/amdlog/stats"
+: >"$log"
+line $mine "Deleting hardware queue 0x7f0000 with refCount 0" >>"$log"
+ok "a log that is cut is read anew" wait_for 20 grep -qx destroyed "$q/state"
+
+# Another's log, in a folder that is found: it is theirs
+other=$logs/hip_other
+packet $theirs 0x5000 0 1 >"$PWD/new"
+packet $mine 0x6000 0 1 >>"$PWD/new"
+chown 2100000001 "$PWD/new"
+mv "$PWD/new" "$other"
+ok "another user's log" wait_for 20 has DISPATCH 4
+is "$(cat "$mnt"/proc/$theirs/uid)" 2100000001 "is of their process"
+is "$(grep -c "DISPATCH.*pid=$mine " "$mnt/timeline")" 2 "and not of one that it claims"
+is "$(value "$mnt/backends/amdlog/stats" pids_of_others)" 1 "… which is counted"
+is "$(as_uid 2100000003 grep -c "pid=$theirs" "$mnt/timeline")" 0 "another user does not see whose it is"
+ok "its owner does" as_uid 2100000001 grep -q "DISPATCH.*pid=$theirs" "$mnt/timeline"
+ok "the table of logs is not for users" as_uid 2100000001 sh -c "! cat $mnt/backends/amdlog/logs"
+like "$(cat "$mnt/backends/amdlog/logs")" "^$other read 2100000001 " "… and tells root whose it is"
+
+ln -s /etc/shadow "$logs/hip_link"
+mkfifo "$logs/hip_pipe"
+packet $mine 0x6000 0 1 >>"$log"
+ok "links and pipes do no harm" wait_for 20 has DISPATCH 5
+is "$(wc -l <"$mnt/backends/amdlog/logs")" 3 "… and are not read"
+like "$(cat "$mnt/clocks")" '^amdlog CLOCK_MONOTONIC 0 0 ' "clocks tells of its clock"
+
+echo "$logs/none" >"$mnt/backends/amdlog/files"
+ok "other files" wait_for 20 grep -qx 'logs 0' "$mnt/backends/amdlog/stats"
+echo "$logs/" >"$mnt/backends/amdlog/files"
+packet $mine 0x6000 1 2 >>"$log"
+ok "a folder" wait_for 20 has DISPATCH 6
+ok "unmounted" umount_gt "$mnt"
+
+# Played: the same tree, whoever's processes they were
+cat >played <<'L'
+what the program writes before
+:3:rocdevice.cpp            :2951: 578897353351 us:  Created SWq=0x7f8ec8e86000 to map on HWq=0x7f8eb5c00000 with size 16384 with priority 1, cooperative: 0
+:3:rocdevice.cpp            :3045: 578897353425 us:  acquireQueue refCount: 0x7f8eb5c00000 (1)
+:3:rocvirtual.cpp           :3596: 578897390463 us:  ShaderName : void f<double>(double*)
+:3:hip_module.cpp           :826 : 578897390507 us:  hipLaunchKernel: Returned hipSuccess :
+:3:rocdevice.cpp            :3077: 578897391176 us:  releaseQueue refCount:0x7f8eb5c00000 (0)
+L
+cp played "played_4711"
+mount_gt "$mnt" -o replay="$PWD/played_4711"
+ok "a log is played to its end" wait_for 20 grep -qx ended "$mnt/backends/amdlog/state"
+is "$(cat "$mnt"/amdgpu-any/queues/*/{pid,state,channels,created} | tr '\n' ' ')" "4711 unmapped 0 578897.353351000 " "its queue"
+is "$(cat "$mnt"/amdgpu-any/kernels/*/name)" "void f<double>(double*)" "its kernel"
+like "$(cat "$mnt/timeline")" '^.578897.390463000. amdgpu-any DISPATCH pid=4711 kernel=f_double' "its dispatch"
+umount_gt "$mnt"
+: >empty
+ok "an empty one is refused" sh -c "! $GT_PROG $mnt -o replay=$PWD/empty 2>err"
+like "$(cat err)" "empty" "… with the reason"
+done_testing
