@@ -85,6 +85,7 @@ enum gt_type {
 #define GT_F_INFERRED 0x02 /* not told by a source but concluded */
 #define GT_F_REDACTED 0x04 /* pid, tid, uid, ctx, ref and a token were blanked for this reader */
 #define GT_F_END_TOLD 0x08 /* QUEUE: its source tells its end, which its process's is not */
+#define GT_F_RUNTIME 0x10  /* QUEUE_*: told by the program's runtime, not by the driver */
 
 /* COUNTER's ref: value is how many packets or jobs the event's queue holds */
 #define GT_COUNTER_DEPTH (1ull << 63)

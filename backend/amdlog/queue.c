@@ -79,6 +79,7 @@ static void tell(struct gt_amd_log *l, struct gt_amd_queue *q, enum gt_type type
 	union gt_record r;
 
 	gt_amd_log_event(l, type, ts, pid, q, &r);
+	r.ev.flags = GT_F_RUNTIME;
 	gt_amd_log_put(l, &r);
 }
 

@@ -14,6 +14,11 @@
 /* Notes look back this far: entries of tables that are overwritten as hashes collide. */
 #define NJOBS	 32768
 #define NTHREADS 4096
+#define NPROCS	 1024
+
+/* A queue that a runtime tells of is taken to be the one that the driver made so long before or
+ * after */
+#define QUEUE_NS 20000000
 
 /** struct memory - times that notes are made of; 0 is unknown */
 struct memory {
@@ -26,6 +31,10 @@ struct memory {
 		uint64_t ioctl;
 		const char *command; /* of that ioctl */
 	} thread[NTHREADS];
+	struct queue_times {
+		uint32_t pid;
+		uint64_t driver, runtime; /* when each told last that it made, or lent, a queue */
+	} queue[NPROCS];
 };
 
 /**
@@ -214,6 +223,27 @@ static void job_notes(struct gt_text *t, struct memory *m, const struct gt_event
 	}
 }
 
+/* What the runtime and the driver tell of one queue, within QUEUE_NS */
+static void queue_notes(struct gt_text *t, struct memory *m, const struct gt_event *e)
+{
+	struct queue_times *q = &m->queue[e->pid % NPROCS];
+	bool runtime = e->flags & GT_F_RUNTIME;
+
+	if (e->pid == GT_NONE32 ||
+	    (e->type != GT_QUEUE_CREATE && !(runtime && e->type == GT_QUEUE_MAP)))
+		return;
+	if (q->pid != e->pid)
+		*q = (struct queue_times){ .pid = e->pid };
+	if (runtime && e->ts - q->driver <= QUEUE_NS)
+		note(t, q->driver, e->ts, " us after the driver made a queue)");
+	else if (!runtime && e->ts - q->runtime <= QUEUE_NS)
+		note(t, q->runtime, e->ts, " us after the runtime told of a queue)");
+	if (runtime)
+		q->runtime = e->ts;
+	else
+		q->driver = e->ts;
+}
+
 static void pair(struct gt_text *t, const char *key, uint64_t v)
 {
 	if (v != GT_NONE64)
@@ -277,6 +307,7 @@ static void event(struct gt_text *t, struct ctx *c, const struct gt_event *e)
 	gt_event_keys(t, e, name);
 	thread_notes(t, c->mem, &own, name);
 	job_notes(t, c->mem, &own);
+	queue_notes(t, c->mem, &own);
 	gt_text_ch(t, '\n');
 }
 

@@ -226,7 +226,7 @@ static void check_queue(void)
 	const union gt_record *c = nth(h, GT_QUEUE_CREATE, 0), *d = nth(h, GT_QUEUE, 0);
 
 	ok(c->ev.ts == 10000 && c->ev.pid == 77 && c->ev.queue == GT_AMD_QUEUE_BASE &&
-		   c->ev.uid == geteuid(),
+		   c->ev.uid == geteuid() && c->ev.flags == GT_F_RUNTIME,
 	   "a queue is made");
 	ok(d > c && d->queue.size == 16384 && d->queue.priority == 1 && d->queue.ctx == 0x2000 &&
 		   d->queue.kind == GT_QUEUE_COMPUTE,

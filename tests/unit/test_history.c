@@ -194,6 +194,41 @@ static void test_late_ioctl(void)
 	   "report: t_ioctl_ns of a job that ended within the ioctl");
 }
 
+static void queue_event(uint64_t ts, uint32_t pid, enum gt_type type, uint8_t flags)
+{
+	union gt_record r = event(ts, type, GT_NONE16, GT_NONE64, GT_NONE64);
+
+	r.ev.pid = r.ev.uid = pid;
+	r.ev.queue = flags ? 2000000 : 1;
+	r.ev.flags = flags;
+	feed(&r);
+}
+
+/* The driver and the runtime tell of what is one queue */
+static void test_queue_notes(void)
+{
+	const char *t;
+
+	queue_event(300 * S, 1000, GT_QUEUE_CREATE, 0);
+	queue_event(300 * S + 9 * MS, 1000, GT_QUEUE_CREATE, GT_F_RUNTIME);
+	queue_event(301 * S, 1000, GT_QUEUE_MAP, GT_F_RUNTIME);
+	queue_event(301 * S + 3 * US, 1000, GT_QUEUE_CREATE, 0);
+	queue_event(301 * S + 4 * US, 2000, GT_QUEUE_CREATE, GT_F_RUNTIME);
+	queue_event(302 * S, 1000, GT_QUEUE_CREATE, 0);
+	queue_event(302 * S + 21 * MS, 1000, GT_QUEUE_CREATE, GT_F_RUNTIME);
+	t = text(&at_root, "timeline", &root);
+	ok(strstr(t, "[300.009000000] amdgpu0 QUEUE_CREATE cpu=3 pid=1000 comm=glxgears queue=2000000 "
+		     "(9000 us after the driver made a queue)\n"),
+	   "a runtime tells of the queue that the driver made");
+	ok(strstr(t, "[301.000003000] amdgpu0 QUEUE_CREATE cpu=3 pid=1000 comm=glxgears queue=1 "
+		     "(3.0 us after the runtime told of a queue)\n"),
+	   "or before it");
+	ok(strstr(t, "[301.000004000] amdgpu0 QUEUE_CREATE cpu=3 pid=2000 ") &&
+		   !strstr(strstr(t, "[301.000004000]"), "us after the driver"),
+	   "but not another process's, nor after more than 20 ms");
+	ok(!strstr(text(&at_root, "timeline", &user), "pid=2000"), "nor is it told to others");
+}
+
 int main(void)
 {
 	setup(0);
@@ -203,6 +238,7 @@ int main(void)
 	test_trace_line();
 	test_functions();
 	test_late_ioctl();
+	test_queue_notes();
 	teardown();
 	setup(1 << 27);
 	test_many();
