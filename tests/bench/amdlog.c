@@ -103,7 +103,7 @@ static int bench(size_t mb)
 			(void)n;
 			gt_amd_log_free(&log);
 		}
-		printf("%-16s %8.0f MB/s\n", names[how], best);
+		printf("bench amdlog %-16s %8.0f MB/s\n", names[how], best);
 	}
 	free(text);
 	free(a.numbers.free);

@@ -88,6 +88,10 @@ b=$(switches)
 echo "bench idle.switches $((b - a)) in 2 s"
 limit idle.switches $((b - a)) le 0
 
+# a log of AMD's runtime, up to its records
+$pin "$O/tests/bench/amdlog" | tee "$work/amdlog"
+limit amdlog.MB_s "$(awk '/and records/ { print $5 }' "$work/amdlog")" ge 400
+
 $pin "$O/tests/bench/ingest" | tee "$work/ingest"
 # local: four processes a ring. Were each of 64 processes on each of 16 rings ("spread"), their histograms
 # would not fit the first caches: told, not limited
