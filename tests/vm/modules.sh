@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# modules.sh RELEASE: builds tests/vm/mockgpu and mocknv, and grtrace (backend/relay/kmod), for that
-# kernel of fetch.sh, with BTF, into $O/vm/RELEASE/modules/. Does nothing when no source and no header has changed.
+# modules.sh RELEASE: builds grtrace (backend/relay/kmod) and tests/vm/mockgpu, mocknv and mockgrt for
+# that kernel of fetch.sh, with BTF, into $O/vm/RELEASE/modules/. Does nothing when no source and no header has changed.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -14,7 +14,8 @@ to=$kernel/modules
 mkdir -p "$to"
 exec 9>"$to/lock"
 flock 9
-sources=("$here/mockgpu" "$here/mocknv" "$here/../../backend/relay/kmod")
+# grtrace first: mockgrt calls it
+sources=("$here/../../backend/relay/kmod" "$here/mockgpu" "$here/mocknv" "$here/mockgrt")
 stamp=$(find "${sources[@]}" -type f -print0 | sort -z | xargs -0 cat "$0" "$kernel/build/Makefile" "$kernel/build/.config" | sha256sum)
 [ "$(cat "$to/stamp" 2>/dev/null)" != "$stamp" ] || exit 0
 rm -rf "$to/build" "$to/src" "$to/stamp" "$to"/*.ko
@@ -26,9 +27,11 @@ ln -sfn "$kernel/vmlinux" "$to/build/vmlinux"
 mkdir "$to/src"
 log=$to/log
 : >"$log"
+symbols=
 for m in "${sources[@]}"; do
 	cp -r "$m" "$to/src/"
-	make -C "$to/build" M="$to/src/${m##*/}" RESOLVE_BTFIDS=true modules >>"$log" 2>&1 || { cat "$log" >&2; exit 1; }
+	make -C "$to/build" M="$to/src/${m##*/}" RESOLVE_BTFIDS=true $symbols modules >>"$log" 2>&1 || { cat "$log" >&2; exit 1; }
+	symbols=KBUILD_EXTRA_SYMBOLS=$to/src/kmod/Module.symvers
 done
 if grep -E 'warning:|WARNING:|Skipping BTF' "$log" >&2; then
 	exit 1

@@ -151,7 +151,7 @@ static bool follow(struct way *w)
 	else
 		w->pid = w->tid = w->uid = GRT_NONE32;
 	w->latency = GRT_NONE64;
-	if (!e->ring || !grt_is_job_event(e->type))
+	if (!e->ring || (!grt_is_job_event(e->type) && e->type != GRT_ERROR))
 		return true;
 	w->job = grt_job_find(grt_jobs, e->ring->id, e->ctx, e->seqno);
 	if (!w->job && e->type == GRT_SUBMIT)
@@ -242,6 +242,7 @@ static enum grt_verdict judge(struct way *w)
 static void put(struct way *w)
 {
 	const struct grt_says *e = w->e;
+	bool took = step_of(e->type) > GRT_STEP_SUBMIT && w->latency != GRT_NONE64;
 	struct grt_event ev = {
 		.engine_class = e->ring ? e->ring->engine : 0,
 		.ring_id = e->ring ? e->ring->id : GRT_NONE16,
@@ -253,7 +254,7 @@ static void put(struct way *w)
 		.ctx_high = e->ctx >> 32,
 		.seqno_high = e->seqno >> 32,
 		.value = e->value,
-		.ref = w->latency != GRT_NONE64 ? w->latency : e->ref,
+		.ref = took ? w->latency : e->ref,
 	};
 
 	w->c->gseq = atomic64_fetch_inc(&gseq);

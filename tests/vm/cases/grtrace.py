@@ -97,7 +97,7 @@ def settings():
     ok(any(l.startswith('%d COPY sdma0 ' % ring) for l in open('watched/rings')), 'by its number')
     jobs, truth = some('limited', lambda j, got: key(j) in got, 'rate_limited_drops')
     seconds = (max(j.t_done for j in truth) - min(j.t_submit for j in truth)) // 10**9 + 2
-    ok(len(jobs) <= 30 * seconds, 'limited: 30 jobs a second', (len(jobs), seconds))
+    ok(len(jobs) <= 10 * seconds, 'limited: 10 jobs a second', (len(jobs), seconds))
 
 
 def costs():

@@ -59,7 +59,7 @@ grt_set watchlist "$ring"
 session watched push 20
 grt_set watchlist ''
 echo "$ring" >watched/ring
-grt_set rate_limit 90
+grt_set rate_limit 30
 session limited push 30
 grt_set rate_limit 0
 grt_set aggregator_enable 1

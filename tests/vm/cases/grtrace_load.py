@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What grtrace_load.sh has read: sessions/, hotplug/, no-overwrite/ and overwrite/."""
+"""What grtrace_load.sh has read: sessions/, calls/, hotplug/, no-overwrite/ and overwrite/."""
 import collections
 from grtdecode import OVERWRITE, STOPPED, read
 from tap import ok
@@ -65,6 +65,28 @@ def sessions():
            for n, (dev, name, driver, _) in f.rings.items()), 'rings are those of the table')
 
 
+def calls():
+    files = read('calls')
+    sound(files, 'calls')
+    events = sorted((e for f in files for e in f.events), key=lambda e: e.gseq)
+    none = 0xffffffffffffffff
+    ok({f.rings[e.ring][1] for f in files for e in f.events} == {'mock'}, 'their ring')
+    us = (events[0].pid, events[0].tid, events[0].uid)
+    ok(us[0] > 0 and us[2] == 0 and all((e.pid, e.tid, e.uid) == us for e in events if e.type in (
+        'COMMIT', 'START', 'END', 'COMPLETE', 'ERROR', 'SYNC_WAIT_EXIT')),
+       "a job's events are its submitter's, in interrupts too", events)
+    got = [(e.type, e.ctx, e.seqno, e.value, e.name) for e in events]
+    ok(got == [('SUBMIT', 3, 4, none, None), ('COMMIT', 3, 4, none, None), ('START', 3, 4, none, None),
+               ('CTX_SWITCH', 3, none, 2, None), ('SYNC_WAIT_ENTER', 3, 4, none, None),
+               ('IRQ', none, none, 9, None), ('END', 3, 4, none, None),
+               ('COMPLETE', 3, 4, none - 61, None), ('ERROR', 3, 4, 1, None),
+               ('SYNC_WAIT_EXIT', 3, 4, 1000000, None), ('CUSTOM', none, none, 4711, 'sixteen letters!')],
+       'each call is an event', got)
+    want = {'CTX_SWITCH': 1, **{t: e.ts - events[0].ts for e in events for t in ('COMMIT', 'COMPLETE')
+                                if e.type == t}}
+    ok([e.ref for e in events] == [want.get(e.type, none) for e in events], 'and what its ref says')
+
+
 def hotplug():
     files, s = read('hotplug'), stats('hotplug/stats')
     sound(files, 'hotplug')
@@ -85,4 +107,5 @@ def hotplug():
 for m in 'no-overwrite', 'overwrite':
     overrun(m)
 sessions()
+calls()
 hotplug()

@@ -11,6 +11,7 @@ cleanup() {
 	jobs -p | xargs -r kill 2>/dev/null
 	wait
 	echo 1 >/sys/devices/system/cpu/cpu1/online
+	[ ! -d /sys/module/mockgrt ] || rmmod mockgrt
 	[ ! -d /sys/module/grtrace ] || rmmod grtrace
 	mock_unload
 }
@@ -61,6 +62,16 @@ ok "an emit that is none is refused" sh -c "! echo nothing 1 2 3 4 >$grt/emit"
 grt_set control stop
 grt_read sessions
 cp $grt/rings sessions/table
+
+# Each call of a driver once, some of them in an interrupt
+grt_set level verbose
+grt_set control start
+insmod "$GT_MODULES/mockgrt.ko"
+ok "a driver that calls it holds it" sh -c "! rmmod grtrace"
+rmmod mockgrt
+grt_set control stop
+grt_set level normal
+grt_read calls
 
 # A CPU goes and comes under load
 grt_set reset_stats 1
