@@ -42,6 +42,8 @@ enum gt_refusal {
 };
 
 #define GT_WANTED_LIST 64 /* a power of two */
+/* A job's own: SUBMIT, COMPLETE, COMMIT, START, END, ERROR, a bit each by enum gt_type */
+#define GT_WANTED_JOB_TYPES 0x23bu
 #define GT_SHARE_ALL   (1ull << 32)
 
 /**
@@ -151,7 +153,7 @@ GT_WANTED_INLINE enum gt_refusal gt_filters_refused(const struct gt_wanted *w,
 }
 
 /** gt_job_refused() - is a job wanted that begins now? GT_R_NONE: it is. To be asked once of each,
- * at its first event */
+ * at its first event. While no event of jobs is wanted, none is */
 GT_WANTED_INLINE enum gt_refusal gt_job_refused(const struct gt_wanted *w,
 						const struct gt_wanted_job *j)
 {
@@ -159,6 +161,8 @@ GT_WANTED_INLINE enum gt_refusal gt_job_refused(const struct gt_wanted *w,
 
 	if (!w->types)
 		return GT_R_LEVEL;
+	if (!(w->types & w->events & GT_WANTED_JOB_TYPES))
+		return GT_R_EVENTS;
 	r = gt_filters_refused(w, j);
 	if (r != GT_R_NONE || w->share >= GT_SHARE_ALL)
 		return r;

@@ -68,6 +68,8 @@ static void test_order(void)
 	is(gt_job_refused(&w, &j), GT_R_ENGINE, "engines before these");
 	j.refused |= 1u << GT_R_RING;
 	is(gt_job_refused(&w, &j), GT_R_RING, "rings before these");
+	w.events = ~GT_WANTED_JOB_TYPES;
+	is(gt_job_refused(&w, &j), GT_R_EVENTS, "that no event of jobs is wanted before rings");
 	w.types = 0;
 	is(gt_job_refused(&w, &j), GT_R_LEVEL, "and the level before all");
 }
@@ -98,8 +100,18 @@ static void test_filters(void)
 
 static void test_types(void)
 {
+	static const enum gt_type own[] = { GT_SUBMIT, GT_COMPLETE, GT_COMMIT,
+					    GT_START,  GT_END,	    GT_ERROR };
 	struct gt_wanted w = all_wanted();
+	struct gt_wanted_job j = a_job();
+	uint32_t types = 0;
 
+	for (unsigned int i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
+		types |= 1u << own[i];
+		w.events = 1u << own[i];
+		is(gt_job_refused(&w, &j), GT_R_NONE, "type %d alone: jobs are wanted", own[i]);
+	}
+	is(types, GT_WANTED_JOB_TYPES, "these are the types of jobs");
 	w.types = 1u << GT_SUBMIT | 1u << GT_COMPLETE;
 	w.events = 1u << GT_COMPLETE | 1u << GT_IRQ;
 	is(gt_type_refused(&w, GT_IRQ), GT_R_LEVEL, "the level comes first");
