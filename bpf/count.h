@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include "../backend/bucket.h"
+#include "../backend/wanted.h"
 
 #define GT_K_WAYS   8
 #define GT_K_RINGS  512
@@ -50,8 +51,10 @@ static inline __attribute__((always_inline)) uint64_t gt_k_mix(uint64_t h, uint6
 	return h ^ h >> 32;
 }
 
-/** struct gt_k_ctl - @bank: where it is counted now; @on: at all; @records: every job is to be in a
- * record; @awake: the daemon comes by itself; @strangers: ends of jobs that are not known here
+/** struct gt_k_ctl - @bank: where it is counted now; @on: at all; @settings: which of the two that
+ * there are hold now; @awake: the daemon comes by itself; @strangers: ends of jobs that are not
+ * known here
+ * @types: why level or filter_events refuse events, eight bits for each type below 4; 0: they do not
  * @spilled: so many jobs are not in the first of the lines where their keys may be
  * @making: somebody has the lock for new rings
  * @limit: so many jobs may be in records until the daemon says that @taken counts from 0 again; 0:
@@ -59,11 +62,11 @@ static inline __attribute__((always_inline)) uint64_t gt_k_mix(uint64_t h, uint6
  * @next: octaves given out, of each bank
  * @no_ring, @no_job, @no_pair: how often there was no room; @owed: or the lock was not to be had */
 struct gt_k_ctl {
-	uint32_t bank, on, records, awake;
+	uint32_t bank, on, settings, awake;
 	uint32_t spilled, limit, share, taken;
 	uint64_t seed, strangers;
 	uint32_t next[2];
-	uint32_t making, reserved;
+	uint32_t making, types;
 	uint64_t no_ring, no_job, no_pair, owed;
 };
 
@@ -96,10 +99,11 @@ struct gt_k_piece {
  * @ring: the ring is told: by @n pieces, with @seed
  * @known: an end of a job that is not known means nothing
  * @submits: submissions are told, too: a job that is not known when it is handed over is in records
+ * @vague: @ctx and @seqno are not what the job's records tell
  */
 struct gt_k_tp {
 	uint8_t roles, begins, key, ring;
-	uint8_t n, known, submits, reserved2;
+	uint8_t n, known, submits, vague;
 	uint64_t seed;
 	struct gt_k_piece ctx, seqno, fence, reserved;
 	struct gt_k_piece piece[GT_K_PIECES];
@@ -107,7 +111,6 @@ struct gt_k_tp {
 
 #define GT_K_REC     0x1 /* it is in records */
 #define GT_K_ENTERED 0x2 /* its ring counts it */
-#define GT_K_THIN    0x4 /* it is in none, as there are too many */
 
 /**
  * struct gt_k_job - in flight
@@ -116,6 +119,7 @@ struct gt_k_tp {
  * @hw: it occupies the hardware: 1 since its submission, 2 since its hand-over; @epoch: the ring's
  *	then
  * @owed: events that are not counted yet
+ * @why: it is in no record: enum gt_refusal
  * @pid, @uid, @start: who submitted it; GT_NONE32: not known
  */
 struct gt_k_job {
@@ -123,7 +127,7 @@ struct gt_k_job {
 	uint64_t seen, submit, commit, done;
 	uint32_t pair, owed;
 	uint16_t ring;
-	uint8_t told, flags, hw, epoch, reserved[2];
+	uint8_t told, flags, hw, epoch, why, reserved;
 	uint64_t start;
 	uint32_t pid, uid;
 	uint64_t pad[4]; /* two cache lines */
@@ -155,10 +159,20 @@ struct gt_k_pair {
 	struct gt_k_sum bank[2];
 };
 
+#define GT_K_LEFT 16 /* at least GT_NREFUSALS */
+
+/** struct gt_k_bank - what came on a ring; @left: events of jobs that are in no record, by enum
+ * gt_refusal; @wanted: jobs that began and are in records, or would be if there were not too many */
 struct gt_k_bank {
-	uint64_t seen[4], refused, thinned, busy, first, last;
-	uint32_t peak, reserved;
+	uint64_t seen[4], left[GT_K_LEFT], busy, first, last;
+	uint32_t peak, wanted;
 };
+
+/* gt_k_ring.about: the ring is known to the daemon, by these numbers; why its jobs are refused */
+#define GT_K_PLACED	      (1ull << 63)
+#define GT_K_ABOUT_GPU(a)     ((uint16_t)((a) >> 16))
+#define GT_K_ABOUT_RING(a)    ((uint16_t)(a))
+#define GT_K_ABOUT_REFUSED(a) ((uint32_t)((a) >> 32) & 0x7fffffff)
 
 #define GT_K_NAME 256 /* of a record */
 
@@ -166,6 +180,7 @@ struct gt_k_bank {
  * struct gt_k_ring - a ring
  * @index, @len, @data: the record that told of it first; @tid, @pid: and who ran
  * @refused: the daemon cannot make anything of it: it gets records
+ * @about: GT_K_ABOUT_*, by gt_k_ctl.settings; 0: no more is known than that it is one
  * @strangers: gt_k_ctl's, when its last job ended; @unsure: likewise of the ring alone, and
  *	@unsure_was when its last job ended
  * @epoch: another after each loss: what occupies the hardware since before it is not known
@@ -175,6 +190,7 @@ struct gt_k_bank {
  */
 struct gt_k_ring {
 	uint32_t lock, refused;
+	uint64_t about[2];
 	uint32_t commits, after_loss;
 	uint64_t strangers, last_end;
 	uint32_t unsure, unsure_was, epoch, reserved;
@@ -221,12 +237,16 @@ static inline __attribute__((always_inline)) uint64_t gt_k_later(uint64_t a, uin
 }
 
 /** gt_k_seen() - an event of type @type (enum gt_type) of @j's ring */
-static inline __attribute__((always_inline)) void
-gt_k_seen(struct gt_k_bank *b, const struct gt_k_job *j, unsigned int type, uint64_t ts)
+static inline __attribute__((always_inline)) void gt_k_seen(const struct gt_k_ctl *c,
+							    struct gt_k_bank *b,
+							    const struct gt_k_job *j,
+							    unsigned int type, uint64_t ts)
 {
+	uint32_t why = c->types >> (type & 3) * 8 & 0xff;
+
 	b->seen[type & 3]++;
-	b->refused += !(j->flags & (GT_K_REC | GT_K_THIN));
-	b->thinned += !!(j->flags & GT_K_THIN);
+	if (!(j->flags & GT_K_REC))
+		b->left[(why ? why : j->why) & (GT_K_LEFT - 1)]++;
 	if (!b->first)
 		b->first = ts;
 	b->last = gt_k_later(b->last, ts);
@@ -236,6 +256,7 @@ gt_k_seen(struct gt_k_bank *b, const struct gt_k_job *j, unsigned int type, uint
 static inline __attribute__((always_inline)) void
 gt_k_enter(struct gt_k_ring *r, struct gt_k_bank *b, struct gt_k_job *j)
 {
+	b->wanted += j->flags & GT_K_REC || j->why == GT_R_RATE;
 	if (j->flags & GT_K_REC)
 		return;
 	r->depth++;
@@ -255,19 +276,23 @@ static inline __attribute__((always_inline)) void gt_k_hw(struct gt_k_ring *r, s
 }
 
 /** gt_k_submitted() - the ring's part of a submission */
-static inline __attribute__((always_inline)) void
-gt_k_submitted(struct gt_k_ring *r, struct gt_k_bank *b, struct gt_k_job *j)
+static inline __attribute__((always_inline)) void gt_k_submitted(const struct gt_k_ctl *c,
+								 struct gt_k_ring *r,
+								 struct gt_k_bank *b,
+								 struct gt_k_job *j)
 {
-	gt_k_seen(b, j, 0, j->submit);
+	gt_k_seen(c, b, j, 0, j->submit);
 	if (!r->commits)
 		gt_k_hw(r, j, 1, j->submit);
 }
 
 /** gt_k_committed() - the ring's part of a hand-over */
-static inline __attribute__((always_inline)) void
-gt_k_committed(struct gt_k_ring *r, struct gt_k_bank *b, struct gt_k_job *j)
+static inline __attribute__((always_inline)) void gt_k_committed(const struct gt_k_ctl *c,
+								 struct gt_k_ring *r,
+								 struct gt_k_bank *b,
+								 struct gt_k_job *j)
 {
-	gt_k_seen(b, j, 3, j->commit);
+	gt_k_seen(c, b, j, 3, j->commit);
 	if (!r->commits) {
 		r->commits = 1; /* so SUBMIT was not the hand-over after all */
 		r->hw[0] = 0;
@@ -302,10 +327,9 @@ static inline __attribute__((always_inline)) void gt_k_pair_leaves(struct gt_k_p
  * gt_k_finish() - the job ended at @ts: fs/model/match.c's conclude() and stage_values()
  * @sure: the ring's last end is that of the job before; else hw_wait and exec are not known
  */
-static inline __attribute__((always_inline)) void gt_k_finish(struct gt_k_ring *r,
-							      struct gt_k_bank *b,
-							      struct gt_k_job *j, uint64_t ts,
-							      int sure, struct gt_k_ended *e)
+static inline __attribute__((always_inline)) void
+gt_k_finish(const struct gt_k_ctl *c, struct gt_k_ring *r, struct gt_k_bank *b, struct gt_k_job *j,
+	    uint64_t ts, int sure, struct gt_k_ended *e)
 {
 	int submit = j->told & GT_K_SUBMIT, commit = j->told & GT_K_COMMIT;
 	int has_hand = commit || (submit && !r->commits),
@@ -327,7 +351,7 @@ static inline __attribute__((always_inline)) void gt_k_finish(struct gt_k_ring *
 	e->pair_busy = known ? e->busy : 0;
 	r->after_loss = 0;
 	b->busy += e->busy;
-	gt_k_seen(b, j, 1, ts);
+	gt_k_seen(c, b, j, 1, ts);
 	gt_k_leave(r, j, end);
 	r->last_end = gt_k_later(r->last_end, end);
 	r->completed++;

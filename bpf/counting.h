@@ -115,13 +115,14 @@ static __always_inline struct gt_k_sum *k_sum(struct gt_k_pair *p, uint32_t bank
 /* Counting: likewise ------------------------------------------------------------------------------
  */
 
-static __always_inline void k_account(struct gt_k_ring *r, struct gt_k_bank *b, struct gt_k_pair *p,
-				      struct gt_k_sum *s, struct gt_k_job *j, uint32_t events)
+static __always_inline void k_account(struct gt_k_ctl *c, struct gt_k_ring *r, struct gt_k_bank *b,
+				      struct gt_k_pair *p, struct gt_k_sum *s, struct gt_k_job *j,
+				      uint32_t events)
 {
 	if (events & GT_K_SUBMIT)
-		gt_k_submitted(r, b, j);
+		gt_k_submitted(c, r, b, j);
 	if (events & GT_K_COMMIT)
-		gt_k_committed(r, b, j);
+		gt_k_committed(c, r, b, j);
 	if (!p || !s)
 		return;
 	s->submitted += !!(events & GT_K_SUBMIT);
@@ -166,7 +167,7 @@ __noinline int k_settle(struct gt_k_ctl *c, struct gt_k_job *j, uint32_t events)
 		gt_k_enter(r, &r->bank[bank], j);
 		k_pair_enters(p, j);
 	}
-	k_account(r, &r->bank[bank], p, k_sum(p, bank), j, events);
+	k_account(c, r, &r->bank[bank], p, k_sum(p, bank), j, events);
 	k_unlock(r);
 	return 0;
 }
@@ -308,8 +309,8 @@ __noinline int k_end(struct gt_k_ctl *c, struct gt_k_job *j, struct gt_k_event *
 	}
 	gt_k_pair_leaves(p, j);
 	if (j->owed)
-		k_account(r, b, p, s, j, j->owed);
-	gt_k_finish(r, b, j, e->ts, k_sure(c, r), &e->end);
+		k_account(c, r, b, p, s, j, j->owed);
+	gt_k_finish(c, r, b, j, e->ts, k_sure(c, r), &e->end);
 	e->rest = e->end;
 	e->job = r->completed;
 	if (s) {

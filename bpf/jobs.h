@@ -4,6 +4,7 @@
 #define GT_BPF_JOBS_H
 
 #include "counting.h"
+#include "decide.h"
 #include "piece.h"
 
 /* Who runs: the number of a process may be used again, its begin is not */
@@ -40,20 +41,11 @@ static __always_inline int k_what(const struct gt_k_job *j)
 	return j->flags & GT_K_REC ? GT_K_TELL : GT_K_QUIET;
 }
 
-/* Is a new job to be in records? Of too many some are, whole, whichever: by their keys. */
-static __always_inline uint8_t k_recorded(struct gt_k_ctl *c, const struct gt_k_event *e)
-{
-	if (!c->records)
-		return 0;
-	if (c->limit && (e->h >> 54 >= c->share || __sync_fetch_and_add(&c->taken, 1) >= c->limit))
-		return GT_K_THIN;
-	return GT_K_REC;
-}
-
 /* A job begins. */
 __noinline int k_begin(struct gt_k_ctl *c, struct gt_k_event *e, uint32_t roles)
 {
 	struct gt_k_job *j;
+	uint32_t why;
 
 	if (!c || !e)
 		return GT_K_PASS;
@@ -65,6 +57,7 @@ __noinline int k_begin(struct gt_k_ctl *c, struct gt_k_event *e, uint32_t roles)
 	}
 	if (e->job >= GT_K_HOT * GT_K_WAYS)
 		__sync_fetch_and_add(&c->spilled, 1);
+	why = k_refused(c, e);
 	*j = (struct gt_k_job){
 		.k1 = e->k1,
 		.k2 = e->k2,
@@ -76,7 +69,8 @@ __noinline int k_begin(struct gt_k_ctl *c, struct gt_k_event *e, uint32_t roles)
 		.pair = GT_NONE32,
 		.ring = e->ring,
 		.told = roles & (GT_K_SUBMIT | GT_K_COMMIT),
-		.flags = k_recorded(c, e),
+		.flags = why ? 0 : GT_K_REC,
+		.why = why,
 		.pid = e->pid,
 		.uid = e->uid,
 		.start = e->start,
@@ -97,7 +91,7 @@ __noinline int k_again(struct gt_k_ctl *c, struct gt_k_job *j, struct gt_k_event
 	at = j->ring;
 	r = LOOK(k_rings, at);
 	if (r && k_lock(r)) {
-		gt_k_seen(&r->bank[c->bank & 1], j, type, e->ts);
+		gt_k_seen(c, &r->bank[c->bank & 1], j, type, e->ts);
 		k_unlock(r);
 	}
 	return k_what(j);
@@ -209,10 +203,17 @@ static __always_inline bool k_key(const struct gt_k_tp *tp, const uint8_t *data,
 {
 	uint64_t fence = 0;
 
-	if (tp->ctx.size && !k_number(data, &tp->ctx, &e->ctx) && (tp->key & GT_K_BY_CTX))
-		return false;
-	if (tp->seqno.size && !k_number(data, &tp->seqno, &e->seqno) && (tp->key & GT_K_BY_SEQNO))
-		return false;
+	e->vague = tp->vague;
+	if (tp->ctx.size && !k_number(data, &tp->ctx, &e->ctx)) {
+		if (tp->key & GT_K_BY_CTX)
+			return false;
+		e->vague = 1;
+	}
+	if (tp->seqno.size && !k_number(data, &tp->seqno, &e->seqno)) {
+		if (tp->key & GT_K_BY_SEQNO)
+			return false;
+		e->vague = 1;
+	}
 	if (tp->key & GT_K_BY_FENCE) {
 		k_number(data, &tp->fence, &fence);
 		if (!fence)

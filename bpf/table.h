@@ -2,7 +2,7 @@
 /*
  * Jobs matched and counted where they happen, for bpf/tracepoint.bpf.c; see count.h. Here: the
  * maps, the tables in them, and the locks. Then piece.h (what a record says), counting.h (rings,
- * pairs and their histograms), jobs.h (an event and its job).
+ * pairs and their histograms), decide.h (which jobs are in records), jobs.h (an event and its job).
  */
 #ifndef GT_BPF_TABLE_H
 #define GT_BPF_TABLE_H
@@ -28,6 +28,7 @@ GT_K_ARRAY(k_pairs, struct gt_k_pair, GT_K_PAIRS);
 GT_K_ARRAY(k_job_keys, struct gt_k_line, GT_K_JOBS / GT_K_WAYS);
 GT_K_ARRAY(k_jobs, struct gt_k_job, GT_K_JOBS);
 GT_K_ARRAY(k_octs, struct gt_k_octave, 2 * GT_K_OCTS);
+GT_K_ARRAY(k_wanted, struct gt_wanted, 2);
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -53,12 +54,12 @@ struct gt_k_told {
 };
 
 /** struct gt_k_event - an event under way, in its program's scratch
- * @counts: number of the program's counters in gt_count
+ * @counts: number of the program's counters in gt_count; @vague: see struct gt_k_tp
  * @rest: of @end, what has not been counted; @told: on its way to the daemon
  */
 struct gt_k_event {
 	uint64_t ts, k1, k2, h, ctx, seqno, start;
-	uint32_t pid, uid, ring, job, known, counts;
+	uint32_t pid, uid, ring, job, known, counts, vague, reserved;
 	struct gt_k_ended end, rest;
 	struct gt_k_told told;
 };

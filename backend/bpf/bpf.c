@@ -127,6 +127,16 @@ static int set(struct gt_plugin *p, const struct gt_option *o)
 	return -EOPNOTSUPP;
 }
 
+/* Of records that wait some are of jobs that the program let through by what was wanted before: the
+ * gate looks at them. */
+static int wanted(struct gb *b)
+{
+	for (unsigned int i = 0; i < GT_BPF_PARTS; i++)
+		if (!b->state[i] && gb_part(i)->wanted)
+			gb_part(i)->wanted(b);
+	return 0;
+}
+
 static int control(struct gt_plugin *p, enum gt_control what, int64_t arg)
 {
 	struct gb *b = p->priv;
@@ -144,6 +154,8 @@ static int control(struct gt_plugin *p, enum gt_control what, int64_t arg)
 		break;
 	case GT_CTL_RESCAN:
 		break;
+	case GT_CTL_WANTED:
+		return wanted(b);
 	default:
 		return -EOPNOTSUPP;
 	}

@@ -49,6 +49,7 @@ struct gb;
  *	a part whose programs send such
  * @round: all records up to @until are told; may tell more of that time. Optional
  * @fold: hands over what its programs counted. Optional
+ * @wanted: what is wanted in records has changed. Optional
  * @look: looks again for what there is (GT_CTL_RESCAN, another level, or after a pause, of which
  *	nothing was told); a part that does not run is probed and started anew instead. Optional
  * @option, @set: an option that is the part's, as it runs, and what is done when it was changed: 0,
@@ -66,6 +67,7 @@ struct gb_part {
 	void (*raw)(struct gb *b, const struct gt_bpf_raw *raw, const void *data, size_t len);
 	void (*round)(struct gb *b, uint64_t until);
 	void (*fold)(struct gb *b);
+	void (*wanted)(struct gb *b);
 	int (*look)(struct gb *b, char *err, size_t len);
 	const char *option;
 	int (*set)(struct gb *b, char *err, size_t len);

@@ -205,6 +205,7 @@ struct gt_tp_piece {
  * @types: bits of SUBMIT, COMMIT or both, or COMPLETE
  * @map: number of its file: what is of one file goes one way
  * @begins: a job that is not known yet begins with it; @known: of one that is not known it is left out
+ * @vague: what records tell as ctx and seqno is something else than @ctx and @seqno, or may be
  * @key: which of @fence, @ctx, @seqno and the ring make the key: GT_KEY_*; a key with a context
  *compares the low 32 bits of both
  * @piece: @npiece, which with @seed tell GPU and ring: what is the same in all is the same ring.
@@ -213,7 +214,7 @@ struct gt_tp_piece {
 struct gt_tp_job {
 	uint32_t types;
 	uint16_t map;
-	bool begins, known;
+	bool begins, known, vague;
 	uint8_t key, npiece;
 	uint64_t seed;
 	struct gt_tp_piece ctx, seqno, fence;

@@ -49,6 +49,18 @@ static bool number(const struct gt_section *s, enum gt_num_id id, struct gt_tp_p
 	       n->ref.raw.kind == GT_K_INT && piece_of(&n->ref.raw, out);
 }
 
+/* Does a record tell another number than the piece, or one where there is no piece? */
+static bool differs(const struct gt_section *s, enum gt_num_id id, const struct gt_tp_piece *p)
+{
+	const struct gt_field *f = &s->num[id].ref.raw;
+
+	if (!(s->nums & BIT(id)))
+		return false;
+	if (!p->size)
+		return s->num[id].kind != GT_N_FIELD || f->kind != GT_K_NONE;
+	return f->sign && f->size < 8;
+}
+
 /* The first alternative of `match` whose parts a record has */
 static bool key_of(const struct gt_section *s, struct gt_tp_job *out)
 {
@@ -56,6 +68,7 @@ static bool key_of(const struct gt_section *s, struct gt_tp_job *out)
 	bool fence =
 		s->nums & BIT(GT_NUM_FENCE) && piece_of(&s->num[GT_NUM_FENCE].ref.raw, &out->fence);
 
+	out->vague = differs(s, GT_NUM_CTX, &out->ctx) || differs(s, GT_NUM_SEQNO, &out->seqno);
 	for (unsigned int i = 0; i < s->nmatch; i++) {
 		uint8_t alt = s->match[i];
 

@@ -134,6 +134,17 @@ told=$($pin "$calls" "$count" jobs)
 limit bpf.counted_record.ns "$(less "$told" "$counted")" 90
 sleep 1
 echo "bench bpf.counted.lost $(stat_of tracepoint_lost) records of $count as fast as may be; jobs counted $(completed)"
+# every setting asked, and every job refused by the last: against none asked
+for s in filter_enabled=1 filter_uid=0 'filter_ring=*' filter_engine=0xffff 'watchlist=!none' 'watchlist_ctx=!1' sampling=0; do
+	echo "${s#*=}" >"$work/gt/config/${s%%=*}"
+done
+l=$(stat_of left_in_kernel_sampling)
+decided=$(echo "$BASHPID" >"$work/gt/config/filter_pid"; exec $pin "$calls" "$count" jobs)
+sleep 0.3
+echo stats >"$work/gt/config/level"
+counted=$($pin "$calls" "$count" jobs)
+limit bpf.decided.ns "$(less "$decided" "$counted")" 10
+limit bpf.decided.missing "$((count - $(stat_of left_in_kernel_sampling) + ${l:-0}))" 2000 # a round warms up, and a job is under way
 umount "$work/gt"
 while pgrep -f "mount.gputrace $work/gt " >/dev/null; do sleep 0.1; done
 ioctls

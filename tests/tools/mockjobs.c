@@ -5,13 +5,14 @@
  * system calls instead, which the kernel refuses: their tracepoints are real (tests/lib/calls.sh).
  *
  *	mockjobs -n JOBS -r RINGS -p PROCESSES -d MAX_US -s SEED -m old|new|both|calls [-c CONTEXT] [-b]
- *		[-o TRUTH.csv]
+ *		[-w] [-o TRUTH.csv]
  *	mockjobs offsets	the functions' offsets in this file, for uprobe_events
  *
  * Each process submits its share of the jobs to rings taken at random; a thread per ring, in the
  * first process, hands them over in turn, waits a random time and completes them. With -b nobody
- * pauses between two jobs: the rings are full, and jobs are in flight at any time. Truth, in the
- * order of the calls' beginning:
+ * pauses between two jobs: the rings are full, and jobs are in flight at any time. With -w it
+ * prints which processes will submit, and waits for a line before they do. Truth, in the order of
+ * the calls' beginning:
  *
  *	call,ring,id,ctx,seqno,fence,pid,tid,before,after
  *
@@ -20,6 +21,7 @@
 #include <errno.h>
 #include <link.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -32,6 +34,7 @@
 #include <unistd.h>
 
 #define MAX_RINGS 16
+#define MAX_PROCESSES 64
 #define DEPTH	  64 /* of a ring's queue */
 #define FENCES	  (MAX_RINGS * DEPTH * 2)
 
@@ -127,7 +130,7 @@ static struct shared *sh;
 static unsigned int rings = 3, max_us = 200, processes = 2;
 static unsigned long jobs = 300;
 static uint64_t seed = 1, first_ctx = 100;
-static int old_names = 1, new_names, calls, backlog;
+static int old_names = 1, new_names, calls, backlog, waits;
 static const char *const device = "0000:03:00.0";
 
 static uint64_t now(void)
@@ -327,16 +330,36 @@ static void set_up(void)
 	}
 }
 
+static void announce(const pid_t *pid)
+{
+	for (unsigned int i = 0; i < processes; i++)
+		waitpid(pid[i], NULL, WUNTRACED);
+	for (unsigned int i = 0; i < processes; i++)
+		printf("%d\n", (int)pid[i]);
+	fflush(stdout);
+	while (getchar() != '\n' && !feof(stdin))
+		;
+	for (unsigned int i = 0; i < processes; i++)
+		kill(pid[i], SIGCONT);
+}
+
 static void play(void)
 {
 	pthread_t thread[MAX_RINGS];
+	pid_t pid[MAX_PROCESSES];
 
 	/* Before there are threads: what is forked has none. They wait for the rings' first job. */
-	for (unsigned int i = 0; i < processes; i++)
-		if (!fork()) {
-			submitter(i);
-			_exit(0);
-		}
+	for (unsigned int i = 0; i < processes; i++) {
+		pid[i] = fork();
+		if (pid[i])
+			continue;
+		if (waits)
+			raise(SIGSTOP);
+		submitter(i);
+		_exit(0);
+	}
+	if (waits)
+		announce(pid);
 	for (unsigned int i = 0; i < rings; i++)
 		pthread_create(&thread[i], NULL, ring_thread, &sh->ring[i]);
 	while (wait(NULL) > 0 || errno == EINTR)
@@ -401,9 +424,9 @@ static int print_offset(struct dl_phdr_info *info, size_t size, void *arg)
 
 static int usage(void)
 {
-	fprintf(stderr,
-		"usage: mockjobs [-n JOBS] [-r RINGS] [-p PROCESSES] [-d MAX_US] [-s SEED] "
-		"[-m old|new|both|calls] [-c CONTEXT] [-b] [-o TRUTH.csv]\n       mockjobs offsets\n");
+	fprintf(stderr, "usage: mockjobs [-n JOBS] [-r RINGS] [-p PROCESSES] [-d MAX_US] [-s SEED] "
+			"[-m old|new|both|calls] [-c CONTEXT] [-b] [-w] [-o TRUTH.csv]\n       "
+			"mockjobs offsets\n");
 	return 2;
 }
 
@@ -411,7 +434,7 @@ static int options(int argc, char **argv, const char **truth)
 {
 	int c;
 
-	while ((c = getopt(argc, argv, "n:r:p:d:s:m:c:bo:")) != -1) {
+	while ((c = getopt(argc, argv, "n:r:p:d:s:m:c:bwo:")) != -1) {
 		if (c == 'n')
 			jobs = strtoul(optarg, NULL, 10);
 		else if (c == 'r')
@@ -426,6 +449,8 @@ static int options(int argc, char **argv, const char **truth)
 			first_ctx = strtoull(optarg, NULL, 10);
 		else if (c == 'b')
 			backlog = 1;
+		else if (c == 'w')
+			waits = 1;
 		else if (c == 'o')
 			*truth = optarg;
 		else if (c == 'm') {
@@ -435,7 +460,10 @@ static int options(int argc, char **argv, const char **truth)
 		} else
 			return -1;
 	}
-	return jobs && rings && rings <= MAX_RINGS && processes && max_us < 1000000 ? 0 : -1;
+	return jobs && rings && rings <= MAX_RINGS && processes && processes <= MAX_PROCESSES &&
+			       max_us < 1000000
+		       ? 0
+		       : -1;
 }
 
 int main(int argc, char **argv)

@@ -19,6 +19,7 @@ static_assert(GT_K_BY_FENCE == GT_KEY_FENCE && GT_K_BY_CTX == GT_KEY_CTX &&
 		      GT_K_BY_SEQNO == GT_KEY_SEQNO && GT_K_BY_RING == GT_KEY_RING &&
 		      (int)GT_K_PIECES == GT_TP_PIECES,
 	      "keys");
+static_assert((int)GT_K_LEFT >= (int)GT_NREFUSALS, "every reason has a counter");
 static_assert(sizeof(struct gt_k_job) == 128 && sizeof(struct gt_k_line) == 64, "cache lines");
 
 bool tc_lock(struct gt_k_ring *r)
@@ -69,9 +70,10 @@ static bool map_all(struct tp_count *c, const struct tracepoint_bpf *skel)
 	c->job_keys = map(c, 5, skel->maps.k_job_keys);
 	c->jobs = map(c, 6, skel->maps.k_jobs);
 	c->octs = map(c, 7, skel->maps.k_octs);
+	c->wanted = map(c, 8, skel->maps.k_wanted);
 	c->bucket = calloc((size_t)GT_K_OCTS * GT_HIST_SUB, sizeof(*c->bucket));
 	return c->ctl && c->ring_keys && c->rings && c->pair_keys && c->pairs && c->job_keys &&
-	       c->jobs && c->octs && c->bucket;
+	       c->jobs && c->octs && c->wanted && c->bucket;
 }
 
 int tc_start(struct tp_state *t)
@@ -93,7 +95,7 @@ int tc_start(struct tp_state *t)
 	if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != (ssize_t)sizeof(seed))
 		seed = t->b->p->host->now(t->b->p);
 	c->ctl->seed = seed | 1;
-	c->ctl->records = t->b->level >= 2;
+	tc_wanted(t);
 	tc_thin(t);
 	return 0;
 }
@@ -184,6 +186,7 @@ static bool describe(const struct tp_slot *s, struct gt_k_tp *out, const struct 
 		return false;
 	out->begins = j.begins;
 	out->known = j.known;
+	out->vague = j.vague;
 	out->submits = map[j.map].submits;
 	out->key = j.key;
 	out->ring = j.npiece || j.types != 1u << GT_COMPLETE;
@@ -240,6 +243,8 @@ void tc_select(struct tp_state *t)
 	for (unsigned int i = 0; i < GT_K_RINGS; i++) {
 		c->ring[i].known = false;
 		c->rings[i].refused = 0;
+		if (tc_ring_used(c, i))
+			tc_place(t, i);
 	}
 	__atomic_store_n(&c->ctl->on, c->sections > 0, __ATOMIC_SEQ_CST);
 }
@@ -274,7 +279,7 @@ void tc_look(struct tp_state *t)
 
 	if (!c || c->off)
 		return;
-	__atomic_store_n(&c->ctl->records, t->b->level >= 2, __ATOMIC_SEQ_CST);
+	tc_wanted(t);
 	if (t->b->resumed)
 		tc_lost(t);
 }
@@ -299,6 +304,7 @@ void tc_doctor(const struct tp_state *t, struct gt_details *out)
 	gt_detail(out, "count_singly %" PRIu64 "\n", c->tales);
 	gt_detail(out, "count_later %" PRIu64 "\n", c->ctl->owed);
 	gt_detail(out, "record_share %u/1024\n", c->ctl->share);
-	gt_detail(out, "records_thinned %" PRIu64 "\n", c->thinned);
+	gt_detail(out, "records_thinned %" PRIu64 "\n", c->left[GT_R_RATE]);
 	gt_detail(out, "count_unplaced %" PRIu64 "\n", c->unplaced);
+	tc_left_doctor(c, out);
 }

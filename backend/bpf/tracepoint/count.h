@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Jobs that the BPF program matches and counts: count.c (which, and the maps), fold.c (what it
- * counted goes to the model), flying.c (jobs that are in flight, or hang).
+ * counted goes to the model), decide.c (which jobs are in records), flying.c (jobs that are in
+ * flight, or hang).
  */
 #ifndef GB_TRACEPOINT_COUNT_H
 #define GB_TRACEPOINT_COUNT_H
@@ -55,14 +56,17 @@ struct tp_count {
 	struct gt_k_pair *pairs;
 	struct gt_k_job *jobs;
 	struct gt_k_octave *octs;
+	struct gt_wanted *wanted; /* two, see gt_k_ctl.settings */
 	struct {
 		void *p;
 		size_t len;
-	} map[8];
+	} map[9];
 	unsigned int sections;
 	uint64_t at, due;
 	uint64_t folds, fold_ns, tales, unplaced, aged;
-	uint64_t begun, thinned; /* jobs, since thin(); events, ever */
+	uint64_t serial;	     /* of the settings that the program was told */
+	uint64_t begun;		     /* jobs since tc_thin() that are wanted in records */
+	uint64_t left[GT_NREFUSALS]; /* events that are in none, ever */
 	unsigned int nfly;	 /* of fly[]: all rings', in order of ring and first sight */
 	struct tc_ring ring[GT_K_RINGS];
 	struct tc_pair pair[GT_K_PAIRS];
@@ -80,8 +84,7 @@ int tc_start(struct tp_state *t);
 void tc_stop(struct tp_state *t);
 /** tc_select() - which tracepoints are counted, after a selection */
 void tc_select(struct tp_state *t);
-/** tc_look() - whether jobs from now on are in records as well; and what ended meanwhile is unknown
- */
+/** tc_look() - another level, or a pause has ended: what ended meanwhile is unknown */
 void tc_look(struct tp_state *t);
 /** tc_lock() - a ring's; false: not to be had now */
 bool tc_lock(struct gt_k_ring *r);
@@ -96,10 +99,22 @@ void tc_lost(struct tp_state *t);
 /** tc_doctor() - lines of doctor */
 void tc_doctor(const struct tp_state *t, struct gt_details *out);
 
+/* decide.c */
+
+/** tc_wanted() - the settings, for jobs that begin from now on */
+void tc_wanted(struct tp_state *t);
+/** tc_placed() - likewise of ring @i alone: it is known since just now, or is not any more */
+void tc_placed(struct tp_state *t, unsigned int i);
+/** tc_left_doctor() - lines of doctor: what did not leave the kernel */
+void tc_left_doctor(const struct tp_count *c, struct gt_details *out);
+
 /* fold.c */
 
 /** tc_ring_used() - is there a ring of number @i? */
 bool tc_ring_used(const struct tp_count *c, unsigned int i);
+
+/** tc_place() - finds out who ring @i is; false: nobody knows */
+bool tc_place(struct tp_state *t, unsigned int i);
 
 /** tc_round() - folds if it is time; the next time is in gb.due */
 void tc_round(struct tp_state *t);

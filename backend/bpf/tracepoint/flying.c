@@ -21,9 +21,9 @@ static void settle(struct tp_count *c, struct gt_k_ring *r, struct gt_k_job *j)
 		gt_k_enter(r, b, j);
 	j->flags |= GT_K_ENTERED;
 	if (owed & GT_K_SUBMIT)
-		gt_k_submitted(r, b, j);
+		gt_k_submitted(c->ctl, r, b, j);
 	if (owed & GT_K_COMMIT)
-		gt_k_committed(r, b, j);
+		gt_k_committed(c->ctl, r, b, j);
 	if (!s)
 		return;
 	s->submitted += !!(owed & GT_K_SUBMIT);
@@ -48,7 +48,7 @@ static bool bury(struct tp_state *t, struct gt_k_job *j)
 		return false;
 	settle(c, r, j);
 	gt_k_pair_leaves(p, j);
-	gt_k_finish(r, &r->bank[c->ctl->bank & 1], j, j->done, false, &e);
+	gt_k_finish(c->ctl, r, &r->bank[c->ctl->bank & 1], j, j->done, false, &e);
 	if (p)
 		p->bank[c->ctl->bank & 1].completed++;
 	tc_unlock(r);

@@ -37,7 +37,7 @@ static int flip(struct tp_count *c)
 	return all ? (int)bank : -1;
 }
 
-static bool place(struct tp_state *t, unsigned int i)
+bool tc_place(struct tp_state *t, unsigned int i)
 {
 	struct gt_k_ring *r = &t->count->rings[i];
 	struct tc_ring *to = &t->count->ring[i];
@@ -48,6 +48,7 @@ static bool place(struct tp_state *t, unsigned int i)
 	to->known = r->index < t->n &&
 		    gt_tp_place(t->slot[r->index].tp, &c, r->data, r->len, &to->gpu, &to->ring);
 	r->refused = !to->known;
+	tc_placed(t, i);
 	return to->known;
 }
 
@@ -191,10 +192,10 @@ static bool tell_ring(struct tp_state *t, unsigned int i, unsigned int bank, uin
 	tally = ring_now(r, s);
 	tally.at = at;
 	memcpy(tally.seen, b->seen, sizeof(tally.seen));
-	tally.left[GT_R_LEVEL] = b->refused;
-	tally.left[GT_R_RATE] = b->thinned;
-	c->begun += b->seen[GT_SUBMIT] ? b->seen[GT_SUBMIT] : b->seen[GT_COMMIT];
-	c->thinned += b->thinned;
+	memcpy(tally.left, b->left, sizeof(tally.left));
+	for (unsigned int k = 0; k < GT_NREFUSALS; k++)
+		c->left[k] += b->left[k];
+	c->begun += b->wanted;
 	tally.busy_ns = b->busy;
 	tally.peak = b->peak > s->depth ? b->peak : s->depth;
 	tally.area = area + s->now_flying - (s->area + s->flying);
@@ -209,7 +210,7 @@ static bool tell_ring(struct tp_state *t, unsigned int i, unsigned int bank, uin
 	tally.job = c->job;
 	tally.njob = listed;
 	memset(b, 0, sizeof(*b));
-	if (place(t, i)) {
+	if (tc_place(t, i)) {
 		tally.gpu = s->gpu;
 		tally.ring = s->ring;
 		t->b->p->host->tally(t->b->p, &tally);
@@ -353,7 +354,7 @@ void tc_one(struct tp_state *t, const struct gt_k_tale *tale, uint32_t aged)
 	};
 	struct gt_tally tally;
 
-	if (tale->ring >= GT_K_RINGS || !tc_ring_used(c, tale->ring) || !place(t, tale->ring))
+	if (tale->ring >= GT_K_RINGS || !tc_ring_used(c, tale->ring) || !tc_place(t, tale->ring))
 		return;
 	/* as of the last fold, so that nothing else is told twice */
 	tally = ring_now(&c->rings[tale->ring], &c->ring[tale->ring]);
@@ -383,7 +384,7 @@ void tc_one(struct tp_state *t, const struct gt_k_tale *tale, uint32_t aged)
 void tc_known(struct tp_state *t, const struct gt_bpf_raw *raw, struct gt_evctx *c)
 {
 	if (!raw->known || !t->count || t->count->off || raw->nth >= GT_K_RINGS ||
-	    !tc_ring_used(t->count, raw->nth) || !place(t, raw->nth))
+	    !tc_ring_used(t->count, raw->nth) || !tc_place(t, raw->nth))
 		return;
 	c->known = true;
 	c->gpu = t->count->ring[raw->nth].gpu;

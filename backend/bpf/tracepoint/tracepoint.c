@@ -193,6 +193,11 @@ static void fold(struct gb *b)
 		tc_fold(t, b->p->host->now(b->p), false);
 }
 
+static void wanted(struct gb *b)
+{
+	tc_wanted(b->priv[GT_BPF_TRACEPOINT]);
+}
+
 static void tell_slot(const struct tp_slot *s, struct gt_details *out)
 {
 	const char *system = gt_tp_system(s->tp), *event = gt_tp_event(s->tp);
@@ -263,6 +268,7 @@ const struct gb_part gb_tracepoint = {
 	.raw = tp_raw,
 	.round = tp_round,
 	.fold = fold,
+	.wanted = wanted,
 	.look = look,
 	.doctor = doctor,
 };
