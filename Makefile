@@ -254,6 +254,7 @@ bench: deps
 	@$(MAKE) --no-print-directory tools
 	@O=$(O) tests/bench/run.sh
 	@O=$(O) tests/bench/runtimes.sh
+	@O=$(O) tests/bench/rocprof.sh
 
 help:
 	@sed -n '3,/^$$/s/^# \{0,1\}//p' Makefile

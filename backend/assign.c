@@ -82,7 +82,8 @@ int gt_host_assign(struct gt_host_state *h, char *err, size_t len)
 	head = malloc(HEAD);
 	if (!list || !head)
 		ret = -ENOMEM;
-	for (char *f = ret ? NULL : strtok_r(list, ":", &save); f && !ret; f = strtok_r(NULL, ":", &save))
+	for (char *f = ret ? NULL : strtok_r(list, ":", &save); f && !ret;
+	     f = strtok_r(NULL, ":", &save))
 		ret = assign(h, f, head, err, len);
 	free(head);
 	free(list);

@@ -32,14 +32,15 @@ enum gt_kernel_text { GT_KT_HOTSPOTS, GT_KT_OCCUPANCY, GT_KERNEL_TEXTS };
 
 /**
  * struct gt_kernel_desc - a kernel of a GPU; what is not known is all ones
- * @id: as gt_host.kernel returned it, then @name and @hash are not looked at; GT_NONE32: by its name
+ * @id: as gt_host.kernel returned it, then @name and @hash are not looked at; GT_NONE32: by its
+ *name
  * @uid: whose it is: the owner of the file that tells of it. Kernels of two users are two
  * @name: @len bytes, anything, GT_KERNEL_NAME_MAX at most are taken
  * @hash: of the whole name, where @name is only its begin; 0: it is all
  * @value: by enum gt_kernel_value; one that differs from what was told before widens the range
  * @ts, @queue_ns: one of its dispatches, which ended at @ts, had waited so long to begin
- * @calls, @total_ns, @min_ns, @max_ns: of all its dispatches, as a file of statistics tells; it counts
- *	where no dispatch is told by itself
+ * @calls, @total_ns, @min_ns, @max_ns: of all its dispatches, as a file of statistics tells; it
+ *counts where no dispatch is told by itself
  */
 struct gt_kernel_desc {
 	uint32_t id;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A thread trace (ATT) as the decoder left it in a folder ui_output_agent_*: code.json has a row for each
- * instruction, occupancy.json one for each wave that began or ended. Both become texts of their kernels.
+ * A thread trace (ATT) as the decoder left it in a folder ui_output_agent_*: code.json has a row
+ * for each instruction, occupancy.json one for each wave that began or ended. Both become texts of
+ * their kernels.
  */
 #include "att.h"
 
@@ -207,7 +208,9 @@ static int att_feed(struct rp_input *in)
 	if (status == yajl_status_ok && n)
 		return 1;
 	if (status != yajl_status_ok)
-		rp_fail(in, n ? "is no JSON before byte %llu" : "is cut: it ends within its JSON, at byte %llu",
+		rp_fail(in,
+			n ? "is no JSON before byte %llu"
+			  : "is cut: it ends within its JSON, at byte %llu",
 			(unsigned long long)a->off);
 	if (a->hot)
 		rp_hot_end(in, a->hot);

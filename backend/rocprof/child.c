@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The process that reads the files: a fork with limits, no rights, few system calls, and no descriptor
- * but the files and a pipe. It is waited for without a bound nowhere, and what it says is checked.
+ * The process that reads the files: a fork with limits, no rights, few system calls, and no
+ * descriptor but the files and a pipe. It is waited for without a bound nowhere, and what it says
+ * is checked.
  */
 #include "internal.h"
 #include "../replay/internal.h" /* gt_child_confine() */
@@ -89,7 +90,8 @@ static void arrange(struct rp_source *s, unsigned int n, int out)
 		_exit(1);
 }
 
-static void __attribute__((noreturn)) child(struct rp_source *s, unsigned int n, int out, pid_t parent)
+static void __attribute__((noreturn))
+child(struct rp_source *s, unsigned int n, int out, pid_t parent)
 {
 	uint64_t size = 0, memory = mapped() + MEMORY;
 	sigset_t none;
@@ -116,7 +118,8 @@ static void __attribute__((noreturn)) child(struct rp_source *s, unsigned int n,
 	rp_read_all(s, n, OUT_FD);
 }
 
-int rp_child_start(struct gt_plugin *p, struct rp_child *c, const struct rp_source *s, unsigned int n)
+int rp_child_start(struct gt_plugin *p, struct rp_child *c, const struct rp_source *s,
+		   unsigned int n)
 {
 	struct rp_source *copy = calloc(n, sizeof(*copy));
 	pid_t self = getpid();
@@ -182,7 +185,8 @@ static int give_up(struct rp_child *c, char *err, size_t len, const char *why)
 	if (why)
 		snprintf(err, len, "%s", why);
 	else if (status >= 0 && WIFSIGNALED(status))
-		snprintf(err, len, "the reader failed on these files (signal %d)", WTERMSIG(status));
+		snprintf(err, len, "the reader failed on these files (signal %d)",
+			 WTERMSIG(status));
 	else
 		snprintf(err, len, "the reader failed on these files");
 	return -EIO;

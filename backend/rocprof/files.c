@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Which files are results. Whoever may write to a folder may put anything there: no link is followed,
- * nothing but regular files is opened, and a file's owner, not the folder's, is whose results they are.
+ * Which files are results. Whoever may write to a folder may put anything there: no link is
+ * followed, nothing but regular files is opened, and a file's owner, not the folder's, is whose
+ * results they are.
  */
 #include "internal.h"
 
@@ -19,13 +20,13 @@
 
 /* What rocprofv3 and rocprof put at the end of names, before the suffix */
 static const char *const tables[] = {
-	"kernel_trace",	       "counter_collection", "hip_api_trace", "hip_runtime_trace",
-	"hip_compile_trace",   "hsa_api_trace",	     "hsa_trace",     "hip_trace",
-	"marker_api_trace",    "rccl_api_trace",     "marker_trace",  "memory_copy_trace",
-	"memory_allocation_",  "scratch_memory_",    "kernel_stats",  "hip_api_stats",
-	"hip_stats",	       "hsa_stats",	     "hsa_api_stats", "domain_stats",
-	"memory_copy_stats",   "agent_info",	     "results",	      "kernel_names",
-	"marker_api_stats",    "rccl_api_stats",
+	"kernel_trace",	      "counter_collection", "hip_api_trace", "hip_runtime_trace",
+	"hip_compile_trace",  "hsa_api_trace",	    "hsa_trace",     "hip_trace",
+	"marker_api_trace",   "rccl_api_trace",	    "marker_trace",  "memory_copy_trace",
+	"memory_allocation_", "scratch_memory_",    "kernel_stats",  "hip_api_stats",
+	"hip_stats",	      "hsa_stats",	    "hsa_api_stats", "domain_stats",
+	"memory_copy_stats",  "agent_info",	    "results",	     "kernel_names",
+	"marker_api_stats",   "rccl_api_stats",
 };
 
 static const char *base_of(const char *path)
@@ -42,7 +43,8 @@ static bool ends(const char *s, const char *with)
 	return n >= m && !strcmp(s + n - m, with);
 }
 
-/* "ui_output_agent_<handle>_dispatch_<number>" is a thread trace of device <handle>; -1: no such folder */
+/* "ui_output_agent_<handle>_dispatch_<number>" is a thread trace of device <handle>; -1: no such
+ * folder */
 static uint64_t agent_of(const char *folder)
 {
 	static const char begin[] = "ui_output_agent_";
@@ -63,7 +65,8 @@ static bool is_result(const char *folder, const char *name)
 	return ends(name, ".csv") || ends(name, "results.json") || ends(name, ".db");
 }
 
-/* Bytes of @path that files of the same run have alike: its folder, and what comes before the table */
+/* Bytes of @path that files of the same run have alike: its folder, and what comes before the table
+ */
 static size_t run_of(const char *path)
 {
 	const char *base = base_of(path), *at;
@@ -92,13 +95,15 @@ static uint32_t pid_of(const char *base)
 	char *end;
 	unsigned long pid = strtoul(base, &end, 10);
 
-	return *base >= '1' && *base <= '9' && *end == '_' && pid < 1u << 22 ? (uint32_t)pid : GT_NONE32;
+	return *base >= '1' && *base <= '9' && *end == '_' && pid < 1u << 22 ? (uint32_t)pid
+									     : GT_NONE32;
 }
 
 /* Of kernels, not of calls: rocprof v1 calls them just stats */
 static bool of_kernels(const char *base)
 {
-	static const char *const others[] = { "hip", "hsa", "marker", "rccl", "domain", "memory", "scratch" };
+	static const char *const others[] = { "hip",	"hsa",	  "marker", "rccl",
+					      "domain", "memory", "scratch" };
 
 	if (!strstr(base, "stats"))
 		return false;
@@ -117,7 +122,8 @@ static struct rp_file *add(struct gt_plugin *p, struct rp_files *f, const char *
 
 	if ((int)f->n == most) {
 		if (!f->left_out++)
-			p->host->error(p, E2BIG, "%s: more than %d files: the rest is left out", path, most);
+			p->host->error(p, E2BIG, "%s: more than %d files: the rest is left out",
+				       path, most);
 		return NULL;
 	}
 	group = group_of(f, path);
@@ -181,7 +187,8 @@ static int open_file(struct gt_plugin *p, struct rp_file *file, int dir, const c
 		return refuse(p, file, errno, strerror(errno));
 	if (no_file(st.st_mode))
 		return refuse(p, file, EINVAL, no_file(st.st_mode));
-	file->source.fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+	file->source.fd =
+		openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
 	if (file->source.fd < 0)
 		return refuse(p, file, errno, strerror(errno));
 	if (fstat(file->source.fd, &st) < 0 || no_file(st.st_mode))
@@ -206,7 +213,8 @@ static int no_dots(const struct dirent *d)
 	return d->d_name[0] != '.';
 }
 
-static void add_folder(struct gt_plugin *p, struct rp_files *f, int dir, const char *path, int depth);
+static void add_folder(struct gt_plugin *p, struct rp_files *f, int dir, const char *path,
+		       int depth);
 
 static struct rp_file *known(struct rp_files *f, const struct stat *st)
 {
@@ -225,7 +233,8 @@ static bool too_many(const struct rp_files *f, uid_t uid)
 	return uid && n >= RP_USER_FILES;
 }
 
-static struct rp_file *meet_new(struct gt_plugin *p, struct rp_files *f, const char *path, const struct stat *st)
+static struct rp_file *meet_new(struct gt_plugin *p, struct rp_files *f, const char *path,
+				const struct stat *st)
 {
 	struct rp_file *file = too_many(f, st->st_uid) ? NULL : add(p, f, path);
 
@@ -242,8 +251,8 @@ static struct rp_file *meet_new(struct gt_plugin *p, struct rp_files *f, const c
 }
 
 /* In a folder that is watched: is it new, or has it changed? It is opened when it is its turn. */
-static void meet(struct gt_plugin *p, struct rp_files *f, int dir, const char *folder, const char *path,
-		 const char *name, const struct stat *st)
+static void meet(struct gt_plugin *p, struct rp_files *f, int dir, const char *folder,
+		 const char *path, const char *name, const struct stat *st)
 {
 	uint64_t mtime = (uint64_t)st->st_mtim.tv_sec * 1000000000 + (uint64_t)st->st_mtim.tv_nsec;
 	struct rp_file *file = known(f, st);
@@ -273,7 +282,8 @@ static void meet(struct gt_plugin *p, struct rp_files *f, int dir, const char *f
 	file->source.size = (uint64_t)st->st_size;
 	file->changed = !file->once;
 	if (file->once)
-		snprintf(file->error, sizeof(file->error), "changed after it was read: not read again");
+		snprintf(file->error, sizeof(file->error),
+			 "changed after it was read: not read again");
 }
 
 void rp_files_forget(struct rp_files *f)
@@ -319,7 +329,8 @@ static void add_entry(struct gt_plugin *p, struct rp_files *f, int dir, const ch
 	open_file(p, file, dir, name);
 }
 
-static void add_folder(struct gt_plugin *p, struct rp_files *f, int dir, const char *path, int depth)
+static void add_folder(struct gt_plugin *p, struct rp_files *f, int dir, const char *path,
+		       int depth)
 {
 	struct dirent **list = NULL;
 	int n;
@@ -368,7 +379,8 @@ void rp_files_once(struct rp_files *f)
 			close(a->source.fd);
 			a->source.fd = -1;
 			a->state = "skipped";
-			snprintf(a->error, sizeof(a->error), "%.200s tells of the same run", base_of(b->path));
+			snprintf(a->error, sizeof(a->error), "%.200s tells of the same run",
+				 base_of(b->path));
 		}
 	}
 }
@@ -418,8 +430,8 @@ static bool folder_has(int dir, const char *path, int depth)
 /* Does the first line begin like one of the tables? Text of ftrace may have commas as well. */
 static bool csv_head(const uint8_t *head, size_t len)
 {
-	static const char *const first[] = { "Kind",   "Domain", "Correlation_Id", "Name", "Index",
-					     "Node_Id", "Guid",	  "Dispatch_Id" };
+	static const char *const first[] = { "Kind",  "Domain",	 "Correlation_Id", "Name",
+					     "Index", "Node_Id", "Guid",	   "Dispatch_Id" };
 
 	for (size_t i = 0; i < sizeof(first) / sizeof(first[0]); i++) {
 		size_t n = strlen(first[i]), at = len && head[0] == '"';

@@ -7,7 +7,8 @@
 #include <string.h>
 
 #define QUEUES	   1024
-#define LIVE_QUEUE (1u << 30) /* ids of queues from results begin there beside the machine's own */
+#define LIVE_QUEUE (1u << 30) /* ids of queues from results begin there beside the machine's own   \
+			       */
 
 static struct rp_place *find(struct rp_places *pl, uint16_t group, uint64_t key)
 {
@@ -64,7 +65,8 @@ static uint16_t of_node(struct gt_plugin *p, uint64_t node)
 
 	if (node > 1024)
 		return GT_NONE16;
-	snprintf(path, sizeof(path), "/sys/class/kfd/kfd/topology/nodes/%u/gpu_id", (unsigned int)node);
+	snprintf(path, sizeof(path), "/sys/class/kfd/kfd/topology/nodes/%u/gpu_id",
+		 (unsigned int)node);
 	f = fopen(path, "re");
 	if (f && fscanf(f, "%u", &d.kfd_id) != 1)
 		d.kfd_id = 0;
@@ -138,8 +140,8 @@ static bool same_queue(const struct rp_queue *q, uint16_t group, uint16_t gpu, u
 	return q->handle == handle && q->pid == pid && q->gpu == gpu && q->group == group;
 }
 
-uint32_t rp_place_queue(struct rp_places *pl, uint16_t group, uint16_t gpu, uint64_t handle, uint32_t pid,
-			uint32_t uid, bool *is_new)
+uint32_t rp_place_queue(struct rp_places *pl, uint16_t group, uint16_t gpu, uint64_t handle,
+			uint32_t pid, uint32_t uid, bool *is_new)
 {
 	uint32_t first = pl->p->recording ? 1 : LIVE_QUEUE + pl->queue_base % LIVE_QUEUE;
 

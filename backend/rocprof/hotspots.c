@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Instructions of a kernel by the time they took, from a thread trace; by samples, from PC sampling. */
+/* Instructions of a kernel by the time they took, from a thread trace; by samples, from PC
+ * sampling. */
 #include "att.h"
 
 #include <stdio.h>
@@ -63,8 +64,8 @@ static size_t line(char *out, size_t len, const struct row *r, bool sampled)
 	if (sampled)
 		n = snprintf(out, len, "%.0f %.0f %s %.200s\n", r->n[4], r->n[5], source, r->text);
 	else
-		n = snprintf(out, len, "%.0f %.0f %.0f %.0f %s %.200s\n", r->n[1], r->n[2], r->n[3], r->n[0],
-			     source, r->text);
+		n = snprintf(out, len, "%.0f %.0f %.0f %.0f %s %.200s\n", r->n[1], r->n[2], r->n[3],
+			     r->n[0], source, r->text);
 	return n > 0 && (size_t)n < len ? (size_t)n : 0;
 }
 
@@ -80,13 +81,16 @@ static void tell(struct rp_input *in, struct rp_hotspots *h)
 		return;
 	}
 	qsort(h->row, h->n, sizeof(*h->row), longest_first);
-	n = (size_t)snprintf(text, GT_KERNEL_TEXT_MAX, "# instructions: %u\n# with a source: %.2f %%\n", h->n,
+	n = (size_t)snprintf(text, GT_KERNEL_TEXT_MAX,
+			     "# instructions: %u\n# with a source: %.2f %%\n", h->n,
 			     100.0 * (double)h->mapped / h->n);
 	if (!sampled)
-		n += (size_t)snprintf(text + n, 256, "# cycles: latency %.0f stall %.0f idle %.0f\n", h->sum[1],
+		n += (size_t)snprintf(text + n, 256,
+				      "# cycles: latency %.0f stall %.0f idle %.0f\n", h->sum[1],
 				      h->sum[2], h->sum[3]);
-	n += (size_t)snprintf(text + n, 256, "%s", sampled ? "# issued stalled source instruction\n"
-							   : "# latency stall idle hits source instruction\n");
+	n += (size_t)snprintf(text + n, 256, "%s",
+			      sampled ? "# issued stalled source instruction\n"
+				      : "# latency stall idle hits source instruction\n");
 	for (i = 0; i < h->n; i++) {
 		more = line(text + n, GT_KERNEL_TEXT_MAX - 64 - n, &h->row[i], sampled);
 		if (!more)
@@ -125,7 +129,8 @@ void rp_hot_row(struct rp_input *in, struct rp_hotspots *h, const double *number
 		rp_fault(in, "a row of the code has no instruction: left out");
 		return;
 	}
-	if (!strncmp(text[TEXT], "; ", 2)) { /* a kernel begins; its source column has its name as people write it */
+	if (!strncmp(text[TEXT], "; ",
+		     2)) { /* a kernel begins; its source column has its name as people write it */
 		tell(in, h);
 		clear(h);
 		h->name = strdup(text[SOURCE] && *text[SOURCE] ? text[SOURCE] : text[TEXT] + 2);

@@ -7,7 +7,7 @@
  *	files.c    which files are results, and safe to open
  *	child.c    starts, hears and ends the process that reads them
  *	tell.c     rows as records, kernels and counters for the host
- *	gpu.c      agents as GPUs, queues
+ *	gpu.c      agents as GPUs, queues; pid.c whether a pid is what it says
  *
  * In the child, which holds nothing but the files and a pipe:
  *
@@ -28,21 +28,23 @@
 
 #include "../backend.h"
 
-#define RP_FILES     256 /* of one reading */
-#define RP_NAMES     65536
-#define RP_AGENTS    256
-#define RP_PLACES    5 /* in a file, one a table */
+#define RP_FILES      256 /* of one reading */
+#define RP_NAMES      65536
+#define RP_AGENTS     256
+#define RP_PLACES     5	   /* in a file, one a table */
 #define RP_LIVE_FILES 1024 /* in folders that are watched */
 #define RP_USER_FILES 256  /* of these, of a user but root */
-#define RP_FRAME_MAX (GT_KERNEL_NAME_MAX + 4096)
+#define RP_FRAME_MAX  (GT_KERNEL_NAME_MAX + 4096)
 
 /** struct rp_options - the plugin's options, filled by the host */
 struct rp_options {
 	char *files;
 	char *dirs;
+	char *speed;
 };
 
-/* What the child tells ----------------------------------------------------------------------------- */
+/* What the child tells
+ * ----------------------------------------------------------------------------- */
 
 enum rp_kind {
 	RP_ALIVE, /* nothing to tell for a long time */
@@ -75,7 +77,8 @@ struct rp_agent {
 	bool gpu;
 };
 
-/** struct rp_name - names are told once, then meant by @id; @hash: of all of it, if it was cut, else 0 */
+/** struct rp_name - names are told once, then meant by @id; @hash: of all of it, if it was cut,
+ * else 0 */
 struct rp_name {
 	uint32_t id, reserved;
 	uint64_t hash;
@@ -94,7 +97,7 @@ enum rp_row_kind {
 	RP_COPY,
 	RP_ALLOC,
 	RP_SCRATCH,
-	RP_STAT, /* of all calls of a kernel */
+	RP_STAT,  /* of all calls of a kernel */
 	RP_CALLS, /* of all calls of a function */
 	RP_ROW_KINDS
 };
@@ -122,15 +125,16 @@ static inline uint64_t rp_row_ts(const struct rp_row *r)
 	return r->kind == RP_API ? r->start : r->end;
 }
 
-/* The child ---------------------------------------------------------------------------------------- */
+/* The child
+ * ---------------------------------------------------------------------------------------- */
 
 /**
  * struct rp_source - a file as the child is given it
  * @fd: open for reading; @size: what there is to read now
  * @group: files of one run have the same: agents are its
  * @pid: of the profiled process, as the file's name tells; GT_NONE32
- * @live: it may grow: what is not whole is left for another time; @at: what was read before, as rp_tell_at()
- *	told
+ * @live: it may grow: what is not whole is left for another time; @at: what was read before, as
+ *rp_tell_at() told
  * @agent: of a thread trace: its device's handle, as its folder's name tells
  * @statistics: of kernels, as the file's name tells
  */
@@ -159,7 +163,7 @@ struct rp_input {
 	struct rp_wait {
 		uint64_t ts;
 		uint32_t at;
-	} *heap;
+	} * heap;
 	struct rp_row *row;
 	uint32_t *spare;
 	unsigned int n, room, nspare;
@@ -218,7 +222,8 @@ ssize_t rp_pread(const struct rp_input *in, void *buf, size_t len, uint64_t off)
 /** rp_read_all() - the whole of the child's work: frames of all of @s to @out; does not return */
 void rp_read_all(const struct rp_source *s, unsigned int n, int out) __attribute__((noreturn));
 
-/* child.c ------------------------------------------------------------------------------------------ */
+/* child.c
+ * ------------------------------------------------------------------------------------------ */
 
 /** struct rp_child - the process that reads */
 struct rp_child {
@@ -230,21 +235,23 @@ struct rp_child {
 };
 
 /** rp_child_start() - has @n files read; 0 or -errno with the sentence told */
-int rp_child_start(struct gt_plugin *p, struct rp_child *c, const struct rp_source *s, unsigned int n);
+int rp_child_start(struct gt_plugin *p, struct rp_child *c, const struct rp_source *s,
+		   unsigned int n);
 /** rp_child_next() - the next frame and its payload: 1; 0: none yet; -EIO with a sentence */
 int rp_child_next(struct gt_plugin *p, struct rp_child *c, struct rp_frame *f, const uint8_t **data,
 		  char *err, size_t len);
 void rp_child_end(struct rp_child *c);
 
-/* files.c ------------------------------------------------------------------------------------------ */
+/* files.c
+ * ------------------------------------------------------------------------------------------ */
 
 /**
  * struct rp_file - a result
  * @path: where it is; @uid: whose
  * @state: what became of it; @table: what it is
  * @dev, @ino, @mtime: of a folder that is watched: which file it is, and when it changed
- * @there: it was there when the folders were looked through; @changed: since it was read; @busy: somebody
- *	writes to it; @once: it is read once only
+ * @there: it was there when the folders were looked through; @changed: since it was read; @busy:
+ *somebody writes to it; @once: it is read once only
  */
 struct rp_file {
 	char *path;
@@ -271,7 +278,8 @@ void rp_files_forget(struct rp_files *f);
 /** rp_watch_folder() - says when something changes in it */
 void rp_watch_folder(struct rp_files *f, int dir);
 
-/** rp_files_add() - a file, or all results in a folder and below it; -errno with the sentence told */
+/** rp_files_add() - a file, or all results in a folder and below it; -errno with the sentence told
+ */
 int rp_files_add(struct gt_plugin *p, struct rp_files *f, const char *path);
 /** rp_files_once() - of a run that was written in several formats only one is read: the fullest */
 void rp_files_once(struct rp_files *f);
@@ -280,7 +288,8 @@ void rp_files_free(struct rp_files *f);
 /** rp_knows() - see gt_backend.knows */
 bool rp_knows(const char *path, const uint8_t *head, size_t len);
 
-/* tell.c, gpu.c ------------------------------------------------------------------------------------- */
+/* tell.c, gpu.c
+ * ------------------------------------------------------------------------------------- */
 
 struct rp_teller;
 
@@ -289,7 +298,8 @@ struct rp_teller *rp_teller_new(struct gt_plugin *p, struct rp_files *files);
 void rp_teller_free(struct rp_teller *t);
 /** rp_teller_reading() - another child tells: of its @n files file i is ours @index[i] */
 void rp_teller_reading(struct rp_teller *t, const uint16_t *index, unsigned int n);
-/** rp_tell() - takes one frame; how many records it pushed or will push, -EBADMSG if it is not sound */
+/** rp_tell() - takes one frame; how many records it pushed or will push, -EBADMSG if it is not
+ * sound */
 int rp_tell(struct rp_teller *t, const struct rp_frame *f, const uint8_t *data);
 /** rp_tell_flush() - what was gathered goes to the host */
 void rp_tell_flush(struct rp_teller *t);
@@ -298,6 +308,9 @@ uint64_t rp_teller_position(const struct rp_teller *t);
 /** rp_show_calls(), rp_show_memory() - tables of the runtime's calls, and of its allocations */
 void rp_show_calls(const struct rp_teller *t, char *buf, size_t len);
 void rp_show_memory(const struct rp_teller *t, char *buf, size_t len);
+
+/** rp_pid_is_theirs() - is process @pid one of @uid's, and was it there at @ts, CLOCK_BOOTTIME? */
+bool rp_pid_is_theirs(uint32_t pid, uint32_t uid, uint64_t ts);
 
 /** struct rp_place - a device as the host numbers it; @gpu: GT_NONE16: none */
 struct rp_place {
@@ -313,7 +326,7 @@ struct rp_places {
 		uint64_t handle;
 		uint32_t pid, uid;
 		uint16_t gpu, group;
-	} *queue;
+	} * queue;
 	unsigned int nqueues, last_queue, queue_base;
 	uint64_t refused;
 };
@@ -323,11 +336,13 @@ void rp_place_agent(struct rp_places *pl, uint16_t group, const struct rp_agent 
 uint16_t rp_place_gpu(struct rp_places *pl, uint16_t group, uint64_t key);
 /** rp_place_any() - likewise of whatever group: handles are not the same on two devices */
 uint16_t rp_place_any(struct rp_places *pl, uint16_t group, uint64_t key);
-/** rp_place_queue() - id of a queue; @is_new: it was not met before. GT_NONE32: there are too many */
-uint32_t rp_place_queue(struct rp_places *pl, uint16_t group, uint16_t gpu, uint64_t handle, uint32_t pid,
-			uint32_t uid, bool *is_new);
+/** rp_place_queue() - id of a queue; @is_new: it was not met before. GT_NONE32: there are too many
+ */
+uint32_t rp_place_queue(struct rp_places *pl, uint16_t group, uint16_t gpu, uint64_t handle,
+			uint32_t pid, uint32_t uid, bool *is_new);
 
-/* play.c: the plugin's hooks, as backend.h tells them ------------------------------------------------ */
+/* play.c: the plugin's hooks, as backend.h tells them
+ * ------------------------------------------------ */
 
 int rp_probe(struct gt_plugin *p);
 int rp_start(struct gt_plugin *p);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * JSON of rocprofv3, streamed by yajl: a value is known by its key and the keys above it, whatever else
- * there is. Names and devices come before the records that mean them.
+ * JSON of rocprofv3, streamed by yajl: a value is known by its key and the keys above it, whatever
+ * else there is. Names and devices come before the records that mean them.
  */
 #include "json.h"
 
@@ -132,7 +132,8 @@ static const yajl_callbacks callbacks = {
 static bool whole(const struct rp_input *in)
 {
 	char tail[64];
-	ssize_t n = rp_pread(in, tail, sizeof(tail), in->s->size > sizeof(tail) ? in->s->size - sizeof(tail) : 0);
+	ssize_t n = rp_pread(in, tail, sizeof(tail),
+			     in->s->size > sizeof(tail) ? in->s->size - sizeof(tail) : 0);
 
 	while (n > 0 && (tail[n - 1] == '\n' || tail[n - 1] == ' '))
 		n--;
@@ -179,9 +180,9 @@ static int json_feed(struct rp_input *in)
 	if (!n)
 		return rp_fail(in, "is cut: it ends within its JSON, at byte %llu",
 			       (unsigned long long)j->off);
-	return rp_fail(in, status == yajl_status_client_canceled
-				   ? "is nested too deeply at byte %llu"
-				   : "is no JSON from byte %llu on",
+	return rp_fail(in,
+		       status == yajl_status_client_canceled ? "is nested too deeply at byte %llu"
+							     : "is no JSON from byte %llu on",
 		       (unsigned long long)(j->off + yajl_get_bytes_consumed(j->yajl)));
 }
 

@@ -5,15 +5,16 @@
 
 #include "internal.h"
 
-#define RP_JSON_DEPTH  32
-#define RP_SYMBOLS     (1u << 20)
-#define RP_KINDS_MAX   64   /* kinds of records whose operations have names */
-#define RP_OPERATIONS  2048 /* of a kind */
-#define RP_READINGS    64   /* counters read in one dispatch */
-#define RP_COUNTERS    4096
+#define RP_JSON_DEPTH	32
+#define RP_SYMBOLS	(1u << 20)
+#define RP_KINDS_MAX	64   /* kinds of records whose operations have names */
+#define RP_OPERATIONS	2048 /* of a kind */
+#define RP_READINGS	64   /* counters read in one dispatch */
+#define RP_COUNTERS	4096
 #define RP_NOT_INTERNED (GT_NONE32 - 1)
 
-/** struct rp_symbol - a kernel as its code object has it, or a counter; @id: of its name, once told */
+/** struct rp_symbol - a kernel as its code object has it, or a counter; @id: of its name, once told
+ */
 struct rp_symbol {
 	char *name;
 	size_t len;

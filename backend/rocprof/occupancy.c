@@ -10,7 +10,8 @@
 #define SES	   32
 #define CUS	   64
 
-/** struct unit - a compute unit during a dispatch; times are cycles, @integral is waves by cycles */
+/** struct unit - a compute unit during a dispatch; times are cycles, @integral is waves by cycles
+ */
 struct unit {
 	uint64_t waves, first, last, at, integral;
 	uint32_t now, peak;
@@ -56,16 +57,19 @@ void rp_occ_row(struct rp_input *in, struct rp_occupancy *o, unsigned int se, co
 		u->last = ts;
 }
 
-void rp_occ_name(struct rp_input *in, struct rp_occupancy *o, unsigned int i, const char *s, size_t len)
+void rp_occ_name(struct rp_input *in, struct rp_occupancy *o, unsigned int i, const char *s,
+		 size_t len)
 {
 	if (i < DISPATCHES)
 		snprintf(o->name[i], sizeof(o->name[i]), "%.*s", (int)(len < 511 ? len : 511), s);
 }
 
-static size_t unit_line(char *out, size_t len, unsigned int se, unsigned int cu, const struct unit *u)
+static size_t unit_line(char *out, size_t len, unsigned int se, unsigned int cu,
+			const struct unit *u)
 {
 	double cycles = (double)(u->last - u->first);
-	int n = snprintf(out, len, "%u %u %llu %u %.2f %.0f\n", se, cu, (unsigned long long)u->waves, u->peak,
+	int n = snprintf(out, len, "%u %u %llu %u %.2f %.0f\n", se, cu,
+			 (unsigned long long)u->waves, u->peak,
 			 cycles > 0 ? (double)u->integral / cycles : 0, cycles);
 
 	return n > 0 && (size_t)n < len ? (size_t)n : 0;

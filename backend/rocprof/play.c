@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The files of the `files` option: opened, read by the child, told to the host as fast as they come. */
+/* The files of the `files` option: opened, read by the child, told to the host as fast as they
+ * come. */
 #include "play.h"
 
 #include <errno.h>
@@ -19,10 +20,14 @@ int rp_probe(struct gt_plugin *p)
 
 	if (p->recording && (!o->files || !*o->files))
 		return p->host->error(p, ENOENT, "no results to read: mount with -o replay=FOLDER");
+	if (p->recording && o->speed && strcmp(o->speed, "0"))
+		return p->host->error(
+			p, EINVAL, "results are read as fast as it goes: speed= is not for them");
 	if (!p->recording && (!o->dirs || !*o->dirs))
-		return p->host->error(p, ENOENT,
-				      "no folder is watched for results: write one to backends/rocprof/dirs, "
-				      "then rescan to control, or set dirs in section [backend rocprof]");
+		return p->host->error(
+			p, ENOENT,
+			"no folder is watched for results: write one to backends/rocprof/dirs, "
+			"then rescan to control, or set dirs in section [backend rocprof]");
 	return 0;
 }
 
@@ -160,7 +165,8 @@ int rp_hear(struct rp *r, bool *waits)
 
 int rp_set(struct gt_plugin *p, const struct gt_option *o)
 {
-	return p->recording ? p->host->error(p, EOPNOTSUPP, "a recording is played") : rp_watch_look(p->priv);
+	return p->recording ? p->host->error(p, EOPNOTSUPP, "a recording is played")
+			    : rp_watch_look(p->priv);
 }
 
 int rp_control(struct gt_plugin *p, enum gt_control what, int64_t arg)
@@ -218,9 +224,9 @@ void rp_doctor(struct gt_plugin *p, char *buf, size_t len)
 		faults += r->files.file[i].faults;
 		refused += !strcmp(r->files.file[i].state, "refused");
 	}
-	print(buf, len, &used, "files %u\nfiles_refused %u\nfiles_left_out %u\nrows %llu\nfaults %llu\n",
-	      r->files.n, refused, r->files.left_out, (unsigned long long)rows,
-	      (unsigned long long)faults);
+	print(buf, len, &used,
+	      "files %u\nfiles_refused %u\nfiles_left_out %u\nrows %llu\nfaults %llu\n", r->files.n,
+	      refused, r->files.left_out, (unsigned long long)rows, (unsigned long long)faults);
 	if (!p->recording)
 		print(buf, len, &used, "folders %u\n", r->files.watches);
 	if (!p->recording && len - used > 256)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The child's work: all files are read a piece at a time, and their rows go out by time. Within a file
- * rows come nearly in order (of begin, where we want that of the end): some thousand of them wait.
+ * The child's work: all files are read a piece at a time, and their rows go out by time. Within a
+ * file rows come nearly in order (of begin, where we want that of the end): some thousand of them
+ * wait.
  */
 #include "internal.h"
 
@@ -16,7 +17,7 @@
 #define WINDOW	  4096	     /* rows of a file that wait for earlier ones */
 #define ROWS_MAX  (1u << 18) /* that one piece of a file may give */
 #define HEAD	  65536
-#define SENTENCES 4 /* faults of a file that are told in words */
+#define SENTENCES 4   /* faults of a file that are told in words */
 #define ALIVE	  256 /* pieces without a word */
 
 static const struct rp_format *const formats[] = { &rp_format_db, &rp_format_json, &rp_format_att,
@@ -33,7 +34,8 @@ struct rp_reading {
 	struct rp_input in[RP_FILES];
 };
 
-/* Frames ------------------------------------------------------------------------------------------ */
+/* Frames ------------------------------------------------------------------------------------------
+ */
 
 static void put_out(struct rp_reading *r)
 {
@@ -52,8 +54,8 @@ static void put_out(struct rp_reading *r)
 	r->silent = 0;
 }
 
-static void put(struct rp_reading *r, enum rp_kind kind, unsigned int file, const void *a, size_t alen,
-		const void *b, size_t blen)
+static void put(struct rp_reading *r, enum rp_kind kind, unsigned int file, const void *a,
+		size_t alen, const void *b, size_t blen)
 {
 	struct rp_frame f = { .len = (uint32_t)(alen + blen),
 			      .kind = (uint16_t)kind,
@@ -90,7 +92,8 @@ static void sentence(struct rp_input *in, enum rp_kind kind, const char *fmt, va
 	char text[200];
 	int n = vsnprintf(text, sizeof(text), fmt, ap);
 
-	put(in->r, kind, in->index, text, n < (int)sizeof(text) ? (size_t)n : sizeof(text) - 1, NULL, 0);
+	put(in->r, kind, in->index, text, n < (int)sizeof(text) ? (size_t)n : sizeof(text) - 1,
+	    NULL, 0);
 }
 
 void rp_fault(struct rp_input *in, const char *fmt, ...)
@@ -116,7 +119,8 @@ int rp_fail(struct rp_input *in, const char *fmt, ...)
 	return -EBADMSG;
 }
 
-/* Names ------------------------------------------------------------------------------------------- */
+/* Names -------------------------------------------------------------------------------------------
+ */
 
 static uint64_t hash_of(const char *s, size_t len)
 {
@@ -150,19 +154,24 @@ uint32_t rp_intern(struct rp_input *in, const char *text, size_t len)
 	r->hash[i] = h;
 	r->id[i] = r->names++;
 	n.hash = len > GT_KERNEL_NAME_MAX ? h : 0;
-	put(r, RP_NAME, in->index, &n, sizeof(n), text, len > GT_KERNEL_NAME_MAX ? GT_KERNEL_NAME_MAX : len);
+	put(r, RP_NAME, in->index, &n, sizeof(n), text,
+	    len > GT_KERNEL_NAME_MAX ? GT_KERNEL_NAME_MAX : len);
 	return n.id;
 }
 
 void rp_tell_text(struct rp_input *in, const char *kernel, size_t klen, enum gt_kernel_text which,
 		  const char *text, size_t len)
 {
-	struct rp_text t = { .agent = in->s->agent, .name = rp_intern(in, kernel, klen), .which = which };
+	struct rp_text t = { .agent = in->s->agent,
+			     .name = rp_intern(in, kernel, klen),
+			     .which = which };
 
-	put(in->r, RP_TEXT, in->index, &t, sizeof(t), text, len < GT_KERNEL_TEXT_MAX ? len : GT_KERNEL_TEXT_MAX);
+	put(in->r, RP_TEXT, in->index, &t, sizeof(t), text,
+	    len < GT_KERNEL_TEXT_MAX ? len : GT_KERNEL_TEXT_MAX);
 }
 
-/* Rows -------------------------------------------------------------------------------------------- */
+/* Rows --------------------------------------------------------------------------------------------
+ */
 
 void rp_row_init(struct rp_row *r, enum rp_row_kind kind)
 {
@@ -247,7 +256,8 @@ static void take_first(struct rp_input *in)
 		down(in->heap, in->n);
 }
 
-/* Files ------------------------------------------------------------------------------------------- */
+/* Files -------------------------------------------------------------------------------------------
+ */
 
 ssize_t rp_pread(const struct rp_input *in, void *buf, size_t len, uint64_t off)
 {

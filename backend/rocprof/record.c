@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the values of rocprofv3's JSON mean. The file is a map of one array, whose elements are runs; a run
- * has sections; of these some are arrays of elements, others maps of such arrays.
+ * What the values of rocprofv3's JSON mean. The file is a map of one array, whose elements are
+ * runs; a run has sections; of these some are arrays of elements, others maps of such arrays.
  */
 #include "json.h"
 
@@ -14,25 +14,80 @@
 #define RECORD	6 /* of an element of a table */
 #define READING 8 /* of a counter's reading, in a record's "records" */
 
-#define KEYS(X)                                                                                    \
-	X(METADATA, "metadata") X(AGENTS, "agents") X(COUNTERS, "counters") X(STRINGS, "strings")  \
-	X(SYMBOLS, "kernel_symbols") X(CALLBACKS, "callback_records") X(BUFFERS, "buffer_records") \
-	X(DISPATCHES, "kernel_dispatch") X(HIP, "hip_api") X(HSA, "hsa_api")                       \
-	X(MARKER, "marker_api") X(RCCL, "rccl_api") X(ROCDECODE, "rocdecode_api")                  \
-	X(ROCJPEG, "rocjpeg_api") X(COPIES, "memory_copy") X(ALLOCS, "memory_allocation")          \
-	X(SCRATCHES, "scratch_memory") X(COLLECTION, "counter_collection") X(PID, "pid")           \
-	X(ID, "id") X(HANDLE, "handle") X(GPU_ID, "gpu_id") X(LOCATION, "location_id")             \
-	X(DOMAIN, "domain") X(NODE, "node_id") X(TYPE, "type") X(KERNEL, "kernel_id")              \
-	X(FORMATTED, "formatted_kernel_name") X(DEMANGLED, "demangled_kernel_name")                \
-	X(MANGLED, "kernel_name") X(SGPR, "sgpr_count") X(VGPR, "arch_vgpr_count")                 \
-	X(AGPR, "accum_vgpr_count") X(KIND, "kind") X(OPERATION, "operation")                      \
-	X(OPERATIONS, "operations") X(THREAD, "thread_id") X(CORRELATION, "correlation_id")        \
-	X(INTERNAL, "internal") X(START, "start_timestamp") X(END, "end_timestamp")                \
-	X(AGENT, "agent_id") X(QUEUE, "queue_id") X(DISPATCH, "dispatch_id")                       \
-	X(PRIVATE, "private_segment_size") X(GROUP, "group_segment_size")                          \
-	X(WORKGROUP, "workgroup_size") X(GRID, "grid_size") X(AX, "x") X(AY, "y") X(AZ, "z")       \
-	X(DST, "dst_agent_id") X(SRC, "src_agent_id") X(BYTES, "bytes")                            \
-	X(SIZE, "allocation_size") X(NAME, "name") X(COUNTER, "counter_id") X(VALUE, "value")
+#define KEYS(X)                                                                                             \
+	X(METADATA, "metadata")                                                                             \
+	X(AGENTS, "agents") X(COUNTERS, "counters") X(STRINGS, "strings") X(SYMBOLS, "kernel_"              \
+										     "symbols") X(          \
+		CALLBACKS,                                                                                  \
+		"callback_records") X(BUFFERS,                                                              \
+				      "buffer_records") X(DISPATCHES,                                       \
+							  "kernel_dispatch") X(HIP,                         \
+									       "hip_api") X(HSA,            \
+											    "hsa_"          \
+											    "api")          \
+		X(MARKER, "marker_api") X(RCCL, "rccl_api") X(ROCDECODE, "rocdecode_api") X(                \
+			ROCJPEG,                                                                            \
+			"rocjpeg_api") X(COPIES,                                                            \
+					 "memory_copy") X(ALLOCS,                                           \
+							  "memory_allocation") X(SCRATCHES,                 \
+										 "scratch_memory")          \
+			X(COLLECTION, "counter_collection") X(PID, "pid") X(ID, "id") X(                    \
+				HANDLE,                                                                     \
+				"handle") X(GPU_ID,                                                         \
+					    "gpu_id") X(LOCATION,                                           \
+							"location_id") X(DOMAIN,                            \
+									 "domain") X(NODE,                  \
+										     "node_id")             \
+				X(TYPE, "type") X(KERNEL, "kernel_id") X(FORMATTED, "formatted_"            \
+										    "kernel_name") X(       \
+					DEMANGLED,                                                          \
+					"demangled_kernel_name") X(MANGLED,                                 \
+								   "kernel_name") X(SGPR,                   \
+										    "sgpr_count")           \
+					X(VGPR, "arch_vgpr_count") X(AGPR, "accum_vgpr_count") X(           \
+						KIND,                                                       \
+						"kind") X(OPERATION,                                        \
+							  "operation") X(OPERATIONS,                        \
+									 "operations") X(THREAD,            \
+											 "thread_"          \
+											 "id")              \
+						X(CORRELATION, "correlation_id") X(INTERNAL, "int"          \
+											     "ern"          \
+											     "al") X(       \
+							START,                                              \
+							"start_timestamp") X(END,                           \
+									     "end_timestamp") X(AGENT,      \
+												"agent_id") \
+							X(QUEUE, "queue_id") X(DISPATCH, "dispatc"          \
+											 "h_id") X(         \
+								PRIVATE,                                    \
+								"private_segment_size") X(GROUP,            \
+											  "group_"          \
+											  "segmen"          \
+											  "t_"              \
+											  "size")           \
+								X(WORKGROUP, "workgroup_size") X(           \
+									GRID,                               \
+									"grid_size") X(AX,                  \
+										       "x") X(AY,           \
+											      "y")          \
+									X(AZ, "z") X(DST, "dst_"            \
+											  "agent_"          \
+											  "id") X(          \
+										SRC, "src_agent_"           \
+										     "id") X(BYTES,         \
+											     "byt"          \
+											     "es")          \
+										X(SIZE,                     \
+										  "allocation_"             \
+										  "size") X(NAME,           \
+											    "nam"           \
+											    "e")            \
+											X(COUNTER,          \
+											  "counte"          \
+											  "r_id")           \
+												X(VALUE,    \
+												  "value")
 
 enum {
 	K_NONE,
@@ -93,7 +148,8 @@ static uint16_t row_kind(const struct rp_json *j)
 	return is_api(t) ? RP_API : RP_ROW_KINDS;
 }
 
-/* Names ------------------------------------------------------------------------------------------ */
+/* Names ------------------------------------------------------------------------------------------
+ */
 
 static void set_name(struct rp_symbol *s, const char *text, size_t len)
 {
@@ -163,7 +219,8 @@ static struct rp_symbol *operation_of(struct rp_json *j)
 	return &j->names[j->kind][j->operation];
 }
 
-/* Rows ------------------------------------------------------------------------------------------- */
+/* Rows -------------------------------------------------------------------------------------------
+ */
 
 static void use_symbol(struct rp_input *in, struct rp_json *j)
 {
@@ -171,7 +228,8 @@ static void use_symbol(struct rp_input *in, struct rp_json *j)
 
 	j->row.name = intern(in, s);
 	if (j->row.name == GT_NONE32) {
-		rp_fault(in, "a dispatch of kernel %llu, which has no name", (unsigned long long)j->kernel);
+		rp_fault(in, "a dispatch of kernel %llu, which has no name",
+			 (unsigned long long)j->kernel);
 		return;
 	}
 	j->row.v[GT_KV_VGPR] = s->vgpr;
@@ -264,7 +322,8 @@ void rp_json_text(struct rp_input *in, struct rp_json *j, uint8_t key, const cha
 	}
 }
 
-/* Values ----------------------------------------------------------------------------------------- */
+/* Values -----------------------------------------------------------------------------------------
+ */
 
 static uint32_t small(uint64_t v)
 {

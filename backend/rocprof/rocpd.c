@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The SQLite database that rocprofv3 writes since ROCm 7 (rocpd), read where it is: the library gets a
- * file system of one file that is open already, cannot write, and knows of no journal. Its tables are read
- * side by side, by time.
+ * The SQLite database that rocprofv3 writes since ROCm 7 (rocpd), read where it is: the library
+ * gets a file system of one file that is open already, cannot write, and knows of no journal. Its
+ * tables are read side by side, by time.
  */
 #include "internal.h"
 
@@ -25,7 +25,8 @@ struct rp_db {
 
 static_assert(QUERIES == RP_PLACES, "each table has its place");
 
-/* The file --------------------------------------------------------------------------------------- */
+/* The file ---------------------------------------------------------------------------------------
+ */
 
 struct db_file {
 	sqlite3_file base;
@@ -152,37 +153,46 @@ static sqlite3_vfs vfs = {
 	.xCurrentTime = v_time,
 };
 
-/* Queries ---------------------------------------------------------------------------------------- */
+/* Queries ----------------------------------------------------------------------------------------
+ */
 
-#define PROCESS " LEFT JOIN rocpd_info_process p ON p.id = r.pid LEFT JOIN rocpd_info_thread t ON t.id = r.tid "
-#define EVENT	" LEFT JOIN rocpd_event e ON e.id = r.event_id "
+#define PROCESS                                                                                    \
+	" LEFT JOIN rocpd_info_process p ON p.id = r.pid LEFT JOIN rocpd_info_thread t ON t.id = " \
+	"r.tid "
+#define EVENT " LEFT JOIN rocpd_event e ON e.id = r.event_id "
 /* the last column is the row's number: those above what was read before are asked for */
 #define AFTER "WHERE r.id > ?1"
 /* columns 0 to 4 are alike in all */
-#define COMMON	"r.start, r.\"end\", COALESCE(p.pid, r.pid), COALESCE(t.tid, r.tid), e.correlation_id"
+#define COMMON                                                                                     \
+	"r.start, r.\"end\", COALESCE(p.pid, r.pid), COALESCE(t.tid, r.tid), e.correlation_id"
 
 static const struct {
 	enum rp_row_kind kind;
 	const char *sql;
 } queries[QUERIES] = {
 	[Q_DISPATCH] = { RP_DISPATCH,
-			 "SELECT " COMMON ", COALESCE(s.display_name, s.kernel_name), r.agent_id, r.queue_id, "
+			 "SELECT " COMMON
+			 ", COALESCE(s.display_name, s.kernel_name), r.agent_id, r.queue_id, "
 			 "r.dispatch_id, s.arch_vgpr_count, s.accum_vgpr_count, s.sgpr_count, "
-			 "r.group_segment_size, r.private_segment_size, r.grid_size_x, r.grid_size_y, "
-			 "r.grid_size_z, r.workgroup_size_x, r.workgroup_size_y, r.workgroup_size_z, r.id "
+			 "r.group_segment_size, r.private_segment_size, r.grid_size_x, "
+			 "r.grid_size_y, "
+			 "r.grid_size_z, r.workgroup_size_x, r.workgroup_size_y, "
+			 "r.workgroup_size_z, r.id "
 			 "FROM rocpd_kernel_dispatch r LEFT JOIN rocpd_info_kernel_symbol s "
 			 "ON s.id = r.kernel_id" PROCESS EVENT AFTER },
 	[Q_COUNTER] = { RP_COUNTER,
-			"SELECT " COMMON ", COALESCE(s.display_name, s.kernel_name), r.agent_id, i.name, v.value, v.id "
+			"SELECT " COMMON ", COALESCE(s.display_name, s.kernel_name), r.agent_id, "
+					 "i.name, v.value, v.id "
 			"FROM rocpd_pmc_event v JOIN rocpd_info_pmc i ON i.id = v.pmc_id "
 			"JOIN rocpd_kernel_dispatch r ON r.event_id = v.event_id "
 			"LEFT JOIN rocpd_info_kernel_symbol s ON s.id = r.kernel_id" PROCESS EVENT
 			"WHERE v.id > ?1" },
 	[Q_API] = { RP_API, "SELECT " COMMON ", n.string, r.id FROM rocpd_region r "
 			    "LEFT JOIN rocpd_string n ON n.id = r.name_id" PROCESS EVENT AFTER },
-	[Q_COPY] = { RP_COPY, "SELECT " COMMON ", n.string, r.dst_agent_id, r.src_agent_id, r.size, r.id "
-			      "FROM rocpd_memory_copy r "
-			      "LEFT JOIN rocpd_string n ON n.id = r.name_id" PROCESS EVENT AFTER },
+	[Q_COPY] = { RP_COPY,
+		     "SELECT " COMMON ", n.string, r.dst_agent_id, r.src_agent_id, r.size, r.id "
+		     "FROM rocpd_memory_copy r "
+		     "LEFT JOIN rocpd_string n ON n.id = r.name_id" PROCESS EVENT AFTER },
 	[Q_MEMORY] = { RP_ALLOC, "SELECT " COMMON ", r.type, r.agent_id, r.size, r.level, r.id "
 				 "FROM rocpd_memory_allocate r" PROCESS EVENT AFTER },
 };
@@ -210,9 +220,10 @@ static uint32_t name(struct rp_input *in, sqlite3_stmt *s, int i)
 
 static void take_values(struct rp_row *r, sqlite3_stmt *s, int at)
 {
-	static const uint8_t order[] = { GT_KV_VGPR,	 GT_KV_AGPR,	   GT_KV_SGPR,	    GT_KV_LDS,
-					 GT_KV_SCRATCH, GT_KV_GRID_X,	   GT_KV_GRID_Y,	    GT_KV_GRID_Z,
-					 GT_KV_WORKGROUP_X, GT_KV_WORKGROUP_Y, GT_KV_WORKGROUP_Z };
+	static const uint8_t order[] = { GT_KV_VGPR,	    GT_KV_AGPR,	      GT_KV_SGPR,
+					 GT_KV_LDS,	    GT_KV_SCRATCH,    GT_KV_GRID_X,
+					 GT_KV_GRID_Y,	    GT_KV_GRID_Z,     GT_KV_WORKGROUP_X,
+					 GT_KV_WORKGROUP_Y, GT_KV_WORKGROUP_Z };
 
 	for (size_t i = 0; i < sizeof(order); i++)
 		r->v[order[i]] = small(s, at + (int)i);
@@ -262,7 +273,8 @@ static bool step(struct rp_input *in, struct rp_db *d, int q)
 		ret = sqlite3_step(d->stmt[q]);
 		if (ret != SQLITE_ROW) {
 			if (ret != SQLITE_DONE)
-				rp_fault(in, "cannot be read to its end: %s", sqlite3_errmsg(d->db));
+				rp_fault(in, "cannot be read to its end: %s",
+					 sqlite3_errmsg(d->db));
 			sqlite3_finalize(d->stmt[q]);
 			d->stmt[q] = NULL;
 			return false;
@@ -271,7 +283,8 @@ static bool step(struct rp_input *in, struct rp_db *d, int q)
 		d->at[q] = whole(d->stmt[q], sqlite3_column_count(d->stmt[q]) - 1);
 		if (sound(&d->next[q]))
 			return true;
-		rp_fault(in, "a row of table %d has no times, or ends before it begins: left out", q);
+		rp_fault(in, "a row of table %d has no times, or ends before it begins: left out",
+			 q);
 	}
 	return false;
 }
@@ -314,17 +327,24 @@ static int db_open(struct rp_input *in)
 		return rp_fail(in, "no memory");
 	opening = in;
 	sqlite3_vfs_register(&vfs, 1);
-	ret = sqlite3_open_v2("file:db?immutable=1", &d->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, "one");
+	ret = sqlite3_open_v2("file:db?immutable=1", &d->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI,
+			      "one");
 	if (ret == SQLITE_OK)
-		ret = sqlite3_exec(d->db, "PRAGMA temp_store = MEMORY; PRAGMA trusted_schema = OFF; "
-					  "PRAGMA cache_size = -16384; SELECT 1 FROM sqlite_schema LIMIT 1",
-				   NULL, NULL, NULL);
+		ret = sqlite3_exec(
+			d->db,
+			"PRAGMA temp_store = MEMORY; PRAGMA trusted_schema = OFF; "
+			"PRAGMA cache_size = -16384; SELECT 1 FROM sqlite_schema LIMIT 1",
+			NULL, NULL, NULL);
 	if (ret != SQLITE_OK)
-		return rp_fail(in, "is no sound database: %s", d->db ? sqlite3_errmsg(d->db) : "no memory");
-	if (sqlite3_prepare_v2(d->db, queries[Q_DISPATCH].sql, -1, &d->stmt[Q_DISPATCH], NULL) != SQLITE_OK)
-		return rp_fail(in, "is no database of rocprof's that is known here: %s", sqlite3_errmsg(d->db));
+		return rp_fail(in, "is no sound database: %s",
+			       d->db ? sqlite3_errmsg(d->db) : "no memory");
+	if (sqlite3_prepare_v2(d->db, queries[Q_DISPATCH].sql, -1, &d->stmt[Q_DISPATCH], NULL) !=
+	    SQLITE_OK)
+		return rp_fail(in, "is no database of rocprof's that is known here: %s",
+			       sqlite3_errmsg(d->db));
 	for (int q = Q_DISPATCH + 1; q < QUERIES; q++)
-		sqlite3_prepare_v2(d->db, queries[q].sql, -1, &d->stmt[q], NULL); /* versions have not all */
+		sqlite3_prepare_v2(d->db, queries[q].sql, -1, &d->stmt[q],
+				   NULL); /* versions have not all */
 	memcpy(d->at, in->s->at, sizeof(d->at));
 	for (int q = 0; q < QUERIES; q++)
 		if (d->stmt[q])

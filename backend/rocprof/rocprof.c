@@ -17,6 +17,12 @@ static const struct gt_option options[] = {
 	  .flags = GT_OPT_RUNTIME,
 	  .off = OPT(dirs),
 	  .help = "folders that are watched for results, separated by commas" },
+	{ .name = "speed",
+	  .type = GT_OPT_STR,
+	  .flags = GT_OPT_HIDDEN,
+	  .off = OPT(speed),
+	  .def = "0",
+	  .help = "0: results are read as fast as it goes" },
 	{ .name = NULL },
 };
 
@@ -43,7 +49,7 @@ GT_EXPORT const struct gt_backend gt_backend = {
 	.set = rp_set,
 	.control = rp_control,
 	.doctor = rp_doctor,
-	.start_caps = 1ULL << CAP_DAC_READ_SEARCH, /* root plays anybody's results */
+	.start_caps = 1ULL << CAP_DAC_READ_SEARCH,	    /* root plays anybody's results */
 	.syscalls = "kill inotify_init1 inotify_add_watch", /* its child; folders */
 	.files = files,
 	.knows = rp_knows,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * CSV tables of every version, split by libcsv: what a column is, its name says (columns.c). A row
- * that does not fit is left out and counted; a second header, as where files were put together, begins
- * anew.
+ * that does not fit is left out and counted; a second header, as where files were put together,
+ * begins anew.
  */
 #include "columns.h"
 
@@ -54,7 +54,8 @@ static void free_head(struct rp_csv *c)
 
 static void head_cell(struct rp_csv *c, const char *s, size_t len)
 {
-	char **more = c->nhead < RP_COLUMNS ? reallocarray(c->head, c->nhead + 1, sizeof(*more)) : NULL;
+	char **more =
+		c->nhead < RP_COLUMNS ? reallocarray(c->head, c->nhead + 1, sizeof(*more)) : NULL;
 
 	if (!more)
 		return;
@@ -91,7 +92,8 @@ static void on_cell(void *data, size_t len, void *arg)
 static void end_header(struct rp_input *in, struct rp_csv *c)
 {
 	c->in_header = false;
-	c->have_header = rp_columns_bind(&c->columns, (const char *const *)c->head, c->nhead, in->s);
+	c->have_header =
+		rp_columns_bind(&c->columns, (const char *const *)c->head, c->nhead, in->s);
 	if (c->have_header)
 		rp_table(in, c->columns.name);
 }
@@ -112,7 +114,8 @@ static void on_row(int end, void *arg)
 	if (!cells || !c->have_header)
 		return;
 	if (cells != c->columns.n || c->bad) {
-		rp_fault(in, "row %llu does not fit its header: left out", (unsigned long long)c->line);
+		rp_fault(in, "row %llu does not fit its header: left out",
+			 (unsigned long long)c->line);
 		return;
 	}
 	if (c->columns.agents) {
@@ -120,7 +123,8 @@ static void on_row(int end, void *arg)
 		return;
 	}
 	if (r->start != GT_NONE64 && r->end != GT_NONE64 && r->end < r->start) {
-		rp_fault(in, "row %llu ends before it begins: left out", (unsigned long long)c->line);
+		rp_fault(in, "row %llu ends before it begins: left out",
+			 (unsigned long long)c->line);
 		return;
 	}
 	rp_emit(in, r);

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the child tells becomes records, kernels and counters; nothing of it is believed unchecked. */
+/* What the child tells becomes records, kernels and counters; nothing of it is believed unchecked.
+ */
 #include "tell.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 static void flush(struct rp_teller *t)
 {
@@ -44,36 +42,6 @@ static uint64_t when(struct rp_teller *t, uint64_t ts)
 	return t->p->host->monotonic(t->p, GT_CLOCK_ID_BOOTTIME, ts, NULL);
 }
 
-/*
- * Anybody can write any pid into a file of theirs: of this machine's processes it must be one that is there,
- * of that user, and that was there then.
- */
-static bool is_theirs(uint32_t pid, uint32_t uid, uint64_t ts)
-{
-	unsigned long long ticks = 0;
-	char path[64], text[1024];
-	struct stat st;
-	ssize_t n;
-	char *at;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	n = fstat(fd, &st) < 0 || st.st_uid != uid ? -1 : read(fd, text, sizeof(text) - 1);
-	close(fd);
-	if (n <= 0)
-		return false;
-	text[n] = '\0';
-	at = strrchr(text, ')');
-	for (int i = 0; at && i < 20; i++) /* field 22; the name was the second */
-		at = strchr(at + 1, ' ');
-	if (!at || sscanf(at, "%llu", &ticks) != 1)
-		return false;
-	return ticks * (1000000000ull / (uint64_t)sysconf(_SC_CLK_TCK)) <= ts;
-}
-
 static uint32_t pid_of(struct rp_teller *t, const struct rp_row *r, uint32_t uid)
 {
 	if (t->p->recording || r->pid == GT_NONE32)
@@ -81,17 +49,19 @@ static uint32_t pid_of(struct rp_teller *t, const struct rp_row *r, uint32_t uid
 	if (t->pid.pid != r->pid || t->pid.uid != uid) {
 		t->pid.pid = r->pid;
 		t->pid.uid = uid;
-		t->pid.there = is_theirs(r->pid, uid, r->start);
+		t->pid.there = rp_pid_is_theirs(r->pid, uid, r->start);
 	}
 	return t->pid.there ? r->pid : GT_NONE32;
 }
 
-/* Names ------------------------------------------------------------------------------------------ */
+/* Names ------------------------------------------------------------------------------------------
+ */
 
 static bool launches(const char *s)
 {
-	static const char *const begin[] = { "hipLaunch",    "hipModuleLaunch",	 "hipExtLaunch",
-					     "hipDrvLaunch", "hipExtModuleLaunch", "hipGraphLaunch",
+	static const char *const begin[] = { "hipLaunch",	   "hipModuleLaunch",
+					     "hipExtLaunch",	   "hipDrvLaunch",
+					     "hipExtModuleLaunch", "hipGraphLaunch",
 					     "hipHccModuleLaunch" };
 
 	if (strstr(s, "HostFunc"))
@@ -111,7 +81,8 @@ static int take_name(struct rp_teller *t, const struct rp_frame *f, const uint8_
 	if (f->len < sizeof(head))
 		return -EBADMSG;
 	memcpy(&head, data, sizeof(head));
-	if (head.id != t->names || t->names == RP_NAMES || f->len - sizeof(head) > GT_KERNEL_NAME_MAX)
+	if (head.id != t->names || t->names == RP_NAMES ||
+	    f->len - sizeof(head) > GT_KERNEL_NAME_MAX)
 		return -EBADMSG;
 	n = &t->name[t->names++];
 	n->len = f->len - sizeof(head);
@@ -134,7 +105,8 @@ static struct rp_told_name *name_of(struct rp_teller *t, uint32_t id)
 	return id < t->names && t->name[id].text ? &t->name[id] : NULL;
 }
 
-/* Kernels ---------------------------------------------------------------------------------------- */
+/* Kernels ----------------------------------------------------------------------------------------
+ */
 
 static struct rp_slot *slot_of(struct rp_told_name *n, uint16_t gpu, uint32_t uid)
 {
@@ -166,9 +138,9 @@ static uint32_t kernel_of(struct rp_teller *t, const struct rp_row *r, uint16_t 
 		t->refused++;
 		return GT_NONE32;
 	}
-	if (s->asked && (s->kernel == GT_NONE32 ||
-			 (!memcmp(s->v, r->v, sizeof(s->v)) && r->queued == GT_NONE64 &&
-			  r->kind != RP_STAT))) {
+	if (s->asked &&
+	    (s->kernel == GT_NONE32 ||
+	     (!memcmp(s->v, r->v, sizeof(s->v)) && r->queued == GT_NONE64 && r->kind != RP_STAT))) {
 		t->refused += s->kernel == GT_NONE32;
 		return s->kernel;
 	}
@@ -197,9 +169,11 @@ static uint32_t kernel_of(struct rp_teller *t, const struct rp_row *r, uint16_t 
 	return s->kernel;
 }
 
-/* Rows ------------------------------------------------------------------------------------------- */
+/* Rows -------------------------------------------------------------------------------------------
+ */
 
-static void event_of(struct rp_teller *t, union gt_record *rec, const struct rp_row *r, enum gt_type type, uint32_t uid)
+static void event_of(struct rp_teller *t, union gt_record *rec, const struct rp_row *r,
+		     enum gt_type type, uint32_t uid)
 {
 	gt_record_init(rec, when(t, rp_row_ts(r)), type);
 	rec->ev.pid = pid_of(t, r, uid);
@@ -261,13 +235,15 @@ static int on_counter(struct rp_teller *t, const struct rp_row *r, uint16_t grou
 
 static int on_copy(struct rp_teller *t, const struct rp_row *r, uint16_t group, uint32_t uid)
 {
-	uint16_t gpu = r->agent == GT_NONE64 ? GT_NONE16 : rp_place_gpu(&t->places, group, r->agent);
+	uint16_t gpu =
+		r->agent == GT_NONE64 ? GT_NONE16 : rp_place_gpu(&t->places, group, r->agent);
 	union gt_record rec;
 
 	/* Without a table of devices the host's side would be taken for a GPU */
 	if (!t->devices[group] && name_of(t, r->name))
 		gpu = rp_place_gpu(&t->places, group,
-				   strstr(name_of(t, r->name)->text, "DEVICE_TO_HOST") ? r->from : r->agent);
+				   strstr(name_of(t, r->name)->text, "DEVICE_TO_HOST") ? r->from
+										       : r->agent);
 	else if (gpu == GT_NONE16 && r->from != GT_NONE64)
 		gpu = rp_place_gpu(&t->places, group, r->from);
 	event_of(t, &rec, r, GT_COPY, uid);
@@ -293,7 +269,8 @@ static int on_api(struct rp_teller *t, const struct rp_row *r, uint32_t uid)
 
 static bool timed(const struct rp_row *r)
 {
-	return r->start != GT_NONE64 && r->end != GT_NONE64 && r->start <= r->end && r->end < INT64_MAX;
+	return r->start != GT_NONE64 && r->end != GT_NONE64 && r->start <= r->end &&
+	       r->end < INT64_MAX;
 }
 
 static int take_row(struct rp_teller *t, const struct rp_frame *f, const uint8_t *data)
@@ -349,7 +326,8 @@ static int take_text(struct rp_teller *t, const struct rp_frame *f, const uint8_
 		return -EBADMSG;
 	memset(r.v, 0xff, sizeof(r.v));
 	r.name = head.name;
-	kernel = kernel_of(t, &r, rp_place_any(&t->places, file->source.group, head.agent), file->uid);
+	kernel = kernel_of(t, &r, rp_place_any(&t->places, file->source.group, head.agent),
+			   file->uid);
 	text = kernel == GT_NONE32 ? NULL : malloc(len + 1);
 	if (!text)
 		return 0;
@@ -431,7 +409,8 @@ int rp_tell(struct rp_teller *t, const struct rp_frame *f, const uint8_t *data)
 	case RP_FAIL:
 		return take_fault(t, f, data);
 	case RP_TABLE:
-		sentence(file_of(t, f->file)->table, sizeof(file_of(t, f->file)->table), data, f->len);
+		sentence(file_of(t, f->file)->table, sizeof(file_of(t, f->file)->table), data,
+			 f->len);
 		return 0;
 	default:
 		return 0;

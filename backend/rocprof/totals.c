@@ -44,7 +44,8 @@ void rp_count_call(struct rp_teller *t, struct rp_told_name *n, uint64_t calls, 
 
 void rp_count_memory(struct rp_teller *t, const struct rp_row *r, uint16_t gpu)
 {
-	const char *name = r->name < t->names && t->name[r->name].text ? t->name[r->name].text : "-";
+	const char *name =
+		r->name < t->names && t->name[r->name].text ? t->name[r->name].text : "-";
 	struct rp_memory *m = NULL;
 
 	for (unsigned int i = 0; i < t->nmemory && !m; i++)

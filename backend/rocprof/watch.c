@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Folders that results appear in: inotify says that something changed, then all are looked through. A table
- * that grows is read on from where it ended; what is not a row a line is read when it has been left alone.
- * One process reads at a time, the files of one run together.
+ * Folders that results appear in: inotify says that something changed, then all are looked through.
+ * A table that grows is read on from where it ended; what is not a row a line is read when it has
+ * been left alone. One process reads at a time, the files of one run together.
  */
 #include "play.h"
 
@@ -18,11 +18,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#define MS	 1000000ull
-#define SETTLE	 (200 * MS)  /* after a change, until the folders are looked through */
-#define QUIET	 (1000 * MS) /* a database, or JSON, is left alone so long before it is read */
-#define WATCHES	 1024
-#define CHANGES	 (IN_CREATE | IN_MOVED_TO | IN_MODIFY | IN_CLOSE_WRITE | IN_DELETE | IN_ATTRIB)
+#define MS	1000000ull
+#define SETTLE	(200 * MS)  /* after a change, until the folders are looked through */
+#define QUIET	(1000 * MS) /* a database, or JSON, is left alone so long before it is read */
+#define WATCHES 1024
+#define CHANGES (IN_CREATE | IN_MOVED_TO | IN_MODIFY | IN_CLOSE_WRITE | IN_DELETE | IN_ATTRIB)
 
 static uint64_t realtime(void)
 {

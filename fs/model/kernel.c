@@ -45,8 +45,8 @@ static bool plain(char c)
 	       c == '_' || c == '-' || c == '.' || c == '+';
 }
 
-/* What people would call it: without "void ", and what is not plain becomes one "_" a run. True: it is
- * the whole name, unchanged. */
+/* What people would call it: without "void ", and what is not plain becomes one "_" a run. True: it
+ * is the whole name, unchanged. */
 static bool readable(char out[READABLE + 1], const char *s, size_t len)
 {
 	size_t n = 0, i = 0;
@@ -87,7 +87,8 @@ static bool name_dir(struct gt_model *m, struct gt_kernel *k, uint64_t hash)
 		if (i > 1)
 			snprintf(k->dir + n, sizeof(k->dir) - (size_t)n, "~%u", i);
 		if (gt_map_get(&m->priv->kernel_dirs, dir_key(m, k->gpu, k->dir)) == GT_NONE32)
-			return !gt_map_set(&m->priv->kernel_dirs, dir_key(m, k->gpu, k->dir), k->id);
+			return !gt_map_set(&m->priv->kernel_dirs, dir_key(m, k->gpu, k->dir),
+					   k->id);
 	}
 	return false;
 }
@@ -191,7 +192,8 @@ static struct gt_kernel *find(struct gt_model *m, const struct gt_kernel_desc *d
 	return k;
 }
 
-/* What is told ------------------------------------------------------------------------------------ */
+/* What is told ------------------------------------------------------------------------------------
+ */
 
 static void touch(struct gt_model *m, struct gt_kernel *k)
 {
@@ -302,8 +304,8 @@ void gt_model_kernel_text(struct gt_model *m, uint32_t kernel, enum gt_kernel_te
 	if (k->text[which])
 		m->kernel_bytes -= strlen(k->text[which]);
 	free(k->text[which]);
-	k->text[which] = text ? take_bytes(m, text, strnlen(text, GT_KERNEL_TEXT_MAX - 1), k->uid)
-			      : NULL;
+	k->text[which] =
+		text ? take_bytes(m, text, strnlen(text, GT_KERNEL_TEXT_MAX - 1), k->uid) : NULL;
 	touch(m, k);
 }
 

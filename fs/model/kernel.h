@@ -37,7 +37,8 @@ struct gt_kernel_counter {
  * @min, @max: by enum gt_kernel_value; GT_NONE32 not known
  * @calls, @total_ns, @min_ns, @max_ns: as a file of statistics tells, GT_NONE64 unknown
  * @exec, @queue: times of its dispatches
- * @kept: the last dispatches: entry i of n is kept[(dispatches - 1 - i) % GT_KERNEL_KEPT]; NULL: none
+ * @kept: the last dispatches: entry i of n is kept[(dispatches - 1 - i) % GT_KERNEL_KEPT]; NULL:
+ * none
  * @text: NULL: none
  */
 struct gt_kernel {

@@ -48,7 +48,7 @@ static int take(const struct gt_show *s, struct sums *sums)
 	struct gt_model *m = s->app->model;
 	bool one = s->obj.kind == GT_DIR_KERNEL;
 
-	for (unsigned int i = one ? s->obj.id : 0, end; ; i = end) {
+	for (unsigned int i = one ? s->obj.id : 0, end;; i = end) {
 		GT_MODEL_LOCK(m);
 		if (one ? !gt_obj_kernel(s) : !gt_obj_gpu(s))
 			return -ENODEV;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * <gpu>/kernels/<name>/ and <gpu>/counters. A kernel is its user's: others neither see its directory
- * nor count its counters, unless they may know of everybody.
+ * <gpu>/kernels/<name>/ and <gpu>/counters. A kernel is its user's: others neither see its
+ * directory nor count its counters, unless they may know of everybody.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -34,7 +34,8 @@ bool gt_has_kernels(const struct gt_show *s)
 	return false;
 }
 
-/* name, stats ------------------------------------------------------------------------------------ */
+/* name, stats ------------------------------------------------------------------------------------
+ */
 
 static int show_name(struct gt_text *t, const struct gt_show *s)
 {
@@ -117,15 +118,17 @@ static int show_latency(struct gt_text *t, const struct gt_show *s)
 			gt_stage_summary(i ? &k->exec : &k->queue, now, &all, &last10);
 		}
 		if (i || all.count)
-			gt_stage_line(t, gt_stage_names[i ? GT_ST_EXEC : GT_ST_QUEUE], &all, &last10);
+			gt_stage_line(t, gt_stage_names[i ? GT_ST_EXEC : GT_ST_QUEUE], &all,
+				      &last10);
 	}
 	return 0;
 }
 
-/* resources -------------------------------------------------------------------------------------- */
+/* resources --------------------------------------------------------------------------------------
+ */
 
 static const char *const values[GT_KERNEL_VALUES] = {
-	"vgpr",	  "agpr",   "sgpr",   "lds_bytes",   "scratch_bytes", "grid_x",
+	"vgpr",	  "agpr",   "sgpr",	   "lds_bytes",	  "scratch_bytes", "grid_x",
 	"grid_y", "grid_z", "workgroup_x", "workgroup_y", "workgroup_z",
 };
 
@@ -160,7 +163,8 @@ static int show_resources(struct gt_text *t, const struct gt_show *s)
 	return 0;
 }
 
-/* dispatches ------------------------------------------------------------------------------------- */
+/* dispatches -------------------------------------------------------------------------------------
+ */
 
 static int show_dispatches(struct gt_text *t, const struct gt_show *s)
 {
@@ -192,7 +196,8 @@ static int show_dispatches(struct gt_text *t, const struct gt_show *s)
 	return 0;
 }
 
-/* hotspots, occupancy ---------------------------------------------------------------------------- */
+/* hotspots, occupancy ----------------------------------------------------------------------------
+ */
 
 static enum gt_kernel_text which(const struct gt_show *s)
 {

@@ -54,6 +54,9 @@ ok "they are read to the end" wait_for 60 all_read
 ok "with visibility=all everybody sees them" as_user cat "$k/__amd_rocclr_copyBuffer/stats"
 umount_gt "$mnt"
 
+"$GT_PROG" "$mnt" -o replay=run,speed=2 2>err && mounts+=("$mnt")
+like "$(cat err)" "speed= is not for them" "they have no pace"
+
 # what is no result
 mkdir bad
 ln -s /etc/shadow bad/a.csv

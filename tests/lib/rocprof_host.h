@@ -117,7 +117,8 @@ static inline uint32_t ph_kernel(struct gt_plugin *p, const struct gt_kernel_des
 	if (d->id == GT_NONE32)
 		for (i = 0; i < h->kernels; i++)
 			if (h->kernel[i].gpu == d->gpu && h->kernel[i].uid == d->uid &&
-			    h->kernel[i].len == d->len && !memcmp(h->kernel[i].name, d->name, d->len))
+			    h->kernel[i].len == d->len &&
+			    !memcmp(h->kernel[i].name, d->name, d->len))
 				break;
 	if (i == PH_KERNELS)
 		return GT_NONE32;
@@ -170,10 +171,17 @@ static inline uint64_t ph_monotonic(struct gt_plugin *p, enum gt_clock_id clock,
 static inline int ph_play(struct ph *h, const char *files)
 {
 	static const struct gt_host host = {
-		.push = ph_push,	 .watermark = ph_watermark, .gpu = ph_gpu,
-		.timer = ph_timer,	 .watch = ph_watch,	    .error = ph_error,
-		.now = ph_now,		 .kernel = ph_kernel,	    .counter = ph_counter,
-		.kernel_text = ph_kernel_text, .monotonic = ph_monotonic,
+		.push = ph_push,
+		.watermark = ph_watermark,
+		.gpu = ph_gpu,
+		.timer = ph_timer,
+		.watch = ph_watch,
+		.error = ph_error,
+		.now = ph_now,
+		.kernel = ph_kernel,
+		.counter = ph_counter,
+		.kernel_text = ph_kernel_text,
+		.monotonic = ph_monotonic,
 	};
 	int ret;
 

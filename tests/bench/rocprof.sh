@@ -1,0 +1,41 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# rocprof.sh - how fast a kernel trace is read, and in how much memory: MB a second of the wall, and of the CPU
+# that the reader takes, which is what it is on a machine with nothing else to do.
+set -u
+O=$(readlink -f "${O:-.output}")
+work=$(mktemp -d)
+mb=${MB:-1024}
+
+end() {
+	mountpoint -q "$work/gt" && umount "$work/gt"
+	rm -rf --one-file-system "$work"
+}
+trap end EXIT
+cd "$work" && mkdir gt || exit 1
+python3 - "$mb" >k.csv <<'P'
+import sys
+left, i, t, w = int(sys.argv[1]) << 20, 0, 10 ** 12, sys.stdout.write
+xyz = ['%s_Size_%s' % (a, b) for a in ('Workgroup', 'Grid') for b in 'XYZ']
+w(','.join('"%s"' % c for c in ['Kind', 'Agent_Id', 'Queue_Id', 'Stream_Id', 'Thread_Id', 'Dispatch_Id', 'Kernel_Id', 'Kernel_Name', 'Correlation_Id',
+                                'Start_Timestamp', 'End_Timestamp', 'LDS_Block_Size', 'Scratch_Size', 'VGPR_Count', 'Accum_VGPR_Count', 'SGPR_Count'] + xyz) + '\n')
+while left > 0:
+    rows = []
+    for i in range(i + 1, i + 10001):
+        ns = 1000 + i * 7919 % 50000
+        rows.append('"KERNEL_DISPATCH","Agent 4",%d,0,4242,%d,%d,"void kernel_%d<float, 256>(float const*, float*, int)",%d,%d,%d,0,0,32,4,112,256,1,1,65536,1,1\n'
+                    % (1 + i % 4, i, i % 50, i % 50, i, t, t + ns))
+        t += ns // 4
+    text = ''.join(rows)
+    left -= len(text)
+    w(text)
+P
+begin=$(date +%s%N)
+"$O/sbin/mount.gputrace" "$work/gt" -o replay=k.csv || exit 1
+until [ "$(cat gt/backends/rocprof/state)" = ended ]; do sleep 0.05; done
+ms=$((($(date +%s%N) - begin) / 1000000))
+pid=$(pgrep -f "mount.gputrace $work/gt" | head -n 1)
+bytes=$(stat -c %s k.csv)
+awk -v b="$bytes" -v ms=$ms -v rows="$(awk '$1 == "rows" { print $2 }' gt/backends/rocprof/stats)" -v hwm="$(awk '/VmHWM/ { print $2 }' "/proc/$pid/status")" '{
+	printf "bench rocprof: %d MB, %d rows: %.0f MB/s, %.0f MB/s of the reader'"'"'s CPU, %.0f of the daemon'"'"'s; %.0f MB of memory at most\n",
+		b / 1e6, rows, b / 1e3 / ms, b / 1e6 / (($16 + $17) / 100), b / 1e6 / (($14 + $15) / 100), hwm / 1024 }' "/proc/$pid/stat"
