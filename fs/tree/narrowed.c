@@ -58,7 +58,7 @@ int gt_show_sampling_stats(struct gt_text *t, const struct gt_show *s)
 {
 	struct row row;
 
-	double share = share_now(s->app) * 100000;
+	double share = share_now(s->app) * 100000 + 0.5;
 
 	gt_text_str(t, "# gpu ring name seen recorded sampled_out recorded_percent "
 		       "sampling_percent\n");

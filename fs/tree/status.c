@@ -152,7 +152,7 @@ static void show_percent(struct gt_text *t, const char *key, double part)
 {
 	gt_text_str(t, key);
 	gt_text_ch(t, ' ');
-	gt_text_milli(t, (uint64_t)(part * 100000), 2);
+	gt_text_milli(t, (uint64_t)(part * 100000 + 0.5), 2);
 	gt_text_ch(t, '\n');
 }
 
