@@ -9,28 +9,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/capability.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <trace-cmd/trace-cmd.h>
 #include <unistd.h>
-
-#if defined(__SANITIZE_ADDRESS__)
-#define LIMIT_MEMORY 0 /* a sanitizer maps terabytes */
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define LIMIT_MEMORY 0
-#endif
-#endif
-#ifndef LIMIT_MEMORY
-#define LIMIT_MEMORY 1
-#endif
 
 #define FILE_FD	   3
 #define OUT_FD	   4
@@ -278,36 +264,6 @@ static void open_all(struct child *c)
 	put_kind(c, GT_FRAME_OPEN, "");
 }
 
-static void limit(int what, uint64_t soft, uint64_t hard)
-{
-	struct rlimit r = { soft, hard };
-
-	setrlimit(what, &r);
-}
-
-static uint64_t mapped(void)
-{
-	unsigned long long pages = 0;
-	FILE *f = fopen("/proc/self/statm", "re");
-
-	if (f) {
-		if (fscanf(f, "%llu", &pages) != 1)
-			pages = 0;
-		fclose(f);
-	}
-	return pages * (uint64_t)sysconf(_SC_PAGESIZE);
-}
-
-/* What it needs is open: whatever the file makes the library do, it does with no rights. */
-static void give_up_rights(void)
-{
-	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
-	struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = { 0 };
-
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || syscall(SYS_capset, &head, none))
-		_exit(1);
-}
-
 static void restrict_self(uint64_t size, pid_t parent)
 {
 	uint64_t cpu = CPU_S + size / (4 << 20);
@@ -315,13 +271,8 @@ static void restrict_self(uint64_t size, pid_t parent)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(0);
-	give_up_rights();
-	limit(RLIMIT_CORE, 0, 0);
-	limit(RLIMIT_CPU, cpu, cpu + 2);
 	/* Compressed data goes to a file of its own. */
-	limit(RLIMIT_FSIZE, (256ull << 20) + 64 * size, (256ull << 20) + 64 * size);
-	if (LIMIT_MEMORY)
-		limit(RLIMIT_AS, mapped() + MEMORY, mapped() + MEMORY);
+	gt_child_limit((256ull << 20) + 64 * size, cpu, MEMORY);
 }
 
 /* The file is 3, the pipe 4, what the library says goes to 5; nothing else stays open. */

@@ -1,21 +1,36 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the child that reads a trace.dat may still ask of the kernel, whatever the file makes the
- * library do: to read what is open, to write to what is open, and memory. It opens nothing that is
- * there already; a file of its own, in the folder for such, is where it unpacks a compressed one.
+ * Bounds of the child that reads a trace.dat, and what it may still ask of the kernel, whatever the
+ * file makes the library do: to read what is open, to write to what is open, and memory. It opens
+ * nothing that is there already; a file of its own, in the folder for such, is where it unpacks a
+ * compressed one.
  */
 #include "internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <linux/landlock.h>
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <seccomp.h>
+#include <stdio.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#if defined(__SANITIZE_ADDRESS__)
+#define LIMIT_MEMORY 0 /* a sanitizer maps terabytes */
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define LIMIT_MEMORY 0
+#endif
+#endif
+#ifndef LIMIT_MEMORY
+#define LIMIT_MEMORY 1
+#endif
 
 #define NOT_FORK                                                                                   \
 	(uint64_t)(CLONE_VM | CLONE_THREAD | CLONE_NEWCGROUP | CLONE_NEWIPC | CLONE_NEWNET |       \
@@ -124,4 +139,46 @@ int gt_child_confine(void)
 		ret = seccomp_load(ctx);
 	seccomp_release(ctx);
 	return ret;
+}
+
+static void limit(int what, uint64_t soft, uint64_t hard)
+{
+	struct rlimit r = { soft, hard };
+
+	setrlimit(what, &r);
+}
+
+static uint64_t mapped(void)
+{
+	unsigned long long pages = 0;
+	FILE *f = fopen("/proc/self/statm", "re");
+
+	if (f) {
+		if (fscanf(f, "%llu", &pages) != 1)
+			pages = 0;
+		fclose(f);
+	}
+	return pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+/* What it needs is open: whatever the file makes the library do, it does with no rights. */
+static void give_up_rights(void)
+{
+	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = { 0 };
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || syscall(SYS_capset, &head, none))
+		_exit(1);
+}
+
+void gt_child_limit(uint64_t file, uint64_t cpu, uint64_t memory)
+{
+	uint64_t all = mapped() + memory;
+
+	give_up_rights();
+	limit(RLIMIT_CORE, 0, 0);
+	limit(RLIMIT_CPU, cpu, cpu + 2);
+	limit(RLIMIT_FSIZE, file, file);
+	if (LIMIT_MEMORY)
+		limit(RLIMIT_AS, all, all);
 }

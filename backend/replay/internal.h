@@ -287,6 +287,11 @@ struct gt_frame {
 void gt_child_main(int fd, uint64_t size, int out, pid_t parent, const struct gt_events *e)
 	__attribute__((noreturn));
 /**
+ * gt_child_limit() - takes all rights from this process, and bounds it: it ends if it reaches them
+ * @file: bytes of a file that it writes; @cpu: seconds; @memory: bytes above what is mapped now
+ */
+void gt_child_limit(uint64_t file, uint64_t cpu, uint64_t memory);
+/**
  * gt_child_confine() - allows this process only the system calls that reading a trace.dat takes, for
  *	good. 0 also where the kernel has no seccomp filters; -errno
  */

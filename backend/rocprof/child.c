@@ -5,32 +5,18 @@
  * is checked.
  */
 #include "internal.h"
-#include "../replay/internal.h" /* gt_child_confine() */
+#include "../replay/internal.h" /* gt_child_limit(), gt_child_confine() */
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/capability.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#if defined(__SANITIZE_ADDRESS__)
-#define LIMIT_MEMORY 0 /* a sanitizer maps terabytes */
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define LIMIT_MEMORY 0
-#endif
-#endif
-#ifndef LIMIT_MEMORY
-#define LIMIT_MEMORY 1
-#endif
 
 #define OUT_FD	 3
 #define FIRST_FD 4
@@ -40,35 +26,6 @@
 #define PIPE	 (1 << 20)
 #define SILENCE	 30000000000u /* ns without a word before it is given up */
 #define POLL_MS	 2
-
-static uint64_t mapped(void)
-{
-	unsigned long long pages = 0;
-	FILE *f = fopen("/proc/self/statm", "re");
-
-	if (f) {
-		if (fscanf(f, "%llu", &pages) != 1)
-			pages = 0;
-		fclose(f);
-	}
-	return pages * (uint64_t)sysconf(_SC_PAGESIZE);
-}
-
-static void limit(int what, uint64_t value)
-{
-	struct rlimit r = { value, value };
-
-	setrlimit(what, &r);
-}
-
-static void give_up_rights(void)
-{
-	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
-	struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = { 0 };
-
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || syscall(SYS_capset, &head, none))
-		_exit(1);
-}
 
 /* The pipe is 3, the files follow; 0 to 2 are /dev/null; nothing else stays open. */
 static void arrange(struct rp_source *s, unsigned int n, int out)
@@ -93,7 +50,7 @@ static void arrange(struct rp_source *s, unsigned int n, int out)
 static void __attribute__((noreturn))
 child(struct rp_source *s, unsigned int n, int out, pid_t parent)
 {
-	uint64_t size = 0, memory = mapped() + MEMORY;
+	uint64_t size = 0;
 	sigset_t none;
 
 	setpgid(0, 0);
@@ -107,12 +64,7 @@ child(struct rp_source *s, unsigned int n, int out, pid_t parent)
 	for (unsigned int i = 0; i < n; i++)
 		size += s[i].size;
 	arrange(s, n, out);
-	give_up_rights();
-	limit(RLIMIT_CORE, 0);
-	limit(RLIMIT_FSIZE, 0);
-	limit(RLIMIT_CPU, CPU_S + size / (4 << 20));
-	if (LIMIT_MEMORY)
-		limit(RLIMIT_AS, memory);
+	gt_child_limit(0, CPU_S + size / (4 << 20), MEMORY);
 	if (gt_child_confine())
 		_exit(1);
 	rp_read_all(s, n, OUT_FD);
