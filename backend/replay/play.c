@@ -3,10 +3,10 @@
  * Plays the files of the `files` option: reads each for the first time, gives the devices they name
  * their numbers, then hands over what they hold, merged by time, at the pace asked for.
  */
+#include "../detail.h"
 #include "play.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -294,38 +294,25 @@ int gt_replay_drain(struct gt_plugin *p)
 	return 1;
 }
 
-static void __attribute__((format(printf, 4, 5)))
-print(char *buf, size_t len, size_t *used, const char *fmt, ...)
-{
-	va_list ap;
-	int n;
-
-	va_start(ap, fmt);
-	n = vsnprintf(buf + *used, len - *used, fmt, ap);
-	va_end(ap);
-	if (n > 0)
-		*used += (size_t)n < len - *used ? (size_t)n : len - *used - 1;
-}
-
 void gt_replay_doctor(struct gt_plugin *p, char *buf, size_t len)
 {
 	static const char *const phases[] = { "scanning", "playing", "ended" };
 	struct gt_replay *r = p->priv;
-	size_t used = 0;
+	struct gt_details d = { buf, len };
 
 	if (!len)
 		return;
 	*buf = '\0';
 	if (!r)
 		return;
-	print(buf, len, &used, "phase %s\nposition_ns %llu\n", phases[r->phase],
+	gt_detail(&d, "phase %s\nposition_ns %llu\n", phases[r->phase],
 	      (unsigned long long)r->pos);
 	for (unsigned int i = 0; i < r->n; i++) {
 		const struct gt_source *s = &r->src[i];
 
-		print(buf, len, &used, "file%u %s\nfile%u_kind %s\n", i, s->path, i,
+		gt_detail(&d, "file%u %s\nfile%u_kind %s\n", i, s->path, i,
 		      s->reader->name);
-		print(buf, len, &used,
+		gt_detail(&d,
 		      "file%u_events %llu\nfile%u_damaged %llu\nfile%u_skipped %llu\nfile%u_lost "
 		      "%llu\n",
 		      i, (unsigned long long)s->items, i, (unsigned long long)s->bad, i,

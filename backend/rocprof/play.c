@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* The files of the `files` option: opened, read by the child, told to the host as fast as they
  * come. */
+#include "../detail.h"
 #include "play.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -194,25 +194,12 @@ int rp_drain(struct gt_plugin *p)
 	return n ? n : 1;
 }
 
-static void __attribute__((format(printf, 4, 5)))
-print(char *buf, size_t len, size_t *used, const char *fmt, ...)
-{
-	va_list ap;
-	int n;
-
-	va_start(ap, fmt);
-	n = vsnprintf(buf + *used, len - *used, fmt, ap);
-	va_end(ap);
-	if (n > 0)
-		*used += (size_t)n < len - *used ? (size_t)n : len - *used - 1;
-}
-
 void rp_doctor(struct gt_plugin *p, char *buf, size_t len)
 {
 	const struct rp *r = p->priv;
 	uint64_t rows = 0, faults = 0;
 	unsigned int refused = 0;
-	size_t used = 0;
+	struct gt_details d = { buf, len };
 
 	if (!len)
 		return;
@@ -224,13 +211,13 @@ void rp_doctor(struct gt_plugin *p, char *buf, size_t len)
 		faults += r->files.file[i].faults;
 		refused += !strcmp(r->files.file[i].state, "refused");
 	}
-	print(buf, len, &used,
-	      "files %u\nfiles_refused %u\nfiles_left_out %u\nrows %llu\nfaults %llu\n", r->files.n,
-	      refused, r->files.left_out, (unsigned long long)rows, (unsigned long long)faults);
+	gt_detail(&d, "files %u\nfiles_refused %u\nfiles_left_out %u\nrows %llu\nfaults %llu\n",
+		  r->files.n, refused, r->files.left_out, (unsigned long long)rows,
+		  (unsigned long long)faults);
 	if (!p->recording)
-		print(buf, len, &used, "folders %u\n", r->files.watches);
-	if (!p->recording && len - used > 256)
-		p->host->clock_lines(p, GT_CLOCK_ID_BOOTTIME, buf + used, len - used);
+		gt_detail(&d, "folders %u\n", r->files.watches);
+	if (!p->recording && d.left > 256)
+		p->host->clock_lines(p, GT_CLOCK_ID_BOOTTIME, d.p, d.left);
 }
 
 /* A path as one word */
@@ -246,21 +233,21 @@ static void path_word(char *out, size_t len, const char *s)
 void rp_show_files(struct gt_plugin *p, char *buf, size_t len)
 {
 	const struct rp *r = p->priv;
-	size_t used = 0;
+	struct gt_details d = { buf, len };
 	char path[512];
 
-	print(buf, len, &used, "# state table uid rows faults path error\n");
-	for (unsigned int i = 0; r && i < r->files.n && len - used > 1024; i++) {
+	gt_detail(&d, "# state table uid rows faults path error\n");
+	for (unsigned int i = 0; r && i < r->files.n && d.left > 1024; i++) {
 		const struct rp_file *f = &r->files.file[i];
 
 		path_word(path, sizeof(path), f->path);
-		print(buf, len, &used, "%s %s ", f->state, *f->table ? f->table : "-");
+		gt_detail(&d, "%s %s ", f->state, *f->table ? f->table : "-");
 		if (f->uid == GT_NONE32)
-			print(buf, len, &used, "-");
+			gt_detail(&d, "-");
 		else
-			print(buf, len, &used, "%u", f->uid);
-		print(buf, len, &used, " %llu %llu %s %s\n", (unsigned long long)f->rows,
-		      (unsigned long long)f->faults, path, *f->error ? f->error : "-");
+			gt_detail(&d, "%u", f->uid);
+		gt_detail(&d, " %llu %llu %s %s\n", (unsigned long long)f->rows,
+			  (unsigned long long)f->faults, path, *f->error ? f->error : "-");
 	}
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Calls by function, and operations on memory: tables under backends/rocprof/. */
+#include "../detail.h"
 #include "tell.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,19 +69,6 @@ void rp_count_memory(struct rp_teller *t, const struct rp_row *r, uint16_t gpu)
 		m->ns += r->end - r->start;
 }
 
-static void __attribute__((format(printf, 4, 5)))
-print(char *buf, size_t len, size_t *used, const char *fmt, ...)
-{
-	va_list ap;
-	int n;
-
-	va_start(ap, fmt);
-	n = vsnprintf(buf + *used, len - *used, fmt, ap);
-	va_end(ap);
-	if (n > 0)
-		*used += (size_t)n < len - *used ? (size_t)n : len - *used - 1;
-}
-
 /* A name as one word, whatever its bytes are */
 static void word(char out[128], const char *s)
 {
@@ -108,19 +95,19 @@ void rp_show_calls(const struct rp_teller *t, char *buf, size_t len)
 {
 	struct rp_call *c = calloc(t->ncalls + 1, sizeof(*c));
 	char name[128], min[24], max[24];
-	size_t used = 0;
+	struct gt_details d = { buf, len };
 
-	print(buf, len, &used, "# function calls total_ns min_ns max_ns\n");
+	gt_detail(&d, "# function calls total_ns min_ns max_ns\n");
 	if (!c)
 		return;
 	memcpy(c, t->call, t->ncalls * sizeof(*c));
 	qsort(c, t->ncalls, sizeof(*c), longest_first);
-	for (unsigned int i = 0; i < t->ncalls && len - used > 256; i++) {
+	for (unsigned int i = 0; i < t->ncalls && d.left > 256; i++) {
 		word(name, c[i].name);
 		number(min, c[i].min);
 		number(max, c[i].max ? c[i].max : GT_NONE64);
-		print(buf, len, &used, "%s %llu %llu %s %s\n", *name ? name : "-",
-		      (unsigned long long)c[i].count, (unsigned long long)c[i].total, min, max);
+		gt_detail(&d, "%s %llu %llu %s %s\n", *name ? name : "-",
+			  (unsigned long long)c[i].count, (unsigned long long)c[i].total, min, max);
 	}
 	free(c);
 }
@@ -128,17 +115,17 @@ void rp_show_calls(const struct rp_teller *t, char *buf, size_t len)
 void rp_show_memory(const struct rp_teller *t, char *buf, size_t len)
 {
 	char name[128], gpu[24];
-	size_t used = 0;
+	struct gt_details d = { buf, len };
 
-	print(buf, len, &used, "# kind operation gpu count bytes total_ns\n");
-	for (unsigned int i = 0; i < t->nmemory && len - used > 256; i++) {
+	gt_detail(&d, "# kind operation gpu count bytes total_ns\n");
+	for (unsigned int i = 0; i < t->nmemory && d.left > 256; i++) {
 		const struct rp_memory *m = &t->memory[i];
 
 		word(name, m->name);
 		number(gpu, m->gpu == GT_NONE16 ? GT_NONE64 : m->gpu);
-		print(buf, len, &used, "%s %s %s %llu %llu %llu\n",
-		      m->kind == RP_SCRATCH ? "scratch" : "memory", *name ? name : "-", gpu,
-		      (unsigned long long)m->count, (unsigned long long)m->bytes,
-		      (unsigned long long)m->ns);
+		gt_detail(&d, "%s %s %s %llu %llu %llu\n",
+			  m->kind == RP_SCRATCH ? "scratch" : "memory", *name ? name : "-", gpu,
+			  (unsigned long long)m->count, (unsigned long long)m->bytes,
+			  (unsigned long long)m->ns);
 	}
 }
