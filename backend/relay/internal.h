@@ -67,7 +67,6 @@ struct gr {
 	int verbose;
 	char level[32];
 	char told_by[32];
-	char reader[96];
 	unsigned int readers;
 	uint64_t asked_readers, looked, idle, mark, merged, from;
 	struct gt_grt_stats gone;

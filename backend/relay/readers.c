@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Who else has one of the files open: each record goes to one reader only, so they take each
- * other's. */
+/* Whether somebody else has one of the files open: each record goes to one reader only, so they
+ * take each other's. Who that is, is not told: everybody reads stats and doctor. */
 #include <ctype.h>
 #include <dirent.h>
 #include <fcntl.h>
@@ -66,18 +66,6 @@ static bool reads(const struct gr *gr, const char *pid, uint64_t deadline)
 	return false;
 }
 
-static void name(struct gr *gr, const char *pid)
-{
-	char path[64], comm[32];
-
-	snprintf(path, sizeof(path), "/proc/%.16s", pid);
-	gr_read(path, "comm", comm, sizeof(comm));
-	for (char *p = comm; *p; p++)
-		if (*p <= ' ' || *p >= 0x7f)
-			*p = '?';
-	snprintf(gr->reader, sizeof(gr->reader), "process %.16s (%s)", pid, comm);
-}
-
 void gr_readers(struct gr *gr, bool now)
 {
 	uint64_t t = gr->p->host->now(gr->p), until = t + (now ? START_NS : LOOK_NS);
@@ -89,14 +77,12 @@ void gr_readers(struct gr *gr, bool now)
 		return;
 	gr->asked_readers = t;
 	gr->readers = 0;
-	gr->reader[0] = '\0';
 	snprintf(self, sizeof(self), "%d", (int)getpid());
 	d = opendir("/proc");
 	while (d && (e = readdir(d)) && gr->p->host->now(gr->p) < until) {
 		if (!isdigit((unsigned char)*e->d_name) || !strcmp(e->d_name, self) ||
 		    !reads(gr, e->d_name, until))
 			continue;
-		if (!gr->readers++)
-			name(gr, e->d_name);
+		gr->readers++;
 	}
 }

@@ -65,9 +65,10 @@ int gr_take(struct gr *gr)
 	}
 	if (gr->readers)
 		gr->p->host->error(gr->p, EBUSY,
-				   "%s has one of the files in %s open: it and this daemon take "
-				   "each other's records; end it, or leave out backend relay",
-				   gr->reader, gr->dir);
+				   "another process has one of the files in %s open: it and this "
+				   "daemon take each other's records; end it (fuser -v %s/* tells "
+				   "root which), or leave out backend relay",
+				   gr->dir, gr->dir);
 	if (!gr->paused)
 		gr_tracing(gr, true);
 	gr_look(gr); /* with buffers of another size it has other files */

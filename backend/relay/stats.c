@@ -113,7 +113,7 @@ void gr_doctor(struct gt_plugin *p, char *buf, size_t len)
 	if (!*gr->dir)
 		return;
 	gr_readers(gr, false);
-	gt_detail(&t, "other_readers %u%s%s\n", gr->readers, gr->readers ? ": " : "", gr->reader);
+	gt_detail(&t, "other_readers %u\n", gr->readers);
 	grtrace(&t, gr);
 	session(&t, gr);
 	counters(&t, gr);
