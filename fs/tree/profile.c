@@ -88,14 +88,12 @@ static bool leaves_profile(struct gt_app *app, const char *key)
 	return true;
 }
 
-static void mark(struct gt_app *app, const char *key)
+/* What a profile set stays when it is left, also at the next mount, when the configuration may name it */
+static void mark_profile(struct gt_keep *k)
 {
-	gt_keep_mark(app->keep, key);
-	if (strcmp(key, "profile"))
-		return;
+	gt_keep_mark(k, "profile");
 	for (unsigned int i = 0; gt_profile_key(i); i++)
-		if (gt_profile_value((int)app->conf->profile, gt_profile_key(i)))
-			gt_keep_mark(app->keep, gt_profile_key(i));
+		gt_keep_mark(k, gt_profile_key(i));
 }
 
 void gt_setting_changed(const struct gt_show *s, char *err, size_t len)
@@ -104,9 +102,9 @@ void gt_setting_changed(const struct gt_show *s, char *err, size_t len)
 	size_t n = strlen(err);
 	char why[256];
 
-	mark(app, s->file->name);
-	if (leaves_profile(app, s->file->name))
-		gt_keep_mark(app->keep, "profile");
+	gt_keep_mark(app->keep, s->file->name);
+	if (leaves_profile(app, s->file->name) || !strcmp(s->file->name, "profile"))
+		mark_profile(app->keep);
 	if (app->keep && gt_keep_save(app->keep, app->conf, why, sizeof(why)))
 		snprintf(err + n, len - n, "%sset, but not kept: %s", n ? "; " : "", why);
 }

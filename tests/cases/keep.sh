@@ -50,6 +50,17 @@ is "$(now profile)" "production debug analysis [custom]" "who changes one of the
 set_to profile production
 is "$(now profile) $(now sampling)" "[production] debug analysis custom 10" "another"
 umount_gt "$mnt"
+rm "$kept"
+cp conf plain
+sed -i 's/^sampling = 90/profile = debug/' conf
+mounted
+set_to sampling 50
+umount_gt "$mnt"
+mounted
+is "$(now profile) $(now sampling)" "production debug analysis [custom] 50" "the configuration's profile was left"
+is "$(now level)" "off stats normal [verbose]" "… what else it had set stays"
+umount_gt "$mnt"
+cp plain conf
 
 refused() { # refused "what" WORDS: the mount goes on without
 	before=$(md5sum <"$kept")
