@@ -154,6 +154,12 @@ void gt_keep_mark(struct gt_keep *k, const char *key)
 			k->has[i] = true;
 }
 
+/* A ; behind a blank begins a comment, and one comes before each value */
+static bool fits(const char *key, const char *value)
+{
+	return strlen(key) + 3 + strlen(value) <= LINE_LEN && *value != ';' && !strstr(value, " ;");
+}
+
 /* What a line cannot hold is left out. Return: its key, or NULL */
 static const char *print(const struct gt_keep *k, const struct gt_config *c, struct gt_text *t)
 {
@@ -166,7 +172,7 @@ static const char *print(const struct gt_keep *k, const struct gt_config *c, str
 		if (!k->has[it - gt_conf_items])
 			continue;
 		gt_conf_text(c, it, value, sizeof(value));
-		if (strlen(it->key) + 3 + strlen(value) > LINE_LEN || strstr(value, " ;")) {
+		if (!fits(it->key, value)) {
 			left = it->key;
 			continue;
 		}
@@ -227,7 +233,7 @@ int gt_keep_save(struct gt_keep *k, const struct gt_config *c, char *err, size_t
 	if (ret)
 		snprintf(err, len, "%.200s: %s", k->path, strerror(-ret));
 	else if (left)
-		snprintf(err, len, "%s is too long for a line of a configuration file", left);
+		snprintf(err, len, "a line of a configuration file cannot hold %s: it is too long or begins with ;", left);
 	gt_text_free(&t);
 	return ret ? ret : left ? -E2BIG : 0;
 }

@@ -99,6 +99,25 @@ static void test_kept(void)
 	gt_config_free(&d);
 }
 
+static void test_no_line(void)
+{
+	struct gt_keep *k = gt_keep_new(path);
+	struct gt_config c;
+	char err[256] = "";
+
+	unlink(path);
+	gt_config_init(&c);
+	gt_config_set(&c, "filter_ring", ";a", err, sizeof(err));
+	gt_config_set(&c, "watchlist", "#a;b", err, sizeof(err));
+	gt_keep_mark(k, "filter_ring");
+	gt_keep_mark(k, "watchlist");
+	is(gt_keep_save(k, &c, err, sizeof(err)), -E2BIG, "it would be read as a comment: %s", err);
+	ok(strstr(err, "filter_ring"), "… which one is said");
+	is_str(strchr(text_of(path), '\n') + 1, "[trace]\nwatchlist = #a;b\n", "others are kept");
+	gt_keep_free(k);
+	gt_config_free(&c);
+}
+
 static void refused(const char *why)
 {
 	struct gt_keep *k = gt_keep_new(path);
@@ -206,6 +225,7 @@ int main(void)
 	snprintf(path, sizeof(path), "%s/kept", dir);
 	snprintf(next, sizeof(next), "%s/kept.new", dir);
 	test_kept();
+	test_no_line();
 	test_refused();
 	no_folder("kept", "needs the whole path");
 	no_folder("/tmp/gt/is/not/here/kept", "No such file");
