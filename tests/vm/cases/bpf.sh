@@ -3,7 +3,7 @@
 # Tracepoints by BPF programs instead of ftrace: the mock GPU's 10,000 jobs give the same files, under the
 # scheduler's old tracepoints (with what they lack followed to by the kernel's types), and Linux 6.17's. What
 # is recorded by BPF and replayed has the same histograms. Where nobody records the jobs are counted in the
-# kernel.
+# kernel, and which of them are in records is decided there.
 . "$GT_SRC/tests/lib/case.sh"
 . "$GT_SRC/tests/lib/mockgpu.sh"
 rings=gfx_0.0.0,comp_1.0.0,comp_1.0.1,sdma0,vcn_dec_0
@@ -92,6 +92,40 @@ quiet() { # nobody records: the jobs are counted in the kernel, and nothing else
 	umount_gt "$mnt"
 }
 
+decided() { # decided JOBS: which jobs are in records is decided in the kernel as it is in the daemon
+	local m r
+	printf '[backend bpf]\nrecord_rate = 0\n' >kernel.conf
+	printf '[backend bpf]\nmatch = daemon\n' >daemon.conf
+	for m in kernel daemon; do mount_gt "$PWD/$m" -o "conf=$m.conf,backend=bpf,filter_enabled=1" || exit 1; done
+	is "$(value kernel/backends/bpf/stats counted_in) $(value daemon/backends/bpf/stats counted_in)" "kernel daemon:" \
+		"decided: in one the kernel counts, in the other the daemon"
+	# the choice goes by a ring's number, and that by first sight
+	for r in ${rings//,/ }; do
+		"$gpujobs" --device 0 --jobs 1 --ring "$r" >/dev/null && "$gpujobs" --device 1 --jobs 1 --ring "$r" >/dev/null
+	done
+	settled() { [ "$(awk '$2 ~ /^ring/ { n += $8 } END { print n + 0 }' kernel/rings daemon/rings)" = $((2 * ($(wc -l <$truth) - 1))) ]; }
+	ok "decided: both know the rings" wait_for 20 settled
+	for m in kernel daemon; do
+		echo 1001 >$m/config/filter_uid
+		echo 40 >$m/config/sampling
+		echo clear >$m/control
+	done
+	echo 0 >$truth
+	push "$1"
+	ok "decided: the mock has ended all jobs" wait_for 20 all_done
+	ok "decided: both have counted them all" wait_for 20 settled
+	# but not how many were seen of a ring: a wait for a job that has ended and left no record has none there
+	by_ring() { awk '{ print $1, $2, $3, $5, $6 }' "$1/sampling_stats"; }
+	alike() { diff kernel/filter_stats daemon/filter_stats && [ "$(by_ring kernel)" = "$(by_ring daemon)" ]; }
+	ok "decided: both refuse as much, for the same reasons" wait_for 10 alike
+	for m in kernel daemon; do awk '!/^#/ { print $2, $3, $5, $6, $7 }' $m/report | sort >$m.jobs; done
+	ok "decided: the same jobs are recorded" diff kernel.jobs daemon.jobs
+	ok "decided: some are" test -s kernel.jobs
+	ok "decided: those not wanted did not leave the kernel" test "$(value kernel/backends/bpf/stats left_in_kernel_sampling)" -gt 0
+	ok "decided: … nor another user's" test "$(value kernel/backends/bpf/stats left_in_kernel_filter_uid)" -gt 0
+	for m in kernel daemon; do umount_gt "$PWD/$m"; done
+}
+
 mock_load || exit 1
 both=bpf:ftrace
 mount_gt "$mnt" -o backend=bpf || exit 1
@@ -104,6 +138,7 @@ ok "… and switched off it can" test "$(cat /sys/module/gpu_sched/refcnt)" -lt 
 umount_gt "$mnt"
 round "the scheduler's own names" 100 kernel
 quiet 100
+decided 100
 mock_names amdgpu || exit 1
 # two tracepoints tell each of these jobs
 round "all names at once" 3334 daemon: contexts
