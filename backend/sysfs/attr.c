@@ -41,7 +41,7 @@ static const struct known in_device[] = {
 	{ "pp_dpm_dclk", "dclk", GT_GAUGE_CLOCK, SF_LEVELS, MHZ },
 	{ "pp_dpm_dclk1", "dclk1", GT_GAUGE_CLOCK, SF_LEVELS, MHZ },
 	{ "pp_dpm_dcefclk", "dcefclk", GT_GAUGE_CLOCK, SF_LEVELS, MHZ },
-	{ NULL },
+	{ 0 },
 };
 
 static const struct known in_card[] = {
@@ -49,7 +49,7 @@ static const struct known in_card[] = {
 	{ "gt_cur_freq_mhz", "gt_cur_hz", GT_GAUGE_CLOCK, SF_NUMBER, MHZ },
 	{ "gt_min_freq_mhz", "gt_min_hz", GT_GAUGE_CLOCK, SF_NUMBER, MHZ },
 	{ "gt_max_freq_mhz", "gt_max_hz", GT_GAUGE_CLOCK, SF_NUMBER, MHZ },
-	{ NULL },
+	{ 0 },
 };
 
 static const struct known in_gt[] = {
@@ -61,7 +61,7 @@ static const struct known in_gt[] = {
 	{ "cur_freq", "cur_hz", GT_GAUGE_CLOCK, SF_NUMBER, MHZ },
 	{ "min_freq", "min_hz", GT_GAUGE_CLOCK, SF_NUMBER, MHZ },
 	{ "max_freq", "max_hz", GT_GAUGE_CLOCK, SF_NUMBER, MHZ },
-	{ NULL },
+	{ 0 },
 };
 
 /** struct channel - hwmon: "temp1_input" has @type "temp" and @item "input"; the key ends with

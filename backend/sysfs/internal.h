@@ -36,7 +36,7 @@ enum sf_how { SF_NUMBER, SF_PERCENT, SF_LEVELS };
  */
 struct sf_attr {
 	char *path;
-	char key[38];
+	char key[44];
 	char label[16], suffix[24];
 	bool labelled;
 	uint8_t kind, how;
