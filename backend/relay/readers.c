@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 #include "internal.h"
 
@@ -23,18 +24,21 @@ static void close_dir(DIR **d)
 
 static bool is_ours(const struct gr *gr, int dir, const char *name)
 {
-	struct stat st;
+	struct statx st;
+	dev_t dev;
 
-	if (fstatat(dir, name, &st, AT_NO_AUTOMOUNT))
+	if (statx(dir, name, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_INO, &st))
 		return false;
+	dev = makedev(st.stx_dev_major, st.stx_dev_minor);
 	for (unsigned int i = 0; i < gr->n; i++)
-		if (gr->cpu[i]->ino == st.st_ino && gr->cpu[i]->dev == st.st_dev)
+		if (gr->cpu[i]->ino == st.stx_ino && gr->cpu[i]->dev == dev)
 			return true;
 	return false;
 }
 
-/* What links in a folder of descriptors say is looked at before the file: that may be one of a file
- * system that does not answer. */
+/* What links in a folder of descriptors say is looked at before the file. Anybody may call a file
+ * so, also in a file system that does not answer, as this daemon's own while this thread is busy:
+ * so the file system is not asked, either. */
 static bool is_candidate(int dir, const char *name)
 {
 	static const char *const spellings[] = { "/events", "/trace", "/buffer" };
