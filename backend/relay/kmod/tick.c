@@ -10,7 +10,9 @@
 bool grt_aggregate;
 u32 grt_window_ms = 1000;
 
-/* The window that ended last; grt_lock */
+static DEFINE_MUTEX(closed_lock); /* for what is in @closed; inside grt_lock */
+
+/* The window that ended last */
 static struct {
 	struct grt_spread s;
 	u32 peak;
@@ -37,6 +39,7 @@ static void close_window(void)
 	/* Events go into the other from here on, and those on their way have arrived */
 	WRITE_ONCE(grt_window_now, grt_window_now + 1);
 	synchronize_rcu();
+	mutex_lock(&closed_lock);
 	memset(closed, 0, GRT_RINGS * sizeof(*closed));
 	for (unsigned int i = 0; i < grt_ring_count(); i++) {
 		struct grt_ring *r = grt_ring_at(i);
@@ -50,6 +53,7 @@ static void close_window(void)
 		}
 		closed[i].peak = xchg(&r->window_peak, max(atomic_read(&r->depth), 0));
 	}
+	mutex_unlock(&closed_lock);
 }
 
 static void window_tick(struct work_struct *work);
@@ -88,6 +92,7 @@ void grt_window_show(struct seq_file *m)
 		   grt_aggregate ? "enabled" : "disabled");
 	seq_puts(m, "Ring | Events | Avg Latency | Min Latency | Max Latency | Avg Depth | Peak "
 		    "Depth\n");
+	mutex_lock(&closed_lock);
 	for (unsigned int i = 0; closed && i < grt_ring_count(); i++) {
 		const struct grt_spread *s = &closed[i].s;
 
@@ -101,6 +106,7 @@ void grt_window_show(struct seq_file *m)
 			seq_puts(m, "- | - | -");
 		seq_printf(m, " | %llu | %u\n", div64_u64(s->depth, s->events), closed[i].peak);
 	}
+	mutex_unlock(&closed_lock);
 }
 
 /** grt_tick_start() - from now on */
