@@ -257,6 +257,8 @@ u64 grt_channel_consumed(void)
 	u64 n = 0;
 	int cpu;
 
+	if (!chan) /* there was no memory for another size, and none for the old one */
+		return 0;
 	for_each_possible_cpu(cpu)
 	{
 		struct rchan_buf *buf = *per_cpu_ptr(chan->buf, cpu);
