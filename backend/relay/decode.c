@@ -271,6 +271,10 @@ static bool gap(struct gt_grt *g, const struct grt_header *h, union gt_record *o
 	}
 	if (!n)
 		return false;
+	if (n >= MOST) { /* back to a STREAM_INFO of before: a piece of the file is there twice */
+		g->next = h->cseq;
+		return false;
+	}
 	g->n.lost += n;
 	g->lost += n;
 	g->n.gaps++;
