@@ -116,7 +116,7 @@ void gr_readers(struct gr *gr, bool now);
 /* merge.c */
 
 int gr_drain(struct gt_plugin *p);
-/** gr_drain_all() - everything that is there now: nothing more is written */
+/** gr_drain_all() - what is there now, as nothing more is written: for 2 s at most */
 void gr_drain_all(struct gr *gr);
 /** gr_watch() - is drain() to be called when a sub-buffer is full? */
 void gr_watch(struct gr *gr, bool on);

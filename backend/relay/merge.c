@@ -8,6 +8,9 @@
 
 #include "internal.h"
 
+#define READS	     64		   /* of a file in a row, in which there is no record */
+#define DRAIN_ALL_NS 2000000000ull /* at most: who writes without end is not waited for */
+
 static void flush(struct gr *gr)
 {
 	if (gr->nout)
@@ -64,13 +67,14 @@ static int read_on(struct gr *gr, struct gr_cpu *c)
 }
 
 /* Moves on to the CPU's next record. A file that is no more, as its module or CPU has gone, still
- * gives what was read of it. */
+ * gives what was read of it. One without end that holds no records is read on in another drain. */
 static int next(struct gr *gr, struct gr_cpu *c)
 {
 	int ret;
 
-	while (!(c->have = gt_grt_next(&c->g, &c->next))) {
-		ret = read_on(gr, c);
+	for (int i = 0; !(c->have = gt_grt_next(&c->g, &c->next)); i++) {
+		gr->more |= i == READS;
+		ret = i < READS ? read_on(gr, c) : 0;
 		if (ret <= 0)
 			return ret;
 	}
@@ -164,6 +168,7 @@ static int drain(struct gr *gr, uint64_t until)
 	uint64_t records = gr->records, done;
 
 	gr->drains++;
+	gr->more = false;
 	gt_tasks_round(gr->tasks, gr->p->host->now(gr->p));
 	fill_heap(gr);
 	done = merge(gr, until);
@@ -171,15 +176,17 @@ static int drain(struct gr *gr, uint64_t until)
 	if (done > gr->mark)
 		gr->mark = done;
 	gr->p->host->watermark(gr->p, gr->mark);
-	gr->more = done != until;
+	gr->more |= done != until;
 	return (int)(gr->records - records);
 }
 
 void gr_drain_all(struct gr *gr)
 {
+	uint64_t end = gr->p->host->now(gr->p) + DRAIN_ALL_NS;
+
 	do
 		drain(gr, gr->p->host->now(gr->p));
-	while (gr->more);
+	while (gr->more && gr->p->host->now(gr->p) < end);
 }
 
 int gr_drain(struct gt_plugin *p)
