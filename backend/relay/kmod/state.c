@@ -27,6 +27,9 @@ int grt_gate_set(const struct grt_gate *g)
 	WRITE_ONCE(grt_percent, g->percent);
 	if (old) {
 		synchronize_rcu();
+		/* an event on its way may have left there what the other kind of limit counts */
+		if (old->bucket != new->bucket)
+			atomic64_set(&grt_rate.window, 0);
 		kfree(old);
 	}
 	return 0;
