@@ -4,6 +4,9 @@
  * events needs is changed, and put back at the end. Sampling and filters of grtrace's are left as
  * they are: statistics have all events here, whatever is recorded of them, and what grtrace left
  * out they would not have. What it does leave out is told (stats.c).
+ *
+ * debugfs has no links. In another folder, which may be somebody's own, one could lead anywhere,
+ * and this is root.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +25,7 @@ void gr_read(const char *dir, const char *file, char *buf, size_t len)
 	*buf = '\0';
 	if (snprintf(path, sizeof(path), "%s/%s", dir, file) >= (int)sizeof(path))
 		return;
-	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+	fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
 	n = fd < 0 ? -1 : read(fd, buf, len - 1);
 	buf[n > 0 ? n : 0] = '\0';
 	buf[strcspn(buf, "\n")] = '\0';
@@ -37,7 +40,7 @@ static int put(struct gr *gr, const char *file, const char *text)
 
 	if (snprintf(path, sizeof(path), "%s/%s", gr->dir, file) >= (int)sizeof(path))
 		return -ENAMETOOLONG;
-	fd = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+	fd = open(path, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
 	if (fd < 0 || write(fd, text, n) != (ssize_t)n)
 		ret = -errno;
 	if (ret && ret != -ENOENT)
