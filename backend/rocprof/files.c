@@ -219,7 +219,8 @@ static void add_folder(struct gt_plugin *p, struct rp_files *f, int dir, const c
 static struct rp_file *known(struct rp_files *f, const struct stat *st)
 {
 	for (unsigned int i = 0; i < f->n; i++)
-		if (f->file[i].ino == st->st_ino && f->file[i].dev == st->st_dev)
+		if (f->file[i].ino == st->st_ino && f->file[i].dev == st->st_dev &&
+		    f->file[i].uid == st->st_uid) /* numbers are used again, by anybody's files */
 			return &f->file[i];
 	return NULL;
 }

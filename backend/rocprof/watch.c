@@ -69,7 +69,8 @@ static int reopen(struct rp_file *f)
 	int fd = (int)syscall(SYS_openat2, AT_FDCWD, f->path, &how, sizeof(how));
 	struct stat st;
 
-	if (fd >= 0 && (fstat(fd, &st) < 0 || st.st_dev != f->dev || st.st_ino != f->ino)) {
+	if (fd >= 0 && (fstat(fd, &st) < 0 || st.st_dev != f->dev || st.st_ino != f->ino ||
+			st.st_uid != f->uid || !S_ISREG(st.st_mode))) {
 		close(fd);
 		fd = -1;
 	}
