@@ -57,8 +57,10 @@ static void look(struct rp *r)
 		else
 			r->p->host->error(r->p, errno, "%s: %s", d, strerror(errno));
 	free(list);
-	rp_files_forget(&r->files);
-	r->dirty = 0;
+	/* What is being read is told by its place among them: none moves until that has ended. */
+	if (!r->reading)
+		rp_files_forget(&r->files);
+	r->dirty = r->reading ? r->p->host->now(r->p) : 0;
 }
 
 /* As it was found: a link in its way, or another file in its place, is not it */
