@@ -79,12 +79,15 @@ static size_t run_of(const char *path)
 	return (size_t)(base - path);
 }
 
-static uint16_t group_of(struct rp_files *f, const char *path)
+/* In watched folders a run is one user's: nobody's devices are those of another's rows, and what
+ * one wrote is not read in the process that reads another's. */
+static uint16_t group_of(struct rp_files *f, const char *path, uint32_t uid)
 {
 	size_t n = run_of(path);
 
 	for (unsigned int i = 0; i < f->n; i++)
-		if (run_of(f->file[i].path) == n && !memcmp(f->file[i].path, path, n))
+		if (run_of(f->file[i].path) == n && !memcmp(f->file[i].path, path, n) &&
+		    (!f->live || f->file[i].uid == uid))
 			return f->file[i].source.group;
 	return f->groups < GT_NONE16 - 1 ? f->groups++ : f->groups;
 }
@@ -113,7 +116,7 @@ static bool of_kernels(const char *base)
 	return true;
 }
 
-static struct rp_file *add(struct gt_plugin *p, struct rp_files *f, const char *path)
+static struct rp_file *add(struct gt_plugin *p, struct rp_files *f, const char *path, uint32_t uid)
 {
 	struct rp_file *more;
 	uint16_t group;
@@ -126,7 +129,7 @@ static struct rp_file *add(struct gt_plugin *p, struct rp_files *f, const char *
 				       path, most);
 		return NULL;
 	}
-	group = group_of(f, path);
+	group = group_of(f, path, uid);
 	more = reallocarray(f->file, f->n + 1, sizeof(*more));
 	if (!more)
 		return NULL;
@@ -138,7 +141,7 @@ static struct rp_file *add(struct gt_plugin *p, struct rp_files *f, const char *
 		return NULL;
 	f->n++;
 	more->state = "waiting";
-	more->uid = GT_NONE32;
+	more->uid = uid;
 	more->source.fd = -1;
 	more->source.group = group;
 	more->source.agent = GT_NONE64;
@@ -237,11 +240,10 @@ static bool too_many(const struct rp_files *f, uid_t uid)
 static struct rp_file *meet_new(struct gt_plugin *p, struct rp_files *f, const char *path,
 				const struct stat *st)
 {
-	struct rp_file *file = too_many(f, st->st_uid) ? NULL : add(p, f, path);
+	struct rp_file *file = too_many(f, st->st_uid) ? NULL : add(p, f, path, st->st_uid);
 
 	if (!file)
 		return NULL;
-	file->uid = st->st_uid;
 	file->dev = st->st_dev;
 	file->ino = st->st_ino;
 	file->mtime = GT_NONE64;
@@ -323,7 +325,7 @@ static void add_entry(struct gt_plugin *p, struct rp_files *f, int dir, const ch
 		meet(p, f, dir, path, whole, name, &st);
 		return;
 	}
-	file = add(p, f, whole);
+	file = add(p, f, whole, GT_NONE32);
 	if (!file)
 		return;
 	file->source.agent = agent_of(path);
@@ -357,7 +359,7 @@ int rp_files_add(struct gt_plugin *p, struct rp_files *f, const char *path)
 		add_folder(p, f, dir, path, 0);
 		return 0;
 	}
-	file = add(p, f, path);
+	file = add(p, f, path, GT_NONE32);
 	return file ? open_file(p, file, AT_FDCWD, path) : -ENOMEM;
 }
 

@@ -135,9 +135,10 @@ uint16_t rp_place_any(struct rp_places *pl, uint16_t group, uint64_t key)
 }
 
 static bool same_queue(const struct rp_queue *q, uint16_t group, uint16_t gpu, uint64_t handle,
-		       uint32_t pid)
+		       uint32_t pid, uint32_t uid)
 {
-	return q->handle == handle && q->pid == pid && q->gpu == gpu && q->group == group;
+	return q->handle == handle && q->pid == pid && q->uid == uid && q->gpu == gpu &&
+	       q->group == group;
 }
 
 uint32_t rp_place_queue(struct rp_places *pl, uint16_t group, uint16_t gpu, uint64_t handle,
@@ -150,10 +151,10 @@ uint32_t rp_place_queue(struct rp_places *pl, uint16_t group, uint16_t gpu, uint
 		return GT_NONE32;
 	if (!pl->queue)
 		pl->queue = calloc(QUEUES, sizeof(*pl->queue));
-	if (pl->nqueues && same_queue(&pl->queue[pl->last_queue], group, gpu, handle, pid))
+	if (pl->nqueues && same_queue(&pl->queue[pl->last_queue], group, gpu, handle, pid, uid))
 		return first + pl->last_queue;
 	for (unsigned int i = 0; i < pl->nqueues; i++)
-		if (same_queue(&pl->queue[i], group, gpu, handle, pid)) {
+		if (same_queue(&pl->queue[i], group, gpu, handle, pid, uid)) {
 			pl->last_queue = i;
 			return first + i;
 		}
