@@ -359,6 +359,8 @@ int rp_files_add(struct gt_plugin *p, struct rp_files *f, const char *path)
 		add_folder(p, f, dir, path, 0);
 		return 0;
 	}
+	if (f->live)
+		return p->host->error(p, errno, "%s: %s", path, strerror(errno));
 	file = add(p, f, path, GT_NONE32);
 	return file ? open_file(p, file, AT_FDCWD, path) : -ENOMEM;
 }
