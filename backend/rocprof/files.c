@@ -15,8 +15,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define DEPTH	4    /* folders below the one that is named */
-#define ENTRIES 4096 /* of a folder */
+#define DEPTH	4     /* folders below the one that is named */
+#define ENTRIES 4096  /* of a folder */
+#define LOOK_AT 65536 /* of all folders, in one look */
 
 /* What rocprofv3 and rocprof put at the end of names, before the suffix */
 static const char *const tables[] = {
@@ -211,9 +212,19 @@ static int by_name(const struct dirent **a, const struct dirent **b)
 	return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-static int no_dots(const struct dirent *d)
+static _Thread_local unsigned int taken; /* of the folder that is listed */
+
+/* A folder may have millions: they are not kept */
+static int to_keep(const struct dirent *d)
 {
-	return d->d_name[0] != '.';
+	return d->d_name[0] != '.' && taken < ENTRIES && ++taken;
+}
+
+static int list_folder(int dir, struct dirent ***list)
+{
+	taken = 0;
+	*list = NULL;
+	return scandirat(dir, ".", list, to_keep, by_name);
 }
 
 static void add_folder(struct gt_plugin *p, struct rp_files *f, int dir, const char *path,
@@ -340,10 +351,12 @@ static void add_folder(struct gt_plugin *p, struct rp_files *f, int dir, const c
 
 	if (f->live) /* first, so that what comes meanwhile is told */
 		rp_watch_folder(f, dir);
-	n = scandirat(dir, ".", &list, no_dots, by_name);
+	n = f->looked < LOOK_AT ? list_folder(dir, &list) : 0;
 	for (int i = 0; i < n; i++) {
-		if (i < ENTRIES)
+		if (f->looked++ < LOOK_AT)
 			add_entry(p, f, dir, path, list[i]->d_name, depth);
+		else
+			f->left_out++;
 		free(list[i]);
 	}
 	free(list);
@@ -412,16 +425,16 @@ void rp_files_free(struct rp_files *f)
 static bool folder_has(int dir, const char *path, int depth)
 {
 	struct dirent **list = NULL;
-	int n = scandirat(dir, ".", &list, no_dots, by_name);
+	int n = list_folder(dir, &list);
 	bool found = false;
 
 	for (int i = 0; i < n; i++) {
 		const char *name = list[i]->d_name;
 		int fd = -1;
 
-		if (!found && i < ENTRIES && is_result(path, name))
+		if (!found && is_result(path, name))
 			found = true;
-		else if (!found && i < ENTRIES && depth < DEPTH)
+		else if (!found && depth < DEPTH)
 			fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_DIRECTORY);
 		if (fd >= 0)
 			found = folder_has(fd, name, depth + 1);

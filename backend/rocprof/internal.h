@@ -264,10 +264,10 @@ struct rp_file {
 	bool there, changed, busy, once;
 };
 
-/** struct rp_files - what is read together */
+/** struct rp_files - what is read together; @looked: names that were looked at in folders */
 struct rp_files {
 	struct rp_file *file;
-	unsigned int n, left_out;
+	unsigned int n, left_out, looked;
 	uint16_t groups;
 	bool live;
 	int inotify;

@@ -48,7 +48,7 @@ static void look(struct rp *r)
 	const struct rp_options *o = r->p->options;
 	char *list = strdup(o->dirs ? o->dirs : ""), *save = NULL, path[4096];
 
-	r->files.watches = 0;
+	r->files.watches = r->files.looked = 0;
 	for (unsigned int i = 0; i < r->files.n; i++)
 		r->files.file[i].there = false;
 	for (char *d = list ? strtok_r(list, ",", &save) : NULL; d; d = strtok_r(NULL, ",", &save))
