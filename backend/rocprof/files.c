@@ -126,8 +126,7 @@ static struct rp_file *add(struct gt_plugin *p, struct rp_files *f, const char *
 
 	if ((int)f->n == most) {
 		if (!f->left_out++)
-			p->host->error(p, E2BIG, "%s: more than %d files: the rest is left out",
-				       path, most);
+			p->host->error(p, E2BIG, "more than %d files: the rest is left out", most);
 		return NULL;
 	}
 	group = group_of(f, path, uid);
@@ -151,11 +150,20 @@ static struct rp_file *add(struct gt_plugin *p, struct rp_files *f, const char *
 	return more;
 }
 
-static int refuse(struct gt_plugin *p, struct rp_file *file, int err, const char *why)
+int rp_files_error(struct gt_plugin *p, const struct rp_files *f, int err, const char *path,
+		   const char *why)
+{
+	if (f->live)
+		return p->host->error(p, err, "a result was left out, or a part of it: see files");
+	return p->host->error(p, err, "%s: %s", path, why);
+}
+
+static int refuse(struct gt_plugin *p, const struct rp_files *f, struct rp_file *file, int err,
+		  const char *why)
 {
 	file->state = "refused";
 	snprintf(file->error, sizeof(file->error), "%s", why);
-	return p->host->error(p, err, "%s: %s", file->path, why);
+	return rp_files_error(p, f, err, file->path, why);
 }
 
 static const char *no_file(mode_t mode)
@@ -183,24 +191,25 @@ static bool being_written(int dir, const char *name)
 }
 
 /* The name is looked at before it is opened: opening a device may do something already. */
-static int open_file(struct gt_plugin *p, struct rp_file *file, int dir, const char *name)
+static int open_file(struct gt_plugin *p, const struct rp_files *f, struct rp_file *file, int dir,
+		     const char *name)
 {
 	struct stat st;
 
 	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return refuse(p, file, errno, strerror(errno));
+		return refuse(p, f, file, errno, strerror(errno));
 	if (no_file(st.st_mode))
-		return refuse(p, file, EINVAL, no_file(st.st_mode));
+		return refuse(p, f, file, EINVAL, no_file(st.st_mode));
 	file->source.fd =
 		openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
 	if (file->source.fd < 0)
-		return refuse(p, file, errno, strerror(errno));
+		return refuse(p, f, file, errno, strerror(errno));
 	if (fstat(file->source.fd, &st) < 0 || no_file(st.st_mode))
-		return refuse(p, file, EINVAL, "is not a regular file");
+		return refuse(p, f, file, EINVAL, "is not a regular file");
 	if (being_written(dir, name)) {
 		close(file->source.fd);
 		file->source.fd = -1;
-		return refuse(p, file, EBUSY, "is being written: there is a journal beside it");
+		return refuse(p, f, file, EBUSY, "is being written: there is a journal beside it");
 	}
 	file->uid = st.st_uid;
 	file->source.size = (uint64_t)st.st_size;
@@ -260,7 +269,7 @@ static struct rp_file *meet_new(struct gt_plugin *p, struct rp_files *f, const c
 	file->mtime = GT_NONE64;
 	file->source.live = true;
 	if (no_file(st->st_mode))
-		refuse(p, file, EINVAL, no_file(st->st_mode));
+		refuse(p, f, file, EINVAL, no_file(st->st_mode));
 	return file;
 }
 
@@ -340,7 +349,7 @@ static void add_entry(struct gt_plugin *p, struct rp_files *f, int dir, const ch
 	if (!file)
 		return;
 	file->source.agent = agent_of(path);
-	open_file(p, file, dir, name);
+	open_file(p, f, file, dir, name);
 }
 
 static void add_folder(struct gt_plugin *p, struct rp_files *f, int dir, const char *path,
@@ -375,7 +384,7 @@ int rp_files_add(struct gt_plugin *p, struct rp_files *f, const char *path)
 	if (f->live)
 		return p->host->error(p, errno, "%s: %s", path, strerror(errno));
 	file = add(p, f, path, GT_NONE32);
-	return file ? open_file(p, file, AT_FDCWD, path) : -ENOMEM;
+	return file ? open_file(p, f, file, AT_FDCWD, path) : -ENOMEM;
 }
 
 static int rank(const char *path)

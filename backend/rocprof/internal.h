@@ -273,6 +273,10 @@ struct rp_files {
 	int inotify;
 	unsigned int watches;
 };
+/** rp_files_error() - last_error, which everybody reads: of results in watched folders, which are
+ * their owners', it names neither the file nor what is in it. Returns -@err */
+int rp_files_error(struct gt_plugin *p, const struct rp_files *f, int err, const char *path,
+		   const char *why);
 /** rp_files_forget() - those that are there no more */
 void rp_files_forget(struct rp_files *f);
 /** rp_watch_folder() - says when something changes in it */

@@ -386,7 +386,7 @@ static int take_fault(struct rp_teller *t, const struct rp_frame *f, const uint8
 	if (!f->len || (f->kind == RP_FAULT && *file->error))
 		return 0;
 	sentence(file->error, sizeof(file->error), data, f->len);
-	t->p->host->error(t->p, EBADMSG, "%s: %s", file->path, file->error);
+	rp_files_error(t->p, t->files, EBADMSG, file->path, file->error);
 	return 0;
 }
 
