@@ -21,7 +21,8 @@
 #define OUT_FD	 3
 #define FIRST_FD 4
 #define MEMORY	 (1ull << 30) /* above what the daemon itself has mapped */
-#define CPU_S	 30	      /* and a second for each 4 MiB */
+#define CPU_S	 30	      /* and a second for each 4 MiB, */
+#define CPU_MOST 1800	      /* but no more than that: a file may be of any size, and empty */
 #define BUF	 (1u << 20)
 #define PIPE	 (1 << 20)
 #define SILENCE	 30000000000u /* ns without a word before it is given up */
@@ -50,7 +51,7 @@ static void arrange(struct rp_source *s, unsigned int n, int out)
 static void __attribute__((noreturn))
 child(struct rp_source *s, unsigned int n, int out, pid_t parent)
 {
-	uint64_t size = 0;
+	uint64_t cpu = 0;
 	sigset_t none;
 
 	setpgid(0, 0);
@@ -62,9 +63,9 @@ child(struct rp_source *s, unsigned int n, int out, pid_t parent)
 	if (getppid() != parent)
 		_exit(0);
 	for (unsigned int i = 0; i < n; i++)
-		size += s[i].size;
+		cpu += s[i].size / (4 << 20);
 	arrange(s, n, out);
-	gt_child_limit(0, CPU_S + size / (4 << 20), MEMORY);
+	gt_child_limit(0, CPU_S + (cpu < CPU_MOST ? cpu : CPU_MOST), MEMORY);
 	if (gt_child_confine())
 		_exit(1);
 	rp_read_all(s, n, OUT_FD);
