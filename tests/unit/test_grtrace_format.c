@@ -19,7 +19,7 @@ static const struct grt_engine_info engines[] = {
 static void test_numbers(void)
 {
 	static const char *const ours[] = GT_TYPE_NAMES;
-	bool same = true, even = true;
+	bool same = true, even = true, named = true;
 
 	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
 		const struct grt_type_info *t = &types[i];
@@ -28,11 +28,14 @@ static void test_numbers(void)
 			same &= !strcmp(t->name, ours[t->type]);
 		even &= t->size % 8 == 0 && t->type < GRT_NTYPES;
 	}
+	for (size_t i = 0; i < sizeof(engines) / sizeof(engines[0]); i++)
+		named &= *engines[i].name != 0;
 	ok(same, "types below 32 have gputrace's numbers, so masks mean the same");
 	ok(even, "payloads keep what follows aligned");
 	ok((int)GRT_CUSTOM == GT_CUSTOM0, "a driver's event is a CUSTOM one");
 	ok(sizeof(types) / sizeof(types[0]) == GRT_TYPES_USED, "METADATA's types");
-	ok(sizeof(engines) / sizeof(engines[0]) == GRT_ENGINES_USED, "METADATA's engines");
+	ok(sizeof(engines) / sizeof(engines[0]) == GRT_ENGINES_USED && named,
+	   "METADATA's engines, each with a name");
 	ok(GRT_ERR_TIMEOUT == (int)GT_ERR_TIMEOUT && GRT_ERR_GUILTY == (int)GT_ERR_GUILTY,
 	   "kinds of error are gputrace's");
 }

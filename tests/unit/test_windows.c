@@ -174,7 +174,7 @@ static struct gt_window_stats reckon(uint64_t from, uint64_t to)
 	return w;
 }
 
-static bool differ(const char *what, uint64_t got, uint64_t want, const struct gt_window_stats *w)
+static int differ(const char *what, uint64_t got, uint64_t want, const struct gt_window_stats *w)
 {
 	if (got == want)
 		return false;
