@@ -106,6 +106,9 @@ decided() { # decided JOBS: which jobs are in records is decided in the kernel a
 	done
 	settled() { [ "$(awk '$2 ~ /^ring/ { n += $8 } END { print n + 0 }' kernel/rings daemon/rings)" = $((2 * ($(wc -l <$truth) - 1))) ]; }
 	ok "decided: both know the rings" wait_for 20 settled
+	# waits may still be on their way, and the two are cleared one after the other
+	both_saw() { [ "$(value kernel/status events_seen)" = "$(value daemon/status events_seen)" ]; }
+	ok "decided: … and have seen as much" wait_for 20 both_saw
 	for m in kernel daemon; do
 		echo 1001 >$m/config/filter_uid
 		echo 40 >$m/config/sampling
