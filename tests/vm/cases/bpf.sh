@@ -120,8 +120,12 @@ decided() { # decided JOBS: which jobs are in records is decided in the kernel a
 	ok "decided: both have counted them all" wait_for 20 settled
 	# counters may differ still: a wait for a job that has ended and left no record has no ring there
 	diff kernel/filter_stats daemon/filter_stats | sed 's/^/# /'
-	for m in kernel daemon; do awk '!/^#/ { print $2, $3, $5, $6, $7 }' $m/report | sort >$m.jobs; done
-	ok "decided: the same jobs are recorded" diff kernel.jobs daemon.jobs
+	jobs_alike() {
+		for m in kernel daemon; do awk '!/^#/ { print $2, $3, $5, $6, $7 }' $m/report | sort >$m.jobs; done
+		diff kernel.jobs daemon.jobs
+	}
+	wait_for 20 jobs_alike
+	ok "decided: the same jobs are recorded" jobs_alike
 	ok "decided: some are" test -s kernel.jobs
 	ok "decided: those not wanted did not leave the kernel" test "$(value kernel/backends/bpf/stats left_in_kernel_sampling)" -gt 0
 	ok "decided: … nor another user's" test "$(value kernel/backends/bpf/stats left_in_kernel_filter_uid)" -gt 0
