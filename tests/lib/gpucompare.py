@@ -99,9 +99,12 @@ def check_rows(ring, jobs, rows, contexts, first):
             strange.append((r, j))
         wide += any(getattr(j, s)[1] - getattr(j, s)[0] > NEAR for s in STAGES)
         for stage in STAGES[:3]:
+            if r['t_%s_ns' % stage] is None:
+                strange.append((stage, r, vars(j)))
+                continue
             worst = max(worst, (away(int(r['t_%s_ns' % stage]), getattr(j, stage)),
                                 '%s of %d:%d' % (stage, j.ctx, j.seqno), r, vars(j)))
-    ok(not strange, '%s: each row is its job\'s' % name, strange[:1])
+    ok(not strange, '%s: each row is its job\'s, with all its times' % name, strange[:1])
     ok(worst[0] < NEAR, '%s: stages at most %d ns away, %d of %d known to no more than %d us' % (
         name, worst[0], wide, len(jobs), NEAR / 1000), worst)
 

@@ -21,6 +21,29 @@ counted() {
 	[ "$(awk '$2 ~ /^ring/ { n += $8 } END { print n + 0 }' "$mnt/rings")" = $(($(wc -l <$truth) - 1)) ]
 }
 
+record() { # record FILE
+	[ -z "$reader" ] || { kill "$reader" && wait "$reader" 2>/dev/null; }
+	rm -f "$1"
+	cat "$mnt/events" >"$1" & reader=$!
+	wait_for 10 test -s "$1"
+}
+
+# Where a ring's lock was not to be had (an emulated machine's CPUs take turns), exec of a job and of its next is
+# not known, which count_later tells: then all is cleared, and pushed again. $before: records before the push;
+# $reader copies the records of it to STREAM.
+push_whole() { # push_whole WHAT JOBS [STREAM]
+	local later=-1 try=0
+	while [ "$(stat_of bpf count_later)" != "$later" ] && [ $((++try)) -le 4 ]; do
+		later=$(stat_of bpf count_later) before=$(stat_of bpf tracepoint_records)
+		echo clear >"$mnt/control"
+		echo 0 >$truth
+		[ -z "${3-}" ] || record "$3"
+		push "$2"
+		ok "$1: the mock has ended all jobs" wait_for 20 all_done
+		ok "$1: the tree has counted them all" wait_for 20 counted
+	done
+}
+
 latencies() { # of all time, by ring
 	for f in "$mnt"/*/ring[0-9]*/latency; do
 		[ ! -f "$f" ] || sed "s|^|${f#"$mnt/"} |; s/ 10s_[a-z0-9_]*=[^ ]*//g" "$f"
@@ -34,14 +57,8 @@ round() { # round WHAT JOBS kernel|daemon: [contexts]
 	like "$(cat "$mnt/doctor")" "tracepoints_told_by bpf" "$1: BPF tells of the tracepoints"
 	# the first of all may have been told by the old names before the new ones were heard
 	"$gpujobs" --device 0 --jobs 2 --ring gfx_0.0.0 --length-us 100000 >/dev/null && wait_for 10 counted
-	echo clear >"$mnt/control"
-	echo 0 >$truth
-	rm -f stream
-	cat "$mnt/events" >stream & local reader=$!
-	wait_for 10 test -s stream
-	push "$2"
-	ok "$1: the mock has ended all jobs" wait_for 20 all_done
-	ok "$1: the tree has counted them all" wait_for 20 counted
+	local before reader=
+	push_whole "$1" "$2" stream
 	cat $truth >truth
 	echo "# $1"
 	python_checks "$GT_SRC/tests/lib/gpucompare.py" truth "$mnt" ${4-}
@@ -67,17 +84,8 @@ round() { # round WHAT JOBS kernel|daemon: [contexts]
 quiet() { # nobody records: the jobs are counted in the kernel, and nothing else leaves it
 	mount_gt "$mnt" -o "backend=$both,level=stats" || exit 1
 	is "$(stat_of bpf counted_in)" kernel "not recorded: the scheduler's jobs are counted in the kernel"
-	# where a ring's lock was not to be had, exec of a job and of its next is not known; an emulated machine's CPUs
-	# take turns, so that may happen
-	local later=-1 try=0 before waits
-	while [ "$(stat_of bpf count_later)" != $later ] && [ $((++try)) -le 4 ]; do
-		later=$(stat_of bpf count_later) before=$(stat_of bpf tracepoint_records)
-		echo clear >"$mnt/control"
-		echo 0 >$truth
-		push "$1"
-		ok "not recorded: the mock has ended all jobs" wait_for 20 all_done
-		ok "not recorded: the tree has counted them all" wait_for 20 counted
-	done
+	local before waits
+	push_whole "not recorded" "$1"
 	cat $truth >truth
 	echo "# not recorded"
 	python_checks "$GT_SRC/tests/lib/gpucompare.py" truth "$mnt" unrecorded
