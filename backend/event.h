@@ -83,7 +83,9 @@ enum gt_type {
 /* gt_event.flags */
 #define GT_F_LATE 0x01	   /* came after its time: ts is the stream's last, ref its own time */
 #define GT_F_INFERRED 0x02 /* not told by a source but concluded */
-#define GT_F_REDACTED 0x04 /* pid, tid, uid, ctx, ref and a token were blanked for this reader */
+/* pid, tid, uid, ctx, ref, and a token, and without a ring seqno and value, were blanked for this
+ * reader */
+#define GT_F_REDACTED 0x04
 #define GT_F_END_TOLD 0x08 /* QUEUE: its source tells its end, which its process's is not */
 #define GT_F_RUNTIME 0x10  /* QUEUE_*: told by the program's runtime, not by the driver */
 

@@ -5,6 +5,9 @@
 /* Types that tell about a device: where no process is named, nobody's secret is in them. */
 #define DEVICE_TYPES (1U << GT_IRQ | 1U << GT_COUNTER | 1U << GT_CLOCK | 1U << GT_POWER)
 
+/* Types whose value is which call into the kernel it was */
+#define CALL_TYPES (1U << GT_IOCTL_ENTER | 1U << GT_IOCTL_EXIT | 1U << GT_FUNCTION)
+
 static bool same16(uint16_t want, uint16_t got)
 {
 	return want == GT_NONE16 || want == got;
@@ -50,28 +53,44 @@ static bool nobodys(const struct gt_event *e)
 	       e->queue == GT_NONE32 && e->ctx == GT_NONE64;
 }
 
+/*
+ * What anybody may know about a ring is in value and seqno, but not a token, with which another's
+ * doorbell is rung. Without a ring they are of what a process did, or of what its owner's files
+ * tell of it: sizes, times and numbers of its kernels, calls and copies.
+ */
+static void blank_numbers(struct gt_event *e, bool somebodys)
+{
+	bool theirs = somebodys && e->ring == GT_NONE16;
+
+	if (theirs)
+		e->seqno = GT_NONE64;
+	if (e->type == GT_QUEUE_TOKEN || (theirs && !(1U << e->type & CALL_TYPES)))
+		e->value = GT_NONE64;
+}
+
 static bool redact_event(struct gt_event *e, const struct gt_view *v)
 {
+	bool somebodys = !nobodys(e);
+
 	if (gt_view_sees(v, e->pid, e->uid, e->ts)) {
 		if (v->ns != GT_PIDNS_OWN && e->tid != e->pid)
 			e->tid = GT_NONE32; /* only of processes is it known what they are called
 					       there */
 		return true;
 	}
-	if (nobodys(e)) {
+	if (!somebodys) {
 		if (1U << e->type & DEVICE_TYPES)
 			return true;
 	} else if (!gt_view_blanks(v)) {
 		return false;
 	}
+	blank_numbers(e, somebodys);
 	e->pid = GT_NONE32;
 	e->tid = GT_NONE32;
 	e->uid = GT_NONE32;
 	e->queue = GT_NONE32;
 	e->ctx = GT_NONE64;
 	e->ref = GT_NONE64;
-	if (e->type == GT_QUEUE_TOKEN)
-		e->value = GT_NONE64;
 	e->flags |= GT_F_REDACTED;
 	return true;
 }
@@ -96,9 +115,8 @@ static uint64_t since(const struct gt_process *p)
 }
 
 /*
- * A record whose uid is unknown is somebody else's. `value` and `seqno` stay: they are what anybody
- * may know about a ring; but not a token, with which another's doorbell is rung. A visibility that
- * is none of the three counts as the strictest.
+ * A record whose uid is unknown is somebody else's. A visibility that is none of the three counts
+ * as the strictest.
  */
 bool gt_redact(union gt_record *r, const struct gt_view *v)
 {

@@ -27,7 +27,7 @@ static void error_row(struct gt_text *t, const struct gt_show *s, const char *gp
 	gt_cell(t, gpu);
 	gt_cell_ring(t, e->ring);
 	gt_cell_u64(t, whole ? e->ctx : GT_NONE64);
-	gt_cell_u64(t, e->seqno);
+	gt_cell_u64(t, whole || e->ring != GT_NONE16 ? e->seqno : GT_NONE64);
 	gt_cell_u32(t, whole ? gt_view_pid(&s->view, e->pid, e->ts) : GT_NONE32);
 	if (gt_error_name(e->code) || e->code == GT_ERR_UNKNOWN)
 		gt_cell(t, gt_error_name(e->code));

@@ -46,17 +46,29 @@ static bool left_out(union gt_record r, const struct gt_view *v)
 	return !gt_redact(&r, v);
 }
 
-/* Does @v get @r with all that tells of its process blanked, and nothing else? */
-static bool blanked(union gt_record r, const struct gt_view *v)
+/* Does @v get @r with all that tells of its process blanked, and nothing else? @owned: value and
+ * seqno as well, where no ring has them */
+static bool blanked_of(union gt_record r, const struct gt_view *v, bool owned)
 {
 	union gt_record want = r;
 
+	if (owned && r.ev.ring == GT_NONE16) {
+		want.ev.seqno = GT_NONE64;
+		if (r.ev.type != GT_FUNCTION && r.ev.type != GT_IOCTL_ENTER &&
+		    r.ev.type != GT_IOCTL_EXIT) /* which call it was */
+			want.ev.value = GT_NONE64;
+	}
 	want.ev.flags |= GT_F_REDACTED;
 	want.ev.pid = want.ev.tid = want.ev.uid = want.ev.queue = GT_NONE32;
 	want.ev.ctx = want.ev.ref = GT_NONE64;
 	if (r.ev.type == GT_QUEUE_TOKEN)
 		want.ev.value = GT_NONE64;
 	return gt_redact(&r, v) && same(&r, &want);
+}
+
+static bool blanked(union gt_record r, const struct gt_view *v)
+{
+	return blanked_of(r, v, true);
 }
 
 static void test_events(void)
@@ -79,12 +91,38 @@ static void test_events(void)
 	   "pid without uid: another's");
 	ok(blanked(of_queue, &redacted) && left_out(of_queue, &owner), "a queue's: another's");
 	ok(blanked(no_owner, &redacted) && blanked(no_owner, &owner), "of no process: stays");
+	no_owner.ev.type = GT_QUEUE_TOKEN;
+	ok(blanked(no_owner, &redacted), "but for a token");
+	no_owner.ev.type = GT_ERROR;
+	no_owner.ev.ring = GT_NONE16;
+	ok(blanked_of(no_owner, &redacted, false), "with what it tells, which is of no process");
 	for (int type = 0; type < GT_NTYPES; type++) {
 		union gt_record r = event((enum gt_type)type, 11, OTHER, 7);
 
 		if (!blanked(r, &redacted) || !left_out(r, &owner))
 			ok(false, "type %d shows another's", type);
+		r.ev.ring = GT_NONE16;
+		if (!blanked(r, &redacted) || !left_out(r, &owner) || !whole(r, &open_view))
+			ok(false, "type %d shows another's without a ring", type);
 	}
+}
+
+/* What a user's own files tell, results and logs, has the owner's uid and no ring */
+static void test_files(void)
+{
+	union gt_record r = event(GT_COPY, GT_NONE32, OTHER, GT_NONE64);
+
+	r.ev.ring = GT_NONE16;
+	ok(blanked(r, &redacted) && left_out(r, &owner), "bytes of another's copy are theirs");
+	r.ev.type = GT_COMPLETE;
+	ok(blanked(r, &redacted), "so is the number of their packet");
+	r.ev.uid = ME;
+	ok(whole(r, &redacted) && whole(r, &owner), "one's own are there");
+	r.ev.uid = OTHER;
+	r.ev.type = GT_COUNTER;
+	ok(blanked(r, &redacted), "and what their counters read");
+	ok(gt_redact(&r, &redacted) && r.ev.value == GT_NONE64 && r.ev.seqno == GT_NONE64,
+	   "is not told");
 }
 
 static void test_devices(void)
@@ -178,6 +216,7 @@ static void test_scope_descriptions(void)
 int main(void)
 {
 	test_events();
+	test_files();
 	test_devices();
 	test_descriptions();
 	test_scope();
