@@ -110,15 +110,27 @@ static void enlist(struct sf_clients *cs, struct sf_client *c)
 
 /* What is told -------------------------------------------------------------------------------- */
 
+uint32_t sf_uid(const struct sf *sf, uint32_t pid)
+{
+	char path[64], text[2048];
+	const char *uid;
+	int64_t n;
+
+	snprintf(path, sizeof(path), "proc/%u/status", pid);
+	gt_root_read(&sf->root, path, text, sizeof(text));
+	uid = strstr(text, "\nUid:\t");
+	return uid && !gt_root_number(uid + 6, &n, NULL) && n >= 0 && n < GT_NONE32 ? (uint32_t)n
+										   : GT_NONE32;
+}
+
 /* The beginning of a stat file of a captured tree: comm may hold anything but NUL (proc(5)) */
 static void who_of(struct sf *sf, uint32_t pid, struct gt_use_who *who, char comm[16],
 		   char cgroup[512])
 {
 	char path[64], text[2048], *a, *b;
-	const char *uid;
 	int64_t n;
 
-	*who = (struct gt_use_who){ .uid = GT_NONE32, .comm = comm, .cgroup = cgroup };
+	*who = (struct gt_use_who){ .uid = sf_uid(sf, pid), .comm = comm, .cgroup = cgroup };
 	comm[0] = cgroup[0] = '\0';
 	snprintf(path, sizeof(path), "proc/%u/stat", pid);
 	gt_root_read(&sf->root, path, text, sizeof(text));
@@ -130,11 +142,6 @@ static void who_of(struct sf *sf, uint32_t pid, struct gt_use_who *who, char com
 		b = strchr(b + 1, ' ');
 	if (b && !gt_root_number(b + 1, &n, NULL) && n > 0 && n < INT64_MAX / 10000000)
 		who->start = (uint64_t)n * 10000000; /* ticks of USER_HZ, which is 100 */
-	snprintf(path, sizeof(path), "proc/%u/status", pid);
-	gt_root_read(&sf->root, path, text, sizeof(text));
-	uid = strstr(text, "\nUid:\t");
-	if (uid && !gt_root_number(uid + 6, &n, NULL) && n >= 0 && n < GT_NONE32)
-		who->uid = (uint32_t)n;
 	snprintf(path, sizeof(path), "proc/%u/cgroup", pid);
 	gt_root_read(&sf->root, path, text, sizeof(text));
 	if (!strncmp(text, "0::", 3))

@@ -86,14 +86,10 @@ void sf_clients_read(struct sf *sf);
 /** sf_clients_forget() - the devices are others: all are to be found again */
 void sf_clients_forget(struct sf *sf);
 
+/** sf_uid() - real user of @pid; GT_NONE32: not to be had */
+uint32_t sf_uid(const struct sf *sf, uint32_t pid);
 /** sf_tell() - hands @u over, with who it is in a captured tree */
 void sf_tell(struct sf *sf, struct gt_usage *u);
-
-/* kfd.c */
-/** sf_kfd_find() - which numbers AMD's compute driver gives the devices */
-void sf_kfd_find(struct sf *sf);
-/** sf_kfd_read() - what it tells of processes; nothing of a device that sleeps */
-void sf_kfd_read(struct sf *sf);
 
 /* scan.c */
 /** sf_scan_start() - listens to who opens a GPU */

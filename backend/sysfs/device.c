@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "client.h"
+#include "kfd.h"
 
 /* "card12" is 12; anything else -1 */
 static int card_of(const char *name)

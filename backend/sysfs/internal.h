@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * What sysfs tells of GPUs, read off when somebody looks. sysfs.c: the plugin's hooks; device.c:
- * which devices there are, and whether they sleep; attr.c: which of their files tell what.
+ * which devices there are, and whether they sleep; attr.c: which of their files tell what;
+ * client.h and kfd.h: processes.
  */
 #ifndef GT_SYSFS_INTERNAL_H
 #define GT_SYSFS_INTERNAL_H
@@ -64,6 +65,7 @@ struct sf_stats {
 };
 
 struct sf_clients;
+struct sf_kfd;
 
 struct sf {
 	struct gt_plugin *p;
@@ -73,6 +75,7 @@ struct sf {
 	uint64_t looked; /* when the devices were read last */
 	struct sf_stats stats;
 	struct sf_clients *clients;
+	struct sf_kfd *kfd;
 };
 
 /* device.c */

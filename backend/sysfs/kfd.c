@@ -4,15 +4,15 @@
  * (drivers/gpu/drm/amd/amdkfd/kfd_process.c). Their work is in no counter of fdinfo.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "client.h"
+#include "kfd.h"
 
-#define DIR_PROC  "sys/class/kfd/kfd/proc"
 #define DIR_NODES "sys/class/kfd/kfd/topology/nodes"
-#define PROCESSES 256 /* that a look reads */
 
-static uint64_t number_in(const struct gt_root *root, const char *path)
+uint64_t sf_kfd_number(const struct gt_root *root, const char *path)
 {
 	char text[32];
 	int64_t n;
@@ -51,7 +51,7 @@ void sf_kfd_find(struct sf *sf)
 		if (gt_root_number(e->d_name, &node, NULL))
 			continue;
 		snprintf(path, sizeof(path), DIR_NODES "/%.16s/gpu_id", e->d_name);
-		id = number_in(&sf->root, path);
+		id = sf_kfd_number(&sf->root, path);
 		render = render_of(&sf->root, e->d_name);
 		for (unsigned int k = 0; id && id < GT_NONE32 && render >= 0 && k < sf->n; k++)
 			if (sf->dev[k].render == render && !sf->dev[k].kfd_id)
@@ -59,44 +59,115 @@ void sf_kfd_find(struct sf *sf)
 	}
 }
 
-static void read_process(struct sf *sf, uint32_t pid, const struct sf_device *d)
+void sf_kfd_tell(struct sf *sf, uint32_t pid, const struct sf_device *d, bool anyway)
 {
 	struct gt_use_kfd kfd;
 	uint64_t now = sf->p->host->now(sf->p);
 	struct gt_usage u = { .gpu = d->gpu, .pid = pid, .since = now, .at = now, .kfd = &kfd };
 	char path[128];
 
-	snprintf(path, sizeof(path), DIR_PROC "/%u/vram_%u", pid, d->kfd_id);
-	kfd.vram = number_in(&sf->root, path);
-	snprintf(path, sizeof(path), DIR_PROC "/%u/sdma_%u", pid, d->kfd_id);
-	kfd.sdma_us = number_in(&sf->root, path);
-	snprintf(path, sizeof(path), DIR_PROC "/%u/stats_%u/evicted_ms", pid, d->kfd_id);
-	kfd.evicted_ms = number_in(&sf->root, path);
-	snprintf(path, sizeof(path), DIR_PROC "/%u/stats_%u/cu_occupancy", pid, d->kfd_id);
-	kfd.cu_occupancy = number_in(&sf->root, path);
-	if (kfd.vram != GT_NONE64 || kfd.sdma_us != GT_NONE64 || kfd.evicted_ms != GT_NONE64)
+	snprintf(path, sizeof(path), SF_KFD_PROC "/%u/vram_%u", pid, d->kfd_id);
+	kfd.vram = sf_kfd_number(&sf->root, path);
+	snprintf(path, sizeof(path), SF_KFD_PROC "/%u/sdma_%u", pid, d->kfd_id);
+	kfd.sdma_us = sf_kfd_number(&sf->root, path);
+	snprintf(path, sizeof(path), SF_KFD_PROC "/%u/stats_%u/evicted_ms", pid, d->kfd_id);
+	kfd.evicted_ms = sf_kfd_number(&sf->root, path);
+	snprintf(path, sizeof(path), SF_KFD_PROC "/%u/stats_%u/cu_occupancy", pid, d->kfd_id);
+	kfd.cu_occupancy = sf_kfd_number(&sf->root, path);
+	if (anyway || kfd.vram != GT_NONE64 || kfd.sdma_us != GT_NONE64 ||
+	    kfd.evicted_ms != GT_NONE64)
 		sf_tell(sf, &u);
 }
 
-void sf_kfd_read(struct sf *sf)
+static int by_pid(const void *a, const void *b)
 {
-	GT_ROOT_DIR list = NULL;
-	bool asked[SF_DEVICES], any = false;
-	char word[16];
+	const struct sf_kfd_proc *x = a, *y = b;
+
+	return (x->pid > y->pid) - (x->pid < y->pid);
+}
+
+/* In their order */
+static unsigned int list(struct sf *sf, struct sf_kfd_proc *out)
+{
+	GT_ROOT_DIR dir = gt_root_dir(&sf->root, SF_KFD_PROC);
 	struct dirent *e;
+	unsigned int n = 0;
 	int64_t pid;
 
-	for (unsigned int k = 0; k < sf->n; k++) {
-		asked[k] =
-			sf->dev[k].kfd_id && sf_device_awake(sf, &sf->dev[k], word, sizeof(word));
-		any |= asked[k];
-	}
-	list = any ? gt_root_dir(&sf->root, DIR_PROC) : NULL;
-	for (int i = 0; list && i < PROCESSES && (e = readdir(list)); i++) {
+	for (int i = 0; dir && i < SF_ENTRIES && (e = readdir(dir)); i++) {
 		if (gt_root_number(e->d_name, &pid, NULL) || pid <= 0 || pid > INT32_MAX)
 			continue;
-		for (unsigned int k = 0; k < sf->n; k++)
-			if (asked[k])
-				read_process(sf, (uint32_t)pid, &sf->dev[k]);
+		if (n == SF_KFD_PROCS) {
+			sf->kfd->stats.cut++;
+			break;
+		}
+		out[n++] = (struct sf_kfd_proc){ .pid = (uint32_t)pid, .ino = e->d_ino };
 	}
+	qsort(out, n, sizeof(*out), by_pid);
+	return n;
+}
+
+/* Those that were there before keep their queues; those that are no more have none. */
+static void update(struct sf *sf)
+{
+	struct sf_kfd *k = sf->kfd;
+	struct sf_kfd_proc now[SF_KFD_PROCS];
+	unsigned int n = list(sf, now), old = 0;
+
+	for (unsigned int i = 0; i < n; i++) {
+		for (; old < k->n && k->proc[old].pid < now[i].pid; old++)
+			sf_kfd_drop(sf, &k->proc[old]);
+		if (old == k->n || k->proc[old].pid != now[i].pid)
+			continue;
+		if (k->proc[old].ino == now[i].ino)
+			now[i].first = k->proc[old].first;
+		else
+			sf_kfd_drop(sf, &k->proc[old]);
+		old++;
+	}
+	for (; old < k->n; old++)
+		sf_kfd_drop(sf, &k->proc[old]);
+	memcpy(k->proc, now, n * sizeof(*now));
+	k->n = n;
+}
+
+/* What processes use of the devices that are awake; of some, the rest in turn */
+static void tell_some(struct sf *sf)
+{
+	struct sf_kfd *k = sf->kfd;
+	const struct sf_device *d[SF_DEVICES];
+	unsigned int n = 0, pairs;
+	char word[16];
+
+	for (unsigned int i = 0; k->n && i < sf->n; i++)
+		if (sf->dev[i].kfd_id && sf_device_awake(sf, &sf->dev[i], word, sizeof(word)))
+			d[n++] = &sf->dev[i];
+	pairs = k->n * n;
+	for (unsigned int i = 0; i < (pairs > SF_KFD_ALL ? SF_KFD_PAIRS : pairs); i++) {
+		unsigned int at = k->pair++ % pairs;
+
+		sf_kfd_tell(sf, k->proc[at / n].pid, d[at % n], false);
+	}
+}
+
+void sf_kfd_look(struct sf *sf, bool numbers)
+{
+	bool any = sf->kfd->n;
+
+	for (unsigned int i = 0; i < sf->n; i++)
+		any |= sf->dev[i].kfd_id != 0;
+	if (!any)
+		return;
+	sf->kfd->stats.looks++;
+	update(sf);
+	if (numbers)
+		tell_some(sf);
+	if (sf->kfd->tells)
+		sf_kfd_queues(sf);
+	sf_kfd_flush(sf);
+}
+
+struct sf_kfd *sf_kfd_new(void)
+{
+	return calloc(1, sizeof(struct sf_kfd));
 }

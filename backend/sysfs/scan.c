@@ -31,6 +31,8 @@ void sf_scan_start(struct sf *sf)
 		return;
 	if (!gt_root_real(&sf->root, "dev/dri", path, sizeof(path)))
 		inotify_add_watch(cs->inotify, path, IN_OPEN | IN_ONLYDIR);
+	if (!gt_root_real(&sf->root, "dev/kfd", path, sizeof(path)))
+		inotify_add_watch(cs->inotify, path, IN_OPEN);
 	if (sf->p->host->watch(sf->p, cs->inotify, true)) {
 		close(cs->inotify);
 		cs->inotify = -1;

@@ -9,7 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../detail.h"
 #include "client.h"
+#include "kfd.h"
 
 #define OFF(m) offsetof(struct sf_options, m)
 
@@ -62,14 +64,15 @@ static void arm(struct sf *sf)
 
 	if (o->sweep)
 		next = earlier(next, cs->scanned + (uint64_t)o->sweep * 1000000000);
-	if (o->sample && cs->count)
+	if (o->sample && (cs->count || sf->kfd->n))
 		next = earlier(next, cs->looked + (uint64_t)o->sample * 1000000);
 	if (cs->npending)
 		next = now + 1;
 	sf->p->host->timer(sf->p, !next ? 0 : next > now ? next - now : 1);
 }
 
-static void scan_if_due(struct sf *sf)
+/* True: all processes were looked at */
+static bool scan_if_due(struct sf *sf)
 {
 	const struct sf_options *o = sf->p->options;
 	struct sf_clients *cs = sf->clients;
@@ -80,9 +83,10 @@ static void scan_if_due(struct sf *sf)
 	cs->npending = 0;
 	if (!(cs->due && now >= cs->due) &&
 	    !(o->sweep && now >= cs->scanned + (uint64_t)o->sweep * 1000000000))
-		return;
+		return false;
 	cs->due = 0;
 	sf_scan_all(sf);
+	return true;
 }
 
 /* Somebody opened a device: looked at soon, but so that it takes a twentieth of the time at most */
@@ -94,6 +98,15 @@ static void listen(struct sf *sf)
 
 	if (sf_scan_heard(sf))
 		cs->due = earlier(cs->due, cs->scanned + pause > now ? cs->scanned + pause : now);
+}
+
+static void free_all(struct sf *sf)
+{
+	sf_clients_free(sf->clients);
+	free(sf->kfd);
+	sf_devices_free(sf);
+	gt_root_close(&sf->root);
+	free(sf);
 }
 
 static int start(struct gt_plugin *p)
@@ -111,17 +124,18 @@ static int start(struct gt_plugin *p)
 		return p->host->error(p, -err, "%s: %s", o->sysroot, strerror(-err));
 	}
 	sf->clients = sf_clients_new();
-	if (!sf->clients) {
-		gt_root_close(&sf->root);
-		free(sf);
+	sf->kfd = sf_kfd_new();
+	if (!sf->clients || !sf->kfd) {
+		free_all(sf);
 		return -ENOMEM;
 	}
 	p->priv = sf;
 	sf_devices_scan(sf);
+	sf_kfd_claim(sf);
 	read_all(sf); /* from now on it is known what there is to be shown */
 	sf_scan_start(sf);
 	sf_scan_all(sf);
-	sf_kfd_read(sf);
+	sf_kfd_look(sf, true);
 	arm(sf);
 	return 0;
 }
@@ -130,14 +144,18 @@ static int drain(struct gt_plugin *p)
 {
 	const struct sf_options *o = p->options;
 	struct sf *sf = p->priv;
+	uint64_t pushed = sf->kfd->stats.pushed;
 
 	listen(sf);
-	scan_if_due(sf);
-	if (o->sample && sf->clients->count &&
-	    p->host->now(p) >= sf->clients->looked + (uint64_t)o->sample * 1000000)
+	if (scan_if_due(sf))
+		sf_kfd_look(sf, false);
+	if (o->sample && (sf->clients->count || sf->kfd->n) &&
+	    p->host->now(p) >= sf->clients->looked + (uint64_t)o->sample * 1000000) {
 		sf_clients_read(sf);
+		sf_kfd_look(sf, false);
+	}
 	arm(sf);
-	return 0;
+	return (int)(sf->kfd->stats.pushed - pushed);
 }
 
 static void met(struct gt_plugin *p, uint32_t pid)
@@ -159,10 +177,7 @@ static void stop(struct gt_plugin *p)
 	struct sf *sf = p->priv;
 
 	sf_scan_stop(sf);
-	sf_clients_free(sf->clients);
-	sf_devices_free(sf);
-	gt_root_close(&sf->root);
-	free(sf);
+	free_all(sf);
 	p->priv = NULL;
 }
 
@@ -172,15 +187,24 @@ static int set(struct gt_plugin *p, const struct gt_option *o)
 	return 0;
 }
 
+static void rescan(struct sf *sf)
+{
+	if (sf_devices_scan(sf)) {
+		sf_clients_forget(sf);
+		sf_kfd_forget(sf);
+	}
+	sf_kfd_claim(sf);
+	read_all(sf);
+	sf_scan_all(sf);
+	sf_kfd_look(sf, true);
+	arm(sf);
+}
+
 static int control(struct gt_plugin *p, enum gt_control what, int64_t arg)
 {
 	switch (what) {
 	case GT_CTL_RESCAN:
-		if (sf_devices_scan(p->priv))
-			sf_clients_forget(p->priv);
-		read_all(p->priv);
-		sf_scan_all(p->priv);
-		arm(p->priv);
+		rescan(p->priv);
 		return 0;
 	case GT_CTL_PAUSE:
 	case GT_CTL_RESUME:
@@ -205,7 +229,7 @@ static void look(struct gt_plugin *p, unsigned int what)
 		listen(sf);
 		scan_if_due(sf);
 		sf_clients_read(sf);
-		sf_kfd_read(sf);
+		sf_kfd_look(sf, true);
 		arm(sf);
 	}
 }
@@ -214,26 +238,31 @@ static void doctor(struct gt_plugin *p, char *buf, size_t len)
 {
 	const struct sf *sf = p->priv;
 	const struct sf_clients *cs = sf->clients;
+	const struct sf_kfd *k = sf->kfd;
+	struct gt_details t = { buf, len };
 	unsigned int attrs = 0;
-	int n;
 
 	for (unsigned int i = 0; i < sf->n; i++)
 		attrs += sf->dev[i].nattrs;
-	n = snprintf(buf, len,
-		     "gpus %u\nattributes %u\nlooks %" PRIu64 "\nreads %" PRIu64
-		     "\nbad_values %" PRIu64 "\nslow_reads %" PRIu64 "\nleft_asleep %" PRIu64 "\n",
-		     sf->n, attrs, sf->stats.looks, sf->stats.reads, sf->stats.bad, sf->stats.slow,
-		     sf->stats.asleep);
-	if (n < 0 || (size_t)n >= len)
-		return;
-	snprintf(buf + n, len - (size_t)n,
-		 "clients %u\nclient_looks %" PRIu64 "\nclient_reads %" PRIu64
-		 "\nclients_ended %" PRIu64 "\nunseen_ns %" PRIu64 "\nclients_refused %" PRIu64
-		 "\nscans %" PRIu64 "\nscan_ns %" PRIu64 "\nscanned_processes %" PRIu64
-		 "\nscanned_descriptors %" PRIu64 "\nscans_cut %" PRIu64 "\n",
-		 cs->count, cs->stats.looks, cs->stats.reads, cs->stats.ended, cs->stats.unseen_ns,
-		 cs->stats.refused, cs->stats.scans, cs->cost, cs->stats.processes,
-		 cs->stats.descriptors, cs->stats.cut);
+	gt_detail(&t, "gpus %u\nattributes %u\n", sf->n, attrs);
+	gt_detail(&t, "looks %" PRIu64 "\nreads %" PRIu64 "\n", sf->stats.looks, sf->stats.reads);
+	gt_detail(&t, "bad_values %" PRIu64 "\nslow_reads %" PRIu64 "\n", sf->stats.bad,
+		  sf->stats.slow);
+	gt_detail(&t, "left_asleep %" PRIu64 "\n", sf->stats.asleep);
+	gt_detail(&t, "clients %u\nclient_looks %" PRIu64 "\nclient_reads %" PRIu64 "\n", cs->count,
+		  cs->stats.looks, cs->stats.reads);
+	gt_detail(&t, "clients_ended %" PRIu64 "\nunseen_ns %" PRIu64 "\n", cs->stats.ended,
+		  cs->stats.unseen_ns);
+	gt_detail(&t, "clients_refused %" PRIu64 "\n", cs->stats.refused);
+	gt_detail(&t, "scans %" PRIu64 "\nscan_ns %" PRIu64 "\n", cs->stats.scans, cs->cost);
+	gt_detail(&t, "scanned_processes %" PRIu64 "\nscanned_descriptors %" PRIu64 "\n",
+		  cs->stats.processes, cs->stats.descriptors);
+	gt_detail(&t, "scans_cut %" PRIu64 "\n", cs->stats.cut);
+	gt_detail(&t, "kfd_processes %u\nkfd_queues %u\n", k->n, k->nqueues);
+	gt_detail(&t, "kfd_queues_told %d\nkfd_looks %" PRIu64 "\n", k->tells, k->stats.looks);
+	gt_detail(&t, "kfd_unknown_queues %" PRIu64 "\n", k->stats.strange);
+	gt_detail(&t, "kfd_refused %" PRIu64 "\nkfd_cut %" PRIu64 "\n", k->stats.refused,
+		  k->stats.cut);
 }
 
 GT_EXPORT const struct gt_backend gt_backend = {

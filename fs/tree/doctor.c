@@ -98,7 +98,8 @@ static const struct blind {
 	  "runtime for; rocprofv3, or AMD_LOG_LEVEL=3 of the runtime, tells of each job" },
 	{ "kfd-queues", "/sys/class/kfd/kfd",
 	  "a stock kernel has no tracepoint for the making, mapping and preemption of KFD queues",
-	  "the bpf backend shows those that programs make by ioctl; :mod:amdgpu in "
+	  "the sysfs backend shows those that there are, the bpf backend how programs make them by "
+	  "ioctl; :mod:amdgpu in "
 	  "backends/ftrace/functions shows the calls that do it; ROCm's DKMS module "
 	  "has amdkfd tracepoints; /sys/kernel/debug/kfd/mqds and hqds show the queues of a "
 	  "moment" },

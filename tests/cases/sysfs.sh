@@ -92,7 +92,9 @@ import json, os, sys
 import gputree
 root = sys.argv[1]
 gputree.amdgpu(root, 1, '0000:03:00.0', kfd=51221)
-for pid, files in ((200, {'vram_51221': '4096', 'sdma_51221': '77\n', 'stats_51221/evicted_ms': '12\n', 'stats_51221/cu_occupancy': '38\n', 'pasid': '32770\n', 'vram_1': '9'}),
+for pid, files in ((200, {'vram_51221': '4096', 'sdma_51221': '77\n', 'stats_51221/evicted_ms': '12\n', 'stats_51221/cu_occupancy': '38\n', 'pasid': '32770\n', 'vram_1': '9',
+                         'queues/0/gpuid': '51221', 'queues/0/type': '0', 'queues/0/size': '262144',
+                         'queues/3/gpuid': '51221', 'queues/3/type': '1', 'queues/3/size': '4096'}),
                    (201, {'vram_51221': '-1', 'stats_51221/evicted_ms': 'x'})):
     for name, text in files.items():
         gputree.put(root, 'sys/class/kfd/kfd/proc/%d/%s' % (pid, name), text)
@@ -141,6 +143,29 @@ gputree.put(root, 'proc/102/fdinfo/3', 'drm-driver:\txe\ndrm-client-id:\t9\ndrm-
 kfd = 'amdgpu0 vram_bytes=4096 sdma_us=77 evicted_ms=12 cu_occupancy=38\n'
 ok(read('proc/200/kfd') == kfd and read('amdgpu0/proc/200/kfd') == kfd, 'what the compute driver tells: %s' % read('proc/200/kfd'))
 ok('kfd' not in os.listdir(m + '/proc/100'), '… of those that use it')
+def queues():
+    all = {}
+    for q in os.listdir(m + '/amdgpu0/queues'):
+        d = {f: read('amdgpu0/queues', q, f).strip() for f in ('type', 'engine', 'pid', 'uid', 'state', 'size')}
+        all[q] = d, os.path.exists(m + '/amdgpu0/queues/%s/created' % q)
+    return all
+def alive():
+    return sorted(d['size'] for d, _ in queues().values() if d['state'] != 'destroyed')
+until('the queues that it lists', lambda: alive() == ['262144', '4096'])
+by = {d['type']: (d, made) for d, made in queues().values()}
+ok(by['compute'] == ({'type': 'compute', 'engine': 'COMPUTE', 'pid': '200', 'uid': '1002', 'state': 'created', 'size': '262144'}, False), 'a queue that was there before: %s' % (by,))
+ok(by['sdma'][0]['engine'] == 'COPY' and by['sdma'][0]['pid'] == '200', 'one for copies')
+links = sorted(os.readlink(m + '/proc/200/queues/' + l) for l in os.listdir(m + '/proc/200/queues'))
+ok(links == sorted('../../../amdgpu0/queues/' + q for q in queues()), 'links to them below their process: %s' % links)
+for name, text in (('gpuid', '51221'), ('type', '0'), ('size', '65536')):
+    gputree.put(root, 'sys/class/kfd/kfd/proc/201/queues/1/' + name, text)
+until('one that is made later, though nobody looks at processes', lambda: alive() == ['262144', '4096', '65536'])
+new = [q for q, (d, made) in queues().items() if made]
+ok(len(new) == 1 and read('amdgpu0/queues', new[0], 'pid') == '201\n' and read('proc/201/comm') == 'rocm\n', 'its process is known by it alone: %s' % new)
+import shutil
+shutil.rmtree(root + '/sys/class/kfd/kfd/proc/201')
+until('it goes with its process', lambda: alive() == ['262144', '4096'])
+ok(read('amdgpu0/queues', new[0], 'state') == 'destroyed\n', '… and stays a while, destroyed')
 t = 'proc/100/utilization'
 until('engine time since then', lambda: total('amdgpu0/drm-engine-gfx', t) == 700 * 10**6)
 ok(total('amdgpu0/drm-engine-dec', t) == 0 and lines('proc/100/memory') == {'amdgpu0/vram': {'resident_bytes': '2048000'}}, '… memory as it is now')
@@ -156,7 +181,6 @@ gputree.put(root, 'proc/100/fdinfo/6', f(20, {'gfx': 10**9}, {'vram': 8}))
 gputree.link(root, 'proc/100/fd/6', amd)
 open(m + '/control', 'w').write('rescan')
 until('what is opened later counts as a whole; what goes back counts nothing', lambda: total('amdgpu0/drm-engine-gfx', t) == 1700 * 10**6)
-import shutil
 shutil.rmtree(root + '/proc/100')
 stats = lambda: dict(l.split(' ', 1) for l in read('backends/sysfs/stats').splitlines())
 until('who ended is noticed', lambda: read('users/1000/memory').find('gtt') < 0 and int(stats()['clients_ended']) >= 2)

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * AMD's compute driver, as class/kfd/kfd of sysfs tells of it. kfd.c: which of its numbers is which
+ * GPU, which processes use it and what of it; kfd_queue.c: their queues.
+ */
+#ifndef GT_SYSFS_KFD_H
+#define GT_SYSFS_KFD_H
+
+#include "internal.h"
+
+#define SF_KFD_PROC    "sys/class/kfd/kfd/proc"
+#define SF_KFD_PROCS   1024
+#define SF_KFD_QUEUES  4096
+#define SF_KFD_ENTRIES 2048 /* of a process's folder of queues that are looked at */
+/* A look reads so much, the rest in turn: processes' folders of queues; numbers of a process on a
+ * GPU, which are four files */
+#define SF_KFD_TURN    32
+#define SF_KFD_ALL     64 /* all are read, if there are no more */
+#define SF_KFD_PAIRS   16
+#define SF_KFD_BASE    3000000u /* numbers below queues/ from here on */
+#define SF_KFD_NUMBERS 1000000u
+
+/**
+ * struct sf_kfd_queue - a queue that its driver lists
+ * @id: below queues/; GT_NONE32: of no GPU that is known, or there are too many: not told
+ * @number: the driver's, of its process; @ino: of its folder: another queue has another
+ * @next: of the same process, index + 1
+ */
+struct sf_kfd_queue {
+	uint64_t ino;
+	uint32_t id, number, next;
+	uint16_t gpu;
+	bool listed;
+};
+
+/** struct sf_kfd_proc - @first: of its queues, index + 1; @ino: as of a queue */
+struct sf_kfd_proc {
+	uint64_t ino;
+	uint32_t pid, first;
+};
+
+/**
+ * struct sf_kfd - @proc: by pid
+ * @tells: queues are for this backend to tell of; @begun: those that were there before it are known
+ * @turn, @pair: where the next look goes on
+ * @last: number below queues/ that was given last
+ * @out: records that wait for sf_kfd_flush()
+ */
+struct sf_kfd {
+	struct sf_kfd_proc proc[SF_KFD_PROCS];
+	unsigned int n, turn, pair;
+	struct sf_kfd_queue queue[SF_KFD_QUEUES];
+	uint32_t used, free, nqueues, last;
+	bool tells, begun;
+	union gt_record out[64];
+	unsigned int nout;
+	struct {
+		uint64_t looks, pushed, refused, strange, cut;
+	} stats;
+};
+
+/* kfd.c */
+/** sf_kfd_new() - NULL: no memory */
+struct sf_kfd *sf_kfd_new(void);
+/** sf_kfd_find() - which numbers AMD's compute driver gives the devices */
+void sf_kfd_find(struct sf *sf);
+/**
+ * sf_kfd_look() - which processes there are, and which queues they have
+ * @numbers: and what they use, unless their device sleeps
+ */
+void sf_kfd_look(struct sf *sf, bool numbers);
+/** sf_kfd_number() - in a small file; some are without a line's end. GT_NONE64: none */
+uint64_t sf_kfd_number(const struct gt_root *root, const char *path);
+/** sf_kfd_tell() - what process @pid uses of @d; @anyway: also if nothing is known but that it does
+ */
+void sf_kfd_tell(struct sf *sf, uint32_t pid, const struct sf_device *d, bool anyway);
+
+/* kfd_queue.c */
+/** sf_kfd_claim() - asks whether queues are for this backend to tell of */
+void sf_kfd_claim(struct sf *sf);
+/** sf_kfd_queues() - which queues some of the processes have, in turn */
+void sf_kfd_queues(struct sf *sf);
+/** sf_kfd_drop() - @p has ended, and with it its queues */
+void sf_kfd_drop(struct sf *sf, struct sf_kfd_proc *p);
+/** sf_kfd_forget() - none is known any more: they are to be found again */
+void sf_kfd_forget(struct sf *sf);
+/** sf_kfd_flush() - hands over what waits */
+void sf_kfd_flush(struct sf *sf);
+
+#endif

@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* backend/sysfs: queues that AMD's compute driver lists: they come and go, numbers are used again,
+ * folders that are none; what a look costs with many processes. */
+#include <ftw.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../../backend/sysfs/client.h"
+#include "../../backend/sysfs/kfd.h"
+#include "../lib/tap.h"
+
+#define PROC "sys/class/kfd/kfd/proc"
+
+static char top[] = "/tmp/gt-kfd-XXXXXX";
+
+/* A host that keeps what it is told -------------------------------------------------------------
+ */
+
+static union gt_record rec[8192];
+static unsigned int nrec;
+static uint64_t usages, last_usage_pid;
+static const char *better; /* who tells of queues */
+static int rank_asked;
+
+static uint64_t clock_now(clockid_t id)
+{
+	struct timespec t;
+
+	clock_gettime(id, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+static uint64_t host_now(struct gt_plugin *p)
+{
+	return clock_now(CLOCK_MONOTONIC);
+}
+static uint16_t host_gpu(struct gt_plugin *p, const struct gt_gpu_desc *d)
+{
+	return (uint16_t)d->minor;
+}
+static void host_usage(struct gt_plugin *p, const struct gt_usage *u)
+{
+	usages++;
+	last_usage_pid = u->pid;
+}
+static void host_push(struct gt_plugin *p, const union gt_record *r, size_t n)
+{
+	for (size_t i = 0; i < n && nrec < 8192; i++)
+		rec[nrec++] = r[i];
+}
+static const char *host_claim(struct gt_plugin *p, const char *what, int rank)
+{
+	rank_asked = rank;
+	return rank < 0 ? NULL : better;
+}
+static const struct gt_host host = { .now = host_now,
+				     .gpu = host_gpu,
+				     .usage = host_usage,
+				     .push = host_push,
+				     .claim = host_claim };
+static struct gt_plugin plugin = { .host = &host };
+
+/* A tree -----------------------------------------------------------------------------------------
+ */
+
+static void shell(const char *fmt, ...)
+{
+	char cmd[2048];
+	va_list ap;
+	int n = snprintf(cmd, sizeof(cmd), "cd %s && ", top);
+
+	va_start(ap, fmt);
+	vsnprintf(cmd + n, sizeof(cmd) - (size_t)n, fmt, ap);
+	va_end(ap);
+	if (system(cmd))
+		ok(false, "%s", cmd);
+}
+
+/* Cards 0 and 1; KFD calls them 100 and 101 */
+static void make_gpus(void)
+{
+	for (int i = 0; i < 2; i++) {
+		shell("mkdir -p sys/class/drm sys/devices/d%d/drm/card%d "
+		      "sys/devices/d%d/drm/renderD%d && ln -s ../../devices/d%d/drm/card%d "
+		      "sys/class/drm/card%d && ln -s ../.. sys/devices/d%d/drm/card%d/device && "
+		      "ln -s x/amdgpu sys/devices/d%d/driver",
+		      i, i, i, 128 + i, i, i, i, i, i, i);
+		shell("d=sys/class/kfd/kfd/topology/nodes/%d && mkdir -p $d && echo %d >$d/gpu_id "
+		      "&& echo drm_render_minor %d >$d/properties",
+		      i + 1, 100 + i, 128 + i);
+	}
+}
+
+static void make_dir(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+static void make_dir(const char *fmt, ...)
+{
+	char path[512];
+	va_list ap;
+	int n = snprintf(path, sizeof(path), "%s/" PROC "/", top);
+
+	va_start(ap, fmt);
+	vsnprintf(path + n, sizeof(path) - (size_t)n, fmt, ap);
+	va_end(ap);
+	for (char *at = path + strlen(top) + 1; (at = strchr(at, '/')); *at++ = '/') {
+		*at = '\0';
+		mkdir(path, 0755);
+	}
+	mkdir(path, 0755);
+}
+
+static void put(int pid, const char *name, const char *text)
+{
+	char path[512];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/" PROC "/%d/%s", top, pid, name);
+	f = fopen(path, "w");
+	if (!f)
+		return;
+	fputs(text, f);
+	fclose(f);
+}
+
+static void make_queue(int pid, int number, const char *gpu, const char *type, const char *size)
+{
+	char name[64];
+
+	make_dir("%d/queues/%d", pid, number);
+	snprintf(name, sizeof(name), "queues/%d/gpuid", number);
+	put(pid, name, gpu);
+	snprintf(name, sizeof(name), "queues/%d/type", number);
+	put(pid, name, type);
+	snprintf(name, sizeof(name), "queues/%d/size", number);
+	put(pid, name, size);
+}
+
+/* A folder of queues is of links to one: they are folders of their own by their inodes. */
+static void link_queue(int pid, int number, const char *to)
+{
+	char path[512];
+
+	make_dir("%d/queues", pid);
+	snprintf(path, sizeof(path), "%s/" PROC "/%d/queues/%d", top, pid, number);
+	if (symlink(to, path))
+		perror(path);
+}
+
+static void open_sf(struct sf *sf)
+{
+	*sf = (struct sf){ .p = &plugin };
+	sf->clients = sf_clients_new();
+	sf->kfd = sf_kfd_new();
+	is(gt_root_open(&sf->root, top), 0, "a tree");
+	sf_devices_scan(sf);
+	sf_kfd_claim(sf);
+}
+
+static void close_sf(struct sf *sf)
+{
+	sf_devices_free(sf);
+	sf_clients_free(sf->clients);
+	free(sf->kfd);
+	gt_root_close(&sf->root);
+}
+
+static unsigned int look(struct sf *sf)
+{
+	nrec = 0;
+	sf_kfd_look(sf, false);
+	return nrec;
+}
+
+static unsigned int of_type(unsigned int type)
+{
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < nrec; i++)
+		n += rec[i].ev.type == type;
+	return n;
+}
+
+static const union gt_record *first(unsigned int type)
+{
+	for (unsigned int i = 0; i < nrec; i++)
+		if (rec[i].ev.type == type)
+			return &rec[i];
+	return &rec[8191];
+}
+
+/* ------------------------------------------------------------------------------------------------
+ */
+
+static void test_come_and_go(void)
+{
+	const union gt_record *r;
+	uint32_t id, other;
+	struct sf sf;
+
+	make_queue(10, 0, "100", "0", "262144");
+	shell("mkdir -p proc/10 && printf 'Name:\\tx\\nUid:\\t1002\\t1002\\t1002\\t1002\\n' "
+	      ">proc/10/status");
+	open_sf(&sf);
+	is(look(&sf), 1, "of a queue that was there before no event is told");
+	r = first(GT_QUEUE);
+	id = r->queue.queue;
+	ok(r->queue.gpu == 0 && r->queue.pid == 10 && r->queue.uid == 1002 &&
+		   r->queue.kind == GT_QUEUE_COMPUTE && r->queue.engine == GT_ENGINE_COMPUTE &&
+		   r->queue.size == 262144,
+	   "but what it is");
+	is(last_usage_pid, 10, "whose it is, before");
+	is(look(&sf), 0, "without a change nothing is told");
+	make_queue(10, 1, "101", "4", "4096");
+	is(look(&sf), 2, "one more");
+	r = first(GT_QUEUE_CREATE);
+	ok(r->ev.pid == 10 && r->ev.uid == 1002 && r->ev.flags == GT_F_INFERRED && r->ev.gpu == 1,
+	   "it was made lately");
+	r = first(GT_QUEUE);
+	other = r->queue.queue;
+	ok(other == rec[0].ev.queue && other != id && r->queue.kind == GT_QUEUE_SDMA &&
+		   r->queue.engine == GT_ENGINE_COPY,
+	   "on the other GPU, of the other kind, with a number of its own");
+	shell("mv " PROC "/10/queues/0 was");
+	make_queue(10, 0, "100", "0", "8192");
+	is(look(&sf), 3, "a number that is used again between two looks");
+	ok(first(GT_QUEUE_DESTROY)->ev.queue == id && first(GT_QUEUE)->queue.queue != id &&
+		   first(GT_QUEUE)->queue.size == 8192,
+	   "is another queue's");
+	id = first(GT_QUEUE)->queue.queue;
+	shell("rm -r " PROC "/10/queues/1");
+	is(look(&sf), 1, "one ends");
+	r = first(GT_QUEUE_DESTROY);
+	ok(r->ev.queue == other && r->ev.gpu == 1 && r->ev.flags == GT_F_INFERRED &&
+		   r->ev.pid == GT_NONE32,
+	   "its process, which may have gone, is not told");
+	shell("mv " PROC "/10 gone");
+	ok(look(&sf) == 1 && first(GT_QUEUE_DESTROY)->ev.queue == id, "its process ends");
+	is(sf.kfd->nqueues, 0, "no queue is left");
+	make_queue(10, 0, "100", "0", "1");
+	look(&sf);
+	shell("mv " PROC "/10 gone2 && mv gone " PROC "/10");
+	look(&sf);
+	ok(of_type(GT_QUEUE_DESTROY) == 1 && of_type(GT_QUEUE_CREATE) == 1,
+	   "a process that has another's number is another");
+	close_sf(&sf);
+	shell("rm -rf " PROC " was gone2");
+}
+
+static void test_claim(void)
+{
+	struct sf sf;
+
+	make_queue(10, 0, "100", "0", "1");
+	open_sf(&sf);
+	sf.root.captured = false; /* as if it were this machine */
+	sf_kfd_claim(&sf);
+	is(rank_asked, 2, "it asks whether it may tell of queues");
+	is(look(&sf), 1, "it may");
+	nrec = 0;
+	better = "bpf";
+	sf_kfd_claim(&sf);
+	is(of_type(GT_QUEUE_DESTROY), 1, "another knows more: its own end");
+	is(look(&sf), 0, "and it tells nothing");
+	better = NULL;
+	sf_kfd_claim(&sf);
+	is(look(&sf), 2, "until that one has gone");
+	sf.n = 0;
+	sf_kfd_claim(&sf);
+	is(rank_asked, -1, "without a GPU it does not ask");
+	close_sf(&sf);
+	shell("rm -r " PROC);
+}
+
+static void test_hostile(void)
+{
+	struct sf sf;
+
+	open_sf(&sf);
+	look(&sf);
+	make_queue(10, 0, "100", "7", "1");
+	make_queue(10, 6, "100", "0", "18446744073709551615");
+	make_queue(10, 1, "99", "0", "1");
+	make_queue(10, 2, "0", "0", "1");
+	make_queue(10, 3, "-5", "0", "1");
+	make_queue(10, 4, "100", "x", "1");
+	make_queue(10, 5, "99999999999999999999999", "0", "1");
+	shell("cd " PROC
+	      "/10/queues && mkdir -- x 7 99999999999999999999 -1 && : >8 && mkfifo 9 && "
+	      "ln -s /etc 11 && mkdir 12 && mkfifo 12/gpuid && ln -s /etc/passwd 7/gpuid && "
+	      "mkdir -p 13/gpuid");
+	shell("cd " PROC " && mkdir -p -- 99999999999/queues/0 -3 a && : >77 && mkfifo 78 && "
+	      "ln -s /proc/1 79 && mkdir 80 && mkfifo 80/queues && mkdir 81 && ln -s 81 82 && "
+	      "ln -s ../10/queues 81/queues");
+	look(&sf);
+	is(of_type(GT_QUEUE), 3,
+	   "of folders that are none only the queue is told, here and where links lead to it");
+	ok(first(GT_QUEUE)->queue.kind == GT_NONE16, "a kind that is none is not known");
+	is(sf.kfd->stats.strange, 6, "queues of GPUs that nobody knows are counted");
+	is(look(&sf), 0, "and not read again");
+	close_sf(&sf);
+	shell("rm -r " PROC);
+}
+
+#define PROCESSES 500
+
+static void test_many(void)
+{
+	uint64_t began, least = UINT64_MAX;
+	unsigned int found = 0;
+	struct sf sf;
+
+	make_queue(1, 0, "100", "0", "4096");
+	for (int i = 1; i < PROCESSES * 2; i++)
+		link_queue(i / 2 + 1, i % 2, "../../1/queues/0");
+	open_sf(&sf);
+	look(&sf);
+	is(of_type(GT_QUEUE), PROCESSES * 2, "the first look finds the queues of 500 processes");
+	make_queue(499, 5, "100", "0", "1");
+	for (int i = 0; i < PROCESSES / SF_KFD_TURN + 1; i++)
+		found += look(&sf);
+	is(found, 2, "later looks take them in turn");
+	for (int i = 0; i < 50; i++) {
+		began = clock_now(CLOCK_THREAD_CPUTIME_ID);
+		found = look(&sf);
+		began = clock_now(CLOCK_THREAD_CPUTIME_ID) - began;
+		least = began < least ? began : least;
+	}
+	is(found, 0, "no change");
+	printf("# measured a look with no change: %" PRIu64 " us of CPU\n", least / 1000);
+	usages = 0;
+	sf_kfd_look(&sf, true);
+	is(usages, 0, "processes of which no number is known are not told");
+	for (int i = 1; i <= 40; i++)
+		put(i, "vram_100", "5\n");
+	for (int i = 0; i < PROCESSES * 2 / SF_KFD_PAIRS + 1; i++)
+		sf_kfd_look(&sf, true);
+	ok(usages >= 40, "what they use is read in turn, too");
+	sf.kfd->used = SF_KFD_QUEUES - 3;
+	for (int i = 0; i < 5; i++)
+		link_queue(501, i, "../../1/queues/0");
+	sf.kfd->begun = false; /* all of them at once */
+	is(look(&sf), 3, "as many queues as there is room for");
+	is(sf.kfd->stats.refused, 2, "others are counted");
+	close_sf(&sf);
+}
+
+static int drop(const char *path, const struct stat *st, int type, struct FTW *f)
+{
+	return remove(path);
+}
+
+int main(void)
+{
+	if (!mkdtemp(top))
+		return 1;
+	make_gpus();
+	test_come_and_go();
+	test_claim();
+	test_hostile();
+	test_many();
+	nftw(top, drop, 16, FTW_DEPTH | FTW_PHYS);
+	return done_testing();
+}
