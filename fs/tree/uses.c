@@ -108,7 +108,18 @@ static bool here(const struct gt_show *s, uint16_t gpu)
 /* A process ---------------------------------------------------------------------------------------
  */
 
-bool gt_has_proc_memory(const struct gt_show *s)
+static bool has_regions(const struct gt_use *u)
+{
+	return u->nregions;
+}
+
+static bool has_kfd(const struct gt_use *u)
+{
+	return u->kfd_at;
+}
+
+/* Is there a GPU where @has is true of the process? */
+static bool any_use(const struct gt_show *s, bool (*has)(const struct gt_use *u))
 {
 	const struct gt_proc *p;
 	bool any = false;
@@ -117,12 +128,22 @@ bool gt_has_proc_memory(const struct gt_show *s)
 	GT_MODEL_LOCK(s->app->model);
 	p = gt_obj_known_proc(s, &err);
 	for (const struct gt_use *u = p ? p->uses : NULL; u; u = u->next)
-		any |= here(s, u->gpu) && u->nregions;
+		any |= here(s, u->gpu) && has(u);
 	return any;
 }
 
-/* Regions of @p on @gpu. Return: how many, or -errno */
-static int take_regions(const struct gt_show *s, uint16_t gpu, struct gt_use_region *out)
+bool gt_has_proc_memory(const struct gt_show *s)
+{
+	return any_use(s, has_regions);
+}
+
+bool gt_has_proc_kfd(const struct gt_show *s)
+{
+	return any_use(s, has_kfd);
+}
+
+/* 1: @out is what was read off of the process on @gpu, but for engines; 0: nothing was; -errno */
+static int take_use(const struct gt_show *s, uint16_t gpu, struct gt_use *out)
 {
 	const struct gt_proc *p;
 	const struct gt_use *u;
@@ -133,8 +154,9 @@ static int take_regions(const struct gt_show *s, uint16_t gpu, struct gt_use_reg
 	u = p ? gt_use_of(p->uses, gpu) : NULL;
 	if (!u || !here(s, gpu))
 		return err;
-	memcpy(out, u->region, u->nregions * sizeof(*out));
-	return (int)u->nregions;
+	*out = *u;
+	out->engines = NULL; /* the model's, unlocked from here on */
+	return 1;
 }
 
 static unsigned int gpus(const struct gt_show *s)
@@ -145,66 +167,38 @@ static unsigned int gpus(const struct gt_show *s)
 
 int gt_show_proc_memory(struct gt_text *t, const struct gt_show *s)
 {
-	struct gt_use_region r[GT_USE_REGIONS];
+	struct gt_use u = { 0 };
 	int n = 0;
 
 	gt_app_look(s->app, GT_LOOK_PROCS);
 	for (unsigned int g = 0; n >= 0 && g < gpus(s); g++) {
-		n = take_regions(s, (uint16_t)g, r);
-		if (n > 0)
-			qsort(r, (size_t)n, sizeof(*r), by_name);
-		for (int i = 0; i < n; i++)
-			region_line(t, s, (uint16_t)g, &r[i]);
+		n = take_use(s, (uint16_t)g, &u);
+		if (n <= 0)
+			continue;
+		qsort(u.region, u.nregions, sizeof(u.region[0]), by_name);
+		for (unsigned int i = 0; i < u.nregions; i++)
+			region_line(t, s, (uint16_t)g, &u.region[i]);
 	}
 	return n < 0 ? n : 0;
-}
-
-bool gt_has_proc_kfd(const struct gt_show *s)
-{
-	const struct gt_proc *p;
-	bool any = false;
-	int err;
-
-	GT_MODEL_LOCK(s->app->model);
-	p = gt_obj_known_proc(s, &err);
-	for (const struct gt_use *u = p ? p->uses : NULL; u; u = u->next)
-		any |= here(s, u->gpu) && u->kfd_at;
-	return any;
-}
-
-/* 1: @out is what was told lately of @gpu; 0: nothing was; -errno */
-static int take_kfd(const struct gt_show *s, uint16_t gpu, uint64_t now, struct gt_use_kfd *out)
-{
-	const struct gt_proc *p;
-	const struct gt_use *u;
-	int err;
-
-	GT_MODEL_LOCK(s->app->model);
-	p = gt_obj_known_proc(s, &err);
-	u = p ? gt_use_of(p->uses, gpu) : NULL;
-	if (!u || !here(s, gpu) || !u->kfd_at || now > u->kfd_at + KFD_STALE_NS)
-		return err;
-	*out = u->kfd;
-	return 1;
 }
 
 int gt_show_proc_kfd(struct gt_text *t, const struct gt_show *s)
 {
 	uint64_t now;
-	struct gt_use_kfd k = { 0 };
+	struct gt_use u = { 0 };
 	int n = 0;
 
 	gt_app_look(s->app, GT_LOOK_PROCS);
 	now = gt_model_now(s->app->model);
 	for (unsigned int g = 0; n >= 0 && g < gpus(s); g++) {
-		n = take_kfd(s, (uint16_t)g, now, &k);
-		if (n <= 0)
+		n = take_use(s, (uint16_t)g, &u);
+		if (n <= 0 || !u.kfd_at || now > u.kfd_at + KFD_STALE_NS)
 			continue;
 		gpu_name(t, s, (uint16_t)g);
-		bytes(t, "vram_bytes", k.vram);
-		bytes(t, "sdma_us", k.sdma_us);
-		bytes(t, "evicted_ms", k.evicted_ms);
-		bytes(t, "cu_occupancy", k.cu_occupancy);
+		bytes(t, "vram_bytes", u.kfd.vram);
+		bytes(t, "sdma_us", u.kfd.sdma_us);
+		bytes(t, "evicted_ms", u.kfd.evicted_ms);
+		bytes(t, "cu_occupancy", u.kfd.cu_occupancy);
 		gt_text_ch(t, '\n');
 	}
 	if (n >= 0 && !t->len)
