@@ -5,12 +5,15 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "internal.h"
+
+#define A_TIME 64 /* lines between two looks at the clock */
 
 static_assert(GT_AMD_BLOCK > GT_AMD_LINE_MAX, "a line fits");
 
@@ -25,22 +28,27 @@ uint32_t gt_amd_name_pid(const char *path)
 	return n && (!*s || *s == '.') && pid <= INT32_MAX ? (uint32_t)pid : 0;
 }
 
-/* A link would have the daemon read for its maker what the maker cannot. */
-static int open_log(struct gt_amd *a, const char *path, struct stat *st)
+/* A link would have the daemon read for its maker what the maker cannot; a device may do something
+ * when it is opened, so the name is looked at first. */
+static int open_log(struct gt_amd *a, const struct gt_amd_folder *d, const char *path,
+		    struct stat *st)
 {
-	int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
-	int fd = open(path, a->p->recording ? flags : flags | O_NOFOLLOW);
+	int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, dir = d ? d->dir : AT_FDCWD, fd;
 
+	if (fstatat(dir, path, st, d ? AT_SYMLINK_NOFOLLOW : 0) < 0)
+		return -errno;
+	if (!S_ISREG(st->st_mode))
+		return S_ISLNK(st->st_mode) ? -ELOOP : -EINVAL;
+	fd = openat(dir, path, d ? flags | O_NOFOLLOW : flags);
 	if (fd < 0)
-		return gt_amd_fault(a, errno, path,
-				    errno == ELOOP ? "is a symbolic link" : strerror(errno));
+		return -errno;
 	if (!fstat(fd, st) && S_ISREG(st->st_mode))
 		return fd;
 	close(fd);
-	return gt_amd_fault(a, EINVAL, path, "is not a regular file");
+	return -EINVAL;
 }
 
-static bool followed(const struct gt_amd *a, const struct stat *st)
+bool gt_amd_followed(const struct gt_amd *a, const struct stat *st)
 {
 	for (unsigned int i = 0; i < a->n; i++)
 		if (a->file[i]->dev == st->st_dev && a->file[i]->ino == st->st_ino)
@@ -48,29 +56,52 @@ static bool followed(const struct gt_amd *a, const struct stat *st)
 	return false;
 }
 
-int gt_amd_file_open(struct gt_amd *a, const char *path, struct gt_amd_file **out)
+static const char *what(int err)
 {
+	return err == ELOOP    ? "is a symbolic link"
+	       : err == EINVAL ? "is not a regular file"
+			       : strerror(err);
+}
+
+static char *whole(const struct gt_amd_folder *d, const char *name)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s%s%s", d ? d->path : "", d ? "/" : "", name);
+	return strdup(path);
+}
+
+int gt_amd_file_open(struct gt_amd *a, const struct gt_amd_folder *d, const char *name,
+		     struct gt_amd_file **out)
+{
+	char *path = whole(d, name);
 	struct gt_amd_file *f;
 	struct stat st;
-	int fd = open_log(a, path, &st);
+	int fd = path ? open_log(a, d, name, &st) : -ENOMEM;
 
-	if (fd < 0)
+	if (fd < 0) {
+		gt_amd_fault(a, -fd, path, what(-fd));
+		free(path);
 		return fd;
-	f = followed(a, &st) ? NULL : calloc(1, sizeof(*f));
+	}
+	f = gt_amd_followed(a, &st) ? NULL : calloc(1, sizeof(*f));
 	if (!f) {
 		close(fd);
-		return followed(a, &st) ? -EEXIST : -ENOMEM;
+		free(path);
+		return gt_amd_followed(a, &st) ? -EEXIST : -ENOMEM;
 	}
 	f->fd = fd;
-	f->path = strdup(path);
+	f->path = path;
 	f->dev = st.st_dev;
 	f->ino = st.st_ino;
-	if (!f->path || gt_amd_log_init(&f->log, a)) {
+	if (gt_amd_log_init(&f->log, a)) {
 		gt_amd_file_close(f);
 		return -ENOMEM;
 	}
 	f->log.uid = st.st_uid;
 	f->log.pid = gt_amd_name_pid(path);
+	gt_amd_log_pid(&f->log, f->log.pid,
+		       a->p->host->now(a->p)); /* it may end before it is read */
 	*out = f;
 	return 0;
 }
@@ -96,7 +127,8 @@ static size_t lines(struct gt_amd_file *f, const char *p, size_t len, bool last)
 			gt_amd_log_line(&f->log, at, (size_t)(nl - at));
 		f->skipping = false;
 		at = nl + 1;
-		if (f->log.count > GT_AMD_RECORDS - GT_AMD_PER_LINE)
+		if (f->log.count > GT_AMD_RECORDS - GT_AMD_PER_LINE ||
+		    (!(f->log.n.lines % A_TIME) && gt_amd_late(f->log.a)))
 			return (size_t)(at - p);
 	}
 	if ((size_t)(end - at) > GT_AMD_LINE_MAX || f->skipping) {

@@ -15,15 +15,18 @@
 
 #define DRAIN_NS    5000000u  /* of a drain */
 #define INTERVAL_NS 10000000u /* between two while files grow */
-#define BATCH	    256
 
 int gt_amd_fault(struct gt_amd *a, int err, const char *path, const char *why)
 {
-	a->refused += err != EEXIST;
+	a->refused++;
+	snprintf(a->fault[a->faults++ % GT_AMD_FAULTS], sizeof(a->fault[0]), "%s: %s",
+		 path ? path : "", why);
 	if (a->told)
 		return err > 0 ? -err : -EIO;
 	a->told = true;
-	return a->p->host->error(a->p, err, "%s: %s", path, why);
+	if (a->p->recording)
+		return a->p->host->error(a->p, err, "%s: %s", path ? path : "", why);
+	return a->p->host->error(a->p, err, "a log, or a folder of logs, was left out: see logs");
 }
 
 int gt_amd_probe(struct gt_plugin *p)
@@ -37,19 +40,36 @@ int gt_amd_probe(struct gt_plugin *p)
 			      "AMD_LOG_LEVEL_FILE names, such as /tmp/amdlog/*");
 }
 
+static void open_recordings(struct gt_amd *a)
+{
+	const struct gt_amd_options *o = a->p->options;
+	char *list = strdup(o->files ? o->files : ""), *save = NULL;
+
+	for (char *w = list ? strtok_r(list, ":", &save) : NULL; w; w = strtok_r(NULL, ":", &save))
+		if (a->n == GT_AMD_FILES)
+			gt_amd_fault(a, E2BIG, w, "more than 256 logs at a time");
+		else if (!gt_amd_file_open(a, NULL, w, &a->file[a->n]))
+			a->n++;
+	free(list);
+}
+
 /* From now on what the option names is followed. */
 static int begin(struct gt_amd *a)
 {
-	if (!a->p->recording) {
+	a->told = false;
+	a->deadline = a->p->host->now(a->p) + DRAIN_NS;
+	if (a->p->recording) {
+		open_recordings(a);
+		if (!a->n)
+			return -EINVAL; /* told */
+	} else {
 		a->since = a->p->host->now(a->p);
 		a->names = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
 		if (a->names < 0)
 			return a->p->host->error(a->p, errno, "inotify: %s", strerror(errno));
+		gt_amd_folders(a);
+		gt_amd_find(a);
 	}
-	a->told = false;
-	gt_amd_find(a);
-	if (a->p->recording && !a->n)
-		return -EINVAL; /* told */
 	a->awake = true;
 	a->p->host->timer(a->p, 1);
 	return 0;
@@ -73,7 +93,8 @@ bool gt_amd_knows(const char *path, const uint8_t *head, size_t len)
 static int start(struct gt_amd *a)
 {
 	a->block = malloc(GT_AMD_BLOCK);
-	return a->block ? begin(a) : a->p->host->error(a->p, ENOMEM, "no memory");
+	a->sorting = malloc(GT_AMD_RECORDS * sizeof(*a->sorting));
+	return a->block && a->sorting ? begin(a) : a->p->host->error(a->p, ENOMEM, "no memory");
 }
 
 int gt_amd_start(struct gt_plugin *p)
@@ -107,12 +128,18 @@ static void drop(struct gt_amd *a, unsigned int i)
 	gt_amd_file_close(a->file[i]);
 	a->file[i] = a->file[--a->n];
 	a->closed++;
+	if (a->waiting)
+		gt_amd_find_again(a);
+	a->waiting = false;
 }
 
 static void end(struct gt_amd *a)
 {
 	while (a->n)
 		drop(a, a->n - 1);
+	while (a->nfolders)
+		gt_amd_folder_free(&a->folder[--a->nfolders]);
+	a->heard = a->heard_at = 0;
 	if (a->names < 0)
 		return;
 	if (!a->awake)
@@ -129,56 +156,10 @@ void gt_amd_stop(struct gt_plugin *p)
 		return;
 	end(a);
 	free(a->numbers.free);
+	free(a->sorting);
 	free(a->block);
 	free(a);
 	p->priv = NULL;
-}
-
-/* A line a little out of order finds its place among the half that stays. */
-static bool ready(const struct gt_amd *a)
-{
-	for (unsigned int i = 0; i < a->n && a->p->recording; i++) {
-		const struct gt_amd_file *f = a->file[i];
-
-		if (!f->eof && f->log.count - f->log.head < GT_AMD_RECORDS / 2)
-			return false;
-	}
-	return true;
-}
-
-static struct gt_amd_log *earliest(const struct gt_amd *a)
-{
-	struct gt_amd_log *first = NULL;
-
-	for (unsigned int i = 0; i < a->n; i++) {
-		struct gt_amd_log *l = &a->file[i]->log;
-
-		if (l->head == l->count)
-			continue;
-		if (!first || l->out[l->head].ev.ts < first->out[first->head].ev.ts)
-			first = l;
-	}
-	return first;
-}
-
-static int hand_over(struct gt_amd *a)
-{
-	union gt_record batch[BATCH];
-	struct gt_amd_log *l;
-	unsigned int n = 0;
-	int all = 0;
-
-	while (ready(a) && (l = earliest(a))) {
-		batch[n++] = l->out[l->head++];
-		all++;
-		if (n < BATCH)
-			continue;
-		a->p->host->push(a->p, batch, n);
-		n = 0;
-	}
-	if (n)
-		a->p->host->push(a->p, batch, n);
-	return all;
 }
 
 /* Reads on in file @i. False: it has gone, and another may be in its place. */
@@ -204,13 +185,17 @@ static bool read_on(struct gt_amd *a, unsigned int i, ssize_t *got)
 	return false;
 }
 
-/* All files once; bytes read */
+/* Each file once, in turn, as long as there is time; bytes read */
 static ssize_t read_all(struct gt_amd *a)
 {
 	ssize_t got = 0;
 
-	for (unsigned int i = 0; i < a->n;)
-		i += read_on(a, i, &got);
+	for (unsigned int i = a->n; i && a->n; i--) {
+		a->turn = a->turn < a->n ? a->turn : 0;
+		a->turn += read_on(a, a->turn, &got);
+		if (gt_amd_late(a))
+			break;
+	}
 	return got;
 }
 
@@ -236,36 +221,38 @@ static void wait_for_more(struct gt_amd *a, bool more)
 int gt_amd_drain(struct gt_plugin *p)
 {
 	struct gt_amd *a = p->priv;
-	uint64_t deadline = p->host->now(p) + DRAIN_NS;
 	ssize_t got, all = 0;
+	bool more;
 	int n = 0;
 
-	for (unsigned int i = 0; i < a->n; i++)
-		a->file[i]->log.checked = 0; /* a pid may be another's by now */
-	if (a->names >= 0 && gt_amd_find_changed(a))
-		gt_amd_find(a);
+	a->round++;
+	a->deadline = p->host->now(p) + DRAIN_NS / 2;
+	more = gt_amd_find(a);
+	a->deadline += DRAIN_NS / 2; /* many names do not keep it from reading */
 	do {
 		got = read_all(a);
 		all += got;
-		n += hand_over(a);
-	} while (got && p->host->now(p) < deadline);
+		n += gt_amd_hand_over(a);
+	} while (got && !gt_amd_late(a));
 	if (p->recording && !n && finished(a))
 		return -ENODATA;
-	wait_for_more(a, all > 0);
+	wait_for_more(a, more || all > 0);
 	return n || !p->recording ? n : 1;
 }
 
 int gt_amd_set(struct gt_plugin *p, const struct gt_option *o)
 {
+	struct gt_amd_options *set = p->options;
 	struct gt_amd *a = p->priv;
 
 	if (strcmp(o->name, "files"))
 		return -EOPNOTSUPP;
+	set->written = true;
 	if (!a)
 		return 0;
 	for (unsigned int i = 0; i < a->n; i++)
 		gt_amd_log_end(&a->file[i]->log);
-	hand_over(a);
+	gt_amd_hand_over(a);
 	end(a);
 	return begin(a);
 }
@@ -285,8 +272,10 @@ int gt_amd_control(struct gt_plugin *p, enum gt_control what, int64_t arg)
 		p->host->timer(p, 1);
 		return 0;
 	case GT_CTL_RESCAN:
-		if (!p->recording)
-			gt_amd_find(a);
+		if (!p->recording) {
+			gt_amd_folders(a);
+			gt_amd_find_again(a);
+		}
 		p->host->timer(p, 1);
 		return 0;
 	case GT_CTL_LEVEL:

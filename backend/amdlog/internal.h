@@ -4,11 +4,13 @@
  *
  *	amdlog.c   the vtable and the options
  *	follow.c   start, drain, stop: the files, by inotify or as a recording
- *	find.c     which files there are: patterns, folders
+ *	folder.c   which folders logs are in, by the option's patterns
+ *	find.c     which files there are in them
  *	file.c     one file: opened, read in pieces, cut into lines; it grows, shrinks, goes
  *	line.c     what is before a line's message, in every form that there was
  *	message.c  the messages that are of use, and their fields
  *	log.c      from messages to records: kernels, copies, errors
+ *	merge.c    records of all logs by time
  *	queue.c    of queues: made, shared, given back, deleted
  *	packet.c   of packets: enqueued, ended; how many a queue holds
  *	table.c    what a log knows by pointer
@@ -22,6 +24,7 @@
 
 #include <limits.h>
 #include <stdbool.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include "../backend.h"
@@ -29,6 +32,10 @@
 #define GT_AMD_BLOCK	  (256u << 10) /* read at a time */
 #define GT_AMD_LINE_MAX	  65536u       /* longer lines are left out */
 #define GT_AMD_FILES	  256
+#define GT_AMD_SHARE	  4 /* one user but root may have the fourth part of what is bounded for all */
+#define GT_AMD_FOLDERS	  64
+#define GT_AMD_PIDS	  8 /* of a log that are remembered */
+#define GT_AMD_FAULTS	  8
 #define GT_AMD_QUEUES	  1024 /* of a log that live */
 #define GT_AMD_THREADS	  256
 #define GT_AMD_SIGNALS	  4096
@@ -176,6 +183,14 @@ struct gt_amd_made {
 	uint32_t priority;
 };
 
+/** struct gt_amd_pid - a process that a log told; @round: when it was looked at last; @good: it is
+ * of the log's owner */
+struct gt_amd_pid {
+	uint32_t pid;
+	bool good;
+	uint64_t round;
+};
+
 /** struct gt_amd_counts - of a log */
 struct gt_amd_counts {
 	uint64_t lines, other, foreign, damaged, too_long, cut;
@@ -192,7 +207,7 @@ struct gt_amd_counts {
  * @has_calls, @has_commands: it tells of them, so that a copy is not told twice; @has_packets: so
  *that a kernel's is waited for
  * @name: the last kernels' names, by hash, and their numbers
- * @out: records that wait, by time, from @head
+ * @out: records that wait, by time but for @unsorted, from @head
  */
 struct gt_amd_log {
 	struct gt_amd *a;
@@ -212,16 +227,27 @@ struct gt_amd_log {
 	struct gt_amd_made made;
 	union gt_record *out;
 	uint32_t head, count;
-	uint32_t checked;  /* the pid that was looked at last, */
-	bool checked_good; /* and what came of it */
+	bool unsorted;
+	unsigned int next_pid;
+	uint32_t blamed; /* the last pid that was not believed */
+	struct gt_amd_pid pids[GT_AMD_PIDS];
 };
 
 /** gt_amd_log_event() - an event of a line's time and process, to be filled; it is of @q, NULL:
  * none */
 void gt_amd_log_event(struct gt_amd_log *l, enum gt_type type, uint64_t ts, uint32_t pid,
 		      struct gt_amd_queue *q, union gt_record *r);
+/** gt_amd_log_pid() - @pid, if it is of the log's owner and was there at @ts, else GT_NONE32; 0:
+ * none
+ */
+uint32_t gt_amd_log_pid(struct gt_amd_log *l, uint32_t pid, uint64_t ts);
+
+/* merge.c */
+
 /** gt_amd_log_put() - it waits to be merged */
 void gt_amd_log_put(struct gt_amd_log *l, const union gt_record *r);
+/** gt_amd_hand_over() - tells the host what waits, by time; how many records */
+int gt_amd_hand_over(struct gt_amd *a);
 
 /* queue.c */
 
@@ -272,8 +298,21 @@ struct gt_amd_file {
 	bool skipping, eof, gone;
 };
 
-/** gt_amd_file_open() - -errno with the sentence told; -EEXIST: it is followed already */
-int gt_amd_file_open(struct gt_amd *a, const char *path, struct gt_amd_file **out);
+/** gt_amd_file_of() - the file of a log */
+static inline struct gt_amd_file *gt_amd_file_of(struct gt_amd_log *l)
+{
+	return (struct gt_amd_file *)l;
+}
+static_assert(offsetof(struct gt_amd_file, log) == 0, "gt_amd_file_of()");
+
+struct gt_amd_folder;
+
+/** gt_amd_file_open() - @name in folder @d, NULL: of a recording. -errno with the sentence told;
+ * -EEXIST: it is followed already */
+int gt_amd_file_open(struct gt_amd *a, const struct gt_amd_folder *d, const char *name,
+		     struct gt_amd_file **out);
+/** gt_amd_followed() - is this file one of those that are open? */
+bool gt_amd_followed(const struct gt_amd *a, const struct stat *st);
 void gt_amd_file_close(struct gt_amd_file *f);
 /** gt_amd_file_read() - reads on, as long as there is room for what its lines tell: bytes, 0:
  * nothing more now, or -errno */
@@ -281,19 +320,50 @@ ssize_t gt_amd_file_read(struct gt_amd_file *f);
 /** gt_amd_name_pid() - the process that a file's name tells, "log_1234"; 0: none */
 uint32_t gt_amd_name_pid(const char *path);
 
+/* folder.c */
+
+/**
+ * struct gt_amd_folder - one whose names are looked at
+ * @pattern: of names that are logs, NULL: all; @uid: whose it is; @dir: open for its names; @wd:
+ * inotify's number of it, -1 none
+ * @scan: it is being looked through, @looked names of it; @scanned: when that began; @again: it is
+ * to be
+ */
+struct gt_amd_folder {
+	char *path, *pattern;
+	dev_t dev;
+	ino_t ino;
+	uint32_t uid;
+	int dir, wd;
+	void *scan;
+	unsigned int looked;
+	bool again;
+	uint64_t scanned;
+};
+
+/** gt_amd_folders() - adds those that the option names and that there are now */
+void gt_amd_folders(struct gt_amd *a);
+void gt_amd_folder_free(struct gt_amd_folder *f);
+/** gt_amd_raise() - from here to gt_amd_lower(@what it returned) what only its owner may read can
+ * be opened, if the configuration names it */
+uint64_t gt_amd_raise(const struct gt_amd *a);
+void gt_amd_lower(uint64_t raised);
+
 /* find.c */
 
-/** gt_amd_find() - opens what the option names and is not followed yet */
-void gt_amd_find(struct gt_amd *a);
-/** gt_amd_find_changed() - reads inotify's events. True: a name came or went */
-bool gt_amd_find_changed(struct gt_amd *a);
+/** gt_amd_find() - opens what came, as long as there is time. True: there is more to be looked at
+ */
+bool gt_amd_find(struct gt_amd *a);
+/** gt_amd_find_again() - all folders are to be looked through */
+void gt_amd_find_again(struct gt_amd *a);
 
 /* follow.c */
 
 /** struct gt_amd_options - @files: patterns and folders, separated by commas; of a recording paths,
- * separated by colons */
+ * separated by colons. @written: it is not what the configuration says any more */
 struct gt_amd_options {
 	char *files;
+	bool written;
 };
 
 /**
@@ -301,20 +371,37 @@ struct gt_amd_options {
  * @names: inotify for the folders; -1: a recording
  * @awake: files are read at intervals, and inotify is not listened to
  * @since: CLOCK_MONOTONIC of the start: what is older in a log is not told
- * @forged: pids that logs claimed and that are another user's
- * @gone: counters of files that are closed; @block: what is read at a time
+ * @deadline: of the hook that is being called; @turn, @folder_turn: what is read next; @round:
+ * counts drains
+ * @waiting: a log was left out as its owner has enough of them, which @over counts
+ * @left_out: folders with more names than are looked at
+ * @forged: pids that logs claimed and that were not seen to be of their owner
+ * @fault: the last things that were left out and why, @faults in all
+ * @events: of inotify; those from @heard_at to @heard are still to be looked at
+ * @gone: counters of files that are closed; @block: what is read at a time; @sorting: room for that
  */
 struct gt_amd {
 	struct gt_plugin *p;
 	struct gt_amd_file *file[GT_AMD_FILES];
-	unsigned int n;
+	struct gt_amd_folder folder[GT_AMD_FOLDERS];
+	unsigned int n, nfolders, turn, folder_turn;
 	int names;
-	bool awake, told;
-	uint64_t since, closed, refused, forged;
+	bool awake, told, waiting;
+	uint64_t since, deadline, round, closed, refused, forged, over, left_out, faults;
 	struct gt_amd_numbers numbers;
 	struct gt_amd_counts gone;
+	char fault[GT_AMD_FAULTS][256];
 	char *block;
+	union gt_record *sorting;
+	size_t heard, heard_at;
+	_Alignas(8) char events[16384];
 };
+
+/** gt_amd_late() - has the hook that is being called taken its time? */
+static inline bool gt_amd_late(const struct gt_amd *a)
+{
+	return a->p->host->now(a->p) >= a->deadline;
+}
 
 /** gt_amd_knows() - one line of a log is enough: a program's own may be before it */
 bool gt_amd_knows(const char *path, const uint8_t *head, size_t len);
@@ -324,7 +411,8 @@ int gt_amd_drain(struct gt_plugin *p);
 void gt_amd_stop(struct gt_plugin *p);
 int gt_amd_set(struct gt_plugin *p, const struct gt_option *o);
 int gt_amd_control(struct gt_plugin *p, enum gt_control what, int64_t arg);
-/** gt_amd_fault() - tells why a file is left out; the first sentence stays. Returns -@err */
+/** gt_amd_fault() - tells why a file or folder is left out; the first sentence stays. Everybody
+ * reads it: it names only what is played. Returns -@err */
 int gt_amd_fault(struct gt_amd *a, int err, const char *path, const char *why);
 
 /* show.c */

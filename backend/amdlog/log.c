@@ -4,15 +4,15 @@
  * a log has no packets' lines (level 3) the name alone is the dispatch. A copy is a call of the
  * API, then a command, then what carries it out: it is told once.
  *
- * The process is the one that a line tells, or the file's name, but only one of the file's owner:
- * anybody can write a log with another's pid.
+ * The process is the one that a line tells, or the file's name, but only one that was seen to be of
+ * the file's owner: anybody can write a log with another's pid, or one that nobody has yet.
  */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <time.h>
 
+#include "../whose.h"
 #include "internal.h"
 
 int gt_amd_log_init(struct gt_amd_log *l, struct gt_amd *a)
@@ -47,34 +47,58 @@ void gt_amd_log_free(struct gt_amd_log *l)
 /* Whose it is
  * -------------------------------------------------------------------------------------- */
 
-/* A process that is there must be of the file's owner. One that has ended leaves its log. */
-static bool may_be(const struct gt_amd_log *l, uint32_t pid)
+/* CLOCK_BOOTTIME of a line's time. After a suspend meanwhile it is too late, never too early. */
+static uint64_t boottime(uint64_t ts)
 {
-	char path[32];
-	struct stat st;
+	struct timespec b, m;
+
+	clock_gettime(CLOCK_MONOTONIC, &m);
+	clock_gettime(CLOCK_BOOTTIME, &b);
+	return ts + (uint64_t)(b.tv_sec - m.tv_sec) * 1000000000u + (uint64_t)b.tv_nsec -
+	       (uint64_t)m.tv_nsec;
+}
+
+/* One that has ended leaves lines that are still to be read; it was there when others were. */
+static bool is_theirs(struct gt_amd_log *l, struct gt_amd_pid *p, uint64_t ts)
+{
+	enum gt_whose whose;
 
 	if (l->a->p->recording)
 		return true;
-	snprintf(path, sizeof(path), "/proc/%u", pid);
-	if (stat(path, &st) < 0)
-		return errno == ENOENT;
-	return st.st_uid == l->uid;
+	whose = gt_whose(p->pid, l->uid, boottime(ts));
+	return whose == GT_WHOSE_THEIRS || (whose == GT_WHOSE_GONE && p->good);
 }
 
-static uint32_t whose(struct gt_amd_log *l, const struct gt_amd_line *line)
+uint32_t gt_amd_log_pid(struct gt_amd_log *l, uint32_t pid, uint64_t ts)
 {
-	uint32_t pid = line->pid ? line->pid : l->pid;
+	struct gt_amd_pid *p = &l->pids[0];
 
 	if (!pid)
 		return GT_NONE32;
-	if (line->pid && !l->pid)
-		l->pid = pid;
-	if (l->checked != pid) {
-		l->checked = pid;
-		l->checked_good = may_be(l, pid);
-		l->a->forged += !l->checked_good;
+	for (unsigned int i = 0; i < GT_AMD_PIDS && p->pid != pid; i++)
+		p = &l->pids[i];
+	if (p->pid != pid) {
+		p = &l->pids[l->next_pid++ % GT_AMD_PIDS];
+		*p = (struct gt_amd_pid){ .pid = pid };
+	} else if (p->round == l->a->round) {
+		return p->good ? pid : GT_NONE32;
 	}
-	return l->checked_good ? pid : GT_NONE32;
+	p->good = is_theirs(l, p, ts);
+	p->round = l->a->round;
+	return p->good ? pid : GT_NONE32;
+}
+
+static uint32_t whose(struct gt_amd_log *l, const struct gt_amd_line *line, uint64_t ts)
+{
+	uint32_t pid = line->pid ? line->pid : l->pid, is = gt_amd_log_pid(l, pid, ts);
+
+	if (!l->pid)
+		l->pid = line->pid;
+	if (pid && is == GT_NONE32 && l->blamed != pid) {
+		l->blamed = pid;
+		l->a->forged++;
+	}
+	return is;
 }
 
 static uint16_t gpu_of(struct gt_amd_log *l, uint32_t pid)
@@ -109,25 +133,6 @@ void gt_amd_log_event(struct gt_amd_log *l, enum gt_type type, uint64_t ts, uint
 	r->ev.uid = l->uid;
 	if (q)
 		r->ev.queue = q->id;
-}
-
-/* Threads write their lines as they come to it: not always in order of time. */
-void gt_amd_log_put(struct gt_amd_log *l, const union gt_record *r)
-{
-	uint32_t i = l->count;
-
-	if (r->ev.ts < l->since) {
-		l->n.older++;
-		return;
-	}
-	if (l->count == GT_AMD_RECORDS)
-		return; /* never: who reads leaves room for GT_AMD_PER_LINE */
-	while (i > l->head && l->out[i - 1].ev.ts > r->ev.ts)
-		i--;
-	memmove(&l->out[i + 1], &l->out[i], (l->count - i) * sizeof(*r));
-	l->out[i] = *r;
-	l->count++;
-	l->n.records++;
 }
 
 /* Kernels and copies
@@ -273,7 +278,7 @@ static void on_message(struct gt_amd_log *l, const struct gt_amd_line *line,
 		       const struct gt_amd_msg *m, uint64_t ts)
 {
 	struct gt_amd_thread *t = thread_of(l, line->tid);
-	uint32_t pid = whose(l, line);
+	uint32_t pid = whose(l, line, ts);
 
 	switch (m->what) {
 	case GT_AMD_DISPATCH:
@@ -337,10 +342,8 @@ void gt_amd_log_line(struct gt_amd_log *l, const char *p, size_t len)
 
 void gt_amd_log_end(struct gt_amd_log *l)
 {
-	uint32_t pid = l->checked && l->checked_good ? l->checked : GT_NONE32;
-
 	gt_amd_log_settle(l, true);
 	for (uint32_t i = 0; i < GT_AMD_QUEUES; i++)
 		if (l->queue[i].hwq && l->count + 4 < GT_AMD_RECORDS)
-			gt_amd_queue_delete(l, &l->queue[i], l->now, pid);
+			gt_amd_queue_delete(l, &l->queue[i], l->now, l->queue[i].pid);
 }

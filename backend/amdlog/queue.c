@@ -7,12 +7,25 @@
 
 #include "internal.h"
 
+/* A user may have a part of all queues, as of all logs */
+static bool has_enough(const struct gt_amd_log *l)
+{
+	const struct gt_amd *a = l->a;
+	uint32_t n = 0;
+
+	for (unsigned int i = 0; i < a->n && l->uid && !a->p->recording; i++)
+		n += a->file[i]->log.uid == l->uid ? a->file[i]->log.queues.used : 0;
+	return n >= GT_AMD_QUEUES_ALL / GT_AMD_SHARE;
+}
+
 /* A log that began before it was followed, or has lost lines, tells of queues that it never made.
  */
 static struct gt_amd_queue *queue_new(struct gt_amd_log *l, uint64_t hwq, uint32_t pid)
 {
 	struct gt_amd_queue *q = NULL;
 
+	if (has_enough(l))
+		return NULL;
 	for (uint32_t i = 0; i < GT_AMD_QUEUES && !q; i++)
 		if (!l->queue[i].hwq)
 			q = &l->queue[i];

@@ -36,6 +36,9 @@ void gt_amd_doctor(struct gt_plugin *p, char *buf, size_t len)
 	LINE("logs", a->n);
 	LINE("logs_closed", a->closed);
 	LINE("logs_refused", a->refused);
+	LINE("logs_over_share", a->over);
+	LINE("folders", a->nfolders);
+	LINE("folders_cut", a->left_out);
 	LINE("lines", n.lines);
 	LINE("lines_foreign", n.foreign);
 	LINE("lines_other", n.other);
@@ -61,6 +64,18 @@ static void word(struct gt_details *t, const char *s)
 			gt_detail(t, "%c", *s);
 		else
 			gt_detail(t, "\\%03o", (unsigned char)*s);
+}
+
+/* The last ones that were left out, and why */
+static void faults(struct gt_details *t, const struct gt_amd *a)
+{
+	uint64_t n = a->faults < GT_AMD_FAULTS ? a->faults : GT_AMD_FAULTS;
+
+	for (uint64_t i = a->faults - n; i < a->faults; i++) {
+		gt_detail(t, "# left_out ");
+		word(t, a->fault[i % GT_AMD_FAULTS]);
+		gt_detail(t, "\n");
+	}
 }
 
 static const char *state_of(const struct gt_amd_file *f)
@@ -91,4 +106,6 @@ void gt_amd_show_files(struct gt_plugin *p, char *buf, size_t len)
 			  (unsigned long long)(n->damaged + n->too_long),
 			  (unsigned long long)n->records, (unsigned long long)f->truncated);
 	}
+	if (a)
+		faults(&t, a);
 }

@@ -7,7 +7,7 @@
  *	files.c    which files are results, and safe to open
  *	child.c    starts, hears and ends the process that reads them
  *	tell.c     rows as records, kernels and counters for the host
- *	gpu.c      agents as GPUs, queues; pid.c whether a pid is what it says
+ *	gpu.c      agents as GPUs, queues
  *
  * In the child, which holds nothing but the files and a pipe:
  *
@@ -312,9 +312,6 @@ uint64_t rp_teller_position(const struct rp_teller *t);
 /** rp_show_calls(), rp_show_memory() - tables of the runtime's calls, and of its allocations */
 void rp_show_calls(const struct rp_teller *t, char *buf, size_t len);
 void rp_show_memory(const struct rp_teller *t, char *buf, size_t len);
-
-/** rp_pid_is_theirs() - is process @pid one of @uid's, and was it there at @ts, CLOCK_BOOTTIME? */
-bool rp_pid_is_theirs(uint32_t pid, uint32_t uid, uint64_t ts);
 
 /** struct rp_place - a device as the host numbers it; @gpu: GT_NONE16: none */
 struct rp_place {

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../whose.h"
+
 static void flush(struct rp_teller *t)
 {
 	if (t->batched)
@@ -49,7 +51,7 @@ static uint32_t pid_of(struct rp_teller *t, const struct rp_row *r, uint32_t uid
 	if (t->pid.pid != r->pid || t->pid.uid != uid) {
 		t->pid.pid = r->pid;
 		t->pid.uid = uid;
-		t->pid.there = rp_pid_is_theirs(r->pid, uid, r->start);
+		t->pid.there = gt_whose(r->pid, uid, r->start) == GT_WHOSE_THEIRS;
 	}
 	return t->pid.there ? r->pid : GT_NONE32;
 }

@@ -31,7 +31,10 @@ log=$logs/hip_$mine
 	line $mine "Created SWq=0x1 to map on HWq=0x7f0000 with size 16384 with priority 1, cooperative: 0"
 	packet $mine 0x7f0000 0 0
 } >"$log"
-printf '[backend amdlog]\nfiles = %s/hip_*\n' "$logs" >conf
+# A folder that only its owner may enter, which the configuration names
+private=$PWD/private
+mkdir -m 700 "$private" && chown 2100000001 "$private"
+printf '[backend amdlog]\nfiles = %s/hip_*,%s/hip_*\n' "$logs" "$private" >conf
 mount_gt "$mnt" -o conf=conf,backend=amdlog || exit 1
 ok "what was there is read" wait_for 20 lines 3
 is "$(seen "$mnt" DISPATCH)" "" "… but its past is not told"
@@ -79,18 +82,32 @@ ok "its owner does" as_uid 2100000001 grep -q "DISPATCH.*pid=$theirs" "$mnt/time
 ok "the table of logs is not for users" as_uid 2100000001 sh -c "! cat $mnt/backends/amdlog/logs"
 like "$(cat "$mnt/backends/amdlog/logs")" "^$other read 2100000001 " "… and tells root whose it is"
 
+packet $theirs 0x5000 1 2 >"$PWD/new"
+chown 2100000001 "$PWD/new" && chmod 600 "$PWD/new"
+mv "$PWD/new" "$private/hip_theirs"
+ok "what only its owner may read" wait_for 20 has DISPATCH 5
+is "$(cat "$mnt/backends/amdlog/"{stats,last_error} "$mnt/doctor" | grep -c "$private")" 0 "… which nothing names that everybody reads"
+mv "$private/hip_theirs" "$PWD/away"
+
 ln -s /etc/shadow "$logs/hip_link"
 mkfifo "$logs/hip_pipe"
 packet $mine 0x6000 0 1 >>"$log"
-ok "links and pipes do no harm" wait_for 20 has DISPATCH 5
-is "$(wc -l <"$mnt/backends/amdlog/logs")" 3 "… and are not read"
+ok "links and pipes do no harm" wait_for 20 has DISPATCH 6
+is "$(grep -vc '^#' "$mnt/backends/amdlog/logs")" 3 "… and are not read"
+like "$(cat "$mnt/backends/amdlog/logs")" '^# left_out .*/hip_link:.*symbolic' "… as root may see"
+is "$(grep -c hip_ "$mnt/backends/amdlog/last_error")" 0 "… and nobody else"
 like "$(cat "$mnt/clocks")" '^amdlog CLOCK_MONOTONIC 0 0 ' "clocks tells of its clock"
 
 echo "$logs/none" >"$mnt/backends/amdlog/files"
 ok "other files" wait_for 20 grep -qx 'logs 0' "$mnt/backends/amdlog/stats"
 echo "$logs/" >"$mnt/backends/amdlog/files"
 packet $mine 0x6000 1 2 >>"$log"
-ok "a folder" wait_for 20 has DISPATCH 6
+ok "a folder" wait_for 20 has DISPATCH 7
+mv "$PWD/away" "$private/hip_theirs"
+echo "$private/,$logs/" >"$mnt/backends/amdlog/files"
+packet $mine 0x6000 2 3 >>"$log"
+ok "a folder that is not for all, which was written" wait_for 20 has DISPATCH 8
+is "$(grep -c hip_theirs "$mnt/backends/amdlog/logs")" 0 "… is not looked into"
 ok "unmounted" umount_gt "$mnt"
 
 # Played: the same tree, whoever's processes they were

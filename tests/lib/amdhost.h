@@ -4,22 +4,26 @@
 #ifndef GT_TESTS_AMDHOST_H
 #define GT_TESTS_AMDHOST_H
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "../../backend/amdlog/internal.h"
 
-/** struct ah - the host and its plugin; @rec: what was pushed, if @keep */
+/** struct ah - the host and its plugin; @rec: what was pushed, if @keep; @tick: ns that pass with
+ * each look at the clock */
 struct ah {
 	struct gt_plugin p;
 	struct gt_amd_options opt;
 	union gt_record *rec;
 	size_t n, cap;
 	bool keep;
-	uint64_t pushed, back, last, timer, ahead;
+	uint64_t pushed, back, last, timer, ahead, tick;
 	uint64_t types[256];
 	int watched;
 	char kernel[64][128];
@@ -79,6 +83,7 @@ static inline uint64_t ah_now(struct gt_plugin *p)
 {
 	struct timespec ts;
 
+	((struct ah *)p)->ahead += ((struct ah *)p)->tick;
 	clock_gettime(CLOCK_MONOTONIC, &ts);
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec + ((struct ah *)p)->ahead;
 }
@@ -153,6 +158,76 @@ static inline void ah_settle(struct ah *h)
 		if (h->watched >= 0)
 			return;
 	}
+}
+
+/* What was pushed, and files to read
+ * --------------------------------------------------------------- */
+
+static char ah_folder[] = "/tmp/gt-amdlog-XXXXXX";
+
+/** ah_dir() - makes a folder for the test's logs; false: cannot */
+static inline bool ah_dir(void)
+{
+	return mkdtemp(ah_folder);
+}
+
+/** ah_name() - path of @n in it, good until the next call */
+static inline const char *ah_name(const char *n)
+{
+	static char path[256];
+
+	snprintf(path, sizeof(path), "%s/%s", ah_folder, n);
+	return path;
+}
+
+/** ah_write() - @text into log @n; @flags: O_APPEND, O_TRUNC */
+static inline void ah_write(const char *n, const char *text, int flags)
+{
+	int fd = open(ah_name(n), O_WRONLY | O_CREAT | flags, 0644);
+
+	if (write(fd, text, strlen(text)) < 0)
+		printf("# %s\n", strerror(errno));
+	close(fd);
+}
+
+/** ah_nth() - record number @n of that type that was pushed; one of zeros if there is none */
+static inline const union gt_record *ah_nth(const struct ah *h, enum gt_type type, unsigned int n)
+{
+	static const union gt_record none;
+
+	for (size_t i = 0; i < h->n; i++)
+		if (h->rec[i].ev.type == type && !n--)
+			return &h->rec[i];
+	return &none;
+}
+
+/** ah_follow() - a live host that follows the logs of the folder that are like @pattern, old lines
+ * of theirs as well */
+static inline struct ah *ah_follow(const char *pattern)
+{
+	struct ah *h = ah_new(ah_name(pattern), false);
+	struct gt_amd *a;
+
+	if (gt_amd_start(&h->p))
+		printf("# %s\n", h->error);
+	a = h->p.priv;
+	a->since = 0; /* the lines of the test are old */
+	for (unsigned int i = 0; i < a->n; i++)
+		a->file[i]->log.since = 0;
+	ah_settle(h);
+	return h;
+}
+
+/** ah_counts() - of all logs */
+static inline struct gt_amd_counts ah_counts(const struct ah *h)
+{
+	const struct gt_amd *a = h->p.priv;
+	struct gt_amd_counts n = a->gone;
+
+	for (unsigned int f = 0; f < a->n; f++)
+		for (size_t i = 0; i < sizeof(n) / sizeof(uint64_t); i++)
+			((uint64_t *)&n)[i] += ((const uint64_t *)&a->file[f]->log.n)[i];
+	return n;
 }
 
 #endif

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Logs of AMD's runtime: what many files, many names and lines in no order cost, and where links
+ * lead.
+ */
+#include <errno.h>
+#include <sys/stat.h>
+
+#include "../lib/amdhost.h"
+#include "../lib/tap.h"
+
+#define NAME(us) ":3:x.cpp :1 : " #us " us:  ShaderName : f()\n"
+
+static struct gt_amd *priv(struct ah *h)
+{
+	return h->p.priv;
+}
+
+static void make(const char *prefix, unsigned int n, uid_t uid)
+{
+	char name[64];
+
+	for (unsigned int i = 0; i < n; i++) {
+		snprintf(name, sizeof(name), "%s_%u.log", prefix, i);
+		ah_write(name, NAME(5), O_TRUNC);
+		if (uid && chown(ah_name(name), uid, uid))
+			printf("# %s\n", strerror(errno));
+	}
+}
+
+static void unmake(const char *prefix, unsigned int n)
+{
+	char name[64];
+
+	for (unsigned int i = 0; i < n; i++) {
+		snprintf(name, sizeof(name), "%s_%u.log", prefix, i);
+		unlink(ah_name(name));
+	}
+}
+
+/* One user's many files do not shut out another's. */
+static void check_shares(void)
+{
+	unsigned int share = GT_AMD_FILES / GT_AMD_SHARE;
+	struct ah *h;
+
+	if (geteuid())
+		return;
+	make("many", 300, 65534);
+	make("other", 3, 65533);
+	h = ah_follow("*.log");
+	is(priv(h)->n, share + 3, "a user's logs are no more than their share");
+	is(priv(h)->over, 300 - share, "the rest is counted");
+	make("later", 2, 65533);
+	ah_settle(h);
+	is(priv(h)->n, share + 5, "there is room for others' that come");
+	unmake("many", 300);
+	make("again", 3, 65534);
+	for (int i = 0; i < 3; i++) { /* the first look may come before all have gone */
+		ah_settle(h);
+		h->ahead += 2000000000;
+	}
+	is(priv(h)->n, 8, "and for the user's own when others of theirs have gone");
+	ah_free(h);
+	unmake("other", 3);
+	unmake("later", 2);
+	unmake("again", 3);
+}
+
+static void check_queue_shares(void)
+{
+	unsigned int most = GT_AMD_QUEUES_ALL / GT_AMD_SHARE, logs = most / GT_AMD_QUEUES * 2;
+	struct ah *h;
+	char name[64];
+
+	if (geteuid())
+		return;
+	for (unsigned int i = 0; i < logs; i++) {
+		FILE *f;
+
+		snprintf(name, sizeof(name), "many_%u.log", i);
+		f = fopen(ah_name(name), "w");
+		for (unsigned int k = 1; k <= GT_AMD_QUEUES; k++)
+			fprintf(f, ":3:x.cpp :1 : 5 us:  acquireQueue refCount: 0x%x (1)\n",
+				k * 4096);
+		fclose(f);
+		if (chown(ah_name(name), 65534, 65534))
+			printf("# %s\n", strerror(errno));
+	}
+	h = ah_follow("many_*.log");
+	is(ah_counts(h).queues, most, "a user's queues are no more than their share");
+	is(ah_counts(h).refused, logs * GT_AMD_QUEUES - most, "the rest is counted");
+	ah_free(h);
+	unmake("many", logs);
+}
+
+/* Until so many lines have been read; how many at most by one drain */
+static unsigned int read_on(struct ah *h, unsigned int lines)
+{
+	unsigned int most = 0;
+
+	for (unsigned int i = 0; i < 10000 && ah_counts(h).lines < lines; i++) {
+		unsigned int was = (unsigned int)ah_counts(h).lines, n;
+
+		gt_amd_drain(&h->p);
+		n = (unsigned int)ah_counts(h).lines - was;
+		most = n > most ? n : most;
+	}
+	return most;
+}
+
+/* Each look at the clock finds the time over: still all is done, bit by bit. */
+static void check_late(void)
+{
+	struct ah *h = ah_new(ah_name("late_*.log"), false);
+	unsigned int most = 0, drains = 0, was = 0;
+
+	make("late", 200, 0);
+	h->tick = 1000000000;
+	is(gt_amd_start(&h->p), 0, "started");
+	was = priv(h)->n;
+	for (; drains < 10000 && priv(h)->n < 200; drains++) {
+		gt_amd_drain(&h->p);
+		most = priv(h)->n - was > most ? priv(h)->n - was : most;
+		was = priv(h)->n;
+	}
+	is(priv(h)->n, 200, "all names of a folder are looked at");
+	ok(most <= 64 && drains > 2, "some in each of %u drains", drains);
+	most = read_on(h, 200);
+	is(ah_counts(h).lines, 200, "all logs are read");
+	ok(most == 1, "one after the other");
+	for (int i = 0; i < 1000; i++)
+		ah_write("late_7.log", NAME(5), O_APPEND);
+	ok(read_on(h, 1200) <= 64, "and a long one bit by bit");
+	is(ah_counts(h).lines, 1200, "to its end");
+	ah_free(h);
+	unmake("late", 200);
+}
+
+/* Lines whose times go back all the way, and some of one time */
+static void check_backwards(void)
+{
+	struct ah *h;
+	FILE *f = fopen(ah_name("back_1.log"), "w");
+	bool stable = true;
+
+	for (unsigned int i = 0; i < 3000; i++)
+		fprintf(f, ":3:x.cpp :1 : %u us:  acquireQueue refCount: 0x%x (1)\n",
+			100000 - i / 3 * 7, (i % 100 + 1) * 4096);
+	fclose(f);
+	h = ah_new(ah_name("back_1.log"), true);
+	is(ah_play(h), -ENODATA, "a log that goes back in time");
+	is(h->back, 0, "is told in order");
+	for (size_t i = 1; i < h->n; i++) /* a queue is described, then in use: both at one time */
+		if (h->rec[i].ev.type == GT_QUEUE_MAP)
+			stable &= h->rec[i - 1].ev.type == GT_QUEUE &&
+				  h->rec[i - 1].queue.queue == h->rec[i].ev.queue;
+	ok(stable && h->types[GT_QUEUE_MAP] == 100, "and what is of one time as it came");
+	ah_free(h);
+	unlink(ah_name("back_1.log"));
+}
+
+/* Who has a link on the way does not have another's folder looked through. */
+static void check_links(void)
+{
+	struct ah *h;
+
+	mkdir(ah_name("real"), 0755);
+	ah_write("real/a.log", NAME(5), O_TRUNC);
+	if (symlink("real", ah_name("way")))
+		printf("# %s\n", strerror(errno));
+	h = ah_follow("real/*.log");
+	is(priv(h)->n, 1, "a log in its folder");
+	ah_free(h);
+	h = ah_follow("way/*.log");
+	is(priv(h)->n, 0, "by a link's way it is not found");
+	ok(!strstr(h->error, "way"), "which is told without a name: %s", h->error);
+	ah_free(h);
+	h = ah_follow("*/a.log");
+	is(priv(h)->n, 1, "nor by a pattern");
+	is(priv(h)->nfolders, 1, "which has the folder itself");
+	ah_free(h);
+	h = ah_follow("real/../real/*.log");
+	is(priv(h)->n, 0, "and nothing goes up");
+	ah_free(h);
+	unlink(ah_name("way"));
+}
+
+/* What was written to `files` is looked for where everybody may */
+static void check_written(void)
+{
+	static const struct gt_option o = { .name = "files" };
+	struct ah *h;
+
+	if (geteuid())
+		return;
+	chmod(ah_folder, 0755);
+	chmod(ah_name("real"), 0700);
+	h = ah_follow("real/*.log");
+	is(priv(h)->n, 1, "the configuration may name what is not for all");
+	gt_amd_set(&h->p, &o);
+	ah_settle(h);
+	is(priv(h)->n, 0, "who writes the setting may not");
+	gt_amd_stop(&h->p);
+	gt_amd_start(&h->p);
+	ah_settle(h);
+	is(priv(h)->n, 0, "nor after a new start");
+	chmod(ah_name("real"), 0755);
+	gt_amd_set(&h->p, &o);
+	ah_settle(h);
+	is(priv(h)->n, 1, "but what is");
+	ah_free(h);
+	unlink(ah_name("real/a.log"));
+	rmdir(ah_name("real"));
+}
+
+int main(void)
+{
+	if (!ah_dir())
+		return 1;
+	check_shares();
+	check_queue_shares();
+	check_late();
+	check_backwards();
+	check_links();
+	check_written();
+	rmdir(ah_folder);
+	return done_testing();
+}
