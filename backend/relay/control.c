@@ -35,14 +35,16 @@ static int put(struct gr *gr, const char *file, const char *text)
 {
 	char path[PATH_MAX];
 	gt_live_auto_close int fd = -1;
-	size_t n = strlen(text);
+	ssize_t n = (ssize_t)strlen(text), done = -1;
 	int ret = 0;
 
 	if (snprintf(path, sizeof(path), "%s/%s", gr->dir, file) >= (int)sizeof(path))
 		return -ENAMETOOLONG;
 	fd = open(path, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
-	if (fd < 0 || write(fd, text, n) != (ssize_t)n)
-		ret = -errno;
+	if (fd >= 0)
+		done = write(fd, text, (size_t)n);
+	if (done != n)
+		ret = done < 0 ? -errno : -EIO;
 	if (ret && ret != -ENOENT)
 		gr->p->host->log(gr->p, LOG_WARNING, "%s: \"%s\" cannot be written: %s", path, text,
 				 strerror(-ret));

@@ -125,10 +125,21 @@ static int spelling(const char *dir)
 	return best;
 }
 
-static int open_file(int dir, const char *name)
+/* Files as relay has them, and FIFOs, which tests may use. In a folder that is somebody's own, a
+ * link leads anywhere, and to open a device may do something: nothing is opened before it is known.
+ */
+static int open_file(int dir, const char *name, struct stat *st)
 {
-	int fd = openat(dir, name, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+	gt_live_auto_close int at = openat(dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	char path[32];
+	int fd;
 
+	if (at < 0 || fstat(at, st))
+		return -errno;
+	if (!S_ISREG(st->st_mode) && !S_ISFIFO(st->st_mode))
+		return -EINVAL;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", at);
+	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
 	return fd < 0 ? -errno : fd;
 }
 
@@ -137,10 +148,11 @@ int gr_check(const char *dir, char *err, size_t len)
 	AUTO_DIR d = opendir(dir);
 	int best = spelling(dir), kind, fd = -ENOENT;
 	struct dirent *e;
+	struct stat st;
 
 	while (d && fd == -ENOENT && (e = readdir(d)))
 		if (number_of(e->d_name, &kind) >= 0 && kind == best)
-			fd = open_file(dirfd(d), e->d_name);
+			fd = open_file(dirfd(d), e->d_name, &st);
 	if (fd >= 0) {
 		close(fd);
 		return 0;
@@ -152,6 +164,11 @@ int gr_check(const char *dir, char *err, size_t len)
 			 "the files in %s may not be opened, by root neither, as where a kernel is "
 			 "locked down (mount securityfs at /sys/kernel/security to see): bpf or "
 			 "ftrace tells of the same tracepoints instead",
+			 dir);
+	else if (fd == -EINVAL)
+		snprintf(err, len,
+			 "what has the name of a CPU's file in %s is a link, a folder or a device: "
+			 "it is left alone",
 			 dir);
 	else if (fd == -ENOENT)
 		snprintf(err, len, "%s has no file events0, trace0 or buffer0 of any CPU", dir);
@@ -194,9 +211,10 @@ static void add(struct gr *gr, int fd, unsigned int number, const struct stat *s
 	c->cpu = number;
 	c->dev = st->st_dev;
 	c->ino = st->st_ino;
+	c->waits = S_ISREG(st->st_mode);
 	gr->cpu[gr->n++] = c;
 	gr->opened++;
-	if (gr->watching && S_ISREG(st->st_mode))
+	if (gr->watching && c->waits)
 		gr->p->host->watch(gr->p, fd, true);
 }
 
@@ -205,12 +223,12 @@ static void open_new(struct gr *gr, int dir, const char *name, unsigned int numb
 	struct stat st;
 	int fd;
 
-	if (gr->n == GR_CPUS || fstatat(dir, name, &st, 0) || S_ISDIR(st.st_mode) || known(gr, &st))
+	if (gr->n == GR_CPUS || fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) || known(gr, &st))
 		return;
-	fd = open_file(dir, name);
+	fd = open_file(dir, name, &st);
 	if (fd < 0)
 		return;
-	if (fstat(fd, &st) || known(gr, &st))
+	if (known(gr, &st))
 		close(fd);
 	else
 		add(gr, fd, number, &st);
@@ -244,7 +262,7 @@ void gr_close(struct gr *gr, unsigned int i)
 {
 	struct gr_cpu *c = gr->cpu[i];
 
-	if (gr->watching)
+	if (gr->watching && c->waits)
 		gr->p->host->watch(gr->p, c->fd, false);
 	gr_sum(&gr->gone, &c->g.n);
 	gt_grt_free(&c->g);

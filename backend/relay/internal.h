@@ -32,6 +32,7 @@ struct gr_options {
 /**
  * struct gr_cpu - one CPU's file
  * @dev, @ino: which file it is: another of that name is a new one
+ * @waits: it can be waited for; a FIFO that nobody writes to would always be ready
  * @have: @next is its next record
  */
 struct gr_cpu {
@@ -39,7 +40,7 @@ struct gr_cpu {
 	uint32_t cpu;
 	dev_t dev;
 	ino_t ino;
-	bool have;
+	bool have, waits;
 	struct gt_grt g;
 	union gt_record next;
 };

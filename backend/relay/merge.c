@@ -144,7 +144,8 @@ void gr_watch(struct gr *gr, bool on)
 		return;
 	/* what cannot be waited for, as a file of a test, is read on the timer alone */
 	for (unsigned int i = 0; i < gr->n; i++)
-		gr->p->host->watch(gr->p, gr->cpu[i]->fd, on);
+		if (gr->cpu[i]->waits)
+			gr->p->host->watch(gr->p, gr->cpu[i]->fd, on);
 	gr->watching = on;
 }
 

@@ -57,6 +57,21 @@ is "$(value "$mnt/status" events_lost_source)" 0 "… and loses nothing"
 files() { [ "$(stat_of files)" = "$1" ]; }
 ok "a CPU that comes is read" wait_for 20 files 5
 
+# A link leads to what is somebody else's, and a FIFO to whoever writes to it, or nobody
+ln -s "$PWD/invented.txt" "$fake/events5"
+mkdir "$fake/events7"
+mkfifo "$fake/events6"
+ok "a FIFO is read, a link and a folder are not" wait_for 20 files 6
+# when its writer has gone it is ready for ever
+waited_for() {
+	local fd
+	for fd in $(cat /proc/"$daemon"/fdinfo/* | awk '$1 == "tfd:" { print $2 }'); do
+		[ "$(readlink "/proc/$daemon/fd/$fd")" != "$fake/events6" ] || return 0
+	done
+	return 1
+}
+ok "… and not waited for, as that would not end" eval '! wait_for 1 waited_for'
+
 sleep 100 <"$fake/events1" & reader=$!
 told() { grep -q "^other_readers 1$" "$mnt/backends/relay/stats"; }
 ok "another reader is told" wait_for 20 told
@@ -77,6 +92,15 @@ echo 1 >"$fake/enabled"
 mount_gt "$mnt" -o backend=relay,conf=conf
 is "$(cat "$fake/control") $(stat_of tracing)" "stop not-started-here" "tracing that was on is not begun"
 umount_gt "$mnt"
+
+mv "$fake/events1" events1
+ln -s "$PWD/events1" "$fake/events1"
+rm -r "$fake"/events[02-7]
+mount_gt "$mnt" -o backend=relay:sim,conf=conf
+like "$(cat "$mnt/doctor")" "is a link, a folder or a device" "where there are links only, that is told"
+umount_gt "$mnt"
+rm "$fake/events1"
+make_fake
 
 exec 5<"$fake/events0"
 mount_gt "$mnt" -o backend=relay,conf=conf
