@@ -157,6 +157,36 @@ static void merged(void)
 	free(b.p);
 }
 
+/* A dump named twice, and one that holds itself twice: events come twice, and none is lost. */
+static void twice(void)
+{
+	struct gs s = cpu(0, 1000000);
+	char files[100];
+	struct rh *h;
+	size_t once;
+	int ret;
+
+	for (uint64_t i = 0; i < 10; i++)
+		gs_submit(&s, 0, i);
+	snprintf(files, sizeof(files), "%s:%s", file(0, s.p, s.len), name[0]);
+	h = play(files, "", 0, &ret);
+	ok(h->types[GT_SUBMIT] == 20 && !h->types[GT_LOST] &&
+		   !gt_replay_source(h->p.priv, 0)->lost && !gt_replay_source(h->p.priv, 1)->lost,
+	   "the same dump twice: nothing is lost");
+	rh_free(h);
+	unlink(name[0]);
+	once = s.len;
+	memcpy(gs_room(&s, once), s.p, once);
+	h = play(file(0, s.p, s.len), "", 0, &ret);
+	ok(h->types[GT_SUBMIT] == 20 && !gt_replay_source(h->p.priv, 0)->lost,
+	   "nor where a file holds it twice: %llu",
+	   (unsigned long long)gt_replay_source(h->p.priv, 0)->lost);
+	is(h->types[GT_LOST], 0, "… and no loss is told");
+	rh_free(h);
+	unlink(name[0]);
+	free(s.p);
+}
+
 static void refused(void)
 {
 	struct gs s = cpu(0, 1);
@@ -204,6 +234,7 @@ int main(void)
 	jobs();
 	bad_text();
 	merged();
+	twice();
 	refused();
 	cut();
 	return done_testing();
