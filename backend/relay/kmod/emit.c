@@ -73,7 +73,7 @@ static void submitted(struct way *w)
 {
 	struct grt_ring *r = w->e->ring;
 	struct grt_job *j = w->job;
-	u32 depth;
+	int depth;
 
 	if (j->told[GRT_STEP_COMPLETE]) { /* the number is used anew */
 		memset(j->told, 0, sizeof(j->told));
@@ -82,14 +82,15 @@ static void submitted(struct way *w)
 	}
 	if (!j->told[GRT_STEP_SUBMIT]) {
 		depth = atomic_inc_return(&r->depth);
-		if (depth > READ_ONCE(r->peak))
+		/* below 0 for a moment where another CPU forgets a job just now */
+		if (depth > (int)READ_ONCE(r->peak))
 			WRITE_ONCE(r->peak, depth);
-		if (depth > READ_ONCE(r->window_peak))
+		if (depth > (int)READ_ONCE(r->window_peak))
 			WRITE_ONCE(r->window_peak, depth);
 	}
-	j->pid = w->pid;
-	j->tid = w->tid;
-	j->uid = w->uid;
+	WRITE_ONCE(j->pid, w->pid);
+	WRITE_ONCE(j->tid, w->tid);
+	WRITE_ONCE(j->uid, w->uid);
 	WRITE_ONCE(j->submit, w->ts);
 }
 
@@ -102,7 +103,8 @@ static void stepped(struct way *w, int step)
 		submitted(w);
 	} else if (step == GRT_STEP_COMMIT && !j->told[step]) {
 		WRITE_ONCE(j->commit, w->ts);
-		hw_add(r, w->ts);
+		if (!j->told[GRT_STEP_COMPLETE]) /* told late, of a job that has ended */
+			hw_add(r, w->ts);
 	} else if (step == GRT_STEP_COMPLETE && !j->told[step]) {
 		if (j->told[GRT_STEP_SUBMIT])
 			atomic_dec(&r->depth);

@@ -55,7 +55,7 @@ def sessions():
        'two sessions, the same in each file', [f.sessions for f in files])
     first, second = files[0].sessions
     count = collections.Counter((e.session, e.type) for f in files for e in f.events)
-    for session, jobs in (first, 30), (second, 21):
+    for session, jobs in (first, 30), (second, 22):
         got = [count[session, t] for t in ('SUBMIT', 'COMPLETE')]
         ok(got == [jobs, jobs], 'jobs of a session', got)
     custom = [e for f in files for e in f.events if e.type == 'CUSTOM']
