@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""gpucompare.py TRUTH TREE [contexts|unrecorded]: does the tree say what the mock GPU did?
+"""gpucompare.py TRUTH TREE[,TREE...] [contexts|unrecorded]: does the tree say what the mock GPU did?
 
 TRUTH is a copy of debugfs mockgpu/truth, taken when all jobs had ended; TREE a mounted tree that saw all
 of them. Counts must be equal. The truth tells a time before and one after the tracer had its turn, so a
@@ -16,6 +16,7 @@ from tap import ok
 
 NEAR = 50_000  # ns
 STAGES = ('queue', 'hw_wait', 'exec', 'total')
+KEYS = {stage: 't_%s_ns' % stage for stage in STAGES}
 
 
 def table(path):
@@ -99,11 +100,13 @@ def check_rows(ring, jobs, rows, contexts, first):
             strange.append((r, j))
         wide += any(getattr(j, s)[1] - getattr(j, s)[0] > NEAR for s in STAGES)
         for stage in STAGES[:3]:
-            if r['t_%s_ns' % stage] is None:
+            took = r[KEYS[stage]]
+            if took is None:
                 strange.append((stage, r, vars(j)))
                 continue
-            worst = max(worst, (away(int(r['t_%s_ns' % stage]), getattr(j, stage)),
-                                '%s of %d:%d' % (stage, j.ctx, j.seqno), r, vars(j)))
+            far = away(int(took), getattr(j, stage))
+            if far > worst[0]:
+                worst = far, '%s of %d:%d' % (stage, j.ctx, j.seqno), r, vars(j)
     ok(not strange, '%s: each row is its job\'s, with all its times' % name, strange[:1])
     ok(worst[0] < NEAR, '%s: stages at most %d ns away, %d of %d known to no more than %d us' % (
         name, worst[0], wide, len(jobs), NEAR / 1000), worst)
@@ -120,18 +123,13 @@ def check_idle(tree):
     ok(not left, 'no job is in flight', left)
 
 
-def main(truth, tree, *flags):
-    jobs = gputruth.read(truth)
-    bad = [vars(j) for j in jobs if None in (j.t_submit, j.t_run, j.t_done)]
-    ok(jobs and not bad, 'the truth is whole: %d jobs' % len(jobs), bad[:3])
+def check_tree(tree, jobs, rings, *flags):
     first = min(jobs, key=lambda j: j.t_submit)
     names = {(r['gpu'], r['ring']): r['name'] for r in table(tree + '/rings')}
     rows = collections.defaultdict(list)
     for r in table(tree + '/report'):
         rows[r['gpu'], names[r['gpu'], r['ring']]].append(r)
-    for (device, name), own in sorted(gputruth.by(jobs, 'device', 'ring').items()):
-        ring = device.replace('.', ''), name
-        add_stages(own)
+    for ring, own in sorted(rings.items()):
         check_counts(tree, ring, own)
         if 'unrecorded' not in flags:
             check_rows(ring, own, rows.pop(ring, []), 'contexts' in flags, first)
@@ -139,6 +137,18 @@ def main(truth, tree, *flags):
     check_owners(tree, jobs)
     check_top(tree, jobs)
     check_idle(tree)
+
+
+def main(truth, trees, *flags):
+    jobs = gputruth.read(truth)
+    bad = [vars(j) for j in jobs if None in (j.t_submit, j.t_run, j.t_done)]
+    ok(jobs and not bad, 'the truth is whole: %d jobs' % len(jobs), bad[:3])
+    rings = {(d.replace('.', ''), name): own for (d, name), own in gputruth.by(jobs, 'device', 'ring').items()}
+    for own in rings.values():
+        add_stages(own)
+    for tree in trees.split(','):
+        print('#', tree)
+        check_tree(tree, jobs, rings, *flags)
 
 
 if __name__ == '__main__':

@@ -1,0 +1,100 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# The mock GPU's 10,000 jobs by grtrace, by BPF and by ftrace at the same time: three trees with the same counts,
+# each of which says what the mock did. Then two sessions of grtrace's, and the module going under load.
+. "$GT_SRC/tests/lib/case.sh"
+. "$GT_SRC/tests/lib/mockgpu.sh"
+. "$GT_SRC/tests/lib/grtrace.sh"
+rings=gfx_0.0.0,comp_1.0.0,comp_1.0.1,sdma0,vcn_dec_0
+by=(relay bpf ftrace)
+cleanup() {
+	jobs -p | xargs -r kill 2>/dev/null
+	wait
+	mock_unload
+	[ ! -d /sys/module/grtrace ] || rmmod grtrace
+}
+
+push() { # push JOBS OF EACH PROCESS
+	local players=()
+	as_uid 1001 "$gpujobs" --device 0 --jobs "$1" --length-us 5000-6000 --ring $rings --depth 60 --contexts 2 --seed 1 >/dev/null & players+=($!)
+	as_uid 1002 "$gpujobs" --device 1 --jobs "$1" --length-us 5000-6000 --ring $rings --depth 60 --seed 2 >/dev/null & players+=($!)
+	as_uid 1001 "$gpujobs" --device 1 --jobs "$1" --length-us 5000-6000 --ring $rings --depth 60 --seed 3 >/dev/null & players+=($!)
+	wait "${players[@]}"
+}
+run_jobs() { "$gpujobs" --device 0 --jobs "$1" --length-us 200-400 --ring $rings >/dev/null; }
+stat_of() { value "relay/backends/relay/stats" "$1"; }
+counted() { # counted N TREE... - each has counted as many jobs
+	local n=$1 m
+	shift
+	for m; do [ "$(awk '$2 ~ /^ring/ { n += $8 } END { print n + 0 }' "$m/rings")" = "$n" ] || return; done
+}
+
+mock_load && grt_load || exit 1
+# where the kernel counts, an emulated machine's CPUs, which take turns, may leave a job's exec unknown (bpf.sh)
+printf '[backend bpf]\nmatch = daemon\n' >conf
+for m in "${by[@]}"; do mount_gt "$PWD/$m" -o "backend=$m,conf=conf" || exit 1; done
+is "$(cat $grt/enabled) $(stat_of tracing)" "1 started-here" "the daemon starts grtrace" || exit 1
+# the first of all may have been told by the old names before the new ones were heard
+"$gpujobs" --device 0 --jobs 2 --ring gfx_0.0.0 --length-us 100000 >/dev/null
+ok "the first jobs are seen by all" wait_for 20 counted 2 "${by[@]}" || exit 1
+for m in "${by[@]}"; do echo clear >"$m/control"; done
+echo 0 >$truth
+push 3334
+ok "the mock has ended all jobs" wait_for 20 all_done
+n=$(($(wc -l <$truth) - 1))
+ok "all $n are counted, by each" wait_for 20 counted $n "${by[@]}"
+cat $truth >truth
+python_checks "$GT_SRC/tests/lib/gpucompare.py" truth "$PWD/relay" contexts
+python_checks "$GT_SRC/tests/lib/gpucompare.py" truth "$PWD/bpf,$PWD/ftrace"
+for m in "${by[@]}"; do
+	is "$(value "$m/status" events_lost_source)" 0 "$m: nothing was lost"
+	awk '/^#/ { $0 = substr($0, 2) } { print $1, $3, $7, $8, $9, $10 }' "$m/rings" | sort >"$m.rings"
+	grep -E '^(SUBMIT|COMMIT|COMPLETE) ' "$m/events_by_type" | awk '{ print $1, $2 }' >>"$m.rings"
+done
+for m in bpf ftrace; do ok "the same counts by relay and by $m" diff relay.rings $m.rings; done
+is "$(stat_of damaged) $(stat_of unknown_types) $(stat_of session_elsewhere)" "0 0 0" "relay: nothing is damaged, unknown or elsewhere"
+for m in bpf ftrace; do umount_gt "$PWD/$m"; done
+
+# Two sessions, and the time between them, which is nobody's
+echo clear >relay/control
+echo stop >relay/control
+is "$(cat $grt/enabled)" 0 "stop stops grtrace"
+run_jobs 20
+echo start >relay/control
+run_jobs 30
+ok "another session has its jobs, and not those between" wait_for 20 counted 30 relay
+is "$(value relay/status events_lost_source)" 0 "… and nothing is lost"
+
+# A buffer that is too small while the daemon does not run
+umount_gt "$PWD/relay"
+is "$(cat $grt/enabled)" 0 "at its end the daemon stops what it started"
+printf '[backend relay]\nbuffer_size = 65536\n' >conf
+mount_gt "$PWD/relay" -o backend=relay,conf=conf || exit 1
+is "$(stat_of buffer_granted)" 65536 "the buffer that was asked for"
+daemon=$(pgrep -f "mount.gputrace $PWD/relay ")
+kill -STOP "$daemon"
+"$gpujobs" --device 0 --jobs 1500 --ring $rings --length-us 100-200 --depth 40 >/dev/null
+wait_for 20 all_done
+kill -CONT "$daemon"
+told() { # only what comes behind a gap, on that CPU, tells of it
+	run_jobs 10
+	lost=$(sed -n 's/^lost_events=//p' $grt/stats)
+	[ "$(value relay/status events_lost_source)" = "$lost" ]
+}
+ok "each event that the buffer had no room for is told" wait_for 20 told
+ok "… and there were some: $lost" test "$lost" -gt 100
+
+# The module goes under load, and comes
+while :; do "$gpujobs" --device 1 --jobs 200 --length-us 100-300 --ring $rings --depth 40 >/dev/null; done & load=$!
+ok "unloaded under load, with its files open" rmmod grtrace
+ok "… which is told" wait_for 20 grep -q "grtrace is not loaded" relay/backends/relay/last_error
+grt_load
+reads() { [ "$(stat_of files) $(stat_of tracing)" = "2 started-here" ]; }
+ok "loaded again it is read again" wait_for 20 reads
+kill $load
+wait $load 2>/dev/null
+echo clear >relay/control
+run_jobs 40 # on the GPU that had no load
+here() { [ "$(awk '$1 == "mockgpu0" { n += $8 } END { print n + 0 }' relay/rings)" = 40 ]; }
+ok "… and jobs are counted as before" wait_for 20 here
+done_testing
