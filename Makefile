@@ -38,11 +38,12 @@ say := @printf '  %-7s %s\n'
 endif
 
 PKGS := fuse3 inih libbpf libcap-ng libseccomp libtracecmd libtraceevent libtracefs \
-	sqlite3 yajl
+	sqlite3 yajl zlib
 PKG_CONFIG ?= pkg-config
 BPF_CLANG ?= clang
 BPFTOOL ?= /usr/sbin/bpftool
 missing := $(shell for p in $(PKGS); do $(PKG_CONFIG) --exists $$p || echo $$p; done 2>/dev/null; \
+	echo '\#include <csv.h>' | $(CC) -E -x c - >/dev/null 2>&1 || echo libcsv; \
 	for t in $(BPF_CLANG) $(BPFTOOL); do command -v $$t >/dev/null || echo $$t; done)
 
 CFLAGS ?= -O2 -g
@@ -86,7 +87,7 @@ PLUGINS := bpf ftrace relay replay rocprof sim sysfs
 plugin_libs_bpf = $(bpf_libs) $(inih_libs) -lpthread -Wl,-z,nodelete
 plugin_libs_ftrace = $(tracefs_libs) $(inih_libs)
 plugin_libs_replay = $(tracecmd_libs) $(inih_libs) $(seccomp_libs)
-rocprof_libs = -lcsv $(shell $(PKG_CONFIG) --libs yajl sqlite3)
+rocprof_libs = -lcsv $(shell $(PKG_CONFIG) --libs yajl sqlite3 zlib)
 plugin_libs_rocprof = $(rocprof_libs) $(seccomp_libs)
 
 PLUGINS += amdlog
@@ -221,7 +222,8 @@ clean:
 # Each list names what its part calls itself, not what happens to come along.
 
 DEPS := gcc libc6-dev make pkg-config fuse3 libfuse3-dev libinih-dev libcap-ng-dev libseccomp-dev \
-	libtracefs-dev libtraceevent-dev libtracecmd-dev libcsv-dev libsqlite3-dev libyajl-dev libbpf-dev clang bpftool mount less procps
+	libtracefs-dev libtraceevent-dev libtracecmd-dev libcsv-dev libsqlite3-dev libyajl-dev zlib1g-dev \
+	libbpf-dev clang bpftool mount less procps
 DEPS_TEST := libdrm-dev clang libclang-rt-dev babeltrace2 busybox-static trace-cmd python3 golang-go \
 	util-linux coreutils findutils mandoc rsync tar strace systemd
 DEPS_VM := qemu-system-x86 busybox-static cpio kmod pahole xz-utils zstd

@@ -197,21 +197,9 @@ static bool att_first(const struct rp_input *in)
 static int att_feed(struct rp_input *in)
 {
 	struct rp_att *a = in->priv;
-	ssize_t n = rp_pread(in, a->buf, PIECE, a->off);
-	yajl_status status;
 
-	if (n < 0)
-		return rp_fail(in, "cannot be read: %s", strerror((int)-n));
-	status = n ? yajl_parse(a->yajl, (unsigned char *)a->buf, (size_t)n)
-		   : yajl_complete_parse(a->yajl);
-	a->off += (uint64_t)n;
-	if (status == yajl_status_ok && n)
+	if (rp_json_piece(in, a->yajl, a->buf, PIECE, &a->off) > 0)
 		return 1;
-	if (status != yajl_status_ok)
-		rp_fail(in,
-			n ? "is no JSON before byte %llu"
-			  : "is cut: it ends within its JSON, at byte %llu",
-			(unsigned long long)a->off);
 	if (a->hot)
 		rp_hot_end(in, a->hot);
 	else

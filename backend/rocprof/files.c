@@ -474,8 +474,11 @@ bool rp_knows(const char *path, const uint8_t *head, size_t len)
 {
 	int dir;
 
+	if (head && rp_is_packed(head, len))
+		return ends(path, ".csv.gz") || ends(path, "results.json.gz");
 	if (head)
 		return csv_head(head, len) || rp_format_json.detect((const char *)head, len) ||
+		       rp_format_v1json.detect((const char *)head, len) ||
 		       rp_format_db.detect((const char *)head, len);
 	dir = open(path, O_RDONLY | O_CLOEXEC | O_DIRECTORY);
 	return dir >= 0 && folder_has(dir, path, 0);

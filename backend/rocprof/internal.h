@@ -150,11 +150,12 @@ struct rp_source {
 
 struct rp_reading;
 
-/** struct rp_input - a file being read, in the child */
+/** struct rp_input - a file being read, in the child; @packed: if gzip has packed it */
 struct rp_input {
 	struct rp_reading *r;
 	const struct rp_source *s;
 	const struct rp_format *format;
+	struct rp_packed *packed;
 	void *priv;
 	uint16_t index;
 	bool ended;
@@ -184,7 +185,8 @@ struct rp_format {
 	void (*close)(struct rp_input *in);
 };
 
-extern const struct rp_format rp_format_csv, rp_format_json, rp_format_db, rp_format_att;
+extern const struct rp_format rp_format_csv, rp_format_json, rp_format_v1json, rp_format_db,
+	rp_format_att;
 
 /** rp_squeeze() - the first bytes of a file but blanks and newlines, to know JSON by */
 static inline void rp_squeeze(char out[128], const char *head, size_t len)
@@ -197,6 +199,20 @@ static inline void rp_squeeze(char out[128], const char *head, size_t len)
 	out[n] = '\0';
 }
 
+/** rp_is_packed() - do these first bytes begin what gzip has packed? */
+bool rp_is_packed(const void *head, size_t len);
+/** rp_packed_open() - from then on rp_pread() unpacks */
+int rp_packed_open(struct rp_input *in);
+ssize_t rp_packed_pread(struct rp_packed *p, void *buf, size_t len, uint64_t off);
+void rp_packed_close(struct rp_input *in);
+struct yajl_handle_t;
+/**
+ * rp_json_piece() - the next @len bytes of JSON, from *@off on, go through @yajl
+ *
+ * Returns what struct rp_format's @feed does.
+ */
+int rp_json_piece(struct rp_input *in, struct yajl_handle_t *yajl, char *buf, size_t len,
+		  uint64_t *off);
 /** rp_row_init() - a row of which nothing is known */
 void rp_row_init(struct rp_row *r, enum rp_row_kind kind);
 /** rp_emit() - hands a row over */

@@ -163,27 +163,33 @@ static bool json_first(const struct rp_input *in)
 	return false;
 }
 
-static int json_feed(struct rp_input *in)
+int rp_json_piece(struct rp_input *in, struct yajl_handle_t *yajl, char *buf, size_t len,
+		  uint64_t *off)
 {
-	struct rp_json *j = in->priv;
-	ssize_t n = rp_pread(in, j->buf, PIECE, j->off);
+	ssize_t n = rp_pread(in, buf, len, *off);
 	yajl_status status;
 
 	if (n < 0)
 		return rp_fail(in, "cannot be read: %s", strerror((int)-n));
-	status = n ? yajl_parse(j->yajl, (unsigned char *)j->buf, (size_t)n)
-		   : yajl_complete_parse(j->yajl);
+	status = n ? yajl_parse(yajl, (unsigned char *)buf, (size_t)n) : yajl_complete_parse(yajl);
 	if (status == yajl_status_ok) {
-		j->off += (uint64_t)n;
+		*off += (uint64_t)n;
 		return n > 0;
 	}
 	if (!n)
 		return rp_fail(in, "is cut: it ends within its JSON, at byte %llu",
-			       (unsigned long long)j->off);
+			       (unsigned long long)*off);
 	return rp_fail(in,
 		       status == yajl_status_client_canceled ? "is nested too deeply at byte %llu"
 							     : "is no JSON from byte %llu on",
-		       (unsigned long long)(j->off + yajl_get_bytes_consumed(j->yajl)));
+		       (unsigned long long)(*off + yajl_get_bytes_consumed(yajl)));
+}
+
+static int json_feed(struct rp_input *in)
+{
+	struct rp_json *j = in->priv;
+
+	return rp_json_piece(in, j->yajl, j->buf, PIECE, &j->off);
 }
 
 static void json_close(struct rp_input *in)

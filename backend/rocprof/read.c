@@ -20,8 +20,9 @@
 #define SENTENCES 4   /* faults of a file that are told in words */
 #define ALIVE	  256 /* pieces without a word */
 
-static const struct rp_format *const formats[] = { &rp_format_db, &rp_format_json, &rp_format_att,
-						   &rp_format_csv };
+static const struct rp_format *const formats[] = {
+	&rp_format_db, &rp_format_json, &rp_format_v1json, &rp_format_att, &rp_format_csv,
+};
 
 struct rp_reading {
 	int out;
@@ -263,6 +264,8 @@ ssize_t rp_pread(const struct rp_input *in, void *buf, size_t len, uint64_t off)
 {
 	size_t done = 0;
 
+	if (in->packed)
+		return rp_packed_pread(in->packed, buf, len, off);
 	if (off >= in->s->size)
 		return 0;
 	if (len > in->s->size - off)
@@ -286,6 +289,10 @@ static int open_input(struct rp_input *in)
 	char *head = malloc(HEAD);
 	ssize_t n = head ? rp_pread(in, head, HEAD, 0) : -ENOMEM;
 
+	if (n > 0 && !in->s->live && rp_is_packed(head, (size_t)n)) {
+		n = rp_packed_open(in);
+		n = n ? n : rp_pread(in, head, HEAD, 0);
+	}
 	if (n > 0)
 		for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]) && !in->format; i++)
 			if (formats[i]->detect(head, (size_t)n))
@@ -297,6 +304,8 @@ static int open_input(struct rp_input *in)
 		return rp_fail(in, "is empty");
 	if (!in->format)
 		return rp_fail(in, "is no result of rocprof that is known here");
+	if (in->packed && in->format == &rp_format_db)
+		return rp_fail(in, "is a packed database: gzip -d unpacks it");
 	rp_table(in, in->format->name);
 	return in->format->open(in);
 }
@@ -313,6 +322,7 @@ static void feed(struct rp_input *in)
 		return;
 	in->ended = true;
 	in->format->close(in);
+	rp_packed_close(in);
 	close(in->s->fd);
 }
 
@@ -327,6 +337,8 @@ static void open_all(struct rp_reading *r, const struct rp_source *s)
 		in->ended = open_input(in) < 0;
 		if (in->ended && in->format)
 			in->format->close(in);
+		if (in->ended)
+			rp_packed_close(in);
 		while (!in->ended && in->format->first(in))
 			feed(in);
 	}

@@ -147,7 +147,7 @@ static int csv_open(struct rp_input *in)
 	in->priv = c;
 	if (!c || csv_init(&c->parser, CSV_APPEND_NULL))
 		return rp_fail(in, "no memory");
-	c->end = in->s->live ? whole_lines(in, c) : in->s->size;
+	c->end = in->s->live ? whole_lines(in, c) : in->packed ? UINT64_MAX : in->s->size;
 	if (!c->end)
 		return 0;
 	/* as much as tells what it is */

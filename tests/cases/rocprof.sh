@@ -153,6 +153,33 @@ wait_for 60 all_read
 like "$(cat "$mnt/backends/rocprof/files")" 'cut_results.json is cut: it ends within its JSON' "cut JSON says so"
 like "$(cat "$mnt/backends/rocprof/files")" 'deep_results.json is nested too deeply' "nesting has an end"
 umount_gt "$mnt"
+gzip -k j_results.json
+gzip -c run/4242_kernel_trace.csv | head -c -20 >cut.csv.gz
+mount_gt "$mnt" -o replay=j_results.json.gz:cut.csv.gz || exit 1
+ok "… packed by gzip as well" wait_for 60 all_read
+is "$(awk '$1 == "COPY" || $1 == "LAUNCH" { print $1, $2 }' "$mnt/events_by_type" | sort | tr '\n' ' ')" "COPY 1 LAUNCH 3 " "… its events"
+like "$(cat "$mnt/backends/rocprof/files")" 'cut.csv.gz is not whole: what gzip packed is cut' "what is cut of that says so"
+umount_gt "$mnt"
+# rocprof v1's: Chrome's trace events, where a copy is known by what it is shown under
+cat >v1.json <<'J'
+{ "traceEvents":[{}
+,{"args":{"name":"CPU HIP API"},"ph":"M","pid":2,"name":"process_name","sort_index":0}
+,{"args":{"name":"COPY"},"ph":"M","pid":1,"name":"process_name","sort_index":1}
+,{"ph":"X","name":"add(int) [clone .kd]","pid":15,"tid":78,"ts":"2","dur":"1","args":{"KernelName":"add(int) [clone .kd]","gpu-id":"9","queue-id":"1","pid":"77","tid":"78","grd":"1024","wgr":"256","lds":"0","scr":"0","arch_vgpr":"8","accum_vgpr":"0","sgpr":"16","sig":"0x0","DispatchNs":"1000","BeginNs":"1600","EndNs":"2000","CompleteNs":"2100"}}
+,{"ph":"X","name":"hipLaunchKernel","pid":2,"tid":78,"ts":"1","dur":"1","args":{"BeginNs":"900","EndNs":"1000","pid":"77","tid":"78","Name":"hipLaunchKernel","args":"(1)","Data":""}}
+,{"ph":"X","name":"async-copy","pid":1,"tid":78,"ts":"1","dur":"1","args":{"BeginNs":"100","EndNs":"300","Name":"async-copy","pid":"77","tid":"78"}}
+,{"ph":"X","name":"add(int)","pid":15,"args":{"KernelName":"add(int)","gpu-id":"9","pid":"77","BeginNs":"5000","EndNs":"4000"}}
+,{"ph":"X","name":"add(int)","pid":15,"args":{"KernelName":"add(int)","gpu-id":"9","pid":"-7","BeginNs":"5000","EndNs":"6000"}}
+,{"ts":2,"ph":"s","cat":"DataFlow","id":0,"pid":3,"tid":78,"name":"dep"}
+], "otherData": {"CMD": "x"}}
+J
+mount_gt "$mnt" -o replay=v1.json || exit 1
+ok "JSON of rocprof v1 is read" wait_for 60 all_read
+is "$(awk '$1 == "DISPATCH" || $1 == "COPY" || $1 == "LAUNCH" { print $1, $2 }' "$mnt/events_by_type" | sort | tr '\n' ' ')" "COPY 1 DISPATCH 1 LAUNCH 1 " "… its events"
+like "$(cat "$mnt"/*/kernels/add*/latency)" '^exec count=1 min_ns=400 ' "… times"
+like "$(cat "$mnt"/*/kernels/add*/resources)" '^grid_x min=1024 max=1024$' "… resources"
+is "$(value "$mnt/backends/rocprof/stats" faults)" 2 "… but for what ends before it begins, and a process that is none"
+umount_gt "$mnt"
 cp j_results.json run/4242_results.json
 mount_gt "$mnt" -o replay=run || exit 1
 wait_for 60 all_read
@@ -206,7 +233,7 @@ if [ -d "$samples" ]; then
 		umount_gt "$mnt"
 	done
 	gzip -dc "$samples/tracelens_908_results.json.gz" >908_results.json
-	mount_gt "$mnt" -o replay=908_results.json || exit 1
+	mount_gt "$mnt" -o replay="$samples/tracelens_908_results.json.gz" || exit 1
 	wait_for 60 all_read
 	ok "the JSON of ROCm 7: as computed" $results compare 908_results.json -- "$mnt"
 	is "$(awk '$1 == "DISPATCH" { print $2 }' "$mnt/events_by_type")" 43915 "… 43,915 dispatches"
