@@ -53,6 +53,7 @@ static void drop(struct sf_clients *cs, unsigned int slot)
 		*at = c->next;
 	if (c->fd >= 0)
 		close(c->fd);
+	cs->user[c->user].clients--;
 	free(c);
 	cs->c[slot] = NULL;
 	cs->count--;
@@ -77,11 +78,29 @@ void sf_clients_forget(struct sf *sf)
 	sf->clients->complete = false;
 }
 
-static struct sf_client *add(struct sf_clients *cs)
+struct sf_user *sf_user(struct sf_clients *cs, uint32_t uid)
+{
+	unsigned int i = 0;
+
+	while (i < cs->nusers && cs->user[i].uid != uid)
+		i++;
+	if (i == cs->nusers && i < SF_USERS) {
+		if (cs->nusers == SF_USERS - 1)
+			uid = GT_NONE32;
+		cs->user[cs->nusers++] = (struct sf_user){ .uid = uid };
+	}
+	return &cs->user[i < SF_USERS ? i : SF_USERS - 1];
+}
+
+static struct sf_client *add(struct sf_clients *cs, const struct sf_user *user)
 {
 	unsigned int slot = 0;
 	struct sf_client *c;
 
+	if (user->uid && user->clients >= SF_CLIENTS / SF_SHARE) {
+		cs->stats.over++;
+		return NULL;
+	}
 	while (slot < cs->n && cs->c[slot])
 		slot++;
 	c = slot < SF_CLIENTS ? calloc(1, sizeof(*c)) : NULL;
@@ -409,11 +428,16 @@ static void first_look(struct sf *sf, struct sf_client *c, const struct sf_fdinf
 	tell_memory(sf, c->pid, c->dev, now);
 }
 
-void sf_client_found(struct sf *sf, uint32_t pid, unsigned int number, uint16_t dev,
-		     const char *path)
+void sf_client_found(struct sf *sf, struct sf_user *user, uint32_t pid, unsigned int number,
+		     uint16_t dev, const char *path)
 {
 	struct sf_clients *cs = sf->clients;
-	struct sf_client try = { .pid = pid, .number = number, .dev = dev, .fd = -1 }, *c;
+	struct sf_client try = { .pid = pid,
+				 .number = number,
+				 .dev = dev,
+				 .user = (uint16_t)(user - cs->user),
+				 .fd = -1 },
+			 *c;
 	struct sf_fdinfo info;
 	char text[SF_FDINFO_MAX], word[16];
 	int fd;
@@ -428,7 +452,7 @@ void sf_client_found(struct sf *sf, uint32_t pid, unsigned int number, uint16_t 
 	text[n > 0 ? n : 0] = '\0';
 	sf_fdinfo_parse(text, &info);
 	try.id = number_of(info.id, pid, number);
-	c = info.drm && !find(cs, dev, try.id) ? add(cs) : NULL;
+	c = info.drm && !find(cs, dev, try.id) ? add(cs, user) : NULL;
 	if (!c || cs->count > KEPT_OPEN || sf->root.captured) { /* whose files may be replaced */
 		if (fd >= 0)
 			close(fd);
@@ -437,6 +461,7 @@ void sf_client_found(struct sf *sf, uint32_t pid, unsigned int number, uint16_t 
 	if (!c)
 		return;
 	*c = try;
+	user->clients++;
 	c->fd = fd;
 	enlist(cs, c);
 	first_look(sf, c, &info);

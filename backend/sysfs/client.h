@@ -12,6 +12,8 @@
 #include "internal.h"
 
 #define SF_CLIENTS  8192
+#define SF_USERS    256
+#define SF_SHARE    4 /* a user but root may have the fourth part of what is bounded for all */
 #define SF_HEADS    4096
 #define SF_AT_WORK  256 /* clients that a look reads of those at work lately, and of the others */
 #define SF_IDLE	    32
@@ -27,6 +29,7 @@
  * @dev: index in sf.dev
  * @warm: looks until it counts as idle
  * @last: what it told last, at @at; @tells: anything yet
+ * @user: index of whose it is
  * @since_begin: it was made after the daemon came: all of its work counts
  * @next: of the same hash, index + 1
  */
@@ -35,12 +38,36 @@ struct sf_client {
 	uint32_t pid;
 	unsigned int number; /* of the descriptor */
 	int fd;
-	uint16_t dev;
+	uint16_t dev, user;
 	uint8_t warm;
 	bool tells, since_begin;
 	uint64_t at;
 	uint32_t next;
 	struct sf_fdinfo last;
+};
+
+/**
+ * struct sf_user - what one user has had of what is bounded for all: else who has many processes,
+ * descriptors or clients hides those of others
+ * @processes, @fds: looked at in this scan; @clients: that there are
+ */
+struct sf_user {
+	uint32_t uid;
+	unsigned int processes, fds, clients;
+};
+
+/**
+ * struct sf_scan - a look at all processes, a little at a time; @proc: NULL: none is under way
+ * @pid: of a captured tree all, in order, @npid of them; @at: the next
+ * @fds: of process @now, of @user, which is being looked at; @looked: descriptors of it
+ * @processes, @left: looked at, and descriptors that may be
+ */
+struct sf_scan {
+	DIR *proc, *fds;
+	uint32_t *pid, now;
+	unsigned int npid, at, looked, processes, left, steps;
+	struct sf_user *user;
+	uint64_t began, cost;
 };
 
 /** struct sf_grave - a client that ended, or changed hands: what was counted of it already */
@@ -69,8 +96,11 @@ struct sf_clients {
 	uint32_t pending[64];
 	unsigned int npending;
 	bool complete;
+	struct sf_scan scan;
+	struct sf_user user[SF_USERS]; /* the last one is of all that there is no room for */
+	unsigned int nusers;
 	struct {
-		uint64_t looks, reads, scans, processes, descriptors, cut, refused, ended,
+		uint64_t looks, reads, scans, processes, descriptors, cut, over, refused, ended,
 			unseen_ns;
 	} stats;
 };
@@ -78,9 +108,13 @@ struct sf_clients {
 /* client.c */
 struct sf_clients *sf_clients_new(void);
 void sf_clients_free(struct sf_clients *cs);
-/** sf_client_found() - process @pid has descriptor @number open, of the device of index @dev */
-void sf_client_found(struct sf *sf, uint32_t pid, unsigned int number, uint16_t dev,
-		     const char *path);
+/** sf_user() - what user @uid has had */
+struct sf_user *sf_user(struct sf_clients *cs, uint32_t uid);
+/** sf_client_found() - process @pid of @user has descriptor @number open, of the device of index
+ * @dev
+ */
+void sf_client_found(struct sf *sf, struct sf_user *user, uint32_t pid, unsigned int number,
+		     uint16_t dev, const char *path);
 /** sf_clients_read() - what they use now: some of them, see above */
 void sf_clients_read(struct sf *sf);
 /** sf_clients_forget() - the devices are others: all are to be found again */
@@ -99,7 +133,11 @@ void sf_scan_stop(struct sf *sf);
 bool sf_scan_heard(struct sf *sf);
 /** sf_scan_process() - looks what @pid has open */
 void sf_scan_process(struct sf *sf, uint32_t pid);
-/** sf_scan_all() - all processes, or as many as there is time for */
-void sf_scan_all(struct sf *sf);
+/** sf_scan_begin() - all processes are to be looked at, from the first on */
+void sf_scan_begin(struct sf *sf);
+/** sf_scan_on() - goes on with that until @until, CLOCK_MONOTONIC; true: all have been */
+bool sf_scan_on(struct sf *sf, uint64_t until);
+/** sf_scan_end() - it is given up */
+void sf_scan_end(struct sf *sf);
 
 #endif

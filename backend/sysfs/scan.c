@@ -20,6 +20,7 @@
 #define FDS_EACH   4096	 /* descriptors of a process that are looked at */
 #define FDS_A_SCAN 65536 /* 1 us each */
 #define PROCESSES  32768
+#define A_TIME	   16 /* of these between two looks at the clock */
 
 void sf_scan_start(struct sf *sf)
 {
@@ -96,46 +97,77 @@ static bool is_drm(const struct sf *sf, int dir, const char *name, const char *p
 	return S_ISCHR(st.stx_mode) && st.stx_rdev_major == DRM_MAJOR;
 }
 
-static void look_at(struct sf *sf, uint32_t pid, unsigned int *left)
+/* Whose it is. Of /proc/PID itself that is told even of a process that hides the rest. */
+static struct sf_user *user_of(struct sf *sf, uint32_t pid)
 {
+	uint32_t uid = GT_NONE32;
+	struct stat st;
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%u", pid);
+	if (sf->root.captured) {
+		uid = sf_uid(sf, pid);
+		uid = uid == GT_NONE32 ? 0 : uid; /* nobody to be kept from anything */
+	} else if (!stat(path, &st)) {
+		uid = st.st_uid;
+	}
+	return sf_user(sf->clients, uid);
+}
+
+/* Descriptor @name of process @pid */
+static void look_at(struct sf *sf, DIR *list, struct sf_user *user, uint32_t pid, const char *name)
+{
+	unsigned int minor;
 	char path[64];
-	GT_ROOT_DIR list = NULL;
-	struct dirent *e;
-	unsigned int n = 0, minor;
-	int64_t fd;
+	uint16_t dev;
+
+	sf->clients->stats.descriptors++;
+	snprintf(path, sizeof(path), "proc/%u/fd/%.10s", pid, name);
+	if (!is_drm(sf, dirfd(list), name, path, &minor))
+		return;
+	dev = device_of(sf, minor);
+	snprintf(path, sizeof(path), "proc/%u/fdinfo/%.10s", pid, name);
+	if (dev != GT_NONE16)
+		sf_client_found(sf, user, pid, (unsigned int)atoi(name), dev, path);
+}
+
+static DIR *open_fds(struct sf *sf, uint32_t pid)
+{
+	char path[32];
+	DIR *list;
 
 	snprintf(path, sizeof(path), "proc/%u/fd", pid);
 	list = gt_root_dir(&sf->root, path);
 	sf->clients->stats.processes += list != NULL;
-	while (list && (e = readdir(list))) {
-		uint16_t dev;
+	return list;
+}
 
-		if (gt_root_number(e->d_name, &fd, NULL) || fd < 0 || fd > INT32_MAX)
-			continue;
-		if (!*left || n++ == FDS_EACH) {
-			sf->clients->stats.cut++;
-			return;
-		}
-		--*left;
-		snprintf(path, sizeof(path), "proc/%u/fd/%u", pid, (unsigned int)fd);
-		if (!is_drm(sf, dirfd(list), e->d_name, path, &minor))
-			continue;
-		dev = device_of(sf, minor);
-		snprintf(path, sizeof(path), "proc/%u/fdinfo/%u", pid, (unsigned int)fd);
-		if (dev != GT_NONE16)
-			sf_client_found(sf, pid, (unsigned int)fd, dev, path);
-	}
-	sf->clients->stats.descriptors += n;
+/* The next one of the folder; NULL: there is none */
+static const char *next_fd(DIR *list)
+{
+	struct dirent *e;
+	int64_t fd;
+
+	while ((e = readdir(list)))
+		if (!gt_root_number(e->d_name, &fd, NULL) && fd >= 0 && fd <= INT32_MAX)
+			return e->d_name;
+	return NULL;
 }
 
 void sf_scan_process(struct sf *sf, uint32_t pid)
 {
 	uint64_t raised = gt_rights(SF_RIGHTS, 0);
-	unsigned int left = FDS_EACH;
+	GT_ROOT_DIR list = open_fds(sf, pid);
+	struct sf_user *user = user_of(sf, pid);
+	const char *name = NULL;
 
-	look_at(sf, pid, &left);
+	for (unsigned int n = 0; list && n < FDS_EACH && (name = next_fd(list)); n++)
+		look_at(sf, list, user, pid, name);
+	sf->clients->stats.cut += name != NULL;
 	gt_rights(0, raised);
 }
+
+/* All ----------------------------------------------------------------------------------------- */
 
 static int by_number(const void *a, const void *b)
 {
@@ -144,44 +176,144 @@ static int by_number(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* In their order: a client belongs to the first who has it, though a folder may be listed in any.
- */
-static unsigned int list_processes(struct sf *sf, uint32_t *out)
+/* The next process of the folder; 0: there is none */
+static uint32_t next_in(DIR *proc)
 {
-	GT_ROOT_DIR list = gt_root_dir(&sf->root, "proc");
-	unsigned int n = 0;
 	struct dirent *e;
 	int64_t pid;
 
-	while (list && (e = readdir(list))) {
-		if (gt_root_number(e->d_name, &pid, NULL) || pid <= 0 || pid > INT32_MAX)
-			continue;
-		if (n == PROCESSES) {
-			sf->clients->stats.cut++;
-			break;
-		}
-		out[n++] = (uint32_t)pid;
-	}
-	qsort(out, n, sizeof(*out), by_number);
-	return n;
+	while ((e = readdir(proc)))
+		if (!gt_root_number(e->d_name, &pid, NULL) && pid > 0 && pid <= INT32_MAX)
+			return (uint32_t)pid;
+	return 0;
 }
 
-void sf_scan_all(struct sf *sf)
+/* In their order: a client belongs to the first who has it. /proc lists them so, a captured tree in
+ * any. */
+static void sort_captured(struct sf_scan *s)
 {
-	uint64_t raised = gt_rights(SF_RIGHTS, 0), began = sf->p->host->now(sf->p);
-	uint32_t *pid = malloc(PROCESSES * sizeof(*pid));
-	unsigned int left = FDS_A_SCAN, n = pid ? list_processes(sf, pid) : 0;
+	uint32_t pid;
 
+	s->pid = malloc(PROCESSES * sizeof(*s->pid));
+	while (s->pid && s->npid < PROCESSES && (pid = next_in(s->proc)))
+		s->pid[s->npid++] = pid;
+	if (s->npid)
+		qsort(s->pid, s->npid, sizeof(*s->pid), by_number);
+}
+
+void sf_scan_end(struct sf *sf)
+{
+	struct sf_scan *s = &sf->clients->scan;
+
+	if (s->fds)
+		closedir(s->fds);
+	if (s->proc)
+		closedir(s->proc);
+	free(s->pid);
+	*s = (struct sf_scan){ .proc = NULL };
+}
+
+void sf_scan_begin(struct sf *sf)
+{
+	struct sf_clients *cs = sf->clients;
+
+	sf_scan_end(sf);
+	cs->scan.began = sf->p->host->now(sf->p);
+	cs->scan.left = FDS_A_SCAN;
+	cs->scan.proc = gt_root_dir(&sf->root, "proc");
+	if (cs->scan.proc && sf->root.captured)
+		sort_captured(&cs->scan);
+	for (unsigned int i = 0; i < cs->nusers; i++)
+		cs->user[i].processes = cs->user[i].fds = 0;
 	for (unsigned int i = 0; i < sf->n; i++)
 		sf->dev[i].skipped = false;
-	for (unsigned int i = 0; i < n; i++)
-		look_at(sf, pid[i], &left);
-	free(pid);
-	gt_rights(0, raised);
+}
+
+static bool has_enough(const struct sf_user *u)
+{
+	return u->uid && (u->processes >= PROCESSES / SF_SHARE || u->fds >= FDS_A_SCAN / SF_SHARE);
+}
+
+/* False: there is none, or no more are looked at */
+static bool next_process(struct sf *sf)
+{
+	struct sf_clients *cs = sf->clients;
+	struct sf_scan *s = &cs->scan;
+
+	if (!s->proc)
+		return false;
+	if (sf->root.captured)
+		s->now = s->at < s->npid ? s->pid[s->at++] : 0;
+	else
+		s->now = next_in(s->proc);
+	if (!s->now)
+		return false;
+	if (!s->left || s->processes == PROCESSES) {
+		cs->stats.cut++;
+		return false;
+	}
+	s->user = user_of(sf, s->now);
+	if (has_enough(s->user)) {
+		cs->stats.over++;
+		return true;
+	}
+	s->looked = 0;
+	s->processes++;
+	s->user->processes++;
+	s->fds = open_fds(sf, s->now);
+	return true;
+}
+
+/* A process, or a descriptor of it; false: that was all */
+static bool step(struct sf *sf)
+{
+	struct sf_clients *cs = sf->clients;
+	struct sf_scan *s = &cs->scan;
+	const char *name;
+
+	if (!s->fds)
+		return next_process(sf);
+	name = next_fd(s->fds);
+	if (name && s->left && s->looked < FDS_EACH && !has_enough(s->user)) {
+		s->left--;
+		s->looked++;
+		s->user->fds++;
+		look_at(sf, s->fds, s->user, s->now, name);
+		return true;
+	}
+	cs->stats.cut += name != NULL;
+	closedir(s->fds);
+	s->fds = NULL;
+	return true;
+}
+
+static void finish(struct sf *sf)
+{
+	struct sf_clients *cs = sf->clients;
+
 	for (unsigned int i = 0; i < sf->n; i++)
 		sf->dev[i].unseen = sf->dev[i].skipped;
-	sf->clients->scanned = sf->p->host->now(sf->p);
-	sf->clients->cost = sf->clients->scanned - began;
-	sf->clients->complete = true;
-	sf->clients->stats.scans++;
+	cs->scanned = cs->scan.began;
+	cs->cost = cs->scan.cost;
+	cs->complete = true;
+	cs->stats.scans++;
+	sf_scan_end(sf);
+}
+
+bool sf_scan_on(struct sf *sf, uint64_t until)
+{
+	uint64_t raised = gt_rights(SF_RIGHTS, 0), began = sf->p->host->now(sf->p), now = began;
+	struct sf_scan *s = &sf->clients->scan;
+	bool more;
+
+	do {
+		more = step(sf);
+		if (!(++s->steps % A_TIME) || !more)
+			now = sf->p->host->now(sf->p);
+	} while (more && now < until);
+	s->cost += now - began;
+	gt_rights(0, raised);
+	if (!more)
+		finish(sf);
+	return !more;
 }

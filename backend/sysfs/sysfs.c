@@ -15,6 +15,9 @@
 
 #define OFF(m) offsetof(struct sf_options, m)
 
+#define SLICE_NS 2000000ull  /* of a look at all processes, and the pause to the next */
+#define START_NS 50000000ull /* likewise, at the start */
+
 static const struct gt_option options[] = {
 	{ "sysroot", GT_OPT_STR, 0, OFF(sysroot), "", 0, 0,
 	  "a captured tree with sys, proc and dev of another machine; empty: this one" },
@@ -66,27 +69,46 @@ static void arm(struct sf *sf)
 		next = earlier(next, cs->scanned + (uint64_t)o->sweep * 1000000000);
 	if (o->sample && (cs->count || sf->kfd->n))
 		next = earlier(next, cs->looked + (uint64_t)o->sample * 1000000);
-	if (cs->npending)
-		next = now + 1;
+	if (cs->npending || cs->scan.proc)
+		next = now + SLICE_NS;
 	sf->p->host->timer(sf->p, !next ? 0 : next > now ? next - now : 1);
 }
 
-/* True: all processes were looked at */
+/* Those that were met, as long as there is time */
+static void scan_pending(struct sf *sf, uint64_t until)
+{
+	struct sf_clients *cs = sf->clients;
+	unsigned int n = 0;
+
+	while (n < cs->npending && (!n || sf->p->host->now(sf->p) < until))
+		sf_scan_process(sf, cs->pending[n++]);
+	cs->npending -= n;
+	memmove(cs->pending, cs->pending + n, cs->npending * sizeof(cs->pending[0]));
+}
+
+/* True: all processes have been looked at */
 static bool scan_if_due(struct sf *sf)
 {
 	const struct sf_options *o = sf->p->options;
 	struct sf_clients *cs = sf->clients;
 	uint64_t now = sf->p->host->now(sf->p);
 
-	for (unsigned int i = 0; i < cs->npending; i++)
-		sf_scan_process(sf, cs->pending[i]);
-	cs->npending = 0;
-	if (!(cs->due && now >= cs->due) &&
-	    !(o->sweep && now >= cs->scanned + (uint64_t)o->sweep * 1000000000))
-		return false;
-	cs->due = 0;
-	sf_scan_all(sf);
-	return true;
+	scan_pending(sf, now + SLICE_NS);
+	if (!cs->scan.proc) {
+		if (!(cs->due && now >= cs->due) &&
+		    !(o->sweep && now >= cs->scanned + (uint64_t)o->sweep * 1000000000))
+			return false;
+		cs->due = 0;
+		sf_scan_begin(sf);
+	}
+	return sf_scan_on(sf, now + SLICE_NS);
+}
+
+/* As far as there is time for now; the rest follows at once, a little at a time. */
+static void scan_all(struct sf *sf)
+{
+	sf_scan_begin(sf);
+	sf_scan_on(sf, sf->p->host->now(sf->p) + START_NS);
 }
 
 /* Somebody opened a device: looked at soon, but so that it takes a twentieth of the time at most */
@@ -134,7 +156,7 @@ static int start(struct gt_plugin *p)
 	sf_kfd_claim(sf);
 	read_all(sf); /* from now on it is known what there is to be shown */
 	sf_scan_start(sf);
-	sf_scan_all(sf);
+	scan_all(sf);
 	sf_kfd_look(sf, true);
 	arm(sf);
 	return 0;
@@ -177,6 +199,7 @@ static void stop(struct gt_plugin *p)
 	struct sf *sf = p->priv;
 
 	sf_scan_stop(sf);
+	sf_scan_end(sf);
 	free_all(sf);
 	p->priv = NULL;
 }
@@ -195,7 +218,7 @@ static void rescan(struct sf *sf)
 	}
 	sf_kfd_claim(sf);
 	read_all(sf);
-	sf_scan_all(sf);
+	scan_all(sf);
 	sf_kfd_look(sf, true);
 	arm(sf);
 }
@@ -257,7 +280,8 @@ static void doctor(struct gt_plugin *p, char *buf, size_t len)
 	gt_detail(&t, "scans %" PRIu64 "\nscan_ns %" PRIu64 "\n", cs->stats.scans, cs->cost);
 	gt_detail(&t, "scanned_processes %" PRIu64 "\nscanned_descriptors %" PRIu64 "\n",
 		  cs->stats.processes, cs->stats.descriptors);
-	gt_detail(&t, "scans_cut %" PRIu64 "\n", cs->stats.cut);
+	gt_detail(&t, "scans_cut %" PRIu64 "\nover_share %" PRIu64 "\n", cs->stats.cut,
+		  cs->stats.over);
 	gt_detail(&t, "kfd_processes %u\nkfd_queues %u\n", k->n, k->nqueues);
 	gt_detail(&t, "kfd_queues_told %d\nkfd_looks %" PRIu64 "\n", k->tells, k->stats.looks);
 	gt_detail(&t, "kfd_unknown_queues %" PRIu64 "\n", k->stats.strange);

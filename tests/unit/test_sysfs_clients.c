@@ -196,17 +196,58 @@ static void make_tree(void)
 	}
 }
 
+/* One user's many descriptors and clients do not hide another's. */
+static void test_shares(void)
+{
+	struct gt_plugin p = { .host = &host };
+	struct sf sf = { .p = &p };
+	struct sf_user *u;
+	char path[128];
+
+	for (int i = 1; i <= PROCESSES; i++) {
+		FILE *f;
+
+		snprintf(path, sizeof(path), "%s/proc/%d/status", top, i);
+		f = fopen(path, "w");
+		fprintf(f, "Name:\tx\nUid:\t%d\n", i < PROCESSES - 1 ? 1000 : 1001);
+		fclose(f);
+	}
+	sf.clients = sf_clients_new();
+	gt_root_open(&sf.root, top);
+	sf_devices_scan(&sf);
+	u = sf_user(sf.clients, 1000);
+	sf_scan_begin(&sf);
+	u->fds = 16384 - 10;
+	sf_scan_on(&sf, UINT64_MAX);
+	is(u->fds, 16384, "no more descriptors of a user are looked at than their share");
+	is(sf_user(sf.clients, 1001)->clients, 2 * CLIENTS, "another's are");
+	is(sf.clients->stats.over + 2 + 2, PROCESSES, "and what is left out is counted");
+	is(sf.clients->stats.cut, 1, "also of the process that was looked at in part");
+	sf_clients_forget(&sf);
+	u->clients = SF_CLIENTS / SF_SHARE - 4;
+	sf_scan_begin(&sf);
+	sf_scan_on(&sf, UINT64_MAX);
+	is(sf.clients->count, 4 + 2 * CLIENTS, "nor more clients of theirs known");
+	u->clients = 4;
+	sf_clients_free(sf.clients);
+	sf_devices_free(&sf);
+	gt_root_close(&sf.root);
+}
+
 static void test_many(void)
 {
 	struct gt_plugin p = { .host = &host };
 	struct sf sf = { .p = &p };
-	uint64_t began, reads, most = 0;
+	uint64_t began, reads, most = 0, slices = 0;
 
 	make_tree();
 	sf.clients = sf_clients_new();
 	is(gt_root_open(&sf.root, top), 0, "a tree of 500 processes with 3000 descriptors");
 	ok(sf_devices_scan(&sf), "which has a GPU");
-	sf_scan_all(&sf);
+	sf_scan_begin(&sf);
+	while (!sf_scan_on(&sf, 0))
+		slices++;
+	ok(slices > PROCESSES / 16, "all processes are looked at, a few at a time");
 	is(sf.clients->count, PROCESSES * CLIENTS, "each client once");
 	is(sf.clients->stats.descriptors, PROCESSES * CLIENTS * 2,
 	   "all descriptors were looked at");
@@ -253,6 +294,7 @@ int main(void)
 	test_hostile();
 	test_busy();
 	test_many();
+	test_shares();
 	nftw(top, drop, 16, FTW_DEPTH | FTW_PHYS);
 	return done_testing();
 }
