@@ -113,6 +113,8 @@ void gt_procwatch_met(struct gt_model *m, int epfd, uint32_t pid)
 	uint64_t from = p ? p->first_ts : gt_model_now(m);
 	bool there = status && *status && gt_proc_read(pid, "stat", stat, sizeof(stat)) > 0;
 
+	if (there && p && p->start && p->start != start_ns(stat))
+		there = false; /* another has its number already */
 	gt_pidns_met(pid, from, there ? start_ns(stat) : 0, there ? status : NULL);
 	if (there) {
 		comm_of(stat, comm, sizeof(comm));

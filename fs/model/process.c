@@ -176,8 +176,8 @@ struct gt_proc *gt_model_process_in(struct gt_model *m, uint32_t pid, uint64_t s
 	if (p && start && p->start && p->start != start) {
 		gt_model_exit(m, p->slot);
 		p = NULL;
-	} else if (p && p->dead && (!start || start != p->start)) {
-		p = NULL;
+	} else if (p && p->dead && (!start || start != p->start) && m->now > p->died) {
+		p = NULL; /* told of before its death, it is that one */
 	}
 	if (!p)
 		p = proc_new(m, pid, m->now);

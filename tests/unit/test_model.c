@@ -118,6 +118,10 @@ static void check_processes(void)
 	ok(gt_model_proc(m, 500) == q && q->dead, "the last dead is found");
 	job(m->now, GT_SUBMIT, 2, 500);
 	is(q->inflight, 1, "what it did before it died is its own");
+	p = gt_model_process(m, 500, GT_NONE64, 1001, "", NULL, 0);
+	ok(p == q && !strcmp(p->comm, "b"), "so is what is told of it late, by who found it ended");
+	job(m->now, GT_SUBMIT, 4, 500);
+	is(q->inflight, 2, "... and what comes behind that");
 	job(m->now + 5, GT_SUBMIT, 3, 500);
 	ok(folded.new_proc && folded.new_proc != q, "what comes later is another's");
 	for (uint32_t i = 0; i < 20; i++)
