@@ -70,6 +70,22 @@ struct gt_k_ctl {
 	uint64_t no_ring, no_job, no_pair, owed;
 };
 
+/* Where the jobs of a context run, for who waits for one that has ended: a word that is read and
+ * written at once, as many as backend/eventmap/job.c has. The ring counts from 1; GT_K_SEVERAL: it
+ * is one of those that they run on */
+#define GT_K_CTXS    4096
+#define GT_K_SEVERAL (1ull << 31)
+
+static inline __attribute__((always_inline)) uint64_t gt_k_place(uint64_t was, uint64_t ctx,
+								 uint32_t ring)
+{
+	uint64_t now = ctx << 32 | (ring + 1);
+
+	if (was >> 32 == now >> 32 && was && was != now)
+		now |= GT_K_SEVERAL;
+	return now;
+}
+
 enum gt_k_kind { GT_K_INT, GT_K_DYN, GT_K_REL, GT_K_CHARS };
 
 /** struct gt_k_piece - @size bytes at @off of a record; of GT_K_DYN a word says where they are, in

@@ -36,6 +36,20 @@ static __always_inline void k_orphan(const struct gt_k_event *e)
 		__sync_val_compare_and_swap(&l->key[at % GT_K_WAYS], gt_k_key(e->h), GT_K_LONE);
 }
 
+/* The job's context runs on the job's ring. */
+static __always_inline void k_remember(const struct gt_k_event *e)
+{
+	uint32_t at = (uint32_t)e->ctx % GT_K_CTXS;
+	uint64_t *p = LOOK(k_places, at), was, now;
+
+	if (!p || !(e->k1 >> 59 & GT_K_BY_CTX))
+		return;
+	was = *(volatile uint64_t *)p;
+	now = gt_k_place(was, e->ctx, e->ring);
+	if (was != now)
+		k_release(p, now);
+}
+
 static __always_inline int k_what(const struct gt_k_job *j)
 {
 	return j->flags & GT_K_REC ? GT_K_TELL : GT_K_QUIET;
@@ -49,6 +63,7 @@ __noinline int k_begin(struct gt_k_ctl *c, struct gt_k_event *e, uint32_t roles)
 
 	if (!c || !e)
 		return GT_K_PASS;
+	k_remember(e);
 	e->job = job_key_claim(e->h);
 	j = e->job == GT_NONE32 ? NULL : LOOK(k_jobs, e->job);
 	if (!j) {
@@ -246,13 +261,24 @@ static __always_inline bool k_ring_of(const struct gt_k_tp *tp, struct gt_k_ctl 
 	return r && !r->refused;
 }
 
-/* The job that somebody waits for, if it is known */
+/* The job that somebody waits for, if it is known; if it has ended, where it ran */
 static __always_inline void k_wait(struct gt_k_ctl *c, struct gt_k_event *e)
 {
 	struct gt_k_job *j = k_find(c, e);
+	uint32_t at = (uint32_t)e->ctx % GT_K_CTXS;
+	uint64_t *p = LOOK(k_places, at), place;
 
-	e->ring = j ? j->ring : GT_NONE32;
-	e->ctx = j ? j->ctx : GT_NONE64;
+	e->known = GT_BPF_JOB;
+	if (j) {
+		e->ring = j->ring;
+		e->ctx = j->ctx;
+		return;
+	}
+	place = p ? *(volatile uint64_t *)p : 0;
+	if (!place || place >> 32 != (uint32_t)e->ctx)
+		return;
+	e->known = place & GT_K_SEVERAL ? GT_BPF_GPU : GT_BPF_PLACE;
+	e->ring = (uint32_t)(place & ~GT_K_SEVERAL) - 1;
 }
 
 /** gt_k_count() - counts the event of time @e->ts, @len bytes of @rec, if that is for the kernel */
@@ -269,7 +295,7 @@ __noinline int gt_k_count(uint32_t index, struct gt_k_ctl *c, struct gt_k_record
 	e->end.v[GT_ST_HW_WAIT] = e->end.v[GT_ST_EXEC] = GT_K_NONE;
 	e->ctx = e->seqno = GT_NONE64;
 	e->ring = GT_NONE32;
-	e->known = tp && tp->roles == GT_K_WAIT;
+	e->known = GT_BPF_NOTHING;
 	if (!tp || !tp->roles || !c || !c->on)
 		return GT_K_PASS;
 	if (tp->ring && (tp->begins || (tp->roles & GT_K_COMMIT) || (tp->key & GT_K_BY_RING))) {

@@ -80,7 +80,8 @@ struct gt_bpf_count {
  * @tid, @pid, @uid: who ran; @pid: thread group
  * @counted: the event is counted in the kernel already; of the end of a job: its @hw_wait and
  *@exec, and which completion of its ring it is
- * @known: of a wait: the job is known, @nth is its ring's number there and @exec its context
+ * @known: of a wait: enum gt_bpf_known; @nth is the number there of the job's ring, @exec the job's
+ *	context
  */
 struct gt_bpf_raw {
 	uint64_t ts;
@@ -93,6 +94,10 @@ struct gt_bpf_raw {
 	uint64_t hw_wait, exec;
 	uint32_t nth, known;
 };
+
+/** enum gt_bpf_known - of the job that a wait is for: all; that its context runs on that ring; that
+ * it runs on several of its GPU's */
+enum gt_bpf_known { GT_BPF_NOTHING, GT_BPF_JOB, GT_BPF_PLACE, GT_BPF_GPU };
 
 /* gt_bpf_raw.index, of what is no tracepoint's record */
 #define GT_BPF_TALE 0xffff /* a struct gt_k_tale follows, see count.h */

@@ -29,6 +29,7 @@ GT_K_ARRAY(k_job_keys, struct gt_k_line, GT_K_JOBS / GT_K_WAYS);
 GT_K_ARRAY(k_jobs, struct gt_k_job, GT_K_JOBS);
 GT_K_ARRAY(k_octs, struct gt_k_octave, 2 * GT_K_OCTS);
 GT_K_ARRAY(k_wanted, struct gt_wanted, 2);
+GT_K_ARRAY(k_places, uint64_t, GT_K_CTXS);
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);

@@ -158,7 +158,7 @@ static __always_inline void end(struct gt_bpf_count *n, struct scratch *s,
 		s->raw.nth = e->job;
 	}
 	if (e->known && e->ring != GT_NONE32) {
-		s->raw.known = 1;
+		s->raw.known = e->known;
 		s->raw.nth = e->ring;
 		s->raw.exec = e->ctx;
 	}

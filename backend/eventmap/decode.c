@@ -111,7 +111,8 @@ static int find_job(struct gt_eventmap *m, const struct gt_section *s, const str
 		if (c->known && j->gpu == GT_NONE16) {
 			j->gpu = c->gpu;
 			j->ring = c->ring;
-			j->ctx = c->ctx;
+			if (c->ctx != GT_NONE64)
+				j->ctx = c->ctx;
 		} else if (j->gpu == GT_NONE16) {
 			gt_job_context_place(m, j);
 		}

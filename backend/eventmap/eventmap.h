@@ -31,7 +31,8 @@ struct gt_eventmap_stats {
 /**
  * struct gt_evctx - what a trace says of every event
  * @tid: the thread; @pid: its thread group or GT_NONE32; @cpu: GT_NONE16 if unknown
- * @known: the source knows the job that a wait is for: its @gpu, @ring and whole @ctx
+ * @known: the source knows where the job runs that a wait is for, @gpu and @ring, and its whole @ctx
+ *	if it has not ended
  */
 struct gt_evctx {
 	uint64_t ts;

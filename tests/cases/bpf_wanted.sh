@@ -5,11 +5,9 @@
 # gate does. Records and counters are the same under each setting; and what one leaves out is what the settings say.
 . "$GT_SRC/tests/lib/case.sh"
 . "$GT_SRC/tests/lib/calls.sh"
-is_root || skip "needs root to mount"
-mock=$GT_OUT/tests/tools/mockjobs
-[ -x "$mock" ] || skip "tests/tools/mockjobs is not built"
-[ -r /sys/kernel/tracing/events/syscalls/sys_enter_msync/id ] || skip "no tracepoints of system calls"
+calls_mock
 calls_maps maps 0000:00:01.0
+calls_waits maps
 # contexts of its own: others may play jobs on this machine
 sed -i 's/0x4000000000000000/0x1000000000000000/' maps/calls.ini
 base=$((1 << 60)) call=$((1 << 62))
@@ -50,11 +48,12 @@ sleep 0.3 # a fold: now the program knows them, too
 is "$(cat kernel/mock0/ring[0-9]/name)" "$(cat daemon/mock0/ring[0-9]/name)" "both number the rings alike"
 
 players=()
+waits= # -W: each job is also waited for
 ready() { # ready JOBS [MAX_US] - three processes of two users are about to submit them
 	mkfifo go1 go2 2>/dev/null
-	"$mock" -w -n $(($1 * 2 / 3)) -p 2 -r 3 -d ${2-100} -m calls -c $base -o truth1 <go1 >pids1 & players=($!)
+	"$mock" -w $waits -n $(($1 * 2 / 3)) -p 2 -r 3 -d ${2-100} -m calls -c $base -o truth1 <go1 >pids1 & players=($!)
 	exec 8>go1
-	as_uid 1001 "$mock" -w -n $(($1 / 3)) -p 1 -r 3 -d ${2-100} -m calls -c $((base + 1000)) <go2 >pids2 & players+=($!)
+	as_uid 1001 "$mock" -w $waits -n $(($1 / 3)) -p 1 -r 3 -d ${2-100} -m calls -c $((base + 1000)) <go2 >pids2 & players+=($!)
 	exec 9>go2
 	wait_for 10 eval '[ $(cat pids1 pids2 | wc -l) = 3 ]'
 }
@@ -65,7 +64,7 @@ go() { # they do
 finished() { # JOBS
 	wait "${players[@]}"
 	tail -n +2 pids2 >truth2
-	wait_for 10 seen $(($1 * 3)) && wait_for 10 ended "$1"
+	wait_for 10 seen $(($1 * (3 + ${#waits} / 2))) && wait_for 10 ended "$1"
 }
 
 readers=()
@@ -136,6 +135,13 @@ round - 'filter_events=COMPLETE' True '{1}'
 round filter_events 'filter_events=IRQ,IOCTL_ENTER' False
 round level 'level=stats' False
 round sampling 'sampling=50 filter_pid=$pid1,$pid3 watchlist=!gfx'
+
+# Who waits for a job that left no record, in flight or ended, is told its ring all the same
+waits=-W
+round - "sampling=25"
+round - "sampling=40 filter_ring=gfx"
+round - "filter_uid=1001 watchlist=!gfx"
+waits=
 
 # Settings of whole jobs change all the time: at every look the counters add up, and each job is whole
 ready 6000 1000

@@ -50,3 +50,17 @@ event = CUSTOM0
 name = boot
 EOF
 }
+
+# calls_waits DIR - and of `mockjobs -W` the waits for jobs
+calls_waits() {
+	cat >>"$1/calls.ini" <<'EOF'
+
+[syscalls/sys_enter_munlock]
+event = SYNC_WAIT_ENTER
+where = start & 0x4000000000000000
+ctx = start
+seqno = len
+match = ctx seqno
+only = any
+EOF
+}

@@ -5,14 +5,15 @@
  * system calls instead, which the kernel refuses: their tracepoints are real (tests/lib/calls.sh).
  *
  *	mockjobs -n JOBS -r RINGS -p PROCESSES -d MAX_US -s SEED -m old|new|both|calls [-c CONTEXT] [-b]
- *		[-w] [-o TRUTH.csv]
+ *		[-w] [-W] [-o TRUTH.csv]
  *	mockjobs offsets	the functions' offsets in this file, for uprobe_events
  *
  * Each process submits its share of the jobs to rings taken at random; a thread per ring, in the
  * first process, hands them over in turn, waits a random time and completes them. With -b nobody
  * pauses between two jobs: the rings are full, and jobs are in flight at any time. With -w it
- * prints which processes will submit, and waits for a line before they do. Truth, in the order of
- * the calls' beginning:
+ * prints which processes will submit, and waits for a line before they do. With -W calls tell that
+ * each job is waited for: just before its end, or just behind it. Truth, in the order of the calls'
+ * beginning, but for those:
  *
  *	call,ring,id,ctx,seqno,fence,pid,tid,before,after
  *
@@ -130,7 +131,7 @@ static struct shared *sh;
 static unsigned int rings = 3, max_us = 200, processes = 2;
 static unsigned long jobs = 300;
 static uint64_t seed = 1, first_ctx = 100;
-static int old_names = 1, new_names, calls, backlog, waits;
+static int old_names = 1, new_names, calls, backlog, waits, waited_for;
 static const char *const device = "0000:03:00.0";
 
 static uint64_t now(void)
@@ -210,6 +211,12 @@ static void call_done(const struct job *j)
 		syscall(SYS_sync_file_range, -1, CALL_CTX(j), j->seqno, CALL_FLAGS(j));
 }
 
+static void wait_for(const struct job *j)
+{
+	if (calls && waited_for)
+		syscall(SYS_munlock, CALL_CTX(j), j->seqno);
+}
+
 /* Makes one call, and notes the truth about it. */
 static void make(enum call call, const struct job *j, unsigned int count)
 {
@@ -287,7 +294,11 @@ static void *ring_thread(void *arg)
 			return NULL; /* the last one */
 		make(RUN, &j, 0);
 		pause_us(&state);
+		if (j.seqno % 2)
+			wait_for(&j);
 		make(DONE, &j, 0);
+		if (j.seqno % 2 == 0)
+			wait_for(&j);
 		fence_put(j.fence);
 		r->in_hw = 0;
 	}
@@ -425,7 +436,7 @@ static int print_offset(struct dl_phdr_info *info, size_t size, void *arg)
 static int usage(void)
 {
 	fprintf(stderr, "usage: mockjobs [-n JOBS] [-r RINGS] [-p PROCESSES] [-d MAX_US] [-s SEED] "
-			"[-m old|new|both|calls] [-c CONTEXT] [-b] [-w] [-o TRUTH.csv]\n       "
+			"[-m old|new|both|calls] [-c CONTEXT] [-b] [-w] [-W] [-o TRUTH.csv]\n       "
 			"mockjobs offsets\n");
 	return 2;
 }
@@ -434,7 +445,7 @@ static int options(int argc, char **argv, const char **truth)
 {
 	int c;
 
-	while ((c = getopt(argc, argv, "n:r:p:d:s:m:c:bwo:")) != -1) {
+	while ((c = getopt(argc, argv, "n:r:p:d:s:m:c:bwWo:")) != -1) {
 		if (c == 'n')
 			jobs = strtoul(optarg, NULL, 10);
 		else if (c == 'r')
@@ -451,6 +462,8 @@ static int options(int argc, char **argv, const char **truth)
 			backlog = 1;
 		else if (c == 'w')
 			waits = 1;
+		else if (c == 'W')
+			waited_for = 1;
 		else if (c == 'o')
 			*truth = optarg;
 		else if (c == 'm') {

@@ -388,8 +388,8 @@ void tc_known(struct tp_state *t, const struct gt_bpf_raw *raw, struct gt_evctx 
 		return;
 	c->known = true;
 	c->gpu = t->count->ring[raw->nth].gpu;
-	c->ring = t->count->ring[raw->nth].ring;
-	c->ctx = raw->exec;
+	c->ring = raw->known == GT_BPF_GPU ? GT_NONE16 : t->count->ring[raw->nth].ring;
+	c->ctx = raw->known == GT_BPF_JOB ? raw->exec : GT_NONE64;
 }
 
 void tc_tale(struct tp_state *t, const void *data, size_t len)
