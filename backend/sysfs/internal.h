@@ -76,6 +76,7 @@ struct sf {
 	struct sf_stats stats;
 	struct sf_clients *clients;
 	struct sf_kfd *kfd;
+	unsigned int kfd_nodes; /* GPUs that AMD's compute driver has */
 };
 
 /* device.c */

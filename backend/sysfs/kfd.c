@@ -43,6 +43,7 @@ void sf_kfd_find(struct sf *sf)
 	GT_ROOT_DIR list = gt_root_dir(&sf->root, DIR_NODES);
 	struct dirent *e;
 
+	sf->kfd_nodes = 0;
 	for (int i = 0; list && i < SF_ENTRIES && (e = readdir(list)); i++) {
 		char path[128];
 		int64_t node, render;
@@ -53,6 +54,7 @@ void sf_kfd_find(struct sf *sf)
 		snprintf(path, sizeof(path), DIR_NODES "/%.16s/gpu_id", e->d_name);
 		id = sf_kfd_number(&sf->root, path);
 		render = render_of(&sf->root, e->d_name);
+		sf->kfd_nodes += id && id < GT_NONE32; /* node 0 is a CPU */
 		for (unsigned int k = 0; id && id < GT_NONE32 && render >= 0 && k < sf->n; k++)
 			if (sf->dev[k].render == render && !sf->dev[k].kfd_id)
 				sf->dev[k].kfd_id = (uint32_t)id;
@@ -170,4 +172,11 @@ void sf_kfd_look(struct sf *sf, bool numbers)
 struct sf_kfd *sf_kfd_new(void)
 {
 	return calloc(1, sizeof(struct sf_kfd));
+}
+
+void sf_kfd_free(struct sf_kfd *k)
+{
+	if (k)
+		free(k->table);
+	free(k);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * AMD's compute driver, as class/kfd/kfd of sysfs tells of it. kfd.c: which of its numbers is which
- * GPU, which processes use it and what of it; kfd_queue.c: their queues.
+ * GPU, which processes use it and what of it; kfd_queue.c: their queues; kfd_hw.c, kfd_dump.c:
+ * which of them are on the hardware.
  */
 #ifndef GT_SYSFS_KFD_H
 #define GT_SYSFS_KFD_H
@@ -30,6 +31,8 @@ struct sf_kfd_queue {
 	uint64_t ino;
 	uint32_t id, number, next;
 	uint16_t gpu;
+	uint16_t kind; /* enum gt_queue_kind */
+	uint64_t size;
 	bool listed;
 };
 
@@ -44,6 +47,7 @@ struct sf_kfd_proc {
  * @tells: queues are for this backend to tell of; @begun: those that were there before it are known
  * @turn, @pair: where the next look goes on
  * @last: number below queues/ that was given last
+ * @table: what kfd_hw.c showed last, good until @table_due; NULL nothing yet
  * @out: records that wait for sf_kfd_flush()
  */
 struct sf_kfd {
@@ -52,16 +56,19 @@ struct sf_kfd {
 	struct sf_kfd_queue queue[SF_KFD_QUEUES];
 	uint32_t used, free, nqueues, last;
 	bool tells, begun;
+	char *table;
+	uint64_t table_due;
 	union gt_record out[64];
 	unsigned int nout;
 	struct {
-		uint64_t looks, pushed, refused, strange, cut;
+		uint64_t looks, pushed, refused, strange, cut, dumps, dump_bad, dump_cut;
 	} stats;
 };
 
 /* kfd.c */
 /** sf_kfd_new() - NULL: no memory */
 struct sf_kfd *sf_kfd_new(void);
+void sf_kfd_free(struct sf_kfd *k);
 /** sf_kfd_find() - which numbers AMD's compute driver gives the devices */
 void sf_kfd_find(struct sf *sf);
 /**
@@ -84,7 +91,16 @@ void sf_kfd_queues(struct sf *sf);
 void sf_kfd_drop(struct sf *sf, struct sf_kfd_proc *p);
 /** sf_kfd_forget() - none is known any more: they are to be found again */
 void sf_kfd_forget(struct sf *sf);
+/** sf_kfd_queue() - NULL: there is none; @i: index + 1 */
+static inline const struct sf_kfd_queue *sf_kfd_queue(const struct sf_kfd *k, uint32_t i)
+{
+	return i ? &k->queue[i - 1] : NULL;
+}
 /** sf_kfd_flush() - hands over what waits */
 void sf_kfd_flush(struct sf *sf);
+
+/* kfd_hw.c */
+/** sf_kfd_show() - which queues are mapped where: a backend's file */
+void sf_kfd_show(struct gt_plugin *p, char *buf, size_t len);
 
 #endif

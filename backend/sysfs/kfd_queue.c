@@ -121,6 +121,8 @@ static void tell(struct sf *sf, struct sf_kfd_queue *q, uint32_t pid, uint64_t t
 	r->queue.uid = uid;
 	kind_of(type, &r->queue);
 	r->queue.size = size;
+	q->kind = r->queue.kind;
+	q->size = size;
 }
 
 /* A process of a captured tree is told before its queues: who it is, this machine does not know. */

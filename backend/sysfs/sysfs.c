@@ -125,7 +125,7 @@ static void listen(struct sf *sf)
 static void free_all(struct sf *sf)
 {
 	sf_clients_free(sf->clients);
-	free(sf->kfd);
+	sf_kfd_free(sf->kfd);
 	sf_devices_free(sf);
 	gt_root_close(&sf->root);
 	free(sf);
@@ -285,9 +285,18 @@ static void doctor(struct gt_plugin *p, char *buf, size_t len)
 	gt_detail(&t, "kfd_processes %u\nkfd_queues %u\n", k->n, k->nqueues);
 	gt_detail(&t, "kfd_queues_told %d\nkfd_looks %" PRIu64 "\n", k->tells, k->stats.looks);
 	gt_detail(&t, "kfd_unknown_queues %" PRIu64 "\n", k->stats.strange);
+	gt_detail(&t, "kfd_dumps %" PRIu64 "\nkfd_dump_bad_lines %" PRIu64 "\n", k->stats.dumps,
+		  k->stats.dump_bad);
+	gt_detail(&t, "kfd_dump_cut %" PRIu64 "\n", k->stats.dump_cut);
 	gt_detail(&t, "kfd_refused %" PRIu64 "\nkfd_cut %" PRIu64 "\n", k->stats.refused,
 		  k->stats.cut);
 }
+
+static const struct gt_backend_file files[] = {
+	{ "hqds", "table: queues of AMD's compute driver, and slots of the hardware that they are on",
+	  sf_kfd_show },
+	{ 0 },
+};
 
 GT_EXPORT const struct gt_backend gt_backend = {
 	.abi = GT_BACKEND_ABI,
@@ -305,6 +314,7 @@ GT_EXPORT const struct gt_backend gt_backend = {
 	.set = set,
 	.control = control,
 	.doctor = doctor,
+	.files = files,
 	.look = look,
 	.met = met,
 	.start_caps = 1ull << CAP_DAC_READ_SEARCH,

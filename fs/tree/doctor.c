@@ -101,8 +101,7 @@ static const struct blind {
 	  "the sysfs backend shows those that there are, the bpf backend how programs make them by "
 	  "ioctl; :mod:amdgpu in "
 	  "backends/ftrace/functions shows the calls that do it; ROCm's DKMS module "
-	  "has amdkfd tracepoints; /sys/kernel/debug/kfd/mqds and hqds show the queues of a "
-	  "moment" },
+	  "has amdkfd tracepoints; backends/sysfs/hqds shows which are on the hardware" },
 	{ "nvidia", "/proc/driver/nvidia/version",
 	  "NVIDIA's own driver passes no DRM scheduler, and work is rung by a doorbell",
 	  "backend bpf tells of its queues (TSGs), by calls of its resource manager and by the "

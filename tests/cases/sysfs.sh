@@ -197,6 +197,74 @@ mount_gt "$mnt" -o sysroot=used,conf=conf || exit 1
 python_checks used.py "$mnt" "$PWD/used"
 umount_gt "$mnt"
 
+# Which queues are on the hardware: what debugfs dumps, against what the dump was made of
+cat >hqds.py <<'P'
+import os, sys, time
+import gputree
+from tap import ok
+m, root = sys.argv[1:3]
+def queue(pid, number, gpu, type='compute', **more):
+    q = dict(pid=pid, number=number, gpu=gpu, type=type, active=1, vmid=8 + number, size=1 << 16 + number, rptr=number, wptr=(number << 33) + 5,
+             mqd=0x1700000000 + 0x10000 * pid + 0x100 * number, doorbell=0x1000 * (pid % 8) + 8 * number, base=0x7f0000000000 + (pid << 24) + (number << 16))
+    return dict(q, **more)
+A, B = 51221, 63420
+queues = [queue(300, 0, A), queue(300, 1, B), queue(300, 2, A, 'sdma', wptr=1 << 40), queue(301, 0, A, base=0x7f0000000000 + (300 << 24), rptr=7), queue(301, 4, A, active=0), queue(302, 0, B), queue(302, 1, B)]
+stray = queue(999, 3, B)
+for pid in (300, 301, 302):  # folders whose inodes are in the order in which queues are made, on any file system
+    d = os.path.join(root, 'sys/class/kfd/kfd/proc/%d/queues' % pid)
+    own = [q for q in queues if q['pid'] == pid]
+    for i in range(len(own)):
+        os.makedirs('%s/new%d' % (d, i))
+    for q, name in zip(own, sorted(os.listdir(d), key=lambda n: os.stat(d + '/' + n).st_ino)):
+        os.rename(d + '/' + name, '%s/%d' % (d, q['number']))
+for q in queues:
+    d = 'sys/class/kfd/kfd/proc/%d/queues/%d/' % (q['pid'], q['number'])
+    for name, text in (('gpuid', q['gpu']), ('type', int(q['type'] == 'sdma')), ('size', q['size'])):
+        gputree.put(root, d + name, str(text))
+queues[5]['size'] *= 2  # of 302 the dump is of other queues than the list
+slots = {(A, 0, 0, 2): queues[0], (A, 1, 1, 3): queues[0], (B, 1, 0, 2): queues[1], (A, 1, 0): queues[2], (A, 0, 1, 2): dict(queues[3], rptr=70, wptr=90), (B, 0, 1, 3): stray}
+where = {0: '0.0.2,1.1.3', 1: '1.0.2', 2: 'sdma1.0', 3: '0.1.2'}
+gputree.put(root, 'sys/kernel/debug/kfd/mqds', gputree.mqds(queues))
+gputree.put(root, 'sys/kernel/debug/kfd/hqds', gputree.hqds([A, B], slots))
+read = lambda *f: open(os.path.join(m, *f)).read()
+def table():
+    rows = [l.split() for l in read('backends/sysfs/hqds').splitlines()]
+    return [dict(zip(rows[0][1:], r)) for r in rows[1:]] if rows[0][0] == '#' else rows
+open(m + '/control', 'w').write('rescan')
+end = time.monotonic() + 20
+while len(table()) != 8 and time.monotonic() < end:
+    time.sleep(0.02)
+got = table()
+ok(len(got) == 8, 'a row a queue: %s' % got)
+hexed = lambda v: '0x%x' % v
+for i, q in enumerate(queues):
+    now = dict(q, **({'rptr': 70, 'wptr': 90} if i == 3 else {}))
+    sdma = q['type'] == 'sdma'
+    want = {'kfd_id': str(q['gpu']), 'pid': str(q['pid']), 'type': q['type'], 'active': str(q['active']), 'base': hexed(q['base']), 'size_bytes': str(q['size']), 'slots': where.get(i, '-'),
+            'rptr': str(now['rptr']), 'wptr': str(now['wptr']), 'doorbell': '-' if sdma else hexed(q['doorbell']), 'vmid': str(q['vmid']) if i in where and not sdma else '-'}
+    row = [r for r in got if (r['pid'], r['base']) == (want['pid'], want['base'])]
+    ok(len(row) == 1 and {k: row[0][k] for k in want} == want, 'queue %d of %d is as it was made: %s' % (q['number'], q['pid'], row))
+    id = row[0]['queue']
+    if q['pid'] == 302:
+        ok(id == '-', 'which of the list it is, is not guessed')
+        continue
+    gpu = {A: 'amdgpu0', B: 'amdgpu1'}[q['gpu']]
+    ok(read(gpu, 'queues', id, 'size') == '%d\n' % q['size'] and read(gpu, 'queues', id, 'pid') == '%d\n' % q['pid'], 'it is %s/queues/%s' % (gpu, id))
+row = [r for r in got if r['pid'] == '-']
+ok(len(row) == 1 and row[0]['slots'] == '0.1.3' and row[0]['vmid'] == str(stray['vmid']), 'a slot of a queue that nobody knows: %s' % row)
+stats = lambda k: int(dict(l.split(' ', 1) for l in read('backends/sysfs/stats').splitlines())[k])
+dumps = stats('kfd_dumps')
+read('amdgpu0/info'), read('proc/300/kfd'), read('top'), read('doctor')
+ok(stats('kfd_dumps') == dumps, 'nothing is dumped but for who reads it')
+status = [os.path.join(d, 'runtime_status') for d, _, f in os.walk(root + '/sys/devices') if 'runtime_status' in f and '04:00' in d]
+open(status[0], 'w').write('suspended\n')
+ok(table() == [['unavailable']] and stats('kfd_dumps') == dumps, 'nor when one of the GPUs sleeps')
+P
+mkdir hw && python_env -c 'import gputree; [gputree.amdgpu("hw", i, "0000:0%d:00.0" % (3 + i), kfd=k) for i, k in enumerate((51221, 63420))]' || exit 1
+mount_gt "$mnt" -o sysroot=hw,conf=conf || exit 1
+python_checks hqds.py "$mnt" "$PWD/hw"
+umount_gt "$mnt"
+
 # Whatever is in a tree: nothing hangs, nothing is told that is not a value, nothing of this machine
 cat >hostile.py <<'P'
 import os, sys

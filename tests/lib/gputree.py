@@ -124,3 +124,62 @@ def i915(root, number, bus):
         c.put('drm/card%d/gt/gt0/rps_%s_freq_mhz' % (number, name), '%d\n' % (v + 1))
         want['clock']['gt0_%s_hz' % name] = (v + 1) * 10**6
     return c, want
+
+
+def words(begin, w, pad='    '):
+    """Lines of a hex dump: 8 words each, behind the address of the first"""
+    return ''.join('%s%08x: %s\n' % (pad, begin + 4 * i, ' '.join('%08x' % v for v in w[i:i + 8]))
+                   for i in range(0, len(w), 8))
+
+
+def registers(q, mapped=False):
+    """The 56 registers of a compute queue from CP_MQD_BASE_ADDR on, by what they mean"""
+    w = [0] * 56
+    w[0:3] = q['mqd'] & 0xffffffff, q['mqd'] >> 32, q['active']
+    w[3] = q['vmid'] << 8 | q['vmid'] if mapped else 0
+    w[4:8] = 0x40005301, 1, 7, 0x111
+    w[8:11] = q['base'] >> 8 & 0xffffffff, q['base'] >> 40, q['rptr']
+    w[15] = q['doorbell'] | (3 << 29 if mapped else 2)
+    w[17] = 0x1401c500 | (q['size'] // 4).bit_length() - 2
+    w[54:56] = q['wptr'] & 0xffffffff, q['wptr'] >> 32
+    return w
+
+
+def sdma_registers(q):
+    log = (q['size'] // 4).bit_length() - 1
+    return [0x03060000 | log << 1 | q['active'], q['base'] >> 8 & 0xffffffff, q['base'] >> 40,
+            q['rptr'] & 0xffffffff, q['rptr'] >> 32, q['wptr'] & 0xffffffff, q['wptr'] >> 32, 0x403000]
+
+
+def mqds(queues, parts=2, pasid='0x%x'):
+    """kfd/mqds of debugfs: of each process the queue first that was made last"""
+    t = ''
+    for pid in dict.fromkeys(q['pid'] for q in queues):
+        t += ('Process %d PASID ' + pasid + ':\n') % (pid, pid)
+        for q in reversed([q for q in queues if q['pid'] == pid]):
+            if q['type'] == 'sdma':
+                t += '  SDMA queue on device %x\n' % q['gpu'] + words(0, sdma_registers(q) + [0] * 24)
+                continue
+            t += '  Compute queue on device %x\n' % q['gpu']
+            for part in range(parts):
+                own = dict(q, mqd=q['mqd'] + part * 0x3000)
+                t += words(0, [0xc0310800] + [0] * 127 + registers(own) + [0] * 72)
+    return t
+
+
+def hqds(gpus, slots):
+    """kfd/hqds of debugfs; SLOTS: (gpu, part, pipe, queue) or (gpu, engine, number) to a queue"""
+    none = dict(mqd=0, active=0, vmid=0, base=0, rptr=0, doorbell=0, size=8, wptr=0)
+    t = ''
+    for node, gpu in enumerate(gpus):
+        t += 'Node %d, gpu_id %x:\n' % (node + 1, gpu)
+        for part in range(2):
+            t += '   Inst %d, HIQ on MEC 2 Pipe 0 Queue 0\n' % part + words(0xc914, registers(dict(none, active=1), True))
+            for pipe in range(2):
+                for number in range(2, 4):
+                    q = slots.get((gpu, part, pipe, number), none)
+                    t += ' Inst %d,  CP Pipe %d, Queue %d\n' % (part, pipe, number) + words(0xc914, registers(q, True))
+        for engine in range(2):
+            t += '  SDMA Engine %d, RLC 0\n' % engine + words(0x4e40 + 0x1800 * engine, sdma_registers(slots.get((gpu, engine, 0), none)))
+            t += '  SDMA Engine %d, RLC 1\n' % engine
+    return t

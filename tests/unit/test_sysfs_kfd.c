@@ -162,7 +162,7 @@ static void close_sf(struct sf *sf)
 {
 	sf_devices_free(sf);
 	sf_clients_free(sf->clients);
-	free(sf->kfd);
+	sf_kfd_free(sf->kfd);
 	gt_root_close(&sf->root);
 }
 
