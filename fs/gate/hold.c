@@ -130,9 +130,13 @@ uint64_t gt_hold_bytes(const struct gt_hold *h)
 
 void gt_hold_sweep(struct gt_hold *h, uint64_t now)
 {
-	if (now - h->swept < SWEEP_NS)
+	bool back = now < h->swept; /* a time in the future was told before */
+
+	if (!back && now - h->swept < SWEEP_NS)
 		return;
 	h->swept = now;
+	if (back)
+		return;
 	for (uint32_t i = 0; i < h->njobs; i++)
 		if (h->chain[i].n &&
 		    (!h->jobs[i].live || (h->jobs[i].recorded & GT_JOB_STATE) != GT_JOB_HELD))

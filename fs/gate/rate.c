@@ -2,6 +2,7 @@
 #include "rate.h"
 
 #define SEC 1000000000
+#define BACK 16 /* in a row: then time has gone back */
 
 /* What a full bucket holds. One token at least: without any nothing would ever come in. */
 static int64_t full(const struct gt_rate *r)
@@ -23,6 +24,16 @@ void gt_rate_set(struct gt_rate *r, bool bucket, uint64_t per_s, uint64_t burst)
 		r->left = full(r);
 }
 
+/* One time that was told may be wrong, and far in the future: if all that comes is long before it,
+ * it was. The next one's time is that of the clock then */
+static void follow(struct gt_rate *r, uint64_t now)
+{
+	if (now >= r->at || r->at - now <= SEC)
+		r->behind = 0;
+	else if (++r->behind == BACK)
+		r->at = r->bucket ? now : now - now % SEC;
+}
+
 static void refill(struct gt_rate *r, uint64_t now)
 {
 	uint64_t room = (uint64_t)(full(r) - r->left), passed = now - r->at;
@@ -39,7 +50,7 @@ static void refill(struct gt_rate *r, uint64_t now)
 
 static void turn(struct gt_rate *r, uint64_t now)
 {
-	if (r->at && now < r->at + SEC)
+	if (r->at && (now < r->at || now - r->at < SEC))
 		return;
 	r->at = now - now % SEC;
 	r->left = (int64_t)r->per_s;
@@ -49,6 +60,7 @@ bool gt_rate_take(struct gt_rate *r, uint64_t now, unsigned int n)
 {
 	if (!r->per_s)
 		return true;
+	follow(r, now);
 	if (r->bucket)
 		refill(r, now);
 	else

@@ -128,6 +128,27 @@ static void test_gone(void)
 	end();
 }
 
+/* Room is looked for once a second at most, also when time goes back */
+static void test_sweep(void)
+{
+	static struct gt_job jobs[2];
+	union gt_record r = { 0 };
+	struct gt_hold h;
+
+	gt_hold_init(&h, jobs, 2);
+	gt_hold_begin(&h, &jobs[1]);
+	gt_hold_put(&h, &jobs[1], &r);
+	gt_hold_sweep(&h, 10000000000ull);
+	is(h.held, 0, "what is held of a job that is no more goes");
+	gt_hold_put(&h, &jobs[1], &r);
+	gt_hold_sweep(&h, 5000000000ull);
+	gt_hold_sweep(&h, 5999999999ull);
+	is(h.held, 1, "within a second nothing is looked for, wherever time went meanwhile");
+	gt_hold_sweep(&h, 6000000000ull);
+	is(h.held, 0, "then it is again");
+	gt_hold_destroy(&h);
+}
+
 /* A job that is slow enough still needs room in the rate limit, for all of it */
 static void test_rate(void)
 {
@@ -155,6 +176,7 @@ int main(void)
 	test_meanwhile();
 	test_no_room();
 	test_gone();
+	test_sweep();
 	test_rate();
 	return done_testing();
 }

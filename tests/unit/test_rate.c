@@ -99,6 +99,23 @@ static void test_window(void)
 	is(less, 0, "and used up");
 }
 
+/* One job's time is wrong, and a million seconds ahead: the others are limited as before */
+static void test_future(bool bucket)
+{
+	struct gt_rate r = { 0 };
+	uint64_t now = 7 * SEC, in = 0;
+
+	gt_rate_set(&r, bucket, 100, 100);
+	gt_rate_take(&r, now, 1);
+	gt_rate_take(&r, 1000000 * SEC, 1);
+	for (int i = 0; i < 10000; i++) { /* ten seconds of a thousand each */
+		now += 1000000;
+		in += gt_rate_take(&r, now, 1);
+	}
+	ok(in >= 900 && in <= 1200, "a time in the future does not stop the clock, nor the limit: %u",
+	   (unsigned int)in);
+}
+
 /* At the gate: jobs of three records, whole, charged at their first */
 static void test_jobs(void)
 {
@@ -153,6 +170,8 @@ int main(void)
 	test_bucket();
 	test_bucket_bounds();
 	test_window();
+	test_future(true);
+	test_future(false);
 	test_jobs();
 	test_in_flight();
 	return done_testing();
