@@ -76,7 +76,8 @@ static struct gt_gate_ring *ring_of(struct gt_gate *g, uint16_t gpu, uint16_t ri
 		return &g->nowhere;
 	r = &g->rings[gpu][ring];
 	if (r->rules != g->rules) {
-		r->rules = g->rules;
+		if (gt_gate_ring_known(g, gpu, ring)) /* else it is asked again: it may get a name */
+			r->rules = g->rules;
 		r->refused = gt_gate_ring_refused(g, gpu, ring);
 	}
 	return r;

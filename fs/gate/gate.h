@@ -103,6 +103,8 @@ uint64_t gt_gate_sampled(const struct gt_gate_counts *n);
 
 /* rules.c */
 
+/** gt_gate_ring_known() - has it its name and engine, which it keeps? */
+bool gt_gate_ring_known(const struct gt_gate *g, uint16_t gpu, uint16_t ring);
 /** gt_gate_ring_refused() - see gt_host.ring_refused() */
 uint32_t gt_gate_ring_refused(const struct gt_gate *g, uint16_t gpu, uint16_t ring);
 

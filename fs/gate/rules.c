@@ -116,6 +116,11 @@ static struct place find(const struct gt_gate *g, uint16_t gpu, uint16_t ring)
 	return p;
 }
 
+bool gt_gate_ring_known(const struct gt_gate *g, uint16_t gpu, uint16_t ring)
+{
+	return !g->model || (gpu < g->model->ngpus && ring < g->model->gpus[gpu]->nrings);
+}
+
 static bool listed(const struct gt_patterns *list, const struct place *p)
 {
 	return p->id != GT_NONE16 && gt_ring_matches(list, p->gpu, p->id, p->name);

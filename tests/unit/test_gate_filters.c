@@ -124,6 +124,20 @@ static void test_events(void)
 	end();
 }
 
+/* Events may come before their ring has its name */
+static void test_named_later(void)
+{
+	struct job a = { 0, 3, 100, 1000, 7, 1 };
+
+	begin();
+	set("watchlist", "vcn*");
+	is(live(&a, 1000, 100), 0, "a ring that nobody has named yet is on no list");
+	gt_model_ring(model, model->gpus[0], "vcn_dec_0", GT_ENGINE_VIDEO_DECODE, NULL);
+	a.seqno = 2;
+	is(live(&a, 2000, 100), 3, "once it is, it is");
+	end();
+}
+
 static void test_clear(void)
 {
 	struct job a = { 0, 0, 100, 1000, 7, 1 };
@@ -147,6 +161,7 @@ int main(void)
 	test_owners();
 	test_in_flight();
 	test_events();
+	test_named_later();
 	test_clear();
 	return done_testing();
 }
