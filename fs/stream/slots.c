@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "slots.h"
 
@@ -69,6 +70,12 @@ void gt_slots_free(struct gt_slots *s)
 	s->fin = NULL;
 }
 
+/* Who reads changes nothing but who is reading */
+static pthread_rwlock_t *lock_of(const struct gt_log *l)
+{
+	return (pthread_rwlock_t *)&l->lock;
+}
+
 /* Eras --------------------------------------------------------------------------------------- */
 
 static char *era_slot(const struct gt_log_side *s, uint64_t i)
@@ -118,11 +125,52 @@ static void set_base(struct gt_log_side *s)
 
 /* Resizing ----------------------------------------------------------------------------------- */
 
-/** struct gone - what nobody can reach any more */
+/** struct gone - what nobody can reach any more: eras, and so many of the newest that stays */
 struct gone {
 	struct gt_log_era rec[GT_LOG_ERAS + 1], fin[GT_LOG_ERAS + 1];
 	unsigned int nrec, nfin;
+	uint64_t recs, fins;
 };
+
+/* How much of the newest era the slots in use have no room for, though nothing has come yet */
+static uint64_t too_many(struct gt_log_side *s, uint64_t keep)
+{
+	struct gt_log_era *e = s->n ? &s->era[s->n - 1] : NULL;
+	uint64_t from;
+
+	if (!e || keep <= e->from)
+		return 0;
+	from = e->from;
+	e->from = keep;
+	set_base(s);
+	return keep - from;
+}
+
+static void forget(char *p, uint64_t len)
+{
+	const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	uint64_t first = ((uintptr_t)p + page - 1) / page * page - (uintptr_t)p;
+
+	for (uint64_t at = first; len > at && len - at >= page; at += FREE_AT_A_TIME) {
+		uint64_t rest = (len - at) / page * page;
+
+		madvise(p + at, rest < FREE_AT_A_TIME ? rest : FREE_AT_A_TIME, MADV_DONTNEED);
+	}
+}
+
+/* The memory of the @n that came before the newest era's first. Nobody reads them any more */
+static void forget_before(const struct gt_log_side *s, uint64_t n)
+{
+	const struct gt_log_era *e = &s->era[s->n - 1];
+	uint64_t i, run;
+
+	if (!n)
+		return;
+	i = (e->from - n) & e->mask;
+	run = e->mask + 1 - i < n ? e->mask + 1 - i : n;
+	forget(e->mem + i * s->size, run * s->size);
+	forget(e->mem, (n - run) * s->size);
+}
 
 /* Eras that lie before @keep, or are more than @max */
 static unsigned int drop(struct gt_log_side *s, uint64_t keep, unsigned int max,
@@ -155,6 +203,8 @@ static void swap(struct gt_log *l, const struct gt_slots *s, bool none, struct g
 	l->fin_mask = s->fin_mask;
 	g->nrec += drop(&l->recs, 0, none ? 0 : GT_LOG_ERAS, g->rec + g->nrec);
 	g->nfin += drop(&l->fins, 0, none ? 0 : GT_LOG_ERAS, g->fin + g->nfin);
+	g->recs = too_many(&l->recs, first_kept(head, s->mask));
+	g->fins = too_many(&l->fins, first_kept(fin, s->fin_mask));
 	if (none != atomic_load(&l->none)) {
 		atomic_store(&l->from, head);
 		atomic_store(&l->fin_from, fin);
@@ -200,8 +250,30 @@ int gt_log_resize(struct gt_log *l, uint64_t bytes, pthread_mutex_t *ingest)
 	swap(l, &s, !bytes, &g);
 	pthread_rwlock_unlock(&l->lock);
 	pthread_mutex_unlock(ingest);
+	forget_before(&l->recs, g.recs);
+	forget_before(&l->fins, g.fins);
 	free_gone(l, &g);
 	return 0;
+}
+
+static uint64_t used(const struct gt_log_side *s, uint64_t head, uint64_t mask)
+{
+	uint64_t n = head - s->since;
+
+	n = n < mask + 1 ? n : mask + 1;
+	for (unsigned int i = 0; i < s->n; i++)
+		n += s->era[i].end - s->era[i].from;
+	return n * s->size;
+}
+
+uint64_t gt_log_bytes(const struct gt_log *l)
+{
+	uint64_t n;
+
+	pthread_rwlock_rdlock(lock_of(l));
+	n = used(&l->recs, l->head, l->mask) + used(&l->fins, l->fin_head, l->fin_mask);
+	pthread_rwlock_unlock(lock_of(l));
+	return n;
 }
 
 void gt_log_tidy(struct gt_log *l, pthread_mutex_t *ingest)
@@ -230,12 +302,6 @@ void gt_log_drop_eras(struct gt_log *l)
 }
 
 /* Copying ------------------------------------------------------------------------------------ */
-
-/* Who reads changes nothing but who is reading */
-static pthread_rwlock_t *lock_of(const struct gt_log *l)
-{
-	return (pthread_rwlock_t *)&l->lock;
-}
 
 static void copy_run(const struct gt_log *l, uint64_t at, union gt_record *out, size_t n)
 {

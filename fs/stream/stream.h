@@ -71,6 +71,8 @@ struct gt_log {
 struct gt_log *gt_log_new(uint64_t bytes, bool wall);
 void gt_log_free(struct gt_log *l);
 
+/** gt_log_bytes() - memory that has been touched: what was never written costs nothing */
+uint64_t gt_log_bytes(const struct gt_log *l);
 /**
  * gt_log_resize() - another size, 0: none; what is kept stays, as much as there is room for
  * @ingest: what the ingest thread holds while it appends: held for a few loads and stores, and nothing

@@ -81,23 +81,9 @@ static void show_events(struct gt_text *t, const struct counts *c)
 	gt_text_kv(t, "events_lost_source", c->n.lost_source);
 }
 
-/* Memory of the log that has been touched: what was never written costs nothing. */
-static uint64_t log_bytes(const struct gt_log *l)
-{
-	uint64_t n = l->head - l->recs.since, nfin = l->fin_head - l->fins.since, old = 0;
-
-	n = n < l->mask + 1 ? n : l->mask + 1;
-	nfin = nfin < l->fin_mask + 1 ? nfin : l->fin_mask + 1;
-	for (unsigned int i = 0; i < l->recs.n; i++)
-		old += (l->recs.era[i].end - l->recs.era[i].from) * sizeof(*l->rec);
-	for (unsigned int i = 0; i < l->fins.n; i++)
-		old += (l->fins.era[i].end - l->fins.era[i].from) * sizeof(*l->fin);
-	return n * sizeof(*l->rec) + nfin * sizeof(*l->fin) + old;
-}
-
 static void show_memory(struct gt_text *t, const struct gt_app *app, const struct counts *c)
 {
-	uint64_t history = log_bytes(app->log), texts = app->snapshot_bytes;
+	uint64_t history = gt_log_bytes(app->log), texts = app->snapshot_bytes;
 
 	gt_text_kv(t, "memory_bytes", c->memory + history + texts + c->hold_bytes);
 	gt_text_kv(t, "model_bytes", c->memory);

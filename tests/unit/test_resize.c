@@ -5,6 +5,8 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "../../fs/stream/stream.h"
 #include "../lib/tap.h"
@@ -99,6 +101,42 @@ static void test_grow(void)
 	gt_log_tidy(l, &ingest);
 	is(l->recs.n + l->fins.n, 0, "what nobody can reach is freed");
 	ok(holds(l, appended - 4 * cap), "the rest is there");
+	gt_log_free(l);
+}
+
+/* Pages of it that the process has */
+static size_t resident(const char *p, size_t len)
+{
+	static unsigned char in[4096];
+	size_t page = (size_t)sysconf(_SC_PAGESIZE), n = 0;
+
+	if (mincore((void *)p, len, in))
+		return SIZE_MAX;
+	for (size_t i = 0; i < len / page; i++)
+		n += in[i] & 1;
+	return n;
+}
+
+/* What no longer fits is freed at once, not when more has come */
+static void test_frees(void)
+{
+	struct gt_log *l = fresh(1 << 20);
+	char *mem = (char *)l->rec;
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+	append(l, 30000);
+	is(gt_log_bytes(l), 16384 * sizeof(*l->rec) + (l->fin_mask + 1) * sizeof(*l->fin),
+	   "a full one");
+	is(resident(mem, 1 << 20), (1 << 20) / page, "all of its memory is in use");
+	gt_log_resize(l, 65536, &ingest);
+	is(gt_log_bytes(l), 1024 * sizeof(*l->rec) + (l->fin_mask + 1) * sizeof(*l->fin),
+	   "made smaller it is so at once");
+	ok(resident(mem, 1 << 20) <= 65536 / page + 2, "and so is its memory: %zu pages",
+	   resident(mem, 1 << 20));
+	ok(holds(l, 30000 - 1024), "the latest stay");
+	is(fins(l), l->fin_mask + 1, "of jobs too");
+	append(l, 500);
+	ok(holds(l, 30500 - 1024), "old and new ones");
 	gt_log_free(l);
 }
 
@@ -236,6 +274,7 @@ static void test_threads(void)
 int main(void)
 {
 	test_grow();
+	test_frees();
 	test_shrink();
 	test_none();
 	test_threads();
