@@ -160,10 +160,12 @@ static bool fits(const char *key, const char *value)
 	return strlen(key) + 3 + strlen(value) <= LINE_LEN && *value != ';' && !strstr(value, " ;");
 }
 
-/* What a line cannot hold is left out. Return: its key, or NULL */
-static const char *print(const struct gt_keep *k, const struct gt_config *c, struct gt_text *t)
+/* What a line cannot hold is left out. Return: is @key among that? */
+static bool print(const struct gt_keep *k, const struct gt_config *c, const char *key,
+		  struct gt_text *t)
 {
-	const char *section = "", *left = NULL;
+	const char *section = "";
+	bool left = false;
 	char value[GT_CONF_PATHLEN];
 
 	gt_text_str(t, "; Settings changed under config/ of a mounted gputrace: see keep in "
@@ -173,7 +175,7 @@ static const char *print(const struct gt_keep *k, const struct gt_config *c, str
 			continue;
 		gt_conf_text(c, it, value, sizeof(value));
 		if (!fits(it->key, value)) {
-			left = it->key;
+			left |= !strcmp(it->key, key);
 			continue;
 		}
 		if (strcmp(section, it->section))
@@ -217,10 +219,11 @@ static int replace(const struct gt_keep *k, const struct gt_text *t)
 	return ret;
 }
 
-int gt_keep_save(struct gt_keep *k, const struct gt_config *c, char *err, size_t len)
+int gt_keep_save(struct gt_keep *k, const struct gt_config *c, const char *key, char *err,
+		 size_t len)
 {
-	const char *left;
 	struct gt_text t;
+	bool left;
 	int ret;
 
 	if (*k->refused) {
@@ -228,12 +231,15 @@ int gt_keep_save(struct gt_keep *k, const struct gt_config *c, char *err, size_t
 		return -EPERM;
 	}
 	gt_text_init(&t, FILE_MAX);
-	left = print(k, c, &t);
+	left = print(k, c, key, &t);
 	ret = t.failed ? -E2BIG : replace(k, &t);
 	if (ret)
 		snprintf(err, len, "%.200s: %s", k->path, strerror(-ret));
 	else if (left)
-		snprintf(err, len, "a line of a configuration file cannot hold %s: it is too long or begins with ;", left);
+		snprintf(err, len,
+			 "a line of a configuration file cannot hold %s: it is too long or begins "
+			 "with ;",
+			 key);
 	gt_text_free(&t);
 	return ret ? ret : left ? -E2BIG : 0;
 }

@@ -28,7 +28,9 @@ void gt_keep_read(struct gt_keep *k, struct gt_config *c, bool *given);
 const char *gt_keep_refused(const struct gt_keep *k);
 /** gt_keep_mark() - @key was changed; gt_keep_save() writes it. NULL keeps nothing */
 void gt_keep_mark(struct gt_keep *k, const char *key);
-/** gt_keep_save() - 0, or -errno with a sentence: then the file is as it was */
-int gt_keep_save(struct gt_keep *k, const struct gt_config *c, char *err, size_t len);
+/** gt_keep_save() - 0, or -errno with a sentence: then the file is as it was, or holds all but @key,
+ * which has changed: -E2BIG. Another that it cannot hold is left out; that was said when it changed */
+int gt_keep_save(struct gt_keep *k, const struct gt_config *c, const char *key, char *err,
+		 size_t len);
 
 #endif

@@ -105,6 +105,6 @@ void gt_setting_changed(const struct gt_show *s, char *err, size_t len)
 	gt_keep_mark(app->keep, s->file->name);
 	if (leaves_profile(app, s->file->name) || !strcmp(s->file->name, "profile"))
 		mark_profile(app->keep);
-	if (app->keep && gt_keep_save(app->keep, app->conf, why, sizeof(why)))
+	if (app->keep && gt_keep_save(app->keep, app->conf, s->file->name, why, sizeof(why)))
 		snprintf(err + n, len - n, "%sset, but not kept: %s", n ? "; " : "", why);
 }

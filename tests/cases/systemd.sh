@@ -25,7 +25,7 @@ cleanup() {
 
 ok "make install" make -s -C "$GT_SRC" O="$GT_OUT" DESTDIR="$PWD/up" PREFIX=/usr MOUNTDIR=/usr/sbin install
 chmod 755 up
-printf '[main]\nbackend = sim\n' >up/etc/gputrace.conf
+printf '[main]\nbackend = sim\nkeep = /var/lib/gputrace/settings\n' >up/etc/gputrace.conf
 echo 0123456789abcdef0123456789abcdef >up/etc/machine-id
 mkdir -p units/sysinit.target.wants nothing tmp
 cp $from/system/{sysinit,basic,local-fs,paths,sockets,slices,timers,shutdown,umount}.target units/
@@ -104,6 +104,12 @@ as() { inside setpriv --reuid 65534 --clear-groups --regid "$@"; }
 is "$(as 65534 cat /gputrace/last_cmd_status 2>&1)" ok "a user reads it"
 ok "… and writes nothing" as 65534 sh -c '! echo off 2>/dev/null >/gputrace/config/level'
 ok "who is in the group does" as "$(inside getent group gputrace | cut -d: -f3)" sh -c 'echo off >/gputrace/config/level'
+level_logged() {
+	inside journalctl -q -u gputrace -o cat | grep -qE "^config/level: 'off' by uid 65534, pid [1-9][0-9]*\$"
+}
+ok "… and the log says who it was" wait_for 10 level_logged
+is "$(inside cat /gputrace/last_cmd_status /gputrace/config/level | grep -c kept) $(inside stat -c '%a %U' /var/lib/gputrace/settings)" \
+	"0 600 root" "… and it is kept"
 
 # bits of capabilities, as far as this machine has them
 caps() { printf '%016x' $(($1 & 0x$(sed -n 's/^CapPrm:[[:space:]]*//p' /proc/self/status))); }
@@ -118,6 +124,8 @@ is "$(inside journalctl -q -u gputrace -p warning -o cat)" "" "nothing was to be
 
 ok "systemctl restart" inside systemctl restart gputrace
 serves "when that returns"
+is "$(inside cat /gputrace/config/level)" "[off] stats normal verbose" "… with the setting that was kept"
+inside sh -c 'echo normal >/gputrace/config/level'
 ok "systemctl stop" inside systemctl stop gputrace
 is_gone "when that returns"
 is "$(show Result)" success "it ended well"

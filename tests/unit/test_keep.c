@@ -67,7 +67,7 @@ static void test_kept(void)
 	gt_keep_mark(k, "sampling");
 	gt_keep_mark(k, "level");
 	gt_keep_mark(k, "nothing");
-	is(gt_keep_save(k, &c, err, sizeof(err)), 0, "saved: %s", err);
+	is(gt_keep_save(k, &c, "level", err, sizeof(err)), 0, "saved: %s", err);
 	is_str(strchr(text_of(path), '\n') + 1,
 	       "[trace]\nlevel = verbose\nsampling = 7\naggregator_enable = 0\n",
 	       "what was changed, and nothing else");
@@ -83,7 +83,7 @@ static void test_kept(void)
 	is(d.sampling, 100, "what a mount option said stays");
 	ok(given[number("level")] && !given[number("aggregator_window")], "it says what it set");
 	gt_keep_mark(k, "visibility");
-	gt_keep_save(k, &d, err, sizeof(err));
+	gt_keep_save(k, &d, "visibility", err, sizeof(err));
 	is_str(strchr(text_of(path), '\n') + 1,
 	       "[trace]\nlevel = verbose\nsampling = 100\naggregator_enable = 0\n[access]\n"
 	       "visibility = redacted\n",
@@ -91,7 +91,7 @@ static void test_kept(void)
 	rmdir(next);
 	mkdir(next, 0700);
 	d.level = 0;
-	ok(gt_keep_save(k, &d, err, sizeof(err)) < 0 && strstr(err, path), "no room: %s", err);
+	ok(gt_keep_save(k, &d, "level", err, sizeof(err)) < 0 && strstr(err, path), "no room: %s", err);
 	ok(strstr(text_of(path), "level = verbose"), "the old one is still there");
 	rmdir(next);
 	gt_keep_free(k);
@@ -111,9 +111,11 @@ static void test_no_line(void)
 	gt_config_set(&c, "watchlist", "#a;b", err, sizeof(err));
 	gt_keep_mark(k, "filter_ring");
 	gt_keep_mark(k, "watchlist");
-	is(gt_keep_save(k, &c, err, sizeof(err)), -E2BIG, "it would be read as a comment: %s", err);
+	is(gt_keep_save(k, &c, "filter_ring", err, sizeof(err)), -E2BIG, "it would be read as a comment: %s", err);
 	ok(strstr(err, "filter_ring"), "… which one is said");
 	is_str(strchr(text_of(path), '\n') + 1, "[trace]\nwatchlist = #a;b\n", "others are kept");
+	is(gt_keep_save(k, &c, "watchlist", err, sizeof(err)), 0,
+	   "… and nothing is said when these change");
 	gt_keep_free(k);
 	gt_config_free(&c);
 }
@@ -133,7 +135,7 @@ static void refused(const char *why)
 	ok(c.level == 2 && c.sampling == 100 && !memcmp(given, none, sizeof(none)),
 	   "nothing of it is taken");
 	gt_keep_mark(k, "level");
-	is(gt_keep_save(k, &c, err, sizeof(err)), -EPERM, "nothing is kept");
+	is(gt_keep_save(k, &c, "level", err, sizeof(err)), -EPERM, "nothing is kept");
 	ok(strstr(err, why), "and it is said why");
 	is_str(text_of(path), before, "it stays as it was");
 	gt_keep_free(k);
