@@ -11,7 +11,7 @@
 #
 # A test prints TAP, runs in a folder of its own, and may take TIME_LIMIT seconds. It fails if it says
 # so, exits with anything but 0 or 77 (skipped: its last line says why), writes a sanitizer's report, or
-# leaves a mount, a daemon or a tracefs instance behind.
+# leaves a mount, a process or a tracefs instance behind.
 set -u
 
 cd "$(dirname "$0")/.." || exit 1
@@ -46,9 +46,14 @@ orphans() {
 	done
 }
 
+at_work() { # whose current folder is $1, or below it
+	find /proc -maxdepth 2 -path '/proc/[0-9]*/cwd' \( -lname "$1" -o -lname "$1/*" \) 2>/dev/null | cut -d/ -f3
+}
+
 leftovers() { # below $1, and instances but for $2, which were there before
 	grep -F "$1/" /proc/mounts
 	pgrep -f "mount\.gputrace .*$1/" | sed 's/^/process /'
+	at_work "$1" | sed 's/^/process in its folder: /'
 	[ -z "$beside" ] || return # those are the others'
 	orphans | grep -vxF "${2:-none}"
 	grep -sF "$GT_OUT/" /sys/kernel/tracing/uprobe_events
@@ -57,6 +62,7 @@ leftovers() { # below $1, and instances but for $2, which were there before
 clean() { # the same
 	local m
 	pkill -KILL -f "mount\.gputrace .*$1/" 2>/dev/null
+	at_work "$1" | xargs -r kill -KILL 2>/dev/null
 	grep -F "$1/" /proc/mounts | while read -r _ m _; do umount -l "$m" 2>/dev/null; done
 	[ -z "$beside" ] || return
 	orphans | grep -vxF "${2:-none}" | xargs -r rmdir 2>/dev/null
@@ -74,7 +80,11 @@ run() {
 	log=$dir/log
 	(cd "$dir" && TMPDIR=$dir exec timeout -k 10 "$limit" "$@") >"$log" 2>&1 </dev/null
 	rc=$?
-	left=$(leftovers "$dir" "$before")
+	for _ in {1..30}; do # who was told to end may not have done so yet
+		left=$(leftovers "$dir" "$before")
+		[ -n "$left" ] || break
+		sleep .1
+	done
 	ok=$(grep -cE '^ok ' "$log")
 	skip=$(grep -cE '^ok .*# skip' "$log")
 	not=$(grep -cE '^not ok ' "$log")
