@@ -8,7 +8,7 @@
 #   make bench        measure reading and ingesting against floors of the same run
 #   make install      PREFIX=/usr/local, DESTDIR=, MOUNTDIR=/sbin, SYSCONFDIR=/etc; make uninstall
 #   make deps         packages to build and run; deps-test, deps-vm, deps-web: those of the tests
-#   make tools        build the tests and benchmarks too
+#   make tools        build the tests and benchmarks too; objects: compile all, and link nothing
 #   make clean
 #
 # V=1 shows commands, O=DIR builds elsewhere, SAN=all adds address, undefined and leak sanitizers,
@@ -124,9 +124,11 @@ tools := $(patsubst tests/%.c,$(O)/tests/%,$(src_tool))
 lib := $(O)/obj/libgputrace.a
 man := $(wildcard fs/*.8 fs/*.5 backend/*.5 backend/eventmap/*.5 backend/relay/*.5 conf/*.5)
 
-.PHONY: all tools kmod demo test test-vm bench check install uninstall clean deps deps-test deps-vm deps-web help
+.PHONY: all tools objects kmod demo test test-vm bench check install uninstall clean deps deps-test deps-vm deps-web help
 all: need-pkgs $(daemon) $(plugins) $(maps)
 tools: all $(units) $(tools)
+objects: need-pkgs $(call obj,fs/main.c $(src_core) $(src_fuse) $(src_eventmap) $(src_parts) $(src_unit) $(src_tool)) \
+	$(call obj,$(foreach p,$(PLUGINS),backend/$(p)/$(p).c) $(wildcard tests/lib/*.c))
 
 .PHONY: need-pkgs
 need-pkgs:

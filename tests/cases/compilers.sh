@@ -3,10 +3,13 @@
 # gcc and clang, without a warning; the manual pages; what is in the tree.
 # Beside others
 . "$GT_SRC/tests/lib/case.sh"
-for cc in gcc clang; do
-	command -v $cc >/dev/null || { skip_ok "$cc" "not installed"; continue; }
-	ok "$cc: no warning" make -s -C "$GT_SRC" O="$PWD/$cc" CC=$cc CFLAGS="-O1 -Werror" tools
-done
+quiet() { # quiet COMPILER TARGETS...
+	command -v "${1%% *}" >/dev/null || { skip_ok "${1%% *}" "not installed"; return; }
+	ok "${1%% *}: no warning" make -s -C "$GT_SRC" O="$PWD/${1%% *}" CC="$1" CFLAGS="-O1 -Werror" "${@:2}"
+}
+# gcc finds some where it optimizes, also across files (the daemon); clang all where it has read a file
+quiet gcc all objects
+quiet "clang -fsyntax-only" objects
 for m in "$GT_SRC"/fs/*.8 "$GT_SRC"/backend/*.5 "$GT_SRC"/backend/eventmap/*.5 "$GT_SRC"/backend/relay/*.5 "$GT_SRC"/conf/*.5; do
 	ok "$(basename "$m")" sh -c "! mandoc -Tlint -Wwarning $m | grep -E 'WARNING|ERROR|UNSUPP' | grep -v mandoc.db"
 done
