@@ -21,6 +21,7 @@
 struct sf_options {
 	char *sysroot;
 	int64_t interval, sample, sweep;
+	bool events;
 };
 
 /* How a file's text becomes a value: a number, a percentage, a table of levels */
@@ -66,6 +67,7 @@ struct sf_stats {
 
 struct sf_clients;
 struct sf_kfd;
+struct sf_smi;
 
 struct sf {
 	struct gt_plugin *p;
@@ -76,6 +78,7 @@ struct sf {
 	struct sf_stats stats;
 	struct sf_clients *clients;
 	struct sf_kfd *kfd;
+	struct sf_smi *smi; /* NULL: none is asked for */
 	unsigned int kfd_nodes; /* GPUs that AMD's compute driver has */
 };
 

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "client.h"
 #include "kfd.h"
@@ -98,6 +99,8 @@ static unsigned int list(struct sf *sf, struct sf_kfd_proc *out)
 
 	for (int i = 0; dir && i < SF_ENTRIES && (e = readdir(dir)); i++) {
 		if (gt_root_number(e->d_name, &pid, NULL) || pid <= 0 || pid > INT32_MAX)
+			continue;
+		if (!sf->root.captured && pid == getpid()) /* by asking for events */
 			continue;
 		if (n == SF_KFD_PROCS) {
 			sf->kfd->stats.cut++;

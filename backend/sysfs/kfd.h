@@ -48,6 +48,7 @@ struct sf_kfd_proc {
  * @turn, @pair: where the next look goes on
  * @last: number below queues/ that was given last
  * @table: what kfd_hw.c showed last, good until @table_due; NULL nothing yet
+ * @last_ts: of the last record
  * @out: records that wait for sf_kfd_flush()
  */
 struct sf_kfd {
@@ -57,7 +58,7 @@ struct sf_kfd {
 	uint32_t used, free, nqueues, last;
 	bool tells, begun;
 	char *table;
-	uint64_t table_due;
+	uint64_t table_due, last_ts;
 	union gt_record out[64];
 	unsigned int nout;
 	struct {
@@ -96,6 +97,10 @@ static inline const struct sf_kfd_queue *sf_kfd_queue(const struct sf_kfd *k, ui
 {
 	return i ? &k->queue[i - 1] : NULL;
 }
+/** sf_kfd_record() - one more that waits, to be filled */
+union gt_record *sf_kfd_record(struct sf *sf, uint16_t gpu, enum gt_type type, uint64_t ts);
+/** sf_kfd_queues_event() - an event of each queue that @pid has on @gpu; false: none is known */
+bool sf_kfd_queues_event(struct sf *sf, uint32_t pid, uint16_t gpu, enum gt_type type, uint64_t ts);
 /** sf_kfd_flush() - hands over what waits */
 void sf_kfd_flush(struct sf *sf);
 

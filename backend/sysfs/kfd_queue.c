@@ -24,16 +24,26 @@ void sf_kfd_flush(struct sf *sf)
 	k->nout = 0;
 }
 
-static union gt_record *record(struct sf *sf, const struct sf_kfd_queue *q, enum gt_type type)
+/* The driver may tell of something behind what was seen since: of one source time never goes back
+ */
+union gt_record *sf_kfd_record(struct sf *sf, uint16_t gpu, enum gt_type type, uint64_t ts)
 {
 	struct sf_kfd *k = sf->kfd;
 	union gt_record *r;
 
 	if (k->nout == sizeof(k->out) / sizeof(k->out[0]))
 		sf_kfd_flush(sf);
+	k->last_ts = ts > k->last_ts ? ts : k->last_ts;
 	r = &k->out[k->nout++];
-	gt_record_init(r, sf->p->host->now(sf->p), type);
-	r->ev.gpu = q->gpu;
+	gt_record_init(r, k->last_ts, type);
+	r->ev.gpu = gpu;
+	return r;
+}
+
+static union gt_record *record(struct sf *sf, const struct sf_kfd_queue *q, enum gt_type type)
+{
+	union gt_record *r = sf_kfd_record(sf, q->gpu, type, sf->p->host->now(sf->p));
+
 	if (type == GT_QUEUE)
 		r->queue.queue = q->id;
 	else
@@ -237,4 +247,26 @@ void sf_kfd_claim(struct sf *sf)
 		host->claim(sf->p, GT_CLAIM_KFD_QUEUES, -1);
 	if (had && !k->tells)
 		sf_kfd_forget(sf);
+}
+
+bool sf_kfd_queues_event(struct sf *sf, uint32_t pid, uint16_t gpu, enum gt_type type, uint64_t ts)
+{
+	const struct sf_kfd *k = sf->kfd;
+	uint32_t next = 0;
+	bool any = false;
+
+	for (unsigned int i = 0; k->tells && i < k->n && !next; i++)
+		if (k->proc[i].pid == pid)
+			next = k->proc[i].first;
+	for (const struct sf_kfd_queue *q; (q = sf_kfd_queue(k, next)); next = q->next) {
+		union gt_record *r;
+
+		if (q->gpu != gpu || q->id == GT_NONE32)
+			continue;
+		r = sf_kfd_record(sf, gpu, type, ts);
+		r->ev.pid = pid;
+		r->ev.queue = q->id;
+		any = true;
+	}
+	return any;
 }

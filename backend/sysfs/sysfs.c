@@ -8,10 +8,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <syslog.h>
 
 #include "../detail.h"
 #include "client.h"
 #include "kfd.h"
+#include "kfd_smi.h"
 
 #define OFF(m) offsetof(struct sf_options, m)
 
@@ -27,6 +29,8 @@ static const struct gt_option options[] = {
 	  "ms between two looks at what processes use, when nobody looks; 0: none" },
 	{ "sweep", GT_OPT_INT, GT_OPT_RUNTIME, OFF(sweep), "30", 0, 86400,
 	  "s after which all processes are looked at for what is open; 0: never" },
+	{ "events", GT_OPT_BOOL, GT_OPT_RUNTIME, OFF(events), "0", 0, 0,
+	  "1: events of AMD's compute driver: faults, resets, throttles, evictions, migrations" },
 	{ .name = NULL },
 };
 
@@ -124,11 +128,24 @@ static void listen(struct sf *sf)
 
 static void free_all(struct sf *sf)
 {
+	sf_smi_stop(sf);
 	sf_clients_free(sf->clients);
 	sf_kfd_free(sf->kfd);
 	sf_devices_free(sf);
 	gt_root_close(&sf->root);
 	free(sf);
+}
+
+/* As the setting says. A captured tree has no driver. */
+static int ask_events(struct sf *sf)
+{
+	const struct sf_options *o = sf->p->options;
+
+	sf_smi_stop(sf);
+	if (!o->events)
+		return 0;
+	return sf->root.captured ? sf->p->host->error(sf->p, ENODEV, "a captured tree has no events")
+				 : sf_smi_start(sf);
 }
 
 static int start(struct gt_plugin *p)
@@ -158,6 +175,8 @@ static int start(struct gt_plugin *p)
 	sf_scan_start(sf);
 	scan_all(sf);
 	sf_kfd_look(sf, true);
+	if (ask_events(sf))
+		p->host->log(p, LOG_WARNING, "no events of AMD's compute driver");
 	arm(sf);
 	return 0;
 }
@@ -168,6 +187,7 @@ static int drain(struct gt_plugin *p)
 	struct sf *sf = p->priv;
 	uint64_t pushed = sf->kfd->stats.pushed;
 
+	sf_smi_read(sf);
 	listen(sf);
 	if (scan_if_due(sf))
 		sf_kfd_look(sf, false);
@@ -206,8 +226,11 @@ static void stop(struct gt_plugin *p)
 
 static int set(struct gt_plugin *p, const struct gt_option *o)
 {
-	arm(p->priv); /* the rest is looked at each time */
-	return 0;
+	struct sf *sf = p->priv;
+	int err = o->off == OFF(events) ? ask_events(sf) : 0;
+
+	arm(sf); /* the rest is looked at each time */
+	return err;
 }
 
 static void rescan(struct sf *sf)
@@ -215,6 +238,7 @@ static void rescan(struct sf *sf)
 	if (sf_devices_scan(sf)) {
 		sf_clients_forget(sf);
 		sf_kfd_forget(sf);
+		ask_events(sf);
 	}
 	sf_kfd_claim(sf);
 	read_all(sf);
@@ -288,6 +312,7 @@ static void doctor(struct gt_plugin *p, char *buf, size_t len)
 	gt_detail(&t, "kfd_dumps %" PRIu64 "\nkfd_dump_bad_lines %" PRIu64 "\n", k->stats.dumps,
 		  k->stats.dump_bad);
 	gt_detail(&t, "kfd_dump_cut %" PRIu64 "\n", k->stats.dump_cut);
+	sf_smi_doctor(sf, &t);
 	gt_detail(&t, "kfd_refused %" PRIu64 "\nkfd_cut %" PRIu64 "\n", k->stats.refused,
 		  k->stats.cut);
 }

@@ -263,6 +263,9 @@ P
 mkdir hw && python_env -c 'import gputree; [gputree.amdgpu("hw", i, "0000:0%d:00.0" % (3 + i), kfd=k) for i, k in enumerate((51221, 63420))]' || exit 1
 mount_gt "$mnt" -o sysroot=hw,conf=conf || exit 1
 python_checks hqds.py "$mnt" "$PWD/hw"
+ok "a captured tree has no events to ask for" sh -c "! echo 1 >'$mnt/backends/sysfs/events'" 2>/dev/null
+is "$(cat "$mnt/backends/sysfs/events")" 0 "… and the setting stays"
+like "$(cat "$mnt/last_cmd_status")" "captured tree" "… which is said"
 umount_gt "$mnt"
 
 # Whatever is in a tree: nothing hangs, nothing is told that is not a value, nothing of this machine
