@@ -94,7 +94,7 @@ PLUGINS += amdlog
 
 obj = $(patsubst %.c,$(O)/obj/%.o,$(1))
 src_eventmap := $(wildcard backend/eventmap/*.c) backend/trusted.c
-src_host := $(addprefix backend/,host.c load.c trusted.c assign.c options.c hooks.c claim.c run.c ingest.c call.c query.c order.c clock.c)
+src_host := $(addprefix backend/,host.c load.c trusted.c assign.c options.c hooks.c claim.c run.c ingest.c call.c made.c query.c order.c clock.c)
 src_core := $(wildcard fs/model/*.c fs/gate/*.c fs/stream/*.c fs/tree/*.c fs/text/*.c fs/access/*.c \
 	fs/export/*.c) $(filter-out fs/main.c,$(wildcard fs/*.c)) $(wildcard conf/*.c) $(src_host) \
 	backend/ioctls.c backend/sysroot.c
@@ -227,7 +227,7 @@ DEPS := gcc libc6-dev make pkg-config fuse3 libfuse3-dev libinih-dev libcap-ng-d
 	libtracefs-dev libtraceevent-dev libtracecmd-dev libcsv-dev libsqlite3-dev libyajl-dev zlib1g-dev \
 	libbpf-dev clang bpftool mount less procps
 DEPS_TEST := libdrm-dev clang libclang-rt-dev babeltrace2 busybox-static trace-cmd python3 golang-go \
-	util-linux coreutils findutils mandoc rsync tar strace systemd
+	util-linux coreutils findutils mandoc rsync tar strace systemd python3-yaml
 DEPS_VM := qemu-system-x86 busybox-static cpio kmod pahole xz-utils zstd
 DEPS_WEB := chromium chromium-driver
 

@@ -71,6 +71,61 @@ struct gt_backend_file {
 	void (*show)(struct gt_plugin *p, char *buf, size_t len);
 };
 
+#define GT_MADE_NAME	 64	    /* bytes of such a directory's name, with its NUL */
+#define GT_MADE_TEXT_MAX (1u << 20) /* of a text in one, with its NUL */
+
+/**
+ * struct gt_made - a directory that a user made in one of a backend's own
+ * @name: [A-Za-z0-9_+-][A-Za-z0-9_.+-]*, each user's own
+ * @uid: who made it; @whole: who then saw everything
+ * @serial: no other has it, or ever had
+ * @value: by index of the file: the settings, as text; NULL: no setting
+ */
+struct gt_made {
+	char name[GT_MADE_NAME];
+	uint32_t uid;
+	bool whole;
+	uint64_t serial;
+	char **value;
+};
+
+#define GT_MADE_STARTS 0x1 /* with this setting the backend may have something to do: it is tried again */
+
+/**
+ * struct gt_made_file - a file in such a directory: a setting, or a text
+ * @name, @help: as of struct gt_backend_file
+ * @flags: GT_MADE_*
+ * @def: the setting's value at first; NULL: it is empty
+ * @check: may the setting be @value, one line? 0, or -errno with the sentence in @err. NULL: it is a text
+ * @show: of a text: writes all of it into @buf; @path: of the directory. Called whether the backend runs
+ *	or not
+ *
+ * The table ends with an entry whose name is NULL.
+ */
+struct gt_made_file {
+	const char *name;
+	const char *help;
+	unsigned int flags;
+	const char *def;
+	int (*check)(const char *value, char *err, size_t len);
+	void (*show)(struct gt_plugin *p, const struct gt_made *m, const char *path, char *buf,
+		     size_t len);
+};
+
+/**
+ * struct gt_backend_made - a directory under backends/<name>/ in which users make others by mkdir(2)
+ * @name: the directory's; @help: one line, no full stop
+ * @files: what is in each that they make
+ *
+ * What a user made is that user's: only who may know of all sees it too. The host keeps it until it is
+ * removed by rmdir(2), whatever becomes of the backend, and tells of changes by GT_CTL_MADE.
+ */
+struct gt_backend_made {
+	const char *name;
+	const char *help;
+	const struct gt_made_file *files;
+};
+
 /**
  * struct gt_gpu_desc - how a source names a GPU
  * @driver: "amdgpu"; NULL or "" if the source does not tell
@@ -143,6 +198,7 @@ enum gt_clock_id {
  *	taken to be as it was then. For a recording, whose machine is another: @ts, of GT_NONE64
  * @clock_lines: writes the lines that doctor() is to tell of a source with that clock, which `clocks`
  *	shows; their length
+ * @made: the @i'th directory that users made; NULL after the last
  */
 struct gt_host {
 	void (*push)(struct gt_plugin *p, const union gt_record *r, size_t n);
@@ -170,6 +226,7 @@ struct gt_host {
 	uint64_t (*monotonic)(struct gt_plugin *p, enum gt_clock_id clock, uint64_t ts,
 			      uint64_t *uncertainty);
 	size_t (*clock_lines)(struct gt_plugin *p, enum gt_clock_id clock, char *buf, size_t len);
+	const struct gt_made *(*made)(struct gt_plugin *p, unsigned int i);
 };
 
 /**
@@ -202,6 +259,7 @@ enum gt_control {
 	GT_CTL_SEEK,   /* replay: arg is ns relative to where it plays */
 	GT_CTL_LEVEL,  /* arg: enum gt_level, 1 nobody records, 2 normal, 3 verbose */
 	GT_CTL_WANTED, /* what gt_host.wanted() and .ring_refused() say has changed */
+	GT_CTL_MADE,   /* what gt_host.made() tells has changed */
 };
 
 /* See gt_host.claim. KFD_QUEUES: what programs do to the queues of AMD's compute driver */
@@ -258,6 +316,7 @@ enum gt_control {
  *	Optional
  * @met: a process of this machine was met by what any backend told. The daemon is at work with it: only
  *	host->timer() may be called. Optional
+ * @made: a directory in which users make others; may be NULL
  */
 struct gt_backend {
 	uint32_t abi;
@@ -283,6 +342,7 @@ struct gt_backend {
 	bool (*knows)(const char *path, const uint8_t *head, size_t len);
 	void (*look)(struct gt_plugin *p, unsigned int what);
 	void (*met)(struct gt_plugin *p, uint32_t pid);
+	const struct gt_backend_made *made;
 };
 
 /** gt_record_init() - an event with everything unknown but its time and type */

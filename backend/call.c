@@ -81,6 +81,12 @@ static void perform(struct gt_host_state *h, struct gt_call *c)
 	case GT_CALL_LOOK:
 		gt_host_do_look(h, (unsigned int)c->arg);
 		break;
+	case GT_CALL_MAKE:
+	case GT_CALL_UNMAKE:
+	case GT_CALL_MADE_SET:
+	case GT_CALL_MADE_SHOW:
+		gt_made_perform(h, c);
+		break;
 	case GT_CALL_START:
 		c->ret = gt_host_start_all(h, c->text, sizeof(c->text));
 		break;

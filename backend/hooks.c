@@ -387,6 +387,11 @@ static size_t hook_clock_lines(struct gt_plugin *p, enum gt_clock_id clock, char
 	return gt_clocks_lines(&h->clocks, clock, buf, len);
 }
 
+static const struct gt_made *hook_made(struct gt_plugin *p, unsigned int i)
+{
+	return gt_made_nth(be_of(p), i);
+}
+
 static uint64_t hook_now(struct gt_plugin *p)
 {
 	return gt_host_now();
@@ -413,6 +418,7 @@ const struct gt_host gt_host_hooks = {
 	.kernel_text = hook_kernel_text,
 	.monotonic = hook_monotonic,
 	.clock_lines = hook_clock_lines,
+	.made = hook_made,
 	.now = hook_now,
 };
 

@@ -107,6 +107,7 @@ struct gt_backend_info {
 	uint64_t drain_ns;
 	const struct gt_option *options;       /* valid while the host lives */
 	const struct gt_backend_file *files;   /* likewise; NULL: it has none */
+	const struct gt_backend_made *made;    /* likewise */
 };
 
 const char *gt_backend_state_name(enum gt_backend_state s);
@@ -146,6 +147,33 @@ int gt_host_file(struct gt_host_state *h, unsigned int i, unsigned int f, char *
 int gt_host_option_get(struct gt_host_state *h, unsigned int i, const char *name, char *buf, size_t len);
 int gt_host_option_set(struct gt_host_state *h, unsigned int i, const char *name, const char *value,
 		       char *err, size_t len);
+
+#define GT_MADE_MAX  64 /* of a backend; the last of them are left to who sees everything */
+#define GT_MADE_LEFT 16
+#define GT_MADE_USER 8 /* of a user who does not */
+
+/**
+ * gt_host_make() - a directory @name of @uid's in backend @i; @whole: who sees everything
+ * Return: 0; -EEXIST; -EINVAL, -EDQUOT, -ENOSPC, … with a sentence
+ */
+int gt_host_make(struct gt_host_state *h, unsigned int i, const char *name, uint32_t uid, bool whole,
+		 char *err, size_t len);
+/** gt_host_unmake() - removes it; -ENODEV if it has gone */
+int gt_host_unmake(struct gt_host_state *h, unsigned int i, uint64_t serial, char *err, size_t len);
+/** gt_host_made_at() - copies what is at place @at of @i's, but for values; the serial is 0 if nothing is
+ * there. False after the last place */
+bool gt_host_made_at(struct gt_host_state *h, unsigned int i, unsigned int at, struct gt_made *out);
+/** gt_host_made_find() - by number; false: it has gone */
+bool gt_host_made_find(struct gt_host_state *h, unsigned int i, uint64_t serial, struct gt_made *out);
+/** gt_host_made_get() - setting @f of it */
+int gt_host_made_get(struct gt_host_state *h, unsigned int i, uint64_t serial, unsigned int f, char *buf,
+		     size_t len);
+int gt_host_made_set(struct gt_host_state *h, unsigned int i, uint64_t serial, unsigned int f,
+		     const char *value, char *err, size_t len);
+/** gt_host_made_show() - text @f of it, GT_MADE_TEXT_MAX bytes at most; @path: of the directory */
+int gt_host_made_show(struct gt_host_state *h, unsigned int i, uint64_t serial, unsigned int f,
+		      const char *path, char *buf, size_t len);
+
 /** gt_host_clock_offset() - @ns is added to every time that backend @i delivers from now on */
 int gt_host_clock_offset(struct gt_host_state *h, unsigned int i, int64_t ns);
 /** gt_host_control() - asks every running backend; -EOPNOTSUPP if none could. With GT_CTL_LEVEL the

@@ -52,6 +52,8 @@ struct gt_claim {
  * @counting: see gt_host.counting; @looks: it runs and has gt_backend.look
  * @fds: watched descriptors
  * @claim: what it wants to be the only one to tell of
+ * @made: directories that users made, NULL where there is none; guarded by the host's lock, written by
+ *	the ingest thread only
  */
 struct gt_be {
 	struct gt_plugin p;
@@ -69,9 +71,22 @@ struct gt_be {
 	int *fds;
 	unsigned int nfds;
 	struct gt_claim claim[GT_CLAIMS];
+	struct gt_made *made[GT_MADE_MAX];
 };
 
-enum gt_call_kind { GT_CALL_DOCTOR, GT_CALL_FILE, GT_CALL_SET, GT_CALL_CONTROL, GT_CALL_START, GT_CALL_FOLD, GT_CALL_LOOK };
+enum gt_call_kind {
+	GT_CALL_DOCTOR,
+	GT_CALL_FILE,
+	GT_CALL_SET,
+	GT_CALL_CONTROL,
+	GT_CALL_START,
+	GT_CALL_FOLD,
+	GT_CALL_LOOK,
+	GT_CALL_MAKE,
+	GT_CALL_UNMAKE,
+	GT_CALL_MADE_SET,
+	GT_CALL_MADE_SHOW,
+};
 
 /**
  * struct gt_call - a request to the ingest thread
@@ -80,6 +95,7 @@ enum gt_call_kind { GT_CALL_DOCTOR, GT_CALL_FILE, GT_CALL_SET, GT_CALL_CONTROL, 
  * @index, @name, @value: of GT_CALL_DOCTOR and GT_CALL_SET; @what, @arg: of GT_CALL_CONTROL
  * @index, @file, @big: of GT_CALL_FILE: its own file @file, into GT_BACKEND_TEXT_MAX bytes
  * @arg: of GT_CALL_LOOK: GT_LOOK_*
+ * @index, @uid, @whole, @serial, @file: of what a user made; @value: its setting, or its path
  * @text: the answer, or the sentence of an error; @ret: 0 or -errno
  */
 struct gt_call {
@@ -91,6 +107,9 @@ struct gt_call {
 	char *big;
 	enum gt_control what;
 	int64_t arg;
+	uint32_t uid;
+	bool whole;
+	uint64_t serial;
 	int ret;
 	char name[64];
 	char value[GT_HOST_VALUE_LEN];
@@ -222,6 +241,8 @@ int gt_host_start_all(struct gt_host_state *h, char *err, size_t len);
 int gt_be_ask(struct gt_be *b, enum gt_control what, int64_t arg);
 /** gt_be_stop() - stop(), and what the host keeps for it; the state becomes @s */
 void gt_be_stop(struct gt_be *b, enum gt_backend_state s);
+/** gt_be_retry() - it could not work here, and may be able to now */
+void gt_be_retry(struct gt_be *b);
 /** gt_be_end() - its source has ended for good */
 void gt_be_end(struct gt_be *b);
 /** gt_host_do_control() - gt_host_control() in the ingest thread */
@@ -237,6 +258,14 @@ void gt_be_looks(struct gt_be *b, bool on);
 void gt_host_do_look(struct gt_host_state *h, unsigned int what);
 /** gt_host_do_fold() - those that count themselves hand over what they have; ingest thread */
 void gt_host_do_fold(struct gt_host_state *h);
+
+/* made.c: what users made; ingest thread */
+
+/** gt_made_perform() - does what @c asks */
+void gt_made_perform(struct gt_host_state *h, struct gt_call *c);
+/** gt_made_nth() - the hook, but for its types */
+const struct gt_made *gt_made_nth(const struct gt_be *b, unsigned int i);
+void gt_made_free_all(struct gt_be *b);
 
 /* claim.c */
 

@@ -87,6 +87,8 @@ static void take_info(struct gt_be *b, const struct gt_backend *be)
 	b->info.options = be->options;
 	if (be->size >= offsetof(struct gt_backend, files) + sizeof(be->files))
 		b->info.files = be->files;
+	if (be->size >= offsetof(struct gt_backend, made) + sizeof(be->made))
+		b->info.made = be->made;
 	b->info.state = GT_BS_OFF;
 	b->p.recording = be->flags & GT_BACKEND_RECORDING;
 	b->info.flags = be->flags;
@@ -212,6 +214,7 @@ void gt_be_free(struct gt_be *b)
 	if (!b)
 		return;
 	gt_options_free(b);
+	gt_made_free_all(b);
 	free(b->fds);
 	if (b->dl)
 		dlclose(b->dl);

@@ -294,6 +294,13 @@ static int set_level(struct gt_host_state *h, int level, char *err, size_t len)
 	return ret == -EOPNOTSUPP ? 0 : ret; /* then the gate alone does it */
 }
 
+static void try_again(struct gt_be *b)
+{
+	probe(b);
+	if (b->usable && b->h->level)
+		start(b);
+}
+
 /* What cannot work may be able to now; what failed while it ran is tried only where @all is asked
  * for. */
 static int rescan(struct gt_host_state *h, bool all, char *err, size_t len)
@@ -307,11 +314,15 @@ static int rescan(struct gt_host_state *h, bool all, char *err, size_t len)
 		    (b->info.state != GT_BS_UNAVAILABLE &&
 		     !(all && b->info.state == GT_BS_QUARANTINED)))
 			continue;
-		probe(b);
-		if (b->usable && h->level)
-			start(b);
+		try_again(b);
 	}
 	return ret == -EOPNOTSUPP ? 0 : ret;
+}
+
+void gt_be_retry(struct gt_be *b)
+{
+	if (b->wanted && b->info.state == GT_BS_UNAVAILABLE)
+		try_again(b);
 }
 
 void gt_host_do_rescan(struct gt_host_state *h)
@@ -345,6 +356,8 @@ int gt_host_do_control(struct gt_host_state *h, enum gt_control what, int64_t ar
 		return ret;
 	case GT_CTL_SEEK:
 		return ask_all(h, what, arg, err, len);
+	case GT_CTL_MADE: /* of one backend: made.c */
+		break;
 	case GT_CTL_WANTED:
 		ret = ask_all(h, what, arg, err, len);
 		return ret == -EOPNOTSUPP ? 0 : ret; /* then the gate alone does it */

@@ -98,6 +98,8 @@ bool gt_access_differs(const struct gt_obj *dir, const char *name)
 	case GT_DIR_CGROUP:
 	case GT_DIR_KERNELS:
 	case GT_DIR_KERNEL:
+	case GT_DIR_MADES:
+	case GT_DIR_MADE:
 		return true;
 	case GT_DIR_GPU: /* there, if the caller may see a kernel */
 		return !strcmp(name, "kernels") || !strcmp(name, "counters");

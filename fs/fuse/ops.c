@@ -254,9 +254,27 @@ static void op_mknod(fuse_req_t req, fuse_ino_t p, const char *name, mode_t mode
 	no_create(req);
 }
 
+/* Only in directories that are there for it; what is made is then found like anything else. */
 static void op_mkdir(fuse_req_t req, fuse_ino_t p, const char *name, mode_t mode)
 {
-	no_create(req);
+	struct gt_fs *fs = fuse_req_userdata(req);
+	struct gt_view view = gt_req_view(fs, req);
+	int err = gt_tree_make(fs->app, &gt_node_of(fs, p)->entry.obj, name, &view);
+
+	if (err)
+		fuse_reply_err(req, -err);
+	else
+		gt_op_lookup(req, p, name);
+}
+
+static void op_rmdir(fuse_req_t req, fuse_ino_t p, const char *name)
+{
+	struct gt_fs *fs = fuse_req_userdata(req);
+	struct gt_view view = gt_req_view(fs, req);
+	int err = gt_tree_unmake(fs->app, &gt_node_of(fs, p)->entry.obj, name, &view);
+
+	gt_notify_wake(fs);
+	fuse_reply_err(req, -err);
 }
 
 static void op_unlink(fuse_req_t req, fuse_ino_t p, const char *name)
@@ -291,7 +309,7 @@ const struct fuse_lowlevel_ops gt_fuse_ops = {
 	.mknod = op_mknod,
 	.mkdir = op_mkdir,
 	.unlink = op_unlink,
-	.rmdir = op_unlink,
+	.rmdir = op_rmdir,
 	.rename = op_rename,
 	.link = op_link,
 	.symlink = op_symlink,

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "made.h"
 #include "node.h"
 #include "shows.h"
 
@@ -87,6 +88,12 @@ static struct who look(struct gt_app *app, const struct gt_obj *dir, const struc
 	}
 	if (is_fixed(dir))
 		return w;
+	if (dir->kind == GT_DIR_MADES || dir->kind == GT_DIR_MADE) {
+		w.alive = gt_made_alive(app, dir);
+		w.uid = dir->pid;
+		w.seen = dir->kind == GT_DIR_MADES || gt_made_seen(dir->pid, v);
+		return w;
+	}
 	GT_MODEL_LOCK(app->model);
 	w.alive = dir->gpu == GT_NONE16 || gt_obj_gpu(&s);
 	if (!w.alive)
@@ -134,7 +141,9 @@ static int entry_of(const struct gt_app *app, const struct gt_obj *dir, const st
 	out->ino = gt_ino(dir, 0);
 	out->mode = S_IFDIR | 0555;
 	gt_tree_owner(&out->uid, &out->gid);
-	if (is_proc(dir)) {
+	if (dir->kind == GT_DIR_MADES)
+		out->mode = S_IFDIR | S_ISVTX | 0777; /* each removes only what is theirs */
+	if (is_proc(dir) || dir->kind == GT_DIR_MADE) {
 		/* the same for every caller: the kernel keeps one inode */
 		if (app->conf->visibility != GT_VIS_ALL)
 			out->mode = S_IFDIR | 0550;
@@ -143,7 +152,8 @@ static int entry_of(const struct gt_app *app, const struct gt_obj *dir, const st
 	}
 	out->shared = !is_proc(dir) && dir->kind != GT_DIR_PROCS && dir->kind != GT_DIR_QUEUES &&
 		      dir->kind != GT_DIR_QUEUE && dir->kind != GT_DIR_USERS && !is_group(dir) &&
-		      dir->kind != GT_DIR_KERNELS && dir->kind != GT_DIR_KERNEL;
+		      dir->kind != GT_DIR_KERNELS && dir->kind != GT_DIR_KERNEL &&
+		      dir->kind != GT_DIR_MADES && dir->kind != GT_DIR_MADE;
 	return 0;
 }
 

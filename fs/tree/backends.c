@@ -172,7 +172,7 @@ static int show_own(struct gt_text *t, const struct gt_show *s)
 }
 
 /* A third party's table may hold names that are none, or that are ours. */
-static bool good_name(const char *name)
+bool gt_backend_good_name(const char *name)
 {
 	size_t n = strlen(name);
 
@@ -186,7 +186,7 @@ static bool good_name(const char *name)
 
 bool gt_option_visible(const struct gt_option *o)
 {
-	return !(o->flags & GT_OPT_HIDDEN) && good_name(o->name);
+	return !(o->flags & GT_OPT_HIDDEN) && gt_backend_good_name(o->name);
 }
 
 static void option_file(const struct gt_option *o, struct gt_file *dyn, char name[64])
@@ -218,7 +218,7 @@ bool gt_backend_own(const struct gt_backend_info *info, unsigned int i, struct g
 	for (; f && f->name; f++, i--) {
 		if (i)
 			continue;
-		if (f->show && good_name(f->name)) {
+		if (f->show && gt_backend_good_name(f->name)) {
 			snprintf(name, 64, "%s", f->name);
 			*dyn = (struct gt_file){
 				.name = name,

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "made.h"
 #include "node.h"
 #include "perms.h"
 #include "shows.h"
@@ -243,6 +244,8 @@ static int in_objects(struct gt_app *app, const char *name, const struct gt_view
 		found = cgroup_named(app->model, name, dir.id, &o);
 	else if (dir.kind == GT_DIR_BACKENDS)
 		found = backend_named(app, name, &o);
+	else if (dir.kind == GT_DIR_MADES)
+		found = gt_made_named(app, name, &dir, v, &o);
 	if (!found)
 		return -ENOENT;
 	if (dir.kind != GT_DIR_ROOT)
@@ -254,12 +257,27 @@ static int in_own(struct gt_app *app, const char *name, unsigned int nfiles,
 		      const struct gt_view *v, struct gt_entry *out)
 {
 	struct gt_backend_info info;
+	struct gt_obj o;
+	char made[64];
 
 	if (!gt_host_info(app->host, out->obj.id, &info))
 		return -ENOENT;
 	for (unsigned int i = 0; gt_backend_own(&info, i, &out->dyn, out->dyn_name); i++)
 		if (*out->dyn_name && !strcmp(name, out->dyn_name))
 			return found_file(app, v, &out->dyn, nfiles + i, out);
+	if (gt_made_in(app, out->obj.id, made) && !strcmp(name, made)) {
+		o = gt_obj(GT_DIR_MADES, GT_NONE16, GT_NONE16, out->obj.id);
+		return gt_tree_entry(app, &o, v, out);
+	}
+	return -ENOENT;
+}
+
+static int in_made(struct gt_app *app, const char *name, const struct gt_view *v,
+		   struct gt_entry *out)
+{
+	for (unsigned int i = 0; gt_made_file(app, &out->obj, i, &out->dyn, out->dyn_name); i++)
+		if (*out->dyn_name && !strcmp(name, out->dyn_name))
+			return found_file(app, v, &out->dyn, i, out);
 	return -ENOENT;
 }
 
@@ -325,6 +343,8 @@ int gt_tree_lookup(struct gt_app *app, const struct gt_obj *dir, const char *nam
 		ret = in_subdirs(app, name, v, out);
 	if (ret == -ENOENT && dir->kind == GT_DIR_BACKEND)
 		ret = in_own(app, name, nfiles, v, out);
+	else if (ret == -ENOENT && dir->kind == GT_DIR_MADE)
+		ret = in_made(app, name, v, out);
 	else if (ret == -ENOENT)
 		ret = in_objects(app, name, v, out);
 	return ret;

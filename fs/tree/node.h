@@ -83,6 +83,8 @@ extern const struct gt_subdir *const gt_tree_subdirs[GT_NDIRS];
 /** gt_subdir_obj() - the object of @sub in @dir */
 struct gt_obj gt_subdir_obj(const struct gt_obj *dir, const struct gt_subdir *sub);
 
+/** gt_backend_good_name() - may a file of a backend's have that name? */
+bool gt_backend_good_name(const char *name);
 /** gt_option_visible() - does option @o of a backend show as a file? */
 bool gt_option_visible(const struct gt_option *o);
 struct gt_backend_info;

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "../access/access.h"
+#include "made.h"
 #include "node.h"
 #include "perms.h"
 
@@ -16,13 +17,19 @@ void gt_tree_path(const struct gt_app *app, const struct gt_obj *dir, const char
 		  size_t len)
 {
 	struct gt_backend_info info;
+	char within[PATH_LEN];
+	struct gt_made made;
 
 	if (dir->kind == GT_DIR_CONFIG)
 		snprintf(out, len, "config/%s", name);
 	else if (dir->kind == GT_DIR_BACKEND && gt_host_info(app->host, dir->id, &info))
 		snprintf(out, len, "backends/%s/%s", info.name, name);
-	else
+	else if (dir->kind == GT_DIR_MADE && gt_host_made_find(app->host, dir->id, dir->start, &made)) {
+		gt_made_path(app, dir, within, sizeof(within));
+		snprintf(out, len, "%s/%s/%s", within, made.name, name);
+	} else {
 		snprintf(out, len, "%s", name);
+	}
 }
 
 /* An ordinary user's mount is that user's: what the machine's configuration gives is root's to
@@ -39,7 +46,9 @@ struct gt_perms gt_perms_of(const struct gt_app *app, const struct gt_obj *dir,
 	char path[PATH_LEN];
 
 	gt_tree_owner(&p.uid, &p.gid);
-	if (!f->store || !rules_hold(app))
+	if (dir->kind == GT_DIR_MADE)
+		p.uid = dir->pid;
+	if (!f->store || dir->kind == GT_DIR_MADE || !rules_hold(app))
 		return p;
 	gt_tree_path(app, dir, f->name, path, sizeof(path));
 	for (const struct gt_conf_rule *r = app->conf->rules; r; r = r->next) {

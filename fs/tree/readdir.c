@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "made.h"
 #include "node.h"
 #include "shows.h"
 
@@ -281,6 +282,43 @@ static void list_own(struct walk *w)
 	}
 }
 
+/* The directory of a backend in which users make others */
+static void list_makes(struct walk *w)
+{
+	struct gt_obj o = gt_obj(GT_DIR_MADES, GT_NONE16, GT_NONE16, w->dir.id);
+	char name[64];
+
+	w->end = true;
+	if (!w->at++ && gt_made_in(w->app, w->dir.id, name))
+		snprintf(add(w, gt_ino(&o, 0), S_IFDIR)->name, GT_NAME_MAX, "%s", name);
+}
+
+static void list_made(struct walk *w)
+{
+	struct gt_made m;
+	struct gt_obj o;
+
+	while (!w->end && w->n < BATCH) {
+		w->end = !gt_host_made_at(w->app->host, w->dir.id, w->at++, &m);
+		if (w->end || !m.serial || !gt_made_seen(m.uid, &w->view))
+			continue;
+		o = gt_obj_of_made(w->dir.id, &m);
+		gt_made_name(add(w, gt_ino(&o, 0), S_IFDIR)->name, &m, &w->view);
+	}
+}
+
+static void list_made_files(struct walk *w)
+{
+	struct gt_file dyn;
+	char name[64];
+
+	while (!w->end && w->n < BATCH) {
+		w->end = !gt_made_file(w->app, &w->dir, w->at++, &dyn, name);
+		if (!w->end && *name)
+			add_file(w, &dyn, w->at - 1);
+	}
+}
+
 /* Users, or the cgroups directly below the one that is listed */
 static void list_groups(struct walk *w)
 {
@@ -315,7 +353,9 @@ static const lister classes[GT_NDIRS][CLASSES] = {
 	[GT_DIR_ROOT] = { list_files, list_subdirs, list_gpus },
 	[GT_DIR_CONFIG] = { list_files },
 	[GT_DIR_BACKENDS] = { list_backends },
-	[GT_DIR_BACKEND] = { list_files, list_own },
+	[GT_DIR_BACKEND] = { list_files, list_own, list_makes },
+	[GT_DIR_MADES] = { list_made },
+	[GT_DIR_MADE] = { list_made_files },
 	[GT_DIR_GPU] = { list_files, list_subdirs, list_rings },
 	[GT_DIR_RING] = { list_files },
 	[GT_DIR_BY_NAME] = { list_rings },

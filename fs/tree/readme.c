@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* The root's README: the tables' own help, so that it cannot differ from what is there. */
+#include <stdio.h>
+
 #include "about.h"
 
 static const struct {
@@ -40,6 +42,19 @@ static void show_section(struct gt_text *t, enum gt_dir_kind kind)
 	}
 }
 
+/* What is in each directory that users make there */
+static void show_made(struct gt_text *t, const struct gt_backend_info *info)
+{
+	char name[160];
+
+	gt_text_printf(t, "  %-18s%s (%s)\n", info->made->name, info->made->help, info->name);
+	for (const struct gt_made_file *f = info->made->files; f->name; f++) {
+		snprintf(name, sizeof(name), "%s/<name>/%s", info->made->name, f->name);
+		gt_text_printf(t, "  %-30s%s%s (%s)\n", name, f->help, f->check ? " (may be written)" : "",
+			       info->name);
+	}
+}
+
 /* The settings and texts of each backend, from the tables it came with. */
 static void show_own(struct gt_text *t, struct gt_app *app)
 {
@@ -55,6 +70,8 @@ static void show_own(struct gt_text *t, struct gt_app *app)
 		for (const struct gt_backend_file *f = info.files; f && f->name; f++)
 			gt_text_printf(t, "  %-18s%s (%s)\n", f->name, f->help ? f->help : "",
 				       info.name);
+		if (info.made)
+			show_made(t, &info);
 	}
 }
 

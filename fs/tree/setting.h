@@ -15,6 +15,10 @@ const struct gt_conf_item *gt_setting(const char *name);
 /** gt_setting_now() - a number, yes-or-no or choice as it is; takes the model's lock */
 int64_t gt_setting_now(const struct gt_show *s);
 
+/** gt_store_tell() - what came of @path (0 or -errno), in last_cmd_status and error_log of @v */
+void gt_store_tell(struct gt_app *app, const struct gt_view *v, const char *path, const char *value,
+		   int ret, const char *sentence);
+
 /* gt_file.show and .gen of such a setting */
 int gt_show_setting(struct gt_text *t, const struct gt_show *s);
 uint64_t gt_gen_setting(const struct gt_show *s);

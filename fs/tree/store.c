@@ -96,10 +96,10 @@ static void log_change(const struct gt_refused *r)
 	       r->uid, r->pid);
 }
 
-static void tell(const struct gt_show *s, const struct gt_refused *r, bool repeat)
+static void tell(struct gt_app *app, const struct gt_refused *r, bool repeat)
 {
-	struct gt_writelog *w = s->app->writes;
-	char line[64 + GT_WRITELOG_SENTENCE + 3];
+	struct gt_writelog *w = app->writes;
+	char line[GT_WRITELOG_STATUS];
 
 	if (r->err)
 		snprintf(line, sizeof(line), "%s: %s", r->path, r->sentence);
@@ -138,8 +138,26 @@ int gt_tree_store(const struct gt_show *s, const char *path, const char *data, s
 		r.at = (uint32_t)(at - (uintptr_t)value);
 	gt_tree_path(s->app, &s->obj, path, r.path, sizeof(r.path));
 	if (s->app->writes)
-		tell(s, &r, repeat);
-	if (!ret)
+		tell(s->app, &r, repeat);
+	if (!ret && s->obj.kind != GT_DIR_MADE) /* what is a user's own is not the machine's business */
 		log_change(&r);
 	return ret;
+}
+
+void gt_store_tell(struct gt_app *app, const struct gt_view *v, const char *path, const char *value,
+		   int ret, const char *sentence)
+{
+	struct gt_refused r = { .uid = v->uid,
+				.pid = v->pid,
+				.own_pid = v->own_pid,
+				.ns = v->ns,
+				.err = -ret,
+				.len = strlen(value),
+				.at = GT_NONE32 };
+
+	snprintf(r.path, sizeof(r.path), "%s", path);
+	memcpy(r.value, value, r.len < sizeof(r.value) ? r.len : sizeof(r.value));
+	snprintf(r.sentence, sizeof(r.sentence), "%s", ret ? sentence : "");
+	if (app->writes)
+		tell(app, &r, false);
 }

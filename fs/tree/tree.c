@@ -22,7 +22,8 @@ const struct gt_file *const gt_tree_files[GT_NDIRS] = {
 	[GT_DIR_PROC] = gt_proc_files,	 [GT_DIR_PROC_QUEUES] = no_files,
 	[GT_DIR_USERS] = no_files,	 [GT_DIR_USER] = gt_group_files,
 	[GT_DIR_CGROUP] = gt_group_files, [GT_DIR_KERNELS] = no_files,
-	[GT_DIR_KERNEL] = gt_kernel_files,
+	[GT_DIR_KERNEL] = gt_kernel_files, [GT_DIR_MADES] = no_files,
+	[GT_DIR_MADE] = no_files,
 };
 
 static const struct gt_subdir none[] = { { 0 } };
@@ -49,7 +50,8 @@ const struct gt_subdir *const gt_tree_subdirs[GT_NDIRS] = {
 	[GT_DIR_BY_NAME] = none, [GT_DIR_QUEUES] = none,  [GT_DIR_QUEUE] = none,
 	[GT_DIR_PROCS] = none,	 [GT_DIR_PROC] = of_proc, [GT_DIR_PROC_QUEUES] = none,
 	[GT_DIR_USERS] = none,	 [GT_DIR_USER] = none,	  [GT_DIR_CGROUP] = none,
-	[GT_DIR_KERNELS] = none, [GT_DIR_KERNEL] = none,
+	[GT_DIR_KERNELS] = none, [GT_DIR_KERNEL] = none,  [GT_DIR_MADES] = none,
+	[GT_DIR_MADE] = none,
 };
 
 struct gt_obj gt_obj(enum gt_dir_kind kind, uint16_t gpu, uint16_t ring, uint32_t id)
@@ -109,6 +111,10 @@ struct gt_obj gt_tree_parent(const struct gt_obj *dir)
 		return dir->start ? gt_obj(GT_DIR_CGROUP, GT_NONE16, GT_NONE16, 0) : gt_tree_root;
 	case GT_DIR_BACKEND:
 		return gt_obj(GT_DIR_BACKENDS, GT_NONE16, GT_NONE16, 0);
+	case GT_DIR_MADES:
+		return gt_obj(GT_DIR_BACKEND, GT_NONE16, GT_NONE16, dir->id);
+	case GT_DIR_MADE:
+		return gt_obj(GT_DIR_MADES, GT_NONE16, GT_NONE16, dir->id);
 	default:
 		return gt_tree_root;
 	}
@@ -119,6 +125,8 @@ unsigned int gt_tree_nlink(const struct gt_obj *dir)
 	switch (dir->kind) {
 	case GT_DIR_ROOT:
 	case GT_DIR_BACKENDS:
+	case GT_DIR_BACKEND:
+	case GT_DIR_MADES:
 	case GT_DIR_GPU:
 	case GT_DIR_QUEUES:
 	case GT_DIR_PROCS:
@@ -160,7 +168,7 @@ ino_t gt_ino(const struct gt_obj *dir, unsigned int index)
 		who = dir->ring;
 	else if (dir->kind == GT_DIR_PROC || dir->kind == GT_DIR_PROC_QUEUES)
 		who |= (uint64_t)dir->pid << INO_SLOT_BITS;
-	else if (dir->kind == GT_DIR_USER || dir->kind == GT_DIR_CGROUP)
+	else if (dir->kind == GT_DIR_USER || dir->kind == GT_DIR_CGROUP || dir->kind == GT_DIR_MADE)
 		who |= dir->start << INO_SLOT_BITS;
 	return compose(dir, who, index);
 }

@@ -30,6 +30,8 @@ enum gt_dir_kind {
 	GT_DIR_CGROUP,	    /* the same; 0 and 0: the root's `cgroups` */
 	GT_DIR_KERNELS,	    /* gpu */
 	GT_DIR_KERNEL,	    /* gpu, id: index in model->kernels */
+	GT_DIR_MADES,	    /* id: index of the backend: where users make directories */
+	GT_DIR_MADE,	    /* the same; start: serial, pid: the uid of who made it */
 	GT_NDIRS
 };
 
@@ -155,6 +157,13 @@ void gt_trace_line(struct gt_text *t, struct gt_app *app, const struct gt_view *
 
 /** The tables, by kind of directory; each ends with a NULL name. */
 extern const struct gt_file *const gt_tree_files[GT_NDIRS];
+
+/** gt_tree_make() - mkdir(2) of @name in @dir: 0, -EPERM, -EEXIST, … as last_cmd_status then tells */
+int gt_tree_make(struct gt_app *app, const struct gt_obj *dir, const char *name,
+		 const struct gt_view *v);
+/** gt_tree_unmake() - likewise rmdir(2) */
+int gt_tree_unmake(struct gt_app *app, const struct gt_obj *dir, const char *name,
+		   const struct gt_view *v);
 
 /** gt_tree_store() - checks the view, trims, stores, and writes last_cmd_status and error_log */
 int gt_tree_store(const struct gt_show *s, const char *path, const char *data, size_t len,

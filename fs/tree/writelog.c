@@ -18,7 +18,7 @@ struct writer {
 struct caller {
 	struct writer by;
 	uint32_t session;
-	char sentence[GT_WRITELOG_SENTENCE];
+	char sentence[GT_WRITELOG_STATUS];
 };
 
 struct refused {

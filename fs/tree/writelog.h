@@ -20,6 +20,8 @@
 #define GT_WRITELOG_CALLERS_1 32
 #define GT_WRITELOG_VALUE     64 /* bytes of a refused value that are kept */
 #define GT_WRITELOG_SENTENCE  256
+#define GT_WRITELOG_PATH      128
+#define GT_WRITELOG_STATUS    (GT_WRITELOG_PATH + GT_WRITELOG_SENTENCE + 3) /* "path: sentence" */
 
 /**
  * struct gt_refused - one refused write
@@ -32,7 +34,7 @@ struct gt_refused {
 	uint32_t pid, own_pid, uid; /* pid as the daemon and as the writer know it */
 	uint64_t ns;		    /* the writer's PID namespace */
 	int err;		    /* errno, positive */
-	char path[64];
+	char path[GT_WRITELOG_PATH];
 	char value[GT_WRITELOG_VALUE];
 	size_t len;
 	uint32_t at;

@@ -63,6 +63,109 @@ static const struct gt_backend_file own_files[] = {
 	{ "last", "the last", no_show },
 	{ 0 },
 };
+/* Directories that users make: backends/ftrace/made/<name>/, each with a setting and a text */
+static int check_word(const char *value, char *err, size_t len)
+{
+	snprintf(err, len, "a word");
+	return strchr(value, ' ') ? -EINVAL : 0;
+}
+static void show_path(struct gt_plugin *p, const struct gt_made *m, const char *path, char *buf,
+		      size_t len)
+{
+	snprintf(buf, len, "%s\n", path);
+}
+static const struct gt_made_file made_files[] = {
+	{ "word", "a word", 0, "first", check_word, NULL },
+	{ "path", "where it is", 0, NULL, NULL, show_path },
+	{ 0 },
+};
+static const struct gt_backend_made own_made = { "made", "for tests", made_files };
+static struct gt_made made[4];
+static char made_word[4][64];
+
+int gt_host_make(struct gt_host_state *h, unsigned int i, const char *name, uint32_t uid, bool whole,
+		 char *err, size_t len)
+{
+	static uint64_t serial;
+	unsigned int at;
+
+	not_locked();
+	for (at = 0; at < 4 && made[at].serial; at++)
+		if (made[at].uid == uid && !strcmp(made[at].name, name))
+			return -EEXIST;
+	if (i || at == 4)
+		return -ENOSPC;
+	snprintf(made[at].name, sizeof(made[at].name), "%s", name);
+	made[at].uid = uid;
+	made[at].whole = whole;
+	made[at].serial = ++serial;
+	strcpy(made_word[at], "first");
+	return 0;
+}
+bool gt_host_made_at(struct gt_host_state *h, unsigned int i, unsigned int at, struct gt_made *out)
+{
+	not_locked();
+	if (i || at >= 4)
+		return false;
+	*out = made[at];
+	return true;
+}
+static inline int made_place(uint64_t serial)
+{
+	for (int at = 0; serial && at < 4; at++)
+		if (made[at].serial == serial)
+			return at;
+	return -1;
+}
+bool gt_host_made_find(struct gt_host_state *h, unsigned int i, uint64_t serial, struct gt_made *out)
+{
+	int at = made_place(serial);
+
+	not_locked();
+	if (at >= 0)
+		*out = made[at];
+	return at >= 0;
+}
+int gt_host_unmake(struct gt_host_state *h, unsigned int i, uint64_t serial, char *err, size_t len)
+{
+	int at = made_place(serial);
+
+	not_locked();
+	if (at < 0)
+		return -ENODEV;
+	made[at].serial = 0;
+	return 0;
+}
+int gt_host_made_get(struct gt_host_state *h, unsigned int i, uint64_t serial, unsigned int f,
+		     char *buf, size_t len)
+{
+	int at = made_place(serial);
+
+	not_locked();
+	if (at < 0)
+		return -ENODEV;
+	snprintf(buf, len, "%s", made_word[at]);
+	return 0;
+}
+int gt_host_made_set(struct gt_host_state *h, unsigned int i, uint64_t serial, unsigned int f,
+		     const char *value, char *err, size_t len)
+{
+	int at = made_place(serial), ret = at < 0 ? -ENODEV : check_word(value, err, len);
+
+	not_locked();
+	if (!ret)
+		snprintf(made_word[at], sizeof(made_word[at]), "%s", value);
+	return ret;
+}
+int gt_host_made_show(struct gt_host_state *h, unsigned int i, uint64_t serial, unsigned int f,
+		      const char *path, char *buf, size_t len)
+{
+	not_locked();
+	if (made_place(serial) < 0)
+		return -ENODEV;
+	show_path(NULL, NULL, path, buf, len);
+	return 0;
+}
 void gt_host_fresh(struct gt_host_state *h)
 {
 }
@@ -97,6 +200,7 @@ bool gt_host_info(struct gt_host_state *h, unsigned int i, struct gt_backend_inf
 	if (i && buffer_max[1])
 		out->state = GT_BS_RUNNING;
 	out->files = i ? NULL : own_files;
+	out->made = i ? NULL : &own_made;
 	return true;
 }
 int gt_host_clock_offset(struct gt_host_state *h, unsigned int i, int64_t ns)
