@@ -8,6 +8,7 @@
  *	child.c    starts, hears and ends the process that reads them
  *	tell.c     rows as records, kernels and counters for the host
  *	gpu.c      agents as GPUs, queues
+ *	jobs/      what to ask rocprofv3 for
  *
  * In the child, which holds nothing but the files and a pipe:
  *

@@ -3,6 +3,7 @@
 #include <linux/capability.h>
 
 #include "internal.h"
+#include "jobs/jobs.h"
 
 #define OPT(field) offsetof(struct rp_options, field)
 
@@ -53,4 +54,5 @@ GT_EXPORT const struct gt_backend gt_backend = {
 	.syscalls = "kill inotify_init1 inotify_add_watch", /* its child; folders */
 	.files = files,
 	.knows = rp_knows,
+	.made = &rp_jobs,
 };

@@ -72,7 +72,8 @@ static int show_features(struct gt_text *t, const struct gt_show *s)
 		       "gpu_readings\n"
 		       "fdinfo\n"
 		       "kfd_processes\n"
-		       "sysroot\n");
+		       "sysroot\n"
+		       "profiler_jobs\n");
 	return 0;
 }
 

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * input.yaml: a job of rocprofv3 for the traces, and one for each pass of counters. Each is a run
+ * of the program; a thread trace and counters are never in one. All text is in single quotes, in
+ * which YAML knows nothing but two of them for one.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "jobs.h"
+
+static void quoted(struct gt_details *d, const char *s)
+{
+	size_t n;
+
+	gt_detail(d, "'");
+	for (; *s; s += n + (s[n] == '\'')) {
+		n = strcspn(s, "'");
+		gt_detail(d, s[n] ? "%.*s''" : "%.*s", (int)n, s);
+	}
+	gt_detail(d, "'");
+}
+
+static void text(struct gt_details *d, const char *key, const char *value)
+{
+	if (!*value)
+		return;
+	gt_detail(d, "    %s: ", key);
+	quoted(d, value);
+	gt_detail(d, "\n");
+}
+
+static uint64_t number(const struct gt_made *m, enum rp_job_file f)
+{
+	return strtoull(m->value[f], NULL, 0);
+}
+
+/* "1,3-5" as "[1, [3-5]]" */
+static void iterations(struct gt_details *d, const char *value)
+{
+	char list[RP_JOB_LONG + 1], *rest = list, *item;
+	const char *between = "";
+
+	if (!*value)
+		return;
+	snprintf(list, sizeof(list), "%s", value);
+	gt_detail(d, "    kernel_iteration_range: '[");
+	while ((item = rp_list_next(&rest))) {
+		gt_detail(d, strchr(item, '-') ? "%s[%s]" : "%s%s", between, item);
+		between = ", ";
+	}
+	gt_detail(d, "]'\n");
+}
+
+static void formats(struct gt_details *d, const char *value)
+{
+	char list[256], *rest = list, *item;
+	const char *between = "";
+
+	snprintf(list, sizeof(list), "%s", value);
+	gt_detail(d, "    output_format: [");
+	while ((item = rp_list_next(&rest))) {
+		gt_detail(d, "%s%s", between, item);
+		between = ", ";
+	}
+	gt_detail(d, "]\n");
+}
+
+/* What all jobs have alike */
+static void common(struct gt_details *d, const struct gt_made *m)
+{
+	text(d, "kernel_include_regex", m->value[RP_JOB_INCLUDE]);
+	text(d, "kernel_exclude_regex", m->value[RP_JOB_EXCLUDE]);
+	iterations(d, m->value[RP_JOB_ITERATIONS]);
+	text(d, "output_directory", m->value[RP_JOB_FOLDER]);
+	formats(d, m->value[RP_JOB_FORMATS]);
+}
+
+static void traces(struct gt_details *d, const struct gt_made *m)
+{
+	char list[256], *rest = list, *item;
+
+	snprintf(list, sizeof(list), "%s", m->value[RP_JOB_TRACES]);
+	while (*m->value[RP_JOB_TRACES] && (item = rp_list_next(&rest)))
+		gt_detail(d, "    %s_trace: true\n", item);
+}
+
+static void thread_trace(struct gt_details *d, const struct gt_made *m)
+{
+	gt_detail(d, "    advanced_thread_trace: true\n    att_target_cu: %" PRIu64 "\n",
+		  number(m, RP_JOB_ATT_CU));
+	gt_detail(d, "    att_shader_engine_mask: '0x%" PRIx64 "'\n", number(m, RP_JOB_ATT_SE));
+	gt_detail(d, "    att_simd_select: '0x%" PRIx64 "'\n", number(m, RP_JOB_ATT_SIMD));
+	gt_detail(d, "    att_buffer_size: '0x%" PRIx64 "'\n", number(m, RP_JOB_ATT_BUFFER));
+	if (number(m, RP_JOB_ATT_SERIALIZE))
+		gt_detail(d, "    att_serialize_all: true\n");
+	if (number(m, RP_JOB_ATT_ACTIVITY))
+		gt_detail(d, "    att_activity: %" PRIu64 "\n", number(m, RP_JOB_ATT_ACTIVITY));
+	if (number(m, RP_JOB_ATT_CONSECUTIVE))
+		gt_detail(d, "    att_consecutive_kernels: %" PRIu64 "\n",
+			  number(m, RP_JOB_ATT_CONSECUTIVE));
+	text(d, "att_gpu_index", m->value[RP_JOB_ATT_GPUS]);
+	if (*m->value[RP_JOB_ATT_LIBRARY]) {
+		gt_detail(d, "    att_library_path: [");
+		quoted(d, m->value[RP_JOB_ATT_LIBRARY]);
+		gt_detail(d, "]\n");
+	}
+}
+
+static void counters(struct gt_details *d, const struct rp_passes *p, unsigned int pass)
+{
+	const char *between = "";
+
+	gt_detail(d, "    pmc: [");
+	for (unsigned int i = 0; i < p->n; i++) {
+		if (p->pass[i] != pass)
+			continue;
+		gt_detail(d, "%s'%s'", between, p->name[i]);
+		between = ", ";
+	}
+	gt_detail(d, "]\n");
+}
+
+/* With counters alone nothing else is traced: that would take a run more */
+static bool has_traces(const struct gt_made *m)
+{
+	return number(m, RP_JOB_ATT) || !*m->value[RP_JOB_COUNTERS];
+}
+
+unsigned int rp_job_runs(const struct gt_made *m)
+{
+	struct rp_passes p;
+
+	rp_passes(&p, m->value[RP_JOB_COUNTERS]);
+	return p.passes + has_traces(m);
+}
+
+void rp_job_yaml(struct gt_plugin *p, const struct gt_made *m, const char *path, char *buf,
+		 size_t len)
+{
+	struct gt_details d = { buf, len };
+	struct rp_passes passes;
+
+	rp_passes(&passes, m->value[RP_JOB_COUNTERS]);
+	gt_detail(&d, "jobs:\n");
+	if (has_traces(m)) {
+		gt_detail(&d, "  -\n");
+		common(&d, m);
+		traces(&d, m);
+		if (number(m, RP_JOB_ATT))
+			thread_trace(&d, m);
+	}
+	for (unsigned int i = 0; i < passes.passes; i++) {
+		gt_detail(&d, "  -\n");
+		counters(&d, &passes, i);
+		common(&d, m);
+	}
+}
