@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""gpucompare.py TRUTH TREE[,TREE...] [contexts|unrecorded]: does the tree say what the mock GPU did?
+"""gpucompare.py TRUTH TREE[:contexts|:unrecorded]...: does the tree say what the mock GPU did?
 
 TRUTH is a copy of debugfs mockgpu/truth, taken when all jobs had ended; TREE a mounted tree that saw all
 of them. Counts must be equal. The truth tells a time before and one after the tracer had its turn, so a
 stage is known to lie between two values; each job's must be within NEAR of that, and the means within
-1 %. With `contexts` the tree must tell each job's own fence context and number, but for the very first job:
-by an old name, it may have been told before the new ones were heard. With `unrecorded` there is no report.
+1 %. With `:contexts` the tree must tell each job's own fence context and number, but for the very first job:
+by an old name, it may have been told before the new ones were heard. With `:unrecorded` there is no report.
 """
 import collections
 import sys
@@ -134,21 +134,24 @@ def check_tree(tree, jobs, rings, *flags):
         if 'unrecorded' not in flags:
             check_rows(ring, own, rows.pop(ring, []), 'contexts' in flags, first)
     ok(not rows, 'no row is of another ring', list(rows))
-    check_owners(tree, jobs)
-    check_top(tree, jobs)
     check_idle(tree)
 
 
-def main(truth, trees, *flags):
+def main(truth, *trees):
     jobs = gputruth.read(truth)
     bad = [vars(j) for j in jobs if None in (j.t_submit, j.t_run, j.t_done)]
     ok(jobs and not bad, 'the truth is whole: %d jobs' % len(jobs), bad[:3])
     rings = {(d.replace('.', ''), name): own for (d, name), own in gputruth.by(jobs, 'device', 'ring').items()}
     for own in rings.values():
         add_stages(own)
-    for tree in trees.split(','):
-        print('#', tree)
-        check_tree(tree, jobs, rings, *flags)
+    trees = [tree.split(':') for tree in trees]
+    for tree, *_ in trees:  # a process that has ended is there for a minute, which is not long in a guest
+        print('# processes of', tree)
+        check_owners(tree, jobs)
+        check_top(tree, jobs)
+    for tree in trees:
+        print('# rings of', tree[0])
+        check_tree(tree[0], jobs, rings, *tree[1:])
 
 
 if __name__ == '__main__':

@@ -52,7 +52,7 @@ latencies() { # of all time, by ring
 
 stat_of() { value "$mnt/backends/$1/stats" "$2"; }
 
-round() { # round WHAT JOBS kernel|daemon: [contexts]
+round() { # round WHAT JOBS kernel|daemon: [:contexts]
 	mount_gt "$mnt" -o "backend=$both" || exit 1
 	like "$(cat "$mnt/doctor")" "tracepoints_told_by bpf" "$1: BPF tells of the tracepoints"
 	# the first of all may have been told by the old names before the new ones were heard
@@ -61,7 +61,7 @@ round() { # round WHAT JOBS kernel|daemon: [contexts]
 	push_whole "$1" "$2" stream
 	cat $truth >truth
 	echo "# $1"
-	python_checks "$GT_SRC/tests/lib/gpucompare.py" truth "$mnt" ${4-}
+	python_checks "$GT_SRC/tests/lib/gpucompare.py" truth "$mnt${4-}"
 	is "$(stat_of bpf counted_in)" "$3" "$1: its jobs are counted in the $3"
 	is "$(stat_of ftrace events)" 0 "$1: ftrace told nothing"
 	is "$(value "$mnt/status" events_lost_source)" 0 "$1: nothing was lost"
@@ -88,7 +88,7 @@ quiet() { # nobody records: the jobs are counted in the kernel, and nothing else
 	push_whole "not recorded" "$1"
 	cat $truth >truth
 	echo "# not recorded"
-	python_checks "$GT_SRC/tests/lib/gpucompare.py" truth "$mnt" unrecorded
+	python_checks "$GT_SRC/tests/lib/gpucompare.py" truth "$mnt:unrecorded"
 	# but for waits, which the daemon counts
 	waits=$(awk '/^SYNC_WAIT/ { n += $2 } END { print n + 0 }' "$mnt/events_by_type")
 	before=$(($(stat_of bpf tracepoint_records) - before))
@@ -159,6 +159,6 @@ quiet 100
 decided 100
 mock_names amdgpu || exit 1
 # two tracepoints tell each of these jobs
-round "all names at once" 3334 daemon: contexts
+round "all names at once" 3334 daemon: :contexts
 ok "the modules can be unloaded when nobody is attached" mock_unload
 done_testing

@@ -23,7 +23,7 @@ counted() {
 	[ "$(awk '$2 ~ /^ring/ { n += $8 } END { print n + 0 }' "$mnt/rings")" = $(($(wc -l <$truth) - 1)) ]
 }
 
-round() { # round WHAT JOBS [contexts]
+round() { # round WHAT JOBS [:contexts]
 	mount_gt "$mnt" -o backend=ftrace || exit 1
 	# the first of all may have been told by the old names before the new ones were heard
 	"$gpujobs" --device 0 --jobs 2 --ring gfx_0.0.0 --length-us 100000 >/dev/null && wait_for 10 counted
@@ -36,7 +36,7 @@ round() { # round WHAT JOBS [contexts]
 	ok "$1: the tree has counted them all" wait_for 20 counted
 	cat $truth >truth
 	echo "# $1"
-	python_checks "$GT_SRC/tests/lib/gpucompare.py" truth "$mnt" ${3-}
+	python_checks "$GT_SRC/tests/lib/gpucompare.py" truth "$mnt${3-}"
 	pid=$(awk '$1 == "mockgpu.0" { print $3; exit }' truth)
 	like "$(cat "$mnt/proc/$pid/cgroup")" '/gt-jobs$' "$1: the submitter's cgroup"
 	grep -E "^(pages_restamped|late|probe)" "$mnt/backends/ftrace/stats"
@@ -50,7 +50,7 @@ mkdir -p $cgroup
 mock_load || exit 1
 round "the scheduler's own names" 100
 mock_names amdgpu || exit 1
-round "all names at once" 3334 contexts
+round "all names at once" 3334 :contexts
 
 # The module that tells by new names goes: as soon as that is known the old ones tell again
 mount_gt "$mnt" -o backend=ftrace || exit 1

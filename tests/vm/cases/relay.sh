@@ -44,8 +44,7 @@ ok "the mock has ended all jobs" wait_for 20 all_done
 n=$(($(wc -l <$truth) - 1))
 ok "all $n are counted, by each" wait_for 20 counted $n "${by[@]}"
 cat $truth >truth
-python_checks "$GT_SRC/tests/lib/gpucompare.py" truth "$PWD/relay" contexts
-python_checks "$GT_SRC/tests/lib/gpucompare.py" truth "$PWD/bpf,$PWD/ftrace"
+python_checks "$GT_SRC/tests/lib/gpucompare.py" truth "$PWD/relay:contexts" "$PWD/bpf" "$PWD/ftrace"
 for m in "${by[@]}"; do
 	is "$(value "$m/status" events_lost_source)" 0 "$m: nothing was lost"
 	awk '/^#/ { $0 = substr($0, 2) } { print $1, $3, $7, $8, $9, $10 }' "$m/rings" | sort >"$m.rings"
