@@ -8,9 +8,7 @@
 
 int64_t ft_buffer_cap(int64_t memory, int64_t ncpus)
 {
-	int64_t total = MIN(FT_BUFFER_TOTAL, memory / 64);
-
-	return MAX(total / MAX(ncpus, 1), FT_BUFFER_MIN);
+	return MAX(gt_live_buffer_cap(memory, ncpus), FT_BUFFER_MIN);
 }
 
 /* KiB in DIR/@file; a buffer not yet in use says "7 (expanded: 1408)". 0 if it does not say. */

@@ -26,7 +26,6 @@
 #define FT_DRAINS	   64	       /* at most in a row, if events come as fast */
 #define FT_MAX_ID	   65536       /* common_type has 16 bits */
 #define FT_BUFFER_MIN	   8192
-#define FT_BUFFER_TOTAL	   (256ll << 20)
 #define FT_OUT		   256 /* records handed over at a time */
 
 #define ft_auto_free  gt_live_auto_free

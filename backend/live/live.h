@@ -15,6 +15,7 @@
 
 #define GT_TASKS   4096
 #define GT_BTF_DIR "/sys/kernel/btf"
+#define GT_BUFFERS (256ll << 20) /* of all CPUs */
 #define GT_FETCH   64 /* of one field, with its NUL: MAX_ARGSTR_LEN in kernel/trace/trace_probe.h */
 
 struct btf;
@@ -30,6 +31,17 @@ static inline void gt_live_closep(int *fd)
 }
 #define gt_live_auto_free  __attribute__((cleanup(gt_live_freep)))
 #define gt_live_auto_close __attribute__((cleanup(gt_live_closep)))
+
+/** gt_live_buffer_cap() - bytes per CPU that a source's buffers may have, with @ncpus and @memory
+ * bytes of memory */
+static inline int64_t gt_live_buffer_cap(int64_t memory, int64_t ncpus)
+{
+	int64_t total = memory / 64;
+
+	if (total > GT_BUFFERS)
+		total = GT_BUFFERS;
+	return ncpus > 1 ? total / ncpus : total;
+}
 
 /* file.c */
 

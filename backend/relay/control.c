@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * grtrace's own settings. They are the machine's, not this daemon's: only what a reader of all
- * events needs is changed, and put back at the end. Sampling and filters of grtrace's are left as
- * they are: statistics have all events here, whatever is recorded of them, and what grtrace left
- * out they would not have. What it does leave out is told (stats.c).
+ * grtrace's own settings. They are the machine's, not this daemon's: it is started if nobody has,
+ * with buffers of the size that is asked, and stopped again; at level verbose its own level is,
+ * too.
+ *
+ * Sampling, filters, watch lists and the rate limit are not handed on: statistics have all events
+ * here, whatever is recorded of them, and what grtrace left out they would not have, as it does not
+ * say how slow that was. Nor is overwrite mode: who reads all the time needs the oldest no less
+ * than the newest. What grtrace does leave out is told (stats.c).
  *
  * debugfs has no links. In another folder, which may be somebody's own, one could lead anywhere,
  * and this is root.
@@ -12,6 +16,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/param.h>
 #include <syslog.h>
 
 #include "internal.h"
@@ -40,7 +45,7 @@ static int put(struct gr *gr, const char *file, const char *text)
 
 	if (snprintf(path, sizeof(path), "%s/%s", gr->dir, file) >= (int)sizeof(path))
 		return -ENAMETOOLONG;
-	fd = open(path, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+	fd = open(path, O_WRONLY | O_TRUNC | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
 	if (fd >= 0)
 		done = write(fd, text, (size_t)n);
 	if (done != n)
@@ -63,14 +68,31 @@ static bool traces(const struct gr *gr)
 	return strncmp(text, "enabled=0", 9) && strncmp(text, "enabled 0", 9);
 }
 
+/* The kernel may end processes to find memory: what is too much is not even tried. */
 static void ask_size(struct gr *gr)
 {
+	int64_t memory = (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
+	int64_t want =
+		MIN(gr->o->buffer_size, gt_live_buffer_cap(memory, sysconf(_SC_NPROCESSORS_ONLN)));
 	char text[32];
+	int ret = gr->o->buffer_size ? -ENOMEM : 0;
 
-	if (!gr->o->buffer_size)
-		return;
-	snprintf(text, sizeof(text), "%lld", (long long)gr->o->buffer_size);
-	put(gr, "buffer_size", text);
+	for (want = MAX(want, GR_SIZE_MIN); ret == -ENOMEM && want >= GR_SIZE_MIN; want /= 2) {
+		snprintf(text, sizeof(text), "%lld", (long long)want);
+		ret = put(gr, "buffer_size", text);
+	}
+}
+
+/* What the option reads as from now on */
+static void granted(struct gr *gr)
+{
+	char text[32];
+	long long n;
+
+	gr_read(gr->dir, "buffer_size", text, sizeof(text));
+	n = strtoll(text, NULL, 10);
+	if (n > 0)
+		gr->o->buffer_size = n;
 }
 
 void gr_tracing(struct gr *gr, bool on)
@@ -82,10 +104,11 @@ void gr_tracing(struct gr *gr, bool on)
 		gr->started = false;
 		return;
 	}
-	if (traces(gr))
-		return;
-	ask_size(gr);
-	gr->started = !put(gr, "control", "start");
+	if (!traces(gr)) {
+		ask_size(gr);
+		gr->started = !put(gr, "control", "start");
+	}
+	granted(gr);
 }
 
 void gr_level(struct gr *gr)

@@ -20,9 +20,10 @@
 #define GR_LOOK_NS   1000000000ull
 #define GR_MARGIN_NS 5000000ull /* until what happened on a CPU is in its file */
 #define GR_EVENTS    65536	/* at most in one drain */
+#define GR_SIZE_MIN  65536	/* bytes of a CPU's buffers: grtrace has none smaller */
 #define GR_OUT	     256	/* records handed over at a time */
 
-/** struct gr_options - section [backend relay] */
+/** struct gr_options - section [backend relay]; @buffer_size reads back what was granted */
 struct gr_options {
 	char *path;
 	char *types;

@@ -135,6 +135,28 @@ static void pause_it(struct gr *gr, bool on)
 	gr->p->host->timer(gr->p, on ? 0 : 1);
 }
 
+/* Buffers of another size are others: grtrace stops for that moment, which is a session's end. */
+static int set(struct gt_plugin *p, const struct gt_option *o)
+{
+	struct gr *gr = p->priv;
+
+	if (o->type != GT_OPT_INT)
+		return -EOPNOTSUPP;
+	if (gr->told_by[0] || gr->paused || !*gr->dir)
+		return 0; /* it is asked when tracing is started */
+	if (!gr->started)
+		return p->host->error(p, EBUSY,
+				      "grtrace was started by somebody else: its buffers stay as "
+				      "they are");
+	gr_tracing(gr, false);
+	gr_drain_all(gr);
+	gr_watch(gr, false);
+	gr_tracing(gr, true);
+	gr_look(gr);
+	p->host->timer(p, 1);
+	return 0;
+}
+
 static int control(struct gt_plugin *p, enum gt_control what, int64_t arg)
 {
 	struct gr *gr = p->priv;
@@ -181,7 +203,9 @@ static const struct gt_option options[] = {
 		.def = "0",
 		.min = 0,
 		.max = 1LL << 40,
-		.help = "bytes per CPU asked of grtrace when tracing is started here; 0: as it is",
+		.flags = GT_OPT_RUNTIME,
+		.help = "bytes per CPU asked of grtrace, where tracing is started here, up to 256 "
+			"MiB and a 64th of the memory for all; reads what was granted; 0: as it is",
 	},
 	{ 0 },
 };
@@ -199,6 +223,7 @@ GT_EXPORT const struct gt_backend gt_backend = {
 	.start = start,
 	.drain = gr_drain,
 	.stop = stop,
+	.set = set,
 	.control = control,
 	.doctor = gr_doctor,
 	.start_caps = 1ULL << CAP_DAC_READ_SEARCH, /* descriptors of others */

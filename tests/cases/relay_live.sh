@@ -38,7 +38,7 @@ is "$(cat "$mnt/backends/relay/state")" running "with it, it runs" || exit 1
 daemon=$(pgrep -f "mount.gputrace $mnt ")
 is "$(stat_of files)" 4 "it reads each CPU's file"
 is "$(cat "$fake/control")" start "tracing is started"
-like "$(cat "$fake/buffer_size")" "^65536" "with the buffer that was asked for"
+is "$(cat "$fake/buffer_size") $(cat "$mnt/config/buffer_size")" "65536 65536" "with the buffer that was asked for"
 is "$(stat_of tracing)" started-here "… and told to be"
 
 batch invented.txt 1
@@ -53,6 +53,9 @@ ok "another session in the same files" wait_for 20 has $((2 * n))
 is "$(stat_of sessions)" 8 "… is one in each of them"
 is "$(value "$mnt/status" events_lost_source)" 0 "… and loses nothing"
 
+: >"$fake/control"
+echo 131072 >"$mnt/config/buffer_size"
+is "$(cat "$fake/buffer_size") $(cat "$mnt/backends/relay/buffer_size" "$fake/control" | xargs)" "131072 131072 start" "another size of buffer is asked of it"
 : >"$fake/events4"
 files() { [ "$(stat_of files)" = "$1" ]; }
 ok "a CPU that comes is read" wait_for 20 files 5
@@ -91,6 +94,8 @@ make_fake
 echo 1 >"$fake/enabled"
 mount_gt "$mnt" -o backend=relay,conf=conf
 is "$(cat "$fake/control") $(stat_of tracing)" "stop not-started-here" "tracing that was on is not begun"
+ok "… and its buffers are left alone" eval '! echo 131072 >"$mnt/config/buffer_size"'
+is "$(cat "$fake/buffer_size") $(cat "$mnt/config/buffer_size")" "4194304 4194304" "… which is what config tells"
 umount_gt "$mnt"
 
 mv "$fake/events1" events1

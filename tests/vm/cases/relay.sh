@@ -65,11 +65,8 @@ ok "another session has its jobs, and not those between" wait_for 20 counted 30 
 is "$(value relay/status events_lost_source)" 0 "… and nothing is lost"
 
 # A buffer that is too small while the daemon does not run
-umount_gt "$PWD/relay"
-is "$(cat $grt/enabled)" 0 "at its end the daemon stops what it started"
-printf '[backend relay]\nbuffer_size = 65536\n' >conf
-mount_gt "$PWD/relay" -o backend=relay,conf=conf || exit 1
-is "$(stat_of buffer_granted)" 65536 "the buffer that was asked for"
+echo 65536 >relay/config/buffer_size
+is "$(cat $grt/buffer_size $grt/enabled relay/config/buffer_size | xargs)" "65536 1 65536" "a smaller buffer, while it runs"
 daemon=$(pgrep -f "mount.gputrace $PWD/relay ")
 kill -STOP "$daemon"
 "$gpujobs" --device 0 --jobs 1500 --ring $rings --length-us 100-200 --depth 40 >/dev/null
@@ -96,4 +93,6 @@ echo clear >relay/control
 run_jobs 40 # on the GPU that had no load
 here() { [ "$(awk '$1 == "mockgpu0" { n += $8 } END { print n + 0 }' relay/rings)" = 40 ]; }
 ok "… and jobs are counted as before" wait_for 20 here
+umount_gt "$PWD/relay"
+is "$(cat $grt/enabled)" 0 "at its end the daemon stops what it started"
 done_testing
