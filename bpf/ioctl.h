@@ -123,7 +123,8 @@ enum gt_iq_what {
  * @type: GT_QUEUE; @flags: part, see shared.h
  * @device: the daemon's number of the device that the call was made on
  * @owner: within which the driver's @id counts: a process, or an opened file
- * @size: bytes of its ring; @priority: as the driver numbers it
+ * @base: where its ring is in the memory of its process; @size: bytes of that; @priority: as the
+ * driver numbers it
  * @kfd_id: KFD's number of its GPU
  * @gen: tells processes apart that have the same @pid; 0: not known
  * @kind: enum gt_queue_kind; @engine: enum gt_engine
@@ -137,16 +138,15 @@ struct gt_bpf_queue {
 	uint8_t flags;
 	uint16_t cpu;
 	uint16_t device;
-	uint16_t what;
+	uint8_t what, runs;
 	uint64_t owner;
-	uint64_t size;
+	uint64_t base;
+	uint32_t size;
 	uint32_t id;
 	uint32_t kfd_id;
 	uint32_t pid, tid, uid, gen;
-	uint16_t kind;
-	uint16_t engine;
+	uint8_t kind, engine;
 	uint16_t priority;
-	uint8_t runs, reserved;
 };
 static_assert(sizeof(struct gt_bpf_queue) == 64, "as a record");
 

@@ -55,7 +55,7 @@ static __always_inline void tell_queue(struct gt_bpf_queue *q, uint64_t ts, uint
 		return;                                                                            \
 	}
 
-static __always_inline uint16_t kfd_kind(uint32_t type)
+static __always_inline uint8_t kfd_kind(uint32_t type)
 {
 	switch (type) {
 	case GT_KFD_COMPUTE:
@@ -66,7 +66,7 @@ static __always_inline uint16_t kfd_kind(uint32_t type)
 	case GT_KFD_SDMA_BY_ENG_ID:
 		return GT_QUEUE_SDMA;
 	default:
-		return GT_NONE16;
+		return UINT8_MAX;
 	}
 }
 
@@ -81,8 +81,9 @@ static __always_inline void kfd_create(const struct call *c, uint64_t ts, struct
 	q->kind = kfd_kind(a.queue_type);
 	q->engine = q->kind == GT_QUEUE_COMPUTE ? GT_ENGINE_COMPUTE
 		    : q->kind == GT_QUEUE_SDMA	? GT_ENGINE_COPY
-						: GT_NONE16;
+						: UINT8_MAX;
 	q->priority = a.queue_priority;
+	q->base = a.ring_base_address;
 	q->size = a.ring_size;
 	tell_queue(q, ts, made_owner());
 }
@@ -135,9 +136,9 @@ static __always_inline void userq(const struct call *c, uint64_t ts, struct gt_b
 	q->engine = a.ip_type == GT_AMDGPU_IP_GFX	? GT_ENGINE_GRAPHICS
 		    : a.ip_type == GT_AMDGPU_IP_COMPUTE ? GT_ENGINE_COMPUTE
 		    : a.ip_type == GT_AMDGPU_IP_DMA	? GT_ENGINE_COPY
-							: GT_NONE16;
+							: UINT8_MAX;
 	q->priority = a.flags & GT_AMDGPU_USERQ_PRIORITY;
-	q->size = a.queue_size;
+	q->size = a.queue_size < GT_NONE32 ? (uint32_t)a.queue_size : GT_NONE32;
 	tell_queue(q, ts, made_owner());
 }
 

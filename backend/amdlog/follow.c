@@ -174,13 +174,16 @@ static bool read_on(struct gt_amd *a, unsigned int i, ssize_t *got)
 	if (n < 0)
 		gt_amd_fault(a, (int)-n, f->path,
 			     n == -ESTALE ? "has another owner now" : strerror((int)-n));
+	a->waiting |= n == -ESTALE; /* as the new owner's it is another log */
 	if (n >= 0 && !(f->gone && f->eof && !n && f->log.head == f->log.count))
 		return true;
 	if (!a->p->recording)
 		gt_amd_log_end(&f->log);
 	f->eof = true;
-	if (f->log.head != f->log.count)
-		return true; /* what it told is handed over first */
+	if (f->log.head != f->log.count) { /* what it told is handed over first */
+		a->ending = true;
+		return true;
+	}
 	drop(a, i);
 	return false;
 }
@@ -226,6 +229,7 @@ int gt_amd_drain(struct gt_plugin *p)
 	int n = 0;
 
 	a->round++;
+	a->ending = false;
 	a->deadline = p->host->now(p) + DRAIN_NS / 2;
 	more = gt_amd_find(a);
 	a->deadline += DRAIN_NS / 2; /* many names do not keep it from reading */
@@ -236,7 +240,7 @@ int gt_amd_drain(struct gt_plugin *p)
 	} while (got && !gt_amd_late(a));
 	if (p->recording && !n && finished(a))
 		return -ENODATA;
-	wait_for_more(a, more || all > 0);
+	wait_for_more(a, more || a->ending || all > 0);
 	return n || !p->recording ? n : 1;
 }
 

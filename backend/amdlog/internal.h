@@ -373,7 +373,9 @@ struct gt_amd_options {
  * @since: CLOCK_MONOTONIC of the start: what is older in a log is not told
  * @deadline: of the hook that is being called; @turn, @folder_turn: what is read next; @round:
  * counts drains
- * @waiting: a log was left out as its owner has enough of them, which @over counts
+ * @ending: a log is to be closed when what it told is handed over
+ * @waiting: a log may be found when one has gone, as its owner had enough of them, which @over
+ *	counts, or as the file has another owner
  * @left_out: folders with more names than are looked at
  * @forged: pids that logs claimed and that were not seen to be of their owner
  * @fault: the last things that were left out and why, @faults in all
@@ -386,7 +388,7 @@ struct gt_amd {
 	struct gt_amd_folder folder[GT_AMD_FOLDERS];
 	unsigned int n, nfolders, turn, folder_turn;
 	int names;
-	bool awake, told, waiting;
+	bool awake, told, waiting, ending;
 	uint64_t since, deadline, round, closed, refused, forged, over, left_out, faults;
 	struct gt_amd_numbers numbers;
 	struct gt_amd_counts gone;

@@ -76,6 +76,7 @@ void gt_amd_queue_tell(struct gt_amd_log *l, struct gt_amd_queue *q, uint64_t ts
 	r.queue.pid = q->pid;
 	r.queue.uid = l->uid;
 	r.queue.ctx = q->hwq;
+	r.queue.flags = GT_F_RUNTIME;
 	r.queue.kind = GT_QUEUE_COMPUTE;
 	r.queue.engine = GT_ENGINE_COMPUTE;
 	r.queue.channels = q->users;
@@ -92,6 +93,7 @@ static void tell(struct gt_amd_log *l, struct gt_amd_queue *q, enum gt_type type
 	union gt_record r;
 
 	gt_amd_log_event(l, type, ts, pid, q, &r);
+	r.ev.ctx = q->hwq; /* by which its driver knows it */
 	r.ev.flags = GT_F_RUNTIME;
 	gt_amd_log_put(l, &r);
 }

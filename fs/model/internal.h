@@ -142,6 +142,8 @@ struct gt_model_private {
 
 	struct gt_map pids;   /* to slots: the living, or the last dead */
 	struct gt_map queues; /* gpu and id to slot */
+	struct gt_map addresses; /* process and address to slot, see join.c */
+	struct gt_map aliases;	 /* gpu and the runtime's id to slot */
 	struct gt_map kernels; /* key of GPU, user and name to index */
 	struct gt_map kernel_dirs; /* hash of GPU and directory's name to index */
 	struct gt_map queue_users; /* uid to how many live */
@@ -394,6 +396,13 @@ void gt_groups_expire(struct gt_model *m, uint64_t now);
  */
 struct gt_queue *gt_queue_met(struct gt_model *m, uint16_t gpu, uint32_t id, uint32_t uid,
 			      uint64_t ts);
+/** gt_join_record() - a queue's number in @r becomes that by which the driver calls it, if it is
+ * known */
+void gt_join_record(struct gt_model *m, union gt_record *r);
+/** gt_join_met() - more is known of @q, by the @runtime or the driver */
+void gt_join_met(struct gt_model *m, struct gt_queue *q, bool runtime);
+/** gt_join_drop() - @q is no more, or another from now on */
+void gt_join_drop(struct gt_model *m, struct gt_queue *q);
 /** gt_queue_event() - QUEUE_CREATE … QUEUE_UNMAP */
 void gt_queue_event(struct gt_model *m, struct gt_queue *q, const struct gt_event *e);
 /* dispatch.c */
@@ -402,6 +411,9 @@ void gt_queue_told_depth(struct gt_queue *q, uint64_t n, uint64_t ts);
 /** gt_queue_work() - DISPATCH, COMPLETE, END and COUNTER of a queue without a ring */
 void gt_queue_work(struct gt_queue *q, const struct gt_event *e);
 void gt_queue_describe(struct gt_model *m, const struct gt_queue_desc *d, struct gt_folded *f);
+/** gt_queue_joined() - @q, which the runtime told of, is another that the driver tells of: it is
+ * none */
+void gt_queue_joined(struct gt_model *m, struct gt_queue *q);
 int gt_queues_init(struct gt_model *m);
 void gt_queues_destroy(struct gt_model *m);
 /** gt_queues_reap() - ends the queues of processes that ended; frees the slots of those that were

@@ -328,8 +328,10 @@ struct gt_group {
  * struct gt_queue - a queue that a program made
  * @gpu: GT_NONE16: the slot is free; a destroyed queue is forgotten like a dead process
  * @serial: another for each queue that had this slot
- * @depth_told: depth is what its source tells, not counted from jobs; @worked: it has work that is no
- *	job of a ring, so that else its depth is not known
+ * @depth_told: depth is what its source tells, not counted from jobs; @worked: it has work that is
+ *no job of a ring, so that else its depth is not known
+ * @runtime: the program's runtime tells of it, not the driver; @address: where its packets are, as
+ *	join.c keys it, 0 not known; @alias: the runtime's number of it, GT_NONE64 none
  * @slot: its own; @user: in whose share it counts, while it lives; GT_NONE32: in nobody's
  * @next_free: slot number + 1; @ended_prev, @ended_next: likewise, of those that are destroyed
  */
@@ -346,7 +348,8 @@ struct gt_queue {
 	uint64_t last_ts;
 	struct gt_stage stage[GT_NSTAGES];
 	struct gt_depth depth;
-	bool depth_told, worked;
+	bool depth_told, worked, runtime;
+	uint64_t address, alias;
 };
 
 enum gt_queue_state { GT_QS_CREATED, GT_QS_MAPPED, GT_QS_UNMAPPED, GT_QS_DENIED, GT_QS_DESTROYED };

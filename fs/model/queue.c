@@ -42,6 +42,7 @@ void gt_queue_clear(struct gt_queue *q, uint64_t now)
 
 static void free_slot(struct gt_model *m, struct gt_queue *q)
 {
+	gt_join_drop(m, q);
 	gt_queue_clear(q, m->now);
 	q->gpu = GT_NONE16;
 	desc_unknown(q, m->now);
@@ -208,7 +209,9 @@ static struct gt_queue *queue_new(struct gt_model *m, uint16_t gpu, uint32_t id,
 	q->gpu = gpu;
 	q->serial = ++m->priv->queue_serial;
 	q->created = q->destroyed = 0;
-	q->depth_told = q->worked = false;
+	q->depth_told = q->worked = q->runtime = false;
+	q->address = 0;
+	q->alias = GT_NONE64;
 	q->state = GT_QS_CREATED;
 	q->user = GT_NONE32;
 	count(m, q, uid);
@@ -240,18 +243,27 @@ static bool create_again(struct gt_model *m, struct gt_queue *q, const struct gt
 		m->queues_refused++;
 		return false;
 	}
+	gt_join_drop(m, q);
 	gt_queue_clear(q, e->ts);
 	desc_unknown(q, e->ts);
 	q->serial = ++m->priv->queue_serial;
 	return true;
 }
 
-void gt_queue_event(struct gt_model *m, struct gt_queue *q, const struct gt_event *e)
+void gt_queue_joined(struct gt_model *m, struct gt_queue *q)
+{
+	set_state(m, q, GT_QS_DESTROYED, m->now);
+	if (!q->depth.now)
+		forget(m, q);
+}
+
+/* What becomes of it; false: it is not to be followed */
+static bool turn(struct gt_model *m, struct gt_queue *q, const struct gt_event *e)
 {
 	switch (e->type) {
 	case GT_QUEUE_CREATE:
 		if (!create_again(m, q, e))
-			return;
+			return false;
 		set_state(m, q, GT_QS_CREATED, e->ts);
 		q->created = e->ts;
 		break;
@@ -268,6 +280,16 @@ void gt_queue_event(struct gt_model *m, struct gt_queue *q, const struct gt_even
 		set_state(m, q, GT_QS_DESTROYED, e->ts);
 		break;
 	}
+	return true;
+}
+
+/* Of a queue that the driver tells of, it knows what the state is; the runtime who uses it. */
+void gt_queue_event(struct gt_model *m, struct gt_queue *q, const struct gt_event *e)
+{
+	bool runtime = e->flags & GT_F_RUNTIME;
+
+	if ((!runtime || !q->address || q->runtime) && !turn(m, q, e))
+		return;
 	count(m, q, e->uid);
 	if (q->desc.pid == GT_NONE32)
 		q->desc.pid = e->pid;
@@ -277,6 +299,7 @@ void gt_queue_event(struct gt_model *m, struct gt_queue *q, const struct gt_even
 		q->desc.ctx = e->ctx;
 	if (q->desc.ring == GT_NONE16)
 		q->desc.ring = e->ring;
+	gt_join_met(m, q, runtime);
 }
 
 /* A field that the record tells replaces what was known; all ones tell nothing */
@@ -308,6 +331,7 @@ void gt_queue_describe(struct gt_model *m, const struct gt_queue_desc *d, struct
 	q->desc.flags = d->flags & GT_F_END_TOLD;
 	gt_proc_met(m, d->pid, d->uid, d->ts, f);
 	count(m, q, d->uid);
+	gt_join_met(m, q, d->flags & GT_F_RUNTIME);
 	q->gen++;
 	m->gpus[q->gpu]->gen++;
 	m->gen++;
@@ -357,9 +381,12 @@ void gt_queues_reap(struct gt_model *m)
 
 int gt_queues_init(struct gt_model *m)
 {
-	int ret = gt_map_init(&m->priv->queues, m->priv->salt[1]);
+	struct gt_model_private *p = m->priv;
+	int ret = gt_map_init(&p->queues, p->salt[1]);
 
-	return ret ? ret : gt_map_init(&m->priv->queue_users, m->priv->salt[2]);
+	ret = ret ? ret : gt_map_init(&p->addresses, p->salt[1]);
+	ret = ret ? ret : gt_map_init(&p->aliases, p->salt[1]);
+	return ret ? ret : gt_map_init(&p->queue_users, p->salt[2]);
 }
 
 void gt_queues_destroy(struct gt_model *m)
@@ -368,6 +395,8 @@ void gt_queues_destroy(struct gt_model *m)
 		gt_stages_reset(m->queues[i]->stage);
 		gt_mem_put(m->queues[i], sizeof(*m->queues[i]));
 	}
+	gt_map_destroy(&m->priv->aliases);
+	gt_map_destroy(&m->priv->addresses);
 	gt_map_destroy(&m->priv->queues);
 	gt_map_destroy(&m->priv->queue_users);
 }

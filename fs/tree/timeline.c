@@ -34,6 +34,7 @@ struct memory {
 	struct queue_times {
 		uint32_t pid;
 		uint64_t driver, runtime; /* when each told last that it made, or lent, a queue */
+		uint64_t driver_at, runtime_at; /* where its packets are */
 	} queue[NPROCS];
 };
 
@@ -223,6 +224,11 @@ static void job_notes(struct gt_text *t, struct memory *m, const struct gt_event
 	}
 }
 
+static bool other_queue(uint64_t at, const struct gt_event *e)
+{
+	return at != GT_NONE64 && e->ctx != GT_NONE64 && at != e->ctx;
+}
+
 /* What the runtime and the driver tell of one queue, within QUEUE_NS */
 static void queue_notes(struct gt_text *t, struct memory *m, const struct gt_event *e)
 {
@@ -234,14 +240,17 @@ static void queue_notes(struct gt_text *t, struct memory *m, const struct gt_eve
 		return;
 	if (q->pid != e->pid)
 		*q = (struct queue_times){ .pid = e->pid };
-	if (runtime && e->ts - q->driver <= QUEUE_NS)
+	if (runtime && e->ts - q->driver <= QUEUE_NS && !other_queue(q->driver_at, e))
 		note(t, q->driver, e->ts, " us after the driver made a queue)");
-	else if (!runtime && e->ts - q->runtime <= QUEUE_NS)
+	else if (!runtime && e->ts - q->runtime <= QUEUE_NS && !other_queue(q->runtime_at, e))
 		note(t, q->runtime, e->ts, " us after the runtime told of a queue)");
-	if (runtime)
+	if (runtime) {
 		q->runtime = e->ts;
-	else
+		q->runtime_at = e->ctx;
+	} else {
 		q->driver = e->ts;
+		q->driver_at = e->ctx;
+	}
 }
 
 static void pair(struct gt_text *t, const char *key, uint64_t v)

@@ -35,8 +35,9 @@ is "$(value "$mnt/backends/bpf/stats" records)" 0 "and told to nobody"
 umount_gt "$mnt"
 
 # For what follows they count
-echo 'o_path = 1' >>conf
-mount_gt "$mnt" -o conf=conf,backend=bpf || exit 1
+mkdir logs
+printf 'o_path = 1\n[backend amdlog]\nfiles = %s/logs/*\n' "$PWD" >>conf
+mount_gt "$mnt" -o conf=conf,backend=bpf:amdlog || exit 1
 is "$(n devices)" 5 "the devices it was told of"
 is "$(n drm_by) $(n kfd_by)" "tracepoints tracepoints" "seen where every ioctl passes, as no driver has these"
 
@@ -139,6 +140,23 @@ like "$(cat "$mnt/timeline")" "CPU IOCTL_EXIT .* result=0 inside_ns=[0-9]* comma
 make c
 ok "one of the same number is another" wait_for 20 is_now 1 created
 is "$(cat "$q/1/size" "$q/1/priority" | xargs)" "65536 11" "of which nothing else is known"
+# The runtime's log names the place of the queue's packets, which the call told the driver as well
+runtime() { # runtime MESSAGE... - a line of the process's, in a log of its user
+	local us
+	us=$(python3 -c 'import time; print(time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1000)')
+	printf ':3:rocdevice.cpp            :3045: %s us: [pid:%s tid: 0x1] %s\n' "$us" "$maker" "$*" >>"$log"
+}
+log=runtime.log
+runtime "Created SWq=0x7f00 to map on HWq=0x1000 with size 16384 with priority 1, cooperative: 0"
+runtime "acquireQueue refCount: 0x1000 (1)"
+chown 1001 $log && mv $log logs/ && log=logs/$log
+is_lent() { [ "$(cat "$q/1/channels" 2>/dev/null)" = 1 ]; }
+ok "the runtime tells of the queue as well" wait_for 20 is_lent
+is "$(ls "$mnt/proc/$maker/queues" | wc -l)" 1 "… which is one"
+is "$(cat "$q/1/size" "$q/1/state" | xargs)" "65536 created" "… and as the driver says"
+like "$(cat "$mnt/timeline")" "QUEUE_MAP pid=$maker comm=gpuioctl ctx=4096 queue=1" "timeline has what both tell by its number"
+runtime "acquireQueue refCount: 0x2000 (1)"
+ok "another one" wait_for 20 eval '[ "$(ls "$mnt/proc/$maker/queues" | wc -l)" = 2 ]'
 ends
 ok "a queue ends with its process" wait_for 20 is_now 1 destroyed
 maker env

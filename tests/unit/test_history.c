@@ -194,9 +194,10 @@ static void test_late_ioctl(void)
 	   "report: t_ioctl_ns of a job that ended within the ioctl");
 }
 
-static void queue_event(uint64_t ts, uint32_t pid, enum gt_type type, uint8_t flags)
+static void queue_event_at(uint64_t ts, uint32_t pid, enum gt_type type, uint8_t flags,
+			   uint64_t address)
 {
-	union gt_record r = event(ts, type, GT_NONE16, GT_NONE64, GT_NONE64);
+	union gt_record r = event(ts, type, GT_NONE16, address, GT_NONE64);
 
 	r.ev.pid = r.ev.uid = pid;
 	r.ev.queue = flags ? 2000000 : 1;
@@ -204,11 +205,19 @@ static void queue_event(uint64_t ts, uint32_t pid, enum gt_type type, uint8_t fl
 	feed(&r);
 }
 
+static void queue_event(uint64_t ts, uint32_t pid, enum gt_type type, uint8_t flags)
+{
+	queue_event_at(ts, pid, type, flags, GT_NONE64);
+}
+
 /* The driver and the runtime tell of what is one queue */
 static void test_queue_notes(void)
 {
 	const char *t;
 
+	queue_event_at(299 * S, 1000, GT_QUEUE_CREATE, 0, 4096);
+	queue_event_at(299 * S + 3 * US, 1000, GT_QUEUE_MAP, GT_F_RUNTIME, 8192);
+	queue_event_at(299 * S + 4 * US, 1000, GT_QUEUE_MAP, GT_F_RUNTIME, 4096);
 	queue_event(300 * S, 1000, GT_QUEUE_CREATE, 0);
 	queue_event(300 * S + 9 * MS, 1000, GT_QUEUE_CREATE, GT_F_RUNTIME);
 	queue_event(301 * S, 1000, GT_QUEUE_MAP, GT_F_RUNTIME);
@@ -217,6 +226,12 @@ static void test_queue_notes(void)
 	queue_event(302 * S, 1000, GT_QUEUE_CREATE, 0);
 	queue_event(302 * S + 21 * MS, 1000, GT_QUEUE_CREATE, GT_F_RUNTIME);
 	t = text(&at_root, "timeline", &root);
+	ok(strstr(t, "[299.000003000] amdgpu0 QUEUE_MAP cpu=3 pid=1000 comm=glxgears ctx=8192 "
+		     "queue=2000000\n"),
+	   "nor another queue of it, which is elsewhere");
+	ok(strstr(t, "[299.000004000] amdgpu0 QUEUE_MAP cpu=3 pid=1000 comm=glxgears ctx=4096 "
+		     "queue=2000000 (4.0 us after the driver made a queue)\n"),
+	   "but the same");
 	ok(strstr(t, "[300.009000000] amdgpu0 QUEUE_CREATE cpu=3 pid=1000 comm=glxgears queue=2000000 "
 		     "(9000 us after the driver made a queue)\n"),
 	   "a runtime tells of the queue that the driver made");

@@ -77,7 +77,7 @@ static bool read_queue(const char *dir, struct gt_bpf_queue *r)
 	    !read_number(dir, "type", &type) || !read_number(dir, "size", &size))
 		return false;
 	r->kfd_id = (uint32_t)gpu;
-	r->size = size;
+	r->size = size < GT_NONE32 ? (uint32_t)size : GT_NONE32;
 	if (type == LIST_COMPUTE) {
 		r->kind = GT_QUEUE_COMPUTE;
 		r->engine = GT_ENGINE_COMPUTE;

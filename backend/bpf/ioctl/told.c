@@ -27,8 +27,10 @@ static void event(struct gi *gi, const struct gi_queue *q, const struct gt_bpf_q
 	out.ev.pid = r->pid;
 	out.ev.tid = r->tid;
 	out.ev.uid = r->uid;
-	if (q->found && type == GT_QUEUE_CREATE)
-		out.ev.flags = GT_F_INFERRED;
+	if (type == GT_QUEUE_CREATE) {
+		out.ev.ctx = r->base; /* by which its runtime knows it */
+		out.ev.flags = q->found ? GT_F_INFERRED : 0;
+	}
 	gb_out(gi->b, &out);
 }
 
@@ -44,10 +46,11 @@ void gi_made(struct gi *gi, const struct gi_queue *q, const struct gt_bpf_queue 
 	out.queue.queue = gi_queue_id(&gi->queues, q);
 	out.queue.pid = q->pid;
 	out.queue.uid = q->uid;
-	out.queue.kind = r->kind;
-	out.queue.engine = r->engine;
+	out.queue.ctx = r->base;
+	out.queue.kind = r->kind == UINT8_MAX ? GT_NONE16 : r->kind;
+	out.queue.engine = r->engine == UINT8_MAX ? GT_NONE16 : r->engine;
 	out.queue.priority = r->priority;
-	out.queue.size = r->size;
+	out.queue.size = r->size == GT_NONE32 ? GT_NONE64 : r->size;
 	gb_out(gi->b, &out);
 }
 

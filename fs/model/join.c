@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * One queue that two sources tell of: the driver, and the program's runtime (GT_F_RUNTIME), each by
+ * a number of its own. They are the same if the memory that their packets are in is: same process,
+ * same address (@ctx), and same user, as a log's writer can tell of any process; a recording is one
+ * person's. From then on the driver's number is both's, in records as well.
+ */
+#include "internal.h"
+
+#define ALIAS(gpu, id) ((uint64_t)(gpu) << 32 | (id))
+
+static uint64_t address_key(const struct gt_model *m, uint32_t pid, uint64_t ctx, bool runtime)
+{
+	return gt_mix(ctx ^ m->priv->salt[0], (uint64_t)pid << 1 | runtime) | 1;
+}
+
+/* The one that lives and is at @ctx of that process; NULL: none that is known */
+static struct gt_queue *at_address(const struct gt_model *m, uint32_t pid, uint32_t uid,
+				   uint64_t ctx, bool runtime)
+{
+	uint32_t slot;
+	struct gt_queue *q;
+
+	if (pid == GT_NONE32 || ctx == GT_NONE64 || !ctx || (m->wall && uid == GT_NONE32))
+		return NULL;
+	slot = gt_map_get(&m->priv->addresses, address_key(m, pid, ctx, runtime));
+	q = slot == GT_NONE32 ? NULL : m->queues[slot];
+	if (!q || q->gpu == GT_NONE16 || q->state == GT_QS_DESTROYED || q->desc.pid != pid ||
+	    q->desc.ctx != ctx || (m->wall && q->desc.uid != uid))
+		return NULL;
+	return q;
+}
+
+static void forget_address(struct gt_model *m, struct gt_queue *q)
+{
+	if (q->address && gt_map_get(&m->priv->addresses, q->address) == q->slot)
+		gt_map_del(&m->priv->addresses, q->address);
+	q->address = 0;
+}
+
+void gt_join_drop(struct gt_model *m, struct gt_queue *q)
+{
+	forget_address(m, q);
+	if (q->alias != GT_NONE64)
+		gt_map_del(&m->priv->aliases, q->alias);
+	q->alias = GT_NONE64;
+}
+
+static void set_alias(struct gt_model *m, struct gt_queue *q, uint64_t alias)
+{
+	if (q->alias != GT_NONE64)
+		gt_map_del(&m->priv->aliases, q->alias);
+	q->alias = gt_map_set(&m->priv->aliases, alias, q->slot) ? GT_NONE64 : alias;
+}
+
+/* The runtime's number is another queue's from now on. */
+static void drop_alias(struct gt_model *m, uint64_t alias)
+{
+	uint32_t slot = gt_map_get(&m->priv->aliases, alias);
+
+	if (slot == GT_NONE32)
+		return;
+	m->queues[slot]->alias = GT_NONE64;
+	gt_map_del(&m->priv->aliases, alias);
+}
+
+/* What the driver says of it stays, in the record as well. */
+#define KEEP(to, from, field, none)                                                                \
+	do {                                                                                       \
+		if ((from)->field != (none))                                                       \
+			(to)->field = (from)->field;                                               \
+	} while (0)
+
+static void keep_known(struct gt_queue_desc *d, const struct gt_queue_desc *known)
+{
+	KEEP(d, known, kind, GT_NONE16);
+	KEEP(d, known, engine, GT_NONE16);
+	KEEP(d, known, priority, GT_NONE16);
+	KEEP(d, known, ring, GT_NONE16);
+	if (known->size)
+		KEEP(d, known, size, GT_NONE64);
+	d->flags |= known->flags & GT_F_END_TOLD;
+}
+
+/* The driver's queue that number @id of @gpu means; NULL: none but itself */
+static struct gt_queue *meant(struct gt_model *m, const union gt_record *r, uint16_t gpu,
+			      uint32_t id)
+{
+	const struct gt_event *e = &r->ev;
+	bool begins = e->type == GT_QUEUE_CREATE, is_desc = e->type == GT_QUEUE;
+	uint64_t alias = ALIAS(gpu, id);
+	struct gt_queue *q = NULL;
+	uint32_t slot;
+
+	if (!(e->flags & GT_F_RUNTIME) || !(begins || is_desc)) {
+		slot = m->priv->aliases.n ? gt_map_get(&m->priv->aliases, alias) : GT_NONE32;
+		return slot == GT_NONE32 ? NULL : m->queues[slot];
+	}
+	if (begins)
+		drop_alias(m, alias);
+	slot = gt_map_get(&m->priv->aliases, alias);
+	if (slot != GT_NONE32)
+		return m->queues[slot];
+	if (begins || !gt_model_queue(m, gpu, id)) {
+		q = is_desc ? at_address(m, r->queue.pid, r->queue.uid, r->queue.ctx, false)
+			    : at_address(m, e->pid, e->uid, e->ctx, false);
+		if (q)
+			set_alias(m, q, alias);
+	}
+	return q;
+}
+
+void gt_join_record(struct gt_model *m, union gt_record *r)
+{
+	uint32_t *id = r->ev.type == GT_QUEUE ? &r->queue.queue : &r->ev.queue;
+	struct gt_queue *q;
+
+	if (*id == GT_NONE32 || r->ev.gpu >= m->ngpus)
+		return;
+	q = meant(m, r, r->ev.gpu, *id);
+	if (!q)
+		return;
+	r->ev.gpu = q->gpu;
+	*id = q->id;
+	if (r->ev.type == GT_QUEUE)
+		keep_known(&r->queue, &q->desc);
+}
+
+void gt_join_met(struct gt_model *m, struct gt_queue *q, bool runtime)
+{
+	const struct gt_queue_desc *d = &q->desc;
+	struct gt_queue *other;
+
+	if (q->address || d->pid == GT_NONE32 || d->ctx == GT_NONE64 || !d->ctx ||
+	    q->state == GT_QS_DESTROYED)
+		return;
+	q->runtime = runtime;
+	q->address = address_key(m, d->pid, d->ctx, runtime);
+	if (gt_map_set(&m->priv->addresses, q->address, q->slot))
+		q->address = 0;
+	other = runtime ? NULL : at_address(m, d->pid, d->uid, d->ctx, true);
+	if (!other) /* told by the runtime before it was by the driver? */
+		return;
+	set_alias(m, q, ALIAS(other->gpu, other->id));
+	if (d->channels == GT_NONE32)
+		q->desc.channels = other->desc.channels;
+	gt_queue_joined(m, other);
+}

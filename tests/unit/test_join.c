@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* One queue that the driver and the program's runtime tell of, each by a number of its own. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../backend/backend.h"
+#include "../../fs/model/fold.h"
+#include "../lib/tap.h"
+
+#define DRIVER	5
+#define RUNTIME 2000000
+#define AT	0x7fad66c00000ull
+
+static struct gt_model *m;
+
+static void begin(bool live)
+{
+	struct gt_limits limits = { 64, 600000000000ull, 64, 60000000000ull };
+
+	m = gt_model_new(&limits, live);
+	gt_model_gpu(m, "amdgpu0", NULL);
+	gt_model_gpu(m, "amdgpu-any", NULL);
+}
+
+static union gt_record told;
+
+static void tell(void)
+{
+	struct gt_folded folded;
+
+	gt_model_event(m, &told, &folded);
+	gt_model_recorded(m, &told);
+	gt_model_done(m, &folded);
+}
+
+/* @runtime: by the runtime, as on the GPU that it does not know */
+static void event(enum gt_type type, bool runtime, uint32_t id, uint64_t at)
+{
+	gt_record_init(&told, gt_model_now(m) + 1000, type);
+	told.ev.gpu = runtime;
+	told.ev.queue = id;
+	told.ev.pid = 77;
+	told.ev.uid = 1000;
+	if (type >= GT_QUEUE_CREATE && type <= GT_QUEUE_UNMAP) {
+		told.ev.ctx = at;
+		told.ev.flags = runtime ? GT_F_RUNTIME : 0;
+	}
+}
+
+static void tell_event(enum gt_type type, bool runtime, uint32_t id, uint64_t at)
+{
+	event(type, runtime, id, at);
+	tell();
+}
+
+static void describe(bool runtime, uint32_t id, uint64_t at, uint64_t size)
+{
+	gt_record_init(&told, gt_model_now(m) + 1000, GT_QUEUE);
+	told.queue.gpu = runtime;
+	told.queue.queue = id;
+	told.queue.pid = 77;
+	told.queue.uid = 1000;
+	told.queue.ctx = at;
+	told.queue.size = size;
+	told.queue.kind = GT_QUEUE_COMPUTE;
+	if (runtime)
+		told.queue.channels = 3;
+	told.queue.flags = runtime ? GT_F_RUNTIME : 0;
+	tell();
+}
+
+static unsigned int queues(void)
+{
+	return m->nqueues - m->free_queues;
+}
+
+static void make(bool runtime, uint32_t id, uint64_t at)
+{
+	tell_event(GT_QUEUE_CREATE, runtime, id, at);
+	describe(runtime, id, at, runtime ? 16384 : 1048576);
+}
+
+static void check_driver_first(void)
+{
+	const struct gt_queue *q;
+
+	begin(false);
+	make(false, DRIVER, AT);
+	make(true, RUNTIME, AT);
+	is(queues(), 1, "one queue is there");
+	ok(told.queue.queue == DRIVER && told.queue.gpu == 0, "and the record says so");
+	q = gt_model_queue(m, 0, DRIVER);
+	is(q->desc.size, 1048576, "what the driver says of it stays");
+	is(q->desc.channels, 3, "and the runtime says who has it");
+	event(GT_COUNTER, true, RUNTIME, 0);
+	told.ev.value = 4;
+	told.ev.ref = GT_COUNTER_DEPTH;
+	tell();
+	ok(told.ev.queue == DRIVER && told.ev.gpu == 0 && q->depth.now == 4,
+	   "what it holds is the queue's");
+	tell_event(GT_QUEUE_MAP, true, RUNTIME, AT);
+	is(q->state, GT_QS_CREATED, "that a stream has it is no state of the driver's");
+	tell_event(GT_QUEUE_DESTROY, true, RUNTIME, AT);
+	is(q->state, GT_QS_CREATED, "nor its end");
+	tell_event(GT_QUEUE_DESTROY, false, DRIVER, GT_NONE64);
+	is(q->state, GT_QS_DESTROYED, "which the driver tells");
+
+	make(true, RUNTIME, AT + 4096);
+	ok(queues() == 2 && gt_model_queue(m, 1, RUNTIME), "the runtime's number is used again");
+	make(false, DRIVER, AT + 8192);
+	make(true, RUNTIME + 1, AT + 8192);
+	is(told.queue.queue, DRIVER, "as is the driver's");
+	make(false, DRIVER + 1, AT + 4096);
+	ok(queues() == 2 && !gt_model_queue(m, 1, RUNTIME), "and each finds its own");
+	gt_model_free(m);
+}
+
+static void check_runtime_first(void)
+{
+	begin(false);
+	tell_event(GT_QUEUE_CREATE, true, RUNTIME, AT);
+	describe(true, RUNTIME, AT, 16384);
+	make(false, DRIVER, AT);
+	is(queues(), 1, "one queue if the runtime told first");
+	is(gt_model_queue(m, 0, DRIVER)->desc.channels, 3, "with what it told");
+	tell_event(GT_DISPATCH, true, RUNTIME, 0);
+	is(told.ev.queue, DRIVER, "and tells later");
+	gt_model_free(m);
+}
+
+static void check_others(void)
+{
+	begin(true);
+	make(false, DRIVER, AT);
+	event(GT_QUEUE_CREATE, true, RUNTIME, AT);
+	told.ev.uid = 1001;
+	tell();
+	is(queues(), 2, "another user's log says nothing of it");
+	event(GT_QUEUE_CREATE, true, RUNTIME + 1, AT);
+	told.ev.pid = 78;
+	tell();
+	is(queues(), 3, "nor another process's");
+	make(true, RUNTIME + 2, AT + 4096);
+	is(queues(), 4, "nor of another that the process has");
+	make(true, RUNTIME + 3, AT);
+	is(queues(), 4, "but what is at its place in its process");
+	tell_event(GT_QUEUE_CREATE, true, RUNTIME + 4, GT_NONE64);
+	describe(false, DRIVER + 1, GT_NONE64, 5);
+	is(queues(), 6, "where nobody says where it is, it is another");
+	gt_model_free(m);
+}
+
+int main(void)
+{
+	check_driver_first();
+	check_runtime_first();
+	check_others();
+	return done_testing();
+}
