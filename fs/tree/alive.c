@@ -25,6 +25,7 @@ static bool is_fixed(const struct gt_obj *dir)
 {
 	return dir->kind == GT_DIR_ROOT || dir->kind == GT_DIR_CONFIG ||
 	       dir->kind == GT_DIR_BACKENDS || dir->kind == GT_DIR_USERS ||
+	       dir->kind == GT_DIR_BY_ID ||
 	       (dir->kind == GT_DIR_PROCS && dir->gpu == GT_NONE16);
 }
 

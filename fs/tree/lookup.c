@@ -306,6 +306,21 @@ static int in_by_name(struct gt_model *m, const char *name, struct gt_entry *out
 	return -ENOENT;
 }
 
+static int in_by_id(struct gt_model *m, const char *name, struct gt_entry *out)
+{
+	char link[GT_NAME_MAX];
+
+	GT_MODEL_LOCK(m);
+	for (uint32_t i = 0; i < m->ngpus * GT_GPU_IDS; i++) {
+		if (!gt_gpu_link(m, i, link, out->target) || strcmp(name, link))
+			continue;
+		found_link(out, gt_ino_queue_link(&out->obj, i));
+		return 0;
+	}
+	out->target[0] = '\0';
+	return -ENOENT;
+}
+
 static int in_proc_queues(struct gt_model *m, const char *name, struct gt_entry *out)
 {
 	char link[GT_NAME_MAX];
@@ -336,6 +351,8 @@ int gt_tree_lookup(struct gt_app *app, const struct gt_obj *dir, const char *nam
 		return ret;
 	if (dir->kind == GT_DIR_BY_NAME)
 		return in_by_name(app->model, name, out);
+	if (dir->kind == GT_DIR_BY_ID)
+		return in_by_id(app->model, name, out);
 	if (dir->kind == GT_DIR_PROC_QUEUES)
 		return in_proc_queues(app->model, name, out);
 	ret = in_table(app, name, v, out, &nfiles);

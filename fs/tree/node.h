@@ -72,6 +72,13 @@ bool gt_proc_on_ring(const struct gt_proc *p, uint16_t gpu);
 bool gt_queue_link(const struct gt_model *m, const struct gt_queue *q, uint16_t gpu, uint32_t pid,
 		   char name[GT_NAME_MAX], char target[256]);
 
+#define GT_GPU_IDS 5 /* names that a GPU may have in by-id/ */
+/**
+ * gt_gpu_link() - link number @i of by-id/: GPU number @i / GT_GPU_IDS by one of its names
+ * Return: false if there is none of that number. Model's lock held
+ */
+bool gt_gpu_link(const struct gt_model *m, uint32_t i, char name[GT_NAME_MAX], char target[256]);
+
 /** struct gt_subdir - a directory of a fixed name; @exists: NULL: it is always there */
 struct gt_subdir {
 	const char *name;

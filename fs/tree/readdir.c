@@ -193,6 +193,22 @@ static void list_queue_links(struct walk *w)
 	w->end = w->at >= m->nqueues;
 }
 
+static void list_gpu_links(struct walk *w)
+{
+	struct gt_model *m = w->app->model;
+	char name[GT_NAME_MAX], target[256];
+	uint32_t i;
+
+	GT_MODEL_LOCK(m);
+	while (w->at < m->ngpus * GT_GPU_IDS && w->n < BATCH) {
+		i = w->at++;
+		if (gt_gpu_link(m, i, name, target))
+			memcpy(add(w, gt_ino_queue_link(&w->dir, i), S_IFLNK)->name, name,
+			       sizeof(name));
+	}
+	w->end = w->at >= m->ngpus * GT_GPU_IDS;
+}
+
 static int by_value(const void *a, const void *b)
 {
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
@@ -369,6 +385,7 @@ static const lister classes[GT_NDIRS][CLASSES] = {
 	[GT_DIR_CGROUP] = { list_files, list_groups },
 	[GT_DIR_KERNELS] = { list_kernels },
 	[GT_DIR_KERNEL] = { list_files },
+	[GT_DIR_BY_ID] = { list_gpu_links },
 };
 
 static void walk_class(struct walk *w, uint64_t class, gt_tree_fill fn, void *arg, bool *more)

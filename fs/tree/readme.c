@@ -13,6 +13,8 @@ static const struct {
 	{ GT_DIR_BACKENDS, "backends", "a directory for each source of events" },
 	{ GT_DIR_BACKEND, "backends/<name>",
 	  "one source; its own settings are files beside these" },
+	{ GT_DIR_BY_ID, "by-id",
+	  "links to the GPUs by PCI address, card, render node, UUID and kfd-<gpu_id>" },
 	{ GT_DIR_GPU, "<gpu>", "one GPU; its rings, queues and processes are directories in it" },
 	{ GT_DIR_RING, "<gpu>/ring<N>", "one ring: a queue of the hardware" },
 	{ GT_DIR_BY_NAME, "<gpu>/by-name", "links to the rings by the driver's names" },

@@ -73,7 +73,11 @@ static int show_features(struct gt_text *t, const struct gt_show *s)
 		       "fdinfo\n"
 		       "kfd_processes\n"
 		       "sysroot\n"
-		       "profiler_jobs\n");
+		       "profiler_jobs\n"
+		       "kfd_queue_list\n"
+		       "kfd_hqds\n"
+		       "kfd_events\n"
+		       "gpu_links\n");
 	return 0;
 }
 

@@ -55,6 +55,8 @@ const struct gt_proc *gt_obj_known_proc(const struct gt_show *s, int *err);
 const struct gt_group *gt_obj_group(const struct gt_show *s);
 struct gt_queue *gt_obj_queue(const struct gt_show *s);
 
+bool gt_has_gpu_links(const struct gt_show *s); /* ids.c: has any GPU another name? */
+
 /* kernel.c, counters.c; lock held for the first two */
 struct gt_kernel *gt_obj_kernel(const struct gt_show *s);
 /** gt_kernel_seen() - may @v know that there is this kernel? */

@@ -23,7 +23,7 @@ const struct gt_file *const gt_tree_files[GT_NDIRS] = {
 	[GT_DIR_USERS] = no_files,	 [GT_DIR_USER] = gt_group_files,
 	[GT_DIR_CGROUP] = gt_group_files, [GT_DIR_KERNELS] = no_files,
 	[GT_DIR_KERNEL] = gt_kernel_files, [GT_DIR_MADES] = no_files,
-	[GT_DIR_MADE] = no_files,
+	[GT_DIR_MADE] = no_files,	   [GT_DIR_BY_ID] = no_files,
 };
 
 static const struct gt_subdir none[] = { { 0 } };
@@ -33,6 +33,7 @@ static const struct gt_subdir of_root[] = {
 	{ "proc", GT_DIR_PROCS, NULL },
 	{ "users", GT_DIR_USERS, NULL },
 	{ "cgroups", GT_DIR_CGROUP, NULL },
+	{ "by-id", GT_DIR_BY_ID, gt_has_gpu_links },
 	{ 0 },
 };
 static const struct gt_subdir of_gpu[] = {
@@ -51,7 +52,7 @@ const struct gt_subdir *const gt_tree_subdirs[GT_NDIRS] = {
 	[GT_DIR_PROCS] = none,	 [GT_DIR_PROC] = of_proc, [GT_DIR_PROC_QUEUES] = none,
 	[GT_DIR_USERS] = none,	 [GT_DIR_USER] = none,	  [GT_DIR_CGROUP] = none,
 	[GT_DIR_KERNELS] = none, [GT_DIR_KERNEL] = none,  [GT_DIR_MADES] = none,
-	[GT_DIR_MADE] = none,
+	[GT_DIR_MADE] = none,	 [GT_DIR_BY_ID] = none,
 };
 
 struct gt_obj gt_obj(enum gt_dir_kind kind, uint16_t gpu, uint16_t ring, uint32_t id)

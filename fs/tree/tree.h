@@ -32,6 +32,7 @@ enum gt_dir_kind {
 	GT_DIR_KERNEL,	    /* gpu, id: index in model->kernels */
 	GT_DIR_MADES,	    /* id: index of the backend: where users make directories */
 	GT_DIR_MADE,	    /* the same; start: serial, pid: the uid of who made it */
+	GT_DIR_BY_ID,	    /* links to GPUs */
 	GT_NDIRS
 };
 

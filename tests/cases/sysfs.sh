@@ -61,7 +61,9 @@ ok([g[k] for k in ('pci', 'card', 'render', 'kfd_id', 'uuid', 'partition', 'util
    ['0000:03:00.0', 'card1', 'renderD129', '51221', 'GPU-1f2e3d4c5b6a7901', 'SPX/NPS1', 'sysfs'], 'all names of one: %s' % g)
 info = dict(l.split(' ', 1) for l in read('amdgpu0', 'info').splitlines())
 ok([info.get(k) for k in ('kfd_id', 'kfd_node', 'partition', 'runtime_status')] == ['51221', '2', 'SPX/NPS1', 'active'], 'info too: %s' % info)
-stats = lambda k: int(dict(l.split(' ', 1) for l in read('backends/sysfs/stats').splitlines())[k])
+for link in ('0000:03:00.0', 'card1', 'renderD129', 'kfd-51221', 'GPU-1f2e3d4c5b6a7901'):
+    ok(os.readlink(os.path.join(m, 'by-id', link)) == '../amdgpu0' and os.path.samefile(os.path.join(m, 'by-id', link), os.path.join(m, 'amdgpu0')), 'by-id/%s leads to it' % link)
+ok(os.readlink(os.path.join(m, 'by-id/card2')) == '../xe0' and len(os.listdir(os.path.join(m, 'by-id'))) == 15, 'of all GPUs: %s' % os.listdir(os.path.join(m, 'by-id')))
 P
 mkdir tree && python_env() { PYTHONPATH=$GT_SRC/tests/lib PYTHONDONTWRITEBYTECODE=1 python3 "$@"; }
 python_env make.py tree || exit 1

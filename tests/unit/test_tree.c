@@ -66,6 +66,35 @@ static void test_walk(void)
 	free(w.inos);
 }
 
+static void test_by_id(void)
+{
+	struct gt_gpu *a = app.model->gpus[0], *b = app.model->gpus[1];
+	struct gt_view someone = { .uid = 1000, .visibility = GT_VIS_REDACTED };
+	struct gt_entry e;
+
+	is(find("by-id", &root_view, &e), -ENOENT, "no GPU has another name: no by-id");
+	snprintf(a->pci, sizeof(a->pci), "0000:03:00.0");
+	snprintf(a->card, sizeof(a->card), "card1");
+	snprintf(a->render, sizeof(a->render), "renderD129");
+	snprintf(a->uuid, sizeof(a->uuid), "GPU-1/2");
+	a->kfd_id = 51221;
+	snprintf(b->pci, sizeof(b->pci), "0000:03:00.0");
+	snprintf(b->card, sizeof(b->card), "..");
+	is_str(list("by-id", &root_view),
+	       "0000:03:00.0 card1 renderD129 GPU-1%2F2 kfd-51221 %2E. ",
+	       "all names; of one that two have, one");
+	ok(!find("by-id/kfd-51221", &root_view, &e) && e.kind == GT_ENTRY_LINK, "a link");
+	is_str(e.target, "../amdgpu0", "to its GPU");
+	ok(!find("by-id/0000:03:00.0", &root_view, &e) && !strcmp(e.target, "../amdgpu0"),
+	   "what two have is the first one's");
+	a->gone = true;
+	ok(!find("by-id/0000:03:00.0", &root_view, &e) && !strcmp(e.target, "../i915-0"),
+	   "until it goes");
+	is(find("by-id/card1", &root_view, &e), -ENOENT, "nothing is left of it");
+	is_str(list("by-id", &someone), "0000:03:00.0 %2E. ", "for everybody");
+	a->gone = false;
+}
+
 static void test_names(void)
 {
 	static const char *const missing[] = {
@@ -456,6 +485,7 @@ int main(void)
 {
 	make_machine();
 	test_walk();
+	test_by_id();
 	test_names();
 	test_links();
 	test_attributes();
