@@ -7,7 +7,10 @@
 # kernels whose release begins so.
 #
 # Cases that say "# Beside others" in a line of their own run beside all others: they have long work to do
-# for one CPU, and use nothing that the machine has once.
+# for one CPU, and use nothing that the machine has once. Those that say "# Early" begin before others, so
+# that two guests that share the cases out end at about the same time. Those that say "# One kernel" are left
+# out where AGAIN is set, as it is in the guests of all kernels but the first; what a case leaves out then it
+# says itself.
 #
 # A test prints TAP, runs in a folder of its own, and may take TIME_LIMIT seconds. It fails if it says
 # so, exits with anything but 0 or 77 (skipped: its last line says why), writes a sanitizer's report, or
@@ -133,11 +136,12 @@ guest() { # release
 	local dir=$work/vm-$1 rc before=$failed
 	mkdir -p "$dir"
 	echo "guest $1:"
-	O=$GT_OUT GT_SHARE=$dir TMPDIR=$dir tests/vm/run.sh "$1" ${names[@]+"${names[@]}"} >"$dir/log" 2>&1
+	O=$GT_OUT GT_SHARE=$dir TMPDIR=$dir AGAIN=$booted tests/vm/run.sh "$1" ${names[@]+"${names[@]}"} >"$dir/log" 2>&1
 	rc=$?
 	grep -vE "$counts" "$dir/log" | sed 's/^/  /'
 	count "$dir/log"
 	[ $rc = 0 ] || [ $failed -gt "$before" ] || failed=$((failed + 1)) # none that was counted
+	true
 }
 
 guests() {
@@ -150,7 +154,7 @@ guests() {
 		tail -n 5 "$work/fetch.log"
 	fi
 	for release in $kernels; do
-		case $release in "${KERNEL:-}"*) booted=1 && guest "$release" ;; esac
+		case $release in "${KERNEL:-}"*) guest "$release" && booted=1 ;; esac
 	done
 	if [ -n "$kernels" ] && [ -z "$booted" ]; then
 		failed=$((failed + 1))
@@ -165,11 +169,18 @@ before=$(orphans)
 trap '[ -z "$lane" ] || pkill -P "$lane"; clean "$work" "$before"; rm -rf --one-file-system "$work"; [ -z "$mounted" ] || umount "$mounted"' EXIT
 cases() { # those that run beside others ($1: 0), or those that do not (1)
 	local t
-	for t in "${CASES-tests/cases}"/*.sh; do
+	# shellcheck disable=SC2046
+	for t in $(cd "${CASES-tests/cases}" && grep -l '^# Early' ./*.sh; grep -L '^# Early' ./*.sh); do
+		t=${CASES-tests/cases}/${t#./}
 		[ -x "$t" ] && wanted "$(basename "$t")" || continue
 		grep -q '^# Beside others' "$t"
 		[ $? = "$1" ] || continue
-		claimed "$(basename "$t")" && run "$(basename "$t" .sh)" "$(readlink -f "$t")"
+		claimed "$(basename "$t")" || continue
+		if [ -n "${AGAIN-}" ] && grep -q '^# One kernel' "$t"; then
+			echo "left out $(basename "$t" .sh): it ran on another kernel"
+			continue
+		fi
+		run "$(basename "$t" .sh)" "$(readlink -f "$t")"
 	done
 }
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # backends/ftrace/functions: calls of kernel functions by ftrace's filter syntax, bad filters, modules
 # that come and go; and buffer_size, which never takes the machine's memory.
+# Early
 . "$GT_SRC/tests/lib/case.sh"
 tracing=/sys/kernel/tracing
 map=$GT_OUT/share/gputrace/events.d/zz_functions.ini # the guest's own: this machine's is below an overlay

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # What the mock GPU did equals what the files say: 10,000 jobs of three processes of two users on two
 # GPUs with rings of the same names, under the scheduler's old tracepoints, Linux 6.17's, and all at once.
+# Early
 . "$GT_SRC/tests/lib/case.sh"
 . "$GT_SRC/tests/lib/mockgpu.sh"
 rings=gfx_0.0.0,comp_1.0.0,comp_1.0.1,sdma0,vcn_dec_0

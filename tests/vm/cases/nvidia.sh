@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # NVIDIA's queues with a driver that answers (tests/vm/mocknv): document 004's run through the hooks of the
 # patched module, the same hooks by their older names, and a stock module, whose calls alone tell.
+# Early
 . "$GT_SRC/tests/lib/case.sh"
 . "$GT_SRC/tests/lib/nvidia.sh"
 [ "${GT_GUEST-}" = 1 ] || skip "the mock driver is for guests (tests/vm/run.sh)"

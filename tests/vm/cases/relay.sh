@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # The mock GPU's 10,000 jobs by grtrace, by BPF and by ftrace at the same time: three trees with the same counts,
 # each of which says what the mock did. Then two sessions of grtrace's, and the module going under load.
+# Early
 . "$GT_SRC/tests/lib/case.sh"
 . "$GT_SRC/tests/lib/mockgpu.sh"
 . "$GT_SRC/tests/lib/grtrace.sh"
