@@ -18,8 +18,11 @@
 #include "../../backend/event.h"
 #include "../../backend/reading.h"
 #include "busy.h"
+#include "counts.h"
 #include "hist.h"
 #include "kernel.h"
+#include "use.h"
+#include "window.h"
 
 #define GT_MAX_GPUS   64
 #define GT_MAX_RINGS  256 /* of one GPU */
@@ -42,71 +45,6 @@ struct gt_limits {
 	uint64_t max_job_age_ns; /* then it leaves the table */
 	unsigned int max_procs;
 	uint64_t proc_linger_ns; /* a dead process stays this long: 60 s */
-};
-
-/**
- * struct gt_typecount - per event type: how many were seen and how many recorded
- * @n: those of a job's usual events lie in one cache line
- * @sec: second of the last event
- * @before: what had been seen when second @slot_sec began, for "per second"
- */
-struct gt_typecount {
-	struct {
-		uint64_t seen, recorded;
-	} n[GT_NTYPES];
-	uint64_t sec;
-	uint64_t before[11][GT_NTYPES];
-	uint64_t slot_sec[11];
-} __attribute__((aligned(64)));
-
-/** struct gt_depth - jobs submitted and not complete; @integral: depth x ns since @t0, up to @at */
-struct gt_depth {
-	uint32_t now, peak;
-	uint64_t integral, at, t0;
-};
-
-/** struct gt_counts - counters of a ring, a GPU or a process */
-struct gt_counts {
-	uint64_t submitted, committed, completed;
-	uint64_t errors;
-	uint64_t lost;	    /* records its sources lost */
-	uint64_t aged;	    /* jobs that left the table by age */
-	uint64_t evicted;   /* or because it was full */
-	uint64_t unmatched; /* ends of jobs that were never seen to begin */
-	uint64_t waits, wait_ns;
-	uint64_t ioctls, ioctl_ns;
-	uint64_t launches, copies, copy_bytes; /* bytes: of copies whose size is told */
-};
-
-#define GT_ERRLOG 16
-struct gt_error_entry {
-	uint64_t ts, ctx, seqno, code;
-	uint16_t ring;
-	uint32_t pid, uid;
-};
-/** struct gt_errlog - the last errors; entry i of n is e[(n - 1 - i) % GT_ERRLOG] */
-struct gt_errlog {
-	uint64_t n;
-	struct gt_error_entry e[GT_ERRLOG];
-};
-
-/**
- * struct gt_window_stats - the aggregator's: one being filled and the last finished one
- * @end: 0: there is none
- * @lat_count: totals in lat_*; lat_min is UINT64_MAX while it is 0
- * @depth_integral: depth x ns
- * @busy_ns: of jobs that ended; see gt_window_busy()
- * @carry: of what a source that counts will say it was busy, so much was before @start
- * @lost: records of this ring; @blind: a loss that may have been of this ring or of others
- * @counted: a source counted in it: @busy_ns is all there is
- */
-struct gt_window_stats {
-	uint64_t start, end, events, completed, lat_sum, lat_min, lat_max;
-	uint64_t lat_count;
-	uint64_t depth_integral;
-	uint32_t depth_peak;
-	bool blind, counted;
-	uint64_t lost, busy_ns, carry;
 };
 
 struct gt_gpu;
@@ -194,28 +132,6 @@ struct gt_ring {
 	struct gt_busy busy;
 	struct gt_errlog errors;
 	char name[40];
-};
-
-/** struct gt_use_busy - an engine as a driver names it; @capacity: so many of it there are */
-struct gt_use_busy {
-	char name[GT_USE_NAME];
-	uint32_t capacity;
-	struct gt_busy busy;
-	struct gt_use_busy *next;
-};
-
-/**
- * struct gt_use - what was read off of a process on a GPU, or of all processes there
- * @regions: memory that it holds now; @kfd: what the compute driver told at @kfd_at
- */
-struct gt_use {
-	uint16_t gpu;
-	unsigned int nengines, nregions;
-	struct gt_use_busy *engines; /* those first that were met last */
-	struct gt_use_region region[GT_USE_REGIONS];
-	struct gt_use_kfd kfd;
-	uint64_t kfd_at; /* 0: never */
-	struct gt_use *next;
 };
 
 /** struct gt_gauges - what was read off a GPU last, see struct gt_reading */
@@ -459,17 +375,6 @@ void gt_model_gpu_back(struct gt_model *m, struct gt_gpu *g);
 /** gt_model_reading() - in place of what was read off before; false: no such GPU, or no memory. Ingest
  * thread, lock held */
 bool gt_model_reading(struct gt_model *m, const struct gt_reading *r);
-/** gt_use_of() - of the list @u, that of @gpu; NULL: none */
-static inline struct gt_use *gt_use_of(struct gt_use *u, uint16_t gpu)
-{
-	while (u && u->gpu != gpu)
-		u = u->next;
-	return u;
-}
-/** gt_use_ns() - busy time of all its engines within @window before @now; GT_NONE64: no engine is told */
-uint64_t gt_use_ns(const struct gt_use *u, uint64_t now, uint64_t window);
-/** gt_use_bytes() - memory that it holds, as far as that is told; GT_NONE64: it is not */
-uint64_t gt_use_bytes(const struct gt_use *u);
 /** gt_model_ring() - finds or makes a ring by name; NULL if there are too many. Lock held. */
 struct gt_ring *gt_model_ring(struct gt_model *m, struct gt_gpu *g, const char *name,
 			      enum gt_engine engine, bool *is_new);
@@ -523,8 +428,6 @@ static inline uint64_t gt_sum(uint64_t a, uint64_t b)
 {
 	return b > UINT64_MAX - a ? UINT64_MAX : a + b;
 }
-/** gt_counts_add() - each counter of @c is added to @to's */
-void gt_counts_add(struct gt_counts *to, const struct gt_counts *c);
 
 /** gt_model_reap() - frees processes dead for longer than the limit and jobs too old. Lock held. */
 void gt_model_reap(struct gt_model *m);
@@ -541,13 +444,6 @@ void gt_model_tidy(struct gt_model *m);
  * held. */
 void gt_model_clear(struct gt_model *m);
 
-/** gt_depth_avg() - average since clear, in thousandths */
-uint64_t gt_depth_avg(const struct gt_depth *d, uint64_t now);
-/** gt_types_rate() - events of @type in the last @window seconds (1 to 10), per second, in
- * thousandths
- */
-uint64_t gt_types_rate(const struct gt_typecount *t, unsigned int type, uint64_t now,
-		       unsigned int window);
 /**
  * gt_ring_busy_ns() - busy time of the @window before @now, with the job now running; lock held
  */
@@ -556,24 +452,5 @@ uint64_t gt_ring_busy_ns(const struct gt_model *m, const struct gt_ring *r, uint
 /** gt_engine_busy_ns() - the same of all rings of @g that feed engine @e, never counted twice */
 uint64_t gt_engine_busy_ns(const struct gt_model *m, const struct gt_gpu *g, enum gt_engine e,
 			   uint64_t now, uint64_t window);
-/**
- * gt_ring_window() - ends @r's window if @now has passed its end: cur becomes last, or, if whole
- *	windows went by with no event, last becomes an empty one. Events do so too. Lock held.
- * @window_ns: length of the next one; windows are aligned to it. 0: there is none
- *
- * A window of what a source counts ends with the first tally that is not before its end, and may be
- * longer than @window_ns by what is between two tallies: gt_window_stats.start and .end say it.
- */
-void gt_ring_window(struct gt_ring *r, uint64_t now, uint64_t window_ns);
-/** gt_ring_window_restart() - a window begins at @now, and nothing is known of one before. Likewise */
-void gt_ring_window_restart(struct gt_ring *r, uint64_t now, uint64_t window_ns);
-/** gt_model_windows() - windows are of @window_ns from now on, 0: there are none. Takes the lock, for
- * a GPU at a time */
-void gt_model_windows(struct gt_model *m, uint64_t window_ns);
-/**
- * gt_window_busy() - busy time in @r's window @w, which has ended, with the job that ran at its end
- *	and runs still: as @now. Exact but for jobs of which it is not known yet when they began.
- */
-uint64_t gt_window_busy(const struct gt_ring *r, const struct gt_window_stats *w, uint64_t now);
 
 #endif
