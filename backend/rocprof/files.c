@@ -44,8 +44,7 @@ static bool ends(const char *s, const char *with)
 	return n >= m && !strcmp(s + n - m, with);
 }
 
-/* "ui_output_agent_<handle>_dispatch_<number>" is a thread trace of device <handle>; -1: no such
- * folder */
+/* "ui_output_agent_<handle>_dispatch_<number>" is a thread trace of device <handle>; -1: none */
 static uint64_t agent_of(const char *folder)
 {
 	static const char begin[] = "ui_output_agent_";
@@ -66,8 +65,7 @@ static bool is_result(const char *folder, const char *name)
 	return ends(name, ".csv") || ends(name, "results.json") || ends(name, ".db");
 }
 
-/* Bytes of @path that files of the same run have alike: its folder, and what comes before the table
- */
+/* Bytes of @path that files of a run have alike: its folder, and what comes before the table */
 static size_t run_of(const char *path)
 {
 	const char *base = base_of(path), *at;
@@ -80,6 +78,19 @@ static size_t run_of(const char *path)
 	return (size_t)(base - path);
 }
 
+/* The next number that no file has: there are more of them than files */
+static uint16_t free_group(struct rp_files *f)
+{
+	unsigned int i;
+
+	do {
+		f->groups = f->groups < GT_NONE16 - 1 ? f->groups + 1 : 1;
+		for (i = 0; i < f->n && f->file[i].source.group != f->groups - 1; i++)
+			;
+	} while (i < f->n);
+	return f->groups - 1;
+}
+
 /* In watched folders a run is one user's: nobody's devices are those of another's rows, and what
  * one wrote is not read in the process that reads another's. */
 static uint16_t group_of(struct rp_files *f, const char *path, uint32_t uid)
@@ -90,7 +101,7 @@ static uint16_t group_of(struct rp_files *f, const char *path, uint32_t uid)
 		if (run_of(f->file[i].path) == n && !memcmp(f->file[i].path, path, n) &&
 		    (!f->live || f->file[i].uid == uid))
 			return f->file[i].source.group;
-	return f->groups < GT_NONE16 - 1 ? f->groups++ : f->groups;
+	return free_group(f);
 }
 
 /* "1234_kernel_trace.csv" is of process 1234 */
@@ -121,7 +132,6 @@ static struct rp_file *add(struct gt_plugin *p, struct rp_files *f, const char *
 {
 	struct rp_file *more;
 	uint16_t group;
-
 	int most = f->live ? RP_LIVE_FILES : RP_FILES;
 
 	if ((int)f->n == most) {
@@ -309,6 +319,13 @@ static void meet(struct gt_plugin *p, struct rp_files *f, int dir, const char *f
 			 "changed after it was read: not read again");
 }
 
+void rp_files_found(struct gt_plugin *p, struct rp_files *f, int dir, const char *folder,
+		    const char *path, const char *name, const struct stat *st)
+{
+	if (is_result(folder, name))
+		meet(p, f, dir, folder, path, name, st);
+}
+
 void rp_files_forget(struct rp_files *f)
 {
 	unsigned int n = 0;
@@ -342,7 +359,7 @@ static void add_entry(struct gt_plugin *p, struct rp_files *f, int dir, const ch
 	if (S_ISDIR(st.st_mode) || !is_result(path, name))
 		return;
 	if (f->live) {
-		meet(p, f, dir, path, whole, name, &st);
+		rp_files_found(p, f, dir, path, whole, name, &st);
 		return;
 	}
 	file = add(p, f, whole, GT_NONE32);
@@ -424,6 +441,7 @@ void rp_files_close(struct rp_files *f)
 void rp_files_free(struct rp_files *f)
 {
 	rp_files_close(f);
+	rp_jobs_forget(f);
 	for (unsigned int i = 0; i < f->n; i++)
 		free(f->file[i].path);
 	free(f->file);

@@ -25,6 +25,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include "../backend.h"
@@ -35,6 +36,7 @@
 #define RP_PLACES     5	   /* in a file, one a table */
 #define RP_LIVE_FILES 1024 /* in folders that are watched */
 #define RP_USER_FILES 256  /* of these, of a user but root */
+#define RP_WATCHES    1024 /* folders that say when something changes */
 #define RP_FRAME_MAX  (GT_KERNEL_NAME_MAX + 4096)
 
 /** struct rp_options - the plugin's options, filled by the host */
@@ -269,6 +271,8 @@ void rp_child_end(struct rp_child *c);
  * @dev, @ino, @mtime: of a folder that is watched: which file it is, and when it changed
  * @there: it was there when the folders were looked through; @changed: since it was read; @busy:
  *somebody writes to it; @once: it is read once only
+ * @matched: dispatches of kernels that a job asked for, of hash @asked; @instructions of a thread trace,
+ *and how many have a source (@mapped)
  */
 struct rp_file {
 	char *path;
@@ -279,6 +283,24 @@ struct rp_file {
 	uint64_t rows, faults;
 	uint64_t dev, ino, mtime;
 	bool there, changed, busy, once;
+	uint64_t matched, asked, instructions;
+	double mapped;
+};
+
+#define RP_JOBS 64
+
+/**
+ * struct rp_job - what was seen of a job's folder in the last look
+ * @path: without links; @there: it is a folder that is looked at
+ * @looked: names; @others: of other users, so not looked at
+ * @traces, @decoded: ui_output_agent_*, those with code; @raw: *.att, the largest of @raw_size bytes
+ */
+struct rp_job {
+	uint64_t serial, raw_size;
+	char *path;
+	uint32_t uid;
+	bool whole, there;
+	unsigned int looked, others, traces, decoded, raw;
 };
 
 /** struct rp_files - what is read together; @looked: names that were looked at in folders */
@@ -289,6 +311,9 @@ struct rp_files {
 	bool live;
 	int inotify;
 	unsigned int watches;
+	int watch[RP_WATCHES];
+	struct rp_job job[RP_JOBS];
+	unsigned int jobs, missing; /* whose folder is not there */
 };
 /** rp_files_error() - last_error, which everybody reads: of results in watched folders, which are
  * their owners', it names neither the file nor what is in it. Returns -@err */
@@ -299,6 +324,9 @@ void rp_files_forget(struct rp_files *f);
 /** rp_watch_folder() - says when something changes in it */
 void rp_watch_folder(struct rp_files *f, int dir);
 
+/** rp_files_found() - a file of a watched folder: @name in @dir, which is @folder; @st: what it is */
+void rp_files_found(struct gt_plugin *p, struct rp_files *f, int dir, const char *folder,
+		    const char *path, const char *name, const struct stat *st);
 /** rp_files_add() - a file, or all results in a folder and below it; -errno with the sentence told
  */
 int rp_files_add(struct gt_plugin *p, struct rp_files *f, const char *path);
@@ -358,6 +386,26 @@ uint16_t rp_place_any(struct rp_places *pl, uint16_t group, uint64_t key);
  */
 uint32_t rp_place_queue(struct rp_places *pl, uint16_t group, uint16_t gpu, uint64_t handle,
 			uint32_t pid, uint32_t uid, bool *is_new);
+
+/* jobs/: see jobs.h there
+ * ------------------------------------------------ */
+
+/** rp_jobs_look() - looks through the folders of jobs; rp_jobs_forget() - what was seen there */
+void rp_jobs_look(struct gt_plugin *p, struct rp_files *f);
+void rp_jobs_forget(struct rp_files *f);
+/** rp_jobs_wait() - is there a job that names a folder? */
+bool rp_jobs_wait(struct gt_plugin *p);
+/** rp_job_has() - is it a result of that job? */
+bool rp_job_has(const struct rp_job *j, const struct rp_file *f);
+/** rp_job_means() - which kernels the job asks for whose result @file is: part of their names, "" for all;
+ * NULL: no job's, or an expression */
+const char *rp_job_means(struct gt_plugin *p, const struct rp_files *f, const struct rp_file *file);
+/** rp_job_asks() - @file is about to be read: what its job asks for now is what is counted */
+void rp_job_asks(struct gt_plugin *p, const struct rp_files *f, struct rp_file *file);
+/** rp_job_hotspots() - a text of hotspots came from @file */
+void rp_job_hotspots(struct rp_file *file, const char *text);
+/** rp_path_word() - a path as one word */
+void rp_path_word(char *out, size_t len, const char *s);
 
 /* play.c: the plugin's hooks, as backend.h tells them
  * ------------------------------------------------ */

@@ -23,11 +23,12 @@ int rp_probe(struct gt_plugin *p)
 	if (p->recording && o->speed && strcmp(o->speed, "0"))
 		return p->host->error(
 			p, EINVAL, "results are read as fast as it goes: speed= is not for them");
-	if (!p->recording && (!o->dirs || !*o->dirs))
+	if (!p->recording && (!o->dirs || !*o->dirs) && !rp_jobs_wait(p))
 		return p->host->error(
 			p, ENOENT,
 			"no folder is watched for results: write one to backends/rocprof/dirs, "
-			"then rescan to control, or set dirs in section [backend rocprof]");
+			"then rescan to control, set dirs in section [backend rocprof], or "
+			"mkdir a job in backends/rocprof/jobs");
 	return 0;
 }
 
@@ -171,6 +172,8 @@ int rp_set(struct gt_plugin *p, const struct gt_option *o)
 
 int rp_control(struct gt_plugin *p, enum gt_control what, int64_t arg)
 {
+	if (!p->recording && what == GT_CTL_MADE)
+		return rp_watch_soon(p->priv);
 	if (p->recording || what != GT_CTL_RESCAN)
 		return -EOPNOTSUPP;
 	return rp_watch_look(p->priv);
@@ -220,8 +223,7 @@ void rp_doctor(struct gt_plugin *p, char *buf, size_t len)
 		p->host->clock_lines(p, GT_CLOCK_ID_BOOTTIME, d.p, d.left);
 }
 
-/* A path as one word */
-static void path_word(char *out, size_t len, const char *s)
+void rp_path_word(char *out, size_t len, const char *s)
 {
 	size_t i;
 
@@ -240,7 +242,7 @@ void rp_show_files(struct gt_plugin *p, char *buf, size_t len)
 	for (unsigned int i = 0; r && i < r->files.n && d.left > 1024; i++) {
 		const struct rp_file *f = &r->files.file[i];
 
-		path_word(path, sizeof(path), f->path);
+		rp_path_word(path, sizeof(path), f->path);
 		gt_detail(&d, "%s %s ", f->state, *f->table ? f->table : "-");
 		if (f->uid == GT_NONE32)
 			gt_detail(&d, "-");

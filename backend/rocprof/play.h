@@ -10,6 +10,7 @@
  * @index: of the child's files: ours
  * @reading: there is a child; @ended: of a recording: it has been read
  * @dirty: when to look through the folders, 0: nothing has changed
+ * @looked: when that was last done
  * @turn: which file is asked first whether it is to be read
  */
 struct rp {
@@ -19,7 +20,7 @@ struct rp {
 	struct rp_child child;
 	uint16_t index[RP_FILES];
 	bool reading, ended;
-	uint64_t dirty;
+	uint64_t dirty, looked;
 	unsigned int turn;
 };
 
@@ -29,6 +30,8 @@ int rp_hear(struct rp *r, bool *waits);
 /* watch.c */
 int rp_watch_start(struct rp *r);
 int rp_watch_drain(struct rp *r);
+/** rp_watch_soon() - looks through them after a moment: more may be to come */
+int rp_watch_soon(struct rp *r);
 /** rp_watch_look() - looks through the folders at once */
 int rp_watch_look(struct rp *r);
 

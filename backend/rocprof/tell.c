@@ -79,6 +79,7 @@ static int take_name(struct rp_teller *t, const struct rp_frame *f, const uint8_
 {
 	struct rp_told_name *n;
 	struct rp_name head;
+	const char *means;
 
 	if (f->len < sizeof(head))
 		return -EBADMSG;
@@ -98,6 +99,8 @@ static int take_name(struct rp_teller *t, const struct rp_frame *f, const uint8_
 	memcpy(n->text, data + sizeof(head), n->len);
 	n->text[n->len] = '\0';
 	n->launches = launches(n->text);
+	means = rp_job_means(t->p, t->files, file_of(t, f->file));
+	n->meant = means && strstr(n->text, means);
 	t->bytes += n->len;
 	return 0;
 }
@@ -291,6 +294,7 @@ static int take_row(struct rp_teller *t, const struct rp_frame *f, const uint8_t
 	file->rows++;
 	switch (r.kind) {
 	case RP_DISPATCH:
+		file->matched += name_of(t, r.name) && name_of(t, r.name)->meant;
 		return on_dispatch(t, &r, group, file->uid);
 	case RP_COUNTER:
 		return on_counter(t, &r, group, file->uid);
@@ -340,6 +344,8 @@ static int take_text(struct rp_teller *t, const struct rp_frame *f, const uint8_
 	}
 	text[len] = '\0';
 	t->p->host->kernel_text(t->p, kernel, (enum gt_kernel_text)head.which, text);
+	if (head.which == GT_KT_HOTSPOTS)
+		rp_job_hotspots(file, text);
 	free(text);
 	file->rows++;
 	return 0;
@@ -456,6 +462,8 @@ void rp_teller_reading(struct rp_teller *t, const uint16_t *index, unsigned int 
 	forget_names(t);
 	t->index = index;
 	t->nindex = n;
+	for (unsigned int i = 0; i < n; i++)
+		rp_job_asks(t->p, t->files, &t->files->file[index[i]]);
 	t->pid.pid = GT_NONE32;
 	memset(t->devices, 0, GT_NONE16 * sizeof(*t->devices));
 	t->places.n = t->places.last = 0; /* each reading tells of its devices */

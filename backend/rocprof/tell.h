@@ -26,7 +26,7 @@ struct rp_told_name {
 	struct rp_slot *slot;
 	unsigned int nslots;
 	uint16_t call;
-	bool launches;
+	bool launches, meant; /* by a job */
 };
 
 /** struct rp_call - calls of one function; times that no table tells are GT_NONE64 */

@@ -21,7 +21,7 @@
 #define MS	1000000ull
 #define SETTLE	(200 * MS)  /* after a change, until the folders are looked through */
 #define QUIET	(1000 * MS) /* a database, or JSON, is left alone so long before it is read */
-#define WATCHES 1024
+#define MISSING (1000 * MS) /* how often a folder of a job is looked for that is not there */
 #define CHANGES (IN_CREATE | IN_MOVED_TO | IN_MODIFY | IN_CLOSE_WRITE | IN_DELETE | IN_ATTRIB)
 
 static uint64_t realtime(void)
@@ -36,18 +36,41 @@ static uint64_t realtime(void)
 void rp_watch_folder(struct rp_files *f, int dir)
 {
 	char path[64];
+	int wd;
 
-	if (f->inotify < 0 || f->watches >= WATCHES)
+	if (f->inotify < 0 || f->watches >= RP_WATCHES)
 		return;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", dir);
-	f->watches += inotify_add_watch(f->inotify, path, CHANGES | IN_ONLYDIR) >= 0;
+	wd = inotify_add_watch(f->inotify, path, CHANGES | IN_ONLYDIR);
+	if (wd < 0)
+		return;
+	for (unsigned int i = 0; i < f->watches; i++)
+		if (f->watch[i] == wd)
+			return;
+	f->watch[f->watches++] = wd;
+}
+
+/* Folders that are looked at no more say nothing more: @old are those of the look before */
+static void unwatch(const struct rp_files *f, const int *old, unsigned int n)
+{
+	unsigned int k;
+
+	for (unsigned int i = 0; i < n; i++) {
+		for (k = 0; k < f->watches && f->watch[k] != old[i]; k++)
+			;
+		if (k == f->watches)
+			inotify_rm_watch(f->inotify, old[i]);
+	}
 }
 
 static void look(struct rp *r)
 {
 	const struct rp_options *o = r->p->options;
 	char *list = strdup(o->dirs ? o->dirs : ""), *save = NULL, path[4096];
+	unsigned int watches = r->files.watches;
+	int old[RP_WATCHES];
 
+	memcpy(old, r->files.watch, watches * sizeof(*old));
 	r->files.watches = r->files.looked = 0;
 	for (unsigned int i = 0; i < r->files.n; i++)
 		r->files.file[i].there = false;
@@ -57,10 +80,13 @@ static void look(struct rp *r)
 		else
 			r->p->host->error(r->p, errno, "%s: %s", d, strerror(errno));
 	free(list);
+	rp_jobs_look(r->p, &r->files);
+	unwatch(&r->files, old, watches);
 	/* What is being read is told by its place among them: none moves until that has ended. */
 	if (!r->reading)
 		rp_files_forget(&r->files);
-	r->dirty = r->reading ? r->p->host->now(r->p) : 0;
+	r->looked = r->p->host->now(r->p);
+	r->dirty = r->reading ? r->looked : 0;
 }
 
 /* As it was found: a link in its way, or another file in its place, is not it */
@@ -178,6 +204,22 @@ int rp_watch_look(struct rp *r)
 	return 0;
 }
 
+int rp_watch_soon(struct rp *r)
+{
+	if (!r->dirty)
+		r->dirty = r->p->host->now(r->p) + SETTLE;
+	r->p->host->timer(r->p, SETTLE);
+	return 0;
+}
+
+/* When to look again though nothing was told, 0: not. A folder that is not there tells nothing. */
+static uint64_t rest(const struct rp *r, bool wait)
+{
+	if (wait)
+		return QUIET / 4;
+	return r->files.missing ? MISSING : 0;
+}
+
 int rp_watch_drain(struct rp *r)
 {
 	uint64_t now = r->p->host->now(r->p);
@@ -186,6 +228,8 @@ int rp_watch_drain(struct rp *r)
 
 	if (changes(r) && !r->dirty)
 		r->dirty = now + SETTLE;
+	if (r->files.missing && !r->dirty && now > r->looked + MISSING)
+		r->dirty = now;
 	if (r->reading)
 		n = rp_hear(r, &wait);
 	if (!r->reading && r->dirty && now >= r->dirty)
@@ -199,6 +243,6 @@ int rp_watch_drain(struct rp *r)
 	else if (r->dirty)
 		r->p->host->timer(r->p, r->dirty > now ? r->dirty - now : 1);
 	else
-		r->p->host->timer(r->p, wait ? QUIET / 4 : 0);
+		r->p->host->timer(r->p, rest(r, wait));
 	return n;
 }

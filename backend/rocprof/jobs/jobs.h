@@ -7,6 +7,7 @@
  *	regex.c     is it a regular expression? words.c words as sh(1) takes them
  *	passes.c    counters by passes of the hardware
  *	yaml.c      input.yaml; command.c the lines to run
+ *	find.c      results in the job's folder; problems.c what is missing in them
  */
 #ifndef GT_ROCPROF_JOBS_H
 #define GT_ROCPROF_JOBS_H
@@ -38,6 +39,7 @@ enum rp_job_file {
 	RP_JOB_CONTAINER,
 	RP_JOB_YAML,
 	RP_JOB_COMMAND,
+	RP_JOB_PROBLEMS,
 	RP_JOB_FILES
 };
 
@@ -83,6 +85,9 @@ void rp_job_yaml(struct gt_plugin *p, const struct gt_made *m, const char *path,
 		 size_t len);
 void rp_job_command(struct gt_plugin *p, const struct gt_made *m, const char *path, char *buf,
 		    size_t len);
+/** rp_job_problems() - what is missing in the results, and what to change */
+void rp_job_problems(struct gt_plugin *p, const struct gt_made *m, const char *path, char *buf,
+		     size_t len);
 /** rp_job_runs() - how many times the program runs for it */
 unsigned int rp_job_runs(const struct gt_made *m);
 

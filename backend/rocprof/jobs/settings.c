@@ -318,8 +318,8 @@ static const struct gt_made_file files[] = {
 				 "folder of the trace decoder; empty: rocprofv3's",
 				 .check = check_path },
 	[RP_JOB_FOLDER] = { "output_directory",
-			    "where results go, a whole path",
-			    .check = check_path },
+			    "where results go, a whole path; they are picked up there",
+			    .flags = GT_MADE_STARTS, .check = check_path },
 	[RP_JOB_FORMATS] = { "output_format",
 			     "csv, json, rocpd (these are read here), pftrace, otf2", .def = "csv",
 			     .check = check_formats },
@@ -332,6 +332,9 @@ static const struct gt_made_file files[] = {
 			       .check = check_container },
 	[RP_JOB_YAML] = { "input.yaml", "what rocprofv3 -i takes", .show = rp_job_yaml },
 	[RP_JOB_COMMAND] = { "command", "the lines to run, for sh", .show = rp_job_command },
+	[RP_JOB_PROBLEMS] = { "problems",
+			      "table: what is missing in the results, and what to change",
+			      .show = rp_job_problems },
 	[RP_JOB_FILES] = { 0 },
 };
 

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Results of a job, in the folder that it names. Anybody may name any folder: of a user's job only
+ * folders and files that are that user's are looked at, so that nothing is learnt of others', and
+ * so many names that it costs nobody else anything.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "jobs.h"
+
+#define DEPTH	  4
+#define NAMES	  512 /* in a user's folder and below, in one look */
+#define ALL_NAMES 16384
+#define WATCHES	  32 /* of its folders that tell when something changes */
+
+/* struct look - one look at a job's folder */
+struct look {
+	struct gt_plugin *p;
+	struct rp_files *f;
+	struct rp_job *j;
+	unsigned int watches;
+};
+
+static bool begins(const char *s, const char *with)
+{
+	return !strncmp(s, with, strlen(with));
+}
+
+static bool ends(const char *s, const char *with)
+{
+	size_t n = strlen(s), m = strlen(with);
+
+	return n >= m && !strcmp(s + n - m, with);
+}
+
+static bool is_ours(struct rp_job *j, const struct stat *st)
+{
+	if (j->whole || st->st_uid == j->uid)
+		return true;
+	j->others++;
+	return false;
+}
+
+static void saw_file(struct look *l, int dir, const char *folder, const char *name)
+{
+	struct rp_job *j = l->j;
+	char path[4096];
+	struct stat st;
+
+	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !is_ours(j, &st) ||
+	    snprintf(path, sizeof(path), "%s/%s", folder, name) >= (int)sizeof(path))
+		return;
+	if (S_ISREG(st.st_mode) && ends(name, ".att")) {
+		j->raw++;
+		if ((uint64_t)st.st_size > j->raw_size)
+			j->raw_size = (uint64_t)st.st_size;
+	}
+	if (S_ISREG(st.st_mode) && !strcmp(name, "code.json") && st.st_size)
+		j->decoded++;
+	rp_files_found(l->p, l->f, dir, folder, path, name, &st);
+}
+
+static void walk(struct look *l, int dir, const char *folder, int depth);
+
+/* A thread trace has a file for each wave: only those that are read are looked for */
+static void saw_trace(struct look *l, int dir, const char *folder)
+{
+	l->j->traces++;
+	if (l->watches++ < WATCHES)
+		rp_watch_folder(l->f, dir);
+	saw_file(l, dir, folder, "code.json");
+	saw_file(l, dir, folder, "occupancy.json");
+	close(dir);
+}
+
+static void saw_folder(struct look *l, int in, const char *folder, const char *name, int depth)
+{
+	char path[4096];
+	struct stat st;
+	int dir;
+
+	if (depth >= DEPTH ||
+	    snprintf(path, sizeof(path), "%s/%s", folder, name) >= (int)sizeof(path))
+		return;
+	dir = openat(in, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_DIRECTORY);
+	if (dir < 0)
+		return;
+	if (fstat(dir, &st) < 0 || !is_ours(l->j, &st))
+		close(dir);
+	else if (begins(name, "ui_output_agent_"))
+		saw_trace(l, dir, path);
+	else
+		walk(l, dir, path, depth + 1);
+}
+
+static void saw(struct look *l, int dir, const char *folder, const char *name, int depth)
+{
+	struct stat st;
+
+	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return;
+	if (S_ISDIR(st.st_mode))
+		saw_folder(l, dir, folder, name, depth);
+	else
+		saw_file(l, dir, folder, name);
+}
+
+/* Takes @dir */
+static void walk(struct look *l, int dir, const char *folder, int depth)
+{
+	const struct dirent *e;
+	DIR *d;
+
+	if (l->watches++ < WATCHES)
+		rp_watch_folder(l->f, dir); /* first, so that what comes meanwhile is told */
+	d = fdopendir(dir);
+	if (!d) {
+		close(dir);
+		return;
+	}
+	while ((e = readdir(d))) {
+		if (++l->j->looked > (l->j->whole ? ALL_NAMES : NAMES))
+			break;
+		if (e->d_name[0] != '.')
+			saw(l, dirfd(d), folder, e->d_name, depth);
+	}
+	closedir(d);
+}
+
+/* The folder itself; whatever is wrong with it, it is just not there for a user whose it is not */
+static int open_folder(struct rp_job *j)
+{
+	struct open_how how = { .flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_DIRECTORY,
+				.resolve = RESOLVE_NO_SYMLINKS };
+	struct stat st;
+	int dir = (int)syscall(SYS_openat2, AT_FDCWD, j->path, &how, sizeof(how));
+
+	if (dir >= 0 && (fstat(dir, &st) < 0 || !(j->whole || st.st_uid == j->uid))) {
+		close(dir);
+		dir = -1;
+	}
+	return dir;
+}
+
+static void look(struct gt_plugin *p, struct rp_files *f, const struct gt_made *m)
+{
+	struct rp_job *j = &f->job[f->jobs];
+	struct look l = { p, f, j, 0 };
+	char path[4096];
+	int dir;
+
+	*j = (struct rp_job){ .serial = m->serial, .uid = m->uid, .whole = m->whole };
+	if (!*m->value[RP_JOB_FOLDER])
+		return;
+	j->path = strdup(realpath(m->value[RP_JOB_FOLDER], path) ? path : m->value[RP_JOB_FOLDER]);
+	if (!j->path)
+		return;
+	f->jobs++;
+	dir = open_folder(j);
+	j->there = dir >= 0;
+	f->missing += !j->there;
+	if (j->there)
+		walk(&l, dir, j->path, 0);
+}
+
+void rp_jobs_forget(struct rp_files *f)
+{
+	for (unsigned int i = 0; i < f->jobs; i++)
+		free(f->job[i].path);
+	f->jobs = f->missing = 0;
+}
+
+void rp_jobs_look(struct gt_plugin *p, struct rp_files *f)
+{
+	const struct gt_made *m;
+
+	rp_jobs_forget(f);
+	for (unsigned int i = 0; p->host->made && (m = p->host->made(p, i)) && f->jobs < RP_JOBS;
+	     i++)
+		look(p, f, m);
+}
+
+bool rp_jobs_wait(struct gt_plugin *p)
+{
+	const struct gt_made *m;
+
+	for (unsigned int i = 0; p->host->made && (m = p->host->made(p, i)); i++)
+		if (*m->value[RP_JOB_FOLDER])
+			return true;
+	return false;
+}
+
+bool rp_job_has(const struct rp_job *j, const struct rp_file *f)
+{
+	size_t n = strlen(j->path);
+
+	return (j->whole || f->uid == j->uid) && !strncmp(f->path, j->path, n) && f->path[n] == '/';
+}
