@@ -115,7 +115,8 @@ int rp_start(struct gt_plugin *p)
 	return ret;
 }
 
-static void finish(struct rp *r)
+/* Where a reading @failed that got on, what was told is not told again by another. */
+static void finish(struct rp *r, bool failed)
 {
 	rp_child_end(&r->child);
 	r->reading = false;
@@ -125,8 +126,8 @@ static void finish(struct rp *r)
 
 		if (strcmp(f->state, "reading"))
 			continue;
-		f->state = "read";
-		f->once = f->source.live && !strcmp(f->table, "json");
+		f->state = failed ? "failed" : "read";
+		f->once = f->source.live && (failed || !strcmp(f->table, "json"));
 	}
 }
 
@@ -145,7 +146,7 @@ int rp_hear(struct rp *r, bool *waits)
 			break;
 		}
 		if (f.kind == RP_END) {
-			finish(r);
+			finish(r, false);
 			return n;
 		}
 		ret = rp_tell(r->teller, &f, data);
@@ -159,7 +160,7 @@ int rp_hear(struct rp *r, bool *waits)
 	}
 	if (ret >= 0)
 		return n;
-	finish(r); /* what was told until then stands */
+	finish(r, true); /* what was told until then stands */
 	r->p->host->error(r->p, EIO, "%s", err);
 	return n;
 }
