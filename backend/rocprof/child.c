@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/random.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -51,7 +52,7 @@ static void arrange(struct rp_source *s, unsigned int n, int out)
 static void __attribute__((noreturn))
 child(struct rp_source *s, unsigned int n, int out, pid_t parent)
 {
-	uint64_t cpu = 0;
+	uint64_t cpu = 0, key[2] = { 0 };
 	sigset_t none;
 
 	setpgid(0, 0);
@@ -66,9 +67,9 @@ child(struct rp_source *s, unsigned int n, int out, pid_t parent)
 		cpu += s[i].size / (4 << 20);
 	arrange(s, n, out);
 	gt_child_limit(0, CPU_S + (cpu < CPU_MOST ? cpu : CPU_MOST), MEMORY);
-	if (gt_child_confine())
+	if (getrandom(key, sizeof(key), 0) != sizeof(key) || gt_child_confine())
 		_exit(1);
-	rp_read_all(s, n, OUT_FD);
+	rp_read_all(s, n, key, OUT_FD);
 }
 
 int rp_child_start(struct gt_plugin *p, struct rp_child *c, const struct rp_source *s,

@@ -238,8 +238,9 @@ int rp_fail(struct rp_input *in, const char *fmt, ...) __attribute__((format(pri
 /** rp_pread() - up to @len bytes at @off of what there was when it was opened; -errno */
 ssize_t rp_pread(const struct rp_input *in, void *buf, size_t len, uint64_t off);
 
-/** rp_read_all() - the whole of the child's work: frames of all of @s to @out; does not return */
-void rp_read_all(const struct rp_source *s, unsigned int n, int out) __attribute__((noreturn));
+/** rp_read_all() - the whole of the child's work: frames of all of @s to @out; does not return
+ * @key: a secret */
+void rp_read_all(const struct rp_source *s, unsigned int n, const uint64_t key[2], int out) __attribute__((noreturn));
 
 /* child.c
  * ------------------------------------------------------------------------------------------ */

@@ -29,7 +29,8 @@ struct rp_reading {
 	size_t len;
 	uint8_t *buf;
 	unsigned int n, silent;
-	uint64_t *hash; /* of names, by place; @id beside it */
+	uint64_t key[2]; /* of their hashes */
+	uint64_t *hash;	 /* of names, by place; @id beside it */
 	uint32_t *id;
 	uint32_t names;
 	struct rp_input in[RP_FILES];
@@ -123,26 +124,62 @@ int rp_fail(struct rp_input *in, const char *fmt, ...)
 /* Names -------------------------------------------------------------------------------------------
  */
 
-static uint64_t hash_of(const char *s, size_t len)
+static inline uint64_t rotate(uint64_t x, unsigned int n)
 {
-	uint64_t h = 0xcbf29ce484222325ULL ^ len, v;
+	return x << n | x >> (64 - n);
+}
+
+static inline void sip(uint64_t v[4])
+{
+	v[0] += v[1];
+	v[2] += v[3];
+	v[1] = rotate(v[1], 13) ^ v[0];
+	v[3] = rotate(v[3], 16) ^ v[2];
+	v[0] = rotate(v[0], 32) + v[3];
+	v[2] += v[1];
+	v[1] = rotate(v[1], 17) ^ v[2];
+	v[3] = rotate(v[3], 21) ^ v[0];
+	v[2] = rotate(v[2], 32);
+}
+
+/* SipHash-1-3: who does not know the key finds no two names that are taken for one */
+static uint64_t hash_of(const uint64_t key[2], const char *s, size_t len)
+{
+	uint64_t v[4] = { key[0] ^ 0x736f6d6570736575, key[1] ^ 0x646f72616e646f6d,
+			  key[0] ^ 0x6c7967656e657261, key[1] ^ 0x7465646279746573 };
+	uint64_t m, last = (uint64_t)len << 56;
 
 	for (; len >= 8; s += 8, len -= 8) {
-		memcpy(&v, s, 8);
-		h = (h ^ v) * 0x9fb21c651e98df25ULL;
-		h ^= h >> 31;
+		memcpy(&m, s, 8);
+		v[3] ^= m;
+		sip(v);
+		v[0] ^= m;
 	}
-	for (v = 0; len; len--)
-		v = v << 8 | (uint8_t)*s++;
-	h = (h ^ v) * 0x9fb21c651e98df25ULL;
-	h ^= h >> 29;
-	return h ? h : 1;
+	m = 0;
+	memcpy(&m, s, len);
+	last |= m;
+	v[3] ^= last;
+	sip(v);
+	v[0] ^= last;
+	v[2] ^= 0xff;
+	for (unsigned int i = 0; i < 3; i++)
+		sip(v);
+	m = v[0] ^ v[1] ^ v[2] ^ v[3];
+	return m ? m : 1;
+}
+
+/* Of a name that is told in part only: the same in each reading, as the kernel it means is */
+static uint64_t whole_hash(const char *s, size_t len)
+{
+	static const uint64_t fixed[2] = { 1, 2 };
+
+	return hash_of(fixed, s, len);
 }
 
 uint32_t rp_intern(struct rp_input *in, const char *text, size_t len)
 {
 	struct rp_reading *r = in->r;
-	uint64_t h = hash_of(text, len);
+	uint64_t h = hash_of(r->key, text, len);
 	size_t i = h % (2 * RP_NAMES);
 	struct rp_name n = { .id = r->names };
 
@@ -154,7 +191,7 @@ uint32_t rp_intern(struct rp_input *in, const char *text, size_t len)
 		return GT_NONE32;
 	r->hash[i] = h;
 	r->id[i] = r->names++;
-	n.hash = len > GT_KERNEL_NAME_MAX ? h : 0;
+	n.hash = len > GT_KERNEL_NAME_MAX ? whole_hash(text, len) : 0;
 	put(r, RP_NAME, in->index, &n, sizeof(n), text,
 	    len > GT_KERNEL_NAME_MAX ? GT_KERNEL_NAME_MAX : len);
 	return n.id;
@@ -363,13 +400,14 @@ static void merge(struct rp_reading *r)
 	}
 }
 
-void rp_read_all(const struct rp_source *s, unsigned int n, int out)
+void rp_read_all(const struct rp_source *s, unsigned int n, const uint64_t key[2], int out)
 {
 	struct rp_reading *r = calloc(1, sizeof(*r));
 
 	if (!r)
 		_exit(1);
 	r->out = out;
+	memcpy(r->key, key, sizeof(r->key));
 	r->n = n < RP_FILES ? n : RP_FILES;
 	r->buf = malloc(OUT_SIZE);
 	r->hash = calloc(2 * RP_NAMES, sizeof(*r->hash));
