@@ -8,53 +8,22 @@
  *
  *	gate [ROUNDS]		prints `bench NAME VALUE UNIT`; medians
  */
-#include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "../../backend/backend.h"
 #include "../../fs/gate/gate.h"
 #include "../../fs/model/fold.h"
+#define NAME "gate"
+#include "bench.h"
 
 #define IN_FLIGHT  4096
 #define EVENTS	   (3 * 65536) /* 12 MiB of records */
 #define RINGS	   16
 #define PROCS	   64
-#define MAX_ROUNDS 101
 
 static union gt_record record[EVENTS] __attribute__((aligned(64)));
 static uint32_t job_of[EVENTS];
 static struct gt_model *model;
-static volatile uint64_t sink;
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID,
-		      &t); /* what others take of the CPU is not its cost */
-	return (uint64_t)t.tv_sec * 1000000000ULL + (uint64_t)t.tv_nsec;
-}
-
-static void pin(void)
-{
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET((unsigned int)sched_getcpu(), &set);
-	if (sched_setaffinity(0, sizeof(set), &set))
-		perror("gate: not pinned");
-}
-
-static void expect(bool good, const char *what)
-{
-	if (good)
-		return;
-	fprintf(stderr, "gate: %s: the figures mean nothing\n", what);
-	exit(1);
-}
 
 /* Event @i is of job (i / 3 - how far its step is behind); every second job is slow */
 static void fill(void)
@@ -139,19 +108,6 @@ static double gate_round(struct gt_gate *g)
 			;
 	}
 	return (double)(now_ns() - t0) / EVENTS;
-}
-
-static int by_size(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-static double median(double *v, int n)
-{
-	qsort(v, (size_t)n, sizeof(*v), by_size);
-	return v[n / 2];
 }
 
 static void set(struct gt_config *c, const char *key, const char *value)

@@ -8,16 +8,14 @@
  *
  *	ingest [ROUNDS]		prints `bench NAME VALUE UNIT` and `ratio NAME X`; medians
  */
-#include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "../../backend/backend.h"
 #include "../../fs/gate/gate.h"
 #include "../../fs/model/fold.h"
 #include "../../fs/stream/stream.h"
+#define NAME "ingest"
+#include "bench.h"
 
 #define RINGS	   16
 #define PROCS	   64
@@ -25,29 +23,6 @@
 #define PIECE	   1024 /* records: 64 KiB */
 #define PIECES	   600	/* of a round */
 #define STEP_NS	   1000 /* between events: a million a second */
-#define MAX_ROUNDS 101
-
-/* One side effect that the compiler cannot drop */
-static volatile uint64_t sink;
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID,
-		      &t); /* what others take of the CPU is not its cost */
-	return (uint64_t)t.tv_sec * 1000000000ULL + (uint64_t)t.tv_nsec;
-}
-
-static void pin(void)
-{
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET((unsigned int)sched_getcpu(), &set);
-	if (sched_setaffinity(0, sizeof(set), &set))
-		perror("ingest: not pinned");
-}
 
 static uint32_t scatter(uint32_t x)
 {
@@ -141,14 +116,6 @@ static struct gt_model *model_made(void)
 	return m;
 }
 
-static void expect(bool good, const char *what)
-{
-	if (good)
-		return;
-	fprintf(stderr, "ingest: %s: the figures mean nothing\n", what);
-	exit(1);
-}
-
 static void model_piece(struct gt_model *m, union gt_record *r)
 {
 	struct gt_folded f;
@@ -224,19 +191,6 @@ static void round_of(struct setup *s, double *base, double *cost)
 	}
 	*base = (double)sum[0] / (PIECES * PIECE);
 	*cost = (double)sum[1] / (PIECES * PIECE);
-}
-
-static int by_size(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-static double median(double *v, int n)
-{
-	qsort(v, (size_t)n, sizeof(*v), by_size);
-	return v[n / 2];
 }
 
 static void check(const struct setup *s)
