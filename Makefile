@@ -260,6 +260,7 @@ bench: deps
 	@O=$(O) tests/bench/run.sh
 	@O=$(O) tests/bench/runtimes.sh
 	@O=$(O) tests/bench/rocprof.sh
+	@O=$(O) tests/bench/adaptive.sh
 
 help:
 	@sed -n '3,/^$$/s/^# \{0,1\}//p' Makefile
