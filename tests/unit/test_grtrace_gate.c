@@ -207,6 +207,35 @@ static void *work(void *arg)
 	return (void *)(uintptr_t)bad;
 }
 
+/* Jobs of @contexts take turns on @rings, 1000 under way at a time. Return: how many got no row */
+static unsigned int crowd(unsigned int contexts, unsigned int rings)
+{
+	const unsigned int flight = 1000;
+	struct grt_job gone, *j;
+	unsigned int none = 0;
+
+	memset(table, 0, sizeof(*table));
+	for (u64 i = 1; i <= 50000; i++) {
+		none += !grt_job_new(table, i % rings, i % contexts, i, i * 1000, &gone);
+		if (i <= flight)
+			continue;
+		j = grt_job_find(table, (i - flight) % rings, (i - flight) % contexts, i - flight);
+		if (j)
+			grt_job_told(j, GRT_STEP_COMPLETE, GRT_SRC_SCHED);
+	}
+	return none;
+}
+
+static void test_spread(void)
+{
+	static const unsigned int contexts[] = { 1, 2, 3, 16, 64, 1000 };
+	unsigned int none = 0;
+
+	for (int i = 0; i < 6; i++)
+		none += crowd(contexts[i], 1) + crowd(contexts[i], 5);
+	is(none, 0, "a table that is an eighth full has room for each job");
+}
+
 static void test_threads(void)
 {
 	pthread_t t[3];
@@ -231,6 +260,7 @@ int main(void)
 	test_rate();
 	test_jobs();
 	test_room();
+	test_spread();
 	test_threads();
 	free(table);
 	return done_testing();

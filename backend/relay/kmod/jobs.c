@@ -17,9 +17,10 @@ static u64 key_of(u64 ctx, u64 seqno)
 
 static struct grt_job *set_of(struct grt_jobs *t, u64 key, u32 ring)
 {
+	/* numbers that follow each other lie evenly by the highest bits, and by no others */
 	u64 h = (key ^ (u64)ring << 48) * 0x9e3779b97f4a7c15ull;
 
-	return t->job[(h >> 40) % GRT_JOB_SETS];
+	return t->job[h >> (64 - GRT_JOB_BITS)];
 }
 
 /**

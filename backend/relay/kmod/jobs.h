@@ -9,7 +9,8 @@
 #include "format.h"
 
 #define GRT_JOB_WAYS 8
-#define GRT_JOB_SETS 1024
+#define GRT_JOB_BITS 10
+#define GRT_JOB_SETS (1 << GRT_JOB_BITS)
 #define GRT_JOB_OLD  60000000000ull /* a job of this age makes room for another */
 
 /* Who told an event; two that tell of the same step of a job are told apart by it */
