@@ -6,36 +6,14 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "../../backend/relay/decode.h"
+#include "../lib/fuzz.h"
 #include "../lib/replay_host.h"
 
-#define LIMIT_S 60
-
-static char what[128];
 static const struct gt_reader *reader;
-static uint64_t state;
-
-static uint64_t rnd(void)
-{
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return state;
-}
-
-static void too_long(int sig)
-{
-	ssize_t n = write(2, "cut: hangs: ", 12);
-
-	n += write(2, what, strlen(what));
-	n += write(2, "\n", 1);
-	_exit(n ? 1 : 2);
-}
-
 static uint8_t *slurp(const char *path, size_t *len)
 {
 	struct stat st;
@@ -213,8 +191,7 @@ int main(int argc, char **argv)
 	n = atoi(argv[2]);
 	if (!n)
 		return summary(argv[1], events);
-	state = strtoull(argv[3], NULL, 0) * 2654435761u + 88172645463325252u;
-	signal(SIGALRM, too_long);
+	fuzz_begin(argv[3]);
 	data = slurp(argv[1], &len);
 	fd = mkstemp(tmp);
 	if (!data || !len || fd < 0) {

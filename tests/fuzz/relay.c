@@ -5,39 +5,19 @@
  * crash or hang; both times the same comes out, each record is well formed, and the counters agree
  * with it.
  */
-#include <signal.h>
 #include <stdio.h>
 #include <unistd.h>
 
 #include "../../backend/relay/decode.h"
+#include "../lib/fuzz.h"
 #include "../lib/grtstream.h"
 #include "../lib/maphost.h"
-
-#define LIMIT_S 60
-
-static uint64_t state;
 
 /** struct sum - what came out; @bad: records that are not well formed */
 struct sum {
 	uint64_t records, lost, hash, bad, damaged;
 	struct gt_grt_stats n;
 };
-
-static uint64_t rnd(void)
-{
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return state;
-}
-
-static void too_long(int sig)
-{
-	static const char text[] = "relay: hangs\n";
-	ssize_t n = write(2, text, sizeof(text) - 1);
-
-	_exit(n ? 1 : 2);
-}
 
 static void event(struct gs *s)
 {
@@ -128,7 +108,7 @@ static void check(struct sum *sum, const union gt_record *r)
 		sum->hash = (sum->hash ^ r->bytes[i]) * 1099511628211ull;
 }
 
-static void on_fault(void *arg, uint64_t at, const char *what)
+static void on_fault(void *arg, uint64_t at, const char *text)
 {
 	((struct sum *)arg)->damaged++;
 }
@@ -181,13 +161,13 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	n = atol(argv[1]);
-	state = strtoull(argv[2], NULL, 0) * 2654435761u + 88172645463325252u;
-	signal(SIGALRM, too_long);
+	fuzz_begin(argv[2]);
 	for (long i = 0; i < n; i++) {
 		uint64_t seed = state;
 		struct sum a, b;
 		bool whole;
 
+		snprintf(what, sizeof(what), "relay: stream %ld", i);
 		alarm(LIMIT_S);
 		build(&s);
 		whole = rnd() % 2;
