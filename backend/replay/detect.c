@@ -3,6 +3,7 @@
  * What a file is, by its content. A new kind of recording is a file with a struct gt_reader and a
  * line in the table.
  */
+#include "../pread.h"
 #include "internal.h"
 
 #include <errno.h>
@@ -28,22 +29,7 @@ static const struct gt_reader *const readers[] = {
 
 ssize_t gt_source_pread(const struct gt_source *s, void *buf, size_t len, uint64_t off)
 {
-	size_t done = 0;
-
-	if (off > INT64_MAX)
-		return 0;
-	while (done < len) {
-		ssize_t n = pread(s->fd, (char *)buf + done, len - done, (off_t)(off + done));
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return done ? (ssize_t)done : -errno;
-		if (!n)
-			break;
-		done += (size_t)n;
-	}
-	return (ssize_t)done;
+	return off > INT64_MAX ? 0 : gt_pread(s->fd, buf, len, off);
 }
 
 /* A file's bytes in a sentence must not do anything to a terminal. */

@@ -4,6 +4,7 @@
  * file rows come nearly in order (of begin, where we want that of the end): some thousand of them
  * wait.
  */
+#include "../pread.h"
 #include "internal.h"
 
 #include <errno.h>
@@ -299,26 +300,11 @@ static void take_first(struct rp_input *in)
 
 ssize_t rp_pread(const struct rp_input *in, void *buf, size_t len, uint64_t off)
 {
-	size_t done = 0;
-
 	if (in->packed)
 		return rp_packed_pread(in->packed, buf, len, off);
 	if (off >= in->s->size)
 		return 0;
-	if (len > in->s->size - off)
-		len = in->s->size - off;
-	while (done < len) {
-		ssize_t n = pread(in->s->fd, (char *)buf + done, len - done, (off_t)(off + done));
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return done ? (ssize_t)done : -errno;
-		if (!n)
-			break;
-		done += (size_t)n;
-	}
-	return (ssize_t)done;
+	return gt_pread(in->s->fd, buf, len < in->s->size - off ? len : in->s->size - off, off);
 }
 
 static int open_input(struct rp_input *in)
