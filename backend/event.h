@@ -87,7 +87,7 @@ enum gt_type {
  * reader */
 #define GT_F_REDACTED 0x04
 #define GT_F_END_TOLD 0x08 /* QUEUE: its source tells its end, which its process's is not */
-#define GT_F_RUNTIME 0x10  /* QUEUE_*: told by the program's runtime, not by the driver */
+#define GT_F_RUNTIME 0x10  /* QUEUE, QUEUE_*: told by the program's runtime, not the driver */
 
 /* COUNTER's ref: value is how many packets or jobs the event's queue holds */
 #define GT_COUNTER_DEPTH (1ull << 63)
@@ -218,6 +218,8 @@ struct gt_name {
 
 /**
  * struct gt_queue_desc - what is known of queue @queue; @engine is enum gt_engine
+ * @ctx: of AMD's compute driver and runtime the address of its packets in the process: what both tell
+ *	of is one queue by that
  * @size: bytes of its ring in memory, 0 unknown as well
  */
 struct gt_queue_desc {
