@@ -49,11 +49,12 @@ struct sf_client {
 /**
  * struct sf_user - what one user has had of what is bounded for all: else who has many processes,
  * descriptors or clients hides those of others
- * @processes, @fds: looked at in this scan; @clients: that there are
+ * @processes, @fds: looked at in this scan; @clients, @queues (of the compute driver): that there
+ * are
  */
 struct sf_user {
 	uint32_t uid;
-	unsigned int processes, fds, clients;
+	unsigned int processes, fds, clients, queues;
 };
 
 /**
@@ -110,6 +111,8 @@ struct sf_clients *sf_clients_new(void);
 void sf_clients_free(struct sf_clients *cs);
 /** sf_user() - what user @uid has had */
 struct sf_user *sf_user(struct sf_clients *cs, uint32_t uid);
+/** sf_user_of() - what the user of @pid has had */
+struct sf_user *sf_user_of(struct sf *sf, uint32_t pid);
 /** sf_client_found() - process @pid of @user has descriptor @number open, of the device of index
  * @dev
  */

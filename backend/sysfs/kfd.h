@@ -25,12 +25,12 @@
  * struct sf_kfd_queue - a queue that its driver lists
  * @id: below queues/; GT_NONE32: of no GPU that is known, or there are too many: not told
  * @number: the driver's, of its process; @ino: of its folder: another queue has another
- * @next: of the same process, index + 1
+ * @next: of the same process, index + 1; @user: index of whose it is
  */
 struct sf_kfd_queue {
 	uint64_t ino;
 	uint32_t id, number, next;
-	uint16_t gpu;
+	uint16_t gpu, user;
 	uint16_t kind; /* enum gt_queue_kind */
 	uint64_t size;
 	bool listed;

@@ -61,6 +61,7 @@ static void end(struct sf *sf, uint32_t *at)
 	*at = q->next;
 	if (q->id != GT_NONE32)
 		record(sf, q, GT_QUEUE_DESTROY)->ev.flags = GT_F_INFERRED;
+	sf->clients->user[q->user].queues--;
 	q->next = k->free;
 	k->free = i + 1;
 	k->nqueues--;
@@ -73,11 +74,17 @@ void sf_kfd_drop(struct sf *sf, struct sf_kfd_proc *p)
 }
 
 /* A new one in front of *@at */
-static struct sf_kfd_queue *add(struct sf_kfd *k, uint32_t *at)
+static struct sf_kfd_queue *add(struct sf *sf, uint32_t *at, uint32_t pid)
 {
+	struct sf_user *user = sf_user_of(sf, pid);
+	struct sf_kfd *k = sf->kfd;
 	struct sf_kfd_queue *q;
 	uint32_t i;
 
+	if (user->uid && user->queues >= SF_KFD_QUEUES / SF_SHARE) {
+		sf->clients->stats.over++;
+		return NULL;
+	}
 	if (k->free) {
 		i = k->free - 1;
 		k->free = k->queue[i].next;
@@ -88,7 +95,11 @@ static struct sf_kfd_queue *add(struct sf_kfd *k, uint32_t *at)
 		return NULL;
 	}
 	q = &k->queue[i];
-	*q = (struct sf_kfd_queue){ .id = GT_NONE32, .gpu = GT_NONE16, .next = *at };
+	*q = (struct sf_kfd_queue){ .id = GT_NONE32,
+				    .gpu = GT_NONE16,
+				    .user = (uint16_t)(user - sf->clients->user),
+				    .next = *at };
+	user->queues++;
 	*at = i + 1;
 	k->nqueues++;
 	return q;
@@ -158,7 +169,7 @@ static struct sf_kfd_queue *found(struct sf *sf, const struct sf_kfd_proc *p, ui
 	type = sf_kfd_number(&sf->root, path);
 	snprintf(path, sizeof(path), "%s/%u/size", dir, number);
 	size = sf_kfd_number(&sf->root, path);
-	q = gpu == GT_NONE64 || type == GT_NONE64 || size == GT_NONE64 ? NULL : add(sf->kfd, at);
+	q = gpu == GT_NONE64 || type == GT_NONE64 || size == GT_NONE64 ? NULL : add(sf, at, p->pid);
 	if (!q)
 		return NULL;
 	q->number = number;

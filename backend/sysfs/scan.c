@@ -98,7 +98,7 @@ static bool is_drm(const struct sf *sf, int dir, const char *name, const char *p
 }
 
 /* Whose it is. Of /proc/PID itself that is told even of a process that hides the rest. */
-static struct sf_user *user_of(struct sf *sf, uint32_t pid)
+struct sf_user *sf_user_of(struct sf *sf, uint32_t pid)
 {
 	uint32_t uid = GT_NONE32;
 	struct stat st;
@@ -158,7 +158,7 @@ void sf_scan_process(struct sf *sf, uint32_t pid)
 {
 	uint64_t raised = gt_rights(SF_RIGHTS, 0);
 	GT_ROOT_DIR list = open_fds(sf, pid);
-	struct sf_user *user = user_of(sf, pid);
+	struct sf_user *user = sf_user_of(sf, pid);
 	const char *name = NULL;
 
 	for (unsigned int n = 0; list && n < FDS_EACH && (name = next_fd(list)); n++)
@@ -252,7 +252,7 @@ static bool next_process(struct sf *sf)
 		cs->stats.cut++;
 		return false;
 	}
-	s->user = user_of(sf, s->now);
+	s->user = sf_user_of(sf, s->now);
 	if (has_enough(s->user)) {
 		cs->stats.over++;
 		return true;

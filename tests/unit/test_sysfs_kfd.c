@@ -307,6 +307,7 @@ static void test_hostile(void)
 
 static void test_many(void)
 {
+	struct sf_user *user;
 	uint64_t began, least = UINT64_MAX;
 	unsigned int found = 0;
 	struct sf sf;
@@ -337,6 +338,15 @@ static void test_many(void)
 	for (int i = 0; i < PROCESSES * 2 / SF_KFD_PAIRS + 1; i++)
 		sf_kfd_look(&sf, true);
 	ok(usages >= 40, "what they use is read in turn, too");
+	shell("mkdir -p proc/502 && printf 'Uid:\\t1000\\n' >proc/502/status && "
+	      "sed -i '1i Name:\\tx' proc/502/status");
+	user = sf_user(sf.clients, 1000);
+	user->queues = SF_KFD_QUEUES / SF_SHARE - 2;
+	for (int i = 0; i < 5; i++)
+		link_queue(502, i, "../../1/queues/0");
+	sf.kfd->begun = false; /* all of them at once */
+	is(look(&sf), 2, "a user's queues are no more than their share");
+	is(sf.clients->stats.over, 3, "others of theirs are counted");
 	sf.kfd->used = SF_KFD_QUEUES - 3;
 	for (int i = 0; i < 5; i++)
 		link_queue(501, i, "../../1/queues/0");
