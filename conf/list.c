@@ -73,6 +73,14 @@ static int take_but(struct items *l, bool allowed, bool *but)
 	return 0;
 }
 
+/* The next value without its !: as next() */
+static int next_of(struct items *l, bool allowed, bool *but)
+{
+	int ret = next(l), bad = ret > 0 ? take_but(l, allowed, but) : 0;
+
+	return bad ? bad : ret;
+}
+
 static int upwards(const void *a, const void *b)
 {
 	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
@@ -99,10 +107,7 @@ int gt_list_numbers(const char *s, uint64_t max, bool but, struct gt_numbers *ou
 
 	out->n = 0;
 	out->but = false;
-	while ((ret = next(&l)) > 0) {
-		ret = take_but(&l, but, &out->but);
-		if (ret)
-			return ret;
+	while ((ret = next_of(&l, but, &out->but)) > 0) {
 		ret = gt_parse_u64(l.item, 0, max, &out->v[out->n]);
 		if (ret)
 			return fault(&l, l.from + (gt_parse_at - l.item), ret,
@@ -139,10 +144,8 @@ int gt_list_rings(const char *s, bool but, struct gt_patterns *out, char *err, s
 
 	out->n = 0;
 	out->but = false;
-	while ((ret = next(&l)) > 0) {
-		ret = take_but(&l, but, &out->but);
-		if (!ret)
-			ret = check_pattern(&l);
+	while ((ret = next_of(&l, but, &out->but)) > 0) {
+		ret = check_pattern(&l);
 		if (ret)
 			return ret;
 		memcpy(out->v[out->n++], l.item, sizeof(l.item));

@@ -225,32 +225,34 @@ static bool memory_exists(const struct gt_show *s)
 	return any && exists(s);
 }
 
+/* What thousands of processes did takes long: not for the thread that answers all others */
+enum { SUM = GT_FILE_VIEW | GT_FILE_LONG | GT_FILE_AGAIN };
+
 const struct gt_file gt_group_files[] = {
-	/* what thousands of processes did takes long: not for the thread that answers all others */
 	{ .name = "stats",
 	  .mode = 0444,
-	  .flags = GT_FILE_VIEW | GT_FILE_LONG | GT_FILE_AGAIN,
+	  .flags = SUM,
 	  .show = show_stats,
 	  .exists = exists,
 	  .gen = gt_gen_model,
 	  .help = "counters of all its processes, ended ones too, since the start or clear" },
 	{ .name = "latency",
 	  .mode = 0444,
-	  .flags = GT_FILE_VIEW | GT_FILE_LONG | GT_FILE_AGAIN,
+	  .flags = SUM,
 	  .show = show_latency,
 	  .exists = exists,
 	  .gen = gt_gen_model,
 	  .help = "as a process's latency, of all its processes together" },
 	{ .name = "utilization",
 	  .mode = 0444,
-	  .flags = GT_FILE_VIEW | GT_FILE_LONG | GT_FILE_AGAIN,
+	  .flags = SUM,
 	  .show = show_utilization,
 	  .exists = exists,
 	  .gen = gt_gen_model,
 	  .help = "share of each ring's and engine's time over 1, 10 and 60 s, its processes' added up" },
 	{ .name = "memory",
 	  .mode = 0444,
-	  .flags = GT_FILE_VIEW | GT_FILE_LONG | GT_FILE_AGAIN,
+	  .flags = SUM,
 	  .show = show_memory,
 	  .exists = memory_exists,
 	  .gen = gt_gen_model,
