@@ -145,7 +145,8 @@ struct gt_model_private {
 	struct gt_map addresses; /* process and address to slot, see join.c */
 	struct gt_map aliases;	 /* gpu and the runtime's id to slot */
 	struct gt_map kernels; /* key of GPU, user and name to index */
-	struct gt_map kernel_dirs; /* hash of GPU and directory's name to index */
+	struct gt_map kernel_dirs; /* hash of GPU, user and directory's name to index */
+	struct gt_map kernel_aliases; /* hash of GPU and alias to index */
 	struct gt_map queue_users; /* uid to how many live */
 	struct gt_map groups; /* uid, or parent and name, to index */
 	uint64_t group_serial;

@@ -26,17 +26,31 @@ static uint64_t key_of(const struct gt_model *m, const struct gt_kernel_desc *d,
 	return gt_mix(h ^ ((uint64_t)d->uid << 16 | d->gpu), m->priv->salt[1]);
 }
 
-static uint64_t dir_key(const struct gt_model *m, uint16_t gpu, const char *dir)
+static uint64_t alias_key(const struct gt_model *m, uint16_t gpu, const char *alias)
 {
-	return hash_bytes(m->priv->salt[2] ^ gpu, dir, strlen(dir));
+	return hash_bytes(m->priv->salt[2] ^ gpu, alias, strlen(alias));
 }
 
-struct gt_kernel *gt_model_kernel_dir(const struct gt_model *m, uint16_t gpu, const char *dir)
+static uint64_t dir_key(const struct gt_model *m, uint16_t gpu, uint32_t uid, const char *dir)
 {
-	uint32_t i = gt_map_get(&m->priv->kernel_dirs, dir_key(m, gpu, dir));
+	return gt_mix(alias_key(m, gpu, dir) ^ uid, m->priv->salt[1]);
+}
+
+struct gt_kernel *gt_model_kernel_alias(const struct gt_model *m, uint16_t gpu, const char *alias)
+{
+	uint32_t i = gt_map_get(&m->priv->kernel_aliases, alias_key(m, gpu, alias));
 	struct gt_kernel *k = i == GT_NONE32 ? NULL : m->kernels[i];
 
-	return k && k->gpu == gpu && !strcmp(k->dir, dir) ? k : NULL;
+	return k && k->gpu == gpu && !strcmp(k->alias, alias) ? k : NULL;
+}
+
+struct gt_kernel *gt_model_kernel_dir(const struct gt_model *m, uint16_t gpu, uint32_t uid,
+				      const char *dir)
+{
+	uint32_t i = gt_map_get(&m->priv->kernel_dirs, dir_key(m, gpu, uid, dir));
+	struct gt_kernel *k = i == GT_NONE32 ? NULL : m->kernels[i];
+
+	return k && k->gpu == gpu && k->uid == uid && !strcmp(k->dir, dir) ? k : NULL;
 }
 
 static bool plain(char c)
@@ -72,6 +86,24 @@ static bool readable(char out[READABLE + 1], const char *s, size_t len)
 	return same;
 }
 
+/* No directory's name has a "u" after a "~": so an alias is nobody's own name */
+static bool take_names(struct gt_model *m, struct gt_kernel *k)
+{
+	uint64_t dir = dir_key(m, k->gpu, k->uid, k->dir), alias = alias_key(m, k->gpu, k->dir);
+
+	snprintf(k->alias, sizeof(k->alias), "%s", k->dir);
+	if (gt_map_get(&m->priv->kernel_aliases, alias) != GT_NONE32) {
+		snprintf(k->alias, sizeof(k->alias), "%s~u%u", k->dir, k->uid);
+		alias = alias_key(m, k->gpu, k->alias);
+	}
+	if (gt_map_set(&m->priv->kernel_dirs, dir, k->id))
+		return false;
+	if (!gt_map_set(&m->priv->kernel_aliases, alias, k->id))
+		return true;
+	gt_map_del(&m->priv->kernel_dirs, dir);
+	return false;
+}
+
 /* False: no name is free, which takes thousands of attempts to make it so */
 static bool name_dir(struct gt_model *m, struct gt_kernel *k, uint64_t hash)
 {
@@ -86,9 +118,9 @@ static bool name_dir(struct gt_model *m, struct gt_kernel *k, uint64_t hash)
 			n += snprintf(k->dir + n, sizeof(k->dir) - (size_t)n, "~%08x", part);
 		if (i > 1)
 			snprintf(k->dir + n, sizeof(k->dir) - (size_t)n, "~%u", i);
-		if (gt_map_get(&m->priv->kernel_dirs, dir_key(m, k->gpu, k->dir)) == GT_NONE32)
-			return !gt_map_set(&m->priv->kernel_dirs, dir_key(m, k->gpu, k->dir),
-					   k->id);
+		if (gt_map_get(&m->priv->kernel_dirs, dir_key(m, k->gpu, k->uid, k->dir)) ==
+		    GT_NONE32)
+			return take_names(m, k);
 	}
 	return false;
 }
@@ -182,7 +214,8 @@ static struct gt_kernel *find(struct gt_model *m, const struct gt_kernel_desc *d
 	if (!k)
 		return NULL;
 	if (gt_map_set(&m->priv->kernels, key, k->id)) {
-		gt_map_del(&m->priv->kernel_dirs, dir_key(m, k->gpu, k->dir));
+		gt_map_del(&m->priv->kernel_dirs, dir_key(m, k->gpu, k->uid, k->dir));
+		gt_map_del(&m->priv->kernel_aliases, alias_key(m, k->gpu, k->alias));
 		m->kernel_bytes -= k->len;
 		free_kernel(k);
 		return NULL;
@@ -334,6 +367,8 @@ int gt_kernels_init(struct gt_model *m)
 
 	if (!ret)
 		ret = gt_map_init(&m->priv->kernel_dirs, m->priv->salt[2]);
+	if (!ret)
+		ret = gt_map_init(&m->priv->kernel_aliases, m->priv->salt[2]);
 	return ret;
 }
 
@@ -343,4 +378,5 @@ void gt_kernels_destroy(struct gt_model *m)
 		free_kernel(m->kernels[i]);
 	gt_map_destroy(&m->priv->kernels);
 	gt_map_destroy(&m->priv->kernel_dirs);
+	gt_map_destroy(&m->priv->kernel_aliases);
 }

@@ -12,6 +12,7 @@
 #define GT_MAX_KERNELS	   8192
 #define GT_USER_KERNELS	   (GT_MAX_KERNELS / 4) /* of a user of this machine, but root */
 #define GT_KERNEL_DIR	   96			/* a directory's name with its NUL */
+#define GT_KERNEL_ALIAS	   (GT_KERNEL_DIR + 12)	/* likewise among those of all users */
 #define GT_KERNEL_COUNTERS 64			/* of one kernel */
 #define GT_KERNEL_COUNTER  48			/* a counter's name with its NUL */
 #define GT_KERNEL_KEPT	   32			/* its last dispatches */
@@ -32,7 +33,9 @@ struct gt_kernel_counter {
 
 /**
  * struct gt_kernel - a kernel of a user on a GPU; never freed while the model lives
- * @dir: its directory's name: safe, and no other of the GPU has it
+ * @dir: its directory's name: safe, and no other of its user's on the GPU has it: what others have is not to
+ * be told by it
+ * @alias: what it is called for those who see all: no other of the GPU has it
  * @name: @len bytes, not terminated; cut where @cut
  * @min, @max: by enum gt_kernel_value; GT_NONE32 not known
  * @calls, @total_ns, @min_ns, @max_ns: as a file of statistics tells, GT_NONE64 unknown
@@ -46,7 +49,7 @@ struct gt_kernel {
 	uint16_t gpu;
 	bool cut;
 	uint64_t gen, first_ts, last_ts;
-	char dir[GT_KERNEL_DIR];
+	char dir[GT_KERNEL_DIR], alias[GT_KERNEL_ALIAS];
 	char *name;
 	size_t len;
 	uint32_t min[GT_KERNEL_VALUES], max[GT_KERNEL_VALUES];
@@ -68,7 +71,10 @@ void gt_model_counter(struct gt_model *m, uint32_t kernel, const char *name, dou
 /** gt_model_kernel_text() - see gt_host.kernel_text. Lock held */
 void gt_model_kernel_text(struct gt_model *m, uint32_t kernel, enum gt_kernel_text which,
 			  const char *text);
-/** gt_model_kernel_dir() - the kernel of @gpu whose directory is called so, or NULL. Lock held */
-struct gt_kernel *gt_model_kernel_dir(const struct gt_model *m, uint16_t gpu, const char *dir);
+/** gt_model_kernel_dir() - the kernel of @uid's on @gpu whose directory is called so, or NULL. Lock held */
+struct gt_kernel *gt_model_kernel_dir(const struct gt_model *m, uint16_t gpu, uint32_t uid,
+				      const char *dir);
+/** gt_model_kernel_alias() - likewise of all users' by what those call it who see all */
+struct gt_kernel *gt_model_kernel_alias(const struct gt_model *m, uint16_t gpu, const char *alias);
 
 #endif

@@ -146,12 +146,14 @@ static bool has_queue(const struct gt_model *m, uint32_t pid, uint16_t gpu)
 	return false;
 }
 
-static bool kernel_named(struct gt_model *m, const char *name, uint16_t gpu, struct gt_obj *o)
+static bool kernel_named(struct gt_model *m, const char *name, uint16_t gpu,
+			 const struct gt_view *v, struct gt_obj *o)
 {
 	const struct gt_kernel *k;
 
 	GT_MODEL_LOCK(m);
-	k = gt_model_kernel_dir(m, gpu, name);
+	k = gt_view_whole(v) ? gt_model_kernel_alias(m, gpu, name)
+			     : gt_model_kernel_dir(m, gpu, v->uid, name);
 	if (k)
 		*o = gt_obj(GT_DIR_KERNEL, gpu, GT_NONE16, k->id);
 	return k;
@@ -235,7 +237,7 @@ static int in_objects(struct gt_app *app, const char *name, const struct gt_view
 	else if (dir.kind == GT_DIR_QUEUES)
 		found = queue_numbered(app->model, name, dir.gpu, &o);
 	else if (dir.kind == GT_DIR_KERNELS)
-		found = kernel_named(app->model, name, dir.gpu, &o);
+		found = kernel_named(app->model, name, dir.gpu, v, &o);
 	else if (dir.kind == GT_DIR_PROCS)
 		found = proc_numbered(app->model, name, dir.gpu, v, &o);
 	else if (dir.kind == GT_DIR_USERS)

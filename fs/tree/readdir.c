@@ -171,7 +171,8 @@ static void list_kernels(struct walk *w)
 		if (k->gpu != w->dir.gpu || !gt_kernel_seen(k, &w->view))
 			continue;
 		o = gt_obj(GT_DIR_KERNEL, w->dir.gpu, GT_NONE16, k->id);
-		snprintf(add(w, gt_ino(&o, 0), S_IFDIR)->name, GT_NAME_MAX, "%s", k->dir);
+		snprintf(add(w, gt_ino(&o, 0), S_IFDIR)->name, GT_NAME_MAX, "%s",
+			 gt_view_whole(&w->view) ? k->alias : k->dir);
 	}
 	w->end = w->at >= m->nkernels;
 }

@@ -42,6 +42,7 @@ static const char *dir_of(const char *name)
 
 static void test_names(void)
 {
+	const struct gt_kernel *other;
 	char long_name[70000];
 
 	begin(false);
@@ -55,9 +56,20 @@ static void test_names(void)
 	ok(strcmp(dir_of("gemm_64x64.kd~1"), "gemm_64x64.kd"), "a name cannot pass for another");
 	is(kernel_of("gemm_64x64.kd", 13, 1000), 0, "the same name is the same kernel");
 	ok(kernel_of("gemm_64x64.kd", 13, 1001) != 0, "another user's is another");
-	ok(gt_model_kernel_dir(m, gpu, "gemm_64x64.kd") == m->kernels[0],
+	ok(gt_model_kernel_dir(m, gpu, 1000, "gemm_64x64.kd") == m->kernels[0],
 	   "it is found by its directory");
-	ok(!gt_model_kernel_dir(m, gpu, "gemm"), "what is none is not");
+	ok(!gt_model_kernel_dir(m, gpu, 1000, "gemm"), "what is none is not");
+	other = m->kernels[kernel_of("gemm_64x64.kd", 13, 1001)];
+	is_str(other->dir, "gemm_64x64.kd", "another user's name does not tell that there is one");
+	ok(gt_model_kernel_dir(m, gpu, 1001, "gemm_64x64.kd") == other, "… and is theirs");
+	is_str(m->kernels[0]->alias, "gemm_64x64.kd",
+	       "for those who see all the first has the name");
+	is_str(other->alias, "gemm_64x64.kd~u1001", "… the next says whose it is");
+	ok(gt_model_kernel_alias(m, gpu, "gemm_64x64.kd") == m->kernels[0] &&
+		   gt_model_kernel_alias(m, gpu, "gemm_64x64.kd~u1001") == other,
+	   "… and both are found");
+	ok(!gt_model_kernel_dir(m, gpu, 1001, "gemm_64x64.kd~u1001"),
+	   "that is no name of their own");
 	memset(long_name, 'a', sizeof(long_name));
 	is(m->kernels[kernel_of(long_name, sizeof(long_name), 1)]->len, GT_KERNEL_NAME_MAX,
 	   "a name is cut");
