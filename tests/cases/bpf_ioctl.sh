@@ -223,7 +223,7 @@ sleep 600 & old=$!
 list=$PWD/sys/class/kfd/kfd/proc/$old/queues
 mkdir -p "$list/5" && printf 7 >"$list/5/gpuid" && printf 1 >"$list/5/type" && printf 4096 >"$list/5/size"
 cp -r "$list/5" "$list/6"
-echo "sysfs = $PWD/sys" >>conf
+sed -i "/^o_path/a sysfs = $PWD/sys" conf
 mount_gt "$mnt" -o conf=conf,backend=bpf || exit 1
 ok "queues that were made before" wait_for 20 test -e "$q/2/type"
 is "$(cat "$q"/{1,2}/{type,engine,size,state,pid,uid} | xargs)" \
