@@ -122,7 +122,8 @@ is "$(grep took writes.out)" "" "1.5 MiB by a user"
 is "$(grep took writes.out)" "" "1.5 MiB by root"
 like "$(cat writes.out)" "^E2BIG [1-9]" "… E2BIG"
 is "$(tail -n +1 "$mnt"/config/* | diff - settings)" "" "… and all settings are what they were"
-mapfile -t dirs < <(find "$mnt" -type d | awk '{ kind = $0; gsub(/[0-9]+/, "N", kind) } !seen[kind]++')
+# but in the one folder where users may make some
+mapfile -t dirs < <(find "$mnt" -type d ! -path "$mnt/backends/rocprof/jobs" | awk '{ kind = $0; gsub(/[0-9]+/, "N", kind) } !seen[kind]++')
 for uid in 0 65534; do
 	as_uid $uid "$tool" names "${dirs[@]}" >names.out 2>&1
 	is "$(grep -v '^E' names.out)" "" "names that are not there, in ${#dirs[@]} kinds of directories, uid $uid"
