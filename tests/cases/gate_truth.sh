@@ -3,11 +3,11 @@
 # Filters, watch lists and sampling against sim's ground truth: exactly what they mean is recorded, whole, and the
 # statistics are the same under all of them.
 . "$GT_SRC/tests/lib/case.sh"
+. "$GT_SRC/tests/lib/simruns.sh"
 is_root || skip "needs root to mount"
 export GPUTRACE_TEST=1
 
 printf '[backend sim]\nrate = 30000\njobs = 4000\ngpus = 2\nseed = 9\ntruth = %s/truth.csv\n' "$PWD" >conf
-total() { awk '/^total/ { sub("count=", "", $2); n += $2 } END { print n + 0 }' "$mnt"/sim?/ring*/latency; }
 all_done() { [ "$(total)" = 4000 ]; }
 caught_up() { [ "$(($(stat -c %s stream) / 64))" -ge "$(value "$mnt/status" events_recorded)" ]; }
 

@@ -2,24 +2,13 @@
 # SPDX-License-Identifier: GPL-2.0
 # grtrace's selftest of that name: rates of sampling, what is recorded then, and the counters of it.
 . "$GT_SRC/tests/lib/case.sh"
+. "$GT_SRC/tests/lib/simruns.sh"
 is_root || skip "needs root to mount"
 
 printf '[backend sim]\nrate = 100000\n' >conf
 mount_gt "$mnt" -o conf=conf,backend=sim || exit 1
 
-ended() { awk '$1 == "SUBMIT" { a = $2 } $1 == "COMPLETE" { b = $2 } END { exit !(a == b) }' "$mnt/events_by_type"; }
-# run JOBS - what happens from a clear on, with nothing in flight at either end
-run() {
-	echo stop >"$mnt/control"
-	wait_for 10 ended
-	echo clear >"$mnt/control"
-	echo start >"$mnt/control"
-	jobs=$1
-	enough() { [ "$(awk '$1 == "COMPLETE" { print $2 }' "$mnt/events_by_type")" -ge "$jobs" ]; }
-	wait_for 30 enough
-	echo stop >"$mnt/control"
-	wait_for 10 ended
-}
+enough() { [ "$(awk '$1 == "COMPLETE" { print $2 }' "$mnt/events_by_type")" -ge 10000 ]; }
 # within RATE - is the share of recorded jobs within 3 sigma of it?
 within() {
 	awk -v p="$1" '$1 == "SUBMIT" { n = $2; r = $3 } $1 == "COMPLETE" { c = $3 }
@@ -32,7 +21,7 @@ sums() {
 
 for rate in 100 50 25 10 1 0; do
 	echo $rate >"$mnt/config/sampling"
-	run 10000
+	between enough
 	ok "sampling $rate: within 3 sigma, and jobs are whole" within "$(awk "BEGIN { print $rate / 100 }")"
 	ok "… seen is the sum of what became of it" sums
 done
@@ -44,7 +33,7 @@ is "$(cat "$mnt/config/sampling")" 0 "… and changes nothing"
 echo 100 >"$mnt/config/sampling"
 echo threshold >"$mnt/config/sampling_mode"
 echo 100000 >"$mnt/config/sampling_threshold"
-run 10000
+between enough
 slow() { python3 - "$mnt" <<'P'
 import sys
 rows = [l.split() for l in open(sys.argv[1] + '/report') if not l.startswith('#')]

@@ -2,22 +2,17 @@
 # SPDX-License-Identifier: GPL-2.0
 # grtrace's selftest of that name: white and black lists of rings and contexts, by number and name.
 . "$GT_SRC/tests/lib/case.sh"
+. "$GT_SRC/tests/lib/simruns.sh"
 is_root || skip "needs root to mount"
 
 printf '[backend sim]\nrate = 50000\n' >conf
 mount_gt "$mnt" -o conf=conf,backend=sim || exit 1
-ended() { awk '$1 == "SUBMIT" { a = $2 } $1 == "COMPLETE" { b = $2 } END { exit !(a == b) }' "$mnt/events_by_type"; }
 # run LIST VALUE - rings with records, and those without, though they had jobs
 run() {
-	echo stop >"$mnt/control"
-	wait_for 10 ended
+	rest
 	echo "$2" >"$mnt/config/$1"
-	echo clear >"$mnt/control"
-	echo start >"$mnt/control"
 	enough() { [ "$(awk '!/^#/ && $4 > 300 { n++ } END { print n + 0 }' "$mnt/sampling_stats")" = 5 ]; }
-	wait_for 30 enough
-	echo stop >"$mnt/control"
-	wait_for 10 ended
+	between enough
 	echo "$(awk '!/^#/ && $5 > 0 { sub("ring", "", $2); printf "%s", $2 }' "$mnt/sampling_stats")"
 }
 is "$(run watchlist "")" 01234 "no list: all rings"
@@ -28,7 +23,6 @@ is "$(run watchlist sim0/ring3)" 3 "a ring of one GPU"
 is "$(run watchlist "$(cat "$mnt/sim0/ring4/name")")" 4 "a name"
 is "$(run watchlist 'sim9/*')" "" "of a GPU that is not there: none"
 is "$(value "$mnt/filter_stats" watchlist)" "$(value "$mnt/status" events_filtered)" "what is left out is counted"
-total() { awk '/^total/ { sub("count=", "", $2); n += $2 } END { print n + 0 }' "$mnt"/sim0/ring*/latency; }
 is "$(total)" "$(awk '$1 == "COMPLETE" { print $2 }' "$mnt/events_by_type")" "statistics have every job all the same"
 run watchlist "" >/dev/null
 contexts() { awk '!/^#/ { print $5 }' "$mnt/report" | sort -nu | tr '\n' ' '; }

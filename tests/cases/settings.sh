@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # control, level and sampling: parsing, errors and words, and what they change.
 . "$GT_SRC/tests/lib/case.sh"
+. "$GT_SRC/tests/lib/simruns.sh"
 is_root || skip "needs root to mount"
 
 printf '[backend sim]\nrate = 20000\n' >conf
@@ -92,7 +93,6 @@ like "$(cat "$mnt/config/sampling")" "^([1-9]|[1-4][0-9]|50)$" "50 writers at on
 
 # statistics do not depend on what is recorded
 echo 0 >"$mnt/config/sampling"
-total() { awk '/^total/ { sub("count=", "", $2); n += $2 } END { print n + 0 }' "$mnt"/sim0/ring*/latency; }
 submits() { awk '$1 == "COMPLETE" { print $3 }' "$mnt/events_by_type"; }
 a=$(total) b=$(submits)
 more() { [ "$(total)" -gt $((a + 1000)) ]; }

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # 100,000 simulated events a second: the files equal the ground truth, event for event.
 . "$GT_SRC/tests/lib/case.sh"
+. "$GT_SRC/tests/lib/simruns.sh"
 is_root || skip "needs root to mount"
 export GPUTRACE_TEST=1
 
@@ -15,7 +16,6 @@ for measured in 0 1; do
 	pid=$(pgrep -f "mount.gputrace $mnt")
 	ticks() { awk '{ print $14 + $15 }' "/proc/$pid/stat"; }
 	t0=$(date +%s%N) c0=$(ticks)
-	total() { awk '/^total/ { sub("count=", "", $2); n += $2 } END { print n + 0 }' "$mnt"/sim?/ring*/latency; }
 	done_jobs() { [ "$(total)" = 120000 ]; }
 	ok "measured=$measured: 120000 jobs are done" wait_for 90 done_jobs
 	t1=$(date +%s%N) c1=$(ticks)

@@ -3,11 +3,11 @@
 # Every file: it is documented, reads, has the right mode and size; big trees list fast; nothing leaks.
 # Beside others
 . "$GT_SRC/tests/lib/case.sh"
+. "$GT_SRC/tests/lib/simruns.sh"
 is_root || skip "needs root to mount"
 
 printf '[backend sim]\nrate = 5000\njobs = 3000\ngpus = 2\n' >conf
 mount_gt "$mnt" -o conf=conf,backend=sim || exit 1
-total() { awk '/^total/ { sub("count=", "", $2); n += $2 } END { print n + 0 }' "$mnt"/sim?/ring*/latency; }
 done_jobs() { [ "$(total)" = 3000 ]; }
 ok "sim has done its jobs" wait_for 60 done_jobs
 for d in "" sim0 sim0/ring0 config backends backends/sim; do

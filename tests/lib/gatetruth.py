@@ -7,23 +7,13 @@ events there should be, else all. KEY: of filter_stats, which must have refused 
 import csv
 import fnmatch
 import os
-import struct
 import sys
 
 sys.path.insert(0, os.path.dirname(__file__))
 from jobs import check, read_latency  # noqa: E402
+from records import keyed, records, seen_is_the_sum  # noqa: E402
 
-EVENT = struct.Struct('<QBBHHHQQIIIIQQ')
 TIMES = {0: 'submit', 3: 'commit', 4: 'start', 5: 'end', 1: 'complete'}
-
-
-def keyed(path):
-    out = {}
-    for line in open(path):
-        f = line.split()
-        if len(f) == 2 and f[1].isdigit():
-            out[f[0]] = int(f[1])
-    return out
 
 
 def jobs_of(truth, mnt):
@@ -53,11 +43,9 @@ def statistics(jobs, mnt):
 def stream_of(path):
     """events by key: own time, and what is wrong with their order"""
     seen, bad, last = {}, [], 0
-    data = open(path, 'rb').read()
-    for i in range(0, len(data) - 63, 64):
-        ts, kind, flags, _, gpu, ring, ctx, seqno, _, _, _, _, _, ref = EVENT.unpack_from(data, i)
+    for i, (ts, kind, flags, _, gpu, ring, ctx, seqno, *_, ref) in enumerate(records(path)):
         if ts < last:
-            bad.append('time goes back at record %d' % (i // 64))
+            bad.append('time goes back at record %d' % i)
         last = ts
         if kind not in TIMES:
             continue
@@ -90,8 +78,7 @@ def main(truth, mnt, stream, wanted, *keys):
     if not expected or not rest:
         bad.append('a test of nothing: %d wanted, %d not' % (len(expected), rest))
     s, f = keyed(mnt + '/status'), keyed(mnt + '/filter_stats')
-    parts = ('recorded', 'filtered_level', 'filtered', 'sampled_out', 'rate_limited', 'lost_source', 'lost_held')
-    if s['events_seen'] != sum(s['events_' + p] for p in parts):
+    if not seen_is_the_sum(s):
         bad.append('seen is not the sum: %s' % s)
     if keys and sum(f[k] for k in keys) < rest:
         bad.append('%s refused %d, which should be %d' % (keys, sum(f[k] for k in keys), rest))

@@ -3,13 +3,12 @@
 """truth.py TRUTH.csv MNT STREAM - what sim did against what the tree says, event for event."""
 import csv
 import os
-import struct
 import sys
 
 sys.path.insert(0, os.path.dirname(__file__))
 from jobs import check, read_latency  # noqa: E402
+from records import records  # noqa: E402
 
-EVENT = struct.Struct('<QBBHHHQQIIIIQQ')
 STAGES = (('queue', 'queue'), ('hw_wait', 'hw_wait'), ('exec', 'exec'), ('complete', 'complete_ns'), ('total', 'total'))
 TIMES = (('submit', 0), ('commit', 3), ('start', 4), ('end', 5), ('complete', 1))
 
@@ -37,10 +36,8 @@ def main(truth, mnt, stream):
                 got[f[1]] = {k: int(v) for k, v in (x.split('=') for x in f[2:])}
         for s, values in stages.items():
             bad += check('proc/%s' % pid, s, values, got.get(s, {}))
-    data = open(stream, 'rb').read()
     seen = {}
-    for i in range(0, len(data) - 63, 64):
-        ts, kind, _, _, gpu, ring, ctx, seqno, pid = EVENT.unpack_from(data, i)[:9]
+    for ts, kind, _, _, gpu, ring, ctx, seqno, pid, *_ in records(stream):
         if kind in (0, 1, 3, 4, 5):
             key = (gpu, ring, ctx, seqno, kind)
             if key in seen:

@@ -9,23 +9,14 @@ types of events there ought to be records. Of A alone: do its counters add up, a
 import csv
 import glob
 import os
-import struct
 import sys
 
-EVENT = struct.Struct('<QBBHHHQQIIIIQQ')
+sys.path.insert(0, os.path.dirname(__file__))
+from records import PARTS, keyed, records, seen_is_the_sum  # noqa: E402
+
 CALLS = {'queue': 0, 'run': 3, 'done': 1}
 WAIT = 7
-PARTS = ('recorded', 'filtered_level', 'filtered', 'sampled_out', 'rate_limited', 'lost_source', 'lost_held')
 bad = []
-
-
-def keyed(path):
-    out = {}
-    for line in open(path):
-        f = line.split()
-        if len(f) == 2 and f[1].isdigit():
-            out[f[0]] = int(f[1])
-    return out
 
 
 def columns(path, names):
@@ -42,9 +33,7 @@ def ring_names(mnt):
 
 def stream_of(mnt):
     names, seen = ring_names(mnt), {}
-    data = open(mnt + '.stream', 'rb').read()
-    for i in range(0, len(data) - 63, 64):
-        ts, kind, flags, _, _, ring, ctx, seqno, pid, _, uid, _, _, _ = EVENT.unpack_from(data, i)
+    for _, kind, _, _, _, ring, ctx, seqno, pid, _, uid, *_ in records(mnt + '.stream'):
         if kind not in CALLS.values() and kind != WAIT:
             continue
         key = (names.get(ring), ctx, seqno, kind)
@@ -85,7 +74,7 @@ def compare_latencies(a, b):
 
 def everything(mnt):
     status = keyed(mnt + '/status')
-    if status['events_seen'] != sum(status['events_' + p] for p in PARTS):
+    if not seen_is_the_sum(status):
         bad.append('%s: seen is not the sum: %s' % (mnt, status))
     return {
         'status': {k: v for k, v in status.items() if k.startswith('events_')},
