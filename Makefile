@@ -106,7 +106,7 @@ plugin_more_ftrace := $(src_live)
 plugin_more_relay := backend/live/file.c backend/live/tasks.c
 plugin_more_replay := backend/relay/decode.c backend/relay/record.c
 plugin_more_amdlog := backend/rights.c backend/whose.c
-plugin_more_rocprof := backend/replay/confine.c backend/whose.c
+plugin_more_rocprof := backend/replay/confine.c backend/whose.c backend/rights.c
 plugin_more_sysfs := backend/sysroot.c backend/rights.c
 # backend/relay/kmod is a kernel module
 src_plugin = $(filter-out backend/relay/kmod/%,$(wildcard backend/$(1)/*.c backend/$(1)/*/*.c)) $(plugin_more_$(1))

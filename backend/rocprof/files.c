@@ -195,7 +195,7 @@ static bool being_written(int dir, const char *name)
 
 	for (size_t i = 0; i < 2 && ends(name, ".db"); i++)
 		if (snprintf(path, sizeof(path), "%s%s", name, more[i]) < (int)sizeof(path) &&
-		    !fstatat(dir, path, &st, AT_SYMLINK_NOFOLLOW) && st.st_size > 0)
+		    !rp_stat_at(dir, path, &st) && st.st_size > 0)
 			return true;
 	return false;
 }
@@ -284,8 +284,8 @@ static struct rp_file *meet_new(struct gt_plugin *p, struct rp_files *f, const c
 }
 
 /* In a folder that is watched: is it new, or has it changed? It is opened when it is its turn. */
-static void meet(struct gt_plugin *p, struct rp_files *f, int dir, const char *folder,
-		 const char *path, const char *name, const struct stat *st)
+static void meet(struct gt_plugin *p, struct rp_files *f, const struct rp_job *j, int dir,
+		 const char *folder, const char *path, const char *name, const struct stat *st)
 {
 	uint64_t mtime = (uint64_t)st->st_mtim.tv_sec * 1000000000 + (uint64_t)st->st_mtim.tv_nsec;
 	struct rp_file *file = known(f, st);
@@ -295,6 +295,8 @@ static void meet(struct gt_plugin *p, struct rp_files *f, int dir, const char *f
 	if (!file)
 		return;
 	file->there = true;
+	file->named = j != NULL;
+	file->whole = j && j->whole;
 	if (no_file(st->st_mode))
 		return;
 	if (strcmp(file->path, path)) {
@@ -319,11 +321,11 @@ static void meet(struct gt_plugin *p, struct rp_files *f, int dir, const char *f
 			 "changed after it was read: not read again");
 }
 
-void rp_files_found(struct gt_plugin *p, struct rp_files *f, int dir, const char *folder,
-		    const char *path, const char *name, const struct stat *st)
+void rp_files_found(struct gt_plugin *p, struct rp_files *f, const struct rp_job *j, int dir,
+		    const char *folder, const char *path, const char *name, const struct stat *st)
 {
 	if (is_result(folder, name))
-		meet(p, f, dir, folder, path, name, st);
+		meet(p, f, j, dir, folder, path, name, st);
 }
 
 void rp_files_forget(struct rp_files *f)
@@ -359,7 +361,7 @@ static void add_entry(struct gt_plugin *p, struct rp_files *f, int dir, const ch
 	if (S_ISDIR(st.st_mode) || !is_result(path, name))
 		return;
 	if (f->live) {
-		rp_files_found(p, f, dir, path, whole, name, &st);
+		rp_files_found(p, f, NULL, dir, path, whole, name, &st);
 		return;
 	}
 	file = add(p, f, whole, GT_NONE32);

@@ -283,10 +283,20 @@ struct rp_file {
 	char table[32], error[256];
 	uint64_t rows, faults;
 	uint64_t dev, ino, mtime;
-	bool there, changed, busy, once;
+	bool there, changed, busy, once, named, whole;
 	uint64_t matched, asked, instructions;
 	double mapped;
 };
+
+/* jobs/way.c: the way to what a user has named: links are not followed, and no mount is entered that
+ * somebody else than the kernel may answer for; @whole: who named it sees everything */
+
+/** rp_way_folder() - opens a folder, rp_way_file() a file; -1 */
+int rp_way_folder(const char *path, bool whole);
+int rp_way_file(const char *path, bool whole);
+/** rp_at() - opens what is in @dir, on the same mount; rp_stat_at() looks at it */
+int rp_at(int dir, const char *name, int flags);
+int rp_stat_at(int dir, const char *name, struct stat *st);
 
 #define RP_JOBS 64
 
@@ -325,9 +335,11 @@ void rp_files_forget(struct rp_files *f);
 /** rp_watch_folder() - says when something changes in it */
 void rp_watch_folder(struct rp_files *f, int dir);
 
-/** rp_files_found() - a file of a watched folder: @name in @dir, which is @folder; @st: what it is */
-void rp_files_found(struct gt_plugin *p, struct rp_files *f, int dir, const char *folder,
-		    const char *path, const char *name, const struct stat *st);
+/** rp_files_found() - a file of a watched folder: @name in @dir, which is @folder; @st: what it is; @j: the
+ * job that named it, NULL: none did */
+struct rp_job;
+void rp_files_found(struct gt_plugin *p, struct rp_files *f, const struct rp_job *j, int dir,
+		    const char *folder, const char *path, const char *name, const struct stat *st);
 /** rp_files_add() - a file, or all results in a folder and below it; -errno with the sentence told
  */
 int rp_files_add(struct gt_plugin *p, struct rp_files *f, const char *path);

@@ -22,6 +22,7 @@
 #define SETTLE	(200 * MS)  /* after a change, until the folders are looked through */
 #define QUIET	(1000 * MS) /* a database, or JSON, is left alone so long before it is read */
 #define MISSING (1000 * MS) /* how often a folder of a job is looked for that is not there */
+#define READS	64 /* of what inotify tells, at once */
 #define CHANGES (IN_CREATE | IN_MOVED_TO | IN_MODIFY | IN_CLOSE_WRITE | IN_DELETE | IN_ATTRIB)
 
 static uint64_t realtime(void)
@@ -94,7 +95,8 @@ static int reopen(struct rp_file *f)
 {
 	struct open_how how = { .flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
 				.resolve = RESOLVE_NO_SYMLINKS };
-	int fd = (int)syscall(SYS_openat2, AT_FDCWD, f->path, &how, sizeof(how));
+	int fd = f->named ? rp_way_file(f->path, f->whole)
+			  : (int)syscall(SYS_openat2, AT_FDCWD, f->path, &how, sizeof(how));
 	struct stat st;
 
 	if (fd >= 0 && (fstat(fd, &st) < 0 || st.st_dev != f->dev || st.st_ino != f->ino ||
@@ -176,7 +178,7 @@ static bool changes(struct rp *r)
 	char buf[16384];
 	bool any = false;
 
-	while (read(r->files.inotify, buf, sizeof(buf)) > 0)
+	for (int i = 0; i < READS && read(r->files.inotify, buf, sizeof(buf)) > 0; i++)
 		any = true;
 	return any;
 }

@@ -209,6 +209,9 @@ static int told(struct gt_app *app, const struct gt_obj *dir, const struct gt_vi
 	gt_made_path(app, dir, path, sizeof(path));
 	n = strlen(path);
 	snprintf(path + n, sizeof(path) - n, "/%.60s", name);
+	for (char *c = path + n; *c; c++)
+		if (*c <= ' ' || *c >= 0x7f)
+			*c = '?'; /* a line of a log is no place for what anybody makes up */
 	gt_store_tell(app, v, path, name, ret, sentence);
 	return ret;
 }

@@ -142,6 +142,19 @@ ok "a folder of another user's is none" wait_for 20 told '^no_folder there is no
 as_uid 12345 ln -s "$PWD/roots" place/link
 put output_directory "$PWD/place/link"
 ok "… by a link neither" wait_for 20 told '^no_folder there is no folder of uid 12345'
+# Somebody's file system may never answer, and ours waits for who looks: neither is entered
+mkdir -p place/asks && "$GT_OUT/tests/tools/gpuioctl" serve place/asks
+pkill -STOP -f "gpuioctl serve place/asks"
+put output_directory "$PWD/place/asks/gpu"
+ok "a folder of a file system that a program answers for is none" wait_for 20 told '^no_folder there is no folder of uid 12345'
+put output_directory "$PWD/place/asks"
+ok "… nor where it is mounted" wait_for 20 told '^no_folder there is no folder of uid 12345'
+echo rescan >"$mnt/control"
+ok "… also when all is looked for anew" wait_for 20 told '^no_folder'
+umount -l place/asks
+pkill -KILL -f "gpuioctl serve place/asks"
+put output_directory "$mnt/backends/rocprof"
+ok "… nor our own" wait_for 20 told '^no_folder there is no folder of uid 12345'
 as_uid 12345 mkdir place/deep
 as_uid 12345 ln -s "$PWD/roots" place/deep/link
 mkdir place/deep/roots

@@ -7,13 +7,13 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
+#include <linux/capability.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "../../rights.h"
 #include "jobs.h"
 
 #define DEPTH	  4
@@ -55,7 +55,7 @@ static void saw_file(struct look *l, int dir, const char *folder, const char *na
 	char path[4096];
 	struct stat st;
 
-	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !is_ours(j, &st) ||
+	if (rp_stat_at(dir, name, &st) < 0 || !is_ours(j, &st) ||
 	    snprintf(path, sizeof(path), "%s/%s", folder, name) >= (int)sizeof(path))
 		return;
 	if (S_ISREG(st.st_mode) && ends(name, ".att")) {
@@ -65,7 +65,7 @@ static void saw_file(struct look *l, int dir, const char *folder, const char *na
 	}
 	if (S_ISREG(st.st_mode) && !strcmp(name, "code.json") && st.st_size)
 		j->decoded++;
-	rp_files_found(l->p, l->f, dir, folder, path, name, &st);
+	rp_files_found(l->p, l->f, j, dir, folder, path, name, &st);
 }
 
 static void walk(struct look *l, int dir, const char *folder, int depth);
@@ -90,7 +90,7 @@ static void saw_folder(struct look *l, int in, const char *folder, const char *n
 	if (depth >= DEPTH ||
 	    snprintf(path, sizeof(path), "%s/%s", folder, name) >= (int)sizeof(path))
 		return;
-	dir = openat(in, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_DIRECTORY);
+	dir = rp_at(in, name, O_RDONLY | O_DIRECTORY);
 	if (dir < 0)
 		return;
 	if (fstat(dir, &st) < 0 || !is_ours(l->j, &st))
@@ -105,7 +105,7 @@ static void saw(struct look *l, int dir, const char *folder, const char *name, i
 {
 	struct stat st;
 
-	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+	if (rp_stat_at(dir, name, &st) < 0)
 		return;
 	if (S_ISDIR(st.st_mode))
 		saw_folder(l, dir, folder, name, depth);
@@ -138,10 +138,8 @@ static void walk(struct look *l, int dir, const char *folder, int depth)
 /* The folder itself; whatever is wrong with it, it is just not there for a user whose it is not */
 static int open_folder(struct rp_job *j)
 {
-	struct open_how how = { .flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_DIRECTORY,
-				.resolve = RESOLVE_NO_SYMLINKS };
 	struct stat st;
-	int dir = (int)syscall(SYS_openat2, AT_FDCWD, j->path, &how, sizeof(how));
+	int dir = rp_way_folder(j->path, j->whole);
 
 	if (dir >= 0 && (fstat(dir, &st) < 0 || !(j->whole || st.st_uid == j->uid))) {
 		close(dir);
@@ -154,13 +152,12 @@ static void look(struct gt_plugin *p, struct rp_files *f, const struct gt_made *
 {
 	struct rp_job *j = &f->job[f->jobs];
 	struct look l = { p, f, j, 0 };
-	char path[4096];
 	int dir;
 
 	*j = (struct rp_job){ .serial = m->serial, .uid = m->uid, .whole = m->whole };
 	if (!*m->value[RP_JOB_FOLDER])
 		return;
-	j->path = strdup(realpath(m->value[RP_JOB_FOLDER], path) ? path : m->value[RP_JOB_FOLDER]);
+	j->path = strdup(m->value[RP_JOB_FOLDER]);
 	if (!j->path)
 		return;
 	f->jobs++;
@@ -182,6 +179,7 @@ void rp_jobs_look(struct gt_plugin *p, struct rp_files *f)
 {
 	const struct gt_made *m;
 
+	gt_rights(0, 1ull << CAP_DAC_READ_SEARCH); /* start() has it, and a user chose the folder */
 	rp_jobs_forget(f);
 	for (unsigned int i = 0; p->host->made && (m = p->host->made(p, i)) && f->jobs < RP_JOBS;
 	     i++)

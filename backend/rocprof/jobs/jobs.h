@@ -3,6 +3,7 @@
  * Jobs for rocprofv3: directories that users make in backends/rocprof/jobs/. Nothing is started
  *here: a job's settings are written as the file that `rocprofv3 -i` takes, and as the lines to run.
  *
+ *	way.c       the way to what a user has named
  *	settings.c  the table of files; what a setting may be
  *	regex.c     is it a regular expression? words.c words as sh(1) takes them
  *	passes.c    counters by passes of the hardware
@@ -79,6 +80,11 @@ struct rp_passes {
 };
 /** rp_passes() - spreads @list over passes of which the hardware does each at once; -E2BIG */
 int rp_passes(struct rp_passes *p, const char *list);
+
+/* settings.c */
+
+/** rp_job_number() - a setting that was checked: decimal, or with 0x hexadecimal; @end: as strtoull's */
+uint64_t rp_job_number(const char *v, char **end);
 
 /* yaml.c, command.c */
 void rp_job_yaml(struct gt_plugin *p, const struct gt_made *m, const char *path, char *buf,

@@ -20,7 +20,7 @@ struct found {
 
 static uint64_t number(const struct gt_made *m, enum rp_job_file f)
 {
-	return strtoull(m->value[f], NULL, 0);
+	return rp_job_number(m->value[f], NULL);
 }
 
 static void __attribute__((format(printf, 3, 4)))
@@ -248,7 +248,10 @@ void rp_job_problems(struct gt_plugin *p, const struct gt_made *m, const char *p
 		problem(&d, "not_yet", "the folder has not been looked at yet");
 	else if (!j->there)
 		problem(&d, "no_folder",
-			"there is no folder of uid %u by the name in output_directory", m->uid);
+			"there is no folder of uid %u by the name in output_directory that gputrace "
+			"may look at: no links, no file system but of this machine, and others may "
+			"pass (x) on the way",
+			m->uid);
 	else
 		results(&d, m, j, &r->files);
 }

@@ -204,6 +204,13 @@ static int check_formats(const char *v, char *err, size_t len)
 }
 
 /* A number, 0x… too */
+uint64_t rp_job_number(const char *v, char **end)
+{
+	bool hex = v[0] == '0' && (v[1] == 'x' || v[1] == 'X');
+
+	return strtoull(v, end, hex ? 16 : 10);
+}
+
 static int number(const char *v, uint64_t min, uint64_t max, char *err, size_t len)
 {
 	bool hex = v[0] == '0' && (v[1] == 'x' || v[1] == 'X');
@@ -211,7 +218,7 @@ static int number(const char *v, uint64_t min, uint64_t max, char *err, size_t l
 	char *end;
 
 	errno = 0;
-	n = strtoull(v, &end, hex ? 16 : 10);
+	n = rp_job_number(v, &end);
 	if (*end || !isxdigit((unsigned char)v[hex ? 2 : 0])) {
 		snprintf(err, len, "a number, decimal or 0x and hexadecimal");
 		return -EINVAL;

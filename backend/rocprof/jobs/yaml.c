@@ -33,7 +33,7 @@ static void text(struct gt_details *d, const char *key, const char *value)
 
 static uint64_t number(const struct gt_made *m, enum rp_job_file f)
 {
-	return strtoull(m->value[f], NULL, 0);
+	return rp_job_number(m->value[f], NULL);
 }
 
 /* "1,3-5" as "[1, [3-5]]" */
