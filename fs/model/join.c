@@ -14,6 +14,14 @@ static uint64_t address_key(const struct gt_model *m, uint32_t pid, uint64_t ctx
 	return gt_mix(ctx ^ m->priv->salt[0], (uint64_t)pid << 1 | runtime) | 1;
 }
 
+/* It lives, and is at @ctx of that process of that user. */
+static bool is_at(const struct gt_model *m, const struct gt_queue *q, uint32_t pid, uint32_t uid,
+		  uint64_t ctx)
+{
+	return q->gpu != GT_NONE16 && q->state != GT_QS_DESTROYED && q->desc.pid == pid &&
+	       q->desc.ctx == ctx && (!m->wall || q->desc.uid == uid);
+}
+
 /* The one that lives and is at @ctx of that process; NULL: none that is known */
 static struct gt_queue *at_address(const struct gt_model *m, uint32_t pid, uint32_t uid,
 				   uint64_t ctx, bool runtime)
@@ -25,10 +33,7 @@ static struct gt_queue *at_address(const struct gt_model *m, uint32_t pid, uint3
 		return NULL;
 	slot = gt_map_get(&m->priv->addresses, address_key(m, pid, ctx, runtime));
 	q = slot == GT_NONE32 ? NULL : m->queues[slot];
-	if (!q || q->gpu == GT_NONE16 || q->state == GT_QS_DESTROYED || q->desc.pid != pid ||
-	    q->desc.ctx != ctx || (m->wall && q->desc.uid != uid))
-		return NULL;
-	return q;
+	return q && is_at(m, q, pid, uid, ctx) ? q : NULL;
 }
 
 static void forget_address(struct gt_model *m, struct gt_queue *q)
@@ -82,31 +87,49 @@ static void keep_known(struct gt_queue_desc *d, const struct gt_queue_desc *know
 	d->flags |= known->flags & GT_F_END_TOLD;
 }
 
+static struct gt_queue *by_alias(const struct gt_model *m, uint64_t alias)
+{
+	uint32_t slot = m->priv->aliases.n ? gt_map_get(&m->priv->aliases, alias) : GT_NONE32;
+
+	return slot == GT_NONE32 ? NULL : m->queues[slot];
+}
+
+/* The driver's queue that its runtime makes or describes as @id of @gpu. The number may have been
+ * another's, whose end was not told. */
+static struct gt_queue *meant_by_runtime(struct gt_model *m, const union gt_record *r, uint16_t gpu,
+					 uint32_t id)
+{
+	bool begins = r->ev.type == GT_QUEUE_CREATE;
+	uint32_t pid = begins ? r->ev.pid : r->queue.pid, uid = begins ? r->ev.uid : r->queue.uid;
+	uint64_t ctx = begins ? r->ev.ctx : r->queue.ctx, alias = ALIAS(gpu, id);
+	struct gt_queue *q = by_alias(m, alias);
+	const struct gt_queue *own;
+
+	if (q && is_at(m, q, pid, uid, ctx))
+		return q;
+	drop_alias(m, alias);
+	own = gt_model_queue(m, gpu, id);
+	if (!begins && own && own->state != GT_QS_DESTROYED)
+		return NULL;
+	q = at_address(m, pid, uid, ctx, false);
+	if (q)
+		set_alias(m, q, alias);
+	return q;
+}
+
 /* The driver's queue that number @id of @gpu means; NULL: none but itself */
 static struct gt_queue *meant(struct gt_model *m, const union gt_record *r, uint16_t gpu,
 			      uint32_t id)
 {
 	const struct gt_event *e = &r->ev;
-	bool begins = e->type == GT_QUEUE_CREATE, is_desc = e->type == GT_QUEUE;
-	uint64_t alias = ALIAS(gpu, id);
-	struct gt_queue *q = NULL;
-	uint32_t slot;
+	bool runtime = e->flags & GT_F_RUNTIME;
+	struct gt_queue *q;
 
-	if (!(e->flags & GT_F_RUNTIME) || !(begins || is_desc)) {
-		slot = m->priv->aliases.n ? gt_map_get(&m->priv->aliases, alias) : GT_NONE32;
-		return slot == GT_NONE32 ? NULL : m->queues[slot];
-	}
-	if (begins)
-		drop_alias(m, alias);
-	slot = gt_map_get(&m->priv->aliases, alias);
-	if (slot != GT_NONE32)
-		return m->queues[slot];
-	if (begins || !gt_model_queue(m, gpu, id)) {
-		q = is_desc ? at_address(m, r->queue.pid, r->queue.uid, r->queue.ctx, false)
-			    : at_address(m, e->pid, e->uid, e->ctx, false);
-		if (q)
-			set_alias(m, q, alias);
-	}
+	if (runtime && (e->type == GT_QUEUE_CREATE || e->type == GT_QUEUE))
+		return meant_by_runtime(m, r, gpu, id);
+	q = by_alias(m, ALIAS(gpu, id));
+	if (q && runtime && e->type == GT_QUEUE_DESTROY)
+		drop_alias(m, ALIAS(gpu, id)); /* the number is free from now on */
 	return q;
 }
 

@@ -235,17 +235,17 @@ struct gt_queue *gt_queue_met(struct gt_model *m, uint16_t gpu, uint32_t id, uin
 }
 
 /* Ids are used again: what has one that ended is another queue; false: of a user with too many */
-static bool create_again(struct gt_model *m, struct gt_queue *q, const struct gt_event *e)
+static bool create_again(struct gt_model *m, struct gt_queue *q, uint32_t uid, uint64_t ts)
 {
 	if (q->state != GT_QS_DESTROYED)
 		return true;
-	if (!has_room(m, e->uid)) {
+	if (!has_room(m, uid)) {
 		m->queues_refused++;
 		return false;
 	}
 	gt_join_drop(m, q);
-	gt_queue_clear(q, e->ts);
-	desc_unknown(q, e->ts);
+	gt_queue_clear(q, ts);
+	desc_unknown(q, ts);
 	q->serial = ++m->priv->queue_serial;
 	return true;
 }
@@ -262,7 +262,7 @@ static bool turn(struct gt_model *m, struct gt_queue *q, const struct gt_event *
 {
 	switch (e->type) {
 	case GT_QUEUE_CREATE:
-		if (!create_again(m, q, e))
+		if (!create_again(m, q, e->uid, e->ts))
 			return false;
 		set_state(m, q, GT_QS_CREATED, e->ts);
 		q->created = e->ts;
@@ -309,11 +309,25 @@ void gt_queue_event(struct gt_model *m, struct gt_queue *q, const struct gt_even
 			(to)->field = (from)->field;                                               \
 	} while (0)
 
+/* A runtime that is followed from its middle tells no begin: the number may be one's that ended.
+ * False: of a user with too many */
+static bool describe_again(struct gt_model *m, struct gt_queue *q, const struct gt_queue_desc *d)
+{
+	if (!(d->flags & GT_F_RUNTIME) || q->state != GT_QS_DESTROYED || !q->runtime ||
+	    (q->desc.pid == d->pid && q->desc.uid == d->uid && q->desc.ctx == d->ctx))
+		return true;
+	if (!create_again(m, q, d->uid, d->ts))
+		return false;
+	set_state(m, q, GT_QS_CREATED, d->ts);
+	q->created = 0;
+	return true;
+}
+
 void gt_queue_describe(struct gt_model *m, const struct gt_queue_desc *d, struct gt_folded *f)
 {
 	struct gt_queue *q = gt_queue_met(m, d->gpu, d->queue, d->uid, d->ts);
 
-	if (!q)
+	if (!q || !describe_again(m, q, d))
 		return;
 	TELL(&q->desc, d, ring);
 	TELL(&q->desc, d, ctx);

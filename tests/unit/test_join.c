@@ -53,7 +53,7 @@ static void tell_event(enum gt_type type, bool runtime, uint32_t id, uint64_t at
 	tell();
 }
 
-static void describe(bool runtime, uint32_t id, uint64_t at, uint64_t size)
+static void description(bool runtime, uint32_t id, uint64_t at, uint64_t size)
 {
 	gt_record_init(&told, gt_model_now(m) + 1000, GT_QUEUE);
 	told.queue.gpu = runtime;
@@ -66,6 +66,20 @@ static void describe(bool runtime, uint32_t id, uint64_t at, uint64_t size)
 	if (runtime)
 		told.queue.channels = 3;
 	told.queue.flags = runtime ? GT_F_RUNTIME : 0;
+}
+
+static void describe(bool runtime, uint32_t id, uint64_t at, uint64_t size)
+{
+	description(runtime, id, at, size);
+	tell();
+}
+
+/* By a runtime of another user's process */
+static void describe_other(uint32_t id, uint64_t at)
+{
+	description(true, id, at, 4096);
+	told.queue.pid = 78;
+	told.queue.uid = 1001;
 	tell();
 }
 
@@ -150,10 +164,50 @@ static void check_others(void)
 	gt_model_free(m);
 }
 
+static void check_number_again(void)
+{
+	const struct gt_queue *q, *other;
+
+	begin(true);
+	make(false, DRIVER, AT);
+	make(true, RUNTIME, AT);
+	q = gt_model_queue(m, 0, DRIVER);
+	tell_event(GT_QUEUE_DESTROY, true, RUNTIME, AT);
+	ok(told.ev.queue == DRIVER && told.ev.gpu == 0, "the runtime's end of it is the queue's");
+	describe_other(RUNTIME, AT);
+	other = gt_model_queue(m, 1, RUNTIME);
+	ok(q->desc.pid == 77 && q->desc.uid == 1000 && told.queue.queue == RUNTIME,
+	   "the number then is another user's: the driver's queue keeps its own");
+	ok(other && other->desc.pid == 78 && other->desc.uid == 1001, "and they have theirs");
+	gt_model_free(m);
+
+	begin(true);
+	make(false, DRIVER, AT);
+	make(true, RUNTIME, AT);
+	q = gt_model_queue(m, 0, DRIVER);
+	describe_other(RUNTIME, AT + 4096);
+	ok(q->desc.pid == 77 && q->desc.uid == 1000 && q->desc.ctx == AT &&
+		   gt_model_queue(m, 1, RUNTIME),
+	   "as without an end that was told");
+	tell_event(GT_DISPATCH, true, RUNTIME, 0);
+	is(told.ev.queue, RUNTIME, "and what it does is its own");
+	make(true, RUNTIME + 1, AT + 8192);
+	other = gt_model_queue(m, 1, RUNTIME + 1);
+	tell_event(GT_QUEUE_DESTROY, true, RUNTIME + 1, AT + 8192);
+	describe(true, RUNTIME + 1, AT + 8192, 16384);
+	is(other->state, GT_QS_DESTROYED, "one that ended stays so for its own process");
+	describe_other(RUNTIME + 1, AT + 8192);
+	ok(other->state == GT_QS_CREATED && other->desc.pid == 78 && other->desc.uid == 1001 &&
+		   other->desc.size == 4096 && other->desc.priority == GT_NONE16,
+	   "for another's it is another queue");
+	gt_model_free(m);
+}
+
 int main(void)
 {
 	check_driver_first();
 	check_runtime_first();
 	check_others();
+	check_number_again();
 	return done_testing();
 }
