@@ -279,7 +279,8 @@ void gt_model_event(struct gt_model *m, union gt_record *r, struct gt_folded *f)
 	gt_set_now(m, e->ts);
 	if (unlikely(e->ts - m->priv->sec_start >= GT_SEC))
 		turn_second(m, e->ts);
-	if (e->queue != GT_NONE32 || e->type == GT_QUEUE)
+	/* other records have something else there */
+	if (e->type < GT_NTYPES ? e->queue != GT_NONE32 : e->type == GT_QUEUE)
 		gt_join_record(m, r);
 	if (unlikely(e->type >= GT_NTYPES)) {
 		describe(m, r, f);

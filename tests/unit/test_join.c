@@ -203,11 +203,29 @@ static void check_number_again(void)
 	gt_model_free(m);
 }
 
+static void check_no_queue(void)
+{
+	const uint64_t until = (uint64_t)RUNTIME << 32 | 5;
+
+	begin(true);
+	make(false, DRIVER, AT);
+	make(true, RUNTIME, AT);
+	gt_record_init(&told, gt_model_now(m) + 1000, GT_LOST);
+	told.lost.gpu = 1;
+	told.lost.until = until;
+	told.lost.cause = GT_LOST_SOURCE;
+	tell();
+	ok(told.lost.until == until && told.lost.gpu == 1,
+	   "where a record has no queue, what looks like its number stays");
+	gt_model_free(m);
+}
+
 int main(void)
 {
 	check_driver_first();
 	check_runtime_first();
 	check_others();
 	check_number_again();
+	check_no_queue();
 	return done_testing();
 }
