@@ -46,7 +46,7 @@ struct sf_kfd_proc {
  * struct sf_kfd - @proc: by pid
  * @tells: queues are for this backend to tell of; @begun: those that were there before it are known
  * @turn, @pair: where the next look goes on
- * @last: number below queues/ that was given last
+ * @last: the number that is given next, less SF_KFD_BASE; @wrapped: all were given once
  * @table: what kfd_hw.c showed last, good until @table_due; NULL nothing yet
  * @last_ts: of the last record
  * @out: records that wait for sf_kfd_flush()
@@ -56,7 +56,7 @@ struct sf_kfd {
 	unsigned int n, turn, pair;
 	struct sf_kfd_queue queue[SF_KFD_QUEUES];
 	uint32_t used, free, nqueues, last;
-	bool tells, begun;
+	bool tells, begun, wrapped;
 	char *table;
 	uint64_t table_due, last_ts;
 	union gt_record out[64];

@@ -62,6 +62,7 @@ static void end(struct sf *sf, uint32_t *at)
 	if (q->id != GT_NONE32)
 		record(sf, q, GT_QUEUE_DESTROY)->ev.flags = GT_F_INFERRED;
 	sf->clients->user[q->user].queues--;
+	q->id = GT_NONE32;
 	q->next = k->free;
 	k->free = i + 1;
 	k->nqueues--;
@@ -124,13 +125,36 @@ static void kind_of(uint64_t type, struct gt_queue_desc *d)
 	}
 }
 
+static bool in_use(const struct sf_kfd *k, uint32_t id)
+{
+	for (uint32_t i = 0; i < k->used; i++)
+		if (k->queue[i].id == id)
+			return true;
+	return false;
+}
+
+/* There are far more than queues: one is free. */
+static uint32_t new_number(struct sf_kfd *k)
+{
+	uint32_t id;
+
+	do {
+		id = SF_KFD_BASE + k->last++;
+		if (k->last == SF_KFD_NUMBERS) {
+			k->last = 0;
+			k->wrapped = true;
+		}
+	} while (k->wrapped && in_use(k, id));
+	return id;
+}
+
 /* When one that was there before was made nobody knows: of that no event is told. */
 static void tell(struct sf *sf, struct sf_kfd_queue *q, uint32_t pid, uint64_t type, uint64_t size)
 {
 	uint32_t uid = sf_uid(sf, pid);
 	union gt_record *r;
 
-	q->id = SF_KFD_BASE + sf->kfd->last++ % SF_KFD_NUMBERS;
+	q->id = new_number(sf->kfd);
 	if (sf->kfd->begun) {
 		r = record(sf, q, GT_QUEUE_CREATE);
 		r->ev.flags = GT_F_INFERRED;

@@ -248,6 +248,26 @@ static void test_come_and_go(void)
 	shell("rm -rf " PROC " was gone2");
 }
 
+static void test_numbers(void)
+{
+	struct sf sf;
+	uint32_t id;
+
+	make_queue(10, 0, "100", "0", "1");
+	open_sf(&sf);
+	look(&sf);
+	id = first(GT_QUEUE)->queue.queue;
+	sf.kfd->last = SF_KFD_NUMBERS - 1;
+	make_queue(10, 1, "100", "0", "1");
+	look(&sf);
+	is(first(GT_QUEUE)->queue.queue, SF_KFD_BASE + SF_KFD_NUMBERS - 1, "the last number");
+	make_queue(10, 2, "100", "0", "1");
+	look(&sf);
+	is(first(GT_QUEUE)->queue.queue, id + 1, "then that of a queue that lives is left out");
+	close_sf(&sf);
+	shell("rm -r " PROC);
+}
+
 static void test_claim(void)
 {
 	struct sf sf;
@@ -367,6 +387,7 @@ int main(void)
 		return 1;
 	make_gpus();
 	test_come_and_go();
+	test_numbers();
 	test_claim();
 	test_hostile();
 	test_many();
