@@ -3,6 +3,7 @@
  * What AMD's compute driver tells of the processes that use it: class/kfd/kfd/proc/PID of sysfs
  * (drivers/gpu/drm/amd/amdkfd/kfd_process.c). Their work is in no counter of fdinfo.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -89,15 +90,17 @@ static int by_pid(const void *a, const void *b)
 	return (x->pid > y->pid) - (x->pid < y->pid);
 }
 
-/* In their order */
-static unsigned int list(struct sf *sf, struct sf_kfd_proc *out)
+/* In their order. Return: how many, or -errno: nobody knows */
+static int list(struct sf *sf, struct sf_kfd_proc *out)
 {
 	GT_ROOT_DIR dir = gt_root_dir(&sf->root, SF_KFD_PROC);
 	struct dirent *e;
 	unsigned int n = 0;
 	int64_t pid;
 
-	for (int i = 0; dir && i < SF_ENTRIES && (e = readdir(dir)); i++) {
+	if (!dir)
+		return errno == ENOENT ? 0 : -errno;
+	for (int i = 0; i < SF_ENTRIES && (e = readdir(dir)); i++) {
 		if (gt_root_number(e->d_name, &pid, NULL) || pid <= 0 || pid > INT32_MAX)
 			continue;
 		if (!sf->root.captured && pid == getpid()) /* by asking for events */
@@ -109,7 +112,7 @@ static unsigned int list(struct sf *sf, struct sf_kfd_proc *out)
 		out[n++] = (struct sf_kfd_proc){ .pid = (uint32_t)pid, .ino = e->d_ino };
 	}
 	qsort(out, n, sizeof(*out), by_pid);
-	return n;
+	return (int)n;
 }
 
 /* Those that were there before keep their queues; those that are no more have none. */
@@ -117,8 +120,11 @@ static void update(struct sf *sf)
 {
 	struct sf_kfd *k = sf->kfd;
 	struct sf_kfd_proc now[SF_KFD_PROCS];
-	unsigned int n = list(sf, now), old = 0;
+	int listed = list(sf, now);
+	unsigned int n = (unsigned int)listed, old = 0;
 
+	if (listed < 0)
+		return;
 	for (unsigned int i = 0; i < n; i++) {
 		for (; old < k->n && k->proc[old].pid < now[i].pid; old++)
 			sf_kfd_drop(sf, &k->proc[old]);

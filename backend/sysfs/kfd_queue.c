@@ -4,6 +4,7 @@
  * sysfs. It tells which there are, not what they do: the first and last look at one are its begin
  * and its end. Where another backend hears of the calls that make queues, that one tells.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -218,6 +219,7 @@ static uint32_t *known(struct sf_kfd *k, struct sf_kfd_proc *p, uint32_t *at, ui
 	return NULL;
 }
 
+/* A folder that is there but cannot be opened, as there are too many files open, says nothing. */
 static void look_at(struct sf *sf, struct sf_kfd_proc *p)
 {
 	struct sf_kfd *k = sf->kfd;
@@ -229,6 +231,8 @@ static void look_at(struct sf *sf, struct sf_kfd_proc *p)
 
 	snprintf(dir, sizeof(dir), SF_KFD_PROC "/%u/queues", p->pid);
 	list = gt_root_dir(&sf->root, dir);
+	if (!list && errno != ENOENT)
+		return;
 	for (uint32_t i = p->first; i; i = k->queue[i - 1].next)
 		k->queue[i - 1].listed = false;
 	for (int i = 0; list && i < SF_KFD_ENTRIES && (e = readdir(list)); i++) {

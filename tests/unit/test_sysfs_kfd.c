@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -248,6 +249,29 @@ static void test_come_and_go(void)
 	shell("rm -rf " PROC " was gone2");
 }
 
+static void test_no_more_files(void)
+{
+	struct rlimit was, none;
+	struct sf sf;
+
+	make_queue(10, 0, "100", "0", "1");
+	open_sf(&sf);
+	look(&sf);
+	getrlimit(RLIMIT_NOFILE, &was);
+	none = (struct rlimit){ 0, was.rlim_max };
+	setrlimit(RLIMIT_NOFILE, &none);
+	look(&sf);
+	ok(nrec == 0 && sf.kfd->nqueues == 1, "where no folder can be opened no queue ends");
+	sf_kfd_queues(&sf);
+	sf_kfd_flush(&sf);
+	ok(nrec == 0 && sf.kfd->nqueues == 1, "nor where it is a process's");
+	setrlimit(RLIMIT_NOFILE, &was);
+	is(look(&sf), 0, "nor later");
+	shell("rm -r " PROC);
+	is(look(&sf), 1, "but where there is none");
+	close_sf(&sf);
+}
+
 static void test_numbers(void)
 {
 	struct sf sf;
@@ -387,6 +411,7 @@ int main(void)
 		return 1;
 	make_gpus();
 	test_come_and_go();
+	test_no_more_files();
 	test_numbers();
 	test_claim();
 	test_hostile();
