@@ -136,16 +136,17 @@ guest() { # release
 	local dir=$work/vm-$1 rc before=$failed
 	mkdir -p "$dir"
 	echo "guest $1:"
-	O=$GT_OUT GT_SHARE=$dir TMPDIR=$dir AGAIN=$booted tests/vm/run.sh "$1" ${names[@]+"${names[@]}"} >"$dir/log" 2>&1
+	O=$GT_OUT GT_SHARE=$dir TMPDIR=$dir AGAIN=$again tests/vm/run.sh "$1" ${names[@]+"${names[@]}"} >"$dir/log" 2>&1
 	rc=$?
 	grep -vE "$counts" "$dir/log" | sed 's/^/  /'
 	count "$dir/log"
+	[ $rc != 0 ] || again=1 # only what ran to its end has run once
 	[ $rc = 0 ] || [ $failed -gt "$before" ] || failed=$((failed + 1)) # none that was counted
 	true
 }
 
 guests() {
-	local c some= release kernels booted=
+	local c some= release kernels booted= again=
 	for c in "$GT_SRC"/tests/vm/cases/*.sh; do [ -x "$c" ] && wanted "$(basename "$c")" && some=1; done
 	[ -n "$some" ] || return 0
 	if ! kernels=$(tests/vm/fetch.sh "$GT_OUT/vm" 2>"$work/fetch.log"); then
