@@ -2,7 +2,8 @@
 #include "rate.h"
 
 #define SEC 1000000000
-#define BACK 16 /* in a row: then time has gone back */
+#define BACK 16	   /* so many more of them: then time has gone back */
+#define SURE 16384 /* at most so many more the other way: it may really have gone back */
 
 /* What a full bucket holds. One token at least: without any nothing would ever come in. */
 static int64_t full(const struct gt_rate *r)
@@ -24,14 +25,24 @@ void gt_rate_set(struct gt_rate *r, bool bucket, uint64_t per_s, uint64_t burst)
 		r->left = full(r);
 }
 
-/* One time that was told may be wrong, and far in the future: if all that comes is long before it,
- * it was. The next one's time is that of the clock then */
+/*
+ * One time that was told may be wrong, and far in the future: if most that comes since is long before
+ * it, it was. The next one's time is that of the clock then. Records of another source that always
+ * come late do not set it back as long as there are more that are on time: what is on time would be
+ * given the same time, and its tokens, once more.
+ */
 static void follow(struct gt_rate *r, uint64_t now)
 {
-	if (now >= r->at || r->at - now <= SEC)
-		r->behind = 0;
-	else if (++r->behind == BACK)
-		r->at = r->bucket ? now : now - now % SEC;
+	uint64_t t = r->bucket ? now : now - now % SEC;
+
+	if (t > r->at && t - r->at > SEC) {
+		r->votes = 0; /* in doubt until others tell that time, too */
+	} else if (now >= r->at || r->at - now <= SEC) {
+		r->votes += r->votes < SURE;
+	} else if (--r->votes <= -BACK) {
+		r->votes = 0;
+		r->at = t;
+	}
 }
 
 static void refill(struct gt_rate *r, uint64_t now)

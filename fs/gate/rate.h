@@ -16,13 +16,14 @@
  * struct gt_rate - @per_s: records; 0: no limit
  * @bucket: tokens that come all the time, up to @burst of them; else windows of a second
  * @at: the latest time that is known; of a window: its begin
- * @behind: so many in a row were more than a second before that
+ * @votes: since that last went on by more than a second: records that were about then, less those
+ *	that were more than a second before it
  * @left: of a bucket: tokens in 10^-9; of a window: records. Below 0 after a job that took more
  */
 struct gt_rate {
 	uint64_t per_s, burst;
 	bool bucket;
-	unsigned int behind;
+	int votes;
 	uint64_t at;
 	int64_t left;
 };

@@ -116,6 +116,29 @@ static void test_future(bool bucket)
 	   (unsigned int)in);
 }
 
+/* A thousand a second on time, and of another source, twenty that are five seconds late, in a row: they
+ * bring no time back. @idle: on time there is nothing for so many seconds in between */
+static void test_late(bool bucket, uint64_t idle)
+{
+	struct gt_rate r = { 0 };
+	uint64_t now = 100 * SEC, begun = now, in = 0;
+	unsigned int over = 0;
+
+	gt_rate_set(&r, bucket, 100, 100);
+	for (int i = 0; i < 20000; i++) {
+		if (i == 10000)
+			now += idle * SEC;
+		in += gt_rate_take(&r, now, 1);
+		for (int k = 0; i % 1000 == 500 && k < 20; k++)
+			in += gt_rate_take(&r, now - 5 * SEC, 1);
+		over += in > 100 * ((now - begun) / SEC + 1) + 101;
+		now += SEC / 1000;
+	}
+	is(over, 0, "records of another source that are late do not fill it: %u",
+	   (unsigned int)in);
+	ok(in >= 1900, "nor keep it empty");
+}
+
 /* At the gate: jobs of three records, whole, charged at their first */
 static void test_jobs(void)
 {
@@ -172,6 +195,10 @@ int main(void)
 	test_window();
 	test_future(true);
 	test_future(false);
+	test_late(true, 0);
+	test_late(false, 0);
+	test_late(true, 10);
+	test_late(false, 10);
 	test_jobs();
 	test_in_flight();
 	return done_testing();
