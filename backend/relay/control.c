@@ -56,8 +56,8 @@ static int put(struct gr *gr, const char *file, const char *text)
 	return ret;
 }
 
-/* It says so in one of two files; one that does neither is traced by somebody else. */
-static bool traces(const struct gr *gr)
+/* It says so in one of two files. */
+bool gr_traces(const struct gr *gr)
 {
 	char text[64];
 
@@ -104,7 +104,7 @@ void gr_tracing(struct gr *gr, bool on)
 		gr->started = false;
 		return;
 	}
-	if (!traces(gr)) {
+	if (!gr_traces(gr)) {
 		ask_size(gr);
 		gr->started = !put(gr, "control", "start");
 	}

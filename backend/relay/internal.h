@@ -102,6 +102,8 @@ void gr_sum(struct gt_grt_stats *to, const struct gt_grt_stats *from);
 
 /** gr_read() - what DIR/@file says, its first line; "" if it cannot be read */
 void gr_read(const char *dir, const char *file, char *buf, size_t len);
+/** gr_traces() - does grtrace trace? One that does not say so is traced by somebody else */
+bool gr_traces(const struct gr *gr);
 /** gr_tracing() - starts (@on) grtrace if it does not trace, or stops it if this one started it */
 void gr_tracing(struct gr *gr, bool on);
 /** gr_level() - grtrace tells also of what is verbose, or leaves that out again */

@@ -135,26 +135,70 @@ static void pause_it(struct gr *gr, bool on)
 	gr->p->host->timer(gr->p, on ? 0 : 1);
 }
 
-/* Buffers of another size are others: grtrace stops for that moment, which is a session's end. */
+/* What happened since the old files' end is in none: jobs in flight may have ended there. */
+static void tell_gap(struct gr *gr)
+{
+	union gt_record r;
+
+	gt_record_init(&r, gr->mark, GT_LOST);
+	r.lost.count = 0;
+	r.lost.since = gr->mark;
+	r.lost.cause = GT_LOST_SOURCE;
+	r.lost.until = gr->p->host->now(gr->p);
+	gr->p->host->push(gr->p, &r, 1);
+}
+
+/* Buffers of another size are others: grtrace stops for that moment, and begins with new files. */
+static int restart(struct gr *gr, int64_t old)
+{
+	bool more;
+
+	gr_tracing(gr, false);
+	gr_drain_all(gr);
+	more = gr->more;
+	if (more)
+		gr->o->buffer_size = old;
+	gr_watch(gr, false);
+	gr_tracing(gr, true);
+	gr_look(gr);
+	if (gr->mark)
+		tell_gap(gr);
+	gr->p->host->timer(gr->p, 1);
+	if (!gr->started)
+		return gr->p->host->error(gr->p, EIO, "grtrace could not be started again");
+	if (more)
+		return gr->p->host->error(gr->p, EBUSY,
+					  "grtrace has more records than can be read at once: its "
+					  "buffers stay as they are");
+	return 0;
+}
+
 static int set(struct gt_plugin *p, const struct gt_option *o)
 {
 	struct gr *gr = p->priv;
+	char text[32];
+	int64_t old;
 
 	if (o->type != GT_OPT_INT)
 		return -EOPNOTSUPP;
 	if (gr->told_by[0] || gr->paused || !*gr->dir)
 		return 0; /* it is asked when tracing is started */
-	if (!gr->started)
+	if (!gr->started && gr_traces(gr))
 		return p->host->error(p, EBUSY,
 				      "grtrace was started by somebody else: its buffers stay as "
 				      "they are");
-	gr_tracing(gr, false);
-	gr_drain_all(gr);
-	gr_watch(gr, false);
-	gr_tracing(gr, true);
-	gr_look(gr);
-	p->host->timer(p, 1);
-	return 0;
+	gr_read(gr->dir, "buffer_size", text, sizeof(text));
+	old = strtoll(text, NULL, 10);
+	if (gr->started && old > 0 && (!gr->o->buffer_size || gr->o->buffer_size == old)) {
+		gr->o->buffer_size = old;
+		return 0;
+	}
+	gr_readers(gr, true);
+	if (gr->readers)
+		return p->host->error(p, EBUSY,
+				      "another process has one of grtrace's files open: its buffers "
+				      "stay as they are");
+	return restart(gr, old);
 }
 
 static int control(struct gt_plugin *p, enum gt_control what, int64_t arg)

@@ -56,6 +56,18 @@ is "$(value "$mnt/status" events_lost_source)" 0 "… and loses nothing"
 : >"$fake/control"
 echo 131072 >"$mnt/config/buffer_size"
 is "$(cat "$fake/buffer_size") $(cat "$mnt/backends/relay/buffer_size" "$fake/control" | xargs)" "131072 131072 start" "another size of buffer is asked of it"
+is "$(value "$mnt/status" events_lost_source)" 0 "… and no number of events is made up for what is lost meanwhile"
+: >"$fake/control"
+echo 131072 >"$mnt/config/buffer_size"
+is "$(cat "$fake/control")" "" "the size that it has is asked without an end of tracing"
+mv "$fake/control" control
+mkdir "$fake/control"
+ok "where it does not start again, that is an error" eval '! echo 262144 >"$mnt/config/buffer_size"'
+like "$(cat "$mnt/backends/relay/last_error")" "could not be started again" "… which is told"
+rmdir "$fake/control"
+mv control "$fake/control"
+echo 131072 >"$mnt/config/buffer_size"
+is "$(cat "$fake/control") $(stat_of tracing)" "start started-here" "… and mended by the next"
 : >"$fake/events4"
 files() { [ "$(stat_of files)" = "$1" ]; }
 ok "a CPU that comes is read" wait_for 20 files 5
@@ -78,6 +90,9 @@ ok "… and not waited for, as that would not end" eval '! wait_for 1 waited_for
 sleep 100 <"$fake/events1" & reader=$!
 told() { grep -q "^other_readers 1$" "$mnt/backends/relay/stats"; }
 ok "another reader is told" wait_for 20 told
+ok "… and keeps its buffers" eval '! echo 262144 >"$mnt/config/buffer_size"'
+is "$(cat "$fake/control") $(cat "$fake/buffer_size")" "start 131072" "… without an end of tracing"
+is "$(cat "$mnt/config/buffer_size")" 131072 "… which is what config tells"
 kill $reader
 wait $reader 2>/dev/null
 
