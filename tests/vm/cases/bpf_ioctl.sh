@@ -23,8 +23,10 @@ wait $one $two
 ok "the mock has ended all jobs" wait_for 20 all_done
 rows() { [ "$(grep -vc '^#' "$mnt/report")" = 1500 ]; }
 ok "all are in the report" wait_for 20 rows
-known() { [ "$(awk '!/^#/ && $9 == "-"' "$mnt/report" | wc -l)" = 0 ]; }
+# ftrace may tell of a submission later than is waited for, where a machine is starved: that is counted
+known() { [ "$(awk '!/^#/ && $9 == "-"' "$mnt/report" | wc -l)" -le "$(value "$mnt/status" records_late)" ]; }
 ok "each with the time of its ioctl" wait_for 20 known
+echo "# without: $(awk '!/^#/ && $9 == "-"' "$mnt/report" | wc -l), records late: $(value "$mnt/status" records_late)"
 is "$(awk '!/^#/ && $9 >= 1000000000' "$mnt/report" | wc -l)" 0 "none took a second"
 cat "$mnt/timeline" >timeline
 is "$(grep -c "IOCTL_ENTER .* cmd=$submit" timeline)" 1500 "timeline: an ioctl for each submission"
