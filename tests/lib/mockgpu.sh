@@ -4,6 +4,7 @@
 gpujobs=$GT_OUT/tests/tools/gpujobs
 truth=/sys/kernel/debug/mockgpu/truth
 mock_driver=/sys/bus/platform/drivers/mockgpu
+rings=gfx_0.0.0,comp_1.0.0,comp_1.0.1,sdma0,vcn_dec_0 # of each of its GPUs
 [ "${GT_GUEST-}" = 1 ] || skip "the mock GPU is for guests (tests/vm/run.sh)"
 
 mock_load() { # mock_load [PARAMETER=VALUE...] - any user may use the devices
@@ -30,6 +31,14 @@ mock_bind() { # mock_bind N
 
 mock_unbind() { # mock_unbind N - returns when all its jobs have ended
 	echo "mockgpu.$1" >$mock_driver/unbind
+}
+
+mock_push() { # mock_push JOBS OF EACH - three processes of two users, on both GPUs and all rings
+	local players=()
+	as_uid 1001 "$gpujobs" --device 0 --jobs "$1" --length-us 5000-6000 --ring $rings --depth 60 --contexts 2 --seed 1 >/dev/null & players+=($!)
+	as_uid 1002 "$gpujobs" --device 1 --jobs "$1" --length-us 5000-6000 --ring $rings --depth 60 --seed 2 >/dev/null & players+=($!)
+	as_uid 1001 "$gpujobs" --device 1 --jobs "$1" --length-us 5000-6000 --ring $rings --depth 60 --seed 3 >/dev/null & players+=($!)
+	wait "${players[@]}"
 }
 
 all_done() { # every job of the truth has a result

@@ -7,16 +7,7 @@
 # Early
 . "$GT_SRC/tests/lib/case.sh"
 . "$GT_SRC/tests/lib/mockgpu.sh"
-rings=gfx_0.0.0,comp_1.0.0,comp_1.0.1,sdma0,vcn_dec_0
 cleanup() { mock_unload; }
-
-push() { # push JOBS OF EACH PROCESS
-	local players=()
-	as_uid 1001 "$gpujobs" --device 0 --jobs "$1" --length-us 5000-6000 --ring $rings --depth 60 --contexts 2 --seed 1 >/dev/null & players+=($!)
-	as_uid 1002 "$gpujobs" --device 1 --jobs "$1" --length-us 5000-6000 --ring $rings --depth 60 --seed 2 >/dev/null & players+=($!)
-	as_uid 1001 "$gpujobs" --device 1 --jobs "$1" --length-us 5000-6000 --ring $rings --depth 60 --seed 3 >/dev/null & players+=($!)
-	wait "${players[@]}"
-}
 
 counted() {
 	[ "$(awk '$2 ~ /^ring/ { n += $8 } END { print n + 0 }' "$mnt/rings")" = $(($(wc -l <$truth) - 1)) ]
@@ -39,7 +30,7 @@ push_whole() { # push_whole WHAT JOBS [STREAM]
 		echo clear >"$mnt/control"
 		echo 0 >$truth
 		[ -z "${3-}" ] || record "$3"
-		push "$2"
+		mock_push "$2"
 		ok "$1: the mock has ended all jobs" wait_for 20 all_done
 		ok "$1: the tree has counted them all" wait_for 20 counted
 	done
@@ -124,7 +115,7 @@ decided() { # decided JOBS: which jobs are in records is decided in the kernel a
 		echo clear >$m/control
 	done
 	echo 0 >$truth
-	push "$1"
+	mock_push "$1"
 	ok "decided: the mock has ended all jobs" wait_for 20 all_done
 	ok "decided: both have counted them all" wait_for 20 settled
 	ok "decided: … and all waits" wait_for 20 both_saw

@@ -6,7 +6,6 @@
 . "$GT_SRC/tests/lib/case.sh"
 . "$GT_SRC/tests/lib/mockgpu.sh"
 . "$GT_SRC/tests/lib/grtrace.sh"
-rings=gfx_0.0.0,comp_1.0.0,comp_1.0.1,sdma0,vcn_dec_0
 cleanup() {
 	jobs -p | xargs -r kill 2>/dev/null
 	wait

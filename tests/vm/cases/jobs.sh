@@ -5,7 +5,6 @@
 # Early
 . "$GT_SRC/tests/lib/case.sh"
 . "$GT_SRC/tests/lib/mockgpu.sh"
-rings=gfx_0.0.0,comp_1.0.0,comp_1.0.1,sdma0,vcn_dec_0
 cgroup=/sys/fs/cgroup/gt-jobs
 cleanup() { mock_unload; rmdir $cgroup 2>/dev/null; }
 

@@ -4,7 +4,6 @@
 . "$GT_SRC/tests/lib/case.sh"
 . "$GT_SRC/tests/lib/mockgpu.sh"
 tracing=/sys/kernel/tracing/instances/mock # as the top-level buffer may be small on 6.1
-rings=gfx_0.0.0,comp_1.0.0,comp_1.0.1,sdma0,vcn_dec_0
 cleanup() {
 	jobs -p | xargs -r kill -KILL 2>/dev/null
 	wait

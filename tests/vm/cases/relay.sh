@@ -6,7 +6,6 @@
 . "$GT_SRC/tests/lib/case.sh"
 . "$GT_SRC/tests/lib/mockgpu.sh"
 . "$GT_SRC/tests/lib/grtrace.sh"
-rings=gfx_0.0.0,comp_1.0.0,comp_1.0.1,sdma0,vcn_dec_0
 by=(relay bpf ftrace)
 cleanup() {
 	jobs -p | xargs -r kill 2>/dev/null
@@ -15,13 +14,6 @@ cleanup() {
 	[ ! -d /sys/module/grtrace ] || rmmod grtrace
 }
 
-push() { # push JOBS OF EACH PROCESS
-	local players=()
-	as_uid 1001 "$gpujobs" --device 0 --jobs "$1" --length-us 5000-6000 --ring $rings --depth 60 --contexts 2 --seed 1 >/dev/null & players+=($!)
-	as_uid 1002 "$gpujobs" --device 1 --jobs "$1" --length-us 5000-6000 --ring $rings --depth 60 --seed 2 >/dev/null & players+=($!)
-	as_uid 1001 "$gpujobs" --device 1 --jobs "$1" --length-us 5000-6000 --ring $rings --depth 60 --seed 3 >/dev/null & players+=($!)
-	wait "${players[@]}"
-}
 run_jobs() { "$gpujobs" --device 0 --jobs "$1" --length-us 200-400 --ring $rings >/dev/null; }
 stat_of() { value "relay/backends/relay/stats" "$1"; }
 counted() { # counted N TREE... - each has counted as many jobs
@@ -40,7 +32,7 @@ is "$(cat $grt/enabled) $(stat_of tracing)" "1 started-here" "the daemon starts 
 ok "the first jobs are seen by all" wait_for 20 counted 2 "${by[@]}" || exit 1
 for m in "${by[@]}"; do echo clear >"$m/control"; done
 echo 0 >$truth
-push 3334
+mock_push 3334
 ok "the mock has ended all jobs" wait_for 20 all_done
 n=$(($(wc -l <$truth) - 1))
 ok "all $n are counted, by each" wait_for 20 counted $n "${by[@]}"
