@@ -40,7 +40,7 @@ is "$(stat_of counted_tracepoints)" 3 "all three tracepoints of them"
 # Recorded as well: the same events, replayed, give the same
 rm -f stream
 cat "$mnt/events" >stream & reader=$!
-wait_for 10 test -s stream
+wait_for 20 test -s stream
 jobs -n 2000 -d 300 -o truth.csv
 all_there() { python3 "$GT_SRC/tests/lib/mocktruth.py" truth.csv stream; }
 wait_for 20 all_there
@@ -69,7 +69,7 @@ echo clear >"$mnt/control"
 before=$(stat_of tracepoint_records)
 jobs -n 3000 -d 100 -o truth.csv
 counted() { [ "$(completed "$mnt")" = "$1" ]; }
-ok "not recorded: every job is counted" wait_for 5 counted 3000
+ok "not recorded: every job is counted" wait_for 20 counted 3000
 cat >sums.py <<'P'
 # The jobs' times, by the clock before and after each call, against the sums of `latency`
 import csv, sys
@@ -107,12 +107,12 @@ is "$(value "$mnt/status" events_seen) $(value "$mnt/status" events_filtered_lev
 	"not recorded: each event is seen, and refused"
 is "$(awk '$2 ~ /^ring/ { n += $5 } END { print n }' "$mnt/rings")" 0 "not recorded: nothing is left in flight"
 idle() { f=$(stat_of count_folds); sleep 0.6; [ "$(stat_of count_folds)" = "$f" ]; }
-ok "when nothing comes the daemon sleeps" wait_for 10 idle
+ok "when nothing comes the daemon sleeps" wait_for 20 idle
 
 # Jobs in flight are listed though no record tells of them
 jobs -n 40 -d 150000 -b -o truth.csv & player=$!
 flying() { [ "$(grep -h mockjobs "$mnt"/mock0/ring*/jobs | wc -l)" -gt 4 ]; }
-ok "not recorded: jobs in flight are listed" wait_for 10 flying
+ok "not recorded: jobs in flight are listed" wait_for 20 flying
 one_runs() { # on each ring at most, and on some
 	local n all=0
 	for f in "$mnt"/mock0/ring[0-9]*/jobs; do
@@ -122,14 +122,14 @@ one_runs() { # on each ring at most, and on some
 	done
 	[ $all -gt 0 ]
 }
-ok "... one of a ring's is running" wait_for 5 one_runs
+ok "... one of a ring's is running" wait_for 20 one_runs
 wait $player
-ok "... until they have ended" wait_for 5 sh -c "! grep -qh mockjobs $mnt/mock0/ring*/jobs"
+ok "... until they have ended" wait_for 20 sh -c "! grep -qh mockjobs $mnt/mock0/ring*/jobs"
 
 # More in flight than the first of the lines that keys are in can hold
 echo clear >"$mnt/control"
 "$mock" -n 8000 -p 3 -r 16 -d 20 -b -m calls -c $((1 << 61)) -o /dev/null
-ok "a thousand in flight: every job is counted" wait_for 5 counted 8000
+ok "a thousand in flight: every job is counted" wait_for 20 counted 8000
 is "$(awk '$2 ~ /^ring/ { n += $5 } END { print n }' "$mnt/rings")" 0 "... and none is left"
 is "$(value "$mnt/status" jobs_unmatched)" 0 "... nor an end without a beginning"
 is "$(stat_of count_no_job)" 0 "... as all had room"
@@ -145,9 +145,9 @@ while kill -0 $player 2>/dev/null; do
 	sleep 0.05
 done
 wait $player
-ok "up and down: every job is counted" wait_for 5 counted 6000
+ok "up and down: every job is counted" wait_for 20 counted 6000
 landed() { [ "$(awk '$2 ~ /^ring/ { n += $5 } END { print n }' "$mnt/rings")" = 0 ]; }
-ok "up and down: nothing is left in flight" wait_for 5 landed # records come a little later than the count
+ok "up and down: nothing is left in flight" wait_for 20 landed # records come a little later than the count
 landed || { cat "$mnt/rings" "$mnt"/mock0/ring*/jobs; grep -E "lost|jobs_" "$mnt/status"; grep -E "count_|lost|missed" "$mnt/backends/bpf/stats"; } | sed 's/^/# /'
 is "$(value "$mnt/status" events_seen)" 18000 "up and down: every event is seen once"
 is "$(value "$mnt/status" jobs_unmatched)" 0 "up and down: no end without a beginning"
@@ -184,9 +184,9 @@ libc.mincore(ctx, n, None)
 libc.sync_file_range(-1, ctx, n, 8)
 P
 python3 wait.py
-ok "a job and a wait for it are counted" wait_for 5 counted 1
+ok "a job and a wait for it are counted" wait_for 20 counted 1
 waited() { [ "$(value "$mnt/mock0/ring0/stats" waits)" = 1 ]; }
-ok "... the wait on the job's ring" wait_for 5 waited
+ok "... the wait on the job's ring" wait_for 20 waited
 is "$(stat_of tracepoint_records)" 4 "... which two records told, of a process, and that something is counted"
 umount_gt "$mnt"
 
@@ -195,7 +195,7 @@ printf '[backend bpf]\nbuffer_size = 4096\n' >conf
 mount_gt "$mnt" -o "conf=conf,$maps,backend=bpf" || exit 1
 jobs -n 3000 -d 0 -b -o /dev/null
 ok "more than the buffer holds: some records are lost" test "$(stat_of tracepoint_lost)" -gt 0
-ok "... and no job in the statistics" wait_for 5 counted 3000
+ok "... and no job in the statistics" wait_for 20 counted 3000
 umount_gt "$mnt"
 
 # More than are to be recorded: some jobs are, whole, and all are counted
@@ -203,14 +203,14 @@ printf '[backend bpf]\nrecord_rate = 2400\n' >conf
 mount_gt "$mnt" -o "conf=conf,$maps,backend=bpf" || exit 1
 rm -f stream
 cat "$mnt/events" >stream & reader=$!
-wait_for 10 test -s stream
+wait_for 20 test -s stream
 jobs -n 6000 -d 30 -o /dev/null
-ok "more than are to be recorded: every job is counted" wait_for 5 counted 6000
+ok "more than are to be recorded: every job is counted" wait_for 20 counted 6000
 all_seen() {
 	[ "$(value "$mnt/status" events_seen)" = 18000 ] &&
 		[ $(($(value "$mnt/status" events_recorded) + $(value "$mnt/status" events_rate_limited))) = 18000 ]
 }
-ok "... and each event is recorded or refused for that" wait_for 5 all_seen
+ok "... and each event is recorded or refused for that" wait_for 20 all_seen
 ok "... some of them refused" test "$(value "$mnt/status" events_rate_limited)" -gt 3000
 cat >whole.py <<'P'
 import collections, struct, sys
@@ -225,7 +225,7 @@ print(len(jobs), 'jobs, of', sys.argv[1], 'records')
 sys.exit(any(len(v) != 3 for v in jobs.values()) or 3 * len(jobs) != int(sys.argv[1]))
 P
 whole() { python3 whole.py "$(value "$mnt/status" events_recorded)"; }
-ok "... those that are recorded are whole" wait_for 10 whole
+ok "... those that are recorded are whole" wait_for 20 whole
 whole | sed "s/^/# /"
 is "$(tail -n +2 "$mnt/report" | grep -c mockjobs)" "$(($(value "$mnt/status" events_recorded) / 3))" "... and in report"
 kill $reader
@@ -237,12 +237,12 @@ printf '[backend bpf]\nmatch = daemon\n' >conf
 mount_gt "$mnt" -o "conf=conf,$maps,backend=bpf" || exit 1
 like "$(cat "$mnt/backends/bpf/stats")" '^counted_in daemon' "switched off: doctor says so"
 jobs -n 300 -d 50 -o /dev/null
-ok "switched off: every job is counted" wait_for 5 counted 300
+ok "switched off: every job is counted" wait_for 20 counted 300
 umount_gt "$mnt"
 sed -i 's/^event = COMMIT/event = START/' maps/calls.ini
 mount_gt "$mnt" -o "$maps,backend=bpf" || exit 1
 like "$(cat "$mnt/backends/bpf/stats")" '^counted_in daemon' "a map with the hardware's own times is the daemon's"
 jobs -n 300 -d 50 -o /dev/null
-ok "... which counts it" wait_for 5 counted 300
+ok "... which counts it" wait_for 20 counted 300
 umount_gt "$mnt"
 done_testing

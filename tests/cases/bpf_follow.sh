@@ -31,7 +31,7 @@ mount_gt "$mnt" -o "events_dir=$PWD/maps,backend=bpf" || skip "BPF does not work
 stats=$(cat "$mnt/backends/bpf/stats")
 like "$stats" "^probe gt_none/packet made, without nothing: struct net_device has no member nosuch" "it is made, but for what there is not"
 cat "$mnt/events" >stream & reader=$!
-wait_for 10 test -s stream
+wait_for 20 test -s stream
 python3 -c 'import socket
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 for _ in range(500): s.sendto(b"x" * 1234, ("127.0.0.1", 9))'
@@ -58,7 +58,7 @@ for at in range(0, len(data) - 63, 64):
 print(mine, lost, bad[:5])
 sys.exit(mine != 500 or bool(bad) or lost != 0)
 P
-ok "500 packets, each of the length that the kernel tells" wait_for 10 python3 look.py
+ok "500 packets, each of the length that the kernel tells" wait_for 20 python3 look.py
 python3 look.py | sed 's/^/# /'
 kill $reader
 wait $reader 2>/dev/null

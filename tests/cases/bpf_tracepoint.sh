@@ -18,7 +18,7 @@ stat_of() { value "$mnt/backends/$1/stats" "$2"; }
 play() { # play WHAT JOBS - runs the mock while a stream is read, and compares
 	rm -f stream
 	cat "$mnt/events" >stream & local reader=$!
-	wait_for 10 test -s stream
+	wait_for 20 test -s stream
 	"$mock" -n "$2" -p 3 -r 3 -d 300 -m calls -o truth.csv
 	all_there() { python3 "$GT_SRC/tests/lib/mocktruth.py" truth.csv stream; }
 	wait_for 20 all_there
@@ -61,7 +61,7 @@ python3 -c 'import mmap
 m = mmap.mmap(-1, 4096)
 for _ in range(10): m.flush()'
 ignored() { [ "$(stat_of bpf ignored)" -ge 10 ]; }
-ok "system calls that the map's condition leaves out are counted" wait_for 5 ignored
+ok "system calls that the map's condition leaves out are counted" wait_for 20 ignored
 is "$(stat_of bpf tracepoint_records)" 0 "... and none of them left the kernel"
 umount_gt "$mnt"
 
@@ -70,7 +70,7 @@ printf '[backend bpf]\nbuffer_size = 4096\n' >conf
 mount_gt "$mnt" -o "conf=conf,$maps,backend=bpf" || exit 1
 rm -f stream
 cat "$mnt/events" >stream & reader=$!
-wait_for 10 test -s stream
+wait_for 20 test -s stream
 "$mock" -n 3000 -p 2 -r 3 -d 0 -b -m calls -o /dev/null
 ok "more than the buffer holds: some are lost" test "$(stat_of bpf tracepoint_lost)" -gt 0
 cat >sum.py <<'P'
@@ -130,11 +130,11 @@ for i in $(seq 30); do
 done
 "$mock" -n 1 -p 1 -r 1 -d 0 -m calls -o /dev/null
 jobs=$((jobs + 1))
-ok "looked for anew while events come: the last is not left in the ring" wait_for 5 sent $((3 * jobs))
+ok "looked for anew while events come: the last is not left in the ring" wait_for 20 sent $((3 * jobs))
 
 # What waits when it ends is told
 cat "$mnt/events" >stream & reader=$!
-wait_for 10 test -s stream
+wait_for 20 test -s stream
 "$mock" -n 200 -p 1 -r 1 -d 0 -m calls -o /dev/null
 echo off >"$mnt/config/level"
 jobs=$((jobs + 200))

@@ -43,8 +43,9 @@ adds_up() { # at a look
 }
 
 # Rings have numbers by first sight, and the choice of jobs goes by them
-for i in 1 2 3; do "$mock" -n 60 -p 1 -r $i -d 0 -m calls -c $base -o /dev/null; wait_for 10 seen $((i * 180)); done
-sleep 0.3 # a fold: now the program knows them, too
+for i in 1 2 3; do "$mock" -n 60 -p 1 -r $i -d 0 -m calls -c $base -o /dev/null; wait_for 20 seen $((i * 180)); done
+folded() { local f; f=$(stat_of count_folds); sleep 0.3; [ "$(stat_of count_folds)" = "$f" ]; }
+wait_for 20 folded # now the program knows them, too
 is "$(cat kernel/mock0/ring[0-9]/name)" "$(cat daemon/mock0/ring[0-9]/name)" "both number the rings alike"
 
 players=()
@@ -55,7 +56,7 @@ ready() { # ready JOBS [MAX_US] - three processes of two users are about to subm
 	exec 8>go1
 	as_uid 1001 "$mock" -w $waits -n $(($1 / 3)) -p 1 -r 3 -d ${2-100} -m calls -c $((base + 1000)) <go2 >pids2 & players+=($!)
 	exec 9>go2
-	wait_for 10 eval '[ $(cat pids1 pids2 | wc -l) = 3 ]'
+	wait_for 20 eval '[ $(cat pids1 pids2 | wc -l) = 3 ]'
 }
 go() { # they do
 	echo >&8; echo >&9
@@ -64,7 +65,7 @@ go() { # they do
 finished() { # JOBS
 	wait "${players[@]}"
 	tail -n +2 pids2 >truth2
-	wait_for 10 seen $(($1 * (3 + ${#waits} / 2))) && wait_for 10 ended "$1"
+	wait_for 10 seen $(($1 * (3 + ${#waits} / 2))) && wait_for 20 ended "$1"
 }
 
 readers=()
@@ -74,7 +75,7 @@ streams() {
 	for m in "${both[@]}"; do
 		rm -f "$m.stream"
 		cat "$m/events" >"$m.stream" & readers+=($!)
-		wait_for 10 test -s "$m.stream"
+		wait_for 20 test -s "$m.stream"
 	done
 }
 same() { PYTHONDONTWRITEBYTECODE=1 python3 "$GT_SRC/tests/lib/wantedsame.py" "$@" >same.out 2>&1; }
@@ -101,7 +102,7 @@ round() { # round KEY SETTINGS [EXPECTED [TYPES]] - KEY: of filter_stats, whom t
 	export LATER
 	go
 	ok "$2: every event is seen, every job counted" finished 600
-	ok "$2: records and counters are the same" wait_for 10 compare "${expected[@]}"
+	ok "$2: records and counters are the same" wait_for 20 compare "${expected[@]}"
 	sed 's/^#* */# /' same.out
 	sent=$(($(stat_of tracepoint_records) - sent))
 	if [ "$key" != - ]; then
@@ -169,7 +170,7 @@ done
 ok "changing: every event is seen, every job counted" finished 6000
 is "$wrong" 0 "changing: at each of $looks looks, between $changes changes, the counters add up"
 for m in "${both[@]}"; do
-	ok "changing: what the $m left is whole jobs" wait_for 10 same "$m"
+	ok "changing: what the $m left is whole jobs" wait_for 20 same "$m"
 	cat same.out
 done
 no_streams

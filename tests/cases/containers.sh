@@ -25,7 +25,7 @@ start_box() { # start_box NAME COMMAND BEFORE UNSHARE...
 		mount --rbind "$1/share" "$1/box" && mount --make-rslave "$1/box" &&
 		{ umount -l "$1/share" 2>/dev/null || :; } && echo ready >"$1/$0.ready" && exec sleep infinity' "$name" "$PWD" &
 	boxes+=($!)
-	ok "$name: bound" wait_for 10 test -s "$name.ready"
+	ok "$name: bound" wait_for 20 test -s "$name.ready"
 	eval "$name=\$(pgrep -P \$! -f 'sleep infinity')"
 	ok "$name: runs" test -n "${!name}"
 }

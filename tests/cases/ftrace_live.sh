@@ -20,7 +20,7 @@ for names in old new; do
 	like "$(cat "$mnt/doctor")" 'ftrace' "$names: doctor tells of the backend"
 	rm -f stream # else the wait would see an earlier one
 	cat "$mnt/events" >stream & reader=$!
-	wait_for 10 test -s stream
+	wait_for 20 test -s stream
 	ok "$names: the mock runs" "$mock" -n 2000 -p 3 -r 3 -d 300 -m $names -o truth.csv
 	all_there() { python3 "$GT_SRC/tests/lib/mocktruth.py" truth.csv stream; }
 	wait_for 20 all_there
@@ -32,7 +32,7 @@ for names in old new; do
 	kill $reader
 	wait $reader 2>/dev/null
 	ended() { ! grep -L dead "$mnt"/proc/*/state | grep -q .; }
-	ok "$names: processes that have ended are dead" wait_for 5 ended
+	ok "$names: processes that have ended are dead" wait_for 20 ended
 	umount_gt "$mnt"
 	ok "$names: the instance is gone" test ! -e "$instance"
 	uprobes_remove
@@ -78,14 +78,14 @@ uprobes_add "$mock" new
 mount_gt "$mnt" -o conf=conf,backend=ftrace || exit 1
 "$mock" -n 100000 -p 2 -r 2 -d 3000 -m new -o /dev/null & mocks=$!
 in_flight() { [ "$(value "$mnt/status" jobs_in_flight)" -gt 0 ]; }
-ok "jobs are in flight" wait_for 10 in_flight
+ok "jobs are in flight" wait_for 20 in_flight
 pkill -STOP -P $mocks
 pkill -KILL -P $mocks
 kill $mocks
 wait $mocks 2>/dev/null
 none_left() { [ "$(value "$mnt/status" jobs_in_flight)" = 0 ]; }
-ok "hung jobs leave by age though no event comes" wait_for 10 none_left
+ok "hung jobs leave by age though no event comes" wait_for 20 none_left
 no_dirs() { ! ls "$mnt/proc" | grep -q .; }
-ok "dead processes too" wait_for 10 no_dirs
+ok "dead processes too" wait_for 20 no_dirs
 umount_gt "$mnt"
 done_testing

@@ -19,7 +19,7 @@ gate() {
 	for s; do echo "${s#*=}" >"$mnt/config/${s%%=*}" || echo "# $s: $(cat "$mnt/last_cmd_status")"; done
 	rm -f stream
 	cat "$mnt/events" >stream & reader=$!
-	wait_for 10 test -s stream
+	wait_for 20 test -s stream
 	echo normal >"$mnt/config/level"
 	wait_for 60 all_done
 	wait_for 20 caught_up

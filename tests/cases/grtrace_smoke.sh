@@ -17,7 +17,7 @@ done
 echo stop >"$mnt/control"
 is "$(cat "$mnt/control")" "start [stop]" "stop"
 ended() { awk '$1 == "SUBMIT" { a = $2 } $1 == "COMPLETE" { b = $2 } END { exit !(a == b) }' "$mnt/events_by_type"; }
-wait_for 10 ended
+wait_for 20 ended
 echo clear >"$mnt/control"
 is "$(value "$mnt/status" events_seen)" 0 "clear: nothing has been seen"
 timeout 20 head -c 65536 "$mnt/events" >stream & reader=$!

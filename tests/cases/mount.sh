@@ -64,27 +64,27 @@ exec 7<"$mnt/events"
 is "$(code umount "$mnt")" 32 "umount is refused while a pipe is open"
 exec 7<&-
 ok "umount" umount "$mnt"
-ok "… ends the daemon" wait_for 10 gone "$mnt"
+ok "… ends the daemon" wait_for 20 gone "$mnt"
 
 for sig in TERM INT; do
 	mount_gt "$mnt" -o backend=sim
 	cat "$mnt/events" >stream.$sig & reader=$!
-	wait_for 10 test -s stream.$sig
+	wait_for 20 test -s stream.$sig
 	pkill -$sig -f "mount.gputrace $mnt"
 	wait $reader
 	is $? 0 "SIG$sig gives a blocked reader end of file"
-	ok "… ends the daemon" wait_for 10 gone "$mnt"
+	ok "… ends the daemon" wait_for 20 gone "$mnt"
 	ok "… and the mount" sh -c "! mountpoint -q $mnt"
 done
 
 mount_gt "$mnt" -o backend=sim
 echo stop >"$mnt/control"
 (cat "$mnt/events" >stream.lazy; echo $? >rc.lazy) &
-wait_for 10 test -s stream.lazy
+wait_for 20 test -s stream.lazy
 umount -l "$mnt"
-ok "a lazy umount ends a reader that waits" wait_for 10 test -s rc.lazy
+ok "a lazy umount ends a reader that waits" wait_for 20 test -s rc.lazy
 is "$(cat rc.lazy)" 0 "… with end of file"
-ok "… and the daemon" wait_for 10 gone "$mnt"
+ok "… and the daemon" wait_for 20 gone "$mnt"
 
 mount_gt "$mnt" -o backend=sim
 mkdir -p bound
@@ -92,11 +92,11 @@ mount --bind "$mnt" bound
 umount -l "$mnt"
 ok "bound elsewhere it lives on" grep -q . bound/version
 umount bound
-ok "… until that is unmounted, too" wait_for 10 gone "$mnt"
+ok "… until that is unmounted, too" wait_for 20 gone "$mnt"
 
 mount_gt "$mnt" -o backend=sim
 pkill -KILL -f "mount.gputrace $mnt"
-wait_for 10 gone "$mnt"
+wait_for 20 gone "$mnt"
 like "$(ls "$mnt" 2>&1)" "not connected|abort" "a killed daemon leaves a stale mount"
 ok "… which the next one takes over" mount_gt "$mnt" -o backend=sim
 ok "… and serves" test -s "$mnt/README"
@@ -115,19 +115,19 @@ parts() { # parts daemon|process - pids of the two that auto_unmount makes
 }
 mount_gt "$mnt" -o backend=sim,auto_unmount
 kill -KILL $(parts daemon)
-ok "auto_unmount: a killed daemon leaves no process" wait_for 10 gone "$mnt"
+ok "auto_unmount: a killed daemon leaves no process" wait_for 20 gone "$mnt"
 ok "… and no mount" sh -c "! grep -q ' $mnt ' /proc/self/mountinfo"
 mount_gt "$mnt" -o backend=sim,auto_unmount,max_read=65536,ro,fsname=other
 like "$(grep " $mnt " /proc/mounts)" "^other .* fuse.gputrace ro,.*nosuid.*nodev.*noexec.*allow_other.*max_read=65536" "auto_unmount: with the same options otherwise"
 ok "… it serves" test -s "$mnt/README"
 pkill -TERM -f "mount.gputrace $mnt"
-ok "… SIGTERM to all of it" wait_for 10 gone "$mnt"
+ok "… SIGTERM to all of it" wait_for 20 gone "$mnt"
 ok "… unmounts" sh -c "! grep -q ' $mnt ' /proc/self/mountinfo"
 mount_gt "$mnt" -o backend=sim,auto_unmount
 kill -KILL $(parts process)
 ok "auto_unmount: it serves on when its process is killed" test -s "$mnt/README"
 kill -TERM $(parts daemon)
-ok "… ends" wait_for 10 gone "$mnt"
+ok "… ends" wait_for 20 gone "$mnt"
 ok "… and unmounts by itself" sh -c "! grep -q ' $mnt ' /proc/self/mountinfo"
 
 mount_gt "$mnt" -o backend=sim,ro
@@ -150,7 +150,7 @@ fi
 
 "$GT_PROG" "$mnt" -o backend=sim,foreground & pid=$!
 mounts+=("$mnt")
-ok "foreground stays" wait_for 10 mountpoint -q "$mnt"
+ok "foreground stays" wait_for 20 mountpoint -q "$mnt"
 ok "… there" kill -0 $pid
 kill $pid
 wait $pid

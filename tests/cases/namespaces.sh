@@ -12,7 +12,7 @@ unshare --fork --pid --mount --mount-proc true 2>err || skip "no PID namespace c
 cleanup() {
 	kill -KILL "${inits[@]}" 2>/dev/null
 	pkill -KILL -f "$PWD/SECRET"
-	[ -z "${cgroup-}" ] || wait_for 10 rmdir "$cgroups$cgroup"
+	[ -z "${cgroup-}" ] || wait_for 20 rmdir "$cgroups$cgroup"
 	uprobes_remove
 }
 

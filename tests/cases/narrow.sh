@@ -15,7 +15,7 @@ job(3.5, 'sdma0', 2)
 P
 mount_gt "$mnt" -o "replay=$PWD/trace.txt,speed=1" || exit 1
 ring=$mnt/mockgpu0/by-name/sdma0/events
-ok "the ring is there" wait_for 10 test -e "$ring"
+ok "the ring is there" wait_for 20 test -e "$ring"
 exec 3<"$ring"
 dd bs=64 count=1 <&3 >first 2>/dev/null
 ended() { [ "$(value "$mnt/status" state)" = ended ]; }

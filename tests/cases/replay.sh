@@ -77,7 +77,7 @@ like "$(cat err)" "pipe: is not a regular file" "a FIFO is no recording"
 mount_gt "$mnt" -o backend=sim || exit 1
 echo stop >"$mnt/control"
 timeout 30 cat "$mnt/events" >saved & saver=$!
-wait_for 10 test -s saved
+wait_for 20 test -s saved
 echo start >"$mnt/control"
 more() { [ "$(stat -c %s saved)" -gt 200000 ]; }
 wait_for 30 more

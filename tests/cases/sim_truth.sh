@@ -11,7 +11,7 @@ for measured in 0 1; do
 	mount_gt "$mnt" -o conf=conf,backend=sim,level=off || exit 1
 	rm -f stream
 	cat "$mnt/events" >stream & reader=$!
-	wait_for 10 test -s stream
+	wait_for 20 test -s stream
 	echo normal >"$mnt/config/level"
 	pid=$(pgrep -f "mount.gputrace $mnt")
 	ticks() { awk '{ print $14 + $15 }' "/proc/$pid/stat"; }

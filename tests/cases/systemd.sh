@@ -107,7 +107,7 @@ ok "who is in the group does" as "$(inside getent group gputrace | cut -d: -f3)"
 level_logged() {
 	inside journalctl -q -u gputrace -o cat | grep -qE "^config/level: 'off' by uid 65534, pid [1-9][0-9]*\$"
 }
-ok "… and the log says who it was" wait_for 10 level_logged
+ok "… and the log says who it was" wait_for 20 level_logged
 is "$(inside cat /gputrace/last_cmd_status /gputrace/config/level | grep -c kept) $(inside stat -c '%a %U' /var/lib/gputrace/settings)" \
 	"0 600 root" "… and it is kept"
 

@@ -27,7 +27,7 @@ is "$(as_user cat "$mnt/config/sampling")" 7 "… and kept"
 like "$(as_user cat "$mnt/report" | sed -n '/^[^#]/p' | head -n 1)" "[0-9]" "… who sees whose jobs they are"
 ok "root is kept out, as of every FUSE mount" sh -c "! ls $mnt 2>/dev/null"
 ok "unmounts" as_user fusermount3 -u "$mnt"
-ok "the daemon ends" wait_for 10 gone "$mnt"
+ok "the daemon ends" wait_for 20 gone "$mnt"
 
 unmounted() { ! grep -q " $mnt " /proc/self/mountinfo; }
 as_user "$GT_PROG" "$mnt" -o replay=rec.txt,auto_unmount 2>err
@@ -38,11 +38,11 @@ for pid in $(pgrep -f "mount.gputrace $mnt "); do
 done
 is "$(find "/proc/$beside/fd" -lname '/*' ! -lname /dev/null)" "" "the process beside it has no file open"
 kill -KILL "$daemon"
-ok "a killed daemon leaves no process" wait_for 10 gone "$mnt"
-ok "… and no mount" wait_for 10 unmounted
+ok "a killed daemon leaves no process" wait_for 20 gone "$mnt"
+ok "… and no mount" wait_for 20 unmounted
 as_user "$GT_PROG" "$mnt" -o replay=rec.txt,auto_unmount
 ok "it reads" as_user sh -c "grep -q '^total count=' $mnt/*/ring0/latency"
 pkill -TERM -f "mount.gputrace $mnt "
-ok "SIGTERM ends it all" wait_for 10 gone "$mnt"
+ok "SIGTERM ends it all" wait_for 20 gone "$mnt"
 ok "… and the mount" unmounted
 done_testing

@@ -54,7 +54,7 @@ cleanup() {
 	fuse_restore
 	pkill -KILL -f "$PWD/SECRET"
 	kill -KILL "${inits[@]}" 2>/dev/null
-	for d in ${made[@]+"${made[@]}"}; do wait_for 10 rmdir "$d"; done
+	for d in ${made[@]+"${made[@]}"}; do wait_for 20 rmdir "$d"; done
 	uprobes_remove
 }
 

@@ -17,7 +17,7 @@ record() { # record FILE
 	[ -z "$reader" ] || { kill "$reader" && wait "$reader" 2>/dev/null; }
 	rm -f "$1"
 	cat "$mnt/events" >"$1" & reader=$!
-	wait_for 10 test -s "$1"
+	wait_for 20 test -s "$1"
 }
 
 # Where a ring's lock was not to be had (an emulated machine's CPUs take turns), exec of a job and of its next is
@@ -48,7 +48,7 @@ round() { # round WHAT JOBS kernel|daemon: [:contexts]
 	mount_gt "$mnt" -o "backend=$both" || exit 1
 	like "$(cat "$mnt/doctor")" "tracepoints_told_by bpf" "$1: BPF tells of the tracepoints"
 	# the first of all may have been told by the old names before the new ones were heard
-	"$gpujobs" --device 0 --jobs 2 --ring gfx_0.0.0 --length-us 100000 >/dev/null && wait_for 10 counted
+	"$gpujobs" --device 0 --jobs 2 --ring gfx_0.0.0 --length-us 100000 >/dev/null && wait_for 20 counted
 	local before reader=
 	push_whole "$1" "$2" stream
 	cat $truth >truth

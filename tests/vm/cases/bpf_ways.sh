@@ -59,7 +59,7 @@ wait "${waiters[@]}"
 told() { grep -c "CPU IOCTL_$1 " "$mnt/timeline"; }
 missing() { echo $(($(told ENTER) - $(told EXIT))); }
 drained() { [ "$(n records)" = $(($(n events) * 2 - $(n unended))) ]; }
-wait_for 5 drained
+wait_for 20 drained
 if [ "$(missing)" = 0 ]; then
 	skip_ok "ends that it had no room for are counted" "there were never more than 10 at once"
 else # the last of each is not followed by another call

@@ -26,7 +26,7 @@ instance=$(echo $tracing/instances/gputrace-*)
 filter() { printf '%s\n' "$1" >"$ftrace/functions"; }
 told() { grep -q "$1" "$mnt/timeline"; }
 vgem_card() { echo /dev/dri/"$(basename /sys/devices/platform/vgem/drm/card*)"; }
-open_vgem() { wait_for 5 test -e "$(vgem_card)" && (exec 5<>"$(vgem_card)"); }
+open_vgem() { wait_for 20 test -e "$(vgem_card)" && (exec 5<>"$(vgem_card)"); }
 refused() { # refused "filter" "sentence" "what"
 	filter "$1" 2>err
 	like "$(cat err)" "Invalid argument" "$3: EINVAL"
@@ -37,18 +37,18 @@ is "$(cat "$ftrace/functions")$(cat "$instance/current_tracer")" nop "off from t
 # has its name before it is met
 mkfifo go
 cat go /proc/self/stat >/dev/null &
-wait_for 10 grep -qx cat /proc/$!/comm
+wait_for 20 grep -qx cat /proc/$!/comm
 ok "names and patterns" filter 'vfs_open, ksys_[r]ead* !*readahead*'
 is "$(cat "$ftrace/functions")" 'vfs_open, ksys_[r]ead* !*readahead*' "the filter reads back"
 is "$(cat "$instance/current_tracer")" function "the tracer is on in our instance"
 is "$(cat $tracing/current_tracer)" nop "… and only there"
 like "$(grep -v kernel_halt "$instance/set_ftrace_filter" | sort | xargs)" "^ksys_read vfs_open$" "the kernel has these"
 echo >go
-ok "timeline shows calls by name" wait_for 10 told "CPU FUNCTION .* comm=cat .*function=vfs_open"
+ok "timeline shows calls by name" wait_for 20 told "CPU FUNCTION .* comm=cat .*function=vfs_open"
 daemon=$(pgrep -f "mount.gputrace $mnt( |\$)")
 is "$(grep -cE "CPU FUNCTION .*pid=$daemon( |\$)" "$mnt/timeline")" 0 "what we call ourselves to read them is left out"
 counted() { grep -q '^functions_traced 2$' "$stats"; }
-ok "stats count the functions" wait_for 10 counted
+ok "stats count the functions" wait_for 20 counted
 
 refused 'nosuch_function' "'nosuch_function' means no function" "a name of nothing"
 refused 'vfs_read nosuch_*' "'nosuch_\*' means no function" "… behind a good one"
@@ -67,14 +67,14 @@ ok "a module that is not loaded" filter ':mod:vgem'
 is "$(grep -c . <"$instance/set_ftrace_filter")" 2 "waits, and nothing else is traced meanwhile"
 like "$(cat "$mnt/doctor")" "functions_pending :mod:vgem: module vgem is not loaded" "doctor says so"
 cat "$mnt/trace" >trace & cat "$mnt/events" >events & readers=$(jobs -p)
-wait_for 5 test -s events
+wait_for 20 test -s events
 modprobe vgem
-ok "its very init is traced, and has its name" wait_for 10 told "FUNCTION .*comm=modprobe .*function=vgem_init"
+ok "its very init is traced, and has its name" wait_for 20 told "FUNCTION .*comm=modprobe .*function=vgem_init"
 ok "it waits no more" sh -c "! grep -q pending $stats"
 open_vgem
 traced() { grep -qE "FUNCTION .* (bash|functions.sh) .*function=vgem_open$" trace; }
-ok "trace shows calls with names" wait_for 10 traced
-ok "a section of an event map makes its event of one" wait_for 10 told "QUEUE_MAP .*comm=[bf]"
+ok "trace shows calls with names" wait_for 20 traced
+ok "a section of an event map makes its event of one" wait_for 20 told "QUEUE_MAP .*comm=[bf]"
 ok "… instead of the call" sh -c "! grep -q function=vgem_fence_open $mnt/timeline"
 rmmod vgem
 ok "it is gone" grep -q "functions_pending :mod:vgem" "$stats"
@@ -83,7 +83,7 @@ echo rescan >"$mnt/control"
 before=$(value "$stats" function_calls)
 open_vgem
 again() { [ "$(value "$stats" function_calls)" -ge $((before + 3)) ]; }
-ok "and is traced when it comes again" wait_for 10 again
+ok "and is traced when it comes again" wait_for 20 again
 is "$(value "$stats" function_calls_unknown)" 0 "no call without a name"
 
 # In CTF a name is the number's label; a new reader is told the names first
@@ -107,7 +107,7 @@ is "$(cat "$mnt/config/level")" "off stats [normal] verbose" "all that at level 
 if [ -e "${GT_MODULES-}/mockgpu.ko" ]; then
 	filter ':mod:mockgpu'
 	insmod "$GT_MODULES/mockgpu.ko"
-	ok "the mock GPU's init" wait_for 10 told "FUNCTION .*comm=insmod .*function=mock"
+	ok "the mock GPU's init" wait_for 20 told "FUNCTION .*comm=insmod .*function=mock"
 	rmmod mockgpu
 fi
 

@@ -67,7 +67,7 @@ grt_set aggregator_window 200
 grt_set control start
 while [ ! -e enough ]; do push 40; done & load=$!
 busy() { awk -F'|' '$1 + 0 == n && NF == 7 && $2 > 0' n="$ring" $grt/aggregator_stats | grep -q .; }
-ok "a window that ended" wait_for 10 busy
+ok "a window that ended" wait_for 20 busy
 touch enough
 like "$(cat /proc/grtrace_stats)" "^$ring [0-9]+[.][0-9]{2} 0[.]00 [1-9][0-9]*$" "/proc/grtrace_stats"
 wait $load
@@ -79,7 +79,7 @@ cost() { # cost WHO - the truth of jobs one by one
 	"$gpujobs" --jobs 20 --wait --ring gfx_0.0.0 --length-us 50 >/dev/null
 	echo 0 >$truth
 	"$gpujobs" --jobs 100 --wait --ring gfx_0.0.0 --length-us 50 >/dev/null
-	wait_for 10 all_done
+	wait_for 20 all_done
 	cat $truth >"cost.$1"
 }
 costs() {

@@ -108,7 +108,7 @@ bg 1 & load2=$!
 for n in 1 2 3; do
 	exec 7<$grt/events0
 	grt_set control start
-	wait_for 10 eval '[ "$(grt_recorded COMPLETE)" -gt 100 ]'
+	wait_for 20 eval '[ "$(grt_recorded COMPLETE)" -gt 100 ]'
 	rmmod grtrace || break
 	head -c 100 <&7 >/dev/null 2>&1
 	exec 7<&-

@@ -26,7 +26,7 @@ counted() {
 round() { # round WHAT JOBS [:contexts]
 	mount_gt "$mnt" -o backend=ftrace || exit 1
 	# the first of all may have been told by the old names before the new ones were heard
-	"$gpujobs" --device 0 --jobs 2 --ring gfx_0.0.0 --length-us 100000 >/dev/null && wait_for 10 counted
+	"$gpujobs" --device 0 --jobs 2 --ring gfx_0.0.0 --length-us 100000 >/dev/null && wait_for 20 counted
 	echo clear >"$mnt/control"
 	echo 0 >$truth
 	# after a second of silence the old names tell the first job, whose GPU is what its submitter has open

@@ -29,7 +29,7 @@ cat $truth >truth
 done_events() { echo $((5 * ($(wc -l <truth) - 1))); }
 sum() { echo $(($(value "$stats" events) + $(value "$stats" lost))); }
 all() { [ "$(sum)" = "$(done_events)" ]; }
-wait_for 5 all
+wait_for 20 all
 is "$(sum)" "$(done_events)" "seen and lost are what the mock did"
 like "$(value "$stats" lost)" '^[1-9]' "and some were lost"
 is "$(value "$mnt/status" events_lost_source)" "$(value "$stats" lost)" "status has the same count"

@@ -18,7 +18,7 @@ mock_names amdgpu || exit 1
 "$gpujobs" --device 0 --jobs 400 --ring $rings --length-us 200-900 --contexts 3 >a.out &
 as_user "$gpujobs" --device 1 --jobs 400 --ring $rings --length-us 200-900 --seed 9 --depend 3 >b.out &
 wait
-ok "all jobs have ended" wait_for 10 all_done
+ok "all jobs have ended" wait_for 20 all_done
 cp $truth truth.all
 echo >$truth
 is "$(wc -l <$truth)" 1 "the truth is cleared"
@@ -55,7 +55,7 @@ mkfifo hold
 "$gpujobs" --jobs 50 --ring $rings --length-us 500 --alloc 3145728 --hold <hold >out &
 holder=$!
 exec 8>hold
-wait_for 10 eval 'all_done && [ $(wc -l <$truth) = 51 ]'
+wait_for 20 eval 'all_done && [ $(wc -l <$truth) = 51 ]'
 cat "$(grep -l drm-driver /proc/$holder/fdinfo/*)" >fdinfo
 exec 8>&-
 wait
@@ -66,7 +66,7 @@ python_checks "$GT_SRC/tests/vm/cases/mockgpu.py" $traced
 echo >$truth
 "$gpujobs" --jobs 100 --hang --depth 100 --ring sdma0 --length-us 50000 >out &
 victim=$!
-wait_for 10 eval '[ $(wc -l <$truth) = 101 ]'
+wait_for 20 eval '[ $(wc -l <$truth) = 101 ]'
 kill -KILL $victim
 wait $victim 2>/dev/null
 ok "jobs of a killed process end" wait_for 20 all_done
@@ -84,7 +84,7 @@ for _ in 1 2 3 4; do
 		"$gpujobs" --jobs 100000 --length-us 200-3000 --ring $rings --depth 300 --contexts 4 --seed $j ${hang[j]} >busy$j 2>&1 &
 		busy[j]=$!
 	done
-	wait_for 10 eval 'test -s busy1 && test -s busy2'
+	wait_for 20 eval 'test -s busy1 && test -s busy2'
 	mock_unbind 0
 	wait "${busy[1]}"
 	a=$?

@@ -94,7 +94,7 @@ ok "texts are read" cat "$mnt/status"
 
 kill -STOP "$(daemon)"
 kill -CONT "$(daemon)"
-ok "a daemon that was stopped goes on" wait_for 5 cat "$mnt/status" # the first may be caught by EINTR
+ok "a daemon that was stopped goes on" wait_for 20 cat "$mnt/status" # the first may be caught by EINTR
 kill "${readers[@]}"
 wait "${readers[@]}" 2>/dev/null
 ok "no descriptor is left open" wait_for 20 grep -qx 'readers 0' "$mnt/status"
