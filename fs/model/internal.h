@@ -412,9 +412,9 @@ void gt_queue_told_depth(struct gt_queue *q, uint64_t n, uint64_t ts);
 /** gt_queue_work() - DISPATCH, COMPLETE, END and COUNTER of a queue without a ring */
 void gt_queue_work(struct gt_queue *q, const struct gt_event *e);
 void gt_queue_describe(struct gt_model *m, const struct gt_queue_desc *d, struct gt_folded *f);
-/** gt_queue_joined() - @q, which the runtime told of, is another that the driver tells of: it is
- * none */
-void gt_queue_joined(struct gt_model *m, struct gt_queue *q);
+/** gt_queue_joined() - @q, which the runtime told of, is @to, which the driver tells of: that has
+ * what was counted, and @q is none */
+void gt_queue_joined(struct gt_model *m, struct gt_queue *q, struct gt_queue *to);
 int gt_queues_init(struct gt_model *m);
 void gt_queues_destroy(struct gt_model *m);
 /** gt_queues_reap() - ends the queues of processes that ended; frees the slots of those that were

@@ -167,5 +167,5 @@ void gt_join_met(struct gt_model *m, struct gt_queue *q, bool runtime)
 	set_alias(m, q, ALIAS(other->gpu, other->id));
 	if (d->channels == GT_NONE32)
 		q->desc.channels = other->desc.channels;
-	gt_queue_joined(m, other);
+	gt_queue_joined(m, other, q);
 }

@@ -250,8 +250,30 @@ static bool create_again(struct gt_model *m, struct gt_queue *q, uint32_t uid, u
 	return true;
 }
 
-void gt_queue_joined(struct gt_model *m, struct gt_queue *q)
+static void add_depth(struct gt_queue *to, struct gt_queue *from, uint64_t now)
 {
+	struct gt_depth *a = &to->depth, *b = &from->depth;
+
+	gt_depth_to(a, now);
+	gt_depth_to(b, now);
+	a->integral += b->integral;
+	a->t0 = b->t0 < a->t0 ? b->t0 : a->t0;
+	a->peak = b->peak > a->peak ? b->peak : a->peak;
+	if (from->depth_told)
+		gt_queue_told_depth(to, b->now, now);
+}
+
+void gt_queue_joined(struct gt_model *m, struct gt_queue *q, struct gt_queue *to)
+{
+	gt_counts_add(&to->counts, &q->counts);
+	for (unsigned int i = 0; i < GT_NSTAGES; i++)
+		gt_stage_fold(&to->stage[i], &q->stage[i]);
+	add_depth(to, q, m->now);
+	to->worked |= q->worked;
+	to->last_ts = q->last_ts > to->last_ts ? q->last_ts : to->last_ts;
+	to->gen++;
+	memset(&q->counts, 0, sizeof(q->counts));
+	gt_stages_reset(q->stage);
 	set_state(m, q, GT_QS_DESTROYED, m->now);
 	if (!q->depth.now)
 		forget(m, q);

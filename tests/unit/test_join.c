@@ -129,6 +129,50 @@ static void check_driver_first(void)
 	gt_model_free(m);
 }
 
+static void holds(uint32_t id, uint64_t n)
+{
+	event(GT_COUNTER, true, id, 0);
+	told.ev.value = n;
+	told.ev.ref = GT_COUNTER_DEPTH;
+	tell();
+}
+
+/* A kernel that took @ns, and one that has not ended */
+static void work(uint32_t id, uint64_t ns)
+{
+	event(GT_DISPATCH, true, id, 0);
+	told.ev.value = ns;
+	tell();
+	tell_event(GT_DISPATCH, true, id, 0);
+}
+
+/* What came before the driver told of it is the queue's as well, and once */
+static void check_counted_before(void)
+{
+	const struct gt_queue *q;
+	struct gt_summary exec;
+
+	begin(false);
+	make(true, RUNTIME, AT);
+	work(RUNTIME, 700);
+	holds(RUNTIME, 6);
+	holds(RUNTIME, 2);
+	make(false, DRIVER, AT);
+	q = gt_model_queue(m, 0, DRIVER);
+	ok(q->counts.submitted == 1 && q->counts.completed == 1, "what was counted stays counted");
+	ok(q->depth.now == 2 && q->depth.peak == 6 && q->depth_told && q->worked,
+	   "what it holds is known, and how much it held");
+	work(RUNTIME, 300);
+	gt_stage_summary(&q->stage[GT_ST_EXEC], m->now, &exec, NULL);
+	ok(exec.count == 2 && exec.sum == 1000 && exec.max == 700, "and how long kernels took");
+	ok(q->counts.submitted == 2 && q->counts.completed == 2, "it goes on from there");
+	make(true, RUNTIME, AT + 4096);
+	q = gt_model_queue(m, 1, RUNTIME);
+	ok(q && !q->counts.submitted && !gt_stage_count(&q->stage[GT_ST_EXEC]) && !q->depth.now,
+	   "the runtime's number begins at nothing");
+	gt_model_free(m);
+}
+
 static void check_runtime_first(void)
 {
 	begin(false);
@@ -224,6 +268,7 @@ int main(void)
 {
 	check_driver_first();
 	check_runtime_first();
+	check_counted_before();
 	check_others();
 	check_number_again();
 	check_no_queue();
