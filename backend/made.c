@@ -228,19 +228,21 @@ void gt_made_perform(struct gt_host_state *h, struct gt_call *c)
 
 /* Any thread ---------------------------------------------------------------------------------- */
 
-/* A request about what users made in backend @i, NULL: it has no such thing; @f: a file of it, -1:
- * none */
+/* A request about made thing @serial of backend @i, NULL: it has no such thing; @f: a file of it,
+ * -1: none; @text: empty from here on */
 static struct gt_call *call_of(struct gt_host_state *h, enum gt_call_kind kind, unsigned int i,
-			       int f)
+			       uint64_t serial, int f, char *text)
 {
 	struct gt_call *c;
 
+	text[0] = 0;
 	if (i >= h->n || !h->be[i]->info.made || f >= (int)nfiles(h->be[i]))
 		return NULL;
 	c = gt_call_new(kind);
 	if (!c)
 		return NULL;
 	c->index = i;
+	c->serial = serial;
 	c->file = f < 0 ? 0 : (unsigned int)f;
 	return c;
 }
@@ -262,9 +264,8 @@ static int finish(struct gt_host_state *h, struct gt_call *c, char *err, size_t 
 int gt_host_make(struct gt_host_state *h, unsigned int i, const char *name, uint32_t uid,
 		 bool whole, char *err, size_t len)
 {
-	struct gt_call *c = call_of(h, GT_CALL_MAKE, i, -1);
+	struct gt_call *c = call_of(h, GT_CALL_MAKE, i, 0, -1, err);
 
-	err[0] = 0;
 	if (!c)
 		return -ENOMEM;
 	/* one that is too long stays so */
@@ -276,28 +277,22 @@ int gt_host_make(struct gt_host_state *h, unsigned int i, const char *name, uint
 
 int gt_host_unmake(struct gt_host_state *h, unsigned int i, uint64_t serial, char *err, size_t len)
 {
-	struct gt_call *c = call_of(h, GT_CALL_UNMAKE, i, -1);
+	struct gt_call *c = call_of(h, GT_CALL_UNMAKE, i, serial, -1, err);
 
-	err[0] = 0;
-	if (!c)
-		return -ENOMEM;
-	c->serial = serial;
-	return finish(h, c, err, len);
+	return c ? finish(h, c, err, len) : -ENOMEM;
 }
 
 int gt_host_made_set(struct gt_host_state *h, unsigned int i, uint64_t serial, unsigned int f,
 		     const char *value, char *err, size_t len)
 {
-	struct gt_call *c = call_of(h, GT_CALL_MADE_SET, i, (int)f);
+	struct gt_call *c = call_of(h, GT_CALL_MADE_SET, i, serial, (int)f, err);
 
-	err[0] = 0;
 	if (!c)
 		return -ENOMEM;
 	if (!h->be[i]->info.made->files[f].check || strlen(value) >= sizeof(c->value)) {
 		gt_call_put(h, c);
 		return -E2BIG;
 	}
-	c->serial = serial;
 	strcpy(c->value, value);
 	return finish(h, c, err, len);
 }
@@ -305,9 +300,8 @@ int gt_host_made_set(struct gt_host_state *h, unsigned int i, uint64_t serial, u
 int gt_host_made_show(struct gt_host_state *h, unsigned int i, uint64_t serial, unsigned int f,
 		      const char *path, char *buf, size_t len)
 {
-	struct gt_call *c = call_of(h, GT_CALL_MADE_SHOW, i, (int)f);
+	struct gt_call *c = call_of(h, GT_CALL_MADE_SHOW, i, serial, (int)f, buf);
 
-	buf[0] = 0;
 	if (!c)
 		return -ENOMEM;
 	c->big = h->be[i]->info.made->files[f].show ? calloc(1, GT_MADE_TEXT_MAX) : NULL;
@@ -315,7 +309,6 @@ int gt_host_made_show(struct gt_host_state *h, unsigned int i, uint64_t serial, 
 		gt_call_put(h, c);
 		return -ENOMEM;
 	}
-	c->serial = serial;
 	snprintf(c->value, sizeof(c->value), "%s", path);
 	return finish(h, c, buf, len);
 }
