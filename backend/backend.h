@@ -77,7 +77,8 @@ struct gt_backend_file {
 /**
  * struct gt_made - a directory that a user made in one of a backend's own
  * @name: [A-Za-z0-9_+-][A-Za-z0-9_.+-]*, each user's own
- * @uid: who made it; @whole: who then saw everything
+ * @uid: who made it; @whole: who then saw everything, as everybody has who has changed it since,
+ *and who reads the text that is shown
  * @serial: no other has it, or ever had
  * @value: by index of the file: the settings, as text; NULL: no setting
  */

@@ -100,8 +100,10 @@ static struct gt_call *take(struct gt_host_state *h)
 
 	h->stuck = false;
 	c = h->calls;
-	if (c)
+	if (c) {
 		h->calls = c->next;
+		c->begun = true;
+	}
 	return c;
 }
 
@@ -132,6 +134,22 @@ static void leave(struct gt_host_state *h, struct gt_call *c)
 	*at = c;
 }
 
+/* It was waited for in vain: what has not begun is not done any more, as who asked is told so. What
+ * only brings up to date what is shown is, for whoever asks next. With the lock held */
+static void withdraw(struct gt_host_state *h, struct gt_call *c)
+{
+	struct gt_call **at = &h->calls;
+
+	if (c->begun || c->kind == GT_CALL_FOLD || c->kind == GT_CALL_LOOK)
+		return;
+	while (*at && *at != c)
+		at = &(*at)->next;
+	if (!*at)
+		return;
+	*at = c->next;
+	c->refs--;
+}
+
 static struct timespec deadline(int ms)
 {
 	uint64_t t = gt_host_now() + (uint64_t)ms * 1000000;
@@ -152,7 +170,17 @@ static bool wait_done(struct gt_host_state *h, struct gt_call *c, int ms)
 			break;
 	if (c->kind != GT_CALL_FOLD && c->kind != GT_CALL_LOOK) /* not waited for until it is sure */
 		h->stuck = !c->done;
+	if (!c->done)
+		withdraw(h, c);
 	return c->done;
+}
+
+void gt_call_late(struct gt_host_state *h, const struct gt_call *c, char *out, size_t len)
+{
+	GT_HOST_LOCK(h);
+
+	snprintf(out, len, "a backend has not answered for %d s%s", GT_HOST_CALL_MS / 1000,
+		 c->begun ? ": what was asked for may be done yet" : "");
 }
 
 /* Who waited once in vain shall not do so for each line of doctor: all readers wait too. */

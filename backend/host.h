@@ -168,11 +168,13 @@ bool gt_host_made_find(struct gt_host_state *h, unsigned int i, uint64_t serial,
 /** gt_host_made_get() - setting @f of it */
 int gt_host_made_get(struct gt_host_state *h, unsigned int i, uint64_t serial, unsigned int f, char *buf,
 		     size_t len);
+/** gt_host_made_set() - @whole: who sets it sees everything; if not, it is no more the whole's */
 int gt_host_made_set(struct gt_host_state *h, unsigned int i, uint64_t serial, unsigned int f,
-		     const char *value, char *err, size_t len);
-/** gt_host_made_show() - text @f of it, GT_MADE_TEXT_MAX bytes at most; @path: of the directory */
+		     const char *value, bool whole, char *err, size_t len);
+/** gt_host_made_show() - text @f of it, GT_MADE_TEXT_MAX bytes at most; @path: of the directory;
+ * @whole: who reads it sees everything */
 int gt_host_made_show(struct gt_host_state *h, unsigned int i, uint64_t serial, unsigned int f,
-		      const char *path, char *buf, size_t len);
+		      const char *path, bool whole, char *buf, size_t len);
 
 /** gt_host_clock_offset() - @ns is added to every time that backend @i delivers from now on */
 int gt_host_clock_offset(struct gt_host_state *h, unsigned int i, int64_t ns);

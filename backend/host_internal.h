@@ -96,12 +96,13 @@ enum gt_call_kind {
  * @index, @file, @big: of GT_CALL_FILE: its own file @file, into GT_BACKEND_TEXT_MAX bytes
  * @arg: of GT_CALL_LOOK: GT_LOOK_*
  * @index, @uid, @whole, @serial, @file: of what a user made; @value: its setting, or its path
+ * @begun: it is being done, or was: who has waited too long takes back what is not
  * @text: the answer, or the sentence of an error; @ret: 0 or -errno
  */
 struct gt_call {
 	struct gt_call *next;
-	int refs; /* guarded by the host's lock, like @done */
-	bool done;
+	int refs; /* guarded by the host's lock, like @begun and @done */
+	bool begun, done;
 	enum gt_call_kind kind;
 	unsigned int index, file;
 	char *big;
@@ -287,6 +288,8 @@ struct gt_call *gt_call_new(enum gt_call_kind kind);
 /** gt_call_run() - has the ingest thread do it, or does it where there is none. @ms: how long to
  * wait, -1 for as long as it takes. Return: the request's own result, or -ETIMEDOUT */
 int gt_call_run(struct gt_host_state *h, struct gt_call *c, int ms);
+/** gt_call_late() - the sentence for -ETIMEDOUT */
+void gt_call_late(struct gt_host_state *h, const struct gt_call *c, char *out, size_t len);
 /** gt_host_wake() - the ingest thread looks around; any thread */
 void gt_host_wake(struct gt_host_state *h);
 /** gt_call_put() - lets go of it */

@@ -8,8 +8,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "host_internal.h"
+
+#define GT_MADE_INODE 0xffffffu /* of a serial: what an inode's number has room for */
 
 static unsigned int nfiles(const struct gt_be *b)
 {
@@ -104,9 +107,31 @@ static int may_make(const struct gt_be *b, struct gt_call *c)
 	return room(b, c);
 }
 
+static bool has_like(const struct gt_host_state *h, uint64_t serial)
+{
+	for (unsigned int i = 0; i < h->n; i++)
+		for (unsigned int at = 0; at < GT_MADE_MAX; at++)
+			if (h->be[i]->made[at] &&
+			    !((h->be[i]->made[at]->serial ^ serial) & GT_MADE_INODE))
+				return true;
+	return false;
+}
+
+/* An inode's number is made of it: by chance, so that it tells nobody how many others there were.
+ * Of those that are there no two have the same. 0: no number was to be had */
+static uint64_t new_serial(const struct gt_host_state *h)
+{
+	uint64_t serial = 0;
+
+	do {
+		if (getrandom(&serial, sizeof(serial), GRND_NONBLOCK) != sizeof(serial))
+			return 0;
+	} while (!(serial & GT_MADE_INODE) || has_like(h, serial));
+	return serial;
+}
+
 static struct gt_made *new_made(const struct gt_be *b, const struct gt_call *c)
 {
-	static uint64_t serial;
 	const struct gt_made_file *f = b->info.made->files;
 	struct gt_made *m = calloc(1, sizeof(*m));
 	unsigned int n = nfiles(b);
@@ -128,8 +153,11 @@ static struct gt_made *new_made(const struct gt_be *b, const struct gt_call *c)
 	strcpy(m->name, c->name);
 	m->uid = c->uid;
 	m->whole = c->whole;
-	m->serial = ++serial;
-	return m;
+	m->serial = new_serial(b->h);
+	if (m->serial)
+		return m;
+	free_made(m, n);
+	return NULL;
 }
 
 /* Whoever is at work with it looks again; who could not begin may now have a reason to. */
@@ -195,19 +223,25 @@ static int set(struct gt_be *b, struct gt_call *c)
 		GT_HOST_LOCK(b->h);
 		old = b->made[at]->value[c->file];
 		b->made[at]->value[c->file] = value;
+		/* what is named with fewer rights is looked at with them */
+		b->made[at]->whole &= c->whole;
 	}
 	free(old);
 	tell(b, f->flags & GT_MADE_STARTS);
 	return 0;
 }
 
+/* As one who sees no more than who asks */
 static int show(struct gt_be *b, struct gt_call *c)
 {
 	int at = place_of(b, c->serial);
+	struct gt_made m;
 
 	if (at < 0)
 		return -ENODEV;
-	b->info.made->files[c->file].show(&b->p, b->made[at], c->value, c->big, GT_MADE_TEXT_MAX);
+	m = *b->made[at];
+	m.whole &= c->whole;
+	b->info.made->files[c->file].show(&b->p, &m, c->value, c->big, GT_MADE_TEXT_MAX);
 	c->big[GT_MADE_TEXT_MAX - 1] = 0;
 	return 0;
 }
@@ -252,7 +286,7 @@ static int finish(struct gt_host_state *h, struct gt_call *c, char *err, size_t 
 	int ret = gt_call_run(h, c, GT_HOST_CALL_MS);
 
 	if (ret == -ETIMEDOUT)
-		snprintf(err, len, "a backend has not answered for %d s", GT_HOST_CALL_MS / 1000);
+		gt_call_late(h, c, err, len);
 	else if (ret)
 		snprintf(err, len, "%s", c->text);
 	else if (c->big)
@@ -283,7 +317,7 @@ int gt_host_unmake(struct gt_host_state *h, unsigned int i, uint64_t serial, cha
 }
 
 int gt_host_made_set(struct gt_host_state *h, unsigned int i, uint64_t serial, unsigned int f,
-		     const char *value, char *err, size_t len)
+		     const char *value, bool whole, char *err, size_t len)
 {
 	struct gt_call *c = call_of(h, GT_CALL_MADE_SET, i, serial, (int)f, err);
 
@@ -293,12 +327,13 @@ int gt_host_made_set(struct gt_host_state *h, unsigned int i, uint64_t serial, u
 		gt_call_put(h, c);
 		return -E2BIG;
 	}
+	c->whole = whole;
 	strcpy(c->value, value);
 	return finish(h, c, err, len);
 }
 
 int gt_host_made_show(struct gt_host_state *h, unsigned int i, uint64_t serial, unsigned int f,
-		      const char *path, char *buf, size_t len)
+		      const char *path, bool whole, char *buf, size_t len)
 {
 	struct gt_call *c = call_of(h, GT_CALL_MADE_SHOW, i, serial, (int)f, buf);
 
@@ -309,6 +344,7 @@ int gt_host_made_show(struct gt_host_state *h, unsigned int i, uint64_t serial, 
 		gt_call_put(h, c);
 		return -ENOMEM;
 	}
+	c->whole = whole;
 	snprintf(c->value, sizeof(c->value), "%s", path);
 	return finish(h, c, buf, len);
 }

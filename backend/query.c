@@ -149,7 +149,7 @@ static int run(struct gt_host_state *h, struct gt_call *c, char *out, size_t len
 	int ret = gt_call_run(h, c, GT_HOST_CALL_MS);
 
 	if (ret == -ETIMEDOUT)
-		snprintf(out, len, "a backend has not answered for %d s", GT_HOST_CALL_MS / 1000);
+		gt_call_late(h, c, out, len);
 	else if (ret || c->kind == GT_CALL_DOCTOR)
 		snprintf(out, len, "%s", c->text);
 	else if (c->kind == GT_CALL_FILE)

@@ -116,8 +116,8 @@ static int store_setting(const struct gt_show *s, const char *value, char *err, 
 
 	if (f < 0)
 		return -ENODEV;
-	return gt_host_made_set(s->app->host, s->obj.id, s->obj.start, (unsigned int)f, value, err,
-				len);
+	return gt_host_made_set(s->app->host, s->obj.id, s->obj.start, (unsigned int)f, value,
+				s->view.all, err, len);
 }
 
 static int path_of(const struct gt_show *s, char *out, size_t len)
@@ -147,8 +147,8 @@ static int show_text(struct gt_text *t, const struct gt_show *s)
 	buf = malloc(GT_MADE_TEXT_MAX);
 	if (!buf)
 		return -ENOMEM;
-	ret = gt_host_made_show(s->app->host, s->obj.id, s->obj.start, (unsigned int)f, path, buf,
-				GT_MADE_TEXT_MAX);
+	ret = gt_host_made_show(s->app->host, s->obj.id, s->obj.start, (unsigned int)f, path,
+				s->view.all, buf, GT_MADE_TEXT_MAX);
 	if (!ret)
 		gt_text_str(t, buf);
 	free(buf);

@@ -148,7 +148,7 @@ int gt_host_made_get(struct gt_host_state *h, unsigned int i, uint64_t serial, u
 	return 0;
 }
 int gt_host_made_set(struct gt_host_state *h, unsigned int i, uint64_t serial, unsigned int f,
-		     const char *value, char *err, size_t len)
+		     const char *value, bool whole, char *err, size_t len)
 {
 	int at = made_place(serial), ret = at < 0 ? -ENODEV : check_word(value, err, len);
 
@@ -158,7 +158,7 @@ int gt_host_made_set(struct gt_host_state *h, unsigned int i, uint64_t serial, u
 	return ret;
 }
 int gt_host_made_show(struct gt_host_state *h, unsigned int i, uint64_t serial, unsigned int f,
-		      const char *path, char *buf, size_t len)
+		      const char *path, bool whole, char *buf, size_t len)
 {
 	not_locked();
 	if (made_place(serial) < 0)

@@ -252,6 +252,10 @@ void rp_job_problems(struct gt_plugin *p, const struct gt_made *m, const char *p
 			"may look at: no links, no file system but of this machine, and others may "
 			"pass (x) on the way",
 			m->uid);
+	else if (j->whole && !m->whole)
+		problem(&d, "rights",
+			"results were looked for with the rights of who sees everything: only such "
+			"a one is told what was found");
 	else
 		results(&d, m, j, &r->files);
 }
