@@ -4,6 +4,7 @@
  * followed, nothing but regular files is opened, and a file's owner, not the folder's, is whose
  * results they are.
  */
+#include "../pread.h"
 #include "internal.h"
 
 #include <dirent.h>
@@ -18,65 +19,6 @@
 #define DEPTH	4     /* folders below the one that is named */
 #define ENTRIES 4096  /* of a folder */
 #define LOOK_AT 65536 /* of all folders, in one look */
-
-/* What rocprofv3 and rocprof put at the end of names, before the suffix */
-static const char *const tables[] = {
-	"kernel_trace",	      "counter_collection", "hip_api_trace", "hip_runtime_trace",
-	"hip_compile_trace",  "hsa_api_trace",	    "hsa_trace",     "hip_trace",
-	"marker_api_trace",   "rccl_api_trace",	    "marker_trace",  "memory_copy_trace",
-	"memory_allocation_", "scratch_memory_",    "kernel_stats",  "hip_api_stats",
-	"hip_stats",	      "hsa_stats",	    "hsa_api_stats", "domain_stats",
-	"memory_copy_stats",  "agent_info",	    "results",	     "kernel_names",
-	"marker_api_stats",   "rccl_api_stats",
-};
-
-static const char *base_of(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
-static bool ends(const char *s, const char *with)
-{
-	size_t n = strlen(s), m = strlen(with);
-
-	return n >= m && !strcmp(s + n - m, with);
-}
-
-/* "ui_output_agent_<handle>_dispatch_<number>" is a thread trace of device <handle>; -1: none */
-static uint64_t agent_of(const char *folder)
-{
-	static const char begin[] = "ui_output_agent_";
-	const char *base = base_of(folder);
-	char *end;
-	uint64_t agent;
-
-	if (strncmp(base, begin, sizeof(begin) - 1))
-		return GT_NONE64;
-	agent = strtoull(base + sizeof(begin) - 1, &end, 10);
-	return strncmp(end, "_dispatch_", 10) ? GT_NONE64 : agent;
-}
-
-static bool is_result(const char *folder, const char *name)
-{
-	if (agent_of(folder) != GT_NONE64)
-		return !strcmp(name, "code.json") || !strcmp(name, "occupancy.json");
-	return ends(name, ".csv") || ends(name, "results.json") || ends(name, ".db");
-}
-
-/* Bytes of @path that files of a run have alike: its folder, and what comes before the table */
-static size_t run_of(const char *path)
-{
-	const char *base = base_of(path), *at;
-
-	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
-		at = strstr(base, tables[i]);
-		if (at)
-			return (size_t)(at - path);
-	}
-	return (size_t)(base - path);
-}
 
 /* The next number that no file has: there are more of them than files */
 static uint16_t free_group(struct rp_files *f)
@@ -95,37 +37,13 @@ static uint16_t free_group(struct rp_files *f)
  * one wrote is not read in the process that reads another's. */
 static uint16_t group_of(struct rp_files *f, const char *path, uint32_t uid)
 {
-	size_t n = run_of(path);
+	size_t n = rp_run_of(path);
 
 	for (unsigned int i = 0; i < f->n; i++)
-		if (run_of(f->file[i].path) == n && !memcmp(f->file[i].path, path, n) &&
+		if (rp_run_of(f->file[i].path) == n && !memcmp(f->file[i].path, path, n) &&
 		    (!f->live || f->file[i].uid == uid))
 			return f->file[i].source.group;
 	return free_group(f);
-}
-
-/* "1234_kernel_trace.csv" is of process 1234 */
-static uint32_t pid_of(const char *base)
-{
-	char *end;
-	unsigned long pid = strtoul(base, &end, 10);
-
-	return *base >= '1' && *base <= '9' && *end == '_' && pid < 1u << 22 ? (uint32_t)pid
-									     : GT_NONE32;
-}
-
-/* Of kernels, not of calls: rocprof v1 calls them just stats */
-static bool of_kernels(const char *base)
-{
-	static const char *const others[] = { "hip",	"hsa",	  "marker", "rccl",
-					      "domain", "memory", "scratch" };
-
-	if (!strstr(base, "stats"))
-		return false;
-	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
-		if (strstr(base, others[i]))
-			return false;
-	return true;
 }
 
 static struct rp_file *add(struct gt_plugin *p, struct rp_files *f, const char *path, uint32_t uid)
@@ -155,8 +73,8 @@ static struct rp_file *add(struct gt_plugin *p, struct rp_files *f, const char *
 	more->source.fd = -1;
 	more->source.group = group;
 	more->source.agent = GT_NONE64;
-	more->source.pid = pid_of(base_of(path));
-	more->source.statistics = of_kernels(base_of(path));
+	more->source.pid = rp_pid_of(rp_base_of(path));
+	more->source.statistics = rp_of_kernels(rp_base_of(path));
 	return more;
 }
 
@@ -193,7 +111,7 @@ static bool being_written(int dir, const char *name)
 	char path[4096];
 	struct stat st;
 
-	for (size_t i = 0; i < 2 && ends(name, ".db"); i++)
+	for (size_t i = 0; i < 2 && rp_ends(name, ".db"); i++)
 		if (snprintf(path, sizeof(path), "%s%s", name, more[i]) < (int)sizeof(path) &&
 		    !rp_stat_at(dir, path, &st) && st.st_size > 0)
 			return true;
@@ -305,13 +223,13 @@ static void meet(struct gt_plugin *p, struct rp_files *f, const struct rp_job *j
 		if (!file->path)
 			file->path = strdup("");
 	}
-	file->source.agent = agent_of(folder);
+	file->source.agent = rp_agent_of(folder);
 	file->busy = being_written(dir, name);
 	if (file->busy)
 		file->state = "being written";
 	if (file->mtime == mtime && file->source.size == (uint64_t)st->st_size)
 		return;
-	if (ends(name, ".csv") && (uint64_t)st->st_size < file->source.at[0])
+	if (rp_ends(name, ".csv") && (uint64_t)st->st_size < file->source.at[0])
 		memset(file->source.at, 0, sizeof(file->source.at)); /* begun anew */
 	file->mtime = mtime;
 	file->source.size = (uint64_t)st->st_size;
@@ -324,7 +242,7 @@ static void meet(struct gt_plugin *p, struct rp_files *f, const struct rp_job *j
 void rp_files_found(struct gt_plugin *p, struct rp_files *f, const struct rp_job *j, int dir,
 		    const char *folder, const char *path, const char *name, const struct stat *st)
 {
-	if (is_result(folder, name))
+	if (rp_is_result(folder, name))
 		meet(p, f, j, dir, folder, path, name, st);
 }
 
@@ -358,7 +276,7 @@ static void add_entry(struct gt_plugin *p, struct rp_files *f, int dir, const ch
 			add_folder(p, f, fd, whole, depth + 1);
 		return;
 	}
-	if (S_ISDIR(st.st_mode) || !is_result(path, name))
+	if (S_ISDIR(st.st_mode) || !rp_is_result(path, name))
 		return;
 	if (f->live) {
 		rp_files_found(p, f, NULL, dir, path, whole, name, &st);
@@ -367,7 +285,7 @@ static void add_entry(struct gt_plugin *p, struct rp_files *f, int dir, const ch
 	file = add(p, f, whole, GT_NONE32);
 	if (!file)
 		return;
-	file->source.agent = agent_of(path);
+	file->source.agent = rp_agent_of(path);
 	open_file(p, f, file, dir, name);
 }
 
@@ -391,10 +309,34 @@ static void add_folder(struct gt_plugin *p, struct rp_files *f, int dir, const c
 	close(dir);
 }
 
+/* A file that was named by itself, whatever its name is */
+static int add_named(struct gt_plugin *p, struct rp_files *f, const char *path)
+{
+	struct rp_file *file = add(p, f, path, GT_NONE32);
+	char folder[4096], head[4096];
+	const char *why;
+	ssize_t n;
+	int ret;
+
+	if (!file)
+		return -ENOMEM;
+	ret = open_file(p, f, file, AT_FDCWD, path);
+	if (ret)
+		return ret;
+	snprintf(folder, sizeof(folder), "%.*s", (int)(rp_base_of(path) - path), path);
+	file->source.agent = rp_agent_of(folder);
+	n = gt_pread(file->source.fd, head, sizeof(head), 0);
+	why = n > 0 ? rp_part_only(head, (size_t)n) : NULL;
+	if (!why)
+		return 0;
+	close(file->source.fd);
+	file->source.fd = -1;
+	return refuse(p, f, file, EINVAL, why);
+}
+
 int rp_files_add(struct gt_plugin *p, struct rp_files *f, const char *path)
 {
 	int dir = open(path, O_RDONLY | O_CLOEXEC | O_DIRECTORY | O_NOFOLLOW);
-	struct rp_file *file;
 
 	if (dir >= 0) {
 		add_folder(p, f, dir, path, 0);
@@ -402,13 +344,12 @@ int rp_files_add(struct gt_plugin *p, struct rp_files *f, const char *path)
 	}
 	if (f->live)
 		return p->host->error(p, errno, "%s: %s", path, strerror(errno));
-	file = add(p, f, path, GT_NONE32);
-	return file ? open_file(p, f, file, AT_FDCWD, path) : -ENOMEM;
+	return add_named(p, f, path);
 }
 
 static int rank(const char *path)
 {
-	return ends(path, ".db") ? 2 : ends(path, ".json");
+	return rp_ends(path, ".db") ? 2 : rp_ends(path, ".json");
 }
 
 void rp_files_once(struct rp_files *f)
@@ -426,7 +367,7 @@ void rp_files_once(struct rp_files *f)
 			a->source.fd = -1;
 			a->state = "skipped";
 			snprintf(a->error, sizeof(a->error), "%.200s tells of the same run",
-				 base_of(b->path));
+				 rp_base_of(b->path));
 		}
 	}
 }
@@ -461,7 +402,7 @@ static bool folder_has(int dir, const char *path, int depth)
 		const char *name = list[i]->d_name;
 		int fd = -1;
 
-		if (!found && is_result(path, name))
+		if (!found && rp_is_result(path, name))
 			found = true;
 		else if (!found && depth < DEPTH)
 			fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_DIRECTORY);
@@ -474,32 +415,14 @@ static bool folder_has(int dir, const char *path, int depth)
 	return found;
 }
 
-/* Does the first line begin like one of the tables? Text of ftrace may have commas as well. */
-static bool csv_head(const uint8_t *head, size_t len)
-{
-	static const char *const first[] = { "Kind",  "Domain",	 "Correlation_Id", "Name",
-					     "Index", "Node_Id", "Guid",	   "Dispatch_Id" };
-
-	for (size_t i = 0; i < sizeof(first) / sizeof(first[0]); i++) {
-		size_t n = strlen(first[i]), at = len && head[0] == '"';
-
-		if (len > at + n + 2 && !strncasecmp((const char *)head + at, first[i], n) &&
-		    head[at + n] == (at ? '"' : ','))
-			return true;
-	}
-	return false;
-}
-
 bool rp_knows(const char *path, const uint8_t *head, size_t len)
 {
 	int dir;
 
 	if (head && rp_is_packed(head, len))
-		return ends(path, ".csv.gz") || ends(path, "results.json.gz");
+		return rp_ends(path, ".csv.gz") || rp_ends(path, "results.json.gz");
 	if (head)
-		return csv_head(head, len) || rp_format_json.detect((const char *)head, len) ||
-		       rp_format_v1json.detect((const char *)head, len) ||
-		       rp_format_db.detect((const char *)head, len);
+		return rp_head_known((const char *)head, len);
 	dir = open(path, O_RDONLY | O_CLOEXEC | O_DIRECTORY);
 	return dir >= 0 && folder_has(dir, path, 0);
 }

@@ -4,7 +4,7 @@
  *
  *	rocprof.c  the vtable and the options
  *	play.c     start, frames from the child, the end; watch.c folders that results appear in
- *	files.c    which files are results, and safe to open
+ *	files.c    which files are results, and safe to open; names.c by their names and first bytes
  *	child.c    starts, hears and ends the process that reads them
  *	tell.c     rows as records, kernels and counters for the host
  *	gpu.c      agents as GPUs, queues
@@ -261,6 +261,27 @@ int rp_child_start(struct gt_plugin *p, struct rp_child *c, const struct rp_sour
 int rp_child_next(struct gt_plugin *p, struct rp_child *c, struct rp_frame *f, const uint8_t **data,
 		  char *err, size_t len);
 void rp_child_end(struct rp_child *c);
+
+/* names.c
+ * ------------------------------------------------------------------------------------------ */
+
+/** rp_base_of() - a path's last part; rp_ends() - whether @s ends so */
+const char *rp_base_of(const char *path);
+bool rp_ends(const char *s, const char *with);
+/** rp_agent_of() - the device whose thread traces are in @folder, by its name; GT_NONE64: none are */
+uint64_t rp_agent_of(const char *folder);
+/** rp_is_result() - is @name in @folder one that is read? */
+bool rp_is_result(const char *folder, const char *name);
+/** rp_run_of() - bytes of @path that files of a run have alike */
+size_t rp_run_of(const char *path);
+/** rp_pid_of() - the process that a file's name tells, or GT_NONE32 */
+uint32_t rp_pid_of(const char *base);
+/** rp_of_kernels() - is it a table of statistics of kernels? */
+bool rp_of_kernels(const char *base);
+/** rp_part_only() - why what begins so shows nothing by itself, what else to play; NULL: it may */
+const char *rp_part_only(const char *head, size_t len);
+/** rp_head_known() - does something of rocprof begin so, be it a part only? */
+bool rp_head_known(const char *head, size_t len);
 
 /* files.c
  * ------------------------------------------------------------------------------------------ */

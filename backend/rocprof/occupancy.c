@@ -97,6 +97,15 @@ static bool again(const struct rp_occupancy *o, unsigned int i)
 	return false;
 }
 
+static void nameless(struct rp_input *in, const struct rp_occupancy *o, unsigned int i)
+{
+	char few[64];
+
+	if (dispatch_lines(few, sizeof(few), o, i))
+		rp_fault(in, "the waves of dispatch %u are of no kernel that is named: left out",
+			 i);
+}
+
 void rp_occ_end(struct rp_input *in, struct rp_occupancy *o)
 {
 	static const char head[] = "# se cu waves peak avg_waves cycles\n";
@@ -104,6 +113,8 @@ void rp_occ_end(struct rp_input *in, struct rp_occupancy *o)
 	size_t n;
 
 	for (unsigned int i = 0; text && i < DISPATCHES; i++) {
+		if (!*o->name[i])
+			nameless(in, o, i);
 		if (!*o->name[i] || again(o, i))
 			continue;
 		memcpy(text, head, sizeof(head));

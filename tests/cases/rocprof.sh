@@ -4,6 +4,7 @@
 . "$GT_SRC/tests/lib/case.sh"
 is_root || skip "needs root to mount"
 results="python3 $GT_SRC/tests/lib/rocprof.py"
+traces="python3 $GT_SRC/tests/lib/att.py"
 
 $results generate run 1
 chown -R 12345 run
@@ -199,7 +200,7 @@ cat >$att/occupancy.json <<'J'
 {"1":[[100,1,0,0,1,1],[110,1,1,0,1,1],[130,1,1,0,0,1],[200,1,0,0,0,1],[210,70,0,0,1,1]],"dispatches":{"0":"0 / 0x0","1":"add(int*)"},"version":"3.0.0"}
 J
 echo '{}' >$att/wstates1.json
-mount_gt "$mnt" -o replay=att || exit 1
+mount_gt "$mnt" -o replay=att/ || exit 1
 ok "a thread trace is read" wait_for 60 all_read
 k=$(echo "$mnt"/amdgpu0/kernels/add_int~*)
 is "$(tail -n +4 "$k/hotspots")" "# latency stall idle hits source instruction
@@ -215,7 +216,35 @@ is "$(tail -n 3 "$mnt/amdgpu0/kernels/mul/hotspots")" "# issued stalled source i
 0 90 m.py:2 s_barrier
 7 3 m.py:1 s_nop 0" "samples, where it is PC sampling"
 like "$(cat "$mnt/backends/rocprof/files")" 'occupancy.json a wave of no dispatch or unit' "what cannot be is left out"
+ok "both as computed" $traces $att/code.json $att/occupancy.json -- "$mnt"
 umount_gt "$mnt"
+mount_gt "$mnt" -o replay=$att/code.json || exit 1
+wait_for 60 all_read
+ok "its code by itself, as computed" $traces $att/code.json -- "$mnt"
+is "$(awk '!/^#/ { print $1 }' "$mnt/gpus")" amdgpu0 "… its GPU by the folder's name"
+umount_gt "$mnt"
+echo '{"0":[[5,3,0,0,1,0],[7,3,0,1,1,0],[9,3,0,0,0,0],[6,3,1,0,1,4],[11,3,0,1,0,0],[12,3,1,0,0,4]],"dispatches":{"0":"waves"}}' >waves.json
+mount_gt "$mnt" -o replay=waves.json || exit 1
+wait_for 60 all_read
+ok "waves by themselves, whatever the file is called, as computed" $traces waves.json -- "$mnt"
+like "$(cat "$mnt/backends/rocprof/files")" 'waves.json the waves of dispatch 4 are of no kernel that is named' "… and which are left out"
+umount_gt "$mnt"
+# what means nothing without the files beside it
+part_only() { # part_only FILE "what it is" "what is said of it"
+	"$GT_PROG" "$mnt" -o replay="$1" 2>err && mounts+=("$mnt")
+	like "$(cat err)" "$3" "$2 is refused, with what else to play"
+}
+while IFS='|' read -r what why text; do
+	echo "$text" >part.json
+	part_only part.json "$what" "part.json: $why"
+done <<'J'
+the list of waves|lists the waves .*: play code.json|{"counter_names": [], "gfxip": 9, "wave_filenames": {"1": {"0": {"0": {"0": ["se1_sm0_sl0_wv0.json", 1, 2]}}}}}
+a wave|is one wave .*: play that|{"duration": 23400, "name": "SE1", "num_insts": 1842, "wave": {"begin": 1, "cu": 1, "instructions": [[1, 2, 0, 4, 1]]}}
+states of waves|has how many waves .*: play occupancy.json|{"name":"wstates2.json","state":[2,3],"time":[1,2]}
+two clocks|ties .* clock|{"SE0":[[7440,305231466421437],[229948,305231466431825]],"metadata":{"frequency":100000000}}
+the sources|lists the sources .*: play code.json|{"/": {"work": {"a.py": "source_0_a.py"}}}
+colours|gives .*: nothing in it was measured|{ "tokens": [["CUSTOM", "#ff0000"]] }
+J
 head -c 250 $att/code.json >cut && mv cut $att/code.json
 mount_gt "$mnt" -o replay=att || exit 1
 wait_for 60 all_read
@@ -238,19 +267,16 @@ if [ -d "$samples" ]; then
 	ok "the JSON of ROCm 7: as computed" $results compare 908_results.json -- "$mnt"
 	is "$(awk '$1 == "DISPATCH" { print $2 }' "$mnt/events_by_type")" 43915 "… 43,915 dispatches"
 	umount_gt "$mnt"
-	mkdir -p real/ui_output_agent_5505_dispatch_42 real/ui_output_agent_1_dispatch_1
-	cp "$samples/att_flydsl/code_first_rows_excerpt.json" real/ui_output_agent_5505_dispatch_42/code.json
-	cp "$samples/att_flydsl/occupancy_SE1_excerpt.json" real/ui_output_agent_5505_dispatch_42/occupancy.json
-	cp "$samples/rcv_pcsampling_code.json" real/ui_output_agent_1_dispatch_1/code.json
-	mount_gt "$mnt" -o replay=real || exit 1
+	real=("$samples/att_flydsl/code_first_rows_excerpt.json" "$samples/att_flydsl/occupancy_SE1_excerpt.json" "$samples/rcv_pcsampling_code.json")
+	mount_gt "$mnt" -o replay="$(IFS=:; echo "${real[*]}")" || exit 1
 	wait_for 60 all_read
+	ok "real thread traces, each file by itself: as computed" $traces "${real[@]}" -- "$mnt"
 	k=$(echo "$mnt"/*/kernels/flash_attn*)
-	like "$(sed -n 5p "$k/hotspots")" '^20680 20680 0 16 .*flash_attn_gfx950.py:192 s_waitcnt vmcnt' "a real thread trace: where it waits"
-	is "$(cat "$k/occupancy" | tail -n 1 | cut -d' ' -f 1-4)" "1 1 8 8" "… its waves"
-	is "$(awk '/^# instructions/ { n += $3 } END { print n }' "$mnt"/*/kernels/*/hotspots)" "$(python3 -c "
-import json
-print(sum(not r[0].startswith('; ') for d in ('$samples/att_flydsl/code_first_rows_excerpt.json', '$samples/rcv_pcsampling_code.json') for r in json.load(open(d))['code']))")" "real code: every instruction"
+	like "$(sed -n 5p "$k/hotspots")" '^20680 20680 0 16 .*flash_attn_gfx950.py:192 s_waitcnt vmcnt' "… where it waits"
 	umount_gt "$mnt"
+	for f in "$samples"/att_flydsl/* "$samples"/rcv_*; do
+		[[ " ${real[*]} " == *" $f "* ]] || part_only "$f" "${f##*/}" ": (lists|is one wave|has how|ties|gives) .*(play|nothing)"
+	done
 	mount_gt "$mnt" -o replay="$samples" || exit 1
 	wait_for 60 all_read
 	ok "all samples in one folder" $results compare "$samples" -- "$mnt"
