@@ -14,9 +14,11 @@
 #include "kfd.h"
 #include "kfd_smi.h"
 
-#define READS	   64  /* of a descriptor at once; the driver keeps 1 KiB */
-#define LINE	   256 /* the driver's are 96 at most */
-#define MIGRATIONS 64  /* that began and have not ended */
+#define READS	   64	/* of a descriptor at once */
+#define KEPT	   1024 /* that the driver keeps: a read of so much ends where an event does */
+#define NAME_MOST  15	/* of a process */
+#define LINE	   256	/* the driver's are 96 at most */
+#define MIGRATIONS 64	/* that began and have not ended */
 #define PAGE	   4096
 #define BIT_OF(id) (1ull << ((id)-1))
 #define WANTED                                                                                     \
@@ -32,12 +34,17 @@ struct smi_args {
 };
 #define SMI_EVENTS _IOWR('K', 0x1f, struct smi_args)
 
+/**
+ * struct source - a descriptor of a GPU
+ * @skip: the rest of a line that is too long
+ * @name_left: bytes that may still be of the name of a process, which may hold a line's end
+ */
 struct source {
 	int fd;
 	uint16_t gpu;
 	char line[LINE];
-	size_t len;
-	bool skip; /* the rest of a line that is too long */
+	size_t len, name_left;
+	bool skip;
 };
 
 /* A migration that began; @ts 0: free */
@@ -51,7 +58,7 @@ struct sf_smi {
 	unsigned int n, next;
 	struct migration begun[MIGRATIONS];
 	bool named, all;
-	uint64_t lines, bad, ended;
+	uint64_t lines, bad, doubtful, ended;
 };
 
 /* Driver's end ------------------------------------------------------------------------------------
@@ -269,16 +276,39 @@ static void tell(struct sf *sf, const struct source *s, const struct sf_smi_even
 	}
 }
 
+/* What a process calls itself ends the line of a fault: with a line's end in it, what follows looks
+ * like an event of its own. What is so short that it may be that is not believed. */
+static bool in_name(struct source *s)
+{
+	bool in = s->len < s->name_left;
+
+	s->name_left = in ? s->name_left - s->len - 1 : 0;
+	return in;
+}
+
+/* Behind the line of a fault: as many bytes as its name may go on for */
+static void expect_name(struct source *s)
+{
+	size_t name = s->len - strcspn(s->line, ":") - 1;
+
+	s->name_left = name < NAME_MOST ? NAME_MOST - name : 0;
+}
+
 static void line_ended(struct sf *sf, struct source *s)
 {
 	struct sf_smi_event e;
 
 	s->line[s->len] = '\0';
 	sf->smi->lines++;
-	if (!s->skip && sf_smi_parse(s->line, &e))
+	if (in_name(s)) {
+		sf->smi->doubtful++;
+	} else if (!s->skip && sf_smi_parse(s->line, &e)) {
 		tell(sf, s, &e);
-	else
+		if (e.id == SF_SMI_VMFAULT)
+			expect_name(s);
+	} else {
 		sf->smi->bad++;
+	}
 	s->len = 0;
 	s->skip = false;
 }
@@ -304,7 +334,7 @@ static void drop(struct sf *sf, struct source *s)
 
 void sf_smi_read(struct sf *sf)
 {
-	char text[1024];
+	char text[KEPT];
 	ssize_t n;
 
 	for (unsigned int i = 0; sf->smi && i < sf->smi->n; i++) {
@@ -314,6 +344,7 @@ void sf_smi_read(struct sf *sf)
 			n = read(s->fd, text, sizeof(text));
 			if (n > 0) {
 				take_text(sf, s, text, (size_t)n);
+				s->name_left = 0;
 				continue;
 			}
 			if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
@@ -372,5 +403,6 @@ void sf_smi_doctor(const struct sf *sf, struct gt_details *t)
 	gt_detail(t, "kfd_events_gpus %u\nkfd_events_of_all %d\n", sf_smi_fds(sf), sf->smi->all);
 	gt_detail(t, "kfd_events %" PRIu64 "\nkfd_events_bad %" PRIu64 "\n", sf->smi->lines,
 		  sf->smi->bad);
-	gt_detail(t, "kfd_events_ended %" PRIu64 "\n", sf->smi->ended);
+	gt_detail(t, "kfd_events_doubtful %" PRIu64 "\nkfd_events_ended %" PRIu64 "\n",
+		  sf->smi->doubtful, sf->smi->ended);
 }

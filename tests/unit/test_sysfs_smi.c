@@ -156,6 +156,19 @@ static void test_records(void)
 	is(rec[0].ev.queue, GT_NONE32, "are not");
 }
 
+/* prctl(PR_SET_NAME) takes a line's end, and 15 bytes in all */
+static void test_forged(void)
+{
+	is(told("1 5:a\n9 1 -7 1 3\n"), 1, "what a name says behind a line's end");
+	is(rec[0].ev.type, GT_ERROR, "is no event");
+	is(told("1 5:\n2 1:1\n3 1\n1 7:b\n"), 2, "nor are two of them");
+	is(rec[1].ev.pid, 7, "what a name has no room for is one");
+	is(told("1 5:python3\n1 10e1:python3\n3 5 ring gfx timeout\n"), 3, "as always");
+	is(told("1 5:123456789012345\n3 1\n"), 2, "behind a name of full length, too");
+	is(told("1 5:x\n"), 1, "and a read");
+	is(told("3 1\n"), 1, "ends where an event does");
+}
+
 static void test_pieces(void)
 {
 	char long_line[2001];
@@ -197,6 +210,7 @@ int main(void)
 	sf.kfd = sf_kfd_new();
 	test_parse();
 	test_records();
+	test_forged();
 	test_pieces();
 	sf_kfd_free(sf.kfd);
 	return done_testing();
