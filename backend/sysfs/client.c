@@ -14,8 +14,10 @@ struct sf_clients *sf_clients_new(void)
 {
 	struct sf_clients *cs = calloc(1, sizeof(*cs));
 
-	if (cs)
-		cs->inotify = -1;
+	if (!cs)
+		return NULL;
+	cs->inotify = -1;
+	cs->user[SF_USERS - 1].uid = GT_NONE32;
 	return cs;
 }
 
@@ -78,18 +80,26 @@ void sf_clients_forget(struct sf *sf)
 	sf->clients->complete = false;
 }
 
+/* Nothing counts on it any more: another may have its place. */
+static bool unused(const struct sf_user *u)
+{
+	return !u->processes && !u->fds && !u->clients && !u->queues;
+}
+
 struct sf_user *sf_user(struct sf_clients *cs, uint32_t uid)
 {
-	unsigned int i = 0;
+	struct sf_user *others = &cs->user[SF_USERS - 1], *free = NULL;
 
-	while (i < cs->nusers && cs->user[i].uid != uid)
-		i++;
-	if (i == cs->nusers && i < SF_USERS) {
-		if (cs->nusers == SF_USERS - 1)
-			uid = GT_NONE32;
-		cs->user[cs->nusers++] = (struct sf_user){ .uid = uid };
+	for (struct sf_user *u = cs->user; u < others; u++) {
+		if (u->known && u->uid == uid)
+			return u;
+		if (!free && (!u->known || unused(u)))
+			free = u;
 	}
-	return &cs->user[i < SF_USERS ? i : SF_USERS - 1];
+	if (!free)
+		return others;
+	*free = (struct sf_user){ .uid = uid, .known = true };
+	return free;
 }
 
 static struct sf_client *add(struct sf_clients *cs, const struct sf_user *user)

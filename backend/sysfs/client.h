@@ -51,9 +51,11 @@ struct sf_client {
  * descriptors or clients hides those of others
  * @processes, @fds: looked at in this scan; @clients, @queues (of the compute driver): that there
  * are
+ * @known: the place is taken; it is given to another when there is nothing of it left
  */
 struct sf_user {
 	uint32_t uid;
+	bool known;
 	unsigned int processes, fds, clients, queues;
 };
 
@@ -99,7 +101,6 @@ struct sf_clients {
 	bool complete;
 	struct sf_scan scan;
 	struct sf_user user[SF_USERS]; /* the last one is of all that there is no room for */
-	unsigned int nusers;
 	struct {
 		uint64_t looks, reads, scans, processes, descriptors, cut, over, refused, ended,
 			unseen_ns;
@@ -109,9 +110,9 @@ struct sf_clients {
 /* client.c */
 struct sf_clients *sf_clients_new(void);
 void sf_clients_free(struct sf_clients *cs);
-/** sf_user() - what user @uid has had */
+/** sf_user() - what user @uid has had; good until something is counted, or the next call */
 struct sf_user *sf_user(struct sf_clients *cs, uint32_t uid);
-/** sf_user_of() - what the user of @pid has had */
+/** sf_user_of() - what the user who began @pid has had, whoever it acts as; likewise */
 struct sf_user *sf_user_of(struct sf *sf, uint32_t pid);
 /** sf_client_found() - process @pid of @user has descriptor @number open, of the device of index
  * @dev

@@ -97,20 +97,19 @@ static bool is_drm(const struct sf *sf, int dir, const char *name, const char *p
 	return S_ISCHR(st.stx_mode) && st.stx_rdev_major == DRM_MAJOR;
 }
 
-/* Whose it is. Of /proc/PID itself that is told even of a process that hides the rest. */
+/* Whose it is: not who it acts as, which a program that is set to do so can be anybody's. Of
+ * /proc/PID itself its user is told even of a process that hides the rest. */
 struct sf_user *sf_user_of(struct sf *sf, uint32_t pid)
 {
-	uint32_t uid = GT_NONE32;
+	uint32_t uid = sf_uid(sf, pid);
 	struct stat st;
 	char path[32];
 
 	snprintf(path, sizeof(path), "/proc/%u", pid);
-	if (sf->root.captured) {
-		uid = sf_uid(sf, pid);
+	if (sf->root.captured)
 		uid = uid == GT_NONE32 ? 0 : uid; /* nobody to be kept from anything */
-	} else if (!stat(path, &st)) {
+	else if (uid == GT_NONE32 && !stat(path, &st))
 		uid = st.st_uid;
-	}
 	return sf_user(sf->clients, uid);
 }
 
@@ -223,7 +222,7 @@ void sf_scan_begin(struct sf *sf)
 	cs->scan.proc = gt_root_dir(&sf->root, "proc");
 	if (cs->scan.proc && sf->root.captured)
 		sort_captured(&cs->scan);
-	for (unsigned int i = 0; i < cs->nusers; i++)
+	for (unsigned int i = 0; i < SF_USERS; i++)
 		cs->user[i].processes = cs->user[i].fds = 0;
 	for (unsigned int i = 0; i < sf->n; i++)
 		sf->dev[i].skipped = false;

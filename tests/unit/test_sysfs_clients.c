@@ -2,8 +2,10 @@
 /* backend/sysfs: what fdinfo says, how busy that makes an engine, and what a look costs with many
  * clients. */
 #include <ftw.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -234,6 +236,57 @@ static void test_shares(void)
 	gt_root_close(&sf.root);
 }
 
+/* Of more users than there are places each has its own in turn. */
+static void test_users(void)
+{
+	struct sf_clients *cs = sf_clients_new();
+	struct sf_user *u;
+
+	for (uint32_t uid = 0; uid < SF_USERS - 1; uid++)
+		sf_user(cs, uid)->queues = 1;
+	u = sf_user(cs, 5000);
+	u->clients = 3;
+	ok(u == sf_user(cs, 5001) && u->uid == GT_NONE32, "users without a place are one");
+	sf_user(cs, 7)->queues = 0;
+	u = sf_user(cs, 5002);
+	ok(u->uid == 5002 && !u->clients, "who has nothing left makes room for another");
+	u->processes = 1;
+	ok(sf_user(cs, 7)->uid == GT_NONE32, "and is one of those without, when it comes again");
+	is(sf_user(cs, 6)->queues, 1, "others keep what they had");
+	sf_clients_free(cs);
+}
+
+/* A program that is set to act as root is its user's */
+static void test_acts_as(void)
+{
+	struct gt_plugin p = { .host = &host };
+	struct sf sf = { .p = &p };
+	int ready[2];
+	char c;
+	pid_t pid;
+
+	if (geteuid() || pipe(ready)) {
+		ok(true, "# SKIP needs root");
+		return;
+	}
+	sf.clients = sf_clients_new();
+	gt_root_open(&sf.root, "");
+	pid = fork();
+	if (!pid) {
+		if (setresuid(1234, 0, 0) || write(ready[1], "x", 1) != 1)
+			_exit(1);
+		pause();
+	}
+	close(ready[1]);
+	is(read(ready[0], &c, 1), 1, "a process");
+	is(sf_user_of(&sf, (uint32_t)pid)->uid, 1234, "counts as its real user's");
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	close(ready[0]);
+	sf_clients_free(sf.clients);
+	gt_root_close(&sf.root);
+}
+
 static void test_many(void)
 {
 	struct gt_plugin p = { .host = &host };
@@ -293,6 +346,8 @@ int main(void)
 	test_newer();
 	test_hostile();
 	test_busy();
+	test_users();
+	test_acts_as();
 	test_many();
 	test_shares();
 	nftw(top, drop, 16, FTW_DEPTH | FTW_PHYS);
