@@ -83,7 +83,7 @@ void sf_clients_forget(struct sf *sf)
 /* Nothing counts on it any more: another may have its place. */
 static bool unused(const struct sf_user *u)
 {
-	return !u->processes && !u->fds && !u->clients && !u->queues;
+	return !u->processes && !u->fds && !u->clients && !u->kfd && !u->queues;
 }
 
 struct sf_user *sf_user(struct sf_clients *cs, uint32_t uid)

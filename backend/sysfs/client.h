@@ -49,14 +49,14 @@ struct sf_client {
 /**
  * struct sf_user - what one user has had of what is bounded for all: else who has many processes,
  * descriptors or clients hides those of others
- * @processes, @fds: looked at in this scan; @clients, @queues (of the compute driver): that there
- * are
+ * @processes, @fds: looked at in this scan; @clients, and of the compute driver @kfd (processes)
+ * and @queues: that there are
  * @known: the place is taken; it is given to another when there is nothing of it left
  */
 struct sf_user {
 	uint32_t uid;
 	bool known;
-	unsigned int processes, fds, clients, queues;
+	unsigned int processes, fds, clients, kfd, queues;
 };
 
 /**

@@ -79,7 +79,6 @@ struct sf {
 	struct sf_clients *clients;
 	struct sf_kfd *kfd;
 	struct sf_smi *smi; /* NULL: none is asked for */
-	unsigned int kfd_nodes; /* GPUs that AMD's compute driver has */
 };
 
 /* device.c */

@@ -40,27 +40,57 @@ static int64_t render_of(const struct gt_root *root, const char *node)
 	return line && !gt_root_number(line + sizeof(key) - 1, &n, NULL) ? n : -1;
 }
 
+/* The GPU that folder @name of the nodes is of; 0: none. Node 0 is a CPU */
+static uint32_t gpu_of_node(const struct gt_root *root, const char *name)
+{
+	char path[128];
+	int64_t node;
+	uint64_t id;
+
+	if (gt_root_number(name, &node, NULL))
+		return 0;
+	snprintf(path, sizeof(path), DIR_NODES "/%.16s/gpu_id", name);
+	id = sf_kfd_number(root, path);
+	return id < GT_NONE32 ? (uint32_t)id : 0;
+}
+
 void sf_kfd_find(struct sf *sf)
 {
 	GT_ROOT_DIR list = gt_root_dir(&sf->root, DIR_NODES);
 	struct dirent *e;
 
-	sf->kfd_nodes = 0;
 	for (int i = 0; list && i < SF_ENTRIES && (e = readdir(list)); i++) {
-		char path[128];
-		int64_t node, render;
-		uint64_t id;
+		uint32_t id = gpu_of_node(&sf->root, e->d_name);
+		int64_t render = id ? render_of(&sf->root, e->d_name) : -1;
 
-		if (gt_root_number(e->d_name, &node, NULL))
-			continue;
-		snprintf(path, sizeof(path), DIR_NODES "/%.16s/gpu_id", e->d_name);
-		id = sf_kfd_number(&sf->root, path);
-		render = render_of(&sf->root, e->d_name);
-		sf->kfd_nodes += id && id < GT_NONE32; /* node 0 is a CPU */
-		for (unsigned int k = 0; id && id < GT_NONE32 && render >= 0 && k < sf->n; k++)
+		for (unsigned int k = 0; render >= 0 && k < sf->n; k++)
 			if (sf->dev[k].render == render && !sf->dev[k].kfd_id)
-				sf->dev[k].kfd_id = (uint32_t)id;
+				sf->dev[k].kfd_id = id;
 	}
+}
+
+static bool is_known(const struct sf *sf, uint32_t id)
+{
+	for (unsigned int i = 0; i < sf->n; i++)
+		if (sf->dev[i].kfd_id == id)
+			return true;
+	return false;
+}
+
+bool sf_kfd_all_known(const struct sf *sf)
+{
+	GT_ROOT_DIR list = gt_root_dir(&sf->root, DIR_NODES);
+	struct dirent *e;
+	bool any = false;
+
+	for (int i = 0; list && (e = readdir(list)); i++) {
+		uint32_t id = gpu_of_node(&sf->root, e->d_name);
+
+		if (i == SF_ENTRIES || (id && !is_known(sf, id)))
+			return false;
+		any |= id;
+	}
+	return any;
 }
 
 void sf_kfd_tell(struct sf *sf, uint32_t pid, const struct sf_device *d, bool anyway)
@@ -90,56 +120,109 @@ static int by_pid(const void *a, const void *b)
 	return (x->pid > y->pid) - (x->pid < y->pid);
 }
 
-/* In their order. Return: how many, or -errno: nobody knows */
-static int list(struct sf *sf, struct sf_kfd_proc *out)
+/* In their order, in k->listed. Return: how many, or -errno: nobody knows. @whole: that is all */
+static int list(struct sf *sf, bool *whole)
 {
 	GT_ROOT_DIR dir = gt_root_dir(&sf->root, SF_KFD_PROC);
+	struct sf_kfd_proc *out = sf->kfd->listed;
 	struct dirent *e;
 	unsigned int n = 0;
 	int64_t pid;
 
 	if (!dir)
 		return errno == ENOENT ? 0 : -errno;
-	for (int i = 0; i < SF_ENTRIES && (e = readdir(dir)); i++) {
+	for (int i = 0; (e = readdir(dir)); i++) {
+		if (i == SF_ENTRIES) {
+			*whole = false;
+			break;
+		}
 		if (gt_root_number(e->d_name, &pid, NULL) || pid <= 0 || pid > INT32_MAX)
 			continue;
 		if (!sf->root.captured && pid == getpid()) /* by asking for events */
 			continue;
-		if (n == SF_KFD_PROCS) {
-			sf->kfd->stats.cut++;
-			break;
-		}
 		out[n++] = (struct sf_kfd_proc){ .pid = (uint32_t)pid, .ino = e->d_ino };
 	}
 	qsort(out, n, sizeof(*out), by_pid);
 	return (int)n;
 }
 
+/* One that a list had no room for may be there all the same. */
+static bool is_there(const struct sf *sf, const struct sf_kfd_proc *p)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), SF_KFD_PROC "/%u", p->pid);
+	return gt_root_inode(&sf->root, path, false) == p->ino;
+}
+
+static void ended(struct sf *sf, struct sf_kfd_proc *p)
+{
+	sf_kfd_drop(sf, p);
+	sf->clients->user[p->user].kfd--;
+}
+
 /* Those that were there before keep their queues; those that are no more have none. */
+static void keep(struct sf *sf, unsigned int n, bool whole)
+{
+	struct sf_kfd *k = sf->kfd;
+	struct sf_kfd_proc *now = k->listed, *end = now + n;
+	unsigned int kept = 0;
+
+	for (unsigned int i = 0; i < k->n; i++) {
+		struct sf_kfd_proc *p = &k->proc[i];
+
+		while (now < end && now->pid < p->pid)
+			now++;
+		if (now < end && now->pid == p->pid)
+			now->known = now->ino == p->ino;
+		if (now < end && now->pid == p->pid ? now->known : !whole && is_there(sf, p))
+			k->proc[kept++] = *p;
+		else
+			ended(sf, p);
+	}
+	k->n = kept;
+}
+
+/* Others, as long as there is room; a user's many do not keep out another's. */
+static void meet(struct sf *sf, unsigned int n, bool whole)
+{
+	struct sf_kfd *k = sf->kfd;
+	unsigned int begin = n ? k->fresh % n : 0, asked = 0;
+
+	for (unsigned int i = 0; i < n; i++) {
+		struct sf_kfd_proc *p = &k->listed[(begin + i) % n];
+		struct sf_user *user;
+
+		if (p->known)
+			continue;
+		if (k->n == SF_KFD_PROCS || (k->begun && asked++ == SF_KFD_NEW)) {
+			k->fresh = begin + i;
+			whole = false;
+			break;
+		}
+		user = sf_user_of(sf, p->pid);
+		if (user->uid && user->kfd >= SF_KFD_PROCS / SF_SHARE) {
+			whole = false;
+			continue;
+		}
+		user->kfd++;
+		p->user = (uint16_t)(user - sf->clients->user);
+		k->proc[k->n++] = *p;
+	}
+	k->stats.cut += !whole;
+}
+
 static void update(struct sf *sf)
 {
 	struct sf_kfd *k = sf->kfd;
-	struct sf_kfd_proc now[SF_KFD_PROCS];
-	int listed = list(sf, now);
-	unsigned int n = (unsigned int)listed, old = 0;
+	bool whole = true;
+	int n = list(sf, &whole);
 
-	if (listed < 0)
+	if (n < 0)
 		return;
-	for (unsigned int i = 0; i < n; i++) {
-		for (; old < k->n && k->proc[old].pid < now[i].pid; old++)
-			sf_kfd_drop(sf, &k->proc[old]);
-		if (old == k->n || k->proc[old].pid != now[i].pid)
-			continue;
-		if (k->proc[old].ino == now[i].ino)
-			now[i].first = k->proc[old].first;
-		else
-			sf_kfd_drop(sf, &k->proc[old]);
-		old++;
-	}
-	for (; old < k->n; old++)
-		sf_kfd_drop(sf, &k->proc[old]);
-	memcpy(k->proc, now, n * sizeof(*now));
-	k->n = n;
+	keep(sf, (unsigned int)n, whole);
+	meet(sf, (unsigned int)n, whole);
+	qsort(k->proc, k->n, sizeof(k->proc[0]), by_pid);
 }
 
 /* What processes use of the devices that are awake; of some, the rest in turn */

@@ -16,6 +16,7 @@
 /* A look reads so much, the rest in turn: processes' folders of queues; numbers of a process on a
  * GPU, which are four files */
 #define SF_KFD_TURN    32
+#define SF_KFD_NEW     64 /* processes that are asked whose they are */
 #define SF_KFD_ALL     64 /* all are read, if there are no more */
 #define SF_KFD_PAIRS   16
 #define SF_KFD_BASE    3000000u /* numbers below queues/ from here on */
@@ -36,24 +37,30 @@ struct sf_kfd_queue {
 	bool listed;
 };
 
-/** struct sf_kfd_proc - @first: of its queues, index + 1; @ino: as of a queue */
+/**
+ * struct sf_kfd_proc - @first: of its queues, index + 1; @ino, @user: as of a queue
+ * @refused: queues of its that there was no room for at the last look
+ * @known: of one that is listed: it was before
+ */
 struct sf_kfd_proc {
 	uint64_t ino;
-	uint32_t pid, first;
+	uint32_t pid, first, refused;
+	uint16_t user;
+	bool known;
 };
 
 /**
- * struct sf_kfd - @proc: by pid
+ * struct sf_kfd - @proc: by pid; @listed: all that there are now
  * @tells: queues are for this backend to tell of; @begun: those that were there before it are known
- * @turn, @pair: where the next look goes on
+ * @turn, @pair, @fresh: where the next look goes on
  * @last: the number that is given next, less SF_KFD_BASE; @wrapped: all were given once
  * @table: what kfd_hw.c showed last, good until @table_due; NULL nothing yet
  * @last_ts: of the last record
  * @out: records that wait for sf_kfd_flush()
  */
 struct sf_kfd {
-	struct sf_kfd_proc proc[SF_KFD_PROCS];
-	unsigned int n, turn, pair;
+	struct sf_kfd_proc proc[SF_KFD_PROCS], listed[SF_ENTRIES];
+	unsigned int n, turn, pair, fresh;
 	struct sf_kfd_queue queue[SF_KFD_QUEUES];
 	uint32_t used, free, nqueues, last;
 	bool tells, begun, wrapped;
@@ -72,6 +79,8 @@ struct sf_kfd *sf_kfd_new(void);
 void sf_kfd_free(struct sf_kfd *k);
 /** sf_kfd_find() - which numbers AMD's compute driver gives the devices */
 void sf_kfd_find(struct sf *sf);
+/** sf_kfd_all_known() - is each GPU that the driver has now one of the devices? */
+bool sf_kfd_all_known(const struct sf *sf);
 /**
  * sf_kfd_look() - which processes there are, and which queues they have
  * @numbers: and what they use, unless their device sleeps

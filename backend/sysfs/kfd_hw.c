@@ -58,18 +58,24 @@ static void on_mqd(void *arg, const struct sf_dumped *q)
 		add(arg, q, &hw);
 }
 
-/* A doorbell is of one queue of a GPU; an SDMA queue is known by its ring alone */
+/* A doorbell is of one queue of a GPU. An SDMA queue is known by its ring alone, which several
+ * processes may have at the same address: then nobody knows whose it is. */
 static struct row *mapped(const struct rows *all, uint32_t gpu_id, bool sdma,
 			  const struct sf_hw *hw)
 {
-	for (unsigned int i = 0; i < all->n; i++) {
+	struct row *found = NULL;
+
+	for (unsigned int i = 0; hw->base != GT_NONE64 && i < all->n; i++) {
 		struct row *r = &all->row[i];
 
-		if (r->gpu_id == gpu_id && r->sdma == sdma && r->hw.base == hw->base &&
-		    r->hw.doorbell == hw->doorbell)
-			return r;
+		if (r->gpu_id != gpu_id || r->sdma != sdma || r->hw.base != hw->base ||
+		    r->hw.doorbell != hw->doorbell)
+			continue;
+		if (found)
+			return NULL;
+		found = r;
 	}
-	return NULL;
+	return found;
 }
 
 static void on_hqd(void *arg, const struct sf_dumped *q)
@@ -223,20 +229,15 @@ static char *read_dump(const struct sf *sf, const char *path)
 	return text;
 }
 
-/* One that is not known may sleep. */
+/* One that is not known, as it came since, may sleep. */
 static bool all_awake(struct sf *sf)
 {
-	unsigned int known = 0;
 	char word[16];
 
-	for (unsigned int i = 0; i < sf->n; i++) {
-		if (!sf->dev[i].kfd_id)
-			continue;
-		known++;
-		if (!sf_device_awake(sf, &sf->dev[i], word, sizeof(word)))
+	for (unsigned int i = 0; i < sf->n; i++)
+		if (sf->dev[i].kfd_id && !sf_device_awake(sf, &sf->dev[i], word, sizeof(word)))
 			return false;
-	}
-	return known && known == sf->kfd_nodes;
+	return sf_kfd_all_known(sf);
 }
 
 static bool take(struct rows *all, const char *path, void (*fn)(void *, const struct sf_dumped *))

@@ -75,33 +75,48 @@ void sf_kfd_drop(struct sf *sf, struct sf_kfd_proc *p)
 		end(sf, &p->first);
 }
 
-/* A new one in front of *@at */
-static struct sf_kfd_queue *add(struct sf *sf, uint32_t *at, uint32_t pid)
+static bool over_share(const struct sf *sf, const struct sf_kfd_proc *p)
 {
-	struct sf_user *user = sf_user_of(sf, pid);
+	const struct sf_user *user = &sf->clients->user[p->user];
+
+	return user->uid && user->queues >= SF_KFD_QUEUES / SF_SHARE;
+}
+
+static bool has_room(const struct sf *sf, const struct sf_kfd_proc *p)
+{
+	return (sf->kfd->free || sf->kfd->used < SF_KFD_QUEUES) && !over_share(sf, p);
+}
+
+/* Those that are new among @n without room are counted: they stay, and are not read. */
+static void refused(struct sf *sf, struct sf_kfd_proc *p, uint32_t n)
+{
+	uint32_t more = n > p->refused ? n - p->refused : 0;
+
+	p->refused = n;
+	if (over_share(sf, p))
+		sf->clients->stats.over += more;
+	else
+		sf->kfd->stats.refused += more;
+}
+
+/* A new one in front of *@at; there is room */
+static struct sf_kfd_queue *add(struct sf *sf, uint32_t *at, const struct sf_kfd_proc *p)
+{
 	struct sf_kfd *k = sf->kfd;
 	struct sf_kfd_queue *q;
 	uint32_t i;
 
-	if (user->uid && user->queues >= SF_KFD_QUEUES / SF_SHARE) {
-		sf->clients->stats.over++;
-		return NULL;
-	}
 	if (k->free) {
 		i = k->free - 1;
 		k->free = k->queue[i].next;
-	} else if (k->used < SF_KFD_QUEUES) {
-		i = k->used++;
 	} else {
-		k->stats.refused++;
-		return NULL;
+		i = k->used++;
 	}
 	q = &k->queue[i];
-	*q = (struct sf_kfd_queue){ .id = GT_NONE32,
-				    .gpu = GT_NONE16,
-				    .user = (uint16_t)(user - sf->clients->user),
-				    .next = *at };
-	user->queues++;
+	*q = (struct sf_kfd_queue){
+		.id = GT_NONE32, .gpu = GT_NONE16, .user = p->user, .next = *at
+	};
+	sf->clients->user[p->user].queues++;
 	*at = i + 1;
 	k->nqueues++;
 	return q;
@@ -194,9 +209,9 @@ static struct sf_kfd_queue *found(struct sf *sf, const struct sf_kfd_proc *p, ui
 	type = sf_kfd_number(&sf->root, path);
 	snprintf(path, sizeof(path), "%s/%u/size", dir, number);
 	size = sf_kfd_number(&sf->root, path);
-	q = gpu == GT_NONE64 || type == GT_NONE64 || size == GT_NONE64 ? NULL : add(sf, at, p->pid);
-	if (!q)
+	if (gpu == GT_NONE64 || type == GT_NONE64 || size == GT_NONE64)
 		return NULL;
+	q = add(sf, at, p);
 	q->number = number;
 	q->gpu = gpu_of(sf, gpu);
 	if (q->gpu == GT_NONE16) {
@@ -223,7 +238,7 @@ static uint32_t *known(struct sf_kfd *k, struct sf_kfd_proc *p, uint32_t *at, ui
 static void look_at(struct sf *sf, struct sf_kfd_proc *p)
 {
 	struct sf_kfd *k = sf->kfd;
-	uint32_t *at = &p->first, *had;
+	uint32_t *at = &p->first, *had, left_out = 0;
 	GT_ROOT_DIR list = NULL;
 	char dir[96];
 	struct dirent *e;
@@ -241,6 +256,10 @@ static void look_at(struct sf *sf, struct sf_kfd_proc *p)
 		if (gt_root_number(e->d_name, &number, NULL) || number < 0 || number >= GT_NONE32)
 			continue;
 		had = known(k, p, at, (uint32_t)number, e->d_ino);
+		if (!had && !has_room(sf, p)) {
+			left_out++;
+			continue;
+		}
 		q = had ? &k->queue[*had - 1] : found(sf, p, at, dir, (uint32_t)number);
 		if (!q)
 			continue;
@@ -248,6 +267,7 @@ static void look_at(struct sf *sf, struct sf_kfd_proc *p)
 		q->listed = true;
 		at = &q->next;
 	}
+	refused(sf, p, left_out);
 	for (at = &p->first; *at;) {
 		if (k->queue[*at - 1].listed)
 			at = &k->queue[*at - 1].next;
@@ -269,6 +289,7 @@ void sf_kfd_forget(struct sf *sf)
 {
 	for (unsigned int i = 0; i < sf->kfd->n; i++)
 		sf_kfd_drop(sf, &sf->kfd->proc[i]);
+	sf->kfd->begun = false; /* those that are found again were there before */
 	sf_kfd_flush(sf);
 }
 

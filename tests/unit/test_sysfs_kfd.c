@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -309,7 +310,8 @@ static void test_claim(void)
 	is(look(&sf), 0, "and it tells nothing");
 	better = NULL;
 	sf_kfd_claim(&sf);
-	is(look(&sf), 2, "until that one has gone");
+	ok(look(&sf) == 1 && of_type(GT_QUEUE) == 1,
+	   "until that one has gone: then they were there before");
 	sf.n = 0;
 	sf_kfd_claim(&sf);
 	is(rank_asked, -1, "without a GPU it does not ask");
@@ -347,6 +349,86 @@ static void test_hostile(void)
 	shell("rm -r " PROC);
 }
 
+/* A folder with more processes than are looked at: whoever is not listed has not ended. */
+static void test_cut(void)
+{
+	struct sf_user *user;
+	unsigned int ended = 0;
+	struct sf sf;
+
+	for (int i = 1; i <= 20; i++)
+		make_queue(i, 0, "100", "0", "1");
+	open_sf(&sf);
+	is(look(&sf), 20, "queues of 20 processes");
+	shell("cd " PROC " && seq 100 5100 | xargs mkdir");
+	for (int i = 0; i < 3; i++) {
+		look(&sf);
+		ended += of_type(GT_QUEUE_DESTROY);
+	}
+	is(ended, 0, "5000 more processes end none of them");
+	ok(sf.kfd->stats.cut, "that not all were looked at is counted");
+	shell("rm -r " PROC "/20");
+	is(look(&sf), 1, "one that goes ends all the same");
+	shell("cd " PROC " && seq 100 5100 | xargs rm -r");
+	look(&sf);
+	is(sf.kfd->n, 19, "as many as before");
+	user = sf_user(sf.clients, 1000);
+	user->kfd = SF_KFD_PROCS / SF_SHARE - 2;
+	for (int i = 30; i < 36; i++) {
+		make_queue(i, 0, "100", "0", "1");
+		shell("mkdir -p proc/%d && printf 'Name:\\tx\\nUid:\\t%d\\n' >proc/%d/status", i,
+		      i < 35 ? 1000 : 1001, i);
+	}
+	for (unsigned int i = ended = 0; i < 3; i++, ended += of_type(GT_QUEUE))
+		look(&sf);
+	is(ended, 3, "a user's many processes keep out no other's");
+	close_sf(&sf);
+	shell("rm -r " PROC " proc");
+}
+
+static char table[GT_BACKEND_TEXT_MAX];
+
+static const char *show(struct sf *sf)
+{
+	plugin.priv = sf;
+	sf->kfd->table_due = 0;
+	sf_kfd_show(&plugin, table, sizeof(table));
+	return table;
+}
+
+#define RING "    00000000: 00000025 41b52000 0000007f\\n"
+
+static void test_slots(void)
+{
+	static const char mqds[] = "printf 'Process %d PASID 1:\\n  SDMA queue on device 64\\n" RING
+				   "' >>sys/kernel/debug/kfd/mqds";
+	struct sf sf;
+
+	shell("mkdir -p sys/kernel/debug/kfd && printf 'Node 1, gpu_id 64:\\n  SDMA Engine 1, RLC "
+	      "0\\n" RING "' >sys/kernel/debug/kfd/hqds");
+	shell(mqds, 10);
+	open_sf(&sf);
+	ok(strstr(show(&sf), "100 10 - sdma 1 - - 0x7f41b5200000 1048576 - - sdma1.0\n"),
+	   "a slot is of the process whose ring it has");
+	shell(mqds, 11);
+	show(&sf);
+	ok(strstr(table, "\n100 10 - sdma 1 - - 0x7f41b5200000 1048576 - - -\n") &&
+		   strstr(table, "\n100 11 - sdma 1 - - 0x7f41b5200000 1048576 - - -\n") &&
+		   strstr(table, "\n100 - - sdma 1 - - 0x7f41b5200000 1048576 - - sdma1.0\n"),
+	   "of two that have one at the same address nobody knows whose it is");
+	shell("d=sys/class/kfd/kfd/topology/nodes/3 && mkdir $d && echo 102 >$d/gpu_id");
+	is_str(show(&sf), "unavailable\n", "a GPU that came since may sleep: it is not woken");
+	close_sf(&sf);
+	shell("rm -r sys/kernel sys/class/kfd/kfd/topology/nodes/3");
+}
+
+static bool was_opened(int in)
+{
+	char buf[4096];
+
+	return read(in, buf, sizeof(buf)) > 0;
+}
+
 #define PROCESSES 500
 
 static void test_many(void)
@@ -355,6 +437,8 @@ static void test_many(void)
 	uint64_t began, least = UINT64_MAX;
 	unsigned int found = 0;
 	struct sf sf;
+	char path[128];
+	int in;
 
 	make_queue(1, 0, "100", "0", "4096");
 	for (int i = 1; i < PROCESSES * 2; i++)
@@ -397,6 +481,20 @@ static void test_many(void)
 	sf.kfd->begun = false; /* all of them at once */
 	is(look(&sf), 3, "as many queues as there is room for");
 	is(sf.kfd->stats.refused, 2, "others are counted");
+	in = inotify_init1(IN_NONBLOCK);
+	snprintf(path, sizeof(path), "%s/" PROC "/1/queues/0/gpuid", top);
+	inotify_add_watch(in, path, IN_OPEN);
+	sf.kfd->turn = 500;
+	look(&sf);
+	ok(!was_opened(in) && sf.kfd->stats.refused == 2 && sf.clients->stats.over == 3,
+	   "once, and are not read again");
+	shell("rm " PROC "/3/queues/0");
+	for (int i = 0; i < 2; i++) {
+		sf.kfd->begun = false;
+		look(&sf);
+	}
+	ok(of_type(GT_QUEUE) == 1 && was_opened(in), "until there is room");
+	close(in);
 	close_sf(&sf);
 }
 
@@ -415,6 +513,8 @@ int main(void)
 	test_numbers();
 	test_claim();
 	test_hostile();
+	test_cut();
+	test_slots();
 	test_many();
 	nftw(top, drop, 16, FTW_DEPTH | FTW_PHYS);
 	return done_testing();
