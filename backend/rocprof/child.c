@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The process that reads the files: a fork with limits, no rights, few system calls, and no
- * descriptor but the files and a pipe. It is waited for without a bound nowhere, and what it says
- * is checked.
+ * descriptor but the files and a pipe. It is waited for without a bound nowhere, not even when it
+ * has been killed, and what it says is checked.
  */
 #include "internal.h"
 #include "../replay/internal.h" /* gt_child_limit(), gt_child_confine() */
@@ -28,6 +28,7 @@
 #define PIPE	 (1 << 20)
 #define SILENCE	 30000000000u /* ns without a word before it is given up */
 #define POLL_MS	 2
+#define POLLS	 100 /* until one that is to end is waited for no more */
 
 /* The pipe is 3, the files follow; 0 to 2 are /dev/null; nothing else stays open. */
 static void arrange(struct rp_source *s, unsigned int n, int out)
@@ -79,7 +80,18 @@ int rp_child_start(struct gt_plugin *p, struct rp_child *c, const struct rp_sour
 	pid_t self = getpid();
 	int pipes[2];
 
-	*c = (struct rp_child){ .fd = -1, .buf = malloc(BUF), .since = p->host->now(p) };
+	c->fd = -1;
+	c->pid = 0;
+	c->pos = c->len = 0;
+	c->buf = malloc(BUF);
+	c->since = p->host->now(p);
+	if (rp_child_left(c) == RP_CHILDREN_LEFT) {
+		free(copy);
+		return p->host->error(p, EBUSY,
+				      "%u readers hang where results are: a file system does not "
+				      "answer",
+				      c->nleft);
+	}
 	if (!c->buf || !copy || pipe2(pipes, O_CLOEXEC) < 0) {
 		free(copy);
 		return p->host->error(p, ENOMEM, "no memory, or no pipe");
@@ -105,7 +117,29 @@ static bool has_ended(pid_t pid)
 	return !waitid(P_PID, (id_t)pid, &si, WEXITED | WNOHANG | WNOWAIT) && si.si_pid == pid;
 }
 
-/* What waitpid() says if it ended by itself, else -1 */
+unsigned int rp_child_left(struct rp_child *c)
+{
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < c->nleft; i++)
+		if (!waitpid(c->left[i], NULL, WNOHANG))
+			c->left[n++] = c->left[i];
+	c->nleft = n;
+	return n;
+}
+
+static bool await_end(pid_t pid)
+{
+	for (int i = 0; i < POLLS; i++) {
+		if (has_ended(pid))
+			return true;
+		poll(NULL, 0, POLL_MS);
+	}
+	return false;
+}
+
+/* What waitpid() says if it ended by itself, else -1. One that waits for a disk, or for NFS, does
+ * not end before it has an answer, killed or not. */
 static int reap(struct rp_child *c, bool await)
 {
 	bool itself = false;
@@ -113,12 +147,13 @@ static int reap(struct rp_child *c, bool await)
 
 	if (c->pid <= 0)
 		return -1;
-	for (int i = 0; await && i < 100 && !(itself = has_ended(c->pid)); i++)
-		poll(NULL, 0, POLL_MS);
+	itself = await && await_end(c->pid);
 	kill(-c->pid, SIGKILL);
 	kill(c->pid, SIGKILL);
-	while (waitpid(c->pid, &status, 0) < 0 && errno == EINTR)
-		;
+	if (!await_end(c->pid))
+		c->left[c->nleft++] = c->pid;
+	else
+		waitpid(c->pid, &status, WNOHANG);
 	c->pid = 0;
 	return itself ? status : -1;
 }
@@ -129,7 +164,9 @@ void rp_child_end(struct rp_child *c)
 		close(c->fd);
 	reap(c, false);
 	free(c->buf);
-	*c = (struct rp_child){ .fd = -1 };
+	c->buf = NULL;
+	c->fd = -1;
+	c->pos = c->len = 0;
 }
 
 static int give_up(struct rp_child *c, char *err, size_t len, const char *why)

@@ -5,7 +5,7 @@
  * results they are.
  */
 #include "../pread.h"
-#include "internal.h"
+#include "files.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -46,7 +46,7 @@ static uint16_t group_of(struct rp_files *f, const char *path, uint32_t uid)
 	return free_group(f);
 }
 
-static struct rp_file *add(struct gt_plugin *p, struct rp_files *f, const char *path, uint32_t uid)
+struct rp_file *rp_file_add(struct gt_plugin *p, struct rp_files *f, const char *path, uint32_t uid)
 {
 	struct rp_file *more;
 	uint16_t group;
@@ -86,7 +86,7 @@ int rp_files_error(struct gt_plugin *p, const struct rp_files *f, int err, const
 	return p->host->error(p, err, "%s: %s", path, why);
 }
 
-static int refuse(struct gt_plugin *p, const struct rp_files *f, struct rp_file *file, int err,
+int rp_file_refuse(struct gt_plugin *p, const struct rp_files *f, struct rp_file *file, int err,
 		  const char *why)
 {
 	file->state = "refused";
@@ -94,7 +94,7 @@ static int refuse(struct gt_plugin *p, const struct rp_files *f, struct rp_file 
 	return rp_files_error(p, f, err, file->path, why);
 }
 
-static const char *no_file(mode_t mode)
+const char *rp_file_is_none(mode_t mode)
 {
 	if (S_ISLNK(mode))
 		return "is a symbolic link: it is not followed";
@@ -105,7 +105,7 @@ static const char *no_file(mode_t mode)
  * SQLite writes into the database itself once a transaction is large, and keeps what was there in a
  * journal: until that has gone, or a log that is still to be merged in, the database is not whole.
  */
-static bool being_written(int dir, const char *name)
+bool rp_file_busy(int dir, const char *name)
 {
 	static const char *const more[] = { "-journal", "-wal" };
 	char path[4096];
@@ -125,19 +125,19 @@ static int open_file(struct gt_plugin *p, const struct rp_files *f, struct rp_fi
 	struct stat st;
 
 	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return refuse(p, f, file, errno, strerror(errno));
-	if (no_file(st.st_mode))
-		return refuse(p, f, file, EINVAL, no_file(st.st_mode));
+		return rp_file_refuse(p, f, file, errno, strerror(errno));
+	if (rp_file_is_none(st.st_mode))
+		return rp_file_refuse(p, f, file, EINVAL, rp_file_is_none(st.st_mode));
 	file->source.fd =
 		openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
 	if (file->source.fd < 0)
-		return refuse(p, f, file, errno, strerror(errno));
-	if (fstat(file->source.fd, &st) < 0 || no_file(st.st_mode))
-		return refuse(p, f, file, EINVAL, "is not a regular file");
-	if (being_written(dir, name)) {
+		return rp_file_refuse(p, f, file, errno, strerror(errno));
+	if (fstat(file->source.fd, &st) < 0 || rp_file_is_none(st.st_mode))
+		return rp_file_refuse(p, f, file, EINVAL, "is not a regular file");
+	if (rp_file_busy(dir, name)) {
 		close(file->source.fd);
 		file->source.fd = -1;
-		return refuse(p, f, file, EBUSY, "is being written: there is a journal beside it");
+		return rp_file_refuse(p, f, file, EBUSY, "is being written: there is a journal beside it");
 	}
 	file->uid = st.st_uid;
 	file->source.size = (uint64_t)st.st_size;
@@ -167,98 +167,6 @@ static int list_folder(int dir, struct dirent ***list)
 static void add_folder(struct gt_plugin *p, struct rp_files *f, int dir, const char *path,
 		       int depth);
 
-static struct rp_file *known(struct rp_files *f, const struct stat *st)
-{
-	for (unsigned int i = 0; i < f->n; i++)
-		if (f->file[i].ino == st->st_ino && f->file[i].dev == st->st_dev &&
-		    f->file[i].uid == st->st_uid) /* numbers are used again, by anybody's files */
-			return &f->file[i];
-	return NULL;
-}
-
-static bool too_many(const struct rp_files *f, uid_t uid)
-{
-	unsigned int n = 0;
-
-	for (unsigned int i = 0; i < f->n; i++)
-		n += f->file[i].uid == uid;
-	return uid && n >= RP_USER_FILES;
-}
-
-static struct rp_file *meet_new(struct gt_plugin *p, struct rp_files *f, const char *path,
-				const struct stat *st)
-{
-	struct rp_file *file = too_many(f, st->st_uid) ? NULL : add(p, f, path, st->st_uid);
-
-	if (!file)
-		return NULL;
-	file->dev = st->st_dev;
-	file->ino = st->st_ino;
-	file->mtime = GT_NONE64;
-	file->source.live = true;
-	if (no_file(st->st_mode))
-		refuse(p, f, file, EINVAL, no_file(st->st_mode));
-	return file;
-}
-
-/* In a folder that is watched: is it new, or has it changed? It is opened when it is its turn. */
-static void meet(struct gt_plugin *p, struct rp_files *f, const struct rp_job *j, int dir,
-		 const char *folder, const char *path, const char *name, const struct stat *st)
-{
-	uint64_t mtime = (uint64_t)st->st_mtim.tv_sec * 1000000000 + (uint64_t)st->st_mtim.tv_nsec;
-	struct rp_file *file = known(f, st);
-
-	if (!file)
-		file = meet_new(p, f, path, st);
-	if (!file)
-		return;
-	file->there = true;
-	file->named = j != NULL;
-	file->whole = j && j->whole;
-	if (no_file(st->st_mode))
-		return;
-	if (strcmp(file->path, path)) {
-		free(file->path);
-		file->path = strdup(path);
-		if (!file->path)
-			file->path = strdup("");
-	}
-	file->source.agent = rp_agent_of(folder);
-	file->busy = being_written(dir, name);
-	if (file->busy)
-		file->state = "being written";
-	if (file->mtime == mtime && file->source.size == (uint64_t)st->st_size)
-		return;
-	if (rp_ends(name, ".csv") && (uint64_t)st->st_size < file->source.at[0])
-		memset(file->source.at, 0, sizeof(file->source.at)); /* begun anew */
-	file->mtime = mtime;
-	file->source.size = (uint64_t)st->st_size;
-	file->changed = !file->once;
-	if (file->once)
-		snprintf(file->error, sizeof(file->error),
-			 "changed after it was read: not read again");
-}
-
-void rp_files_found(struct gt_plugin *p, struct rp_files *f, const struct rp_job *j, int dir,
-		    const char *folder, const char *path, const char *name, const struct stat *st)
-{
-	if (rp_is_result(folder, name))
-		meet(p, f, j, dir, folder, path, name, st);
-}
-
-void rp_files_forget(struct rp_files *f)
-{
-	unsigned int n = 0;
-
-	for (unsigned int i = 0; i < f->n; i++) {
-		if (f->file[i].there)
-			f->file[n++] = f->file[i];
-		else
-			free(f->file[i].path);
-	}
-	f->n = n;
-}
-
 static void add_entry(struct gt_plugin *p, struct rp_files *f, int dir, const char *path,
 		      const char *name, int depth)
 {
@@ -282,7 +190,7 @@ static void add_entry(struct gt_plugin *p, struct rp_files *f, int dir, const ch
 		rp_files_found(p, f, NULL, dir, path, whole, name, &st);
 		return;
 	}
-	file = add(p, f, whole, GT_NONE32);
+	file = rp_file_add(p, f, whole, GT_NONE32);
 	if (!file)
 		return;
 	file->source.agent = rp_agent_of(path);
@@ -312,7 +220,7 @@ static void add_folder(struct gt_plugin *p, struct rp_files *f, int dir, const c
 /* A file that was named by itself, whatever its name is */
 static int add_named(struct gt_plugin *p, struct rp_files *f, const char *path)
 {
-	struct rp_file *file = add(p, f, path, GT_NONE32);
+	struct rp_file *file = rp_file_add(p, f, path, GT_NONE32);
 	char folder[4096], head[4096];
 	const char *why;
 	ssize_t n;
@@ -331,7 +239,7 @@ static int add_named(struct gt_plugin *p, struct rp_files *f, const char *path)
 		return 0;
 	close(file->source.fd);
 	file->source.fd = -1;
-	return refuse(p, f, file, EINVAL, why);
+	return rp_file_refuse(p, f, file, EINVAL, why);
 }
 
 int rp_files_add(struct gt_plugin *p, struct rp_files *f, const char *path)
@@ -372,6 +280,12 @@ void rp_files_once(struct rp_files *f)
 	}
 }
 
+void rp_file_free(struct rp_file *f)
+{
+	free(f->path);
+	free(f->means);
+}
+
 void rp_files_close(struct rp_files *f)
 {
 	for (unsigned int i = 0; i < f->n; i++) {
@@ -386,7 +300,7 @@ void rp_files_free(struct rp_files *f)
 	rp_files_close(f);
 	rp_jobs_forget(f);
 	for (unsigned int i = 0; i < f->n; i++)
-		free(f->file[i].path);
+		rp_file_free(&f->file[i]);
 	free(f->file);
 	*f = (struct rp_files){ 0 };
 }

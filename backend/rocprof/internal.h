@@ -5,6 +5,7 @@
  *	rocprof.c  the vtable and the options
  *	play.c     start, frames from the child, the end; watch.c folders that results appear in
  *	files.c    which files are results, and safe to open; names.c by their names and first bytes
+ *	meet.c     which are new, or have changed, in folders that are watched
  *	child.c    starts, hears and ends the process that reads them
  *	tell.c     rows as records, kernels and counters for the host
  *	gpu.c      agents as GPUs, queues
@@ -245,8 +246,13 @@ void rp_read_all(const struct rp_source *s, unsigned int n, const uint64_t key[2
 /* child.c
  * ------------------------------------------------------------------------------------------ */
 
-/** struct rp_child - the process that reads */
+#define RP_CHILDREN_LEFT 8
+
+/** struct rp_child - the process that reads; @left: those that were killed and are still there, as
+ * a file system that does not answer holds them */
 struct rp_child {
+	pid_t left[RP_CHILDREN_LEFT];
+	unsigned int nleft;
 	pid_t pid;
 	int fd;
 	uint8_t *buf;
@@ -261,6 +267,8 @@ int rp_child_start(struct gt_plugin *p, struct rp_child *c, const struct rp_sour
 int rp_child_next(struct gt_plugin *p, struct rp_child *c, struct rp_frame *f, const uint8_t **data,
 		  char *err, size_t len);
 void rp_child_end(struct rp_child *c);
+/** rp_child_left() - waits for none: how many that were killed are still there */
+unsigned int rp_child_left(struct rp_child *c);
 
 /* names.c
  * ------------------------------------------------------------------------------------------ */
@@ -290,20 +298,23 @@ bool rp_head_known(const char *head, size_t len);
  * struct rp_file - a result
  * @path: where it is; @uid: whose
  * @state: what became of it; @table: what it is
- * @dev, @ino, @mtime: of a folder that is watched: which file it is, and when it changed
+ * @dev, @ino, @born, @mtime: of a folder that is watched: which file it is, when it was made (0:
+ *	not known) and when it changed
  * @there: it was there when the folders were looked through; @changed: since it was read; @busy:
  *somebody writes to it; @once: it is read once only
- * @matched: dispatches of kernels that a job asked for, of hash @asked; @instructions of a thread trace,
- *and how many have a source (@mapped)
+ * @means: which kernels its job asked for when its reading began: part of their names, "" for all;
+ *	NULL: no job's, or an expression
+ * @matched: dispatches of these, while the hash of what was asked for was @asked; @instructions of
+ *a thread trace, and how many have a source (@mapped)
  */
 struct rp_file {
-	char *path;
+	char *path, *means;
 	struct rp_source source;
 	uint32_t uid;
 	const char *state;
 	char table[32], error[256];
 	uint64_t rows, faults;
-	uint64_t dev, ino, mtime;
+	uint64_t dev, ino, born, mtime;
 	bool there, changed, busy, once, named, whole;
 	uint64_t matched, asked, instructions;
 	double mapped;
@@ -325,14 +336,20 @@ int rp_stat_at(int dir, const char *name, struct stat *st);
  * struct rp_job - what was seen of a job's folder in the last look
  * @path: without links; @there: it is a folder that is looked at
  * @looked: names; @others: of other users, so not looked at
- * @traces, @decoded: ui_output_agent_*, those with code; @raw: *.att, the largest of @raw_size bytes
+ * @cut: there are more names than these, which are looked at, 0: not; @deep: folders too far below;
+ * @over: results for which there is no room; @unwatched: folders that do not tell when something
+ * changes
+ * @tries: looks for a folder that was not there, @again: when the next is due
+ * @traces, @decoded: ui_output_agent_*, those with code; @raw: *.att, the largest of @raw_size
+ * bytes
  */
 struct rp_job {
 	uint64_t serial, raw_size;
 	char *path;
 	uint32_t uid;
 	bool whole, there;
-	unsigned int looked, others, traces, decoded, raw;
+	unsigned int looked, cut, others, deep, over, unwatched, traces, decoded, raw, tries;
+	uint64_t again;
 };
 
 /** struct rp_files - what is read together; @looked: names that were looked at in folders */
@@ -345,7 +362,7 @@ struct rp_files {
 	unsigned int watches;
 	int watch[RP_WATCHES];
 	struct rp_job job[RP_JOBS];
-	unsigned int jobs, missing; /* whose folder is not there */
+	unsigned int jobs;
 };
 /** rp_files_error() - last_error, which everybody reads: of results in watched folders, which are
  * their owners', it names neither the file nor what is in it. Returns -@err */
@@ -353,13 +370,12 @@ int rp_files_error(struct gt_plugin *p, const struct rp_files *f, int err, const
 		   const char *why);
 /** rp_files_forget() - those that are there no more */
 void rp_files_forget(struct rp_files *f);
-/** rp_watch_folder() - says when something changes in it */
-void rp_watch_folder(struct rp_files *f, int dir);
+/** rp_watch_folder() - says when something changes in it; false: it does not */
+bool rp_watch_folder(struct rp_files *f, int dir);
 
-/** rp_files_found() - a file of a watched folder: @name in @dir, which is @folder; @st: what it is; @j: the
- * job that named it, NULL: none did */
-struct rp_job;
-void rp_files_found(struct gt_plugin *p, struct rp_files *f, const struct rp_job *j, int dir,
+/** rp_files_found() - a file of a watched folder: @name in @dir, which is @folder; @st: what it is;
+ * @j: the job that named it, NULL: none did. False: it is a result, and there is no room for it */
+bool rp_files_found(struct gt_plugin *p, struct rp_files *f, const struct rp_job *j, int dir,
 		    const char *folder, const char *path, const char *name, const struct stat *st);
 /** rp_files_add() - a file, or all results in a folder and below it; -errno with the sentence told
  */
@@ -427,14 +443,17 @@ uint32_t rp_place_queue(struct rp_places *pl, uint16_t group, uint16_t gpu, uint
 /** rp_jobs_look() - looks through the folders of jobs; rp_jobs_forget() - what was seen there */
 void rp_jobs_look(struct gt_plugin *p, struct rp_files *f);
 void rp_jobs_forget(struct rp_files *f);
+/** rp_jobs_came() - has a job's folder come that was not there? It looks for some whose time it is,
+ * the less often the longer they are missing */
+bool rp_jobs_came(struct gt_plugin *p, struct rp_files *f);
+/** rp_jobs_due() - when to call that next, CLOCK_MONOTONIC; 0: no folder is missing */
+uint64_t rp_jobs_due(const struct rp_files *f);
 /** rp_jobs_wait() - is there a job that names a folder? */
 bool rp_jobs_wait(struct gt_plugin *p);
 /** rp_job_has() - is it a result of that job? */
 bool rp_job_has(const struct rp_job *j, const struct rp_file *f);
-/** rp_job_means() - which kernels the job asks for whose result @file is: part of their names, "" for all;
- * NULL: no job's, or an expression */
-const char *rp_job_means(struct gt_plugin *p, const struct rp_files *f, const struct rp_file *file);
-/** rp_job_asks() - @file is about to be read: what its job asks for now is what is counted */
+/** rp_job_asks() - @file is about to be read: what its job asks for now is what is counted, until
+ * it is read again */
 void rp_job_asks(struct gt_plugin *p, const struct rp_files *f, struct rp_file *file);
 /** rp_job_hotspots() - a text of hotspots came from @file */
 void rp_job_hotspots(struct rp_file *file, const char *text);

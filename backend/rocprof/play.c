@@ -200,7 +200,7 @@ int rp_drain(struct gt_plugin *p)
 
 void rp_doctor(struct gt_plugin *p, char *buf, size_t len)
 {
-	const struct rp *r = p->priv;
+	struct rp *r = p->priv;
 	uint64_t rows = 0, faults = 0;
 	unsigned int refused = 0;
 	struct gt_details d = { buf, len };
@@ -219,7 +219,8 @@ void rp_doctor(struct gt_plugin *p, char *buf, size_t len)
 		  r->files.n, refused, r->files.left_out, (unsigned long long)rows,
 		  (unsigned long long)faults);
 	if (!p->recording)
-		gt_detail(&d, "folders %u\n", r->files.watches);
+		gt_detail(&d, "folders %u\nreaders_left %u\n", r->files.watches,
+			  rp_child_left(&r->child));
 	if (!p->recording && d.left > 256)
 		p->host->clock_lines(p, GT_CLOCK_ID_BOOTTIME, d.p, d.left);
 }

@@ -10,7 +10,6 @@
  * @index: of the child's files: ours
  * @reading: there is a child; @ended: of a recording: it has been read
  * @dirty: when to look through the folders, 0: nothing has changed
- * @looked: when that was last done
  * @turn: which file is asked first whether it is to be read
  */
 struct rp {
@@ -20,7 +19,7 @@ struct rp {
 	struct rp_child child;
 	uint16_t index[RP_FILES];
 	bool reading, ended;
-	uint64_t dirty, looked;
+	uint64_t dirty;
 	unsigned int turn;
 };
 

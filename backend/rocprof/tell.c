@@ -79,7 +79,7 @@ static int take_name(struct rp_teller *t, const struct rp_frame *f, const uint8_
 {
 	struct rp_told_name *n;
 	struct rp_name head;
-	const char *means;
+	const struct rp_file *file = file_of(t, f->file);
 
 	if (f->len < sizeof(head))
 		return -EBADMSG;
@@ -99,8 +99,7 @@ static int take_name(struct rp_teller *t, const struct rp_frame *f, const uint8_
 	memcpy(n->text, data + sizeof(head), n->len);
 	n->text[n->len] = '\0';
 	n->launches = launches(n->text);
-	means = rp_job_means(t->p, t->files, file_of(t, f->file));
-	n->meant = means && strstr(n->text, means);
+	n->meant = file->means && strstr(n->text, file->means);
 	t->bytes += n->len;
 	return 0;
 }

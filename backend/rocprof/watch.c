@@ -21,7 +21,6 @@
 #define MS	1000000ull
 #define SETTLE	(200 * MS)  /* after a change, until the folders are looked through */
 #define QUIET	(1000 * MS) /* a database, or JSON, is left alone so long before it is read */
-#define MISSING (1000 * MS) /* how often a folder of a job is looked for that is not there */
 #define READS	64 /* of what inotify tells, at once */
 #define CHANGES (IN_CREATE | IN_MOVED_TO | IN_MODIFY | IN_CLOSE_WRITE | IN_DELETE | IN_ATTRIB)
 
@@ -34,21 +33,22 @@ static uint64_t realtime(void)
 }
 
 /* By its descriptor: the name may mean another folder by now */
-void rp_watch_folder(struct rp_files *f, int dir)
+bool rp_watch_folder(struct rp_files *f, int dir)
 {
 	char path[64];
 	int wd;
 
 	if (f->inotify < 0 || f->watches >= RP_WATCHES)
-		return;
+		return false;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", dir);
 	wd = inotify_add_watch(f->inotify, path, CHANGES | IN_ONLYDIR);
 	if (wd < 0)
-		return;
+		return false;
 	for (unsigned int i = 0; i < f->watches; i++)
 		if (f->watch[i] == wd)
-			return;
+			return true;
 	f->watch[f->watches++] = wd;
+	return true;
 }
 
 /* Folders that are looked at no more say nothing more: @old are those of the look before */
@@ -86,8 +86,7 @@ static void look(struct rp *r)
 	/* What is being read is told by its place among them: none moves until that has ended. */
 	if (!r->reading)
 		rp_files_forget(&r->files);
-	r->looked = r->p->host->now(r->p);
-	r->dirty = r->reading ? r->looked : 0;
+	r->dirty = r->reading ? r->p->host->now(r->p) : 0;
 }
 
 /* As it was found: a link in its way, or another file in its place, is not it */
@@ -159,6 +158,15 @@ static unsigned int choose(struct rp *r, struct rp_source *s, bool *wait)
 	return n;
 }
 
+/* Nobody reads the @n that were chosen: they are still to be read */
+static void put_back(struct rp *r, unsigned int n)
+{
+	for (unsigned int i = 0; i < n; i++) {
+		r->files.file[r->index[i]].changed = true;
+		r->files.file[r->index[i]].state = "waiting";
+	}
+}
+
 static void begin(struct rp *r, bool *wait)
 {
 	struct rp_source s[RP_FILES];
@@ -168,8 +176,11 @@ static void begin(struct rp *r, bool *wait)
 		return;
 	rp_teller_reading(r->teller, r->index, n);
 	r->reading = !rp_child_start(r->p, &r->child, s, n);
-	if (!r->reading)
+	if (!r->reading) {
 		rp_child_end(&r->child);
+		put_back(r, n);
+		*wait = true;
+	}
 	rp_files_close(&r->files);
 }
 
@@ -215,11 +226,11 @@ int rp_watch_soon(struct rp *r)
 }
 
 /* When to look again though nothing was told, 0: not. A folder that is not there tells nothing. */
-static uint64_t rest(const struct rp *r, bool wait)
+static uint64_t rest(const struct rp *r, uint64_t now, bool wait)
 {
-	if (wait)
-		return QUIET / 4;
-	return r->files.missing ? MISSING : 0;
+	uint64_t due = rp_jobs_due(&r->files), ns = due > now ? due - now : due ? 1 : 0;
+
+	return wait && (!ns || ns > QUIET / 4) ? QUIET / 4 : ns;
 }
 
 int rp_watch_drain(struct rp *r)
@@ -230,7 +241,7 @@ int rp_watch_drain(struct rp *r)
 
 	if (changes(r) && !r->dirty)
 		r->dirty = now + SETTLE;
-	if (r->files.missing && !r->dirty && now > r->looked + MISSING)
+	if (!r->dirty && rp_jobs_came(r->p, &r->files))
 		r->dirty = now;
 	if (r->reading)
 		n = rp_hear(r, &wait);
@@ -245,6 +256,6 @@ int rp_watch_drain(struct rp *r)
 	else if (r->dirty)
 		r->p->host->timer(r->p, r->dirty > now ? r->dirty - now : 1);
 	else
-		r->p->host->timer(r->p, rest(r, wait));
+		r->p->host->timer(r->p, rest(r, now, wait));
 	return n;
 }

@@ -39,6 +39,9 @@ struct ph {
 	uint64_t types[256], copy_bytes, back, last, watermark, bad;
 	char error[512];
 	union gt_record first;
+	uint64_t ahead, timer; /* of time; what was asked for last */
+	const struct gt_made *made;
+	unsigned int looks; /* at what users made */
 };
 
 static inline void ph_push(struct gt_plugin *p, const union gt_record *r, size_t n)
@@ -80,6 +83,15 @@ static inline uint16_t ph_gpu(struct gt_plugin *p, const struct gt_gpu_desc *d)
 
 static inline void ph_timer(struct gt_plugin *p, uint64_t ns)
 {
+	((struct ph *)p)->timer = ns;
+}
+
+static inline const struct gt_made *ph_made(struct gt_plugin *p, unsigned int i)
+{
+	struct ph *h = (struct ph *)p;
+
+	h->looks += !i;
+	return i ? NULL : h->made;
 }
 
 static inline int ph_watch(struct gt_plugin *p, int fd, bool on)
@@ -105,7 +117,7 @@ static inline uint64_t ph_now(struct gt_plugin *p)
 	struct timespec t;
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec + ((struct ph *)p)->ahead;
 }
 
 static inline uint32_t ph_kernel(struct gt_plugin *p, const struct gt_kernel_desc *d)
@@ -167,8 +179,7 @@ static inline uint64_t ph_monotonic(struct gt_plugin *p, enum gt_clock_id clock,
 	return ts;
 }
 
-/** ph_play() - reads @files to the end, as a recording; what start() said */
-static inline int ph_play(struct ph *h, const char *files)
+static inline void ph_init(struct ph *h)
 {
 	static const struct gt_host host = {
 		.push = ph_push,
@@ -182,12 +193,20 @@ static inline int ph_play(struct ph *h, const char *files)
 		.counter = ph_counter,
 		.kernel_text = ph_kernel_text,
 		.monotonic = ph_monotonic,
+		.made = ph_made,
 	};
-	int ret;
 
 	memset(h, 0, sizeof(*h));
 	h->p.host = &host;
 	h->p.options = &h->opt;
+}
+
+/** ph_play() - reads @files to the end, as a recording; what start() said */
+static inline int ph_play(struct ph *h, const char *files)
+{
+	int ret;
+
+	ph_init(h);
 	h->p.recording = true;
 	h->opt.files = (char *)files;
 	ret = rp_start(&h->p);

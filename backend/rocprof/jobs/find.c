@@ -20,6 +20,10 @@
 #define NAMES	  512 /* in a user's folder and below, in one look */
 #define ALL_NAMES 16384
 #define WATCHES	  32 /* of its folders that tell when something changes */
+#define SECOND	  1000000000ull
+#define PATIENCE  4 /* looks for a folder that is not there before they become half as many, */
+#define RARELY	  5 /* and how often they do */
+#define AT_ONCE	  4 /* folders that are looked for in one call */
 
 /* struct look - one look at a job's folder */
 struct look {
@@ -65,7 +69,12 @@ static void saw_file(struct look *l, int dir, const char *folder, const char *na
 	}
 	if (S_ISREG(st.st_mode) && !strcmp(name, "code.json") && st.st_size)
 		j->decoded++;
-	rp_files_found(l->p, l->f, j, dir, folder, path, name, &st);
+	j->over += !rp_files_found(l->p, l->f, j, dir, folder, path, name, &st);
+}
+
+static void watch(struct look *l, int dir)
+{
+	l->j->unwatched += l->watches++ >= WATCHES || !rp_watch_folder(l->f, dir);
 }
 
 static void walk(struct look *l, int dir, const char *folder, int depth);
@@ -74,8 +83,7 @@ static void walk(struct look *l, int dir, const char *folder, int depth);
 static void saw_trace(struct look *l, int dir, const char *folder)
 {
 	l->j->traces++;
-	if (l->watches++ < WATCHES)
-		rp_watch_folder(l->f, dir);
+	watch(l, dir);
 	saw_file(l, dir, folder, "code.json");
 	saw_file(l, dir, folder, "occupancy.json");
 	close(dir);
@@ -88,8 +96,10 @@ static void saw_folder(struct look *l, int in, const char *folder, const char *n
 	int dir;
 
 	if (depth >= DEPTH ||
-	    snprintf(path, sizeof(path), "%s/%s", folder, name) >= (int)sizeof(path))
+	    snprintf(path, sizeof(path), "%s/%s", folder, name) >= (int)sizeof(path)) {
+		l->j->deep++;
 		return;
+	}
 	dir = rp_at(in, name, O_RDONLY | O_DIRECTORY);
 	if (dir < 0)
 		return;
@@ -119,16 +129,17 @@ static void walk(struct look *l, int dir, const char *folder, int depth)
 	const struct dirent *e;
 	DIR *d;
 
-	if (l->watches++ < WATCHES)
-		rp_watch_folder(l->f, dir); /* first, so that what comes meanwhile is told */
+	watch(l, dir); /* first, so that what comes meanwhile is told */
 	d = fdopendir(dir);
 	if (!d) {
 		close(dir);
 		return;
 	}
 	while ((e = readdir(d))) {
-		if (++l->j->looked > (l->j->whole ? ALL_NAMES : NAMES))
+		if (++l->j->looked > (l->j->whole ? ALL_NAMES : NAMES)) {
+			l->j->cut = l->j->whole ? ALL_NAMES : NAMES;
 			break;
+		}
 		if (e->d_name[0] != '.')
 			saw(l, dirfd(d), folder, e->d_name, depth);
 	}
@@ -148,7 +159,29 @@ static int open_folder(struct rp_job *j)
 	return dir;
 }
 
-static void look(struct gt_plugin *p, struct rp_files *f, const struct gt_made *m)
+/* The first looks are a second apart, the last half a minute: a run may take long to begin */
+static void look_later(struct gt_plugin *p, struct rp_job *j)
+{
+	unsigned int n = j->tries++ / PATIENCE;
+
+	j->again = p->host->now(p) + (SECOND << (n < RARELY ? n : RARELY));
+}
+
+/* What was seen before of the same job, with the same folder: how long it has been missing stays */
+static void still_missing(struct gt_plugin *p, struct rp_job *j, const struct rp_job *old,
+			  unsigned int n)
+{
+	for (unsigned int i = 0; i < n; i++)
+		if (old[i].serial == j->serial && !old[i].there && !strcmp(old[i].path, j->path)) {
+			j->tries = old[i].tries;
+			j->again = old[i].again;
+		}
+	if (!j->tries)
+		look_later(p, j);
+}
+
+static void look(struct gt_plugin *p, struct rp_files *f, const struct gt_made *m,
+		 const struct rp_job *old, unsigned int n)
 {
 	struct rp_job *j = &f->job[f->jobs];
 	struct look l = { p, f, j, 0 };
@@ -163,27 +196,76 @@ static void look(struct gt_plugin *p, struct rp_files *f, const struct gt_made *
 	f->jobs++;
 	dir = open_folder(j);
 	j->there = dir >= 0;
-	f->missing += !j->there;
 	if (j->there)
 		walk(&l, dir, j->path, 0);
+	else
+		still_missing(p, j, old, n);
+}
+
+static void forget(struct rp_job *j, unsigned int n)
+{
+	for (unsigned int i = 0; i < n; i++)
+		free(j[i].path);
 }
 
 void rp_jobs_forget(struct rp_files *f)
 {
-	for (unsigned int i = 0; i < f->jobs; i++)
-		free(f->job[i].path);
-	f->jobs = f->missing = 0;
+	forget(f->job, f->jobs);
+	f->jobs = 0;
+}
+
+/* start() has the right to read anything, and a user chose the folder */
+static void as_anybody(void)
+{
+	gt_rights(0, 1ull << CAP_DAC_READ_SEARCH);
 }
 
 void rp_jobs_look(struct gt_plugin *p, struct rp_files *f)
 {
+	struct rp_job old[RP_JOBS];
 	const struct gt_made *m;
+	unsigned int n = f->jobs;
 
-	gt_rights(0, 1ull << CAP_DAC_READ_SEARCH); /* start() has it, and a user chose the folder */
-	rp_jobs_forget(f);
+	as_anybody();
+	memcpy(old, f->job, n * sizeof(*old));
+	f->jobs = 0;
 	for (unsigned int i = 0; p->host->made && (m = p->host->made(p, i)) && f->jobs < RP_JOBS;
 	     i++)
-		look(p, f, m);
+		look(p, f, m, old, n);
+	forget(old, n);
+}
+
+bool rp_jobs_came(struct gt_plugin *p, struct rp_files *f)
+{
+	uint64_t now = p->host->now(p);
+	unsigned int n = 0;
+	int dir;
+
+	for (unsigned int i = 0; i < f->jobs && n < AT_ONCE; i++) {
+		struct rp_job *j = &f->job[i];
+
+		if (j->there || j->again > now)
+			continue;
+		if (!n++)
+			as_anybody();
+		look_later(p, j);
+		dir = open_folder(j);
+		if (dir < 0)
+			continue;
+		close(dir);
+		return true;
+	}
+	return false;
+}
+
+uint64_t rp_jobs_due(const struct rp_files *f)
+{
+	uint64_t due = 0;
+
+	for (unsigned int i = 0; i < f->jobs; i++)
+		if (!f->job[i].there && (!due || f->job[i].again < due))
+			due = f->job[i].again;
+	return due;
 }
 
 bool rp_jobs_wait(struct gt_plugin *p)

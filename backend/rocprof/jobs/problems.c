@@ -50,23 +50,28 @@ static bool is_plain(const char *include)
 	return !include[strcspn(include, "\\[](){}*+?|^$.")];
 }
 
-const char *rp_job_means(struct gt_plugin *p, const struct rp_files *f, const struct rp_file *file)
+/* NULL: the job has gone, or has an expression */
+static const char *means(struct gt_plugin *p, const struct rp_job *j)
 {
 	const struct gt_made *m;
 
-	for (unsigned int i = 0; f->jobs && p->host->made && (m = p->host->made(p, i)); i++)
-		for (unsigned int k = 0; k < f->jobs; k++)
-			if (f->job[k].serial == m->serial && rp_job_has(&f->job[k], file) &&
-			    is_plain(m->value[RP_JOB_INCLUDE]))
-				return m->value[RP_JOB_INCLUDE];
+	for (unsigned int i = 0; p->host->made && (m = p->host->made(p, i)); i++)
+		if (m->serial == j->serial)
+			return is_plain(m->value[RP_JOB_INCLUDE]) ? m->value[RP_JOB_INCLUDE] : NULL;
 	return NULL;
 }
 
 void rp_job_asks(struct gt_plugin *p, const struct rp_files *f, struct rp_file *file)
 {
-	const char *means = rp_job_means(p, f, file);
-	uint64_t asked = means ? hash_of(means) : 0;
+	const char *is = NULL;
+	uint64_t asked;
 
+	for (unsigned int k = 0; k < f->jobs && !is; k++)
+		if (rp_job_has(&f->job[k], file))
+			is = means(p, &f->job[k]);
+	free(file->means);
+	file->means = is ? strdup(is) : NULL;
+	asked = file->means ? hash_of(file->means) : 0;
 	/* rows that came when something else was asked for are not told apart */
 	file->asked = !file->rows || file->asked == asked ? asked : GT_NONE64;
 }
@@ -199,6 +204,29 @@ static void thread_trace(struct gt_details *d, const struct gt_made *m, const st
 		not_matched(d, m, f);
 }
 
+/* Where a bound ended the look: what is not told of may be there */
+static void not_all(struct gt_details *d, const struct rp_job *j)
+{
+	if (j->cut)
+		problem(d, "cut",
+			"more than %u names are in the folder and below: not all were looked at: "
+			"give the job a folder of its own, or remove what is old",
+			j->cut);
+	if (j->deep)
+		problem(d, "cut", "%u folders are too far below it: they were not looked at",
+			j->deep);
+	if (j->over)
+		problem(d, "cut",
+			"%u results are more than uid %u may have, or than there is room for, in "
+			"all folders: remove what is old",
+			j->over, j->uid);
+	if (j->unwatched)
+		problem(d, "unwatched",
+			"%u folders are more than are watched: what comes there is found when "
+			"something changes elsewhere, or by rescan to control",
+			j->unwatched);
+}
+
 static void results(struct gt_details *d, const struct gt_made *m, const struct rp_job *j,
 		    const struct rp_files *files)
 {
@@ -215,6 +243,7 @@ static void results(struct gt_details *d, const struct gt_made *m, const struct 
 			"run as that "
 			"user",
 			j->others, j->uid);
+	not_all(d, j);
 	if (!f.files && !j->raw && !j->traces)
 		problem(d, "nothing", "no result is there yet: run command");
 	thread_trace(d, m, j, &f);

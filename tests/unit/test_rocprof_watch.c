@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Results in folders that are watched: looked for, read, read on, given up. */
+#include <signal.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+
+#include "../../backend/rocprof/files.h"
+#include "../../backend/rocprof/jobs/jobs.h"
+#include "../../backend/rocprof/play.h"
+#include "../lib/rocprof_host.h"
+#include "../lib/tap.h"
+
+#define SECOND 1000000000ull
+#define HEAD   "Kind,Agent_Id,Queue_Id,Kernel_Name,Start_Timestamp,End_Timestamp\n"
+#define ROW    "KERNEL_DISPATCH,Agent 4,1,k,1000,1500\n"
+
+static char dir[] = "/tmp/gt-rpwatch-XXXXXX";
+static struct ph h;
+
+static struct rp *rp(void)
+{
+	return h.p.priv;
+}
+
+static const char *at(const char *name)
+{
+	static char path[512];
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	return path;
+}
+
+static void append(const char *name, const char *text)
+{
+	int fd = open(at(name), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+
+	if (write(fd, text, strlen(text)) != (ssize_t)strlen(text))
+		perror(name);
+	close(fd);
+}
+
+static bool is_busy(void)
+{
+	bool due = rp()->reading || rp()->dirty;
+
+	for (unsigned int i = 0; i < rp()->files.n; i++)
+		due |= rp()->files.file[i].changed && rp()->files.file[i].there;
+	return due;
+}
+
+/* Until all is read that there is; some time has passed then */
+static void settle(void)
+{
+	rp_watch_look(rp());
+	for (int i = 0; i < 20000 && is_busy(); i++) {
+		h.ahead += SECOND / 100;
+		rp_drain(&h.p);
+	}
+	ok(!is_busy(), "all is read");
+}
+
+static struct rp_file *file(const char *end)
+{
+	for (unsigned int i = 0; i < rp()->files.n; i++)
+		if (strstr(rp()->files.file[i].path, end))
+			return &rp()->files.file[i];
+	return NULL;
+}
+
+static void follow(void)
+{
+	ph_init(&h);
+	h.opt.dirs = dir;
+	is(rp_start(&h.p), 0, "a folder is watched");
+}
+
+static void done(const char *name)
+{
+	ph_done(&h);
+	unlink(at(name));
+}
+
+/* Inodes' numbers are used again: of another owner, or of another time, it is another file */
+static void test_inode_again(void)
+{
+	follow();
+	append("1_kernel_trace.csv", HEAD ROW);
+	settle();
+	is(h.types[GT_DISPATCH], 1, "a row is told");
+	append("1_kernel_trace.csv", ROW);
+	settle();
+	is(h.types[GT_DISPATCH], 2, "and the next one when it comes, alone");
+	rename(at("1_kernel_trace.csv"), "/tmp/gt-rpwatch-x");
+	rename("/tmp/gt-rpwatch-x", at("2_kernel_trace.csv"));
+	append("2_kernel_trace.csv", ROW);
+	settle();
+	is(h.types[GT_DISPATCH], 3, "by another name it is read on");
+	file("2_kernel")->uid++;
+	append("2_kernel_trace.csv", ROW);
+	settle();
+	is(h.types[GT_DISPATCH], 7, "another user's of that inode is read from its beginning");
+	if (file("2_kernel")->born) {
+		file("2_kernel")->born++;
+		append("2_kernel_trace.csv", ROW);
+		settle();
+		is(h.types[GT_DISPATCH], 12, "as is one that was made at another time");
+	}
+	is(rp()->files.n, 1, "what was before it is forgotten");
+	done("2_kernel_trace.csv");
+}
+
+/* The reader ends in the middle of its work: what was told is not told again */
+static void test_failed(void)
+{
+	const struct rp_file *f;
+	uint64_t told;
+
+	follow();
+	for (int i = 0; i < 50; i++) { /* it may be done before it is killed */
+		append("3_kernel_trace.csv", i ? ROW : HEAD ROW);
+		rp_watch_look(rp());
+		rp_drain(&h.p);
+		if (rp()->reading)
+			kill(rp()->child.pid, SIGKILL);
+		settle();
+		if (!strcmp(file("3_kernel")->state, "failed"))
+			break;
+	}
+	f = file("3_kernel");
+	is_str(f->state, "failed", "a reader that fails is told of");
+	ok(strstr(h.error, "signal 9") || strstr(h.error, "failed"), "… why: %s", h.error);
+	told = h.types[GT_DISPATCH];
+	append("3_kernel_trace.csv", ROW);
+	append("4_kernel_trace.csv", HEAD ROW);
+	settle();
+	is(h.types[GT_DISPATCH], told + 1, "other results are read, and nothing is told again");
+	ok(strstr(file("3_kernel")->error, "not read again"), "… which is told");
+	ph_done(&h);
+	unlink(at("3_kernel_trace.csv"));
+	unlink(at("4_kernel_trace.csv"));
+}
+
+static void test_groups(void)
+{
+	struct rp_files f = { .live = true, .inotify = -1, .groups = GT_NONE16 - 3 };
+	const struct rp_file *a;
+	char path[64];
+	bool twice = false, none = false;
+
+	ph_init(&h);
+	for (unsigned int i = 0; i < 8; i++) {
+		snprintf(path, sizeof(path), "/run%u/1_kernel_trace.csv", i);
+		rp_file_add(&h.p, &f, path, 7);
+	}
+	for (unsigned int i = 0; i < f.n; i++) {
+		none |= f.file[i].source.group == GT_NONE16;
+		for (unsigned int k = 0; k < i; k++)
+			twice |= f.file[k].source.group == f.file[i].source.group;
+	}
+	ok(f.n == 8 && !twice && !none, "runs have numbers of their own when these begin anew");
+	f.groups = f.file[7].source.group; /* which is in use */
+	a = rp_file_add(&h.p, &f, "/run8/1_kernel_trace.csv", 7);
+	ok(a->source.group != f.file[7].source.group, "one that is in use is not given");
+	is(rp_file_add(&h.p, &f, "/run8/1_agent_info.csv", 7)->source.group, f.file[8].source.group,
+	   "the files of a run have one");
+	ok(rp_file_add(&h.p, &f, "/run8/1_hip_api_trace.csv", 8)->source.group !=
+		   f.file[8].source.group,
+	   "but not two users'");
+	rp_files_free(&f);
+}
+
+/* Readers ----------------------------------------------------------------------------------------
+ */
+
+static pid_t sleeper(void)
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		pause();
+		_exit(0);
+	}
+	return pid;
+}
+
+/* A process whose end nobody else sees while it lives, as of one that waits for a disk */
+static pid_t holder(pid_t pid)
+{
+	pid_t own = fork();
+	int ready[2];
+	char c;
+
+	if (own)
+		return own;
+	if (pipe(ready))
+		_exit(1);
+	c = ptrace(PTRACE_SEIZE, pid, NULL, NULL) ? 'x' : 'y';
+	if (c == 'y')
+		raise(SIGSTOP);
+	_exit(1);
+}
+
+static void test_stuck(void)
+{
+	struct rp_child c = { .fd = -1, .pid = sleeper() };
+	pid_t held = holder(c.pid);
+	struct rp_source s = { .fd = -1 };
+	int status = 0;
+
+	ph_init(&h);
+	waitpid(held, &status, WUNTRACED);
+	if (!WIFSTOPPED(status)) {
+		printf("# nothing can be traced here\n");
+		rp_child_end(&c);
+		return;
+	}
+	rp_child_end(&c);
+	is(rp_child_left(&c), 1, "one that does not end is not waited for");
+	kill(held, SIGKILL);
+	waitpid(held, NULL, 0);
+	for (int i = 0; i < 2000 && rp_child_left(&c); i++)
+		usleep(1000);
+	is(rp_child_left(&c), 0, "it is no more when it has ended");
+	while (c.nleft < RP_CHILDREN_LEFT)
+		c.left[c.nleft++] = sleeper();
+	is(rp_child_start(&h.p, &c, &s, 1), -EBUSY, "no more begin than may hang");
+	rp_child_end(&c);
+	for (unsigned int i = 0; i < c.nleft; i++)
+		kill(c.left[i], SIGKILL);
+	for (int i = 0; i < 2000 && rp_child_left(&c); i++)
+		usleep(1000);
+	is(rp_child_left(&c), 0, "until they have ended");
+}
+
+/* Jobs -------------------------------------------------------------------------------------------
+ */
+
+static char *value[RP_JOB_FILES];
+static struct gt_made made = { .name = "a", .serial = 5, .value = value };
+
+static void follow_job(const char *folder, uint32_t uid)
+{
+	ph_init(&h);
+	for (unsigned int i = 0; i < RP_JOB_FILES; i++)
+		value[i] = strdup(rp_jobs.files[i].def ? rp_jobs.files[i].def : "");
+	free(value[RP_JOB_FOLDER]);
+	value[RP_JOB_FOLDER] = strdup(at(folder));
+	made.uid = uid;
+	h.made = &made;
+	is(rp_start(&h.p), 0, "a job's folder is watched");
+}
+
+static void job_done(void)
+{
+	ph_done(&h);
+	for (unsigned int i = 0; i < RP_JOB_FILES; i++)
+		free(value[i]);
+}
+
+static const char *problems(void)
+{
+	static char text[GT_MADE_TEXT_MAX];
+
+	rp_job_problems(&h.p, &made, "/", text, sizeof(text));
+	return text;
+}
+
+/* Time passes as the timer says; how often it looked in @seconds */
+static unsigned int looks(unsigned int seconds)
+{
+	uint64_t end = h.ahead + seconds * SECOND;
+	unsigned int n = 0;
+
+	for (; h.ahead < end && n < 100000 && h.timer; n++) {
+		h.ahead += h.timer;
+		rp_drain(&h.p);
+		if (rp()->files.job[0].there)
+			break;
+	}
+	return n;
+}
+
+static void test_missing(void)
+{
+	unsigned int before, n;
+
+	follow_job("late", getuid());
+	rp_drain(&h.p);
+	before = h.looks;
+	n = looks(10);
+	ok(n >= 3 && n <= 10, "a folder that is not there is looked for soon: %u", n);
+	n = looks(3600);
+	ok(n >= 3600 / 40 && n <= 3600 / 20, "later less often: %u in an hour", n);
+	is(h.looks, before, "and without a look at all others");
+	mkdir(at("late"), 0755);
+	n = looks(3600);
+	ok(rp()->files.job[0].there && n <= 3, "it is found when it has come");
+	is(rp_jobs_due(&rp()->files), 0, "then nothing is looked for any more");
+	rmdir(at("late"));
+	job_done();
+}
+
+static void remove_all(const char *name)
+{
+	char cmd[600];
+
+	snprintf(cmd, sizeof(cmd), "rm -rf '%s'", at(name));
+	if (system(cmd))
+		printf("# %s\n", cmd);
+}
+
+static void test_cut(void)
+{
+	char name[64];
+
+	mkdir(at("many"), 0755);
+	for (int i = 0; i < 600; i++) {
+		snprintf(name, sizeof(name), "many/%d", i);
+		append(name, "");
+	}
+	follow_job("many", getuid());
+	ok(strstr(problems(), "\ncut more than 512 names"), "more names than are looked at: %s",
+	   problems());
+	job_done();
+	remove_all("many");
+	follow_job("deep", getuid());
+	ok(!strstr(problems(), "\ncut"), "nothing is missing where nothing is");
+	job_done();
+	strcpy(name, "deep");
+	for (int i = 0; i < 7; i++, strcat(name, "/d"))
+		mkdir(at(name), 0755);
+	follow_job("deep", getuid());
+	ok(strstr(problems(), "\ncut 1 folders are too far below"), "a folder too far below: %s",
+	   problems());
+	job_done();
+	remove_all("deep");
+}
+
+static void test_over(void)
+{
+	char name[64];
+
+	if (getuid())
+		return;
+	mkdir(at("over"), 0755);
+	for (int i = 0; i < RP_USER_FILES + 3; i++) {
+		snprintf(name, sizeof(name), "over/%d_kernel_trace.csv", i);
+		append(name, HEAD);
+		if (chown(at(name), 7777, 7777))
+			perror(name);
+	}
+	if (chown(at("over"), 7777, 7777) || chmod(dir, 0755))
+		perror("over");
+	follow_job("over", 7777);
+	ok(strstr(problems(), "\ncut 3 results are more than uid 7777 may have"),
+	   "more results than a user may have: %.300s", problems());
+	job_done();
+	remove_all("over");
+}
+
+int main(void)
+{
+	if (!mkdtemp(dir))
+		return 1;
+	test_inode_again();
+	test_failed();
+	test_groups();
+	test_stuck();
+	test_missing();
+	test_cut();
+	test_over();
+	rmdir(dir);
+	return done_testing();
+}
