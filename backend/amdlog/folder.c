@@ -3,8 +3,8 @@
  * From the words of the option, patterns of glob(7), to the folders whose names are looked at. The
  * way to a folder is walked name by name without following a link: else whoever has one on the way
  * would have the daemon look where they cannot. Where the configuration names the folder, the
- * daemon may read what only its owner may; a word that was written to `files` later leads only
- * through folders that are open to all.
+ * daemon may read what only its owner may, and links that only root can have made there lead on; a
+ * word that was written to `files` later leads only through folders that are open to all.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -22,15 +22,65 @@
 #include "internal.h"
 
 #define NAMES  (IN_CREATE | IN_MOVED_TO | IN_MODIFY | IN_CLOSE_WRITE | IN_ATTRIB | IN_ONLYDIR)
-#define EXPAND 4096 /* names that a pattern's folders are chosen from, of a word */
+#define EXPAND	4096   /* folders that a word's patterns mean; */
+#define LOOK_AT 131072 /* and names that they are chosen from */
+#define USERS	1024   /* whose these are */
+#define DEPTH	64     /* names on the way */
+#define LINKS	16     /* of them */
 #define RIGHTS (1ull << CAP_DAC_READ_SEARCH)
 
-/** struct walk - a word on its way; @why: what is in the way */
+/** struct share - of a user but root, of a word: @names in folders of theirs, @folders */
+struct share {
+	uint32_t uid;
+	unsigned int names, folders;
+};
+
+/** struct walk - a word on its way; @why: what is in the way; @names, @folders: of all users */
 struct walk {
 	struct gt_amd *a;
-	unsigned int looked;
+	unsigned int names, folders, depth, links, nshares;
+	struct share share[USERS];
 	int why;
 };
+
+/* NULL: there are too many */
+static struct share *share_of(struct walk *w, uint32_t uid)
+{
+	for (unsigned int i = 0; i < w->nshares; i++)
+		if (w->share[i].uid == uid)
+			return &w->share[i];
+	if (w->nshares == USERS)
+		return NULL;
+	w->share[w->nshares] = (struct share){ .uid = uid };
+	return &w->share[w->nshares++];
+}
+
+/* One more name in a folder of @uid's? */
+static bool may_name(struct walk *w, uint32_t uid)
+{
+	struct share *s = uid ? share_of(w, uid) : NULL;
+
+	if (w->names == LOOK_AT || (uid && (!s || s->names == LOOK_AT / GT_AMD_SHARE)))
+		return false;
+	w->names++;
+	if (s)
+		s->names++;
+	return true;
+}
+
+/* One more folder of @uid's? Where all may make some, as in /tmp, who makes many is not all there
+ * is */
+static bool may_enter(struct walk *w, uint32_t uid)
+{
+	struct share *s = uid ? share_of(w, uid) : NULL;
+
+	if (w->folders == EXPAND || (uid && (!s || s->folders == EXPAND / GT_AMD_SHARE)))
+		return false;
+	w->folders++;
+	if (s)
+		s->folders++;
+	return true;
+}
 
 uint64_t gt_amd_raise(const struct gt_amd *a)
 {
@@ -122,18 +172,78 @@ static int add(struct walk *w, int dir, const char *path, const char *pattern)
 
 static void walk(struct walk *w, int dir, const char *path, const char *rest);
 
-static void walk_into(struct walk *w, int dir, const char *path, const char *name, const char *rest)
+/* Takes @fd */
+static void walk_from(struct walk *w, int fd, const char *path, const char *name, const char *rest)
 {
 	char whole[PATH_MAX];
-	int fd = enter(w->a, dir, name);
 
-	if (fd < 0) {
-		w->why = fd;
-		return;
-	}
 	if (snprintf(whole, sizeof(whole), "%s/%s", path, name) < (int)sizeof(whole))
 		walk(w, fd, whole, rest);
 	close(fd);
+}
+
+/* Where link @name in @dir leads, if nobody but root can have put it there; false: somewhere else
+ */
+static bool roots_link(int dir, const char *name, char target[PATH_MAX])
+{
+	int fd = openat(dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	struct stat in, st;
+	ssize_t n = -1;
+
+	if (fd < 0)
+		return false;
+	if (!fstat(fd, &st) && S_ISLNK(st.st_mode) && !st.st_uid && !fstat(dir, &in) &&
+	    !in.st_uid && (!(in.st_mode & (S_IWGRP | S_IWOTH)) || in.st_mode & S_ISVTX))
+		n = readlinkat(fd, "", target, PATH_MAX - 1);
+	close(fd);
+	target[n > 0 ? n : 0] = '\0';
+	return n > 0 && n < PATH_MAX - 1 && !strpbrk(target, "*?[");
+}
+
+/* Goes on to where @name leads, if it is such a link; false: it is not followed */
+static bool follow(struct walk *w, int dir, const char *path, const char *name, const char *rest)
+{
+	const struct gt_amd_options *o = w->a->p->options;
+	char target[PATH_MAX], on[PATH_MAX];
+	int from;
+
+	if (o->written || w->links == LINKS || !roots_link(dir, name, target) ||
+	    snprintf(on, sizeof(on), "%s/%s", target, rest) >= (int)sizeof(on))
+		return false;
+	from = openat(dir, *on == '/' ? "/" : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (from < 0)
+		return false;
+	w->links++;
+	walk(w, from, *on == '/' ? "" : path, on + strspn(on, "/"));
+	close(from);
+	return true;
+}
+
+static void walk_into(struct walk *w, int dir, const char *path, const char *name, const char *rest)
+{
+	int fd = enter(w->a, dir, name);
+
+	if (fd >= 0)
+		walk_from(w, fd, path, name, rest);
+	else if (fd != -ENOTDIR || !follow(w, dir, path, name, rest))
+		w->why = fd;
+}
+
+/* One of those that a pattern means: whether it is entered is for its owner's share */
+static void walk_share(struct walk *w, int dir, const char *path, const char *name,
+		       const char *rest)
+{
+	int fd = enter(w->a, dir, name);
+	struct stat st;
+
+	if (fd < 0) {
+		w->why = fd;
+	} else if (fstat(fd, &st) < 0 || !may_enter(w, st.st_uid)) {
+		w->why = -E2BIG;
+		close(fd);
+	} else {
+		walk_from(w, fd, path, name, rest);
+	}
 }
 
 /* Those folders in @dir that there are now, and whose names are like @pattern */
@@ -141,7 +251,8 @@ static void walk_all(struct walk *w, int dir, const char *path, const char *patt
 		     const char *rest)
 {
 	int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	struct stat st;
+	DIR *d = fd < 0 || fstat(fd, &st) < 0 ? NULL : fdopendir(fd);
 	struct dirent *e;
 
 	if (!d) {
@@ -150,16 +261,32 @@ static void walk_all(struct walk *w, int dir, const char *path, const char *patt
 			close(fd);
 		return;
 	}
-	while (w->looked < EXPAND && (e = readdir(d))) {
-		w->looked++;
+	while ((e = readdir(d))) {
+		if (!may_name(w, st.st_uid)) {
+			w->why = -E2BIG;
+			break;
+		}
 		if (e->d_name[0] == '.' || (e->d_type != DT_DIR && e->d_type != DT_UNKNOWN) ||
 		    fnmatch(pattern, e->d_name, FNM_PERIOD))
 			continue;
-		walk_into(w, dir, path, e->d_name, rest);
+		walk_share(w, dir, path, e->d_name, rest);
 	}
-	if (w->looked == EXPAND)
-		w->why = -E2BIG;
 	closedir(d);
+}
+
+/* The last name of the word: names like it, or all in a folder of that name */
+static void walk_last(struct walk *w, int dir, const char *path, const char *name)
+{
+	int fd = -1, ret;
+
+	if (*name && !strpbrk(name, "*?["))
+		fd = enter(w->a, dir, name);
+	if (fd == -ENOTDIR && follow(w, dir, path, name, ""))
+		return;
+	ret = fd >= 0 ? add(w, fd, path, NULL) : add(w, dir, path, *name ? name : NULL);
+	if (fd >= 0)
+		close(fd);
+	w->why = ret ? ret : w->why;
 }
 
 /* @rest of the word, below @dir: its first name, and what is behind it */
@@ -167,41 +294,43 @@ static void walk(struct walk *w, int dir, const char *path, const char *rest)
 {
 	size_t n = strcspn(rest, "/");
 	char name[NAME_MAX + 1];
-	bool stars;
-	int fd, ret;
 
-	if (n > NAME_MAX) {
+	if (n > NAME_MAX || w->depth == DEPTH) {
 		w->why = -ENAMETOOLONG;
 		return;
 	}
 	memcpy(name, rest, n);
 	name[n] = '\0';
-	stars = strpbrk(name, "*?[");
 	rest += n;
 	while (*rest == '/')
 		rest++;
-	if (!strcmp(name, "..")) {
-		w->why = -EINVAL;
-	} else if (*rest && stars) {
+	w->depth++;
+	if (*rest && strpbrk(name, "*?["))
 		walk_all(w, dir, path, name, rest);
-	} else if (*rest) {
+	else if (*rest)
 		walk_into(w, dir, path, name, rest);
-	} else {
-		fd = stars || !n ? -1 : enter(w->a, dir, name);
-		ret = fd >= 0 ? add(w, fd, path, NULL) : add(w, dir, path, n ? name : NULL);
-		if (fd >= 0)
-			close(fd);
-		w->why = ret ? ret : w->why;
-	}
+	else
+		walk_last(w, dir, path, name);
+	w->depth--;
+}
+
+/* A whole path, which does not go up: only root's links do */
+static bool is_way(const char *word)
+{
+	const char *up = word;
+
+	while ((up = strstr(up, "/..")) && up[3] && up[3] != '/')
+		up += 3;
+	return *word == '/' && !up;
 }
 
 static const char *why_of(int err)
 {
 	switch (err) {
 	case EINVAL:
-		return "is no absolute path";
+		return "is no absolute path, or goes up";
 	case ENOTDIR:
-		return "a folder on the way is a link, or none";
+		return "a folder on the way is none, or a link that is not followed";
 	case E2BIG:
 		return "there are too many folders";
 	default:
@@ -216,7 +345,7 @@ static void walk_word(struct gt_amd *a, const char *word)
 
 	while (*word == ' ')
 		word++;
-	if (*word == '/' && root >= 0) {
+	if (is_way(word) && root >= 0) {
 		word += strspn(word, "/");
 		walk(&w, root, "", word);
 	} else if (*word) {

@@ -166,7 +166,7 @@ static void check_links(void)
 
 	mkdir(ah_name("real"), 0755);
 	ah_write("real/a.log", NAME(5), O_TRUNC);
-	if (symlink("real", ah_name("way")))
+	if (symlink("real", ah_name("way")) || (!geteuid() && lchown(ah_name("way"), 65534, 65534)))
 		printf("# %s\n", strerror(errno));
 	h = ah_follow("real/*.log");
 	is(priv(h)->n, 1, "a log in its folder");
@@ -183,6 +183,59 @@ static void check_links(void)
 	is(priv(h)->n, 0, "and nothing goes up");
 	ah_free(h);
 	unlink(ah_name("way"));
+}
+
+static unsigned int by(const char *pattern)
+{
+	struct ah *h = ah_follow(pattern);
+	unsigned int n = priv(h)->n;
+
+	ah_free(h);
+	return n;
+}
+
+static void link_to(const char *name, const char *to)
+{
+	unlink(ah_name(name));
+	if (symlink(to, ah_name(name)))
+		printf("# %s\n", strerror(errno));
+}
+
+/* What root alone can have put there leads on, if the configuration names it */
+static void check_roots_links(void)
+{
+	static const struct gt_option o = { .name = "files" };
+	struct ah *h;
+
+	if (geteuid())
+		return;
+	chmod(ah_folder, 0755);
+	link_to("way", "real");
+	link_to("last.log", "way/a.log");
+	link_to("up", "real/../way");
+	is(by("way/*.log"), 1, "a link of root's on the way is followed");
+	is(by("way"), 1, "… at its end");
+	is(by("last.log"), 1, "… to a log");
+	is(by("up/a.log"), 1, "… and up, if it says so");
+	is(by("up/../real/a.log"), 0, "which a word does not");
+	h = ah_new(ah_name("way/*.log"), false);
+	gt_amd_set(&h->p, &o);
+	gt_amd_start(&h->p);
+	is(priv(h)->n, 0, "nor is it followed for who wrote the setting");
+	ah_free(h);
+	link_to("way", "way");
+	is(by("way/a.log"), 0, "one that leads to itself leads nowhere");
+	link_to("way", "/");
+	is(by("way/etc/nothing.log"), 0, "nor one that leads to where nothing is");
+	link_to("way", "real");
+	chmod(ah_folder, 0777);
+	is(by("way/*.log"), 0, "where all may put one it is not followed");
+	chmod(ah_folder, 01777);
+	is(by("way/*.log"), 1, "but where nobody can move root's");
+	chmod(ah_folder, 0755);
+	unlink(ah_name("way"));
+	unlink(ah_name("up"));
+	unlink(ah_name("last.log"));
 }
 
 /* What was written to `files` is looked for where everybody may */
@@ -213,6 +266,41 @@ static void check_written(void)
 	rmdir(ah_name("real"));
 }
 
+#define FOLDERS 4200
+#define OTHERS	12
+
+/* Folders that a user makes where all may are not all that a pattern means. In memory: a disk is
+ * slow */
+static void check_folder_shares(void)
+{
+	char top[] = "/dev/shm/gt-amdlog-XXXXXX", name[64];
+	struct ah *h;
+	FILE *f;
+
+	if (geteuid() || !mkdtemp(top))
+		return;
+	for (uid_t i = 0; i < FOLDERS; i++) {
+		snprintf(name, sizeof(name), "%s/f%u", top, i);
+		mkdir(name, 0755);
+		if (chown(name, i < OTHERS ? 7778 + i : 7777, 7777))
+			printf("# %s\n", strerror(errno));
+		strcat(name, "/a.log");
+		f = i < OTHERS ? fopen(name, "w") : NULL;
+		if (f)
+			fclose(f);
+	}
+	snprintf(name, sizeof(name), "%s/*/a.log", top);
+	h = ah_new(name, false);
+	gt_amd_start(&h->p);
+	ah_settle(h);
+	is(priv(h)->n, OTHERS, "other users' folders are found between them");
+	is(priv(h)->refused, 1, "and that not all were looked at is told");
+	ah_free(h);
+	snprintf(name, sizeof(name), "rm -r %s", top);
+	if (system(name))
+		printf("# %s\n", name);
+}
+
 int main(void)
 {
 	if (!ah_dir())
@@ -222,7 +310,9 @@ int main(void)
 	check_late();
 	check_backwards();
 	check_links();
+	check_roots_links();
 	check_written();
+	check_folder_shares();
 	rmdir(ah_folder);
 	return done_testing();
 }
