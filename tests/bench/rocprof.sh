@@ -1,7 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # rocprof.sh - how fast a kernel trace is read, and in how much memory: MB a second of the wall, and of the CPU
-# that the reader takes, which is what it is on a machine with nothing else to do.
+# that the reader takes, which is what it is on a machine with nothing else to do. Alone: O=… tests/bench/rocprof.sh,
+# with MB=… of another size. The exit status is 1 if it is less than the 150 MB/s that the issue asks for, by the
+# reader's CPU, or if either process takes more memory than a small part of the file.
 set -u
 O=$(readlink -f "${O:-.output}")
 work=$(mktemp -d)
@@ -30,12 +32,31 @@ while left > 0:
     left -= len(text)
     w(text)
 P
+# the most that a process without the file system's descriptor holds: that is the reader
+sample() {
+	local most=0 now p
+	until [ -e read ]; do
+		for p in $(pgrep -f "mount.gputrace $work/gt"); do
+			ls -l "/proc/$p/fd" 2>/dev/null | grep -q k.csv || continue
+			ls -l "/proc/$p/fd" 2>/dev/null | grep -q /dev/fuse && continue
+			now=$(awk '/VmRSS/ { print $2 }' "/proc/$p/status" 2>/dev/null)
+			[ "${now:-0}" -gt $most ] && most=$now
+		done
+		sleep 0.1
+	done
+	echo "$most"
+}
+sample >peak &
 begin=$(date +%s%N)
 "$O/sbin/mount.gputrace" "$work/gt" -o replay=k.csv || exit 1
+pid=$(pgrep -f "mount.gputrace $work/gt" | head -n 1)
 until [ "$(cat gt/backends/rocprof/state)" = ended ]; do sleep 0.05; done
 ms=$((($(date +%s%N) - begin) / 1000000))
-pid=$(pgrep -f "mount.gputrace $work/gt" | head -n 1)
+touch read
+wait %1
 bytes=$(stat -c %s k.csv)
-awk -v b="$bytes" -v ms=$ms -v rows="$(awk '$1 == "rows" { print $2 }' gt/backends/rocprof/stats)" -v hwm="$(awk '/VmHWM/ { print $2 }' "/proc/$pid/status")" '{
-	printf "bench rocprof: %d MB, %d rows: %.0f MB/s, %.0f MB/s of the reader'"'"'s CPU, %.0f of the daemon'"'"'s; %.0f MB of memory at most\n",
-		b / 1e6, rows, b / 1e3 / ms, b / 1e6 / (($16 + $17) / 100), b / 1e6 / (($14 + $15) / 100), hwm / 1024 }' "/proc/$pid/stat"
+awk -v b="$bytes" -v ms=$ms -v rows="$(awk '$1 == "rows" { print $2 }' gt/backends/rocprof/stats)" -v hwm="$(awk '/VmHWM/ { print $2 }' "/proc/$pid/status")" -v peak="$(cat peak)" '{
+	reader = b / 1e6 / (($16 + $17) / 100)
+	printf "bench rocprof: %d MB, %d rows: %.0f MB/s, %.0f MB/s of the reader'"'"'s CPU, %.0f of the daemon'"'"'s; at most %.0f MB of memory of the daemon, %.0f of the reader\n",
+		b / 1e6, rows, b / 1e3 / ms, reader, b / 1e6 / (($14 + $15) / 100), hwm / 1024, peak / 1024
+	exit reader < 150 || !peak || hwm > 262144 || peak > 262144 }' "/proc/$pid/stat"
