@@ -1,31 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* fs/devices.c on a sysfs made here: two amdgpu out of order, i915, virtio, NVIDIA, and no GPUs. */
-#include <ftw.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "../../fs/devices.h"
 #include "../lib/tap.h"
-
-static char top[] = "/tmp/gt-devices-XXXXXX";
-
-static const char *at(const char *path)
-{
-	static char full[4][512];
-	static unsigned int turn;
-	char *f = full[turn++ % 4];
-
-	snprintf(f, sizeof(full[0]), "%s/%s", top, path);
-	return f;
-}
+#include "../lib/top.h"
 
 static void make_dir(const char *path)
 {
 	char full[512];
 
-	snprintf(full, sizeof(full), "%s", at(path));
-	for (char *p = full + sizeof(top); *p; p++) {
+	snprintf(full, sizeof(full), "%s", top_at(path));
+	for (char *p = full + strlen(top) + 1; *p; p++) {
 		if (*p != '/')
 			continue;
 		*p = '\0';
@@ -33,16 +21,6 @@ static void make_dir(const char *path)
 		*p = '/';
 	}
 	mkdir(full, 0755);
-}
-
-static void make_file(const char *path, const char *text)
-{
-	FILE *f = fopen(at(path), "w");
-
-	if (f) {
-		fputs(text, f);
-		fclose(f);
-	}
 }
 
 /* A device @dev with @driver, its card and, if >= 0, its render node */
@@ -58,13 +36,13 @@ static void make_card(const char *dev, const char *driver, int card, int render)
 	}
 	snprintf(path, sizeof(path), "sys/%s/driver", dev);
 	snprintf(target, sizeof(target), "../../bus/drivers/%s", driver);
-	if (symlink(target, at(path)))
+	if (symlink(target, top_at(path)))
 		perror(path);
 	snprintf(path, sizeof(path), "sys/class/drm/card%d", card);
 	make_dir(path);
 	snprintf(path, sizeof(path), "sys/class/drm/card%d/device", card);
 	snprintf(target, sizeof(target), "/sys/%s", dev);
-	if (symlink(target, at(path)))
+	if (symlink(target, top_at(path)))
 		perror(path);
 }
 
@@ -76,7 +54,7 @@ static void make_sysfs(void)
 	make_card("devices/pci0000:00/0000:00:04.0/virtio1", "virtio_gpu", 3, 131);
 	make_card("devices/pci0000:00/0000:00:05.0", "virtio-pci", 8, 134);
 	make_dir("sys/devices/pci0000:00/0000:00:05.0/virtio2");
-	if (symlink("../../bus/drivers/virtio_gpu", at("sys/devices/pci0000:00/0000:00:05.0/virtio2/driver")))
+	if (symlink("../../bus/drivers/virtio_gpu", top_at("sys/devices/pci0000:00/0000:00:05.0/virtio2/driver")))
 		perror("virtio2");
 	make_card("devices/platform/vgem", "vgem", 4, 132);
 	make_card("devices/platform/vkms", "vkms", 5, -1);
@@ -84,18 +62,18 @@ static void make_sysfs(void)
 	make_card("devices/platform/soc/ae00000.gpu", "msm_dpu", 7, 133);
 	make_dir("sys/class/drm/card1-HDMI-A-1");
 	make_dir("sys/class/drm/renderD128");
-	make_file("sys/devices/pci0000:00/0000:03:00.0/unique_id", "1f2e3d4c5b6a7988\n");
+	top_put("sys/devices/pci0000:00/0000:03:00.0/unique_id", "1f2e3d4c5b6a7988\n");
 	make_dir("sys/bus/pci/drivers/nvidia/0000:41:00.0");
 	make_dir("sys/bus/pci/drivers/nvidia/module");
 	make_dir("proc/driver/nvidia/gpus/0000:41:00.0");
-	make_file("proc/driver/nvidia/gpus/0000:41:00.0/information",
+	top_put("proc/driver/nvidia/gpus/0000:41:00.0/information",
 		  "Model: \t\t NVIDIA H100\nIRQ:   \t\t 1\nGPU UUID: \t GPU-aaaa-bbbb\n");
 	make_dir("sys/class/kfd/kfd/topology/nodes/0");
 	make_dir("sys/class/kfd/kfd/topology/nodes/1");
-	make_file("sys/class/kfd/kfd/topology/nodes/0/gpu_id", "0\n");
-	make_file("sys/class/kfd/kfd/topology/nodes/0/properties", "cpu_cores_count 8\n");
-	make_file("sys/class/kfd/kfd/topology/nodes/1/gpu_id", "51221\n");
-	make_file("sys/class/kfd/kfd/topology/nodes/1/properties",
+	top_put("sys/class/kfd/kfd/topology/nodes/0/gpu_id", "0\n");
+	top_put("sys/class/kfd/kfd/topology/nodes/0/properties", "cpu_cores_count 8\n");
+	top_put("sys/class/kfd/kfd/topology/nodes/1/gpu_id", "51221\n");
+	top_put("sys/class/kfd/kfd/topology/nodes/1/properties",
 		  "cpu_cores_count 0\nlocation_id 768\ndomain 0\ndrm_render_minor 129\n");
 }
 
@@ -138,7 +116,7 @@ static void test_none(void)
 {
 	struct gt_devices d;
 
-	is(gt_devices_scan(&d, at("sys/class")), 0, "a machine without sysfs");
+	is(gt_devices_scan(&d, top_at("sys/class")), 0, "a machine without sysfs");
 	is(d.n, 0, "has no GPU");
 	gt_devices_free(&d);
 }
@@ -157,19 +135,14 @@ static void test_names(void)
 	is_str(s, "0", "no driver");
 }
 
-static int drop(const char *path, const struct stat *st, int type, struct FTW *f)
-{
-	return remove(path);
-}
-
 int main(void)
 {
-	if (!mkdtemp(top))
+	if (!top_make())
 		return 1;
 	make_sysfs();
 	test_scan();
 	test_none();
 	test_names();
-	nftw(top, drop, 16, FTW_DEPTH | FTW_PHYS);
+	top_drop();
 	return done_testing();
 }

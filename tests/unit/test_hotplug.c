@@ -2,7 +2,6 @@
 /* GPUs that come and go: what the kernel's messages say, and what a scan makes of a sysfs made
  * here. */
 #include <errno.h>
-#include <ftw.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,8 +11,8 @@
 #include "../../fs/naming.h"
 #include "../../fs/uevent.h"
 #include "../lib/tap.h"
+#include "../lib/top.h"
 
-static char top[] = "/tmp/gt-hotplug-XXXXXX";
 static char sys[sizeof(top) + 4];
 static struct gt_config conf;
 static struct gt_app app;
@@ -205,16 +204,11 @@ static void test_many(void)
 	is(app.model->ngpus, GT_MAX_GPUS, "of one GPU");
 }
 
-static int drop(const char *path, const struct stat *st, int type, struct FTW *f)
-{
-	return remove(path);
-}
-
 int main(void)
 {
 	const struct gt_limits limits = { .max_jobs = 64, .max_procs = 16 };
 
-	if (!mkdtemp(top))
+	if (!top_make())
 		return 1;
 	snprintf(sys, sizeof(sys), "%s/sys", top);
 	mkdir(sys, 0755);
@@ -236,6 +230,6 @@ int main(void)
 	gt_devices_free(&devices);
 	gt_log_free(app.log);
 	gt_model_free(app.model);
-	nftw(top, drop, 16, FTW_DEPTH | FTW_PHYS);
+	top_drop();
 	return done_testing();
 }

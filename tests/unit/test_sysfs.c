@@ -3,7 +3,6 @@
  * none. */
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -11,28 +10,7 @@
 
 #include "../../backend/sysfs/internal.h"
 #include "../lib/tap.h"
-
-static char top[] = "/tmp/gt-sysfs-XXXXXX";
-
-static const char *at(const char *path)
-{
-	static char full[2][512];
-	static unsigned int turn;
-	char *f = full[turn++ % 2];
-
-	snprintf(f, sizeof(full[0]), "%s/%s", top, path);
-	return f;
-}
-
-static void put(const char *path, const char *text)
-{
-	FILE *f = fopen(at(path), "w");
-
-	if (!f)
-		return;
-	fputs(text, f);
-	fclose(f);
-}
+#include "../lib/top.h"
 
 static void test_numbers(void)
 {
@@ -94,13 +72,13 @@ static void test_root(void)
 	char buf[64];
 	int err;
 
-	put("plain", "word and more\n");
-	mkdir(at("dir"), 0755);
-	put("dir/inner", "inside\n");
-	mkfifo(at("pipe"), 0600);
-	err = symlink("/dir/inner", at("whole")) | symlink("../../../../dir/inner", at("up")) |
-	      symlink("/etc/passwd", at("out")) | symlink("loop", at("loop")) |
-	      mknod(at("null"), S_IFCHR | 0666, makedev(1, 3));
+	top_put("plain", "word and more\n");
+	mkdir(top_at("dir"), 0755);
+	top_put("dir/inner", "inside\n");
+	mkfifo(top_at("pipe"), 0600);
+	err = symlink("/dir/inner", top_at("whole")) | symlink("../../../../dir/inner", top_at("up")) |
+	      symlink("/etc/passwd", top_at("out")) | symlink("loop", top_at("loop")) |
+	      mknod(top_at("null"), S_IFCHR | 0666, makedev(1, 3));
 	is(gt_root_open(&root, top), 0, "a captured tree");
 	gt_root_word(&root, "plain", buf, sizeof(buf));
 	is_str(buf, "word", "a word");
@@ -124,21 +102,16 @@ static void test_root(void)
 	is_str(buf, "passwd", "where a link points");
 	ok(!gt_root_dir(&root, "plain") && errno == ENOTDIR, "a file is no folder");
 	gt_root_close(&root);
-	is(gt_root_open(&root, at("nothing")), -ENOENT, "a tree that is not there");
-}
-
-static int drop(const char *path, const struct stat *st, int type, struct FTW *f)
-{
-	return remove(path);
+	is(gt_root_open(&root, top_at("nothing")), -ENOENT, "a tree that is not there");
 }
 
 int main(void)
 {
-	if (!mkdtemp(top))
+	if (!top_make())
 		return 1;
 	test_numbers();
 	test_levels();
 	test_root();
-	nftw(top, drop, 16, FTW_DEPTH | FTW_PHYS);
+	top_drop();
 	return done_testing();
 }

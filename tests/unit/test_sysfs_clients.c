@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* backend/sysfs: what fdinfo says, how busy that makes an engine, and what a look costs with many
  * clients. */
-#include <ftw.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -11,8 +10,7 @@
 
 #include "../../backend/sysfs/client.h"
 #include "../lib/tap.h"
-
-static char top[] = "/tmp/gt-clients-XXXXXX";
+#include "../lib/top.h"
 
 /* Text --------------------------------------------------------------------------------------- */
 
@@ -333,14 +331,9 @@ static void test_many(void)
 	gt_root_close(&sf.root);
 }
 
-static int drop(const char *path, const struct stat *st, int type, struct FTW *f)
-{
-	return remove(path);
-}
-
 int main(void)
 {
-	if (!mkdtemp(top))
+	if (!top_make())
 		return 1;
 	test_amdgpu();
 	test_newer();
@@ -350,6 +343,6 @@ int main(void)
 	test_acts_as();
 	test_many();
 	test_shares();
-	nftw(top, drop, 16, FTW_DEPTH | FTW_PHYS);
+	top_drop();
 	return done_testing();
 }

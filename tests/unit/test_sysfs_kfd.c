@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* backend/sysfs: queues that AMD's compute driver lists: they come and go, numbers are used again,
  * folders that are none; what a look costs with many processes. */
-#include <ftw.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,10 +13,9 @@
 #include "../../backend/sysfs/client.h"
 #include "../../backend/sysfs/kfd.h"
 #include "../lib/tap.h"
+#include "../lib/top.h"
 
 #define PROC "sys/class/kfd/kfd/proc"
-
-static char top[] = "/tmp/gt-kfd-XXXXXX";
 
 /* A host that keeps what it is told -------------------------------------------------------------
  */
@@ -498,14 +496,9 @@ static void test_many(void)
 	close_sf(&sf);
 }
 
-static int drop(const char *path, const struct stat *st, int type, struct FTW *f)
-{
-	return remove(path);
-}
-
 int main(void)
 {
-	if (!mkdtemp(top))
+	if (!top_make())
 		return 1;
 	make_gpus();
 	test_come_and_go();
@@ -516,6 +509,6 @@ int main(void)
 	test_cut();
 	test_slots();
 	test_many();
-	nftw(top, drop, 16, FTW_DEPTH | FTW_PHYS);
+	top_drop();
 	return done_testing();
 }
