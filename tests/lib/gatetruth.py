@@ -11,7 +11,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(__file__))
 from jobs import check, read_latency  # noqa: E402
-from records import keyed, records, seen_is_the_sum  # noqa: E402
+from records import keyed, own_time, records, seen_is_the_sum  # noqa: E402
 
 TIMES = {0: 'submit', 3: 'commit', 4: 'start', 5: 'end', 1: 'complete'}
 
@@ -52,7 +52,7 @@ def stream_of(path):
         key = (gpu, ring, ctx, seqno, kind)
         if key in seen:
             bad.append('twice in the stream: %s' % (key,))
-        seen[key] = ref if flags & 1 else ts
+        seen[key] = own_time(ts, flags, ref)
     return seen, bad
 
 

@@ -4,6 +4,7 @@ import struct
 
 EVENT = struct.Struct('<QBBHHHQQIIIIQQ')
 CALLS = (0, 1, 3)  # SUBMIT, COMPLETE, COMMIT
+LATE = 1  # a flag: came after its time, as on a machine that stood still
 
 
 def records(path):
@@ -13,10 +14,16 @@ def records(path):
         yield EVENT.unpack_from(data, i)
 
 
+def own_time(ts, flags, ref):
+    """when it happened: the stream's time but for what came late"""
+    return ref if flags & LATE else ts
+
+
 def jobs_and_others(path):
     """[(time, type)] by job, and times of events that are of none; names and the like are left out"""
     jobs, others = {}, []
-    for ts, kind, _, _, gpu, ring, ctx, seqno, *_ in records(path):
+    for ts, kind, flags, _, gpu, ring, ctx, seqno, *_, ref in records(path):
+        ts = own_time(ts, flags, ref)
         if kind in CALLS:
             jobs.setdefault((gpu, ring, ctx, seqno), []).append((ts, kind))
         elif kind < 32:

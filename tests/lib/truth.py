@@ -7,7 +7,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(__file__))
 from jobs import check, read_latency  # noqa: E402
-from records import records  # noqa: E402
+from records import own_time, records  # noqa: E402
 
 STAGES = (('queue', 'queue'), ('hw_wait', 'hw_wait'), ('exec', 'exec'), ('complete', 'complete_ns'), ('total', 'total'))
 TIMES = (('submit', 0), ('commit', 3), ('start', 4), ('end', 5), ('complete', 1))
@@ -37,12 +37,12 @@ def main(truth, mnt, stream):
         for s, values in stages.items():
             bad += check('proc/%s' % pid, s, values, got.get(s, {}))
     seen = {}
-    for ts, kind, _, _, gpu, ring, ctx, seqno, pid, *_ in records(stream):
+    for ts, kind, flags, _, gpu, ring, ctx, seqno, pid, *_, ref in records(stream):
         if kind in (0, 1, 3, 4, 5):
             key = (gpu, ring, ctx, seqno, kind)
             if key in seen:
                 bad.append('twice in the stream: %s' % (key,))
-            seen[key] = (ts, pid)
+            seen[key] = (own_time(ts, flags, ref), pid)
     for key in list(events.keys() - seen.keys())[:5]:
         bad.append('not in the stream: %s' % (key,))
     for key in list(seen.keys() - events.keys())[:5]:
