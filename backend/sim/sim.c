@@ -34,13 +34,17 @@ static int probe(struct gt_plugin *p)
 	return 0;
 }
 
-/* Sets the timer for what comes next; none if nothing does. */
+/*
+ * Sets the timer for what comes next; none if nothing does. Time may have gone on for long, where the
+ * machine is busy, and what is due by then is not to wait any more.
+ */
 static int advance(struct gt_plugin *p)
 {
 	uint64_t now = p->host->now(p), next;
 	int n = gt_sim_advance(p->priv, now, &next);
 
-	p->host->timer(p, next ? next - now : 0);
+	now = p->host->now(p);
+	p->host->timer(p, !next ? 0 : next > now ? next - now : 1);
 	return n;
 }
 
