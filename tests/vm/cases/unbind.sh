@@ -151,7 +151,8 @@ is "$(rounds 5)" "" "five rounds"
 a=$(sizes)
 is "$(rounds 15)" "" "fifteen more"
 b=$(sizes)
-ok "no descriptors more ($a, $b)" [ $((${b% *} - ${a% *})) -le 1 ]
+# one that each round leaves would be fifteen; the readers beside it have some at the time
+ok "no descriptors more ($a, $b)" [ $((${b% *} - ${a% *})) -le 7 ]
 ok "no memory more (KiB: $a, $b)" [ $((${b#* } - ${a#* })) -lt 1024 ]
 ok "and all is counted still" warm 0 $((before + 30))
 counts() { awk '$1 == "submitted" || $1 == "completed" { print $2 }' "$gpu/stats" | uniq | wc -l; }
