@@ -200,6 +200,8 @@ enum gt_clock_id {
  * @clock_lines: writes the lines that doctor() is to tell of a source with that clock, which `clocks`
  *	shows; their length
  * @made: the @i'th directory that users made; NULL after the last
+ * @queues_hw: where queues are on the hardware, all that it knows, in place of what it told before; from
+ *	the first call on those of its kinds have files for that
  */
 struct gt_host {
 	void (*push)(struct gt_plugin *p, const union gt_record *r, size_t n);
@@ -228,6 +230,7 @@ struct gt_host {
 			      uint64_t *uncertainty);
 	size_t (*clock_lines)(struct gt_plugin *p, enum gt_clock_id clock, char *buf, size_t len);
 	const struct gt_made *(*made)(struct gt_plugin *p, unsigned int i);
+	void (*queues_hw)(struct gt_plugin *p, const struct gt_queue_hw *q, size_t n);
 };
 
 /**
@@ -275,6 +278,7 @@ enum gt_control {
 
 #define GT_LOOK_GPUS  0x1 /* gt_backend.look: the state of GPUs */
 #define GT_LOOK_PROCS 0x2 /* what processes use */
+#define GT_LOOK_SLOTS 0x4 /* where queues are on the hardware */
 
 /**
  * struct gt_backend - a plugin's vtable
@@ -313,7 +317,7 @@ enum gt_control {
  *	this hook. Whose it is gets its path in the option `files`, a colon between two, and plays it
  *	(gt_plugin.recording) whatever else it can do. Optional
  * @look: somebody is about to look at what this backend reads off (GT_LOOK_*): hands it over, by
- *	host->reading() and usage(), unless that was done a moment ago. Readers wait for it, 50 ms at most.
+ *	host->reading(), usage() and queues_hw(), unless that was done a moment ago. Readers wait for it, 50 ms at most.
  *	Optional
  * @met: a process of this machine was met by what any backend told. The daemon is at work with it: only
  *	host->timer() may be called. Optional

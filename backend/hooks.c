@@ -197,6 +197,17 @@ static void hook_usage(struct gt_plugin *p, const struct gt_usage *u)
 	b->h->sink.usage(b->h->sink.arg, u);
 }
 
+static void hook_queues_hw(struct gt_plugin *p, const struct gt_queue_hw *q, size_t n)
+{
+	const struct gt_sink *s = &be_of(p)->h->sink;
+
+	for (size_t i = 0; i < n; i++)
+		if (q[i].nslots > GT_QUEUE_SLOTS)
+			return;
+	if (s->queues_hw)
+		s->queues_hw(s->arg, q, n);
+}
+
 static bool can_fold(const struct gt_be *b)
 {
 	return b->be->size >= offsetof(struct gt_backend, fold) + sizeof(b->be->fold) &&
@@ -402,6 +413,7 @@ const struct gt_host gt_host_hooks = {
 	.watermark = hook_watermark,
 	.reading = hook_reading,
 	.usage = hook_usage,
+	.queues_hw = hook_queues_hw,
 	.gpu = hook_gpu,
 	.ring = hook_ring,
 	.watch = hook_watch,

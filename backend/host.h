@@ -23,7 +23,7 @@ struct gt_clocks;     /* clock.h */
  * @tally: what a backend counted itself
  * @wanted, @ring_refused: see struct gt_host; NULL: everything is wanted
  * @kernel, @counter, @kernel_text: see struct gt_host
- * @reading: what it read off a GPU; @usage: of a process. Optional
+ * @reading: what it read off a GPU; @usage: of a process; @queues_hw: of queues. Optional
  * @live_pids: of the records: pids are of this machine, now
  */
 struct gt_sink {
@@ -33,6 +33,7 @@ struct gt_sink {
 	void (*tally)(void *arg, const struct gt_tally *t);
 	void (*reading)(void *arg, const struct gt_reading *r);
 	void (*usage)(void *arg, const struct gt_usage *u);
+	void (*queues_hw)(void *arg, const struct gt_queue_hw *q, size_t n);
 	void (*idle)(void *arg);
 	uint16_t (*gpu)(void *arg, const struct gt_gpu_desc *desc, bool recording);
 	uint16_t (*ring)(void *arg, uint16_t gpu, const char *name, enum gt_engine engine);

@@ -93,4 +93,30 @@ struct gt_usage {
 	const struct gt_use_kfd *kfd;
 };
 
+#define GT_QUEUE_SLOTS 16 /* of the hardware that a queue has: one in each compute part */
+
+/**
+ * struct gt_queue_slot - @inst: of the compute part; of SDMA @pipe is the engine
+ * @vmid: address space; GT_NONE16 unknown
+ */
+struct gt_queue_slot {
+	uint16_t inst, pipe, queue, vmid;
+	uint64_t rptr, wptr;
+};
+
+/**
+ * struct gt_queue_hw - a queue's descriptor in memory (MQD), and its slots (HQD): what is not known
+ *	is all ones
+ * @queue: id below queues/; GT_NONE32: that of @pid whose packets are at @base
+ * @address: of the descriptor, @base: of the ring; @rptr, @wptr: as it was saved last
+ */
+struct gt_queue_hw {
+	uint16_t gpu;
+	uint32_t queue, pid;
+	bool sdma, active;
+	uint64_t address, doorbell, base, size, rptr, wptr;
+	unsigned int nslots;
+	struct gt_queue_slot slot[GT_QUEUE_SLOTS];
+};
+
 #endif

@@ -170,6 +170,14 @@ static void on_usage(void *arg, const struct gt_usage *u)
 	gt_procwatch_met(m, p->processes, u->pid);
 }
 
+static void on_queues_hw(void *arg, const struct gt_queue_hw *q, size_t n)
+{
+	struct gt_pipeline *p = arg;
+	GT_MODEL_LOCK(p->app->model);
+
+	gt_model_queues_hw(p->app->model, q, n);
+}
+
 static void on_watermark(void *arg, uint64_t ts)
 {
 	struct gt_pipeline *p = arg;
@@ -306,6 +314,7 @@ void gt_pipeline_sink(struct gt_pipeline *p, struct gt_sink *out)
 		.tally = on_tally,
 		.reading = on_reading,
 		.usage = on_usage,
+		.queues_hw = on_queues_hw,
 		.idle = on_idle,
 		.gpu = on_gpu,
 		.ring = on_ring,

@@ -51,6 +51,7 @@ struct sf_kfd_proc {
 
 /**
  * struct sf_kfd - @proc: by pid; @listed: all that there are now
+ * @hw: it can be told which of them are on the hardware
  * @tells: queues are for this backend to tell of; @begun: those that were there before it are known
  * @turn, @pair, @fresh: where the next look goes on
  * @last: the number that is given next, less SF_KFD_BASE; @wrapped: all were given once
@@ -63,7 +64,7 @@ struct sf_kfd {
 	unsigned int n, turn, pair, fresh;
 	struct sf_kfd_queue queue[SF_KFD_QUEUES];
 	uint32_t used, free, nqueues, last;
-	bool tells, begun, wrapped;
+	bool hw, tells, begun, wrapped;
 	char *table;
 	uint64_t table_due, last_ts;
 	union gt_record out[64];
@@ -114,6 +115,12 @@ bool sf_kfd_queues_event(struct sf *sf, uint32_t pid, uint16_t gpu, enum gt_type
 void sf_kfd_flush(struct sf *sf);
 
 /* kfd_hw.c */
+/** sf_kfd_hw_begin() - says that it can tell which queues are mapped where, if it can */
+void sf_kfd_hw_begin(struct sf *sf);
+/** sf_kfd_hw_look() - tells that, unless it was a moment ago; false: nobody knows now */
+bool sf_kfd_hw_look(struct sf *sf);
+/** sf_kfd_hw_tell() - hands over what is known: nothing else is */
+void sf_kfd_hw_tell(struct sf *sf, const struct gt_queue_hw *q, size_t n);
 /** sf_kfd_show() - which queues are mapped where: a backend's file */
 void sf_kfd_show(struct gt_plugin *p, char *buf, size_t len);
 

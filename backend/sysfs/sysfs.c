@@ -171,6 +171,7 @@ static int start(struct gt_plugin *p)
 	p->priv = sf;
 	sf_devices_scan(sf);
 	sf_kfd_claim(sf);
+	sf_kfd_hw_begin(sf);
 	read_all(sf); /* from now on it is known what there is to be shown */
 	sf_scan_start(sf);
 	scan_all(sf);
@@ -220,6 +221,7 @@ static void stop(struct gt_plugin *p)
 
 	sf_scan_stop(sf);
 	sf_scan_end(sf);
+	sf_kfd_hw_tell(sf, NULL, 0);
 	free_all(sf);
 	p->priv = NULL;
 }
@@ -241,6 +243,7 @@ static void rescan(struct sf *sf)
 		ask_events(sf);
 	}
 	sf_kfd_claim(sf);
+	sf_kfd_hw_begin(sf);
 	read_all(sf);
 	scan_all(sf);
 	sf_kfd_look(sf, true);
@@ -279,6 +282,8 @@ static void look(struct gt_plugin *p, unsigned int what)
 		sf_kfd_look(sf, true);
 		arm(sf);
 	}
+	if (what & GT_LOOK_SLOTS)
+		sf_kfd_hw_look(sf);
 }
 
 static void doctor(struct gt_plugin *p, char *buf, size_t len)

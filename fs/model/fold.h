@@ -71,4 +71,7 @@ void gt_model_recorded(struct gt_model *m, const union gt_record *r);
  */
 bool gt_model_usage(struct gt_model *m, const struct gt_usage *u, struct gt_folded *f);
 
+/** gt_model_queues_hw() - see struct gt_host. Ingest thread, lock held */
+void gt_model_queues_hw(struct gt_model *m, const struct gt_queue_hw *q, size_t n);
+
 #endif

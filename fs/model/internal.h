@@ -397,11 +397,15 @@ void gt_groups_expire(struct gt_model *m, uint64_t now);
  */
 struct gt_queue *gt_queue_met(struct gt_model *m, uint16_t gpu, uint32_t id, uint32_t uid,
 			      uint64_t ts);
+/** gt_queue_hw_drop() - @q is no more, or another from now on */
+void gt_queue_hw_drop(struct gt_queue *q);
 /** gt_join_record() - a queue's number in @r becomes that by which the driver calls it, if it is
  * known */
 void gt_join_record(struct gt_model *m, union gt_record *r);
 /** gt_join_met() - more is known of @q, by the @runtime or the driver */
 void gt_join_met(struct gt_model *m, struct gt_queue *q, bool runtime);
+/** gt_join_of_driver() - the queue that the driver told of at address @ctx of @pid; NULL: none */
+struct gt_queue *gt_join_of_driver(const struct gt_model *m, uint32_t pid, uint64_t ctx);
 /** gt_join_drop() - @q is no more, or another from now on */
 void gt_join_drop(struct gt_model *m, struct gt_queue *q);
 /** gt_queue_event() - QUEUE_CREATE … QUEUE_UNMAP */

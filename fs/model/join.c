@@ -36,6 +36,14 @@ static struct gt_queue *at_address(const struct gt_model *m, uint32_t pid, uint3
 	return q && is_at(m, q, pid, uid, ctx) ? q : NULL;
 }
 
+struct gt_queue *gt_join_of_driver(const struct gt_model *m, uint32_t pid, uint64_t ctx)
+{
+	uint32_t slot = gt_map_get(&m->priv->addresses, address_key(m, pid, ctx, false));
+	struct gt_queue *q = slot == GT_NONE32 ? NULL : m->queues[slot];
+
+	return q && is_at(m, q, pid, q->desc.uid, ctx) ? q : NULL;
+}
+
 static void forget_address(struct gt_model *m, struct gt_queue *q)
 {
 	if (q->address && gt_map_get(&m->priv->addresses, q->address) == q->slot)

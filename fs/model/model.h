@@ -266,6 +266,8 @@ struct gt_queue {
 	struct gt_depth depth;
 	bool depth_told, worked, runtime;
 	uint64_t address, alias;
+	struct gt_queue_hw *hw; /* as it was told in @hw_round; NULL: never */
+	uint64_t hw_round;
 };
 
 enum gt_queue_state { GT_QS_CREATED, GT_QS_MAPPED, GT_QS_UNMAPPED, GT_QS_DENIED, GT_QS_DESTROYED };
@@ -313,6 +315,7 @@ struct gt_model {
 	unsigned int free_queues; /* of which so many are free */
 	struct gt_queue *queues[GT_MAX_QUEUES];
 	uint64_t queues_refused; /* events of queues without an entry */
+	uint64_t hw_round;	 /* how often it was told where queues are on the hardware */
 
 	unsigned int nkernels;
 	struct gt_kernel *kernels[GT_MAX_KERNELS];
@@ -452,5 +455,12 @@ uint64_t gt_ring_busy_ns(const struct gt_model *m, const struct gt_ring *r, uint
 /** gt_engine_busy_ns() - the same of all rings of @g that feed engine @e, never counted twice */
 uint64_t gt_engine_busy_ns(const struct gt_model *m, const struct gt_gpu *g, enum gt_engine e,
 			   uint64_t now, uint64_t window);
+
+/** gt_model_queue_hw() - where @q is on the hardware; NULL: not known now. Lock held */
+static inline const struct gt_queue_hw *gt_model_queue_hw(const struct gt_model *m,
+							  const struct gt_queue *q)
+{
+	return q->hw && q->hw_round == m->hw_round ? q->hw : NULL;
+}
 
 #endif

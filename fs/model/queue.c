@@ -43,6 +43,7 @@ void gt_queue_clear(struct gt_queue *q, uint64_t now)
 static void free_slot(struct gt_model *m, struct gt_queue *q)
 {
 	gt_join_drop(m, q);
+	gt_queue_hw_drop(q);
 	gt_queue_clear(q, m->now);
 	q->gpu = GT_NONE16;
 	desc_unknown(q, m->now);
@@ -136,6 +137,7 @@ static void set_state(struct gt_model *m, struct gt_queue *q, int state, uint64_
 		if (q->depth_told)
 			gt_queue_told_depth(q, 0, ts);
 		uncount(m, q);
+		gt_queue_hw_drop(q);
 		list_ended(m, q);
 	} else if (state != GT_QS_DESTROYED && had_ended) {
 		unlist_ended(m, q);
@@ -429,6 +431,7 @@ void gt_queues_destroy(struct gt_model *m)
 {
 	for (unsigned int i = 0; i < m->nqueues; i++) {
 		gt_stages_reset(m->queues[i]->stage);
+		gt_queue_hw_drop(m->queues[i]);
 		gt_mem_put(m->queues[i], sizeof(*m->queues[i]));
 	}
 	gt_map_destroy(&m->priv->aliases);

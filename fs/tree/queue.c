@@ -314,6 +314,13 @@ static int show_stats(struct gt_text *t, const struct gt_show *s)
 		.exists = has_##n, .gen = gt_gen_object_only, .help = text                         \
 	}
 
+/* To read them may take as long as the hardware does */
+#define GT_FILE_SLOTS(n, of, text)                                                                 \
+	{                                                                                          \
+		.name = n, .mode = 0444, .flags = GT_FILE_VIEW | GT_FILE_LONG | GT_FILE_AGAIN,     \
+		.show = of, .exists = gt_has_slots, .gen = gt_gen_slots, .help = text              \
+	}
+
 const struct gt_file gt_queue_files[] = {
 	FIELD(type, "compute, sdma, tsg, exec or user"),
 	FIELD(pid, "process that made it"),
@@ -349,6 +356,8 @@ const struct gt_file gt_queue_files[] = {
 	  .show = show_stats,
 	  .gen = gt_gen_object_only,
 	  .help = "counters since the start or the last clear" },
+	GT_FILE_SLOTS("hqd", gt_show_hqd, "slots of the hardware that it is in, with their pointers"),
+	GT_FILE_SLOTS("mqd", gt_show_mqd, "its descriptor in memory, as it was saved last"),
 	GT_FILE_EVENTS("queue"),
 	GT_FILE_TRACE("queue"),
 	{ 0 },

@@ -77,7 +77,8 @@ static int show_features(struct gt_text *t, const struct gt_show *s)
 		       "kfd_queue_list\n"
 		       "kfd_hqds\n"
 		       "kfd_events\n"
-		       "gpu_links\n");
+		       "gpu_links\n"
+		       "queue_slots\n");
 	return 0;
 }
 

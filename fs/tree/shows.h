@@ -29,6 +29,11 @@ int gt_show_proc_memory(struct gt_text *t, const struct gt_show *s);
 bool gt_has_proc_memory(const struct gt_show *s);
 int gt_show_proc_kfd(struct gt_text *t, const struct gt_show *s);
 bool gt_has_proc_kfd(const struct gt_show *s);
+/* slots.c: where a queue is on the hardware */
+int gt_show_hqd(struct gt_text *t, const struct gt_show *s);
+int gt_show_mqd(struct gt_text *t, const struct gt_show *s);
+bool gt_has_slots(const struct gt_show *s);
+uint64_t gt_gen_slots(const struct gt_show *s);
 /* report.c, timeline.c */
 int gt_show_report(struct gt_text *t, const struct gt_show *s);
 int gt_show_timeline(struct gt_text *t, const struct gt_show *s);

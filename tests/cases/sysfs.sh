@@ -251,6 +251,14 @@ for i, q in enumerate(queues):
         ok(id == '-', 'which of the list it is, is not guessed')
         continue
     gpu = {A: 'amdgpu0', B: 'amdgpu1'}[q['gpu']]
+    last = gpu, 'queues', id
+    named = ['%s%s' % (w, '' if sdma else ' inst=%s' % w.split('.')[0]) for w in where.get(i, '').split(',') if w]
+    lines = read(gpu, 'queues', id, 'hqd').splitlines()
+    ok(lines[0] == 'slots %d' % len(named) and [l[:len(n)] for l, n in zip(lines[1:], named)] == named and
+       all(l.endswith('rptr=%d wptr=%d' % (now['rptr'], now['wptr'])) and ('vmid=%d ' % q['vmid'] in l) != sdma for l in lines[1:]), '… and the slots are in its hqd: %s' % lines)
+    mqd = dict(l.split() for l in read(gpu, 'queues', id, 'mqd').splitlines())
+    of = dict(active=q['active'], size_bytes=q['size'], rptr=q['rptr'], wptr=q['wptr'], base=hexed(q['base']), **({} if sdma else dict(address=hexed(q['mqd']), doorbell=hexed(q['doorbell']))))
+    ok(mqd == {k: str(v) for k, v in of.items()}, '… and the descriptor in its mqd: %s' % mqd)
     ok(read(gpu, 'queues', id, 'size') == '%d\n' % q['size'] and read(gpu, 'queues', id, 'pid') == '%d\n' % q['pid'], 'it is %s/queues/%s' % (gpu, id))
 row = [r for r in got if r['pid'] == '-']
 ok(len(row) == 1 and row[0]['slots'] == '0.1.3' and row[0]['vmid'] == str(stray['vmid']), 'a slot of a queue that nobody knows: %s' % row)
@@ -258,9 +266,16 @@ stats = lambda k: int(dict(l.split(' ', 1) for l in read('backends/sysfs/stats')
 dumps = stats('kfd_dumps')
 read('amdgpu0/info'), read('proc/300/kfd'), read('top'), read('doctor')
 ok(stats('kfd_dumps') == dumps, 'nothing is dumped but for who reads it')
+other = [q for q in os.listdir(m + '/amdgpu1/queues') if read('amdgpu1/queues', q, 'pid') == '302\n']
+ok(len(other) == 2 and {read('amdgpu1/queues', q, f) for q in other for f in ('hqd', 'mqd')} == {'unavailable\n'}, 'of a queue that is in no dump for sure: %s' % other)
+dumps = stats('kfd_dumps')
 status = [os.path.join(d, 'runtime_status') for d, _, f in os.walk(root + '/sys/devices') if 'runtime_status' in f and '04:00' in d]
 open(status[0], 'w').write('suspended\n')
 ok(table() == [['unavailable']] and stats('kfd_dumps') == dumps, 'nor when one of the GPUs sleeps')
+end = time.monotonic() + 20
+while read(*last, 'hqd') != 'unavailable\n' and time.monotonic() < end:
+    time.sleep(0.02)
+ok(read(*last, 'mqd') == 'unavailable\n' and stats('kfd_dumps') == dumps, '… for a queue either')
 P
 mkdir hw && python_env -c 'import gputree; [gputree.amdgpu("hw", i, "0000:0%d:00.0" % (3 + i), kfd=k) for i, k in enumerate((51221, 63420))]' || exit 1
 mount_gt "$mnt" -o sysroot=hw,conf=conf || exit 1
