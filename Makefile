@@ -102,9 +102,9 @@ src_fuse := $(wildcard fs/fuse/*.c)
 src_live := $(wildcard backend/live/*.c)
 # What plugins share, with each other or with the host
 plugin_more_bpf := $(src_live) backend/ioctls.c backend/rights.c
-plugin_more_ftrace := $(src_live)
+plugin_more_ftrace := $(src_live) backend/callname.c
 plugin_more_relay := backend/live/file.c backend/live/tasks.c
-plugin_more_replay := backend/relay/decode.c backend/relay/record.c
+plugin_more_replay := backend/relay/decode.c backend/relay/record.c backend/callname.c
 plugin_more_amdlog := backend/rights.c backend/whose.c
 plugin_more_rocprof := backend/replay/confine.c backend/whose.c backend/rights.c
 plugin_more_sysfs := backend/sysroot.c backend/rights.c

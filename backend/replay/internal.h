@@ -51,6 +51,7 @@ enum gt_item_kind {
 	GT_ITEM_RECORD, /* rec is complete */
 	GT_ITEM_TEXT,	/* printed text of tracepoint ev */
 	GT_ITEM_RAW,	/* raw record of tracepoint ev */
+	GT_ITEM_CALL,	/* data: name of a function of the kernel that was called */
 };
 
 /**
@@ -107,6 +108,7 @@ extern const struct gt_reader gt_reader_text;
  * @stored: @size without its holes, for limits of time
  * @begin: where a reader begins (text inside a trace.dat)
  * @events: of a recording of tracepoints, else NULL
+ * @empty: why it has no event, if there is more to say of that than that there is none
  * @items, @bad, @skipped, @lost: handed over; damaged parts left out; what is not ours; as the
  *	recording tells
  */
@@ -121,6 +123,7 @@ struct gt_source {
 	struct gt_events *events;
 	struct gt_item item;
 	bool have, scanned, ended;
+	const char *empty;
 	uint64_t items, bad, skipped, lost;
 };
 
@@ -199,6 +202,16 @@ const char *gt_events_name(const struct gt_events *e, int ev);
 const struct gt_eventmap_stats *gt_events_stats(const struct gt_events *e);
 struct gt_procs *gt_events_procs(struct gt_events *e);
 
+/* calls.c: the function tracer's */
+
+/** gt_call_event() - index of what an event map makes of a call of @name, or -1 */
+int gt_call_event(struct gt_events *e, const char *name, size_t len);
+struct gt_calls;
+/** gt_call_records() - @it to at most GT_CALL_RECORDS in @out: the call, and its name before the first
+ */
+int gt_call_records(struct gt_calls *c, struct gt_source *s, const struct gt_item *it,
+		    union gt_record *out);
+
 /* procs.c */
 
 struct gt_procs *gt_procs_new(void);
@@ -221,7 +234,8 @@ void gt_comm_set(char out[GT_REPLAY_COMM], const char *comm, size_t len);
 
 enum gt_line_kind {
 	GT_LINE_EVENT,
-	GT_LINE_SKIP, /* a comment, a function, a header: not ours */
+	GT_LINE_CALL, /* of a function of the kernel, which is @event */
+	GT_LINE_SKIP, /* a comment, a header: not ours */
 	GT_LINE_LOST,
 	GT_LINE_BAD,
 };
@@ -231,6 +245,7 @@ enum gt_line_kind {
  * @system: NULL if the line does not tell
  * @tgid: GT_NONE32 if the line does not tell
  * @cpu: GT_NONE16 likewise
+ * @interrupt: in one, whatever thread that came to
  * @lost: of a GT_LINE_LOST: how many, GT_NONE64 if not told
  */
 struct gt_line {
@@ -239,6 +254,7 @@ struct gt_line {
 	uint64_t ts, lost;
 	uint32_t tid, tgid;
 	uint16_t cpu;
+	bool interrupt;
 };
 
 /** gt_line_parse() - what line @p of @len bytes, without its newline, is */

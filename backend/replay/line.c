@@ -150,13 +150,15 @@ static bool is_flag(char ch)
 	return isalnum((unsigned char)ch) || ch == '.' || ch == '#' || ch == '*' || ch == '~';
 }
 
-/* Four to six characters of flags, perhaps a CPU's number before, and the blanks behind them. */
-static bool flags(struct cur *c)
+/* Four to six characters of flags, perhaps a CPU's number before, and the blanks behind them. The
+ * third says what interrupt it is in. */
+static bool flags(struct cur *c, struct gt_line *l)
 {
 	const char *from = c->p;
 
+	l->interrupt = false;
 	while (c->p < c->end && is_flag(*c->p))
-		c->p++;
+		l->interrupt |= strchr("hHsZz", *c->p++) != NULL;
 	if (c->p - from < 3 || c->p - from > 10 || c->p == c->end || *c->p != ' ')
 		return false;
 	blanks(c);
@@ -185,10 +187,11 @@ static bool cpu_flags_time(struct cur *c, struct gt_line *l)
 			return false;
 		blanks(c);
 	}
+	l->interrupt = false;
 	if (timestamp(c, &l->ts))
 		return true;
 	t = *c;
-	if (flags(&t) && timestamp(&t, &l->ts)) {
+	if (flags(&t, l) && timestamp(&t, &l->ts)) {
 		if (l->cpu == GT_NONE16 && is_digit(*c->p))
 			/* "1d..1": the latency layout has CPU and flags in one */
 			(void)cpu_number(c, l);
@@ -274,6 +277,7 @@ static bool verbose_header(const char *p, const char *end, struct gt_line *l, st
 	while (name < p + COMM_COLUMNS && *name == ' ')
 		name++;
 	l->tgid = GT_NONE32;
+	l->interrupt = false;
 	l->comm = name;
 	l->comm_len = (size_t)(p + COMM_COLUMNS - name);
 	*rest = c;
@@ -316,6 +320,37 @@ static void skip_diff(struct cur *c)
 	}
 }
 
+/* "mock_open <-drm_file_alloc" and, of trace-cmd, with two dashes; behind the name there may be
+ * "+0x4/0x20" and " [module]" */
+static bool call(struct cur c, struct gt_line *l)
+{
+	size_t n = identifier(&c);
+	const char *name = c.p;
+
+	c.p += n;
+	if (!n || is_digit(*name))
+		return false;
+	while (c.p < c.end && *c.p == '+')
+		for (c.p++; c.p < c.end && (isxdigit((unsigned char)*c.p) || strchr("x/", *c.p));)
+			c.p++;
+	blanks(&c);
+	if (take(&c, '[')) {
+		c.p += identifier(&c);
+		if (!take(&c, ']'))
+			return false;
+		blanks(&c);
+	}
+	if (!take(&c, '<') || !take(&c, '-'))
+		return false;
+	l->system = NULL;
+	l->system_len = 0;
+	l->event = name;
+	l->event_len = n;
+	l->text = c.end;
+	l->text_len = 0;
+	return true;
+}
+
 /* "event: text" or "system:event: text"; anything else is of another kind of tracer */
 static enum gt_line_kind event(struct cur c, struct gt_line *l)
 {
@@ -325,7 +360,7 @@ static enum gt_line_kind event(struct cur c, struct gt_line *l)
 	skip_diff(&c);
 	n = identifier(&c);
 	if (!n || c.p + n == c.end || c.p[n] != ':')
-		return GT_LINE_SKIP;
+		return call(c, l) ? GT_LINE_CALL : GT_LINE_SKIP;
 	l->system = NULL;
 	l->system_len = 0;
 	l->event = c.p;
@@ -340,6 +375,8 @@ static enum gt_line_kind event(struct cur c, struct gt_line *l)
 		c.p += n + 1;
 	}
 	blanks(&c);
+	if (l->event_len == 8 && !memcmp(l->event, "function", 8) && call(c, l))
+		return GT_LINE_CALL;
 	l->text = c.p;
 	l->text_len = (size_t)(c.end - c.p);
 	return GT_LINE_EVENT;

@@ -175,13 +175,14 @@ static void add(struct gt_replay *r, const union gt_record *rec)
 	r->batch[r->batched++] = *rec;
 }
 
-/* The name of whoever submits, before its first job. */
+/* The name of whoever submits or calls, before the first. */
 static int tell_process(struct gt_replay *r, struct gt_source *s, const union gt_record *rec)
 {
 	union gt_record proc;
 	const char *comm;
 
-	if (rec->ev.type != GT_SUBMIT || rec->ev.pid == GT_NONE32 || !rec->ev.pid)
+	if ((rec->ev.type != GT_SUBMIT && rec->ev.type != GT_FUNCTION) ||
+	    rec->ev.pid == GT_NONE32 || !rec->ev.pid)
 		return 0;
 	comm = gt_procs_tell(gt_events_procs(s->events), rec->ev.pid, rec->ev.tid, s->item.comm);
 	if (!comm)
@@ -193,7 +194,7 @@ static int tell_process(struct gt_replay *r, struct gt_source *s, const union gt
 
 static int emit(struct gt_replay *r, struct gt_source *s)
 {
-	union gt_record out[GT_TP_MAX_RECORDS];
+	union gt_record out[GT_TP_MAX_RECORDS + GT_CALL_RECORDS];
 	int n, total = 0;
 
 	s->have = false;
@@ -202,7 +203,10 @@ static int emit(struct gt_replay *r, struct gt_source *s)
 		add(r, &s->item.rec);
 		return 1;
 	}
-	n = gt_events_decode(s->events, &s->item, out);
+	if (s->item.kind == GT_ITEM_CALL)
+		n = gt_call_records(&r->calls, s, &s->item, out);
+	else
+		n = gt_events_decode(s->events, &s->item, out);
 	for (int i = 0; i < n; i++, total++) {
 		total += tell_process(r, s, &out[i]);
 		add(r, &out[i]);
@@ -239,10 +243,10 @@ static void tell_empty(struct gt_replay *r)
 {
 	for (unsigned int i = 0; i < r->n; i++)
 		if (!r->src[i].items && gt_replay_told(r))
-			r->p->host->error(r->p, ENODATA,
-					  "%s: has no event that an event map names, see "
-					  "gputrace-events.d(5)",
-					  r->src[i].path);
+			r->p->host->error(r->p, ENODATA, "%s: %s", r->src[i].path,
+					  r->src[i].empty ? r->src[i].empty
+							  : "has no event that an event map names, "
+							    "see gputrace-events.d(5)");
 }
 
 static int play(struct gt_replay *r, uint64_t deadline)
@@ -311,7 +315,7 @@ void gt_replay_doctor(struct gt_plugin *p, char *buf, size_t len)
 		const struct gt_source *s = &r->src[i];
 
 		gt_detail(&d, "file%u %s\nfile%u_kind %s\n", i, s->path, i,
-		      s->reader->name);
+			  s->reader->name);
 		gt_detail(&d,
 		      "file%u_events %llu\nfile%u_damaged %llu\nfile%u_skipped %llu\nfile%u_lost "
 		      "%llu\n",

@@ -3,10 +3,18 @@
 #ifndef GT_REPLAY_PLAY_H
 #define GT_REPLAY_PLAY_H
 
+#include "../callname.h"
 #include "internal.h"
 
 #define GT_REPLAY_BATCH 512
 #define GT_REPLAY_SLEEP 1000000000u /* ns at most until drain() is called again: time goes on */
+
+#define GT_CALL_RECORDS (GT_CALLNAME_RECORDS + 1)
+
+/** struct gt_calls - calls of functions; @named: by number, whose names were told */
+struct gt_calls {
+	bool named[GT_MAX_FUNCTIONS];
+};
 
 enum gt_replay_phase { GT_REPLAY_SCANS, GT_REPLAY_PLAYS, GT_REPLAY_ENDED };
 
@@ -26,6 +34,7 @@ struct gt_replay {
 	double speed;
 	uint64_t pos, base_ts, base_now, seek;
 	bool based, paused, told;
+	struct gt_calls calls;
 	unsigned int batched;
 	union gt_record batch[GT_REPLAY_BATCH];
 };

@@ -53,6 +53,18 @@ static int text_open(struct gt_source *s)
 	return s->events ? 0 : -ENOENT;
 }
 
+static bool has_event(enum gt_line_kind kind)
+{
+	return kind == GT_LINE_EVENT || kind == GT_LINE_CALL;
+}
+
+static int event_of(struct gt_source *s, const struct gt_line *l, enum gt_line_kind kind)
+{
+	if (kind == GT_LINE_CALL)
+		return gt_call_event(s->events, l->event, l->event_len);
+	return gt_events_by_name(s->events, l->system, l->system_len, l->event, l->event_len);
+}
+
 static bool text_detect(const uint8_t *head, size_t len)
 {
 	const char *p = (const char *)head, *end = p + len, *nl;
@@ -64,7 +76,7 @@ static bool text_detect(const uint8_t *head, size_t len)
 			nl = end;
 		if (nl - p >= 9 && !memcmp(p, "# tracer:", 9))
 			return true;
-		if (gt_line_parse(p, (size_t)(nl - p), &l) == GT_LINE_EVENT)
+		if (has_event(gt_line_parse(p, (size_t)(nl - p), &l)))
 			return true;
 	}
 	return false;
@@ -80,6 +92,7 @@ static int text_scan(struct gt_source *s)
 		size_t len;
 		struct gt_line l;
 		int ret = gt_lines_next(s, &t->lines, false, &p, &len), ev;
+		enum gt_line_kind kind;
 
 		if (ret < 0)
 			return ret;
@@ -87,9 +100,10 @@ static int text_scan(struct gt_source *s)
 			gt_lines_rewind(&t->lines, s->begin);
 			return 1;
 		}
-		if (gt_line_parse(p, len, &l) != GT_LINE_EVENT)
+		kind = gt_line_parse(p, len, &l);
+		if (!has_event(kind))
 			continue;
-		ev = gt_events_by_name(s->events, l.system, l.system_len, l.event, l.event_len);
+		ev = event_of(s, &l, kind);
 		if (ev >= 0)
 			gt_events_seen(s->events, ev, l.text, l.text_len, false);
 		if (l.tgid == l.tid) {
@@ -102,7 +116,22 @@ static int text_scan(struct gt_source *s)
 	return 0;
 }
 
-static int enqueue_event(struct text *t, const struct gt_line *l, int ev)
+/* As the live backend has it: an interrupt's calls are nobody's, and what a worker of the kernel
+ * does to a queue it does for whoever has that. */
+static void call_item(struct gt_item *it, const struct gt_line *l, int ev)
+{
+	if (ev < 0) {
+		it->kind = GT_ITEM_CALL;
+		it->data = l->event;
+		it->len = l->event_len;
+	}
+	if (l->interrupt)
+		it->ctx.tid = GT_NONE32;
+	if (l->interrupt || (ev >= 0 && !strncmp(it->comm, "kworker", 7)))
+		it->ctx.pid = GT_NONE32;
+}
+
+static int enqueue_event(struct text *t, const struct gt_line *l, int ev, enum gt_line_kind kind)
 {
 	struct gt_item it = {
 		.ts = l->ts,
@@ -120,6 +149,8 @@ static int enqueue_event(struct text *t, const struct gt_line *l, int ev)
 	};
 
 	gt_comm_set(it.comm, l->comm, l->comm_len);
+	if (kind == GT_LINE_CALL)
+		call_item(&it, l, ev);
 	return gt_window_put(&t->window, &it);
 }
 
@@ -136,30 +167,34 @@ static void enqueue_lost(struct gt_source *s, struct text *t, uint64_t ts)
 	(void)gt_window_put(&t->window, &it); /* it has no data, which alone takes memory */
 }
 
-static int event_line(struct gt_source *s, struct text *t, const struct gt_line *l)
+static int event_line(struct gt_source *s, struct text *t, const struct gt_line *l,
+		      enum gt_line_kind kind)
 {
-	int ev = gt_events_by_name(s->events, l->system, l->system_len, l->event, l->event_len);
+	int ev = event_of(s, l, kind);
 
 	if (t->lost_waits)
 		enqueue_lost(s, t, l->ts);
 	t->any = l->ts;
 	if (l->cpu < CPUS)
 		t->seen[l->cpu] = l->ts;
-	if (!gt_events_wanted(s->events, ev)) {
+	if (kind == GT_LINE_EVENT && !gt_events_wanted(s->events, ev)) {
 		s->skipped++;
 		return 0;
 	}
-	return enqueue_event(t, l, ev);
+	return enqueue_event(t, l, ev, kind);
 }
 
 /* Of one line. A mark of losses takes a slot of its own, so there are always two free. */
 static int take_line(struct gt_source *s, struct text *t, const char *p, size_t len)
 {
+	static const char graph[] = "# tracer: function_graph";
 	struct gt_line l;
+	enum gt_line_kind kind = gt_line_parse(p, len, &l);
 
-	switch (gt_line_parse(p, len, &l)) {
+	switch (kind) {
 	case GT_LINE_EVENT:
-		return event_line(s, t, &l);
+	case GT_LINE_CALL:
+		return event_line(s, t, &l, kind);
 	case GT_LINE_LOST:
 		if (t->lost_waits)
 			enqueue_lost(s, t, t->any);
@@ -167,6 +202,10 @@ static int take_line(struct gt_source *s, struct text *t, const char *p, size_t 
 		t->lost_waits = true;
 		return 0;
 	case GT_LINE_SKIP:
+		if (len >= sizeof(graph) - 1 && !memcmp(p, graph, sizeof(graph) - 1))
+			s->empty = "is of the tracer function_graph, which does not say when a "
+				   "function "
+				   "was called: the tracer function does";
 		s->skipped++;
 		return 0;
 	case GT_LINE_BAD:

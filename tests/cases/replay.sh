@@ -63,6 +63,28 @@ for k in 6.1 6.12; do
 	is "$(grep -o 'exec count=[0-9]*' dat.$k | awk -F= '{ n += $2 } END { print n }')" "$(grep -c drm_sched_process_job: "$samples/$k/trace.dat.txt")" "$k: each job once ($runs runs)"
 done
 
+# text of the function tracer: calls, by function and process, as another program counts them
+counted() { # counted FILE: calls by function and process, which an interrupt has none of
+	sed -nE 's/^.*-([0-9]+) +\[[0-9]+\] +([^ ]+) +[0-9]+\.[0-9]+: (function: +)?([A-Za-z_][A-Za-z0-9_.]*) <--? ?[A-Za-z_].*/\2 \4 \1/p' "$1" |
+		awk '{ print $2, substr($1, 3, 1) ~ /[hHs]/ ? "-" : $3 }' | sort | uniq -c
+}
+shown() {
+	awk '$3 == "FUNCTION" { f = p = "-"
+		for (i = 4; i <= NF; i++) { if ($i ~ /^pid=/) p = substr($i, 5); if ($i ~ /^function=/) f = substr($i, 10) }
+		print f, p }' "$mnt/timeline" | sort | uniq -c
+}
+awk 'BEGIN { print "# tracer: function"
+	for (i = 0; i < 300; i++)
+		printf "%16s-%-5d %s%s %10.6f: %s%s_%d %s drm_%d\n", i % 2 ? "prog" : "a b-1", 100 + i % 4, i % 3 ? "[001] " : "[000] ", i % 11 ? "....." : "d.h1.", 5 + i / 1000,
+			i % 5 ? "" : "function:             ", "amdgpu_fn", i % 7, i % 5 ? "<-" : "<--", i }' >calls.txt
+for f in calls.txt "$samples"/6.1/function.*.txt; do
+	[ -f "$f" ] || { skip_ok "the guest's function tracer" "../shared is not here"; continue; }
+	mount_gt "$mnt" -o replay="$f" || exit 1
+	is "$(shown)" "$(counted "$f")" "${f##*/}: calls by function and process"
+	is "$(awk '$1 == "FUNCTION" { print $2 }' "$mnt/events_by_type")" "$(grep -cE '<--? ?[A-Za-z_]' "$f")" "… all of them"
+	umount_gt "$mnt"
+done
+
 printf '%s\n' '# tracer: nop' '          <idle>-0     [003] d... 1.000001: sched_switch: prev_comm=a prev_pid=0' >other.txt
 mount_gt "$mnt" -o replay=other.txt
 like "$(cat "$mnt/doctor")" "other.txt: has no event that an event map names" "a recording of other things says why the tree is empty"

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "../../backend/callname.h"
 #include "../../backend/ftrace/internal.h"
 #include "../lib/maphost.h"
 #include "../lib/tap.h"
@@ -320,15 +321,15 @@ static void test_off(void)
 
 static void test_name_ids(void)
 {
-	uint32_t a = ft_name_id("gt_a"), b = ft_name_id("gt_b");
+	uint32_t a = gt_callname_id("gt_a", 4), b = gt_callname_id("gt_b", 4);
 	char name[32];
 
-	ok(a != b && ft_name_id("gt_a") == a && ft_name_id("gt_b") == b, "ids: stable");
+	ok(a != b && gt_callname_id("gt_a", 4) == a && gt_callname_id("gt_b", 4) == b, "ids: stable");
 	for (int i = 0; i < GT_MAX_FUNCTIONS; i++) {
 		snprintf(name, sizeof(name), "gt_%d", i);
-		b = ft_name_id(name);
+		b = gt_callname_id(name, strlen(name));
 	}
-	ok(b == GT_NONE32 && ft_name_id("gt_a") == a, "ids: bounded");
+	ok(b == GT_NONE32 && gt_callname_id("gt_a", 4) == a, "ids: bounded");
 }
 
 static const char *bound(struct ft *ft, const char *name)

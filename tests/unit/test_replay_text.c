@@ -10,7 +10,7 @@ static char maps[512];
 
 static const char *kind_name(enum gt_line_kind k)
 {
-	static const char *const names[] = { "event", "skip", "lost", "bad" };
+	static const char *const names[] = { "event", "call", "skip", "lost", "bad" };
 
 	return names[k];
 }
@@ -23,6 +23,11 @@ static const char *told(const char *line)
 	enum gt_line_kind k = gt_line_parse(line, strlen(line), &l);
 	char tgid[16] = "-", cpu[16] = "-";
 
+	if (k == GT_LINE_CALL)
+		snprintf(out, sizeof(out), "call %.*s %u %s", (int)l.event_len, l.event, l.tid,
+			 l.interrupt ? "interrupt" : "thread");
+	if (k == GT_LINE_CALL)
+		return out;
 	if (k != GT_LINE_EVENT)
 		return kind_name(k);
 	if (l.tgid != GT_NONE32)
@@ -68,7 +73,8 @@ static const struct {
 	{ "  submit-168    12dNh1.     4.347618: e:       a", "submit,168,-,12,4347618000,-,e|a" },
 	{ "    bash-1984    0d..1   12us+: e: a", "bash,1984,-,0,12000,-,e|a" },
 	{ "    bash-1984    0d..1    5us : e: a", "bash,1984,-,0,5000,-,e|a" },
-	{ "       mock jobs   25581   0 255 0000000f 00000000 [1a6823084] 22.348ms (+0.088ms): e: a",
+	{ "       mock jobs   25581   0 255 0000000f 00000000 [1a6823084] 22.348ms (+0.088ms): e: "
+	  "a",
 	  "mock jobs,25581,-,0,7088517252000,-,e|a" },
 	{ "          <idle>       0   1 1 00000000 0000000a [00000000000003e8] 12 (+4): s:e: a: b",
 	  "<idle>,0,-,1,1000,s,e|a: b" },
@@ -86,8 +92,28 @@ static const struct {
 	{ "   --[3]-- 1.5: -99      [003] d...  1.000001: e: x",
 	  "--[3]-- 1.5: ,99,-,3,1000001000,-,e|x" },
 	{ "                -99      [003] d...  1.000001: e: x", ",99,-,3,1000001000,-,e|x" },
+	/* the function tracer */
+	{ "          submit-120     [000] .....     2.255373: mock_open <-drm_file_alloc",
+	  "call mock_open 120 thread" },
+	{ "          submit-120     [000] d.h1.     2.255373: a.isra.0+0x4/0x1f [m] <-b+0x1/0x2 "
+	  "[m]",
+	  "call a.isra.0 120 interrupt" },
+	{ "  submit-120    12dNs2.     2.255373: f <-g", "call f 120 interrupt" },
+	{ "          submit-168   [001]     4.347618: function:             f <-- g",
+	  "call f 168 thread" },
+	{ "          submit-168   [001]     4.347618: ftrace:function:      f <-- g",
+	  "call f 168 thread" },
+	{ "       mock jobs   25581   0 255 0000000f 00000000 [1a6823084] 22.348ms (+0.088ms): f "
+	  "<-g",
+	  "call f 25581 thread" },
+	{ "          submit-168   [001]     4.347618: function: f",
+	  "submit,168,-,1,4347618000,-,function|f" },
+	{ "          submit-120     [000] .....     2.255373: f - <-g", "skip" },
+	{ "          submit-120     [000] .....     2.255373: f [m <-g", "skip" },
+	{ "          submit-120     [000] .....     2.255373: 5 <-g", "skip" },
+	{ "          submit-120     [000] .....     2.255373: f <", "skip" },
+	{ "          submit-120     [000] .....     2.255373: f", "skip" },
 	/* not ours */
-	{ "          submit-120     [000] .....     2.255373: mock_open <-drm_file_alloc", "skip" },
 	{ "          submit-120     [000] .....     2.255373: <stack trace>", "skip" },
 	{ " => do_syscall_64", "skip" },
 	{ " 1) + 40.114 us   |      drm_sched_entity_init [gpu_sched]();", "skip" },
@@ -173,6 +199,71 @@ static void a_job(void)
 	ok(h->gpus == 1 && !strcmp(h->gpu[0].dev, "0000:04:00.0"), "its GPU");
 	is(h->watermark, 1000005000, "the watermark is the last time");
 	rh_free(h);
+}
+
+#define CALL(comm, flags, t, f) comm " [000] " flags " " t ": " f " <-caller\n"
+
+/* A call is what an event map makes of that function, or a FUNCTION whose name is told once. */
+static void calls(void)
+{
+	static const char text[] = "# tracer: function\n" CALL("   prog-45  (     44)", ".....",
+							       "1.000001", "amdgpu_a")
+		CALL("   prog-45  (     44)", ".....", "1.000002", "pqm_create_queue.constprop.0")
+			CALL("   prog-45  (     44)", ".....", "1.000003", "amdgpu_a")
+				CALL("   prog-45  (     44)", "..s1.", "1.000004", "amdgpu_b")
+					CALL("kworker/0:1-9  (      9)", ".....", "1.000005",
+					     "unmap_queues_cpsch");
+	const union gt_record *r;
+	int ret;
+	struct rh *h = play(text, &ret);
+
+	is(ret, -ENODATA, "calls are played to the end");
+	is(h->errors, 0, "without a complaint");
+	is(h->types[GT_FUNCTION], 3, "calls of functions");
+	is(h->types[GT_NAME], 2, "two functions are named, once each");
+	r = nth(h, GT_FUNCTION, 1);
+	ok(r && r->ev.value == nth(h, GT_FUNCTION, 0)->ev.value && r->ev.pid == 44 &&
+		   r->ev.tid == 45 && r->ev.ts == 1000003000 && r->ev.cpu == 0,
+	   "a call: function, who, when, where");
+	r = nth(h, GT_NAME, 1);
+	ok(r && r->name.kind == GT_NAME_FUNCTION && !strcmp(r->name.text, "amdgpu_b") &&
+		   nth(h, GT_FUNCTION, 2)->ev.value == r->name.id,
+	   "its name");
+	ok(nth(h, GT_FUNCTION, 2)->ev.pid == GT_NONE32 &&
+		   nth(h, GT_FUNCTION, 2)->ev.tid == GT_NONE32,
+	   "in an interrupt it is nobody's");
+	r = nth(h, GT_QUEUE_CREATE, 0);
+	ok(r && r->ev.pid == 44 && r->ev.ts == 1000002000,
+	   "a queue is made, whatever version of the function");
+	r = nth(h, GT_QUEUE_UNMAP, 0);
+	ok(r && r->ev.pid == GT_NONE32 && r->ev.value == 2, "what a worker unmaps is not its own");
+	rh_free(h);
+	h = play("# tracer: function_graph\n 1) + 40.114 us   |      f();\n", &ret);
+	ok(strstr(h->error, "function_graph, which does not say when"), "a graph: %s", h->error);
+	rh_free(h);
+}
+
+/* More functions than have numbers, and one whose name is too long: counted, played without a name
+ */
+static void call_bounds(void)
+{
+	size_t at = 0, size = (GT_MAX_FUNCTIONS + 2) * 80 + 400;
+	char *text = malloc(size);
+	struct rh *h;
+	int ret;
+
+	at += (size_t)snprintf(text, size, " p-1 [000] ..... 1.0: f%0200d <-c\n", 0);
+	for (int i = 0; i < GT_MAX_FUNCTIONS + 1; i++)
+		at += (size_t)snprintf(text + at, size - at,
+				       " p-1 [000] ..... 1.%06d: many_%d <-c\n", i, i);
+	h = play(text, &ret);
+	is(ret, -ENODATA, "many functions are played to the end");
+	is(h->types[GT_FUNCTION], GT_MAX_FUNCTIONS + 2, "each call is there");
+	is(h->types[GT_NAME], GT_MAX_FUNCTIONS - 2, "all numbers but those of before have a name");
+	ok(strstr(h->first, "a function more than 8192, or of a longer name than 127"),
+	   "that is told: %s", h->first);
+	rh_free(h);
+	free(text);
 }
 
 /* Lines are sorted, GPUs numbered by name and not by who came first, the group's leader names it.
@@ -353,10 +444,12 @@ int main(void)
 	snprintf(maps, sizeof(maps), "%s/conf/events.d", src ? src : ".");
 	lines();
 	a_job();
+	calls();
 	order();
 	damage();
 	losses();
 	several();
 	pace();
+	call_bounds();
 	return done_testing();
 }

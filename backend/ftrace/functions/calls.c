@@ -2,55 +2,18 @@
 /*
  * From a call to a record: a FUNCTION with a small number for the function, whose name goes before
  * its first; or what an event map says of that function, in a section [function/NAME].
- *
- * Numbers are by name, so that one that is loaded again keeps its own, and they outlive a stop of
- * the backend: what was recorded before it still names them.
  */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "../../callname.h"
 #include "../internal.h"
 
 #define IN_INTERRUPT 0x18 /* common_flags: TRACE_FLAG_HARDIRQ, TRACE_FLAG_SOFTIRQ */
 #define FLAGS_OFF    2	  /* of common_flags, a byte behind common_type */
-#define NAME_HASH    4096
 
-/* Names of the numbers given; @next: of the same hash, or GT_NONE32 */
-static struct {
-	char *name[GT_MAX_FUNCTIONS];
-	uint32_t next[GT_MAX_FUNCTIONS];
-	bool told[GT_MAX_FUNCTIONS];
-	uint32_t head[NAME_HASH]; /* number and one, 0 none */
-	uint32_t n;
-} ids;
-
-static void __attribute__((destructor)) free_ids(void)
-{
-	for (uint32_t i = 0; i < ids.n; i++)
-		free(ids.name[i]);
-	ids.n = 0;
-}
-
-uint32_t ft_name_id(const char *name)
-{
-	uint32_t hash = 2166136261u, i; /* FNV-1a */
-
-	for (const char *p = name; *p; p++)
-		hash = (hash ^ (uint8_t)*p) * 16777619u;
-	hash = (hash ^ hash >> 16) % NAME_HASH;
-	for (i = ids.head[hash]; i; i = ids.next[i - 1])
-		if (!strcmp(ids.name[i - 1], name))
-			return i - 1;
-	if (ids.n == GT_MAX_FUNCTIONS)
-		return GT_NONE32;
-	ids.name[ids.n] = strdup(name);
-	if (!ids.name[ids.n])
-		return GT_NONE32;
-	ids.next[ids.n] = ids.head[hash];
-	ids.head[hash] = ids.n + 1;
-	return ids.n++;
-}
+static bool told[GT_MAX_FUNCTIONS]; /* names, by number; of all instances, as the numbers are */
 
 int ft_calls_format(struct ft *ft)
 {
@@ -72,17 +35,15 @@ int ft_calls_format(struct ft *ft)
 	return fn->id;
 }
 
-/* The compiler renames a function that it makes a special version of; a part split off it is not
- * it. */
 static struct gt_tp *section_of(struct ft *ft, const char *name)
 {
 	struct gt_tp *tp = gt_eventmap_find(ft->map, FT_FUNCTION_NAME, name);
+	size_t len = strlen(name), n = gt_callname_base(name, len);
 	char base[GT_FUNCTION_NAME];
-	const char *dot = strchr(name, '.');
 
-	if (tp || !dot || (strncmp(dot, ".constprop.", 11) && strncmp(dot, ".isra.", 6)))
+	if (tp || n == len)
 		return tp;
-	snprintf(base, sizeof(base), "%.*s", (int)(dot - name), name);
+	snprintf(base, sizeof(base), "%.*s", (int)n, name);
 	return gt_eventmap_find(ft->map, FT_FUNCTION_NAME, base);
 }
 
@@ -115,25 +76,14 @@ void ft_calls_bind(struct ft *ft, struct ft_syms *s)
 	}
 }
 
-/* The pieces of a name, as NAME records. */
 static void tell_name(struct ft *ft, uint64_t ts, uint32_t id)
 {
-	const char *name = ids.name[id];
-	size_t len = strlen(name), piece = sizeof(((struct gt_name *)0)->text);
+	union gt_record r[GT_CALLNAME_RECORDS];
+	unsigned int n = gt_callname_records(id, ts, r);
 
-	for (size_t at = 0; at < len; at += piece) {
-		size_t n = len - at < piece ? len - at : piece;
-		union gt_record r;
-
-		gt_record_init(&r, ts, (enum gt_type)GT_NAME);
-		r.name.id = id;
-		r.name.kind = GT_NAME_FUNCTION;
-		r.name.part = (uint32_t)(at / piece);
-		memset(r.name.text, 0, piece);
-		memcpy(r.name.text, name + at, n);
-		ft_out(ft, &r);
-	}
-	ids.told[id] = true;
+	for (unsigned int i = 0; i < n; i++)
+		ft_out(ft, &r[i]);
+	told[id] = true;
 }
 
 /* The number of a function that is called, its name told. */
@@ -144,12 +94,12 @@ static uint64_t number(struct ft *ft, uint64_t ts, const struct ft_syms *s, stru
 		return GT_NONE64;
 	}
 	if (sym->id == GT_NONE32)
-		sym->id = ft_name_id(ft_sym_name(s, sym));
+		sym->id = gt_callname_id(ft_sym_name(s, sym), strlen(ft_sym_name(s, sym)));
 	if (sym->id == GT_NONE32) {
 		ft->functions.unnamed++;
 		return GT_NONE64;
 	}
-	if (!ids.told[sym->id])
+	if (!told[sym->id])
 		tell_name(ft, ts, sym->id);
 	return sym->id;
 }

@@ -45,7 +45,7 @@ struct ft_filter {
 	struct ft_word word[];
 };
 
-/** struct ft_sym - a function; @name: offset in ft_syms.names; @id: of ft_name_id(), or GT_NONE32
+/** struct ft_sym - a function; @name: offset in ft_syms.names; @id: of gt_callname_id(), or GT_NONE32
  */
 struct ft_sym {
 	uint64_t addr;
@@ -126,9 +126,6 @@ bool ft_module_loaded(const char *module);
 
 /* calls.c */
 
-/** ft_name_id() - a small number for a function's name, the same as long as the daemon runs;
- * GT_NONE32: there are GT_MAX_FUNCTIONS */
-uint32_t ft_name_id(const char *name);
 /** ft_calls_format() - takes the layout of a function event; its id, or -1 */
 int ft_calls_format(struct ft *ft);
 /** ft_calls_bind() - finds what the event maps make of which function */
