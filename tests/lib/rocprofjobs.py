@@ -8,6 +8,7 @@ import sys
 
 import yaml
 from tap import ok
+from written import written
 
 job, mnt = sys.argv[1:3]
 
@@ -18,15 +19,7 @@ def read(name):
 
 
 def write(name, value):
-    """errno, 0 if it was taken"""
-    fd = os.open(f"{job}/{name}", os.O_WRONLY)
-    try:
-        os.write(fd, value if isinstance(value, bytes) else value.encode() + b"\n")
-        return 0
-    except OSError as e:
-        return e.errno
-    finally:
-        os.close(fd)
+    return written(f"{job}/{name}", value)
 
 
 def jobs():

@@ -10,6 +10,7 @@ import re
 import sys
 
 from tap import ok
+from written import written
 
 tree, conf = sys.argv[1:]
 # name: (what it takes, as it reads back; what it does not take, and why)
@@ -54,15 +55,7 @@ def read(name):
 
 
 def write(name, data):
-    """0 or the errno"""
-    fd = os.open('%s/%s' % (tree, name), os.O_WRONLY)
-    try:
-        os.write(fd, data if isinstance(data, bytes) else data.encode() + b'\n')
-        return 0
-    except OSError as e:
-        return e.errno
-    finally:
-        os.close(fd)
+    return written('%s/%s' % (tree, name), data)
 
 
 def takes(what):
