@@ -34,11 +34,11 @@ static void begin(const struct line *l)
 	gt_detail(l->d, "%s", in ? "docker exec" : l->nenv ? "env" : "");
 	for (int i = 0; i < l->nenv; i++) {
 		gt_detail(l->d, "%s", in ? " -e " : " ");
-		rp_quote(l->d, l->env[i]);
+		rp_quote(l->d, l->env[i], RP_SH);
 	}
 	if (in) {
 		gt_detail(l->d, " ");
-		rp_quote(l->d, container(l));
+		rp_quote(l->d, container(l), RP_SH);
 	}
 	gt_detail(l->d, "%s", in || l->nenv ? " rocprofv3" : "rocprofv3");
 }
@@ -50,7 +50,7 @@ static void end(const struct line *l)
 		gt_detail(l->d, " \"$@\"");
 	for (int i = 0; i < l->nprogram; i++) {
 		gt_detail(l->d, " ");
-		rp_quote(l->d, l->program[i]);
+		rp_quote(l->d, l->program[i], RP_SH);
 	}
 	gt_detail(l->d, "\n");
 }
@@ -62,7 +62,7 @@ static void joined(const struct line *l, const char *s, const char *more)
 
 	snprintf(text, sizeof(text), "%s%s", s, more);
 	gt_detail(l->d, " ");
-	rp_quote(l->d, text);
+	rp_quote(l->d, text, RP_SH);
 }
 
 static void discovery(const struct line *l)

@@ -64,8 +64,10 @@ const char *rp_regex_check(const char *s, size_t *at);
  * Return: how many, or -EINVAL (a quote is open), -E2BIG
  */
 int rp_words(const char *line, char *buf, char *word[], int max);
-/** rp_quote() - @s as one word for sh(1) */
-void rp_quote(struct gt_details *d, const char *s);
+#define RP_SH	"'\\''"
+#define RP_YAML "''"
+/** rp_quote() - @s in single quotes; @quote: what stands for one in it, RP_SH in a word for sh(1) */
+void rp_quote(struct gt_details *d, const char *s, const char *quote);
 /** rp_list_next() - the next item of a list with commas, without blanks around it; NULL: no more */
 char *rp_list_next(char **list);
 

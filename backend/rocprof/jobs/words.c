@@ -65,14 +65,14 @@ int rp_words(const char *line, char *buf, char *word[], int max)
 	return w.n;
 }
 
-void rp_quote(struct gt_details *d, const char *s)
+void rp_quote(struct gt_details *d, const char *s, const char *quote)
 {
 	size_t n;
 
 	gt_detail(d, "'");
 	for (; *s; s += n + (s[n] == '\'')) {
 		n = strcspn(s, "'");
-		gt_detail(d, s[n] ? "%.*s'\\''" : "%.*s", (int)n, s);
+		gt_detail(d, "%.*s%s", (int)n, s, s[n] ? quote : "");
 	}
 	gt_detail(d, "'");
 }

@@ -10,24 +10,12 @@
 
 #include "jobs.h"
 
-static void quoted(struct gt_details *d, const char *s)
-{
-	size_t n;
-
-	gt_detail(d, "'");
-	for (; *s; s += n + (s[n] == '\'')) {
-		n = strcspn(s, "'");
-		gt_detail(d, s[n] ? "%.*s''" : "%.*s", (int)n, s);
-	}
-	gt_detail(d, "'");
-}
-
 static void text(struct gt_details *d, const char *key, const char *value)
 {
 	if (!*value)
 		return;
 	gt_detail(d, "    %s: ", key);
-	quoted(d, value);
+	rp_quote(d, value, RP_YAML);
 	gt_detail(d, "\n");
 }
 
@@ -103,7 +91,7 @@ static void thread_trace(struct gt_details *d, const struct gt_made *m)
 	text(d, "att_gpu_index", m->value[RP_JOB_ATT_GPUS]);
 	if (*m->value[RP_JOB_ATT_LIBRARY]) {
 		gt_detail(d, "    att_library_path: [");
-		quoted(d, m->value[RP_JOB_ATT_LIBRARY]);
+		rp_quote(d, m->value[RP_JOB_ATT_LIBRARY], RP_YAML);
 		gt_detail(d, "]\n");
 	}
 }
