@@ -5,14 +5,13 @@
  * their kernels.
  */
 #include "att.h"
+#include "walk.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <yajl/yajl_parse.h>
 
-#define PIECE (64u << 10)
 #define DEPTH 16
 
 /**
@@ -21,9 +20,7 @@
  * @at: place in a row, an array in an array; @number, @text: its cells
  */
 struct rp_att {
-	yajl_handle yajl;
-	char *buf;
-	uint64_t off;
+	struct rp_walk walk;
 	unsigned int depth;
 	char key[24], inner[24];
 	unsigned int at;
@@ -176,17 +173,14 @@ static int att_open(struct rp_input *in)
 	if (!a || n < 0)
 		return rp_fail(in, "no memory");
 	rp_squeeze(first, head, (size_t)n);
-	a->buf = malloc(PIECE);
-	a->yajl = yajl_alloc(&callbacks, NULL, in);
 	if (is_occupancy(first))
 		a->occ = rp_occ_new();
 	else
 		a->hot = rp_hot_new();
-	if (!a->buf || !a->yajl || !(a->occ || a->hot))
+	if (!a->occ && !a->hot)
 		return rp_fail(in, "no memory");
 	rp_table(in, a->occ ? "att_occupancy" : "att_code");
-	yajl_config(a->yajl, yajl_dont_validate_strings, 1);
-	return 0;
+	return rp_walk_begin(in, &a->walk, &callbacks);
 }
 
 static bool att_first(const struct rp_input *in)
@@ -198,7 +192,7 @@ static int att_feed(struct rp_input *in)
 {
 	struct rp_att *a = in->priv;
 
-	if (rp_json_piece(in, a->yajl, a->buf, PIECE, &a->off) > 0)
+	if (rp_walk_piece(in, &a->walk) > 0)
 		return 1;
 	if (a->hot)
 		rp_hot_end(in, a->hot);
@@ -214,12 +208,10 @@ static void att_close(struct rp_input *in)
 	in->priv = NULL;
 	if (!a)
 		return;
-	if (a->yajl)
-		yajl_free(a->yajl);
+	rp_walk_done(&a->walk);
 	clear_row(a);
 	rp_hot_free(a->hot);
 	free(a->occ);
-	free(a->buf);
 	free(a);
 }
 

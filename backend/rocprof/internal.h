@@ -15,9 +15,10 @@
  *
  *	read.c     merges the files by time, writes frames
  *	table.c    CSV tables, columns.c what their columns are
- *	json.c     JSON, record.c what its values mean
+ *	json.c     JSON, record.c what its values mean; v1json.c that of rocprof v1
  *	rocpd.c    the SQLite database
  *	att.c      thread traces: hotspots.c, occupancy.c
+ *	walk.c     what these three read JSON by
  *
  * Every result is anybody's bytes: only the child looks into it, and what it says is checked.
  */
@@ -209,14 +210,6 @@ bool rp_is_packed(const void *head, size_t len);
 int rp_packed_open(struct rp_input *in);
 ssize_t rp_packed_pread(struct rp_packed *p, void *buf, size_t len, uint64_t off);
 void rp_packed_close(struct rp_input *in);
-struct yajl_handle_t;
-/**
- * rp_json_piece() - the next @len bytes of JSON, from *@off on, go through @yajl
- *
- * Returns what struct rp_format's @feed does.
- */
-int rp_json_piece(struct rp_input *in, struct yajl_handle_t *yajl, char *buf, size_t len,
-		  uint64_t *off);
 /** rp_row_init() - a row of which nothing is known */
 void rp_row_init(struct rp_row *r, enum rp_row_kind kind);
 /** rp_emit() - hands a row over */

@@ -8,9 +8,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <yajl/yajl_parse.h>
-
-#define PIECE (64u << 10)
 
 static bool json_detect(const char *head, size_t len)
 {
@@ -150,12 +147,7 @@ static int json_open(struct rp_input *in)
 	if (in->s->live && !whole(in))
 		return rp_fail(in, "is being written");
 	j->pid = in->s->pid;
-	j->yajl = yajl_alloc(&callbacks, NULL, in);
-	j->buf = malloc(PIECE);
-	if (!j->yajl || !j->buf)
-		return rp_fail(in, "no memory");
-	yajl_config(j->yajl, yajl_dont_validate_strings, 1);
-	return 0;
+	return rp_walk_begin(in, &j->walk, &callbacks);
 }
 
 static bool json_first(const struct rp_input *in)
@@ -163,33 +155,11 @@ static bool json_first(const struct rp_input *in)
 	return false;
 }
 
-int rp_json_piece(struct rp_input *in, struct yajl_handle_t *yajl, char *buf, size_t len,
-		  uint64_t *off)
-{
-	ssize_t n = rp_pread(in, buf, len, *off);
-	yajl_status status;
-
-	if (n < 0)
-		return rp_fail(in, "cannot be read: %s", strerror((int)-n));
-	status = n ? yajl_parse(yajl, (unsigned char *)buf, (size_t)n) : yajl_complete_parse(yajl);
-	if (status == yajl_status_ok) {
-		*off += (uint64_t)n;
-		return n > 0;
-	}
-	if (!n)
-		return rp_fail(in, "is cut: it ends within its JSON, at byte %llu",
-			       (unsigned long long)*off);
-	return rp_fail(in,
-		       status == yajl_status_client_canceled ? "is nested too deeply at byte %llu"
-							     : "is no JSON from byte %llu on",
-		       (unsigned long long)(*off + yajl_get_bytes_consumed(yajl)));
-}
-
 static int json_feed(struct rp_input *in)
 {
 	struct rp_json *j = in->priv;
 
-	return rp_json_piece(in, j->yajl, j->buf, PIECE, &j->off);
+	return rp_walk_piece(in, &j->walk);
 }
 
 static void json_close(struct rp_input *in)
@@ -199,10 +169,8 @@ static void json_close(struct rp_input *in)
 	in->priv = NULL;
 	if (!j)
 		return;
-	if (j->yajl)
-		yajl_free(j->yajl);
+	rp_walk_done(&j->walk);
 	rp_json_free(j);
-	free(j->buf);
 	free(j);
 }
 

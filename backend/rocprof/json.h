@@ -3,7 +3,7 @@
 #ifndef GT_ROCPROF_JSON_H
 #define GT_ROCPROF_JSON_H
 
-#include "internal.h"
+#include "walk.h"
 
 #define RP_JSON_DEPTH	32
 #define RP_SYMBOLS	(1u << 20)
@@ -30,9 +30,7 @@ struct rp_symbol {
  * @reading: counters of a dispatch, as they come before its end
  */
 struct rp_json {
-	struct yajl_handle_t *yajl;
-	char *buf;
-	uint64_t off;
+	struct rp_walk walk;
 	unsigned int depth;
 	struct {
 		bool map;

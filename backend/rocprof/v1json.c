@@ -5,13 +5,12 @@
  * are texts there. Copies are told from calls by the "process" that they are shown under.
  */
 #include "columns.h"
+#include "walk.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <yajl/yajl_parse.h>
 
-#define PIECE	  (64u << 10)
 #define DEPTH	  8
 #define CELLS	  16
 #define CELL_MAX  (4u << 20) /* bytes: what is longer is left out */
@@ -37,9 +36,8 @@ static const char *const headers[TABLES][CELLS] = {
  * @shown, @copies: "process" that the event, or copies, are shown under
  */
 struct rp_v1 {
-	struct yajl_handle_t *yajl;
-	char *buf;
-	uint64_t off, events;
+	struct rp_walk walk;
+	uint64_t events;
 	struct rp_columns columns[TABLES];
 	unsigned int depth;
 	bool list, args;
@@ -234,13 +232,8 @@ static int v1_open(struct rp_input *in)
 		if (!rp_columns_bind(&v->columns[t], headers[t], n, in->s))
 			return rp_fail(in, "its tables are not known");
 	}
-	v->yajl = yajl_alloc(&callbacks, NULL, in);
-	v->buf = malloc(PIECE);
-	if (!v->yajl || !v->buf)
-		return rp_fail(in, "no memory");
-	yajl_config(v->yajl, yajl_dont_validate_strings, 1);
 	rp_table(in, "rocprof_v1");
-	return 0;
+	return rp_walk_begin(in, &v->walk, &callbacks);
 }
 
 static bool v1_first(const struct rp_input *in)
@@ -252,7 +245,7 @@ static int v1_feed(struct rp_input *in)
 {
 	struct rp_v1 *v = in->priv;
 
-	return rp_json_piece(in, v->yajl, v->buf, PIECE, &v->off);
+	return rp_walk_piece(in, &v->walk);
 }
 
 static void v1_close(struct rp_input *in)
@@ -262,10 +255,8 @@ static void v1_close(struct rp_input *in)
 	in->priv = NULL;
 	if (!v)
 		return;
-	if (v->yajl)
-		yajl_free(v->yajl);
+	rp_walk_done(&v->walk);
 	forget(v);
-	free(v->buf);
 	free(v);
 }
 
