@@ -64,6 +64,12 @@ wait_for() { # wait_for SECONDS COMMAND... - until it succeeds
 	done
 }
 
+# With a trap a shell that is told to end lets its command end first, so that who waits for it waits for both.
+again_and_again() { # again_and_again COMMAND... & - until it is killed
+	trap exit TERM
+	while :; do "$@"; done
+}
+
 mounts=()
 mount_gt() { # mount_gt DIR [ARGUMENTS...]
 	local dir=$1

@@ -25,7 +25,7 @@ record() { # record FILE
 # $reader copies the records of it to STREAM.
 push_whole() { # push_whole WHAT JOBS [STREAM]
 	local later=-1 try=0
-	while [ "$(stat_of bpf count_later)" != "$later" ] && [ $((++try)) -le 4 ]; do
+	while [ "$(stat_of bpf count_later)" != "$later" ] && [ $((++try)) -le 10 ]; do
 		later=$(stat_of bpf count_later) before=$(stat_of bpf tracepoint_records)
 		echo clear >"$mnt/control"
 		echo 0 >$truth
@@ -106,7 +106,14 @@ decided() { # decided JOBS: which jobs are in records is decided in the kernel a
 	done
 	settled() { [ "$(awk '$2 ~ /^ring/ { n += $8 } END { print n + 0 }' kernel/rings daemon/rings)" = $((2 * ($(wc -l <$truth) - 1))) ]; }
 	ok "decided: both know the rings" wait_for 20 settled
-	# waits may still be on their way, and the two are cleared one after the other
+	# the two are cleared one after the other, so nothing may be on its way: last of all are the ends of ioctls
+	drained() { # what BPF has sent of ioctls is in the trees
+		for m in kernel daemon; do
+			[ "$(awk '/^IOCTL_/ { n += $2 } END { print n + 0 }' $m/events_by_type)" = \
+				"$(value $m/backends/bpf/stats ioctl_records)" ] || return
+		done
+	}
+	ok "decided: … and nothing is on its way" wait_for 20 drained
 	both_saw() { [ "$(value kernel/status events_seen)" = "$(value daemon/status events_seen)" ]; }
 	ok "decided: … and have seen as much" wait_for 20 both_saw
 	for m in kernel daemon; do
@@ -144,7 +151,8 @@ like "$(cat "$mnt/backends/bpf/stats")" "^tracepoint gpu_scheduler/drm_sched_job
 like "$(cat "$mnt/backends/bpf/stats")" "^modules_held .*echo off" "a module with tracepoints in use cannot be unloaded: the stats say it"
 held=$(cat /sys/module/gpu_sched/refcnt)
 echo off >"$mnt/config/level"
-ok "… and switched off it can" test "$(cat /sys/module/gpu_sched/refcnt)" -lt "$held"
+let_go() { [ "$(cat /sys/module/gpu_sched/refcnt)" -lt "$held" ]; }
+ok "… and switched off it can" wait_for 20 let_go
 umount_gt "$mnt"
 round "the scheduler's own names" 100 kernel
 quiet 100

@@ -17,8 +17,7 @@ version
 reached() { [ "$(n "$1")" -ge "$2" ]; }
 ok "what is not wanted is counted" wait_for 20 reached unwanted 1
 echo verbose >"$mnt/config/level"
-version
-told() { grep -q "CPU IOCTL_EXIT .* result=0 .*command=KFD_GET_VERSION" "$mnt/timeline"; }
+told() { version && grep -q "CPU IOCTL_EXIT .* result=0 .*command=KFD_GET_VERSION" "$mnt/timeline"; }
 ok "at level verbose all are told" wait_for 20 told
 ok "amdgpu goes while it has a probe" modprobe -r amdgpu
 none() { [ -z "$(n kfd_by)" ]; }

@@ -10,13 +10,15 @@ n() { value "$mnt/backends/bpf/stats" "ioctl_$1"; }
 tally() { # of what is told, but for when, how long, and by whom
 	sed -nE 's/.* CPU (IOCTL_[A-Z]*) .*(cmd|result)=([^ ]*).*/\1 \3/p' "$mnt/timeline" | sort | uniq -c
 }
+drained() { [ "$(grep -c ' CPU IOCTL_' "$mnt/timeline")" = "$(n records)" ]; }
 by() { # by WAY - mounted, with a run behind it. The backend's own tracepoints would hold modules
 	printf '[backend bpf]\ntracepoints = 0\nioctl_by = %s\n' "$1" >conf
 	mount_gt "$mnt" -o conf=conf,backend=bpf || exit 1
 	like "$(n drm_by)" "^$1" "$1"
 	"$gpujobs" --device 0 --jobs 50 --length-us 10 --ring gfx_0.0.0 --wait --seed 1 >/dev/null
-	all() { [ "$(n events)" -gt 100 ] && [ "$(n records)" = $(($(n events) * 2)) ]; }
-	ok "$1: begin and end of each are told" wait_for 20 all
+	ok "$1: all are seen" [ "$(n events)" -gt 100 ]
+	is "$(n records)" $(($(n events) * 2)) "$1: begin and end of each are told"
+	ok "$1: … and in the tree" wait_for 20 drained
 	tally >"$1"
 	is "$(n unended) $(n lost)" "0 0" "$1: nothing is missed"
 }
@@ -58,7 +60,6 @@ done
 wait "${waiters[@]}"
 told() { grep -c "CPU IOCTL_$1 " "$mnt/timeline"; }
 missing() { echo $(($(told ENTER) - $(told EXIT))); }
-drained() { [ "$(n records)" = $(($(n events) * 2 - $(n unended))) ]; }
 wait_for 20 drained
 if [ "$(missing)" = 0 ]; then
 	skip_ok "ends that it had no room for are counted" "there were never more than 10 at once"

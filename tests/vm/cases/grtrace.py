@@ -91,7 +91,7 @@ def some(folder, wanted, counter):
 def settings():
     some('user', lambda j, _: j.uid == 1002, 'filtered_uid')
     jobs, truth = some('sampled', lambda j, got: key(j) in got, 'sampled_out')
-    ok(0.25 < len(jobs) / len(truth) < 0.55, 'sampled: about 40 percent', (len(jobs), len(truth)))
+    ok(0.2 < len(jobs) / len(truth) < 0.6, 'sampled: about 40 percent', (len(jobs), len(truth)))
     ring = int(open('watched/ring').read())
     some('watched', lambda j, _: (j.device, j.ring) == ('mockgpu.1', 'sdma0'), 'filtered_watch')
     ok(any(l.startswith('%d COPY sdma0 ' % ring) for l in open('watched/rings')), 'by its number')

@@ -19,9 +19,10 @@ ran() { # ran JOBS [DEVICE] - short ones, and all have ended
 	wait_for 20 all_done
 }
 bg() { # jobs until it is killed
-	while :; do "$gpujobs" --device "$1" --jobs 500 --length-us 100-300 --ring $rings --depth 40 >/dev/null; done
+	again_and_again "$gpujobs" --device "$1" --jobs 500 --length-us 100-300 --ring $rings --depth 40 >/dev/null
 }
 
+modprobe -qr virtio_gpu # its commands and waits are events as well
 # Before the scheduler is there: its tracepoints are found when it comes
 grt_load || exit 1
 is "$(cat $grt/control) $(cat $grt/enabled)" "stop 0" "it does nothing until it is told to"
@@ -86,6 +87,8 @@ for _ in 1 2; do
 	grt_set /sys/devices/system/cpu/cpu1/online 1
 	grt_read hotplug
 done
+many() { grt_read hotplug && [ "$(grt_recorded COMPLETE)" -gt 400 ]; }
+wait_for 20 many
 grt_set control stop
 kill $load; wait $load 2>/dev/null
 grt_read hotplug

@@ -47,19 +47,22 @@ def fence(text):
 def traced(waiter):
     events = collections.defaultdict(list)
     for line in open('trace'):
-        m = re.match(r' *\S+-(\d+) +\S+ +\S+ +(\d+)\.(\d+): (\w+): (.*)', line)
+        m = re.match(r' *\S+-(\d+) +(\S+) +\S+ +(\d+)\.(\d+): (\w+): (.*)', line)
         if m:
-            events[m[4]].append((int(m[1]), int(m[2] + m[3]), m[5]))
+            events[m[5]].append((int(m[1]), int(m[3] + m[4]), m[6], m[2]))
     jobs = {(j.ctx, j.seqno): j for j in read('truth.trace')}
     stages = (('t_submit', 'drm_sched_job', 'drm_sched_job_queue', 'amdgpu_cs_ioctl'),
               ('t_run', 'drm_run_job', 'drm_sched_job_run', 'amdgpu_sched_run_job'),
               ('t_done', 'drm_sched_process_job', 'drm_sched_job_done', None))
     ok(len(jobs) == 100 and all(len(events[n]) == 100 for s in stages for n in s[1:] if n),
        'an event of each name for each job', {n: len(e) for n, e in events.items()})
+    # a step's names are told one behind the other on one CPU; meanwhile another CPU may tell of another job
+    for n in (n for s in stages for n in s[1:] if n):
+        events[n].sort(key=lambda e: e[3])
     pointers, same, amdgpu = {}, True, True
     for when, old, new, amd in stages:
         off = []
-        for i, (_, us, text) in enumerate(events[new]):
+        for i, (_, us, text, _) in enumerate(events[new]):
             key = fence(text)
             pointer = re.search(r'fence=(\w+)', events[old][i][2])[1]
             same &= pointers.setdefault(pointer, key) == key

@@ -48,13 +48,18 @@ is "$(ours 1)" 1 "those of a live process are there"
 is "$(grep -c :gt_other/ $dynamic)" 1 "and other people's"
 is "$(cat "$tracing/events/gputrace_$pid/enable")" 0 "they are off outside of our instance"
 
-timeout 60 cat "$mnt/events" >stream &
+cat "$mnt/events" >stream &
 reader=$!
 ok "a reader of the stream" wait_for 20 test -s stream
 run_jobs
 $gpujobs --device 1 --jobs 3 --hang --depth 3 >jobs2
 ok "all jobs end" wait_for 20 all_done
 ok "and are told" wait_for 20 all_told 203
+# what waits for the last one is woken behind it
+woken() { [ "$(value "$mnt/events_by_type" SYNC_WAIT_EXIT)" = "$(value "$mnt/events_by_type" SYNC_WAIT_ENTER)" ]; }
+ok "so are the waits" wait_for 20 woken
+read_all() { [ $(($(stat -c %s stream) / 64)) -ge "$(value "$mnt/status" events_recorded)" ]; }
+ok "the reader has all" wait_for 20 read_all
 kill $reader
 cat $truth >truth.txt
 cp "$mnt/report" "$mnt/gpus" .

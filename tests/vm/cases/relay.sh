@@ -74,7 +74,7 @@ ok "each event that the buffer had no room for is told" wait_for 20 told
 ok "… and there were some: $lost" test "$lost" -gt 100
 
 # The module goes under load, and comes
-while :; do "$gpujobs" --device 1 --jobs 200 --length-us 100-300 --ring $rings --depth 40 >/dev/null; done & load=$!
+again_and_again "$gpujobs" --device 1 --jobs 200 --length-us 100-300 --ring $rings --depth 40 >/dev/null & load=$!
 ok "unloaded under load, with its files open" rmmod grtrace
 ok "… which is told" wait_for 20 grep -q "grtrace is not loaded" relay/backends/relay/last_error
 grt_load

@@ -81,10 +81,9 @@ is "$(cat trace.? | sort -u | wc -l)" "$(wc -l <trace.0)" "the lines of trace ar
 
 # Others, at work: what is caught in the middle of a request may be told EINTR, and no more
 echo start >"$mnt/control"
-# (with a trap a shell that is told to end lets its command end first, so that who waits for it waits for both)
 for f in status report top; do
-	(trap exit TERM; while :; do cat "$mnt/$f"; done) >/dev/null 2>"$f.err" & readers+=($!)
-	(trap exit TERM; while :; do ls -l "$mnt/sim0"; done) >/dev/null 2>"ls.$f.err" & readers+=($!)
+	again_and_again cat "$mnt/$f" >/dev/null 2>"$f.err" & readers+=($!)
+	again_and_again ls -l "$mnt/sim0" >/dev/null 2>"ls.$f.err" & readers+=($!)
 done
 for i in 1; do
 	ok "suspend $i with texts read all the time" suspend

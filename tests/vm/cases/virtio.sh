@@ -41,6 +41,8 @@ compare() { # compare WHAT FRAMES - with what tracefs has counted since the last
 	is "$(jobs control errors)" 0 "$1: … without an error"
 	is "$(in_flight)" "${left:-0}" "$1: none is in flight"
 	cursors=$(count response 1)
+	cursors_told() { [ "$(jobs cursor completed)" = "$cursors" ]; }
+	[ "$cursors" = 0 ] || wait_for 20 cursors_told
 	[ "$cursors" = 0 ] || is "$(jobs cursor completed)" "$cursors" "$1: cursor commands, as the kernel tells of their end"
 	[ "$cursors" = 0 ] && ok "$1: no ring where no end is told" [ ! -e "$(ring cursor)" ]
 }
