@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """mocktruth.py TRUTH.csv STREAM: is what the mock says it did (tests/tools/mockjobs.c) what a saved
 stream of records has, event for event? Calls of one ring and type follow one another, so the k-th
-record of a ring and type is its k-th call, and its time lies within the call."""
+record of a ring and type is its k-th call, and its time lies within the call. A few records may come late, by
+a CPU that stood still between an event's time and its place in a buffer: these tell their own time apart."""
 import collections
 import csv
 import struct
@@ -10,11 +11,11 @@ import sys
 
 CALLS = {'queue': 0, 'run': 3, 'done': 1}
 NAMES = {0: 'SUBMIT', 3: 'COMMIT', 1: 'COMPLETE'}
-RING_NAME, LOST, NONE32 = 66, 70, 0xffffffff
+RING_NAME, LOST, NONE32, LATE = 66, 70, 0xffffffff, 1
 
 
 def read_stream(path):
-    rings, events, last, bad = {}, collections.defaultdict(list), 0, []
+    rings, events, last, bad, late = {}, collections.defaultdict(list), 0, [], 0
     data = open(path, 'rb').read()
     for at in range(0, len(data) - 63, 64):
         ts, kind, flags, cpu, gpu, ring = struct.unpack_from('<QBBHHH', data, at)
@@ -24,10 +25,16 @@ def read_stream(path):
             bad.append('events were lost')
         elif kind in NAMES:
             pid, tid = struct.unpack_from('<II', data, at + 32)
-            events[kind, rings.get((gpu, ring))].append((ts, flags, pid, tid))
+            own = struct.unpack_from('<Q', data, at + 56)[0] if flags & LATE else ts
+            late += flags & LATE
+            events[kind, rings.get((gpu, ring))].append((own, flags & ~LATE, pid, tid))
         if ts < last:
             bad.append('time goes back at record %d' % (at // 64))
         last = ts
+    for e in events.values():
+        e.sort()
+    if late * 640 > len(data):
+        bad.append('more than a tenth came late: %d' % late)
     return events, bad
 
 

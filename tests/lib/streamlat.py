@@ -14,7 +14,9 @@ def main(stream, mnt):
     gpus, rings, open_jobs, last, want = {}, {}, {}, {}, {}
     data = open(stream, 'rb').read()
     for at in range(0, len(data) - 63, 64):
-        ts, kind, _, _, gpu, ring, ctx, seqno = struct.unpack_from('<QBBHHHQQ', data, at)
+        ts, kind, flags, _, gpu, ring, ctx, seqno = struct.unpack_from('<QBBHHHQQ', data, at)
+        if flags & 1:  # it came after its time, which it tells apart
+            ts = struct.unpack_from('<Q', data, at + 56)[0]
         if kind == 65:
             gpus[gpu] = data[at + 16:at + 32].split(b'\0')[0].decode()
         if kind not in (0, 1, 3):
