@@ -51,6 +51,8 @@ named() { [ "$(cat "$mnt"/proc/[0-9]*/comm | grep -cx gpuioctl)" = 2 ]; }
 ok "and what they are called" wait_for 20 named
 exec {stay}>&-
 wait $one $two
+folded() { [ "$(value "$mnt/events_by_type" IOCTL_EXIT)" = 1200 ]; }
+wait_for 20 folded
 is "$(n events) $(n unwanted) $(n other) $(n no_gpu)" "1200 600 0 0" "all, and what is not wanted"
 pid_of() { awk -v u="$1" '$0 == u { sub("/uid$", "", FILENAME); n = split(FILENAME, a, "/"); print a[n] }' "$mnt"/proc/*/uid; }
 like "$(waits "$(pid_of 1001)")" "^ioctl count=800 total_ns=[1-9]" "the first's, in its waits"
@@ -82,7 +84,8 @@ echo verbose >"$mnt/config/level"
 before=$(value "$mnt/backends/bpf/stats" records)
 "$tool" call render 10 1 $mmap
 ok "verbose: everything" wait_for 20 told $((before + 20))
-like "$(cat "$mnt/amdgpu0/timeline")" "cmd=$mmap command=AMDGPU_GEM_MMAP" "by its name"
+by_name() { grep -q "cmd=$mmap command=AMDGPU_GEM_MMAP" "$mnt/amdgpu0/timeline"; }
+ok "by its name" wait_for 20 by_name
 echo normal >"$mnt/config/level"
 "$tool" call render 10 1 $mmap
 is "$(value "$mnt/backends/bpf/stats" records)" $((before + 20)) "normal again"

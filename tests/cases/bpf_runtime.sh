@@ -50,6 +50,7 @@ like "$(cat "$mnt/last_cmd_status")" "runtimes: 'hip cuda' is not one of hsa, hi
 is "$(cat "$set")" "" "… and it stays off"
 ok "hip" sh -c "echo hip >$set"
 is "$(cat "$set")" hip "reads back"
+wait_for 20 stat_is functions 7
 has under_way 0 "and is in force"
 is "$(stat_of libraries) $(stat_of functions)" "1 7" "the library of a program that was there has its probes"
 [ "$(byte_of "${pid[before]}" lib/libamdhip64.so.6 hipLaunchKernel)" != "$clean" ]

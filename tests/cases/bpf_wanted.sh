@@ -65,7 +65,7 @@ go() { # they do
 finished() { # JOBS
 	wait "${players[@]}"
 	tail -n +2 pids2 >truth2
-	wait_for 10 seen $(($1 * (3 + ${#waits} / 2))) && wait_for 20 ended "$1"
+	wait_for 20 seen $(($1 * (3 + ${#waits} / 2))) && wait_for 20 ended "$1"
 }
 
 readers=()

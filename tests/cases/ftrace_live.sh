@@ -26,8 +26,12 @@ for names in old new; do
 	wait_for 20 all_there
 	ok "$names: the stream equals the truth" all_there
 	ok "$names: the latencies are those of its events" python3 "$GT_SRC/tests/lib/streamlat.py" stream "$mnt"
-	first=$(grep -m 1 . "$mnt/trace" & "$mock" -n 20 -p 1 -r 1 -d 300 -m $names -o /dev/null; wait)
-	like "$first" "SUBMIT|COMMIT|COMPLETE" "$names: trace shows them"
+	grep -m 1 . "$mnt/trace" >first & first=$!
+	two_read() { [ "$(value "$mnt/status" readers)" = 2 ]; }
+	wait_for 20 two_read
+	"$mock" -n 20 -p 1 -r 1 -d 300 -m $names -o /dev/null
+	wait $first
+	like "$(cat first)" "SUBMIT|COMMIT|COMPLETE" "$names: trace shows them"
 	echo "# $names: $(records) records"
 	kill $reader
 	wait $reader 2>/dev/null

@@ -37,6 +37,7 @@ check() { # check WHAT "EFFECTIVE" "PERMITTED"
 	is "$(field NoNewPrivs)" 1 "$1: no new privileges"
 	is "$(field Umask)" 0077 "$1: umask"
 	is "$(field Seccomp)" 2 "$1: system calls are filtered"
+	wait_for 20 eval '[ -z "$(open_files)" ]' # it may be at one just now
 	is "$(open_files)" "" "$1: no file is open that need not be"
 }
 # … but for what is no file, the mount, and what a backend reads

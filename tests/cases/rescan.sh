@@ -166,7 +166,8 @@ exec 7<&-
 like "$(cat "$mnt/amdgpu1/info")" "pci 0000:04:00.0" "... and it is there"
 
 # A thousand rounds
-sizes() { echo "$(ls -l "/proc/$1/fd" | grep -vc pidfd) $(awk '/^VmRSS/ { print $2 }' "/proc/$1/status")"; }
+fds() { ls -l "/proc/$pid/fd" | grep -vc pidfd; }
+sizes() { echo "$(fds) $(awk '/^VmRSS/ { print $2 }' "/proc/$pid/status")"; }
 pid=$(pgrep -f "mount.gputrace $mnt( |\$)")
 flap() {
 	local i
@@ -180,9 +181,10 @@ flap() {
 	done
 }
 is "$(flap 100)" "" "a hundred rounds"
-before=$(sizes "$pid")
+before=$(sizes)
 is "$(flap 1000)" "" "a thousand more"
-after=$(sizes "$pid")
+wait_for 20 eval '[ "$(fds)" = "${before% *}" ]' # it may have one open just now
+after=$(sizes)
 is "${after% *}" "${before% *}" "no descriptor more"
 ok "no memory more (KiB: $before, $after)" [ $((${after#* } - ${before#* })) -lt 1024 ]
 is "$(names)" "amdgpu0 amdgpu1 amdgpu2 " "the same GPUs as before"

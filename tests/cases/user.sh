@@ -44,5 +44,5 @@ as_user "$GT_PROG" "$mnt" -o replay=rec.txt,auto_unmount
 ok "it reads" as_user sh -c "grep -q '^total count=' $mnt/*/ring0/latency"
 pkill -TERM -f "mount.gputrace $mnt "
 ok "SIGTERM ends it all" wait_for 20 gone "$mnt"
-ok "… and the mount" unmounted
+ok "… and the mount" wait_for 20 unmounted
 done_testing

@@ -10,7 +10,7 @@ total() { # jobs that its GPUs' rings have counted
 played() {
 	local jobs=$1 reader
 	cat "$mnt/events" >stream & reader=$!
-	wait_for 10 test -s stream
+	wait_for 20 test -s stream
 	echo normal >"$mnt/config/level"
 	all_played() { [ "$(total)" = "$jobs" ]; }
 	ok "$jobs jobs are done" wait_for 60 all_played
@@ -24,7 +24,7 @@ played() {
 nothing_in_flight() { awk '$1 == "SUBMIT" { a = $2 } $1 == "COMPLETE" { b = $2 } END { exit !(a == b) }' "$mnt/events_by_type"; }
 rest() { # stopped, with nothing in flight
 	echo stop >"$mnt/control"
-	wait_for 10 nothing_in_flight
+	wait_for 20 nothing_in_flight
 }
 
 # between COMMAND... - what happens from a clear on until COMMAND is true, with nothing in flight at either end
