@@ -37,13 +37,21 @@ statistics() { # statistics MNT
 is "$(stat_of counted_in)" kernel "the jobs of such maps are counted in the kernel"
 is "$(stat_of counted_tracepoints)" 3 "all three tracepoints of them"
 
-# Recorded as well: the same events, replayed, give the same
-rm -f stream
-cat "$mnt/events" >stream & reader=$!
-wait_for 20 test -s stream
-jobs -n 2000 -d 300 -o truth.csv
+# Recorded as well: the same events, replayed, give the same. Where a ring's lock was not to be had (a CPU stood
+# still with it), exec of a job and of its next is not known, which count_later tells: then all is played again
 all_there() { python3 "$GT_SRC/tests/lib/mocktruth.py" truth.csv stream; }
-wait_for 20 all_there
+later=-1 reader=
+for _ in {1..10}; do
+	[ "$(stat_of count_later)" != "$later" ] || break
+	later=$(stat_of count_later)
+	[ -z "$reader" ] || { kill $reader; wait $reader 2>/dev/null; }
+	echo clear >"$mnt/control"
+	rm -f stream
+	cat "$mnt/events" >stream & reader=$!
+	wait_for 20 test -s stream
+	jobs -n 2000 -d 300 -o truth.csv
+	wait_for 20 all_there
+done
 ok "recorded: the stream equals the truth" all_there
 kill $reader
 wait $reader 2>/dev/null

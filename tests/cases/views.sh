@@ -33,11 +33,18 @@ blamed() { awk '!/^#/ { print $1; print $6 }' "$1" | grep -vx -e - | sort -u; }
 is "$(blamed blame.nobody)" "" "redacted: nobody is blamed by name for others' waits"
 is "$(be cat "$mnt/blame" >blame.one; blamed blame.one | while read -r p; do stat -c %u "$mnt/proc/$p"; done | grep -vx "$one")" "" "… nor waits, but the own processes"
 is "$(grep -vc ' process ' blame.nobody)" "$(grep -vc ' process ' blame.root)" "… whose rows are there"
-be timeout 2 cat "$mnt/events" >stream # names come with the header, though sim is done
-is "$(python3 -c "
+setpriv --reuid "$one" --regid 65534 --clear-groups cat "$mnt/events" >stream & reader=$! # names come with the header, though sim is done
+named() {
+	python3 -c "
 import struct
 d = open('stream', 'rb').read()
-print(sorted({struct.unpack_from('<I', d, i + 36)[0] for i in range(0, len(d), 64) if d[i + 8] == 67}))")" "[$one]" "a pipe names only the reader's own processes"
+print(sorted({struct.unpack_from('<I', d, i + 36)[0] for i in range(0, len(d), 64) if d[i + 8] == 67}))"
+}
+some_named() { [ "$(named)" != "[]" ]; }
+wait_for 20 some_named
+kill $reader
+wait $reader 2>/dev/null
+is "$(named)" "[$one]" "a pipe names only the reader's own processes"
 ok "settings are not everybody's" sh -c "! setpriv --reuid $one --regid 65534 --clear-groups sh -c 'echo 1 > $mnt/config/sampling' 2>/dev/null"
 is "$(cat "$mnt/config/sampling")" 100 "… and stay"
 
