@@ -89,6 +89,7 @@ plugin_libs_ftrace = $(tracefs_libs) $(inih_libs)
 plugin_libs_replay = $(tracecmd_libs) $(inih_libs) $(seccomp_libs)
 rocprof_libs = -lcsv $(shell $(PKG_CONFIG) --libs yajl sqlite3 zlib)
 plugin_libs_rocprof = $(rocprof_libs) $(seccomp_libs)
+plugin_libs_sysfs = $(seccomp_libs)
 
 PLUGINS += amdlog
 
@@ -107,7 +108,7 @@ plugin_more_relay := backend/live/file.c backend/live/tasks.c
 plugin_more_replay := backend/relay/decode.c backend/relay/record.c backend/callname.c
 plugin_more_amdlog := backend/rights.c backend/whose.c
 plugin_more_rocprof := backend/replay/confine.c backend/whose.c backend/rights.c
-plugin_more_sysfs := backend/sysroot.c backend/rights.c
+plugin_more_sysfs := backend/sysroot.c backend/rights.c backend/replay/confine.c
 # backend/relay/kmod is a kernel module
 src_plugin = $(filter-out backend/relay/kmod/%,$(wildcard backend/$(1)/*.c backend/$(1)/*/*.c)) $(plugin_more_$(1))
 # A plugin's vtable is in backend/NAME/NAME.c: everything else of it can be linked into a test

@@ -19,7 +19,7 @@
 
 /** struct sf_options - see the table in sysfs.c; @interval and @sample in ms, @sweep in s */
 struct sf_options {
-	char *sysroot;
+	char *sysroot, *files;
 	int64_t interval, sample, sweep;
 	bool events;
 };

@@ -49,7 +49,7 @@ static bool process_line(const char *p, uint32_t *pid)
 {
 	uint32_t n;
 
-	if (!take(&p, "Process ") || !number(&p, 10, &n) || !take(&p, " PASID "))
+	if (!take(&p, "Process ") || !number(&p, 10, &n) || n > INT32_MAX || !take(&p, " PASID "))
 		return false;
 	*pid = n;
 	return true;
@@ -158,6 +158,26 @@ static bool line(struct reading *r, const char *p, void (*fn)(void *, const stru
 	r->q = next;
 	r->begun = false;
 	return r->on;
+}
+
+#define FIRST_LINES 32 /* before it a script may have written something of its own */
+
+bool sf_dump_begins(const char *text, size_t len)
+{
+	const char *end = text + len, *nl;
+	char buf[128];
+	uint32_t n;
+
+	for (int i = 0; i < FIRST_LINES && (nl = memchr(text, '\n', (size_t)(end - text))); i++) {
+		size_t room = (size_t)(nl - text) < sizeof(buf) ? (size_t)(nl - text) : 0;
+
+		memcpy(buf, text, room);
+		buf[room] = '\0';
+		if (process_line(buf, &n) || node_line(buf, &n))
+			return true;
+		text = nl + 1;
+	}
+	return false;
 }
 
 unsigned int sf_dump_parse(const char *text, void (*fn)(void *, const struct sf_dumped *),

@@ -43,6 +43,9 @@ struct sf_dumped {
 unsigned int sf_dump_parse(const char *text, void (*fn)(void *arg, const struct sf_dumped *q),
 			   void *arg);
 
+/** sf_dump_begins() - is one of the first lines of @text such as a dump begins with? */
+bool sf_dump_begins(const char *text, size_t len);
+
 /** struct sf_hw - what its registers say; UINT64_MAX is not told. @doorbell: its offset, bytes */
 struct sf_hw {
 	bool active;

@@ -14,6 +14,7 @@
 #include "client.h"
 #include "kfd.h"
 #include "kfd_smi.h"
+#include "play.h"
 
 #define OFF(m) offsetof(struct sf_options, m)
 
@@ -31,6 +32,11 @@ static const struct gt_option options[] = {
 	  "s after which all processes are looked at for what is open; 0: never" },
 	{ "events", GT_OPT_BOOL, GT_OPT_RUNTIME, OFF(events), "0", 0, 0,
 	  "1: events of AMD's compute driver: faults, resets, throttles, evictions, migrations" },
+	{ .name = "files",
+	  .type = GT_OPT_STR,
+	  .flags = GT_OPT_HIDDEN,
+	  .off = OFF(files),
+	  .help = "saved dumps of the compute driver's queues, separated by colons" },
 	{ .name = NULL },
 };
 
@@ -38,9 +44,12 @@ static int probe(struct gt_plugin *p)
 {
 	const struct sf_options *o = p->options;
 	struct gt_root root;
-	int err = gt_root_open(&root, o->sysroot);
 	bool any;
+	int err;
 
+	if (p->recording)
+		return sf_play_probe(p, o->files);
+	err = gt_root_open(&root, o->sysroot);
 	if (err)
 		return p->host->error(p, -err, "%s: %s", o->sysroot, strerror(-err));
 	any = sf_devices_any(&root);
@@ -151,9 +160,12 @@ static int ask_events(struct sf *sf)
 static int start(struct gt_plugin *p)
 {
 	const struct sf_options *o = p->options;
-	struct sf *sf = calloc(1, sizeof(*sf));
+	struct sf *sf;
 	int err;
 
+	if (p->recording)
+		return sf_play_start(p, o->files);
+	sf = calloc(1, sizeof(*sf));
 	if (!sf)
 		return -ENOMEM;
 	sf->p = p;
@@ -186,8 +198,11 @@ static int drain(struct gt_plugin *p)
 {
 	const struct sf_options *o = p->options;
 	struct sf *sf = p->priv;
-	uint64_t pushed = sf->kfd->stats.pushed;
+	uint64_t pushed;
 
+	if (p->recording)
+		return sf_play_drain(p);
+	pushed = sf->kfd->stats.pushed;
 	sf_smi_read(sf);
 	listen(sf);
 	if (scan_if_due(sf))
@@ -204,10 +219,11 @@ static int drain(struct gt_plugin *p)
 static void met(struct gt_plugin *p, uint32_t pid)
 {
 	struct sf *sf = p->priv;
-	struct sf_clients *cs = sf->clients;
+	struct sf_clients *cs;
 
-	if (sf->root.captured)
+	if (p->recording || sf->root.captured)
 		return; /* its processes are others */
+	cs = sf->clients;
 	if (cs->npending < sizeof(cs->pending) / sizeof(cs->pending[0]))
 		cs->pending[cs->npending++] = pid;
 	else
@@ -219,6 +235,10 @@ static void stop(struct gt_plugin *p)
 {
 	struct sf *sf = p->priv;
 
+	if (p->recording) {
+		sf_play_stop(p);
+		return;
+	}
 	sf_scan_stop(sf);
 	sf_scan_end(sf);
 	sf_kfd_hw_tell(sf, NULL, 0);
@@ -229,8 +249,11 @@ static void stop(struct gt_plugin *p)
 static int set(struct gt_plugin *p, const struct gt_option *o)
 {
 	struct sf *sf = p->priv;
-	int err = o->off == OFF(events) ? ask_events(sf) : 0;
+	int err;
 
+	if (p->recording)
+		return p->host->error(p, EOPNOTSUPP, "a recording is played");
+	err = o->off == OFF(events) ? ask_events(sf) : 0;
 	arm(sf); /* the rest is looked at each time */
 	return err;
 }
@@ -252,6 +275,8 @@ static void rescan(struct sf *sf)
 
 static int control(struct gt_plugin *p, enum gt_control what, int64_t arg)
 {
+	if (p->recording)
+		return -EOPNOTSUPP;
 	switch (what) {
 	case GT_CTL_RESCAN:
 		rescan(p->priv);
@@ -271,6 +296,8 @@ static void look(struct gt_plugin *p, unsigned int what)
 	const struct sf_options *o = p->options;
 	struct sf *sf = p->priv;
 
+	if (p->recording)
+		return;
 	sf->stats.looks++;
 	if (what & GT_LOOK_GPUS && p->host->now(p) - sf->looked >= (uint64_t)o->interval * 1000000)
 		read_all(sf);
@@ -286,45 +313,62 @@ static void look(struct gt_plugin *p, unsigned int what)
 		sf_kfd_hw_look(sf);
 }
 
-static void doctor(struct gt_plugin *p, char *buf, size_t len)
+static void live_doctor(const struct sf *sf, struct gt_details *t)
 {
-	const struct sf *sf = p->priv;
 	const struct sf_clients *cs = sf->clients;
 	const struct sf_kfd *k = sf->kfd;
-	struct gt_details t = { buf, len };
 	unsigned int attrs = 0;
 
 	for (unsigned int i = 0; i < sf->n; i++)
 		attrs += sf->dev[i].nattrs;
-	gt_detail(&t, "gpus %u\nattributes %u\n", sf->n, attrs);
-	gt_detail(&t, "looks %" PRIu64 "\nreads %" PRIu64 "\n", sf->stats.looks, sf->stats.reads);
-	gt_detail(&t, "bad_values %" PRIu64 "\nslow_reads %" PRIu64 "\n", sf->stats.bad,
+	gt_detail(t, "gpus %u\nattributes %u\n", sf->n, attrs);
+	gt_detail(t, "looks %" PRIu64 "\nreads %" PRIu64 "\n", sf->stats.looks, sf->stats.reads);
+	gt_detail(t, "bad_values %" PRIu64 "\nslow_reads %" PRIu64 "\n", sf->stats.bad,
 		  sf->stats.slow);
-	gt_detail(&t, "left_asleep %" PRIu64 "\n", sf->stats.asleep);
-	gt_detail(&t, "clients %u\nclient_looks %" PRIu64 "\nclient_reads %" PRIu64 "\n", cs->count,
+	gt_detail(t, "left_asleep %" PRIu64 "\n", sf->stats.asleep);
+	gt_detail(t, "clients %u\nclient_looks %" PRIu64 "\nclient_reads %" PRIu64 "\n", cs->count,
 		  cs->stats.looks, cs->stats.reads);
-	gt_detail(&t, "clients_ended %" PRIu64 "\nunseen_ns %" PRIu64 "\n", cs->stats.ended,
+	gt_detail(t, "clients_ended %" PRIu64 "\nunseen_ns %" PRIu64 "\n", cs->stats.ended,
 		  cs->stats.unseen_ns);
-	gt_detail(&t, "clients_refused %" PRIu64 "\n", cs->stats.refused);
-	gt_detail(&t, "scans %" PRIu64 "\nscan_ns %" PRIu64 "\n", cs->stats.scans, cs->cost);
-	gt_detail(&t, "scanned_processes %" PRIu64 "\nscanned_descriptors %" PRIu64 "\n",
+	gt_detail(t, "clients_refused %" PRIu64 "\n", cs->stats.refused);
+	gt_detail(t, "scans %" PRIu64 "\nscan_ns %" PRIu64 "\n", cs->stats.scans, cs->cost);
+	gt_detail(t, "scanned_processes %" PRIu64 "\nscanned_descriptors %" PRIu64 "\n",
 		  cs->stats.processes, cs->stats.descriptors);
-	gt_detail(&t, "scans_cut %" PRIu64 "\nover_share %" PRIu64 "\n", cs->stats.cut,
+	gt_detail(t, "scans_cut %" PRIu64 "\nover_share %" PRIu64 "\n", cs->stats.cut,
 		  cs->stats.over);
-	gt_detail(&t, "kfd_processes %u\nkfd_queues %u\n", k->n, k->nqueues);
-	gt_detail(&t, "kfd_queues_told %d\nkfd_looks %" PRIu64 "\n", k->tells, k->stats.looks);
-	gt_detail(&t, "kfd_unknown_queues %" PRIu64 "\n", k->stats.strange);
-	gt_detail(&t, "kfd_dumps %" PRIu64 "\nkfd_dump_bad_lines %" PRIu64 "\n", k->stats.dumps,
+	gt_detail(t, "kfd_processes %u\nkfd_queues %u\n", k->n, k->nqueues);
+	gt_detail(t, "kfd_queues_told %d\nkfd_looks %" PRIu64 "\n", k->tells, k->stats.looks);
+	gt_detail(t, "kfd_unknown_queues %" PRIu64 "\n", k->stats.strange);
+	gt_detail(t, "kfd_dumps %" PRIu64 "\nkfd_dump_bad_lines %" PRIu64 "\n", k->stats.dumps,
 		  k->stats.dump_bad);
-	gt_detail(&t, "kfd_dump_cut %" PRIu64 "\n", k->stats.dump_cut);
-	sf_smi_doctor(sf, &t);
-	gt_detail(&t, "kfd_refused %" PRIu64 "\nkfd_cut %" PRIu64 "\n", k->stats.refused,
+	gt_detail(t, "kfd_dump_cut %" PRIu64 "\n", k->stats.dump_cut);
+	sf_smi_doctor(sf, t);
+	gt_detail(t, "kfd_refused %" PRIu64 "\nkfd_cut %" PRIu64 "\n", k->stats.refused,
 		  k->stats.cut);
+}
+
+static void doctor(struct gt_plugin *p, char *buf, size_t len)
+{
+	const struct sf *sf = p->priv;
+	struct gt_details t = { buf, len };
+
+	if (p->recording)
+		sf_play_doctor(p, buf, len);
+	else
+		live_doctor(sf, &t);
+}
+
+static void show_hqds(struct gt_plugin *p, char *buf, size_t len)
+{
+	if (p->recording)
+		sf_play_show(p, buf, len);
+	else
+		sf_kfd_show(p, buf, len);
 }
 
 static const struct gt_backend_file files[] = {
 	{ "hqds", "table: queues of AMD's compute driver, and slots of the hardware that they are on",
-	  sf_kfd_show },
+	  show_hqds },
 	{ 0 },
 };
 
@@ -334,7 +378,7 @@ GT_EXPORT const struct gt_backend gt_backend = {
 	.name = "sysfs",
 	.version = "1",
 	.help = "state of GPUs and what processes use of them, as sysfs and fdinfo tell it",
-	.flags = GT_BACKEND_LIVE_PIDS,
+	.flags = GT_BACKEND_LIVE_PIDS | GT_BACKEND_STAYS,
 	.options = options,
 	.options_size = sizeof(struct sf_options),
 	.probe = probe,
@@ -345,8 +389,9 @@ GT_EXPORT const struct gt_backend gt_backend = {
 	.control = control,
 	.doctor = doctor,
 	.files = files,
+	.knows = sf_play_knows,
 	.look = look,
 	.met = met,
 	.start_caps = 1ull << CAP_DAC_READ_SEARCH,
-	.syscalls = "inotify_init1 inotify_add_watch inotify_rm_watch",
+	.syscalls = "kill inotify_init1 inotify_add_watch inotify_rm_watch", /* its child; opened */
 };

@@ -78,7 +78,8 @@ static int show_features(struct gt_text *t, const struct gt_show *s)
 		       "kfd_hqds\n"
 		       "kfd_events\n"
 		       "gpu_links\n"
-		       "queue_slots\n");
+		       "queue_slots\n"
+		       "kfd_dump_replay\n");
 	return 0;
 }
 

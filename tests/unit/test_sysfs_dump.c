@@ -101,6 +101,25 @@ static void test_hostile(void)
 	free(text);
 }
 
+static bool begins(const char *text)
+{
+	return sf_dump_begins(text, strlen(text));
+}
+
+static void test_begins(void)
+{
+	char text[64 * 4 + 32] = "";
+
+	ok(begins("Process 12 PASID 0x8002:\n") && begins("\n# saved\nNode 2, gpu_id f7bc:\n x"),
+	   "a dump is known by its first lines");
+	ok(!begins("Node 2, gpu_id f7bc:") && !begins("") && !begins("a Process 12 PASID 1:\n") &&
+		   !begins("Process 2147483648 PASID 1:\n"),
+	   "not by less");
+	for (int i = 0; i < 64; i++)
+		strcat(text, "x y\n");
+	ok(!begins(strcat(text, "Node 2, gpu_id f7bc:\n")), "nor by what comes late");
+}
+
 /* Each byte of a dump made another, and each length of it: nothing but what the bounds allow */
 static void test_mutations(void)
 {
@@ -133,6 +152,7 @@ int main(void)
 {
 	test_lines();
 	test_hostile();
+	test_begins();
 	test_mutations();
 	return done_testing();
 }
