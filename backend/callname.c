@@ -4,6 +4,7 @@
  * stop of the backend: what was recorded before it still names them.
  */
 #include "callname.h"
+#include "backend.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -35,7 +36,7 @@ uint32_t gt_callname_id(const char *name, size_t len)
 		hash = (hash ^ (uint8_t)name[k]) * 16777619u;
 	hash = (hash ^ hash >> 16) % NAME_HASH;
 	for (i = ids.head[hash]; i; i = ids.next[i - 1])
-		if (!strncmp(ids.name[i - 1], name, len) && !ids.name[i - 1][len])
+		if (strlen(ids.name[i - 1]) == len && !memcmp(ids.name[i - 1], name, len))
 			return i - 1;
 	if (ids.n == GT_MAX_FUNCTIONS)
 		return GT_NONE32;
@@ -62,7 +63,7 @@ size_t gt_callname_base(const char *name, size_t len)
 
 unsigned int gt_callname_records(uint32_t id, uint64_t ts, union gt_record *out)
 {
-	const size_t piece = sizeof(out->name.text);
+	const size_t piece = GT_CALLNAME_PIECE;
 	size_t len = strlen(ids.name[id]);
 	unsigned int n = 0;
 

@@ -5,10 +5,26 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
-#include "backend.h"
+#include "event.h"
 
-#define GT_CALLNAME_RECORDS (GT_FUNCTION_NAME / sizeof(((struct gt_name *)0)->text))
+#define GT_CALLNAME_PIECE   sizeof(((struct gt_name *)0)->text)
+#define GT_CALLNAME_RECORDS (GT_FUNCTION_NAME / GT_CALLNAME_PIECE)
+static_assert(GT_FUNCTION_NAME % GT_CALLNAME_PIECE == 0, "a name is made of whole pieces");
+
+/** gt_callname_piece() - what a NAME record adds to the name that it means; one whose first pieces
+ * were never told would be taken for the whole, and is not taken */
+static inline void gt_callname_piece(char name[GT_FUNCTION_NAME], const struct gt_name *n)
+{
+	size_t at = n->part * GT_CALLNAME_PIECE;
+
+	if (n->part >= GT_CALLNAME_RECORDS || strnlen(name, GT_FUNCTION_NAME) < at)
+		return;
+	memset(name + at, 0, GT_FUNCTION_NAME - at);
+	memcpy(name + at, n->text, strnlen(n->text, GT_CALLNAME_PIECE));
+	name[GT_FUNCTION_NAME - 1] = '\0';
+}
 
 /** gt_callname_id() - a small number for a function's name, the same as long as the daemon runs;
  * GT_NONE32: there are too many, or it is too long */

@@ -188,4 +188,6 @@ void gt_source_close(struct gt_source *s)
 	s->fd = -1;
 	free(s->path);
 	s->path = NULL;
+	free(s->said);
+	s->said = NULL;
 }

@@ -108,6 +108,7 @@ extern const struct gt_reader gt_reader_text;
  * @stored: @size without its holes, for limits of time
  * @begin: where a reader begins (text inside a trace.dat)
  * @events: of a recording of tracepoints, else NULL
+ * @said: names of a saved stream's functions, by its numbers
  * @empty: why it has no event, if there is more to say of that than that there is none
  * @items, @bad, @skipped, @lost: handed over; damaged parts left out; what is not ours; as the
  *	recording tells
@@ -122,6 +123,7 @@ struct gt_source {
 	void *priv;
 	struct gt_events *events;
 	struct gt_item item;
+	char (*said)[GT_FUNCTION_NAME];
 	bool have, scanned, ended;
 	const char *empty;
 	uint64_t items, bad, skipped, lost;
@@ -211,6 +213,11 @@ struct gt_calls;
  */
 int gt_call_records(struct gt_calls *c, struct gt_source *s, const struct gt_item *it,
 		    union gt_record *out);
+/** gt_call_learn() - a NAME record of a saved stream, of a function */
+void gt_call_learn(struct gt_source *s, const struct gt_name *n);
+/** gt_call_again() - likewise its FUNCTION record @r as gt_call_records() tells one */
+int gt_call_again(struct gt_calls *c, struct gt_source *s, const union gt_record *r,
+		  union gt_record *out);
 
 /* procs.c */
 

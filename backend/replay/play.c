@@ -181,7 +181,7 @@ static int tell_process(struct gt_replay *r, struct gt_source *s, const union gt
 	union gt_record proc;
 	const char *comm;
 
-	if ((rec->ev.type != GT_SUBMIT && rec->ev.type != GT_FUNCTION) ||
+	if ((rec->ev.type != GT_SUBMIT && rec->ev.type != GT_FUNCTION) || !s->events ||
 	    rec->ev.pid == GT_NONE32 || !rec->ev.pid)
 		return 0;
 	comm = gt_procs_tell(gt_events_procs(s->events), rec->ev.pid, rec->ev.tid, s->item.comm);
@@ -199,11 +199,13 @@ static int emit(struct gt_replay *r, struct gt_source *s)
 
 	s->have = false;
 	s->items++;
-	if (s->item.kind == GT_ITEM_RECORD) {
+	if (s->item.kind == GT_ITEM_RECORD && s->item.rec.ev.type != GT_FUNCTION) {
 		add(r, &s->item.rec);
 		return 1;
 	}
-	if (s->item.kind == GT_ITEM_CALL)
+	if (s->item.kind == GT_ITEM_RECORD)
+		n = gt_call_again(&r->calls, s, &s->item.rec, out);
+	else if (s->item.kind == GT_ITEM_CALL)
 		n = gt_call_records(&r->calls, s, &s->item, out);
 	else
 		n = gt_events_decode(s->events, &s->item, out);

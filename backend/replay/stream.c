@@ -228,6 +228,10 @@ static int take(struct gt_source *s, struct stream *st, union gt_record *r)
 		learn_ring(s, st, &r->ring_name);
 	if (r->ev.type == GT_GPU_NAME || r->ev.type == GT_RING_NAME)
 		return 0;
+	if (r->ev.type == GT_NAME && r->name.kind == GT_NAME_FUNCTION) {
+		gt_call_learn(s, &r->name);
+		return 0;
+	}
 	if (r->ev.type == GT_PROCESS)
 		r->process.comm[sizeof(r->process.comm) - 1] = '\0';
 	if (r->ev.type == GT_LOST && r->lost.count != GT_NONE64)

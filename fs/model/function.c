@@ -3,10 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../backend/callname.h"
 #include "internal.h"
-
-#define PIECE sizeof(((struct gt_name *)0)->text)
-static_assert(GT_FUNCTION_NAME % PIECE == 0, "a name is made of whole pieces");
 
 static bool make_room(struct gt_model *m, uint64_t id)
 {
@@ -30,16 +28,8 @@ static bool make_room(struct gt_model *m, uint64_t id)
 
 void gt_function_name(struct gt_model *m, const struct gt_name *n)
 {
-	char *name;
-
-	if (n->part >= GT_FUNCTION_NAME / PIECE || !make_room(m, n->id))
+	if (n->part >= GT_CALLNAME_RECORDS || !make_room(m, n->id))
 		return;
-	name = m->functions[n->id];
-	/* A piece whose first ones were never told would be taken for the whole. */
-	if (strnlen(name, GT_FUNCTION_NAME) < n->part * PIECE)
-		return;
-	memset(name + n->part * PIECE, 0, GT_FUNCTION_NAME - n->part * PIECE);
-	memcpy(name + n->part * PIECE, n->text, strnlen(n->text, PIECE));
-	name[GT_FUNCTION_NAME - 1] = '\0';
+	gt_callname_piece(m->functions[n->id], n);
 	m->gen++;
 }

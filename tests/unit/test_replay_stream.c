@@ -198,9 +198,60 @@ static void cut(void)
 	ok(whole, "each whole record before it is played");
 }
 
+static void function(struct file *f, uint64_t ts, uint64_t id, const char *name)
+{
+	union gt_record *r;
+
+	for (uint32_t part = 0; name && part * 32 < strlen(name); part++) {
+		r = add(f, ts, GT_NAME);
+		r->name.id = id;
+		r->name.kind = GT_NAME_FUNCTION;
+		r->name.part = part;
+		memset(r->name.text, 0, sizeof(r->name.text));
+		memcpy(r->name.text, name + 32 * part, strnlen(name + 32 * part, 32));
+	}
+	r = add(f, ts, GT_FUNCTION);
+	r->ev.value = id;
+	r->ev.pid = 7;
+}
+
+/* Two streams joined: whoever wrote the second began to number anew */
+static void functions(void)
+{
+	static const char name[] = "a_function_whose_name_has_more_letters_than_a_record";
+	struct file f = { .n = 0 };
+	uint64_t value[5];
+	unsigned int n = 0;
+	struct rh *h;
+	int ret;
+
+	header(&f, 1);
+	function(&f, 100, 0, name);
+	function(&f, 200, 0, NULL);
+	header(&f, 2);
+	function(&f, 300, 0, "b");
+	function(&f, 400, 1, name);
+	function(&f, 500, 5, NULL);
+	h = play(f.r, f.n * GT_RECORD_SIZE, &ret);
+	for (size_t i = 0; i < h->n && n < 5; i++)
+		if (h->rec[i].ev.type == GT_FUNCTION)
+			value[n++] = h->rec[i].ev.value;
+	is(h->errors, 0, "functions: played without a complaint");
+	ok(n == 5 && value[0] == value[1] && value[2] != value[0] && value[3] == value[0] &&
+		   value[4] == GT_NONE64,
+	   "numbers are by name, of a name that was not told there is none");
+	is(h->types[GT_NAME], 3, "each name once, in its pieces");
+	ok(!strncmp(h->rec[0].name.text, name, 32) && h->rec[0].name.id == value[0] &&
+		   !strcmp(h->rec[1].name.text, name + 32) && h->rec[1].name.part == 1,
+	   "whole");
+	is(h->types[GT_PROCESS], 0, "nobody is named who was not");
+	rh_free(h);
+}
+
 int main(void)
 {
 	numbers();
+	functions();
 	odd();
 	appended();
 	longer();
