@@ -18,7 +18,7 @@
 
 #define FILES	64
 #define WAIT_NS 1000000u
-#define SILENCE 40000000000u /* ns before the child is given up: its own limit comes first */
+#define SILENCE 120000000000u /* ns before the child is given up: its own limit comes first */
 #define SAID	(sizeof(struct sf_played) + SF_ROWS * sizeof(struct sf_row))
 
 /**
@@ -32,7 +32,7 @@ struct play {
 	pid_t pid;
 	uint8_t *said;
 	size_t len;
-	uint64_t began, size;
+	uint64_t began;
 	struct sf_played head;
 	struct sf_rows rows;
 	unsigned int told;
@@ -94,7 +94,6 @@ static int open_file(struct gt_plugin *p, struct play *y, const char *path)
 		close(fd);
 		return p->host->error(p, EINVAL, "%s: is not a regular file", path);
 	}
-	y->size += st.st_size < SF_DUMP_MAX ? (uint64_t)st.st_size : SF_DUMP_MAX;
 	y->fds[y->n++] = fd;
 	return 0;
 }
@@ -139,7 +138,7 @@ static int start_child(struct gt_plugin *p, struct play *y)
 	y->pid = fork();
 	if (!y->pid) {
 		arrange(y, pipes[1]);
-		sf_play_child(y->n, y->size, self);
+		sf_play_child(y->n, self);
 	}
 	close(pipes[1]);
 	close_files(y);

@@ -26,7 +26,8 @@ struct sf_played {
 #define SF_PLAY_OUT   3 /* descriptors of the child: the pipe, and files */
 #define SF_PLAY_FIRST 4
 
-/** sf_play_child() - all of the child: reads @n files of @size bytes, writes what they hold */
-void sf_play_child(unsigned int n, uint64_t size, int parent) __attribute__((noreturn));
+/** sf_play_child() - all of the child: reads @n files, and writes what they hold; @parent: its pid
+ */
+void sf_play_child(unsigned int n, int parent) __attribute__((noreturn));
 
 #endif

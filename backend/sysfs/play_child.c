@@ -55,7 +55,7 @@ static void read_all(unsigned int n, char *text, struct sf_rows *all)
 	}
 }
 
-void sf_play_child(unsigned int n, uint64_t size, int parent)
+void sf_play_child(unsigned int n, int parent)
 {
 	struct sf_rows all = { .n = 0 };
 	struct sf_played head;
@@ -70,7 +70,7 @@ void sf_play_child(unsigned int n, uint64_t size, int parent)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(0);
-	gt_child_limit(0, CPU_S + size / (1 << 20), MEMORY);
+	gt_child_limit(0, CPU_S, MEMORY);
 	if (gt_child_confine())
 		_exit(1);
 	text = malloc(SF_DUMP_MAX);

@@ -116,11 +116,11 @@ static void test_by_base(void)
 	tell(&q, 1);
 	is_str(show("amdgpu0/queues/20/hqd", &root_view), "unavailable\n",
 	       "nor one without address");
-	q = hw(20, 100, AT);
+	q = hw(GT_NONE32, 100, AT + 4096);
 	q.gpu = 1;
 	tell(&q, 1);
 	is_str(show("amdgpu0/queues/20/hqd", &root_view), "unavailable\n", "nor of another GPU");
-	q.gpu = 0;
+	q = hw(20, 100, AT);
 	tell(&q, 1);
 	event(GT_QUEUE_DESTROY, 20, GT_NONE64, 0);
 	is(find("amdgpu0/queues/20/hqd", &root_view, &e), -ENOENT, "one that ended has none");
