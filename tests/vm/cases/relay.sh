@@ -35,7 +35,8 @@ echo 0 >$truth
 mock_push 3334
 ok "the mock has ended all jobs" wait_for 20 all_done
 n=$(($(wc -l <$truth) - 1))
-ok "all $n are counted, by each" wait_for 20 counted $n "${by[@]}"
+ok "all $n are counted, by each" wait_for 20 counted $n "${by[@]}" ||
+	grep -H . $grt/stats relay/backends/relay/stats relay/status | sed 's/^/# /'
 cat $truth >truth
 python_checks "$GT_SRC/tests/lib/gpucompare.py" truth "$PWD/relay:contexts" "$PWD/bpf" "$PWD/ftrace"
 for m in "${by[@]}"; do
