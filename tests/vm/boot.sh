@@ -7,7 +7,7 @@
 # boot.sh was called unless it is set) stays. Exits as the command does; 125 if the guest did not
 # come so far (a panic, a kernel warning, no time left). Its console is in $GT_SHARE/console.
 #
-# GT_GUEST_ARGS: more arguments for QEMU; GT_GUEST_LIMIT: seconds, 600; GT_GUEST_NAME: put behind
+# GT_GUEST_ARGS: more arguments for QEMU; GT_GUEST_LIMIT: seconds, 1200; GT_GUEST_NAME: put behind
 # "console" and "output", for guests that share a folder.
 set -u
 
@@ -17,7 +17,7 @@ release=$1
 shift
 kernel=$(readlink -f "$out/vm/$release")
 share=${GT_SHARE:-$PWD/share}
-limit=${GT_GUEST_LIMIT:-600}
+limit=${GT_GUEST_LIMIT:-1200}
 name=${GT_GUEST_NAME:-}
 work=$(mktemp -d "${TMPDIR:-/tmp}/gputrace-boot.XXXXXX")
 trap 'rm -rf "$work"' EXIT
