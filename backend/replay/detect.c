@@ -81,40 +81,10 @@ void gt_item_lost(struct gt_item *it, uint64_t ts, uint64_t since, uint64_t coun
 	it->ts = ts;
 }
 
-/* Text that is no recording, but has its place elsewhere: @first begins its first line, @then is in
- * it */
-static const struct {
-	const char *first, *then, *why;
-} others[] = {
-	{ "Process ", " PASID ",
-	  "is a dump of KFD's queues (debugfs' kfd/mqds), which says nothing without its machine's "
-	  "sysfs: put it in a copy of that, DIR/sys/kernel/debug/kfd/mqds, and mount with "
-	  "-o sysroot=DIR" },
-	{ "Node ", ", gpu_id ",
-	  "is a dump of KFD's hardware slots (debugfs' kfd/hqds), which says nothing without its "
-	  "machine's sysfs: put it in a copy of that, DIR/sys/kernel/debug/kfd/hqds, and mount "
-	  "with -o sysroot=DIR" },
-};
-
-static const char *why_not(const uint8_t *head, size_t len)
-{
-	const uint8_t *end = memchr(head, '\n', len);
-	size_t line = end ? (size_t)(end - head) : len;
-
-	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
-		if (line > strlen(others[i].first) &&
-		    !memcmp(head, others[i].first, strlen(others[i].first)) &&
-		    memmem(head, line, others[i].then, strlen(others[i].then)))
-			return others[i].why;
-	return "is no recording that is known here: neither a saved stream nor trace.dat nor "
-	       "grtrace's records nor ftrace or annotator's text";
-}
-
 static const struct gt_reader *detect(struct gt_source *s, int *err)
 {
 	uint8_t *head = malloc(GT_REPLAY_HEAD);
 	const struct gt_reader *found = NULL;
-	const char *why = NULL;
 	ssize_t n;
 
 	if (!head) {
@@ -125,15 +95,16 @@ static const struct gt_reader *detect(struct gt_source *s, int *err)
 	for (size_t i = 0; n > 0 && i < NREADERS && !found; i++)
 		if (readers[i]->detect(head, (size_t)n))
 			found = readers[i];
-	if (n > 0 && !found)
-		why = why_not(head, (size_t)n);
 	free(head);
 	if (n < 0)
 		*err = gt_source_error(s, (int)-n, "cannot be read: %s", strerror((int)-n));
 	else if (!n)
 		*err = gt_source_error(s, ENODATA, "is empty");
 	else if (!found)
-		*err = gt_source_error(s, EINVAL, "%s", why);
+		*err = gt_source_error(s, EINVAL,
+				       "is no recording that is known here: neither a saved stream "
+				       "nor trace.dat nor grtrace's records nor ftrace or "
+				       "annotator's text");
 	return found;
 }
 

@@ -90,13 +90,6 @@ mount_gt "$mnt" -o replay=other.txt
 like "$(cat "$mnt/doctor")" "other.txt: has no event that an event map names" "a recording of other things says why the tree is empty"
 umount_gt "$mnt"
 
-printf 'Process 9 PASID 9:\n  Compute queue on device f7bc\n' >mqds
-printf 'Node 2, gpu_id f7bc:\n   Inst 0, HIQ on MEC 2 Pipe 0 Queue 0\n' >hqds
-for f in mqds hqds; do
-	"$GT_PROG" "$mnt" -o replay=$f 2>err && mounts+=("$mnt")
-	like "$(cat err)" "$f: is a dump .* DIR/sys/kernel/debug/kfd/$f, and mount with -o sysroot=DIR" "a dump of $f says where it has its place"
-done
-
 # Nobody ever writes to it, and it is not waited for
 mkfifo pipe
 "$GT_PROG" "$mnt" -o replay=pipe 2>err && mounts+=("$mnt")
