@@ -256,8 +256,10 @@ void sf_kfd_look(struct sf *sf, bool numbers)
 	update(sf);
 	if (numbers)
 		tell_some(sf);
-	if (sf->kfd->tells)
+	if (sf->kfd->tells) {
 		sf_kfd_queues(sf);
+		sf_kfd_find_places(sf);
+	}
 	sf_kfd_flush(sf);
 }
 

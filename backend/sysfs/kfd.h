@@ -27,9 +27,10 @@
  * @id: below queues/; GT_NONE32: of no GPU that is known, or there are too many: not told
  * @number: the driver's, of its process; @ino: of its folder: another queue has another
  * @next: of the same process, index + 1; @user: index of whose it is
+ * @base: where its packets are, 0: not known
  */
 struct sf_kfd_queue {
-	uint64_t ino;
+	uint64_t ino, base;
 	uint32_t id, number, next;
 	uint16_t gpu, user;
 	uint16_t kind; /* enum gt_queue_kind */
@@ -39,12 +40,12 @@ struct sf_kfd_queue {
 
 /**
  * struct sf_kfd_proc - @first: of its queues, index + 1; @ino, @user: as of a queue
- * @refused: queues of its that there was no room for at the last look
+ * @refused: queues of its that there was no room for at the last look; @changes: that came or went
  * @known: of one that is listed: it was before
  */
 struct sf_kfd_proc {
 	uint64_t ino;
-	uint32_t pid, first, refused;
+	uint32_t pid, first, refused, changes;
 	uint16_t user;
 	bool known;
 };
@@ -55,6 +56,8 @@ struct sf_kfd_proc {
  * @tells: queues are for this backend to tell of; @begun: those that were there before it are known
  * @turn, @pair, @fresh: where the next look goes on
  * @last: the number that is given next, less SF_KFD_BASE; @wrapped: all were given once
+ * @unplaced: there is a queue of which it is to be found out where its packets are, from @place_due
+ * on
  * @table: what kfd_hw.c showed last, good until @table_due; NULL nothing yet
  * @last_ts: of the last record
  * @out: records that wait for sf_kfd_flush()
@@ -64,13 +67,13 @@ struct sf_kfd {
 	unsigned int n, turn, pair, fresh;
 	struct sf_kfd_queue queue[SF_KFD_QUEUES];
 	uint32_t used, free, nqueues, last;
-	bool hw, tells, begun, wrapped;
+	bool hw, tells, begun, wrapped, unplaced;
 	char *table;
-	uint64_t table_due, last_ts;
+	uint64_t table_due, place_due, last_ts;
 	union gt_record out[64];
 	unsigned int nout;
 	struct {
-		uint64_t looks, pushed, refused, strange, cut, dumps, dump_bad, dump_cut;
+		uint64_t looks, pushed, refused, strange, cut, dumps, dump_bad, dump_cut, placed;
 	} stats;
 };
 
@@ -98,6 +101,11 @@ void sf_kfd_tell(struct sf *sf, uint32_t pid, const struct sf_device *d, bool an
 void sf_kfd_claim(struct sf *sf);
 /** sf_kfd_queues() - which queues some of the processes have, in turn */
 void sf_kfd_queues(struct sf *sf);
+/** sf_kfd_queues_again() - which queues the processes have that have one without a place; from then
+ * on their changes are counted */
+void sf_kfd_queues_again(struct sf *sf);
+/** sf_kfd_place() - the packets of @q, of process @pid, are at @base */
+void sf_kfd_place(struct sf *sf, struct sf_kfd_queue *q, uint32_t pid, uint64_t base);
 /** sf_kfd_drop() - @p has ended, and with it its queues */
 void sf_kfd_drop(struct sf *sf, struct sf_kfd_proc *p);
 /** sf_kfd_forget() - none is known any more: they are to be found again */
@@ -121,6 +129,8 @@ void sf_kfd_hw_begin(struct sf *sf);
 bool sf_kfd_hw_look(struct sf *sf);
 /** sf_kfd_hw_tell() - hands over what is known: nothing else is */
 void sf_kfd_hw_tell(struct sf *sf, const struct gt_queue_hw *q, size_t n);
+/** sf_kfd_find_places() - where the packets of queues are that are new, as far as debugfs tells */
+void sf_kfd_find_places(struct sf *sf);
 /** sf_kfd_show() - which queues are mapped where: a backend's file */
 void sf_kfd_show(struct gt_plugin *p, char *buf, size_t len);
 

@@ -138,14 +138,19 @@ static void tell(struct sf *sf, const struct sf_rows *all)
 	free(q);
 }
 
-static bool take_all(struct sf *sf, struct sf_rows *all)
+static bool take_mqds(struct sf *sf, struct sf_rows *all)
 {
 	if (!all->row || !take(sf, DIR_DEBUG "mqds", sf_rows_mqd, all))
 		return false;
 	for (unsigned int i = 0; i < all->n; i++)
 		all->row[i].q.gpu = gpu_of(sf, all->row[i].gpu_id);
 	match_all(sf->kfd, all);
-	return take(sf, DIR_DEBUG "hqds", sf_rows_hqd, all);
+	return true;
+}
+
+static bool take_all(struct sf *sf, struct sf_rows *all)
+{
+	return take_mqds(sf, all) && take(sf, DIR_DEBUG "hqds", sf_rows_hqd, all);
 }
 
 static void dump(struct sf *sf, char *buf, size_t len)
@@ -164,6 +169,81 @@ static void dump(struct sf *sf, char *buf, size_t len)
 	sf->kfd->stats.dump_cut += all.cut;
 	free(all.row);
 }
+
+/* Where their packets are
+ * ---------------------------------------------------------------------------
+ *
+ * The list has not that, by which a program's runtime calls a queue: descriptors in memory have.
+ * They are read when there is a new queue; what runs on the GPU is not asked.
+ */
+
+static const struct sf_kfd_proc *proc_of(const struct sf_kfd *k, uint32_t pid)
+{
+	for (unsigned int i = 0; i < k->n; i++)
+		if (k->proc[i].pid == pid)
+			return &k->proc[i];
+	return NULL;
+}
+
+static struct sf_kfd_queue *queue_of(struct sf_kfd *k, const struct sf_kfd_proc *p, uint32_t id)
+{
+	for (uint32_t at = p->first; at && id != GT_NONE32; at = k->queue[at - 1].next)
+		if (k->queue[at - 1].id == id)
+			return &k->queue[at - 1];
+	return NULL;
+}
+
+/* Those of processes whose queues are the same before the dump and behind it: else a row may be of
+ * one that came meanwhile */
+static void place_all(struct sf *sf, const struct sf_rows *all)
+{
+	struct sf_kfd *k = sf->kfd;
+
+	for (unsigned int i = 0; i < all->n; i++) {
+		const struct gt_queue_hw *r = &all->row[i].q;
+		const struct sf_kfd_proc *p = r->pid ? proc_of(k, r->pid) : NULL;
+		struct sf_kfd_queue *q = p ? queue_of(k, p, r->queue) : NULL;
+
+		if (!q || q->base || !r->base || r->base == GT_NONE64)
+			continue;
+		if (p->changes)
+			k->unplaced = true;
+		else
+			sf_kfd_place(sf, q, r->pid, r->base);
+	}
+}
+
+static void find_places(struct sf *sf)
+{
+	struct sf_rows all = { .row = calloc(SF_ROWS, sizeof(*all.row)) };
+
+	sf_kfd_queues_again(sf);
+	if (take_mqds(sf, &all)) {
+		sf_kfd_queues_again(sf);
+		place_all(sf, &all);
+	}
+	sf->kfd->stats.dump_bad += all.bad;
+	sf->kfd->stats.dump_cut += all.cut;
+	free(all.row);
+}
+
+void sf_kfd_find_places(struct sf *sf)
+{
+	struct sf_kfd *k = sf->kfd;
+	uint64_t began = sf->p->host->now(sf->p);
+
+	if (!k->unplaced || began < k->place_due)
+		return;
+	if (all_awake(sf)) {
+		k->unplaced = false;
+		if (gt_root_is(&sf->root, DIR_DEBUG "mqds"))
+			find_places(sf);
+	}
+	k->place_due = began + (sf->p->host->now(sf->p) - began) * SF_SLOW;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ */
 
 void sf_kfd_hw_tell(struct sf *sf, const struct gt_queue_hw *q, size_t n)
 {

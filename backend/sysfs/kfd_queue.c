@@ -184,6 +184,18 @@ static void tell(struct sf *sf, struct sf_kfd_queue *q, uint32_t pid, uint64_t t
 	r->queue.size = size;
 	q->kind = r->queue.kind;
 	q->size = size;
+	sf->kfd->unplaced = true;
+}
+
+void sf_kfd_place(struct sf *sf, struct sf_kfd_queue *q, uint32_t pid, uint64_t base)
+{
+	union gt_record *r = record(sf, q, GT_QUEUE);
+
+	r->queue.pid = pid;
+	r->queue.uid = sf_uid(sf, pid);
+	r->queue.ctx = base;
+	q->base = base;
+	sf->kfd->stats.placed++;
 }
 
 /* A process of a captured tree is told before its queues: who it is, this machine does not know. */
@@ -263,16 +275,39 @@ static void look_at(struct sf *sf, struct sf_kfd_proc *p)
 		q = had ? &k->queue[*had - 1] : found(sf, p, at, dir, (uint32_t)number);
 		if (!q)
 			continue;
+		p->changes += !had;
 		q->ino = e->d_ino;
 		q->listed = true;
 		at = &q->next;
 	}
 	refused(sf, p, left_out);
 	for (at = &p->first; *at;) {
-		if (k->queue[*at - 1].listed)
+		if (k->queue[*at - 1].listed) {
 			at = &k->queue[*at - 1].next;
-		else
-			end(sf, at);
+			continue;
+		}
+		p->changes++;
+		end(sf, at);
+	}
+}
+
+static bool has_unplaced(const struct sf_kfd *k, const struct sf_kfd_proc *p)
+{
+	for (uint32_t i = p->first; i; i = k->queue[i - 1].next)
+		if (!k->queue[i - 1].base && k->queue[i - 1].id != GT_NONE32)
+			return true;
+	return false;
+}
+
+void sf_kfd_queues_again(struct sf *sf)
+{
+	struct sf_kfd *k = sf->kfd;
+
+	for (unsigned int i = 0; i < k->n; i++) {
+		if (!has_unplaced(k, &k->proc[i]))
+			continue;
+		k->proc[i].changes = 0;
+		look_at(sf, &k->proc[i]);
 	}
 }
 

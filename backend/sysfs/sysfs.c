@@ -341,7 +341,8 @@ static void live_doctor(const struct sf *sf, struct gt_details *t)
 	gt_detail(t, "kfd_unknown_queues %" PRIu64 "\n", k->stats.strange);
 	gt_detail(t, "kfd_dumps %" PRIu64 "\nkfd_dump_bad_lines %" PRIu64 "\n", k->stats.dumps,
 		  k->stats.dump_bad);
-	gt_detail(t, "kfd_dump_cut %" PRIu64 "\n", k->stats.dump_cut);
+	gt_detail(t, "kfd_dump_cut %" PRIu64 "\nkfd_placed %" PRIu64 "\n", k->stats.dump_cut,
+		  k->stats.placed);
 	sf_smi_doctor(sf, t);
 	gt_detail(t, "kfd_refused %" PRIu64 "\nkfd_cut %" PRIu64 "\n", k->stats.refused,
 		  k->stats.cut);

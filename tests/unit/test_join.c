@@ -170,6 +170,14 @@ static void check_counted_before(void)
 	q = gt_model_queue(m, 1, RUNTIME);
 	ok(q && !q->counts.submitted && !gt_stage_count(&q->stage[GT_ST_EXEC]) && !q->depth.now,
 	   "the runtime's number begins at nothing");
+	work(RUNTIME, 50);
+	tell_event(GT_QUEUE_CREATE, false, DRIVER + 1, GT_NONE64);
+	describe(false, DRIVER + 1, GT_NONE64, 1048576);
+	is(queues(), 3, "where a queue is the driver may tell later");
+	describe(false, DRIVER + 1, AT + 4096, GT_NONE64);
+	q = gt_model_queue(m, 0, DRIVER + 1);
+	ok(queues() == 2 && q->counts.completed == 1 && q->desc.size == 1048576,
+	   "then it is the runtime's, as if it had been told at once");
 	gt_model_free(m);
 }
 
