@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* backend/sysfs: queues that AMD's compute driver lists, and what its dumps say of them. */
+#include "kfdbed.h"
+
+/* A process's queues as the driver dumps them, the last first: device and where the packets are */
+static void dump(int pid, int n, const char *const gpu[], const unsigned int base[])
+{
+	char path[512];
+	FILE *f;
+
+	shell("mkdir -p sys/kernel/debug/kfd");
+	snprintf(path, sizeof(path), "%s/sys/kernel/debug/kfd/mqds", top);
+	f = fopen(path, "w");
+	if (!f)
+		return;
+	fprintf(f, "Process %d PASID 0x8002:\n", pid);
+	for (int i = 0; i < n; i++)
+		fprintf(f,
+			"  Compute queue on device %s\n    00000000: c0310800 00000000\n"
+			"    00000200: 00000000 00000000 00000001 00000003 00000000 00000000 "
+			"00000000 00000000\n"
+			"    00000220: %08x 0000007f 00000000 00000000 00000000 00000000 00000000 "
+			"00000000\n"
+			"    00000240: 00000000 0000000f 00000000\n",
+			gpu[i], base[i]);
+	fclose(f);
+}
+
+/* What the list does not tell, where a queue's packets are, the dump of descriptors does. */
+static void test_places(void)
+{
+	static const char *const a[] = { "64", "64" }, *const b[] = { "65", "64" };
+	static const unsigned int at[] = { 0x2222, 0x1111 };
+	const union gt_record *last;
+	struct sf sf;
+
+	make_queue(30, 0, "100", "0", "262144");
+	open_sf(&sf);
+	is(look(&sf), 1, "a queue, and nobody tells where it is");
+	ok(first(GT_QUEUE)->queue.ctx == GT_NONE64, "… nor where its packets are");
+	make_queue(30, 1, "100", "0", "262144");
+	dump(30, 2, b, at);
+	sf.kfd->place_due = 0;
+	is(look(&sf), 2, "a dump of other queues");
+	is(sf.kfd->stats.placed, 0, "… tells of none");
+	dump(30, 2, a, at);
+	sf.kfd->unplaced = true;
+	sf.kfd->place_due = 0;
+	is(look(&sf), 2, "one of these tells of both");
+	last = &rec[1];
+	ok(first(GT_QUEUE)->queue.ctx + last->queue.ctx ==
+			   2 * (0x7full << 40) + (0x1111ull << 8) + (0x2222ull << 8) &&
+		   last->queue.pid == 30 && last->queue.type == GT_QUEUE,
+	   "… where their packets are");
+	ok((sf.kfd->queue[0].ino < sf.kfd->queue[1].ino) ==
+		   (sf.kfd->queue[0].base < sf.kfd->queue[1].base),
+	   "the one that was made last comes first");
+	sf.kfd->unplaced = true;
+	sf.kfd->place_due = 0;
+	is(look(&sf), 0, "which is told once");
+	sf.kfd->queue[0].base = sf.kfd->queue[1].base = 0;
+	sf.kfd->unplaced = true;
+	sf.kfd->place_due = UINT64_MAX;
+	is(look(&sf), 0, "the dump is not read more often than it may be");
+	shell("mkdir -p sys/devices/d1/power && echo suspended "
+	      ">sys/devices/d1/power/runtime_status");
+	sf.kfd->place_due = 0;
+	is(look(&sf), 0, "nor while a GPU sleeps");
+	sf.kfd->place_due = 0;
+	shell("rm -r sys/devices/d1/power");
+	is(look(&sf), 2, "but when it is awake");
+	close_sf(&sf);
+	shell("rm -r " PROC "/30 sys/kernel");
+}
+
+static void another_queue(void)
+{
+	shell("rm -r " PROC "/30/queues/0");
+	make_queue(30, 1, "100", "0", "262144");
+}
+
+static void another_queue_later(void)
+{
+	meanwhile = another_queue;
+}
+
+/* One queue is there before the dump, another like it in the dump */
+static void test_places_meanwhile(void)
+{
+	static const char *const gpu[] = { "64" };
+	static const unsigned int at[] = { 0x3333 };
+	struct sf sf;
+
+	make_queue(30, 0, "100", "0", "262144");
+	make_queue(31, 0, "100", "0", "262144");
+	open_sf(&sf);
+	look(&sf);
+	dump(30, 1, gpu, at);
+	make_queue(31, 1, "100", "0", "262144");
+	sf.kfd->unplaced = true;
+	sf.kfd->place_due = 0;
+	meanwhile = another_queue_later; /* when 30's queues have been looked at, and 31's are */
+	sf_kfd_find_places(&sf);
+	ok(sf.kfd->stats.placed == 0 && sf.kfd->unplaced,
+	   "what changed while it was dumped is not believed");
+	sf.kfd->place_due = 0;
+	sf_kfd_find_places(&sf);
+	is(sf.kfd->stats.placed, 1, "but when it is the same again");
+	close_sf(&sf);
+	shell("rm -r " PROC "/30 " PROC "/31 sys/kernel");
+}
+
+static char table[GT_BACKEND_TEXT_MAX];
+
+static const char *show(struct sf *sf)
+{
+	plugin.priv = sf;
+	sf->kfd->table_due = 0;
+	sf_kfd_show(&plugin, table, sizeof(table));
+	return table;
+}
+
+#define RING "    00000000: 00000025 41b52000 0000007f\\n"
+
+static void test_slots(void)
+{
+	static const char mqds[] = "printf 'Process %d PASID 1:\\n  SDMA queue on device 64\\n" RING
+				   "' >>sys/kernel/debug/kfd/mqds";
+	struct sf sf;
+
+	shell("mkdir -p sys/kernel/debug/kfd && printf 'Node 1, gpu_id 64:\\n  SDMA Engine 1, RLC "
+	      "0\\n" RING "' >sys/kernel/debug/kfd/hqds");
+	shell(mqds, 10);
+	open_sf(&sf);
+	ok(strstr(show(&sf), "100 10 - sdma 1 - - 0x7f41b5200000 1048576 - - sdma1.0\n"),
+	   "a slot is of the process whose ring it has");
+	shell(mqds, 11);
+	show(&sf);
+	ok(strstr(table, "\n100 10 - sdma 1 - - 0x7f41b5200000 1048576 - - -\n") &&
+		   strstr(table, "\n100 11 - sdma 1 - - 0x7f41b5200000 1048576 - - -\n") &&
+		   strstr(table, "\n100 - - sdma 1 - - 0x7f41b5200000 1048576 - - sdma1.0\n"),
+	   "of two that have one at the same address nobody knows whose it is");
+	shell("d=sys/class/kfd/kfd/topology/nodes/3 && mkdir $d && echo 102 >$d/gpu_id");
+	is_str(show(&sf), "unavailable\n", "a GPU that came since may sleep: it is not woken");
+	close_sf(&sf);
+	shell("rm -r sys/kernel sys/class/kfd/kfd/topology/nodes/3");
+}
+
+int main(void)
+{
+	if (!top_make())
+		return 1;
+	make_gpus();
+	test_places();
+	test_places_meanwhile();
+	test_slots();
+	top_drop();
+	return done_testing();
+}
