@@ -264,17 +264,6 @@ static void open_all(struct child *c)
 	put_kind(c, GT_FRAME_OPEN, "");
 }
 
-static void restrict_self(uint64_t size, pid_t parent)
-{
-	uint64_t cpu = CPU_S + size / (4 << 20);
-
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != parent)
-		_exit(0);
-	/* Compressed data goes to a file of its own. */
-	gt_child_limit((256ull << 20) + 64 * size, cpu, MEMORY);
-}
-
 /* The file is 3, the pipe 4, what the library says goes to 5; nothing else stays open. */
 static void arrange(int fd, int out)
 {
@@ -293,24 +282,14 @@ static void arrange(int fd, int out)
 		_exit(1);
 }
 
-static void default_signals(void)
-{
-	sigset_t none;
-
-	for (int i = 1; i < NSIG; i++)
-		signal(i, SIG_DFL);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-}
-
 void gt_child_main(int fd, uint64_t size, int out, pid_t parent, const struct gt_events *e)
 {
 	struct child *c;
 
-	setpgid(0, 0);
-	default_signals();
+	gt_child_begin(parent);
 	arrange(fd, out);
-	restrict_self(size, parent);
+	/* Compressed data goes to a file of its own. */
+	gt_child_limit((256ull << 20) + 64 * size, CPU_S + size / (4 << 20), MEMORY);
 	if (gt_child_confine())
 		_exit(1);
 	c = calloc(1, sizeof(*c));

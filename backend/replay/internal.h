@@ -310,6 +310,11 @@ struct gt_frame {
 void gt_child_main(int fd, uint64_t size, int out, pid_t parent, const struct gt_events *e)
 	__attribute__((noreturn));
 /**
+ * gt_child_begin() - what a child that reads hostile files does first: a group and signals of its own,
+ *	and it ends with the process that started it, @parent
+ */
+void gt_child_begin(pid_t parent);
+/**
  * gt_child_limit() - takes all rights from this process, and bounds it: it ends if it reaches them
  * @file: bytes of a file that it writes; @cpu: seconds; @memory: bytes above what is mapped now
  */

@@ -5,7 +5,7 @@
  * has been killed, and what it says is checked.
  */
 #include "internal.h"
-#include "../replay/internal.h" /* gt_child_limit(), gt_child_confine() */
+#include "../replay/internal.h" /* gt_child_*() */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -54,16 +53,8 @@ static void __attribute__((noreturn))
 child(struct rp_source *s, unsigned int n, int out, pid_t parent)
 {
 	uint64_t cpu = 0, key[2] = { 0 };
-	sigset_t none;
 
-	setpgid(0, 0);
-	for (int i = 1; i < NSIG; i++)
-		signal(i, SIG_DFL);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != parent)
-		_exit(0);
+	gt_child_begin(parent);
 	for (unsigned int i = 0; i < n; i++)
 		cpu += s[i].size / (4 << 20);
 	arrange(s, n, out);

@@ -3,13 +3,11 @@
  * The process that reads saved dumps: no rights, few system calls, and no descriptor but the files
  * and a pipe. All that it says are rows of one size, which are checked.
  */
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
-#include "../replay/internal.h" /* gt_child_limit(), gt_child_confine() */
+#include "../replay/internal.h" /* gt_child_*() */
 #include "kfd_rows.h"
 #include "play.h"
 
@@ -59,17 +57,9 @@ void sf_play_child(unsigned int n, int parent)
 {
 	struct sf_rows all = { .n = 0 };
 	struct sf_played head;
-	sigset_t none;
 	char *text;
 
-	setpgid(0, 0);
-	for (int i = 1; i < NSIG; i++)
-		signal(i, SIG_DFL);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != parent)
-		_exit(0);
+	gt_child_begin(parent);
 	gt_child_limit(0, CPU_S, MEMORY);
 	if (gt_child_confine())
 		_exit(1);
