@@ -70,6 +70,8 @@ static int take_header(struct gt_source *s, struct stream *st, const struct gt_h
 	st->rings = 0;
 	st->last = 0;
 	memset(st->gpu, 0xff, GPUS_MAX * sizeof(*st->gpu));
+	if (s->said)
+		memset(s->said, 0, GT_MAX_FUNCTIONS * sizeof(*s->said));
 	return 0;
 }
 

@@ -220,7 +220,7 @@ static void functions(void)
 {
 	static const char name[] = "a_function_whose_name_has_more_letters_than_a_record";
 	struct file f = { .n = 0 };
-	uint64_t value[5];
+	uint64_t value[6];
 	unsigned int n = 0;
 	struct rh *h;
 	int ret;
@@ -229,17 +229,19 @@ static void functions(void)
 	function(&f, 100, 0, name);
 	function(&f, 200, 0, NULL);
 	header(&f, 2);
+	function(&f, 250, 0, NULL);
 	function(&f, 300, 0, "b");
 	function(&f, 400, 1, name);
 	function(&f, 500, 5, NULL);
 	h = play(f.r, f.n * GT_RECORD_SIZE, &ret);
-	for (size_t i = 0; i < h->n && n < 5; i++)
+	for (size_t i = 0; i < h->n && n < 6; i++)
 		if (h->rec[i].ev.type == GT_FUNCTION)
 			value[n++] = h->rec[i].ev.value;
 	is(h->errors, 0, "functions: played without a complaint");
-	ok(n == 5 && value[0] == value[1] && value[2] != value[0] && value[3] == value[0] &&
-		   value[4] == GT_NONE64,
+	ok(n == 6 && value[0] == value[1] && value[3] != value[0] && value[4] == value[0] &&
+		   value[5] == GT_NONE64,
 	   "numbers are by name, of a name that was not told there is none");
+	is(value[2], GT_NONE64, "what a number meant before a header it means no more");
 	is(h->types[GT_NAME], 3, "each name once, in its pieces");
 	ok(!strncmp(h->rec[0].name.text, name, 32) && h->rec[0].name.id == value[0] &&
 		   !strcmp(h->rec[1].name.text, name + 32) && h->rec[1].name.part == 1,
