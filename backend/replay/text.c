@@ -117,13 +117,14 @@ static int text_scan(struct gt_source *s)
 }
 
 /* As the live backend has it: an interrupt's calls are nobody's, and what a worker of the kernel
- * does to a queue it does for whoever has that. */
+ * does to a queue it does for whoever has that. Of a name that is too long to have a number only so
+ * much waits in the window as tells that it is. */
 static void call_item(struct gt_item *it, const struct gt_line *l, int ev)
 {
 	if (ev < 0) {
 		it->kind = GT_ITEM_CALL;
 		it->data = l->event;
-		it->len = l->event_len;
+		it->len = l->event_len < GT_FUNCTION_NAME ? l->event_len : GT_FUNCTION_NAME;
 	}
 	if (l->interrupt)
 		it->ctx.tid = GT_NONE32;

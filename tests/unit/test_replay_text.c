@@ -263,6 +263,15 @@ static void call_bounds(void)
 	ok(strstr(h->first, "a function more than 8192, or of a longer name than 127"),
 	   "that is told: %s", h->first);
 	rh_free(h);
+	at = (size_t)snprintf(text, size,
+			      "# tracer: function\n p-1 [000] ..... 1.0: f%0200000d <-c\n", 0);
+	h = play_bytes(text, at, &ret);
+	ok(h->types[GT_FUNCTION] == 1 && strstr(h->first, "of a longer name than 127"),
+	   "a name of 200000 bytes: %s", h->first);
+	ok(gt_replay_source(h->p.priv, 0)->item.len <= GT_FUNCTION_NAME,
+	   "… of which little is kept: %zu bytes",
+	   (size_t)gt_replay_source(h->p.priv, 0)->item.len);
+	rh_free(h);
 	free(text);
 }
 
