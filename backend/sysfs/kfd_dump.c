@@ -125,6 +125,21 @@ static void keep(struct reading *r, uint32_t addr, uint32_t word)
 	q->word[(addr - from) / 4] = word;
 }
 
+/* What comes below it is of whom it names, or of nobody: not of whom the line before it named */
+static bool owner_line(struct reading *r, const char *p)
+{
+	const char *process = p;
+
+	if (take(&process, "Process ")) {
+		r->pid = 0;
+		return process_line(p, &r->pid);
+	}
+	if (!node_line(p, &r->gpu_id))
+		return false;
+	r->pid = 0;
+	return true;
+}
+
 /* "0000c914: 006e3000 00000000 …" */
 static bool word_line(struct reading *r, const char *p)
 {
@@ -152,7 +167,7 @@ static bool line(struct reading *r, const char *p, void (*fn)(void *, const stru
 	if (r->on)
 		fn(arg, &r->q);
 	r->on = false;
-	if (!*p || process_line(p, &r->pid) || node_line(p, &r->gpu_id))
+	if (!*p || owner_line(r, p))
 		return true;
 	r->on = mqd_line(p, &next) || hqd_line(p, &next);
 	r->q = next;

@@ -91,7 +91,8 @@ ended() { [ "$(cat "$mnt/backends/sysfs/state")" = ended ]; }
 plays() { # FILES: they are mounted, and read
 	mount_gt "$mnt" -o replay="$1" && wait_for 30 ended
 }
-for files in mqds:hqds hqds:mqds mqds hqds; do
+cat mqds hqds >both
+for files in mqds:hqds hqds:mqds mqds hqds both; do
 	ok "$files" plays "$files"
 	python_checks check.py "$mnt" ${files//:/ }
 	umount_gt "$mnt"

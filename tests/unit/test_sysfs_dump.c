@@ -101,6 +101,16 @@ static void test_hostile(void)
 	free(text);
 }
 
+static void test_owners(void)
+{
+	parse("Process 12 PASID 1:\n  SDMA queue on device 1\nNode 2, gpu_id f7bc:\n"
+	      "  SDMA Engine 3, RLC 7\n");
+	ok(n == 2 && got[0].pid == 12 && !got[1].pid, "a slot is of no process, whatever is before it");
+	is(parse("Process 12 PASID 1:\nProcess 4294967294 PASID 1:\n  SDMA queue on device 1\n"), 1,
+	   "a process that there cannot be");
+	ok(n == 1 && !got[0].pid, "what is below it is not of the one before");
+}
+
 static bool begins(const char *text)
 {
 	return sf_dump_begins(text, strlen(text));
@@ -152,6 +162,7 @@ int main(void)
 {
 	test_lines();
 	test_hostile();
+	test_owners();
 	test_begins();
 	test_mutations();
 	return done_testing();
