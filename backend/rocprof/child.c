@@ -64,6 +64,19 @@ child(struct rp_source *s, unsigned int n, int out, pid_t parent)
 	rp_read_all(s, n, key, OUT_FD);
 }
 
+/* They outlive a stop of the backend. */
+static struct {
+	pid_t pid[RP_CHILDREN_LEFT];
+	unsigned int n;
+} left;
+
+int rp_child_full(struct gt_plugin *p)
+{
+	return p->host->error(p, EBUSY,
+			      "%u readers hang where results are: a file system does not answer",
+			      left.n);
+}
+
 int rp_child_start(struct gt_plugin *p, struct rp_child *c, const struct rp_source *s,
 		   unsigned int n)
 {
@@ -76,12 +89,9 @@ int rp_child_start(struct gt_plugin *p, struct rp_child *c, const struct rp_sour
 	c->pos = c->len = 0;
 	c->buf = malloc(BUF);
 	c->since = p->host->now(p);
-	if (rp_child_left(c) == RP_CHILDREN_LEFT) {
+	if (rp_child_left() == RP_CHILDREN_LEFT) {
 		free(copy);
-		return p->host->error(p, EBUSY,
-				      "%u readers hang where results are: a file system does not "
-				      "answer",
-				      c->nleft);
+		return rp_child_full(p);
 	}
 	if (!c->buf || !copy || pipe2(pipes, O_CLOEXEC) < 0) {
 		free(copy);
@@ -108,15 +118,21 @@ static bool has_ended(pid_t pid)
 	return !waitid(P_PID, (id_t)pid, &si, WEXITED | WNOHANG | WNOWAIT) && si.si_pid == pid;
 }
 
-unsigned int rp_child_left(struct rp_child *c)
+unsigned int rp_child_left(void)
 {
 	unsigned int n = 0;
 
-	for (unsigned int i = 0; i < c->nleft; i++)
-		if (!waitpid(c->left[i], NULL, WNOHANG))
-			c->left[n++] = c->left[i];
-	c->nleft = n;
+	for (unsigned int i = 0; i < left.n; i++)
+		if (!waitpid(left.pid[i], NULL, WNOHANG))
+			left.pid[n++] = left.pid[i];
+	left.n = n;
 	return n;
+}
+
+void rp_child_leave(pid_t pid)
+{
+	if (left.n < RP_CHILDREN_LEFT)
+		left.pid[left.n++] = pid;
 }
 
 static bool await_end(pid_t pid)
@@ -142,7 +158,7 @@ static int reap(struct rp_child *c, bool await)
 	kill(-c->pid, SIGKILL);
 	kill(c->pid, SIGKILL);
 	if (!await_end(c->pid))
-		c->left[c->nleft++] = c->pid;
+		rp_child_leave(c->pid);
 	else
 		waitpid(c->pid, &status, WNOHANG);
 	c->pid = 0;

@@ -241,11 +241,8 @@ void rp_read_all(const struct rp_source *s, unsigned int n, const uint64_t key[2
 
 #define RP_CHILDREN_LEFT 8
 
-/** struct rp_child - the process that reads; @left: those that were killed and are still there, as
- * a file system that does not answer holds them */
+/** struct rp_child - the process that reads */
 struct rp_child {
-	pid_t left[RP_CHILDREN_LEFT];
-	unsigned int nleft;
 	pid_t pid;
 	int fd;
 	uint8_t *buf;
@@ -260,8 +257,13 @@ int rp_child_start(struct gt_plugin *p, struct rp_child *c, const struct rp_sour
 int rp_child_next(struct gt_plugin *p, struct rp_child *c, struct rp_frame *f, const uint8_t **data,
 		  char *err, size_t len);
 void rp_child_end(struct rp_child *c);
-/** rp_child_left() - waits for none: how many that were killed are still there */
-unsigned int rp_child_left(struct rp_child *c);
+/** rp_child_leave() - one that was killed is still there, as a file system that does not answer
+ * holds it; rp_child_left() - waits for none: how many are, whichever start of the backend they are
+ * of */
+void rp_child_leave(pid_t pid);
+unsigned int rp_child_left(void);
+/** rp_child_full() - tells that there are so many that no other begins. Returns -EBUSY */
+int rp_child_full(struct gt_plugin *p);
 
 /* names.c
  * ------------------------------------------------------------------------------------------ */

@@ -219,8 +219,7 @@ void rp_doctor(struct gt_plugin *p, char *buf, size_t len)
 		  r->files.n, refused, r->files.left_out, (unsigned long long)rows,
 		  (unsigned long long)faults);
 	if (!p->recording)
-		gt_detail(&d, "folders %u\nreaders_left %u\n", r->files.watches,
-			  rp_child_left(&r->child));
+		gt_detail(&d, "folders %u\nreaders_left %u\n", r->files.watches, rp_child_left());
 	if (!p->recording && d.left > 256)
 		p->host->clock_lines(p, GT_CLOCK_ID_BOOTTIME, d.p, d.left);
 }

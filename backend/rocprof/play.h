@@ -11,6 +11,7 @@
  * @reading: there is a child; @ended: of a recording: it has been read
  * @dirty: when to look through the folders, 0: nothing has changed
  * @turn: which file is asked first whether it is to be read
+ * @again: no reader could begin, and none is tried before; @full: it was told that too many hang
  */
 struct rp {
 	struct gt_plugin *p;
@@ -18,8 +19,8 @@ struct rp {
 	struct rp_teller *teller;
 	struct rp_child child;
 	uint16_t index[RP_FILES];
-	bool reading, ended;
-	uint64_t dirty;
+	bool reading, ended, full;
+	uint64_t dirty, again;
 	unsigned int turn;
 };
 

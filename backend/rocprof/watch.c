@@ -21,6 +21,7 @@
 #define MS	1000000ull
 #define SETTLE	(200 * MS)  /* after a change, until the folders are looked through */
 #define QUIET	(1000 * MS) /* a database, or JSON, is left alone so long before it is read */
+#define LATER	(5000 * MS) /* after a reader that could not begin, until the next */
 #define READS	64 /* of what inotify tells, at once */
 #define CHANGES (IN_CREATE | IN_MOVED_TO | IN_MODIFY | IN_CLOSE_WRITE | IN_DELETE | IN_ATTRIB)
 
@@ -167,11 +168,35 @@ static void put_back(struct rp *r, unsigned int n)
 	}
 }
 
+/* May one begin? To open files for none costs as much as for one. */
+static bool is_room(struct rp *r)
+{
+	bool full = rp_child_left() == RP_CHILDREN_LEFT, told = r->full;
+
+	r->full = full;
+	if (full && !told)
+		rp_child_full(r->p);
+	return !full;
+}
+
+static bool is_any_changed(const struct rp_files *f)
+{
+	for (unsigned int i = 0; i < f->n; i++)
+		if (f->file[i].changed && f->file[i].there && !f->file[i].busy)
+			return true;
+	return false;
+}
+
 static void begin(struct rp *r, bool *wait)
 {
+	uint64_t now = r->p->host->now(r->p);
 	struct rp_source s[RP_FILES];
-	unsigned int n = choose(r, s, wait);
+	unsigned int n;
 
+	if (now < r->again || !is_any_changed(&r->files))
+		return;
+	r->again = is_room(r) ? 0 : now + LATER;
+	n = r->again ? 0 : choose(r, s, wait);
 	if (!n)
 		return;
 	rp_teller_reading(r->teller, r->index, n);
@@ -179,7 +204,7 @@ static void begin(struct rp *r, bool *wait)
 	if (!r->reading) {
 		rp_child_end(&r->child);
 		put_back(r, n);
-		*wait = true;
+		r->again = now + LATER;
 	}
 	rp_files_close(&r->files);
 }
@@ -228,8 +253,11 @@ int rp_watch_soon(struct rp *r)
 /* When to look again though nothing was told, 0: not. A folder that is not there tells nothing. */
 static uint64_t rest(const struct rp *r, uint64_t now, bool wait)
 {
-	uint64_t due = rp_jobs_due(&r->files), ns = due > now ? due - now : due ? 1 : 0;
+	uint64_t due = rp_jobs_due(&r->files), ns;
 
+	if (r->again > now && (!due || r->again < due))
+		due = r->again;
+	ns = due > now ? due - now : due ? 1 : 0;
 	return wait && (!ns || ns > QUIET / 4) ? QUIET / 4 : ns;
 }
 

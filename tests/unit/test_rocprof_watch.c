@@ -204,7 +204,6 @@ static void test_stuck(void)
 {
 	struct rp_child c = { .fd = -1, .pid = sleeper() };
 	pid_t held = holder(c.pid);
-	struct rp_source s = { .fd = -1 };
 	int status = 0;
 
 	ph_init(&h);
@@ -215,21 +214,47 @@ static void test_stuck(void)
 		return;
 	}
 	rp_child_end(&c);
-	is(rp_child_left(&c), 1, "one that does not end is not waited for");
+	is(rp_child_left(), 1, "one that does not end is not waited for");
 	kill(held, SIGKILL);
 	waitpid(held, NULL, 0);
-	for (int i = 0; i < 2000 && rp_child_left(&c); i++)
+	for (int i = 0; i < 2000 && rp_child_left(); i++)
 		usleep(1000);
-	is(rp_child_left(&c), 0, "it is no more when it has ended");
-	while (c.nleft < RP_CHILDREN_LEFT)
-		c.left[c.nleft++] = sleeper();
+	is(rp_child_left(), 0, "it is no more when it has ended");
+}
+
+/* As many hang as may: nothing is opened for a reader that cannot begin, and it is told once */
+static void test_full(void)
+{
+	struct rp_child c = { .fd = -1 };
+	struct rp_source s = { .fd = -1 };
+	pid_t pid[RP_CHILDREN_LEFT];
+	unsigned int tries = 0;
+
+	for (unsigned int i = 0; i < RP_CHILDREN_LEFT; i++)
+		rp_child_leave(pid[i] = sleeper());
+	ph_init(&h);
 	is(rp_child_start(&h.p, &c, &s, 1), -EBUSY, "no more begin than may hang");
 	rp_child_end(&c);
-	for (unsigned int i = 0; i < c.nleft; i++)
-		kill(c.left[i], SIGKILL);
-	for (int i = 0; i < 2000 && rp_child_left(&c); i++)
+	append("5_kernel_trace.csv", HEAD ROW);
+	follow();
+	for (uint64_t end = SECOND * 60; h.ahead < end && tries < 1000; tries++) {
+		rp_drain(&h.p);
+		h.ahead += h.timer;
+	}
+	is(h.errors, 1, "which is told once");
+	ok(tries > 2 && tries < 60, "it is tried again, every few seconds: %u in a minute", tries);
+	is_str(file("5_kernel")->state, "waiting", "what is there waits");
+	ph_done(&h);
+	is(rp_child_left(), RP_CHILDREN_LEFT, "a stop of the backend does not forget them");
+	follow();
+	for (unsigned int i = 0; i < RP_CHILDREN_LEFT; i++)
+		kill(pid[i], SIGKILL);
+	for (int i = 0; i < 2000 && rp_child_left(); i++)
 		usleep(1000);
-	is(rp_child_left(&c), 0, "until they have ended");
+	is(rp_child_left(), 0, "until they have ended");
+	settle();
+	is(h.types[GT_DISPATCH], 1, "then it is read");
+	done("5_kernel_trace.csv");
 }
 
 /* Jobs -------------------------------------------------------------------------------------------
@@ -366,6 +391,7 @@ int main(void)
 	test_failed();
 	test_groups();
 	test_stuck();
+	test_full();
 	test_missing();
 	test_cut();
 	test_over();
