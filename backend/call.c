@@ -168,7 +168,7 @@ static bool wait_done(struct gt_host_state *h, struct gt_call *c, int ms)
 			pthread_cond_wait(&h->cond, &h->lock);
 		else if (pthread_cond_timedwait(&h->cond, &h->lock, &until) == ETIMEDOUT)
 			break;
-	if (c->kind != GT_CALL_FOLD && c->kind != GT_CALL_LOOK) /* not waited for until it is sure */
+	if (ms < 0 || ms >= GT_HOST_CALL_MS) /* others are not waited for until it is sure */
 		h->stuck = !c->done;
 	if (!c->done)
 		withdraw(h, c);

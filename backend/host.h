@@ -196,8 +196,9 @@ bool gt_host_replaying(struct gt_host_state *h);
  * for that a little; at once where nothing is counted */
 void gt_host_fresh(struct gt_host_state *h);
 /** gt_host_look() - what backends read off when somebody looks (GT_LOOK_*) is in the sink, as of a moment
- * ago. Waits for that a little; at once where no backend reads anything */
-void gt_host_look(struct gt_host_state *h, unsigned int what);
+ * ago. Waits for that a little, and for where queues are (GT_LOOK_SLOTS) as for a request; at once
+ * where no backend reads anything. Return: false if it is not */
+bool gt_host_look(struct gt_host_state *h, unsigned int what);
 /** gt_host_drained() - waits until every running backend's drain() found nothing more: a replay at
  * speed 0 has been read to its end; false after @timeout_ms */
 bool gt_host_drained(struct gt_host_state *h, int timeout_ms);

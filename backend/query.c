@@ -97,18 +97,20 @@ void gt_host_do_fold(struct gt_host_state *h)
 	atomic_store_explicit(&h->folded, gt_host_now(), memory_order_relaxed);
 }
 
-void gt_host_look(struct gt_host_state *h, unsigned int what)
+bool gt_host_look(struct gt_host_state *h, unsigned int what)
 {
 	struct gt_call *c;
+	int ret;
 
 	if (!atomic_load_explicit(&h->lookers, memory_order_relaxed))
-		return;
+		return true;
 	c = gt_call_new(GT_CALL_LOOK);
 	if (!c)
-		return;
+		return false;
 	c->arg = what;
-	gt_call_run(h, c, FRESH_MS);
+	ret = gt_call_run(h, c, what & GT_LOOK_SLOTS ? GT_HOST_CALL_MS : FRESH_MS);
 	gt_call_put(h, c);
+	return !ret;
 }
 
 void gt_host_met(struct gt_host_state *h, uint32_t pid)

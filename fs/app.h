@@ -50,11 +50,11 @@ static inline void gt_app_fresh(struct gt_app *app)
 		gt_host_fresh(app->host);
 }
 
-/** gt_app_look() - likewise, what backends read off when somebody looks (GT_LOOK_*) */
-static inline void gt_app_look(struct gt_app *app, unsigned int what)
+/** gt_app_look() - likewise, what backends read off when somebody looks (GT_LOOK_*). Return: false if
+ * it is not, yet */
+static inline bool gt_app_look(struct gt_app *app, unsigned int what)
 {
-	if (app->host)
-		gt_host_look(app->host, what);
+	return !app->host || gt_host_look(app->host, what);
 }
 
 #endif

@@ -37,7 +37,8 @@ static int take(const struct gt_show *s, struct gt_queue_hw *out, bool *sees)
 	const struct gt_queue_hw *hw;
 	const struct gt_queue *q;
 
-	gt_app_look(s->app, GT_LOOK_SLOTS);
+	if (!gt_app_look(s->app, GT_LOOK_SLOTS))
+		return -EAGAIN; /* what was told last may be of any time */
 	GT_MODEL_LOCK(s->app->model);
 	q = gt_obj_queue(s);
 	if (!q)

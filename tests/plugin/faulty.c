@@ -173,6 +173,13 @@ static void fold(struct gt_plugin *p)
 	p->host->tally(p, &t);
 }
 
+#ifdef LOOKS /* takes longer than who reads a small file waits */
+static void look(struct gt_plugin *p, unsigned int what)
+{
+	usleep(100000);
+}
+#endif
+
 static const struct gt_backend_file files[] = {
 	{ .name = "drains", .help = "as doctor", .show = doctor },
 	{ .name = "endless", .help = "has no end", .show = show_all },
@@ -198,6 +205,9 @@ GT_EXPORT const struct gt_backend SYMBOL = {
 	.control = control,
 #ifndef NO_FOLD
 	.fold = fold,
+#endif
+#ifdef LOOKS
+	.look = look,
 #endif
 	.doctor = doctor,
 	.files = files,

@@ -109,6 +109,20 @@ static void test_counting(void)
 	gt_host_free(h);
 }
 
+/* Who asks where queues are waits for the answer: what was told before may be of any time. */
+static void test_looking(void)
+{
+	struct gt_host_state *h;
+	char err[512];
+
+	build("looks", "one", "-DLOOKS");
+	h = make("looks", NULL, 2, true, err, sizeof(err));
+	ok(gt_host_look(h, GT_LOOK_SLOTS), "nobody runs who could look");
+	gt_host_start(h, err, sizeof(err));
+	ok(gt_host_look(h, GT_LOOK_SLOTS), "a look that takes long is waited for");
+	gt_host_free(h);
+}
+
 /* What the settings want is told to who can leave out the rest; nobody need. */
 static void test_wanted(void)
 {
@@ -361,6 +375,7 @@ int main(void)
 	}
 	test_refused();
 	test_counting();
+	test_looking();
 	test_wanted();
 	test_folder();
 	test_failing();

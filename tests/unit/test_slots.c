@@ -52,6 +52,10 @@ static void test_shown(void)
 	       "the descriptor");
 	is_str(show(FILES "mqd", &other), "active 1\nsize_bytes 65536\nwptr 9\n",
 	       "without addresses for others");
+	look_late = true;
+	is_str(show(FILES "hqd", &root_view), "unavailable\n", "what was told before is not shown");
+	is_str(show(FILES "mqd", &root_view), "unavailable\n", "nor of the descriptor");
+	look_late = false;
 	q.sdma = true;
 	q.nslots = 1;
 	tell(&q, 1);
