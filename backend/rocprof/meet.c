@@ -30,14 +30,25 @@ static uint64_t birth(int dir, const char *name, const struct stat *st)
 	return (uint64_t)x.stx_btime.tv_sec * 1000000000 + x.stx_btime.tv_nsec;
 }
 
-/* Whose owner, or time of birth, is another is another file */
+/* Whose owner, or time of birth, is another is another file; where that time was not told once, it
+ * is the one that was met last */
 static struct rp_file *known(struct rp_files *f, const struct stat *st, uint64_t born)
 {
-	for (unsigned int i = 0; i < f->n; i++)
-		if (f->file[i].ino == st->st_ino && f->file[i].dev == st->st_dev &&
-		    f->file[i].uid == st->st_uid && f->file[i].born == born)
-			return &f->file[i];
-	return NULL;
+	struct rp_file *last = NULL;
+
+	for (unsigned int i = 0; i < f->n; i++) {
+		struct rp_file *file = &f->file[i];
+
+		if (file->ino != st->st_ino || file->dev != st->st_dev || file->uid != st->st_uid)
+			continue;
+		if (file->born == born)
+			return file;
+		if (!file->born || !born)
+			last = file;
+	}
+	if (last && !last->born)
+		last->born = born;
+	return last;
 }
 
 static bool too_many(const struct rp_files *f, uid_t uid)

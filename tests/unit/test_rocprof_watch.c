@@ -104,6 +104,11 @@ static void test_inode_again(void)
 		append("2_kernel_trace.csv", ROW);
 		settle();
 		is(h.types[GT_DISPATCH], 12, "as is one that was made at another time");
+		file("2_kernel")->born = 0;
+		append("2_kernel_trace.csv", ROW);
+		settle();
+		is(h.types[GT_DISPATCH], 13, "but not one of which that was not told once");
+		ok(file("2_kernel")->born, "… and now is");
 	}
 	is(rp()->files.n, 1, "what was before it is forgotten");
 	done("2_kernel_trace.csv");
