@@ -53,8 +53,10 @@ struct rp_file *rp_file_add(struct gt_plugin *p, struct rp_files *f, const char 
 	int most = f->live ? RP_LIVE_FILES : RP_FILES;
 
 	if ((int)f->n == most) {
-		if (!f->left_out++)
+		f->left_out++;
+		if (!f->told)
 			p->host->error(p, E2BIG, "more than %d files: the rest is left out", most);
+		f->told = true;
 		return NULL;
 	}
 	group = group_of(f, path, uid);

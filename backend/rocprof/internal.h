@@ -347,12 +347,14 @@ struct rp_job {
 	uint64_t again;
 };
 
-/** struct rp_files - what is read together; @looked: names that were looked at in folders */
+/** struct rp_files - what is read together; @looked: names that were looked at in folders,
+ * @left_out: for which there was no room, both in the last look; @told: that there are more than
+ * are kept */
 struct rp_files {
 	struct rp_file *file;
 	unsigned int n, left_out, looked;
 	uint16_t groups;
-	bool live;
+	bool live, told;
 	int inotify;
 	unsigned int watches;
 	int watch[RP_WATCHES];
@@ -363,8 +365,8 @@ struct rp_files {
  * their owners', it names neither the file nor what is in it. Returns -@err */
 int rp_files_error(struct gt_plugin *p, const struct rp_files *f, int err, const char *path,
 		   const char *why);
-/** rp_files_forget() - those that are there no more */
-void rp_files_forget(struct rp_files *f);
+/** rp_files_forget() - those that are there no more; how many */
+unsigned int rp_files_forget(struct rp_files *f);
 /** rp_watch_folder() - says when something changes in it; false: it does not */
 bool rp_watch_folder(struct rp_files *f, int dir);
 

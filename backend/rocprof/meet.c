@@ -63,8 +63,13 @@ static bool too_many(const struct rp_files *f, uid_t uid)
 static struct rp_file *meet_new(struct gt_plugin *p, struct rp_files *f, const char *path,
 				const struct stat *st, uint64_t born)
 {
-	struct rp_file *file = too_many(f, st->st_uid) ? NULL : rp_file_add(p, f, path, st->st_uid);
+	struct rp_file *file;
 
+	if (too_many(f, st->st_uid)) {
+		f->left_out++;
+		return NULL;
+	}
+	file = rp_file_add(p, f, path, st->st_uid);
 	if (!file)
 		return NULL;
 	file->dev = st->st_dev;
@@ -123,9 +128,9 @@ bool rp_files_found(struct gt_plugin *p, struct rp_files *f, const struct rp_job
 	return !rp_is_result(folder, name) || meet(p, f, j, dir, folder, path, name, st);
 }
 
-void rp_files_forget(struct rp_files *f)
+unsigned int rp_files_forget(struct rp_files *f)
 {
-	unsigned int n = 0;
+	unsigned int n = 0, had = f->n;
 
 	for (unsigned int i = 0; i < f->n; i++) {
 		if (f->file[i].there)
@@ -134,4 +139,5 @@ void rp_files_forget(struct rp_files *f)
 			rp_file_free(&f->file[i]);
 	}
 	f->n = n;
+	return had - n;
 }

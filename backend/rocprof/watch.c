@@ -73,7 +73,7 @@ static void look(struct rp *r)
 	int old[RP_WATCHES];
 
 	memcpy(old, r->files.watch, watches * sizeof(*old));
-	r->files.watches = r->files.looked = 0;
+	r->files.watches = r->files.looked = r->files.left_out = 0;
 	for (unsigned int i = 0; i < r->files.n; i++)
 		r->files.file[i].there = false;
 	for (char *d = list ? strtok_r(list, ",", &save) : NULL; d; d = strtok_r(NULL, ",", &save))
@@ -85,9 +85,13 @@ static void look(struct rp *r)
 	rp_jobs_look(r->p, &r->files);
 	unwatch(&r->files, old, watches);
 	/* What is being read is told by its place among them: none moves until that has ended. */
-	if (!r->reading)
-		rp_files_forget(&r->files);
-	r->dirty = r->reading ? r->p->host->now(r->p) : 0;
+	if (r->reading)
+		r->dirty = r->p->host->now(r->p);
+	/* There is room now for some that were left out, and nothing may change there any more. */
+	else if (rp_files_forget(&r->files) && r->files.left_out)
+		r->dirty = r->p->host->now(r->p) + SETTLE;
+	else
+		r->dirty = 0;
 }
 
 /* As it was found: a link in its way, or another file in its place, is not it */

@@ -366,19 +366,63 @@ static void test_cut(void)
 	remove_all("deep");
 }
 
-static void test_over(void)
+/* Results of another user, @from up to @to */
+static void others(unsigned int from, unsigned int to)
 {
+	char name[64];
+
+	for (unsigned int i = from; i < to; i++) {
+		snprintf(name, sizeof(name), "over/%u_kernel_trace.csv", i);
+		append(name, HEAD);
+		if (chown(at(name), 7777, 7777))
+			perror(name);
+	}
+}
+
+static void look_again(void)
+{
+	char buf[4096];
+
+	while (read(rp()->files.inotify, buf, sizeof(buf)) > 0)
+		;
+	rp_watch_look(rp());
+}
+
+/* What has gone makes room for what came at the same time, though nothing tells of that again */
+static void test_rerun(void)
+{
+	const unsigned int most = RP_USER_FILES;
 	char name[64];
 
 	if (getuid())
 		return;
 	mkdir(at("over"), 0755);
-	for (int i = 0; i < RP_USER_FILES + 3; i++) {
-		snprintf(name, sizeof(name), "over/%d_kernel_trace.csv", i);
-		append(name, HEAD);
-		if (chown(at(name), 7777, 7777))
-			perror(name);
+	others(0, most + 2);
+	follow();
+	ok(rp()->files.n == most && rp()->files.left_out == 2, "two are left out");
+	look_again();
+	ok(rp()->files.left_out == 2 && !rp()->dirty,
+	   "as many in the next look, which is the last");
+	others(1000, 1000 + most);
+	for (unsigned int i = 0; i < most + 2; i++) {
+		snprintf(name, sizeof(name), "over/%u_kernel_trace.csv", i);
+		unlink(at(name));
 	}
+	look_again();
+	h.ahead += SECOND;
+	rp_drain(&h.p);
+	ok(rp()->files.n == most && !rp()->files.left_out && file("/1000_kernel"),
+	   "they have gone, and others have their room: %u", rp()->files.n);
+	ph_done(&h);
+	remove_all("over");
+}
+
+static void test_over(void)
+{
+	if (getuid())
+		return;
+	mkdir(at("over"), 0755);
+	others(0, RP_USER_FILES + 3);
 	if (chown(at("over"), 7777, 7777) || chmod(dir, 0755))
 		perror("over");
 	follow_job("over", 7777);
@@ -400,6 +444,7 @@ int main(void)
 	test_missing();
 	test_cut();
 	test_over();
+	test_rerun();
 	rmdir(dir);
 	return done_testing();
 }
