@@ -317,7 +317,8 @@ enum gt_control {
  *	this hook. Whose it is gets its path in the option `files`, a colon between two, and plays it
  *	(gt_plugin.recording) whatever else it can do. Optional
  * @look: somebody is about to look at what this backend reads off (GT_LOOK_*): hands it over, by
- *	host->reading(), usage() and queues_hw(), unless that was done a moment ago. Readers wait for it, 50 ms at most.
+ *	host->reading(), usage() and queues_hw(), unless that was done a moment ago. Readers wait for it, 50 ms
+ *	at most; those of where queues are, 5 s.
  *	Optional
  * @met: a process of this machine was met by what any backend told. The daemon is at work with it: only
  *	host->timer() may be called. Optional
