@@ -253,6 +253,9 @@ void sf_kfd_hw_tell(struct sf *sf, const struct gt_queue_hw *q, size_t n)
 
 void sf_kfd_hw_begin(struct sf *sf)
 {
+	free(sf->kfd->table); /* may be of GPUs, and queues, that have other numbers now */
+	sf->kfd->table = NULL;
+	sf->kfd->table_due = 0;
 	sf->kfd->hw |= gt_root_is(&sf->root, DIR_DEBUG "hqds");
 	sf_kfd_hw_tell(sf, NULL, 0);
 }

@@ -64,11 +64,19 @@ static inline const char *host_claim(struct gt_plugin *p, const char *what, int 
 	rank_asked = rank;
 	return rank < 0 ? NULL : better;
 }
+static size_t rounds, told; /* of where queues are, and how many the last one had */
+
+static inline void host_queues_hw(struct gt_plugin *p, const struct gt_queue_hw *q, size_t n)
+{
+	rounds++;
+	told = n;
+}
 static const struct gt_host host = { .now = host_now,
 				     .gpu = host_gpu,
 				     .usage = host_usage,
 				     .push = host_push,
-				     .claim = host_claim };
+				     .claim = host_claim,
+				     .queues_hw = host_queues_hw };
 static struct gt_plugin plugin = { .host = &host };
 
 /* A tree -----------------------------------------------------------------------------------------

@@ -140,6 +140,10 @@ static void test_slots(void)
 		   strstr(table, "\n100 11 - sdma 1 - - 0x7f41b5200000 1048576 - - -\n") &&
 		   strstr(table, "\n100 - - sdma 1 - - 0x7f41b5200000 1048576 - - sdma1.0\n"),
 	   "of two that have one at the same address nobody knows whose it is");
+	sf.kfd->table_due = UINT64_MAX;
+	sf_kfd_hw_begin(&sf);
+	is(told, 0, "a new scan: what was told is not known any more");
+	ok(sf_kfd_hw_look(&sf) && told == 2, "so it is read again at once");
 	shell("d=sys/class/kfd/kfd/topology/nodes/3 && mkdir $d && echo 102 >$d/gpu_id");
 	is_str(show(&sf), "unavailable\n", "a GPU that came since may sleep: it is not woken");
 	close_sf(&sf);
