@@ -64,8 +64,9 @@ static void key(struct gt_text *t, const char *name, uint64_t v)
 		gt_text_gkv(t, name, v);
 }
 
-/* "0.1.2 inst=0 pipe=1 queue=2 vmid=8 rptr=16 wptr=32", as in backends/sysfs/hqds */
-static void slot_line(struct gt_text *t, const struct gt_queue_slot *p, bool sdma)
+/* "0.1.2 inst=0 pipe=1 queue=2 vmid=8 rptr=16 wptr=32", as in backends/sysfs/hqds. An address space
+ * is of one process: queues that have the same are of the same */
+static void slot_line(struct gt_text *t, const struct gt_queue_slot *p, bool sdma, bool sees)
 {
 	if (sdma) {
 		gt_text_str(t, "sdma");
@@ -80,7 +81,8 @@ static void slot_line(struct gt_text *t, const struct gt_queue_slot *p, bool sdm
 		key(t, "inst", p->inst);
 	key(t, sdma ? "engine" : "pipe", p->pipe);
 	key(t, "queue", p->queue);
-	key(t, "vmid", p->vmid == GT_NONE16 ? GT_NONE64 : p->vmid);
+	if (sees)
+		key(t, "vmid", p->vmid == GT_NONE16 ? GT_NONE64 : p->vmid);
 	key(t, "rptr", p->rptr);
 	key(t, "wptr", p->wptr);
 	gt_text_ch(t, '\n');
@@ -96,7 +98,7 @@ int gt_show_hqd(struct gt_text *t, const struct gt_show *s)
 		return unavailable(t, err);
 	gt_text_kv(t, "slots", hw.nslots);
 	for (unsigned int i = 0; i < hw.nslots; i++)
-		slot_line(t, &hw.slot[i], hw.sdma);
+		slot_line(t, &hw.slot[i], hw.sdma, sees);
 	return 0;
 }
 

@@ -42,10 +42,14 @@ static void test_shown(void)
 	is_str(show(FILES "hqd", &root_view), "unavailable\n", "where it is not known it says so");
 	is_str(show(FILES "mqd", &root_view), "unavailable\n", "nor the descriptor");
 	tell(&q, 1);
-	is_str(show(FILES "hqd", &other),
+	is_str(show(FILES "hqd", &own),
 	       "slots 2\n0.1.2 inst=0 pipe=1 queue=2 vmid=8 rptr=16 wptr=32\n"
 	       "1.0.3 inst=1 pipe=0 queue=3 wptr=5\n",
 	       "slots, without what is not known");
+	is_str(show(FILES "hqd", &other),
+	       "slots 2\n0.1.2 inst=0 pipe=1 queue=2 rptr=16 wptr=32\n"
+	       "1.0.3 inst=1 pipe=0 queue=3 wptr=5\n",
+	       "without an address space for others, which says which queues are of one process");
 	is_str(show(FILES "mqd", &own),
 	       "active 1\nsize_bytes 65536\nwptr 9\naddress 0x17000\ndoorbell 0x4020\n"
 	       "base 0x7f0000010000\n",
