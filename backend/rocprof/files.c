@@ -40,8 +40,8 @@ static uint16_t group_of(struct rp_files *f, const char *path, uint32_t uid)
 	size_t n = rp_run_of(path);
 
 	for (unsigned int i = 0; i < f->n; i++)
-		if (rp_run_of(f->file[i].path) == n && !memcmp(f->file[i].path, path, n) &&
-		    (!f->live || f->file[i].uid == uid))
+		if ((!f->live || f->file[i].uid == uid) && !strncmp(f->file[i].path, path, n) &&
+		    rp_run_of(f->file[i].path) == n) /* last: it takes longest */
 			return f->file[i].source.group;
 	return free_group(f);
 }
