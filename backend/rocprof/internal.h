@@ -358,6 +358,7 @@ struct rp_files {
 	int inotify;
 	unsigned int watches;
 	int watch[RP_WATCHES];
+	uint64_t watch_dev[RP_WATCHES], watch_ino[RP_WATCHES];
 	struct rp_job job[RP_JOBS];
 	unsigned int jobs;
 };

@@ -33,21 +33,27 @@ static uint64_t realtime(void)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-/* By its descriptor: the name may mean another folder by now */
+/* By its descriptor: the name may mean another folder by now. One that is watched is found before
+ * inotify is asked: that would make a watch where there is no room for its number. */
 bool rp_watch_folder(struct rp_files *f, int dir)
 {
+	struct stat st;
 	char path[64];
 	int wd;
 
-	if (f->inotify < 0 || f->watches >= RP_WATCHES)
+	if (f->inotify < 0 || fstat(dir, &st) < 0)
+		return false;
+	for (unsigned int i = 0; i < f->watches; i++)
+		if (f->watch_ino[i] == st.st_ino && f->watch_dev[i] == st.st_dev)
+			return true;
+	if (f->watches >= RP_WATCHES)
 		return false;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", dir);
 	wd = inotify_add_watch(f->inotify, path, CHANGES | IN_ONLYDIR);
 	if (wd < 0)
 		return false;
-	for (unsigned int i = 0; i < f->watches; i++)
-		if (f->watch[i] == wd)
-			return true;
+	f->watch_dev[f->watches] = st.st_dev;
+	f->watch_ino[f->watches] = st.st_ino;
 	f->watch[f->watches++] = wd;
 	return true;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Results in folders that are watched: looked for, read, read on, given up. */
 #include <signal.h>
+#include <sys/inotify.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 
@@ -172,6 +173,23 @@ static void test_groups(void)
 		   f.file[8].source.group,
 	   "but not two users'");
 	rp_files_free(&f);
+}
+
+/* A folder that two ways lead to is one, and is watched though there is no room for another */
+static void test_watches(void)
+{
+	static struct rp_files f = { .live = true };
+	int one = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int other = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	f.inotify = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+	f.watches = RP_WATCHES - 1;
+	ok(rp_watch_folder(&f, one) && f.watches == RP_WATCHES, "a folder takes the last room");
+	ok(rp_watch_folder(&f, one), "it is watched when it is met again");
+	ok(!rp_watch_folder(&f, other) && f.watches == RP_WATCHES, "another one is not");
+	close(one);
+	close(other);
+	close(f.inotify);
 }
 
 /* Readers ----------------------------------------------------------------------------------------
@@ -439,6 +457,7 @@ int main(void)
 	test_inode_again();
 	test_failed();
 	test_groups();
+	test_watches();
 	test_stuck();
 	test_full();
 	test_missing();
