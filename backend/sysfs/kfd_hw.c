@@ -82,8 +82,9 @@ static void match_all(const struct sf_kfd *k, const struct sf_rows *all)
 /* ------------------------------------------------------------------------------------------------
  */
 
-/* All of a file of debugfs, which is at most @SF_DUMP_MAX; NULL: it cannot be read */
-static char *read_dump(const struct sf *sf, const char *path)
+/* All of a file of debugfs; NULL: it cannot be read, or is too long, which is counted: who is in its
+ * end would seem to be on no hardware */
+static char *read_dump(const struct sf *sf, const char *path, struct sf_rows *all)
 {
 	int fd = gt_root_fd(&sf->root, path);
 	char *text = fd < 0 ? NULL : malloc(SF_DUMP_MAX);
@@ -94,7 +95,8 @@ static char *read_dump(const struct sf *sf, const char *path)
 		n += (size_t)got;
 	if (fd >= 0)
 		close(fd);
-	if (got < 0) {
+	all->cut += text && got > 0;
+	if (got) {
 		free(text);
 		return NULL;
 	}
@@ -117,7 +119,7 @@ static bool all_awake(struct sf *sf)
 static bool take(struct sf *sf, const char *path, void (*fn)(void *, const struct sf_dumped *),
 		 struct sf_rows *all)
 {
-	char *text = read_dump(sf, path);
+	char *text = read_dump(sf, path, all);
 
 	if (text)
 		all->bad += sf_dump_parse(text, fn, all);
@@ -153,9 +155,15 @@ static bool take_all(struct sf *sf, struct sf_rows *all)
 	return take_mqds(sf, all) && take(sf, DIR_DEBUG "hqds", sf_rows_hqd, all);
 }
 
+static struct sf_rows new_rows(void)
+{
+	return (struct sf_rows){ .row = calloc(SF_ROWS, sizeof(struct sf_row)),
+				 .most = SF_ROWS / SF_SHARE };
+}
+
 static void dump(struct sf *sf, char *buf, size_t len)
 {
-	struct sf_rows all = { .row = calloc(SF_ROWS, sizeof(*all.row)) };
+	struct sf_rows all = new_rows();
 
 	sf->kfd->stats.dumps++;
 	if (take_all(sf, &all)) {
@@ -215,7 +223,7 @@ static void place_all(struct sf *sf, const struct sf_rows *all)
 
 static void find_places(struct sf *sf)
 {
-	struct sf_rows all = { .row = calloc(SF_ROWS, sizeof(*all.row)) };
+	struct sf_rows all = new_rows();
 
 	sf_kfd_queues_again(sf);
 	if (take_mqds(sf, &all)) {

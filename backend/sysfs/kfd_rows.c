@@ -6,11 +6,21 @@
 #include "../detail.h"
 #include "kfd_rows.h"
 
+/* A process's descriptors come one after the other. */
+static bool has_room(const struct sf_rows *all, uint32_t pid)
+{
+	unsigned int n = 0;
+
+	while (all->most && pid && n < all->n && all->row[all->n - 1 - n].q.pid == pid)
+		n++;
+	return all->n < SF_ROWS && (!all->most || n < all->most);
+}
+
 static struct sf_row *add(struct sf_rows *all, const struct sf_dumped *q, const struct sf_hw *hw)
 {
 	struct sf_row *r = &all->row[all->n];
 
-	if (all->n == SF_ROWS) {
+	if (!has_room(all, q->pid)) {
 		all->cut++;
 		return NULL;
 	}

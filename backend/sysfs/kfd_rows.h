@@ -21,10 +21,11 @@ struct sf_row {
 	uint64_t vmid, rptr, wptr;
 };
 
-/** struct sf_rows - @row: room for SF_ROWS; @cut: what there was no room for; @bad: lines */
+/** struct sf_rows - @row: room for SF_ROWS, @most of them of one process, 0: as many as there is
+ * room; @cut: what there was no room for; @bad: lines */
 struct sf_rows {
 	struct sf_row *row;
-	unsigned int n;
+	unsigned int n, most;
 	uint64_t cut, bad;
 };
 

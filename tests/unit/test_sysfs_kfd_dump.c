@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* backend/sysfs: queues that AMD's compute driver lists, and what its dumps say of them. */
+#include "../../backend/sysfs/kfd_rows.h"
 #include "kfdbed.h"
 
 /* A process's queues as the driver dumps them, the last first: device and where the packets are */
@@ -150,6 +151,28 @@ static void test_slots(void)
 	shell("rm -r sys/kernel sys/class/kfd/kfd/topology/nodes/3");
 }
 
+static void test_bounds(void)
+{
+	struct sf sf;
+
+	shell("mkdir -p sys/kernel/debug/kfd && cd sys/kernel/debug/kfd && "
+	      "{ echo Process 10 PASID 1: && for i in $(seq 300); do printf '  SDMA queue on device "
+	      "64\\n" RING "'; done && echo Process 11 PASID 1: && printf '  SDMA queue on device "
+	      "65\\n" RING "'; } >mqds && echo Node 1, gpu_id 64: >hqds");
+	open_sf(&sf);
+	sf_kfd_hw_begin(&sf);
+	ok(strstr(show(&sf), "101 11 "), "one process's queues leave room for others'");
+	is(told, SF_ROWS / SF_SHARE + 1, "it has its share");
+	is(sf.kfd->stats.dump_cut, 300 - SF_ROWS / SF_SHARE, "what it has more is counted");
+	shell("yes | head -c 9000000 >>sys/kernel/debug/kfd/hqds");
+	sf.kfd->stats.dump_cut = 0;
+	is_str(show(&sf), "unavailable\n", "slots of which only some were read");
+	is(told, 0, "nobody knows then");
+	is(sf.kfd->stats.dump_cut, 300 - SF_ROWS / SF_SHARE + 1, "which is counted");
+	close_sf(&sf);
+	shell("rm -r sys/kernel");
+}
+
 int main(void)
 {
 	if (!top_make())
@@ -158,6 +181,7 @@ int main(void)
 	test_places();
 	test_places_meanwhile();
 	test_slots();
+	test_bounds();
 	top_drop();
 	return done_testing();
 }
