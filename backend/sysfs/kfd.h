@@ -59,6 +59,7 @@ struct sf_kfd_proc {
  * @unplaced: there is a queue of which it is to be found out where its packets are, from @place_due
  * on
  * @table: what kfd_hw.c showed last, good until @table_due; NULL nothing yet
+ * @told: where some queue is; @asleep_until: a GPU slept, which is not asked for again before
  * @last_ts: of the last record
  * @out: records that wait for sf_kfd_flush()
  */
@@ -67,9 +68,9 @@ struct sf_kfd {
 	unsigned int n, turn, pair, fresh;
 	struct sf_kfd_queue queue[SF_KFD_QUEUES];
 	uint32_t used, free, nqueues, last;
-	bool hw, tells, begun, wrapped, unplaced;
+	bool hw, tells, begun, wrapped, unplaced, told;
 	char *table;
-	uint64_t table_due, place_due, last_ts;
+	uint64_t table_due, place_due, asleep_until, last_ts;
 	union gt_record out[64];
 	unsigned int nout;
 	struct {

@@ -14,6 +14,7 @@
 #include "kfd_rows.h"
 
 #define DIR_DEBUG "sys/kernel/debug/kfd/"
+#define ASLEEP_NS 100000000u /* so long a GPU that slept is taken to sleep */
 
 static uint16_t gpu_of(const struct sf *sf, uint32_t kfd_id)
 {
@@ -82,8 +83,8 @@ static void match_all(const struct sf_kfd *k, const struct sf_rows *all)
 /* ------------------------------------------------------------------------------------------------
  */
 
-/* All of a file of debugfs; NULL: it cannot be read, or is too long, which is counted: who is in its
- * end would seem to be on no hardware */
+/* All of a file of debugfs; NULL: it cannot be read, or is too long, which is counted: who is in
+ * its end would seem to be on no hardware */
 static char *read_dump(const struct sf *sf, const char *path, struct sf_rows *all)
 {
 	int fd = gt_root_fd(&sf->root, path);
@@ -255,6 +256,7 @@ void sf_kfd_find_places(struct sf *sf)
 
 void sf_kfd_hw_tell(struct sf *sf, const struct gt_queue_hw *q, size_t n)
 {
+	sf->kfd->told = n;
 	if (sf->kfd->hw)
 		sf->p->host->queues_hw(sf->p, q, n);
 }
@@ -263,7 +265,7 @@ void sf_kfd_hw_begin(struct sf *sf)
 {
 	free(sf->kfd->table); /* may be of GPUs, and queues, that have other numbers now */
 	sf->kfd->table = NULL;
-	sf->kfd->table_due = 0;
+	sf->kfd->table_due = sf->kfd->asleep_until = 0;
 	sf->kfd->hw |= gt_root_is(&sf->root, DIR_DEBUG "hqds");
 	sf_kfd_hw_tell(sf, NULL, 0);
 }
@@ -273,9 +275,13 @@ bool sf_kfd_hw_look(struct sf *sf)
 	struct sf_kfd *k = sf->kfd;
 	uint64_t began = sf->p->host->now(sf->p);
 
+	if (began < k->asleep_until)
+		return false;
 	if (!all_awake(sf)) {
 		k->table_due = 0;
-		sf_kfd_hw_tell(sf, NULL, 0);
+		k->asleep_until = began + ASLEEP_NS;
+		if (k->told)
+			sf_kfd_hw_tell(sf, NULL, 0);
 		return false;
 	}
 	if (k->table && began < k->table_due)

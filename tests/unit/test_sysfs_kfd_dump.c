@@ -146,7 +146,19 @@ static void test_slots(void)
 	is(told, 0, "a new scan: what was told is not known any more");
 	ok(sf_kfd_hw_look(&sf) && told == 2, "so it is read again at once");
 	shell("d=sys/class/kfd/kfd/topology/nodes/3 && mkdir $d && echo 102 >$d/gpu_id");
+	rounds = 0;
 	is_str(show(&sf), "unavailable\n", "a GPU that came since may sleep: it is not woken");
+	ok(rounds == 1 && !told, "nobody knows then where queues are");
+	for (int i = 0; i < 3; i++) {
+		sf.kfd->asleep_until = i == 1 ? 0 : UINT64_MAX;
+		show(&sf);
+	}
+	is(rounds, 1, "which is told once");
+	shell("mv sys/class/kfd/kfd/topology/nodes/3 nodes3");
+	is_str(show(&sf), "unavailable\n", "for a moment it is not asked again");
+	sf.kfd->asleep_until = 0;
+	ok(strstr(show(&sf), "sdma1.0\n") && rounds == 2, "then it is");
+	shell("mv nodes3 sys/class/kfd/kfd/topology/nodes/3");
 	close_sf(&sf);
 	shell("rm -r sys/kernel sys/class/kfd/kfd/topology/nodes/3");
 }
