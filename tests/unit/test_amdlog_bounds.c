@@ -43,7 +43,7 @@ static void check_shares(void)
 	unsigned int share = GT_AMD_FILES / GT_AMD_SHARE;
 	struct ah *h;
 
-	if (geteuid())
+	if (geteuid() && ok(true, "a user's share of logs # skip it takes root"))
 		return;
 	make("many", 300, 65534);
 	make("other", 3, 65533);
@@ -72,7 +72,7 @@ static void check_queue_shares(void)
 	struct ah *h;
 	char name[64];
 
-	if (geteuid())
+	if (geteuid() && ok(true, "a user's share of queues # skip it takes root"))
 		return;
 	for (unsigned int i = 0; i < logs; i++) {
 		FILE *f;
@@ -207,7 +207,7 @@ static void check_roots_links(void)
 	static const struct gt_option o = { .name = "files" };
 	struct ah *h;
 
-	if (geteuid())
+	if (geteuid() && ok(true, "links of root's # skip it takes root"))
 		return;
 	chmod(ah_folder, 0755);
 	link_to("way", "real");
@@ -244,7 +244,7 @@ static void check_written(void)
 	static const struct gt_option o = { .name = "files" };
 	struct ah *h;
 
-	if (geteuid())
+	if (geteuid() && ok(true, "logs that not all may read # skip it takes root"))
 		return;
 	chmod(ah_folder, 0755);
 	chmod(ah_name("real"), 0700);
@@ -277,7 +277,9 @@ static void check_folder_shares(void)
 	struct ah *h;
 	FILE *f;
 
-	if (geteuid() || !mkdtemp(top))
+	if (geteuid() && ok(true, "a user's share of folders # skip it takes root"))
+		return;
+	if (!mkdtemp(top) && ok(true, "a user's share of folders # skip no folder in /dev/shm"))
 		return;
 	for (uid_t i = 0; i < FOLDERS; i++) {
 		snprintf(name, sizeof(name), "%s/f%u", top, i);

@@ -232,7 +232,7 @@ static void test_stuck(void)
 	ph_init(&h);
 	waitpid(held, &status, WUNTRACED);
 	if (!WIFSTOPPED(status)) {
-		printf("# nothing can be traced here\n");
+		ok(true, "one that does not end # skip nothing can be traced here");
 		rp_child_end(&c);
 		return;
 	}
@@ -412,7 +412,7 @@ static void test_rerun(void)
 	const unsigned int most = RP_USER_FILES;
 	char name[64];
 
-	if (getuid())
+	if (getuid() && ok(true, "more results than a user may have # skip it takes root"))
 		return;
 	mkdir(at("over"), 0755);
 	others(0, most + 2);
