@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +19,8 @@
 
 #define FILES	64
 #define WAIT_NS 1000000u
+#define POLL_MS 2
+#define POLLS	100	      /* until one that is to end is waited for no more */
 #define SILENCE 120000000000u /* ns before the child is given up: its own limit comes first */
 #define SAID	(sizeof(struct sf_played) + SF_ROWS * sizeof(struct sf_row))
 
@@ -55,6 +58,26 @@ static void close_files(struct play *y)
 		close(y->fds[--y->n]);
 }
 
+static pid_t left; /* a child that was killed, and has not ended yet */
+
+static bool is_left(void)
+{
+	if (left && waitpid(left, NULL, WNOHANG))
+		left = 0;
+	return left;
+}
+
+/* One that waits for a disk, or for NFS, does not end before it has an answer, killed or not. */
+static void reap(pid_t pid)
+{
+	for (int i = 0; i < POLLS; i++) {
+		if (waitpid(pid, NULL, WNOHANG))
+			return;
+		poll(NULL, 0, POLL_MS);
+	}
+	left = pid;
+}
+
 static void end_child(struct play *y)
 {
 	if (y->fd >= 0)
@@ -64,8 +87,7 @@ static void end_child(struct play *y)
 		return;
 	kill(-y->pid, SIGKILL);
 	kill(y->pid, SIGKILL);
-	while (waitpid(y->pid, NULL, 0) < 0 && errno == EINTR)
-		;
+	reap(y->pid);
 	y->pid = 0;
 }
 
@@ -133,6 +155,9 @@ static int start_child(struct gt_plugin *p, struct play *y)
 	pid_t self = getpid();
 	int pipes[2];
 
+	if (is_left())
+		return p->host->error(p, EBUSY,
+				      "the last reader hangs yet: a file does not answer");
 	if (pipe2(pipes, O_CLOEXEC) < 0)
 		return p->host->error(p, errno, "no pipe: %s", strerror(errno));
 	y->pid = fork();
@@ -171,6 +196,14 @@ int sf_play_start(struct gt_plugin *p, const char *files)
 	return ret;
 }
 
+static bool is_row(const uint8_t *row)
+{
+	const uint8_t *q = row + offsetof(struct sf_row, q);
+
+	return q[offsetof(struct gt_queue_hw, sdma)] <= 1 &&
+	       q[offsetof(struct gt_queue_hw, active)] <= 1;
+}
+
 /* What is said is checked: it is of a process that has read what anybody may have written. */
 static bool take(struct play *y)
 {
@@ -179,6 +212,9 @@ static bool take(struct play *y)
 	memcpy(&y->head, y->said, sizeof(y->head));
 	if (y->head.n > SF_ROWS || y->len != sizeof(y->head) + y->head.n * sizeof(struct sf_row))
 		return false;
+	for (size_t at = sizeof(y->head); at < y->len; at += sizeof(struct sf_row))
+		if (!is_row(y->said + at))
+			return false;
 	y->rows.n = (unsigned int)y->head.n;
 	memcpy(y->rows.row, y->said + sizeof(y->head), y->rows.n * sizeof(struct sf_row));
 	for (unsigned int i = 0; i < y->rows.n; i++)

@@ -2,12 +2,12 @@
 /* Results in folders that are watched: looked for, read, read on, given up. */
 #include <signal.h>
 #include <sys/inotify.h>
-#include <sys/ptrace.h>
 #include <sys/wait.h>
 
 #include "../../backend/rocprof/files.h"
 #include "../../backend/rocprof/jobs/jobs.h"
 #include "../../backend/rocprof/play.h"
+#include "../lib/held.h"
 #include "../lib/rocprof_host.h"
 #include "../lib/tap.h"
 
@@ -194,34 +194,6 @@ static void test_watches(void)
 
 /* Readers ----------------------------------------------------------------------------------------
  */
-
-static pid_t sleeper(void)
-{
-	pid_t pid = fork();
-
-	if (!pid) {
-		pause();
-		_exit(0);
-	}
-	return pid;
-}
-
-/* A process whose end nobody else sees while it lives, as of one that waits for a disk */
-static pid_t holder(pid_t pid)
-{
-	pid_t own = fork();
-	int ready[2];
-	char c;
-
-	if (own)
-		return own;
-	if (pipe(ready))
-		_exit(1);
-	c = ptrace(PTRACE_SEIZE, pid, NULL, NULL) ? 'x' : 'y';
-	if (c == 'y')
-		raise(SIGSTOP);
-	_exit(1);
-}
 
 static void test_stuck(void)
 {
