@@ -9,7 +9,9 @@ O=$(readlink -f "${O:-.output}")
 work=$(mktemp -d)
 mb=${MB:-1024}
 
+sampler=
 end() {
+	[ -z "$sampler" ] || kill "$sampler" 2>/dev/null
 	mountpoint -q "$work/gt" && umount "$work/gt"
 	rm -rf --one-file-system "$work"
 }
@@ -46,14 +48,15 @@ sample() {
 	done
 	echo "$most"
 }
-sample >peak &
+sample >peak & sampler=$!
 begin=$(date +%s%N)
 "$O/sbin/mount.gputrace" "$work/gt" -o replay=k.csv || exit 1
-pid=$(pgrep -f "mount.gputrace $work/gt" | head -n 1)
 until [ "$(cat gt/backends/rocprof/state)" = ended ]; do sleep 0.05; done
 ms=$((($(date +%s%N) - begin) / 1000000))
+pid=$(pgrep -f "mount.gputrace $work/gt" | head -n 1) # the reader has ended: there is but one
 touch read
-wait %1
+wait $sampler
+sampler=
 bytes=$(stat -c %s k.csv)
 awk -v b="$bytes" -v ms=$ms -v rows="$(awk '$1 == "rows" { print $2 }' gt/backends/rocprof/stats)" -v hwm="$(awk '/VmHWM/ { print $2 }' "/proc/$pid/status")" -v peak="$(cat peak)" '{
 	reader = b / 1e6 / (($16 + $17) / 100)
