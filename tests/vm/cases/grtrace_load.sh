@@ -108,7 +108,8 @@ like "$(grep tracepoint.drm_run_job $grt/stats)" "=0$" "and is hooked again when
 # It goes under load, with a file open, and comes again
 bg 0 & load=$!
 bg 1 & load2=$!
-for n in 1 2 3; do
+rounds=0
+for _ in 1 2 3; do
 	exec 7<$grt/events0
 	grt_set control start
 	wait_for 20 eval '[ "$(grt_recorded COMPLETE)" -gt 100 ]'
@@ -116,8 +117,9 @@ for n in 1 2 3; do
 	head -c 100 <&7 >/dev/null 2>&1
 	exec 7<&-
 	grt_load || break
+	rounds=$((rounds + 1))
 done
-is $n 3 "unloaded and loaded under load"
+is $rounds 3 "unloaded and loaded under load"
 kill $load $load2; wait $load $load2 2>/dev/null
 ok "unloaded" rmmod grtrace
 is "$(ls -d $grt /proc/grtrace_stats 2>/dev/null)" "" "nothing of it is left"
