@@ -183,9 +183,9 @@ flap() {
 is "$(flap 100)" "" "a hundred rounds"
 before=$(sizes)
 is "$(flap 1000)" "" "a thousand more"
-wait_for 20 eval '[ "$(fds)" = "${before% *}" ]' # it may have one open just now
+# It may have one open just now, or had one then
+ok "no descriptor more than ${before% *}" wait_for 20 eval '[ "$(fds)" -le "${before% *}" ]'
 after=$(sizes)
-is "${after% *}" "${before% *}" "no descriptor more"
 ok "no memory more (KiB: $before, $after)" [ $((${after#* } - ${before#* })) -lt 1024 ]
 is "$(names)" "amdgpu0 amdgpu1 amdgpu2 " "the same GPUs as before"
 ok "unmount" umount_gt "$mnt"

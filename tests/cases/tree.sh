@@ -100,8 +100,8 @@ wait_for 20 forgotten
 a=$(fds) before=$(held)
 ok "10,000 more, 300 of those rendered by open" python3 opens.py 10000 300 <files
 ok "nodes are forgotten" wait_for 20 forgotten
-wait_for 20 eval '[ "$(fds)" = "$a" ]' # it may have one open just now
-is "$(fds)" "$a" "no descriptor is left of 10,000 opens of each file"
+# It may have one open just now, or had one then
+ok "no descriptor is left of 10,000 opens of each file ($a before)" wait_for 20 eval '[ "$(fds)" -le "$a" ]'
 after=$(held)
 ok "no memory either ($before kB, then $after kB)" [ $((after - before)) -lt 8192 ]
 is "$(value "$mnt/status" readers)" 0 "no reader is left"

@@ -41,7 +41,12 @@ d = open('stream', 'rb').read()
 print(sorted({struct.unpack_from('<I', d, i + 36)[0] for i in range(0, len(d), 64) if d[i + 8] == 67}))"
 }
 some_named() { [ "$(named)" != "[]" ]; }
-wait_for 20 some_named
+ok "a pipe names processes" wait_for 20 some_named
+still() { # still FILE - nothing more has come to it for a while
+	local size=$(stat -c %s "$1") _
+	read -rt 0.3 -u "$never" _ || [ "$(stat -c %s "$1")" = "$size" ]
+}
+ok "… until all are" wait_for 20 still stream # another's name may be the last
 kill $reader
 wait $reader 2>/dev/null
 is "$(named)" "[$one]" "a pipe names only the reader's own processes"
