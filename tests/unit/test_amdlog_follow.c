@@ -19,8 +19,10 @@
 
 static void check_growing(void)
 {
+	char moved[sizeof(ah_folder) + 6];
 	struct ah *h;
 
+	snprintf(moved, sizeof(moved), "%s-moved", ah_folder);
 	ah_write("live_1.log", "", O_TRUNC);
 	h = ah_follow("live_*.log");
 	ah_write("live_1.log", NAME(5) ":3:x.cpp :1 : 6", O_APPEND);
@@ -35,12 +37,12 @@ static void check_growing(void)
 	ah_write("live_1.log", NAME(9), O_TRUNC);
 	ah_settle(h);
 	is(h->types[GT_DISPATCH], 5, "one that is cut and written anew is read anew");
-	rename(ah_name("live_1.log"), "/tmp/gt-amdlog-moved");
+	rename(ah_name("live_1.log"), moved);
 	ah_write("live_1.log", NAME(10), O_TRUNC);
 	ah_settle(h);
 	is(h->types[GT_DISPATCH], 6, "one that takes the name of another is read, too");
 	is(((struct gt_amd *)h->p.priv)->n, 3, "and the other followed on");
-	unlink("/tmp/gt-amdlog-moved");
+	unlink(moved);
 	unlink(ah_name("live_1.log"));
 	unlink(ah_name("live_2.log"));
 	ah_settle(h);
