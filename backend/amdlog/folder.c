@@ -29,16 +29,18 @@
 #define LINKS	16     /* of them */
 #define RIGHTS (1ull << CAP_DAC_READ_SEARCH)
 
-/** struct share - of a user but root, of a word: @names in folders of theirs, @folders */
+enum what { NAME, FOLDER, WHATS };
+
+/** struct share - of a user but root, of a word: @n names in folders of theirs, and folders */
 struct share {
 	uint32_t uid;
-	unsigned int names, folders;
+	unsigned int n[WHATS];
 };
 
-/** struct walk - a word on its way; @why: what is in the way; @names, @folders: of all users */
+/** struct walk - a word on its way; @why: what is in the way; @n: of all users */
 struct walk {
 	struct gt_amd *a;
-	unsigned int names, folders, depth, links, nshares;
+	unsigned int n[WHATS], depth, links, nshares;
 	struct share share[USERS];
 	int why;
 };
@@ -55,30 +57,18 @@ static struct share *share_of(struct walk *w, uint32_t uid)
 	return &w->share[w->nshares++];
 }
 
-/* One more name in a folder of @uid's? */
-static bool may_name(struct walk *w, uint32_t uid)
+/* One more of @what in a folder of @uid's? Where all may make some, as in /tmp, who makes many is
+ * not all there is */
+static bool may(struct walk *w, enum what what, uint32_t uid)
 {
+	static const unsigned int most[] = { [NAME] = LOOK_AT, [FOLDER] = EXPAND };
 	struct share *s = uid ? share_of(w, uid) : NULL;
 
-	if (w->names == LOOK_AT || (uid && (!s || s->names == LOOK_AT / GT_AMD_SHARE)))
+	if (w->n[what] == most[what] || (uid && (!s || s->n[what] == most[what] / GT_AMD_SHARE)))
 		return false;
-	w->names++;
+	w->n[what]++;
 	if (s)
-		s->names++;
-	return true;
-}
-
-/* One more folder of @uid's? Where all may make some, as in /tmp, who makes many is not all there
- * is */
-static bool may_enter(struct walk *w, uint32_t uid)
-{
-	struct share *s = uid ? share_of(w, uid) : NULL;
-
-	if (w->folders == EXPAND || (uid && (!s || s->folders == EXPAND / GT_AMD_SHARE)))
-		return false;
-	w->folders++;
-	if (s)
-		s->folders++;
+		s->n[what]++;
 	return true;
 }
 
@@ -238,7 +228,7 @@ static void walk_share(struct walk *w, int dir, const char *path, const char *na
 
 	if (fd < 0) {
 		w->why = fd;
-	} else if (fstat(fd, &st) < 0 || !may_enter(w, st.st_uid)) {
+	} else if (fstat(fd, &st) < 0 || !may(w, FOLDER, st.st_uid)) {
 		w->why = -E2BIG;
 		close(fd);
 	} else {
@@ -262,7 +252,7 @@ static void walk_all(struct walk *w, int dir, const char *path, const char *patt
 		return;
 	}
 	while ((e = readdir(d))) {
-		if (!may_name(w, st.st_uid)) {
+		if (!may(w, NAME, st.st_uid)) {
 			w->why = -E2BIG;
 			break;
 		}
