@@ -39,6 +39,18 @@ void gt_cell_u64(struct gt_text *t, uint64_t v)
 		gt_text_u64(t, v);
 }
 
+void gt_known_kv(struct gt_text *t, const char *key, uint64_t v)
+{
+	if (v != GT_NONE64)
+		gt_text_kv(t, key, v);
+}
+
+void gt_known_gkv(struct gt_text *t, const char *key, uint64_t v)
+{
+	if (v != GT_NONE64)
+		gt_text_gkv(t, key, v);
+}
+
 void gt_cell_u32(struct gt_text *t, uint32_t v)
 {
 	gt_cell_u64(t, v == GT_NONE32 ? GT_NONE64 : v);

@@ -57,12 +57,6 @@ static int show_name(struct gt_text *t, const struct gt_show *s)
 	return 0;
 }
 
-static void known(struct gt_text *t, const char *key, uint64_t v)
-{
-	if (v != GT_NONE64)
-		gt_text_kv(t, key, v);
-}
-
 static int show_stats(struct gt_text *t, const struct gt_show *s)
 {
 	struct gt_summary all;
@@ -72,15 +66,15 @@ static int show_stats(struct gt_text *t, const struct gt_show *s)
 	k = gt_obj_kernel(s);
 	if (!k)
 		return -ENODEV;
-	known(t, "uid", k->uid == GT_NONE32 ? GT_NONE64 : k->uid);
+	gt_known_kv(t, "uid", k->uid == GT_NONE32 ? GT_NONE64 : k->uid);
 	if (k->cut)
 		gt_text_kv(t, "name_cut_at_bytes", k->len);
 	gt_stage_summary(&k->exec, 0, &all, NULL);
 	if (!k->dispatches && k->calls != GT_NONE64) {
-		known(t, "calls", k->calls);
-		known(t, "exec_ns", k->total_ns);
-		known(t, "min_ns", k->min_ns);
-		known(t, "max_ns", k->max_ns);
+		gt_known_kv(t, "calls", k->calls);
+		gt_known_kv(t, "exec_ns", k->total_ns);
+		gt_known_kv(t, "min_ns", k->min_ns);
+		gt_known_kv(t, "max_ns", k->max_ns);
 		gt_text_kvs(t, "source", "statistics");
 		return 0;
 	}

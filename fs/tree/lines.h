@@ -30,6 +30,9 @@ void gt_cell_ring(struct gt_text *t, uint16_t ring);		 /* "ring0", as the direct
 void gt_cell_ratio(struct gt_text *t, uint64_t n, uint64_t d);	 /* n / d, "1.23"; d 0: unknown */
 void gt_cell_time(struct gt_text *t, uint64_t ts);
 void gt_time(struct gt_text *t, uint64_t ts); /* "12.000345678", nothing before it */
+/* lines and words of what may be unknown, GT_NONE64: then there is none */
+void gt_known_kv(struct gt_text *t, const char *key, uint64_t v);  /* gt_text_kv() */
+void gt_known_gkv(struct gt_text *t, const char *key, uint64_t v); /* gt_text_gkv() */
 /** gt_pad() - blanks up to column @width, counted from byte @from of the text */
 void gt_pad(struct gt_text *t, size_t from, size_t width);
 /** gt_percent() - thousandths of a percent of @ns within @window, at most 100 % */

@@ -58,12 +58,6 @@ static int unavailable(struct gt_text *t, int err)
 	return err == -EAGAIN ? 0 : err;
 }
 
-static void key(struct gt_text *t, const char *name, uint64_t v)
-{
-	if (v != GT_NONE64)
-		gt_text_gkv(t, name, v);
-}
-
 /* "0.1.2 inst=0 pipe=1 queue=2 vmid=8 rptr=16 wptr=32", as in backends/sysfs/hqds. An address space
  * is of one process: queues that have the same are of the same */
 static void slot_line(struct gt_text *t, const struct gt_queue_slot *p, bool sdma, bool sees)
@@ -78,13 +72,13 @@ static void slot_line(struct gt_text *t, const struct gt_queue_slot *p, bool sdm
 	gt_text_ch(t, '.');
 	gt_text_u64(t, p->queue);
 	if (!sdma)
-		key(t, "inst", p->inst);
-	key(t, sdma ? "engine" : "pipe", p->pipe);
-	key(t, "queue", p->queue);
+		gt_known_gkv(t, "inst", p->inst);
+	gt_known_gkv(t, sdma ? "engine" : "pipe", p->pipe);
+	gt_known_gkv(t, "queue", p->queue);
 	if (sees)
-		key(t, "vmid", p->vmid == GT_NONE16 ? GT_NONE64 : p->vmid);
-	key(t, "rptr", p->rptr);
-	key(t, "wptr", p->wptr);
+		gt_known_gkv(t, "vmid", p->vmid == GT_NONE16 ? GT_NONE64 : p->vmid);
+	gt_known_gkv(t, "rptr", p->rptr);
+	gt_known_gkv(t, "wptr", p->wptr);
 	gt_text_ch(t, '\n');
 }
 
@@ -100,12 +94,6 @@ int gt_show_hqd(struct gt_text *t, const struct gt_show *s)
 	for (unsigned int i = 0; i < hw.nslots; i++)
 		slot_line(t, &hw.slot[i], hw.sdma, sees);
 	return 0;
-}
-
-static void line(struct gt_text *t, const char *name, uint64_t v)
-{
-	if (v != GT_NONE64)
-		gt_text_kv(t, name, v);
 }
 
 static void address(struct gt_text *t, const char *name, uint64_t v)
@@ -126,10 +114,10 @@ int gt_show_mqd(struct gt_text *t, const struct gt_show *s)
 
 	if (err)
 		return unavailable(t, err);
-	line(t, "active", hw.active);
-	line(t, "size_bytes", hw.size);
-	line(t, "rptr", hw.rptr);
-	line(t, "wptr", hw.wptr);
+	gt_known_kv(t, "active", hw.active);
+	gt_known_kv(t, "size_bytes", hw.size);
+	gt_known_kv(t, "rptr", hw.rptr);
+	gt_known_kv(t, "wptr", hw.wptr);
 	if (!sees)
 		return 0;
 	address(t, "address", hw.address);

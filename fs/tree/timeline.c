@@ -253,12 +253,6 @@ static void queue_notes(struct gt_text *t, struct memory *m, const struct gt_eve
 	}
 }
 
-static void pair(struct gt_text *t, const char *key, uint64_t v)
-{
-	if (v != GT_NONE64)
-		gt_text_gkv(t, key, v);
-}
-
 /* Where it happened: a ring, or the CPU. */
 static void where(struct gt_text *t, const struct gt_names *n, const struct gt_event *e)
 {
@@ -304,14 +298,14 @@ static void event(struct gt_text *t, struct ctx *c, const struct gt_event *e)
 	gt_text_str(t, "] ");
 	where(t, c->names, e);
 	gt_cell_word(t, custom[0] ? custom : gt_type_name(e->type), 32);
-	pair(t, "cpu", e->cpu == GT_NONE16 ? GT_NONE64 : e->cpu);
-	pair(t, "pid", pid == GT_NONE32 ? GT_NONE64 : pid);
+	gt_known_gkv(t, "cpu", e->cpu == GT_NONE16 ? GT_NONE64 : e->cpu);
+	gt_known_gkv(t, "pid", pid == GT_NONE32 ? GT_NONE64 : pid);
 	if (comm && comm[0]) {
 		gt_text_str(t, " comm=");
 		gt_text_word(t, comm, 16);
 	}
-	pair(t, "ctx", e->ctx);
-	pair(t, "seqno", e->seqno);
+	gt_known_gkv(t, "ctx", e->ctx);
+	gt_known_gkv(t, "seqno", e->seqno);
 	name = e->type == GT_IOCTL_EXIT ? command_left(c->mem, e) : gt_names_value(c->names, e);
 	gt_event_keys(t, e, name);
 	thread_notes(t, c->mem, &own, name);

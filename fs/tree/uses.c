@@ -31,22 +31,16 @@ static void gpu_label(struct gt_text *t, const struct gt_show *s, uint16_t gpu)
 	gt_text_ch(t, '/');
 }
 
-static void bytes(struct gt_text *t, const char *key, uint64_t v)
-{
-	if (v != GT_NONE64)
-		gt_text_gkv(t, key, v);
-}
-
 static void region_line(struct gt_text *t, const struct gt_show *s, uint16_t gpu,
 			const struct gt_use_region *r)
 {
 	gpu_label(t, s, gpu);
 	gt_text_word(t, r->name, sizeof(r->name));
-	bytes(t, "total_bytes", r->total);
-	bytes(t, "resident_bytes", r->resident);
-	bytes(t, "shared_bytes", r->shared);
-	bytes(t, "active_bytes", r->active);
-	bytes(t, "purgeable_bytes", r->purgeable);
+	gt_known_gkv(t, "total_bytes", r->total);
+	gt_known_gkv(t, "resident_bytes", r->resident);
+	gt_known_gkv(t, "shared_bytes", r->shared);
+	gt_known_gkv(t, "active_bytes", r->active);
+	gt_known_gkv(t, "purgeable_bytes", r->purgeable);
 	gt_text_ch(t, '\n');
 }
 
@@ -195,10 +189,10 @@ int gt_show_proc_kfd(struct gt_text *t, const struct gt_show *s)
 		if (n <= 0 || !u.kfd_at || now > u.kfd_at + KFD_STALE_NS)
 			continue;
 		gpu_name(t, s, (uint16_t)g);
-		bytes(t, "vram_bytes", u.kfd.vram);
-		bytes(t, "sdma_us", u.kfd.sdma_us);
-		bytes(t, "evicted_ms", u.kfd.evicted_ms);
-		bytes(t, "cu_occupancy", u.kfd.cu_occupancy);
+		gt_known_gkv(t, "vram_bytes", u.kfd.vram);
+		gt_known_gkv(t, "sdma_us", u.kfd.sdma_us);
+		gt_known_gkv(t, "evicted_ms", u.kfd.evicted_ms);
+		gt_known_gkv(t, "cu_occupancy", u.kfd.cu_occupancy);
 		gt_text_ch(t, '\n');
 	}
 	if (n >= 0 && !t->len)
