@@ -450,8 +450,8 @@ uint64_t rp_jobs_due(const struct rp_files *f);
 bool rp_jobs_wait(struct gt_plugin *p);
 /** rp_job_has() - is it a result of that job? */
 bool rp_job_has(const struct rp_job *j, const struct rp_file *f);
-/** rp_job_asks() - @file is about to be read: what its job asks for now is what is counted, until
- * it is read again */
+/** rp_job_asks() - @file is about to be read: its job's settings of this moment say what of it
+ * is counted, until the next reading */
 void rp_job_asks(struct gt_plugin *p, const struct rp_files *f, struct rp_file *file);
 /** rp_job_hotspots() - a text of hotspots came from @file */
 void rp_job_hotspots(struct rp_file *file, const char *text);

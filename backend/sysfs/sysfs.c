@@ -117,7 +117,7 @@ static bool scan_if_due(struct sf *sf)
 	return sf_scan_on(sf, now + SLICE_NS);
 }
 
-/* As far as there is time for now; the rest follows at once, a little at a time. */
+/* START_NS of it; the rest follows at once, SLICE_NS at a time. */
 static void scan_all(struct sf *sf)
 {
 	sf_scan_begin(sf);
