@@ -89,7 +89,7 @@ int rp_files_error(struct gt_plugin *p, const struct rp_files *f, int err, const
 }
 
 int rp_file_refuse(struct gt_plugin *p, const struct rp_files *f, struct rp_file *file, int err,
-		  const char *why)
+		   const char *why)
 {
 	file->state = "refused";
 	snprintf(file->error, sizeof(file->error), "%s", why);
@@ -106,17 +106,26 @@ const char *rp_file_is_none(mode_t mode)
 /*
  * SQLite writes into the database itself once a transaction is large, and keeps what was there in a
  * journal: until that has gone, or a log that is still to be merged in, the database is not whole.
+ *
+ * A file of a watched folder has a plain name, and its journal is on the same mount. A path that
+ * was given for a file may lead through links and over mounts, and leads to the journal the same
+ * way.
  */
 bool rp_file_busy(int dir, const char *name)
 {
 	static const char *const more[] = { "-journal", "-wal" };
 	char path[4096];
 	struct stat st;
+	int ret;
 
-	for (size_t i = 0; i < 2 && rp_ends(name, ".db"); i++)
-		if (snprintf(path, sizeof(path), "%s%s", name, more[i]) < (int)sizeof(path) &&
-		    !rp_stat_at(dir, path, &st) && st.st_size > 0)
+	for (size_t i = 0; i < 2 && rp_ends(name, ".db"); i++) {
+		if (snprintf(path, sizeof(path), "%s%s", name, more[i]) >= (int)sizeof(path))
+			continue;
+		ret = dir == AT_FDCWD ? fstatat(dir, path, &st, AT_SYMLINK_NOFOLLOW)
+				      : rp_stat_at(dir, path, &st);
+		if (!ret && st.st_size > 0)
 			return true;
+	}
 	return false;
 }
 
@@ -139,7 +148,8 @@ static int open_file(struct gt_plugin *p, const struct rp_files *f, struct rp_fi
 	if (rp_file_busy(dir, name)) {
 		close(file->source.fd);
 		file->source.fd = -1;
-		return rp_file_refuse(p, f, file, EBUSY, "is being written: there is a journal beside it");
+		return rp_file_refuse(p, f, file, EBUSY,
+				      "is being written: there is a journal beside it");
 	}
 	file->uid = st.st_uid;
 	file->source.size = (uint64_t)st.st_size;

@@ -7,7 +7,7 @@
 
 /** rp_file_is_none() - why what has this mode is not read, NULL: it may be */
 const char *rp_file_is_none(mode_t mode);
-/** rp_file_busy() - does somebody write to it? It is @name in @dir */
+/** rp_file_busy() - does somebody write to it? @dir is its folder, or AT_FDCWD if @name is a path */
 bool rp_file_busy(int dir, const char *name);
 /** rp_file_add() - one more of those that are known; NULL: there are too many */
 struct rp_file *rp_file_add(struct gt_plugin *p, struct rp_files *f, const char *path,

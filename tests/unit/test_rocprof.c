@@ -235,6 +235,22 @@ static void test_hostile(void)
 	ph_done(&h);
 }
 
+/* A database is named by whatever way leads to it; what lies beside it is found on the same way. */
+static void test_being_written(void)
+{
+	mkdir(at("there"), 0755);
+	ok(!symlink("there", at("way")), "a link to a folder");
+	ph_text(at("there/r.db"), "SQLite format 3");
+	ph_text(at("there/r.db-journal"), "a page as it was");
+	ok(ph_play(&h, at("way/r.db")) < 0 && strstr(h.error, "r.db: is being written"),
+	   "a database with a journal beside it, through a link: %s", h.error);
+	ph_done(&h);
+	ph_text(at("there/r.db-journal"), "");
+	ph_play(&h, at("way/r.db"));
+	ok(!strstr(h.error, "is being written"), "one whose journal is empty is not: %s", h.error);
+	ph_done(&h);
+}
+
 int main(void)
 {
 	char command[64];
@@ -246,6 +262,7 @@ int main(void)
 	test_other_tables();
 	test_damaged();
 	test_hostile();
+	test_being_written();
 	snprintf(command, sizeof(command), "rm -rf %s", dir);
 	ok(!system(command), "the folder goes");
 	return done_testing();
