@@ -4,6 +4,9 @@
 . "$GT_SRC/tests/lib/case.sh"
 . "$GT_SRC/tests/lib/calls.sh"
 . "$GT_SRC/tests/lib/fuse.sh"
+. "$GT_SRC/tests/lib/others.sh"
+is_root || skip "needs root to mount"
+others_reach
 calls_mock
 command -v fusermount3 >/dev/null || skip "fusermount3 is not installed"
 [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -le 2 ] || skip "kernel.perf_event_paranoid is above 2"

@@ -5,6 +5,8 @@
 . "$GT_SRC/tests/lib/case.sh"
 is_root || skip "needs root to mount"
 . "$GT_SRC/tests/lib/mockrt.sh"
+. "$GT_SRC/tests/lib/others.sh"
+others_reach
 build_all || skip "no compiler"
 holds=()
 cleanup() {
@@ -17,7 +19,6 @@ cleanup() {
 exec {held_in}>/dev/null
 
 chmod 755 . lib
-as_user test -x "$PWD/calls" || skip "an ordinary user cannot come here"
 declare -A in out
 many() { # many NAME UID LIBRARY N [COMMAND...] - a user's process maps N files of its own
 	local n=$1 uid=$2 lib=$3 count=$4 i o line

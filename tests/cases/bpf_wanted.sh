@@ -5,6 +5,9 @@
 # gate does. Records and counters are the same under each setting; and what one leaves out is what the settings say.
 . "$GT_SRC/tests/lib/case.sh"
 . "$GT_SRC/tests/lib/calls.sh"
+. "$GT_SRC/tests/lib/others.sh"
+is_root || skip "needs root to mount"
+others_reach
 calls_mock
 calls_maps maps 0000:00:01.0
 calls_waits maps

@@ -4,7 +4,9 @@
 # be written and asks for what is not there. Others are served all the time, and afterwards nothing is missing.
 # Beside others
 . "$GT_SRC/tests/lib/case.sh"
+. "$GT_SRC/tests/lib/others.sh"
 is_root || skip "needs root to mount for others"
+others_reach
 tool=$GT_OUT/tests/tools/greedy
 
 printf '[backend sim]\nrate = 50000\n[limits]\nproc_linger_s = 1\n' >conf

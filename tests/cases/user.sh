@@ -3,8 +3,10 @@
 # An ordinary user mounts a recording in a directory of their own.
 . "$GT_SRC/tests/lib/case.sh"
 . "$GT_SRC/tests/lib/fuse.sh"
+. "$GT_SRC/tests/lib/others.sh"
 is_root || skip "needs root to become another user"
 command -v fusermount3 >/dev/null || skip "fusermount3 is not installed"
+others_reach
 
 cleanup() {
 	as_user fusermount3 -u -q "$mnt" 2>/dev/null

@@ -13,7 +13,10 @@
 . "$GT_SRC/tests/lib/uprobes.sh"
 . "$GT_SRC/tests/lib/containers.sh"
 . "$GT_SRC/tests/lib/fuse.sh"
+. "$GT_SRC/tests/lib/others.sh"
 is_root || skip "needs root to mount and to make namespaces"
+table=$GT_SRC/tests/data/who_sees.txt # which may be written
+others_reach
 readways=$GT_OUT/tests/tools/readways
 mock=$GT_OUT/tests/tools/mockjobs
 views=(all redacted owner)
@@ -193,5 +196,5 @@ is "$(cat ./*.err)" "" "every reader could look at everything"
 echo "$cgroup" >place
 cat $all/gpus >gpus
 pkill -KILL -f "$PWD/SECRET" # all has been said
-python_checks "$GT_SRC/tests/lib/whosees.py" . "$GT_SRC/tests/data/who_sees.txt" $tops
+python_checks "$GT_SRC/tests/lib/whosees.py" . "$table" $tops
 done_testing
