@@ -12,6 +12,7 @@
 #include "../../backend/relay/decode.h"
 #include "../lib/fuzz.h"
 #include "../lib/replay_host.h"
+#include "../lib/tmp.h"
 
 static const struct gt_reader *reader;
 static uint8_t *slurp(const char *path, size_t *len)
@@ -177,7 +178,7 @@ static int summary(const char *path, const char *events)
 int main(int argc, char **argv)
 {
 	const char *events = argc > 4 ? argv[4] : "conf/events.d";
-	char tmp[] = "/tmp/gputrace-cut.XXXXXX";
+	char tmp[TMP_PATH_MAX];
 	size_t len;
 	uint8_t *data;
 	int n, bad, fd;
@@ -193,7 +194,7 @@ int main(int argc, char **argv)
 		return summary(argv[1], events);
 	fuzz_begin(argv[3]);
 	data = slurp(argv[1], &len);
-	fd = mkstemp(tmp);
+	fd = tmp_file(tmp, "gt-cut");
 	if (!data || !len || fd < 0) {
 		fprintf(stderr, "cut: %s: %s\n", argv[1], strerror(errno));
 		return 2;

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "../../backend/amdlog/internal.h"
+#include "tmp.h"
 
 /** struct ah - the host and its plugin; @rec: what was pushed, if @keep; @tick: ns that pass with
  * each look at the clock */
@@ -163,18 +164,18 @@ static inline void ah_settle(struct ah *h)
 /* What was pushed, and files to read
  * --------------------------------------------------------------- */
 
-static char ah_folder[] = "/tmp/gt-amdlog-XXXXXX";
+static char ah_folder[TMP_PATH_MAX];
 
 /** ah_dir() - makes a folder for the test's logs; false: cannot */
 static inline bool ah_dir(void)
 {
-	return mkdtemp(ah_folder);
+	return tmp_dir(ah_folder, "gt-amdlog");
 }
 
 /** ah_name() - path of @n in it, good until the next call */
 static inline const char *ah_name(const char *n)
 {
-	static char path[256];
+	static char path[TMP_PATH_MAX + 256];
 
 	snprintf(path, sizeof(path), "%s/%s", ah_folder, n);
 	return path;

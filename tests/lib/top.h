@@ -8,8 +8,9 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include "tmp.h"
 
-static char top[64];
+static char top[TMP_PATH_MAX];
 
 /* Valid until four more are asked for */
 static inline const char *top_at(const char *path)
@@ -34,8 +35,7 @@ static inline void top_put(const char *path, const char *text)
 
 static inline bool top_make(void)
 {
-	snprintf(top, sizeof(top), "/tmp/gt-%s-XXXXXX", program_invocation_short_name);
-	return mkdtemp(top);
+	return tmp_dir(top, program_invocation_short_name);
 }
 
 static inline int top_remove(const char *path, const struct stat *st, int type, struct FTW *f)

@@ -14,9 +14,10 @@
 
 #include "../../backend/host_internal.h"
 #include "../lib/tap.h"
+#include "../lib/tmp.h"
 
 static char root[4096]; /* of the sources */
-static char dir[] = "/tmp/gt-host-XXXXXX";
+static char dir[TMP_PATH_MAX];
 
 /* The folder that holds backend/backend.h: from here, or from where the test lies, upwards. */
 static bool find_source(char *buf, size_t len)
@@ -65,7 +66,7 @@ static bool build(const char *folder, const char *file, const char *flags)
 static bool prepare(void)
 {
 	umask(022);
-	return find_source(root, sizeof(root)) && mkdtemp(dir) &&
+	return find_source(root, sizeof(root)) && tmp_dir(dir, "gt-host") &&
 	       shell("chmod 755 %s && mkdir %s/include && ln -s '%s/backend' %s/include/gputrace",
 		     dir, dir, root, dir);
 }
@@ -152,7 +153,7 @@ static bool on_each(void *arg, unsigned int i, const char **backend, const char 
 static struct gt_host_state *make(const char *folder, const char *backends, int level, bool has_gpu,
 				  char *err, size_t len)
 {
-	static char path[128];
+	static char path[TMP_PATH_MAX + 64];
 	static const struct gt_sink to = { .records = on_records,
 					   .watermark = on_watermark,
 					   .tally = on_tally,

@@ -7,8 +7,9 @@
 
 #include "../../conf/config.h"
 #include "../lib/tap.h"
+#include "../lib/tmp.h"
 
-static char path[] = "/tmp/gt-config-XXXXXX";
+static char path[TMP_PATH_MAX];
 
 static void write_file(const void *text, size_t len)
 {
@@ -128,7 +129,7 @@ static void test_access(void)
 {
 	const struct gt_conf_rule *r;
 	struct gt_config c;
-	char err[512], want[64];
+	char err[512], want[TMP_PATH_MAX + 8];
 
 	gt_config_init(&c);
 	is(read_text(&c,
@@ -207,14 +208,14 @@ static void test_files(void)
 	   "a file that is not there");
 	snprintf(want, sizeof(want), "/nonexistent/x: %s", strerror(ENOENT));
 	is_str(err, want, "says so");
-	is(gt_config_read(&c, "/tmp", err, sizeof(err)), -EISDIR, "a folder");
+	is(gt_config_read(&c, "/", err, sizeof(err)), -EISDIR, "a folder");
 	is(read_text(&c, "", err, sizeof(err)), 0, "an empty file");
 	gt_config_free(&c);
 }
 
 static void test_trust(void)
 {
-	char err[512], fifo[64];
+	char err[512], fifo[TMP_PATH_MAX + 8];
 	struct gt_config c;
 
 	gt_config_init(&c);
@@ -291,7 +292,7 @@ static void test_random(void)
 
 int main(void)
 {
-	int fd = mkstemp(path), ret;
+	int fd = tmp_file(path, "gt-config"), ret;
 
 	if (fd >= 0)
 		close(fd);

@@ -8,15 +8,16 @@
 #include "../../backend/backend.h"
 #include "../../fs/stream/ctf.h"
 #include "../lib/tap.h"
+#include "../lib/tmp.h"
 
 #define T0 1000000000ULL
 
 static const char *const type_names[] = GT_TYPE_NAMES;
-static char dir[] = "/tmp/gt-ctf-XXXXXX";
+static char dir[TMP_PATH_MAX];
 
 static void write_file(const char *name, const char *mode, const void *data, size_t len)
 {
-	char path[64];
+	char path[TMP_PATH_MAX + 64];
 	FILE *f;
 
 	snprintf(path, sizeof(path), "%s/trace/%s", dir, name);
@@ -28,7 +29,7 @@ static void write_file(const char *name, const char *mode, const void *data, siz
 /* What is in a file under the test's folder; the caller frees it. */
 static char *slurp(const char *name)
 {
-	char path[64], *text = calloc(1, 1 << 20);
+	char path[TMP_PATH_MAX + 64], *text = calloc(1, 1 << 20);
 	FILE *f;
 
 	snprintf(path, sizeof(path), "%s/%s", dir, name);
@@ -43,7 +44,7 @@ static char *slurp(const char *name)
 /* Runs babeltrace2; out and err are then in the folder. Return: its exit status. */
 static int babeltrace(const char *args)
 {
-	char cmd[256];
+	char cmd[4 * TMP_PATH_MAX];
 
 	snprintf(cmd, sizeof(cmd), "babeltrace2 %s %s/trace >%s/out 2>%s/err", args, dir, dir, dir);
 	return system(cmd);
@@ -254,13 +255,13 @@ static void test_offset(int64_t offset, const char *want)
 
 int main(void)
 {
-	char path[64];
+	char path[TMP_PATH_MAX + 64];
 
 	if (system("babeltrace2 --version >/dev/null 2>&1")) {
 		printf("1..0 # SKIP babeltrace2 is not installed\n");
 		return 77;
 	}
-	if (!mkdtemp(dir))
+	if (!tmp_dir(dir, "gt-ctf"))
 		return 1;
 	snprintf(path, sizeof(path), "%s/trace", dir);
 	mkdir(path, 0700);

@@ -9,13 +9,14 @@
 #include "../../backend/eventmap/internal.h"
 #include "../lib/maphost.h"
 #include "../lib/tap.h"
+#include "../lib/tmp.h"
 
-static char dir[] = "map-XXXXXX";
+static char dir[TMP_PATH_MAX];
 static char err[512];
 
 static void put(const char *name, const char *text)
 {
-	char path[128];
+	char path[TMP_PATH_MAX + 64];
 	FILE *f;
 
 	snprintf(path, sizeof(path), "%s/%s", dir, name);
@@ -28,7 +29,7 @@ static void put(const char *name, const char *text)
 
 static void drop(const char *name)
 {
-	char path[128];
+	char path[TMP_PATH_MAX + 64];
 
 	snprintf(path, sizeof(path), "%s/%s", dir, name);
 	unlink(path);
@@ -104,7 +105,7 @@ static void test_faults(void)
 		{ "[a/b]\nevent = IRQ\nwhere = a < 3\n", "a.ini:3: where: 'a < 3' has none of" },
 		{ "[a/b]\nevent = IRQ\nwhere = a == b\n", "a.ini:3: where: 'a == b': a number" },
 	};
-	char text[400];
+	char text[TMP_PATH_MAX + 400];
 
 	put("b.ini", "[good/one]\nevent = IRQ\n");
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
@@ -124,7 +125,7 @@ static void test_files(void)
 {
 	static char big[GT_MAP_FILE_SIZE + 64];
 	struct gt_eventmap *m;
-	char text[400];
+	char text[TMP_PATH_MAX + 400];
 
 	drop("a.ini");
 	ok(!load(), "no map at all");
@@ -159,7 +160,7 @@ static bool refused(const char *says)
 static void test_trust(void)
 {
 	static const char good[] = "[x/y]\nevent = CUSTOM3\nname = one\n";
-	char file[400], other[400];
+	char file[TMP_PATH_MAX + 8], other[TMP_PATH_MAX + 8];
 	struct gt_eventmap *m;
 
 	snprintf(file, sizeof(file), "%s/b.ini", dir);
@@ -388,7 +389,7 @@ static void test_hostile(void)
 
 int main(void)
 {
-	if (!mkdtemp(dir))
+	if (!tmp_dir(dir, "gt-map"))
 		return 1;
 	test_faults();
 	test_files();

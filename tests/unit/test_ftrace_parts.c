@@ -9,6 +9,7 @@
 #include "../../backend/ftrace/internal.h"
 #include "../lib/maphost.h"
 #include "../lib/tap.h"
+#include "../lib/tmp.h"
 #include "../lib/tracefs.h"
 
 static void test_cap(void)
@@ -21,11 +22,11 @@ static void test_cap(void)
 /* Lost marks without a count: the CPU's stats file says how many there were. */
 static void test_lost_count(void)
 {
-	char dir[] = "/tmp/gt-lost-XXXXXX", path[100];
+	char dir[TMP_PATH_MAX], path[TMP_PATH_MAX + 40];
 	struct ft_cpu c = { .cpu = 3, .told = 200, .unknown = true };
 	struct ft *ft = calloc(1, sizeof(*ft));
 
-	if (!ft || !mkdtemp(dir))
+	if (!ft || !tmp_dir(dir, "gt-lost"))
 		abort();
 	snprintf(ft->dir, sizeof(ft->dir), "%s", dir);
 	is(ft_cpu_lost(ft, &c), 1, "lost without a count, and no stats: at least one");
@@ -80,10 +81,10 @@ static void test_tracer(void)
 	static const struct gt_host host = { .push = take_lost, .now = at_7000 };
 	struct gt_plugin p = { .host = &host };
 	struct ft_cpu c = { .cpu = 3, .fd = -1, .told = 1000, .last_ts = 5000 };
-	char dir[] = "/tmp/gt-tracer-XXXXXX", path[100];
+	char dir[TMP_PATH_MAX], path[TMP_PATH_MAX + 40];
 	struct ft *ft = calloc(1, sizeof(*ft));
 
-	if (!ft || !mkdtemp(dir))
+	if (!ft || !tmp_dir(dir, "gt-tracer"))
 		abort();
 	ft->p = &p;
 	ft->cpus = &c;
@@ -271,8 +272,8 @@ static const char *name_at(const struct ft_syms *s, uint64_t ip)
 
 static void test_syms(void)
 {
-	char path[] = "/tmp/gt-syms-XXXXXX", err[300];
-	int fd = mkstemp(path);
+	char path[TMP_PATH_MAX], err[300];
+	int fd = tmp_file(path, "gt-syms");
 	struct ft_filter *f;
 	struct ft_syms *s;
 

@@ -164,9 +164,10 @@ static void test_folder(void)
 static void test_failing(void)
 {
 	struct gt_host_state *h;
-	char err[512], flags[128];
+	char err[512], flags[TMP_PATH_MAX + 64], says[TMP_PATH_MAX + 64];
 
 	snprintf(flags, sizeof(flags), "'-DABSENT=\"%s/device\"' -DTIMER", dir);
+	snprintf(says, sizeof(says), "no device: make %s/device", dir);
 	build("mix", "absent", flags);
 	build("mix", "busy", "-DFAIL_START");
 	build("mix", "dies", "-DFAIL_DRAIN -DTIMER");
@@ -178,7 +179,7 @@ static void test_failing(void)
 	h = make("mix", NULL, 2, false, err, sizeof(err));
 	if (!ok(h, "a folder with failing plugins: %s", err))
 		return;
-	state_is(h, "absent", GT_BS_UNAVAILABLE, "no device: make /tmp");
+	state_is(h, "absent", GT_BS_UNAVAILABLE, says);
 	is(gt_host_start(h, err, sizeof(err)), 0, "the rest starts");
 	ok(gt_host_drained(h, 5000), "and drains");
 	state_is(h, "busy", GT_BS_QUARANTINED, "start failed: Device or resource busy");

@@ -11,6 +11,7 @@
 
 #include "../../backend/bpf/ioctl/internal.h"
 #include "../lib/tap.h"
+#include "../lib/tmp.h"
 
 /* A driver, and the name of a header's macro, which is the name to show */
 #define NAMED(driver, macro)                                                                       \
@@ -300,11 +301,11 @@ static void test_told_late(void)
 
 /* The compute driver's list of queues ------------------------------------------------------ */
 
-static char tree[] = "/tmp/gputrace-kfd.XXXXXX";
+static char tree[TMP_PATH_MAX];
 
 static void run(const char *fmt, ...)
 {
-	char command[512];
+	char command[4096];
 	va_list ap;
 
 	va_start(ap, fmt);
@@ -342,7 +343,7 @@ static void test_list(void)
 	int pid = (int)getpid();
 
 	begin_told();
-	if (!mkdtemp(tree))
+	if (!tmp_dir(tree, "gt-kfd"))
 		abort();
 	is(look(), 0, "there is no list");
 	list_queue(pid, 0, 77, 5, 4096);

@@ -10,8 +10,9 @@
 #include "../../conf/profile.h"
 #include "../../fs/keep.h"
 #include "../lib/tap.h"
+#include "../lib/tmp.h"
 
-static char dir[] = "/tmp/gt-keep-XXXXXX", path[64], next[64];
+static char dir[TMP_PATH_MAX], path[TMP_PATH_MAX + 16], next[TMP_PATH_MAX + 16];
 static bool none[GT_KEEP_ITEMS];
 
 static const char *text_of(const char *file)
@@ -152,7 +153,7 @@ static void test_refused(void)
 	refused("'rate' is no setting of config/");
 	make("[trace]\nlevel = 0\n[access]\nconfig/* = 0666\n", 0600);
 	refused("'config/*' is no setting of config/");
-	make("[trace]\nlevel = 0\n[main]\nplugin_dir = /tmp\n", 0600);
+	make("[trace]\nlevel = 0\n[main]\nplugin_dir = /srv\n", 0600);
 	refused("plugin_dir is no file of config/");
 	make("[trace]\nlevel = 0\n", 0620);
 	refused("can be written by others");
@@ -222,7 +223,7 @@ static void test_profiles(void)
 
 int main(void)
 {
-	if (!mkdtemp(dir))
+	if (!tmp_dir(dir, "gt-keep"))
 		return 1;
 	snprintf(path, sizeof(path), "%s/kept", dir);
 	snprintf(next, sizeof(next), "%s/kept.new", dir);
@@ -230,9 +231,10 @@ int main(void)
 	test_no_line();
 	test_refused();
 	no_folder("kept", "needs the whole path");
-	no_folder("/tmp/gt/is/not/here/kept", "No such file");
-	no_folder("/tmp/kept", "can be written by others");
+	no_folder("/gt/is/not/here/kept", "No such file");
 	no_folder("/", "needs the whole path");
+	chmod(dir, 01777);
+	no_folder(path, "can be written by others");
 	test_profiles();
 	rmdir(dir);
 	return done_testing();

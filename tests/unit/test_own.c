@@ -4,6 +4,7 @@
 
 #include "../lib/maphost.h"
 #include "../lib/tap.h"
+#include "../lib/tmp.h"
 
 static char *formats, *older;
 static const char *offered;
@@ -98,15 +99,13 @@ static void check_others(void)
 /* A map of its own, in which one thing differs at a time */
 static bool with(const char *submit, const char *complete, const char *more)
 {
-	static char dir[] = "/tmp/gt-own-XXXXXX";
 	struct gt_tp_job j;
 	struct gt_eventmap *m;
-	char path[64], cmd[64];
+	char dir[TMP_PATH_MAX], path[TMP_PATH_MAX + 8], cmd[TMP_PATH_MAX + 8];
 	FILE *f;
 	bool can;
 
-	strcpy(dir, "/tmp/gt-own-XXXXXX");
-	if (!mkdtemp(dir))
+	if (!tmp_dir(dir, "gt-own"))
 		return false;
 	snprintf(path, sizeof(path), "%s/own.ini", dir);
 	f = fopen(path, "w");

@@ -7,8 +7,9 @@
 #include "../../backend/eventmap/internal.h"
 #include "../../backend/ftrace/probes.h"
 #include "../lib/tap.h"
+#include "../lib/tmp.h"
 
-static char dir[] = "btf-XXXXXX";
+static char dir[TMP_PATH_MAX];
 static char err[300];
 
 /* Syntax -------------------------------------------------------------------------------------- */
@@ -160,7 +161,7 @@ static void field(struct btf *b, const char *name, int type, uint32_t offset)
 
 static void save(const struct btf *b, const char *name)
 {
-	char path[64];
+	char path[TMP_PATH_MAX + 64];
 	uint32_t n = 0;
 	const void *data = btf__raw_data(b, &n);
 	FILE *f;
@@ -404,7 +405,7 @@ static void test_no_types(void)
 
 int main(void)
 {
-	if (!mkdtemp(dir))
+	if (!tmp_dir(dir, "gt-btf"))
 		return 1;
 	test_expr();
 	test_ini();

@@ -14,6 +14,7 @@
 #include "../lib/fds.h"
 #include "../lib/replay_host.h"
 #include "../lib/tap.h"
+#include "../lib/tmp.h"
 
 static char src[256], maps[512];
 
@@ -93,15 +94,15 @@ static void same(void)
 }
 
 /* A file cut or with bytes changed, into a temporary one. */
-static void damaged(const char *name, long cut, long at, const char *bytes, char *path)
+static void damaged(const char *name, long cut, long at, const char *bytes,
+		    char path[static TMP_PATH_MAX])
 {
 	static uint8_t buf[1 << 18];
 	int fd = open(data(name), O_RDONLY), out;
 	ssize_t n = read(fd, buf, sizeof(buf));
 
 	close(fd);
-	strcpy(path, "/tmp/gputrace-replay.XXXXXX");
-	out = mkstemp(path);
+	out = tmp_file(path, "gt-replay");
 	if (at >= 0)
 		memcpy(buf + at, bytes, strlen(bytes));
 	if (cut >= 0)
@@ -113,7 +114,7 @@ static void damaged(const char *name, long cut, long at, const char *bytes, char
 
 static void failures(void)
 {
-	char path[64];
+	char path[TMP_PATH_MAX];
 	unsigned int before = count_fds();
 	int ret;
 	struct rh *h;

@@ -6,16 +6,15 @@
 #include "../lib/grtstream.h"
 #include "../lib/replay_host.h"
 #include "../lib/tap.h"
+#include "../lib/tmp.h"
 
-static char name[4][40];
+static char name[4][TMP_PATH_MAX];
 
 /* A file of these bytes, until the test's end */
 static const char *file(unsigned int i, const void *data, size_t len)
 {
-	int fd;
+	int fd = tmp_file(name[i], "gt-relay");
 
-	strcpy(name[i], "/tmp/gputrace-relay.XXXXXX");
-	fd = mkstemp(name[i]);
 	if (fd < 0 || write(fd, data, len) != (ssize_t)len)
 		tap_ok(false, "temporary file");
 	close(fd);
@@ -125,7 +124,7 @@ static void merged(void)
 {
 	struct gs a = cpu(0, 1000000), b = cpu(1, 1000000);
 	static const char text[] = "[0.000999] IOCTL_ENTER pid=7 tid=7 comm=app cmd=0x40\n";
-	char files[200];
+	char files[4 * TMP_PATH_MAX];
 	int ret;
 	struct rh *h;
 	bool sorted = true;
@@ -161,7 +160,7 @@ static void merged(void)
 static void twice(void)
 {
 	struct gs s = cpu(0, 1000000);
-	char files[100];
+	char files[2 * TMP_PATH_MAX];
 	struct rh *h;
 	size_t once;
 	int ret;

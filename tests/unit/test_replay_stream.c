@@ -5,6 +5,7 @@
 
 #include "../lib/replay_host.h"
 #include "../lib/tap.h"
+#include "../lib/tmp.h"
 
 struct file {
 	union gt_record r[64];
@@ -63,8 +64,8 @@ static union gt_record *submit(struct file *f, uint64_t ts, uint16_t g, uint16_t
 
 static struct rh *play(const void *data, size_t len, int *ret)
 {
-	char path[] = "/tmp/gputrace-replay.XXXXXX";
-	int fd = mkstemp(path);
+	char path[TMP_PATH_MAX];
+	int fd = tmp_file(path, "gt-replay");
 	struct rh *h = rh_new(path, "", true);
 
 	if (fd < 0 || write(fd, data, len) != (ssize_t)len)

@@ -5,6 +5,7 @@
 
 #include "../lib/replay_host.h"
 #include "../lib/tap.h"
+#include "../lib/tmp.h"
 
 static char maps[512];
 
@@ -144,8 +145,8 @@ static void lines(void)
 
 static struct rh *play_bytes(const char *text, size_t len, int *ret)
 {
-	char path[] = "/tmp/gputrace-replay.XXXXXX";
-	int fd = mkstemp(path);
+	char path[TMP_PATH_MAX];
+	int fd = tmp_file(path, "gt-replay");
 	struct rh *h = rh_new(path, maps, true);
 
 	if (fd < 0 || write(fd, text, len) != (ssize_t)len)
@@ -368,11 +369,11 @@ static void losses(void)
 
 static void several(void)
 {
-	char a[] = "/tmp/gputrace-replay.XXXXXX", b[] = "/tmp/gputrace-replay.XXXXXX", both[128];
+	char a[TMP_PATH_MAX], b[TMP_PATH_MAX], both[2 * TMP_PATH_MAX];
 	static const char one[] = JOB("a-1", "1.0", "drm_sched_job_queue", "1")
 		JOB("a-1", "3.0", "drm_sched_job_queue", "3");
 	static const char two[] = JOB("b-2", "2.0", "drm_sched_job_queue", "2");
-	int fa = mkstemp(a), fb = mkstemp(b), ret;
+	int fa = tmp_file(a, "gt-replay"), fb = tmp_file(b, "gt-replay"), ret;
 	struct rh *h;
 
 	ok(write(fa, one, sizeof(one) - 1) > 0 && write(fb, two, sizeof(two) - 1) > 0, "two files");
@@ -403,12 +404,12 @@ static void step(struct rh *h, int times)
 
 static void pace(void)
 {
-	char path[] = "/tmp/gputrace-replay.XXXXXX";
+	char path[TMP_PATH_MAX];
 	static const char text[] = JOB("a-1", "1.0", "drm_sched_job_queue", "1")
 		JOB("a-1", "2.0", "drm_sched_job_queue", "2")
 			JOB("a-1", "900.0", "drm_sched_job_queue", "3")
 				JOB("a-1", "2000.0", "drm_sched_job_queue", "4");
-	int fd = mkstemp(path);
+	int fd = tmp_file(path, "gt-replay");
 	struct rh *h = rh_new(path, maps, true);
 	uint64_t t0;
 

@@ -2,8 +2,9 @@
 /* CSV tables of rocprof and rocprofv3 of every version, and what no tool would write. */
 #include "../lib/rocprof_host.h"
 #include "../lib/tap.h"
+#include "../lib/tmp.h"
 
-static char dir[] = "/tmp/gt-rocprof-XXXXXX";
+static char dir[TMP_PATH_MAX];
 static struct ph h;
 
 static const char *at(const char *name)
@@ -253,9 +254,9 @@ static void test_being_written(void)
 
 int main(void)
 {
-	char command[64];
+	char command[TMP_PATH_MAX + 8];
 
-	if (!mkdtemp(dir))
+	if (!tmp_dir(dir, "gt-rocprof"))
 		return 1;
 	test_kernel_trace();
 	test_old_versions();

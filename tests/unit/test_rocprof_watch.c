@@ -10,12 +10,13 @@
 #include "../lib/held.h"
 #include "../lib/rocprof_host.h"
 #include "../lib/tap.h"
+#include "../lib/tmp.h"
 
 #define SECOND 1000000000ull
 #define HEAD   "Kind,Agent_Id,Queue_Id,Kernel_Name,Start_Timestamp,End_Timestamp\n"
 #define ROW    "KERNEL_DISPATCH,Agent 4,1,k,1000,1500\n"
 
-static char dir[] = "/tmp/gt-rpwatch-XXXXXX";
+static char dir[TMP_PATH_MAX];
 static struct ph h;
 
 static struct rp *rp(void)
@@ -426,7 +427,7 @@ static void test_over(void)
 
 int main(void)
 {
-	if (!mkdtemp(dir))
+	if (!tmp_dir(dir, "gt-rpwatch"))
 		return 1;
 	test_inode_again();
 	test_failed();

@@ -8,6 +8,7 @@
 
 #include "../../backend/sim/sim.c"
 #include "../lib/tap.h"
+#include "../lib/tmp.h"
 
 #define MAX   400000
 #define START 5000000000ull
@@ -267,9 +268,9 @@ static void test_stall(void)
 /* The truth's rows and the records tell the same: counts, and the sum of all stages. */
 static void test_truth(void)
 {
-	char path[] = "/tmp/gt-truth-XXXXXX", line[512], link[64];
+	char path[TMP_PATH_MAX], line[512], link[TMP_PATH_MAX + 8];
 	unsigned int rows = 0, others = 0, records = 0;
-	int fd = mkstemp(path);
+	int fd = tmp_file(path, "gt-truth");
 	FILE *f;
 
 	close(fd);

@@ -12,6 +12,7 @@
 #include "../../fs/drmfds.h"
 #include "../lib/maphost.h"
 #include "../lib/tap.h"
+#include "../lib/tmp.h"
 
 #define SECOND 1000000000ull
 
@@ -191,10 +192,10 @@ static void test_many(void)
 /* A device node of DRM's, which no driver has to be behind: O_PATH opens none */
 static int drm_fd(unsigned int minor)
 {
-	char path[] = "/tmp/gt-submitter-XXXXXX", node[40];
+	char path[TMP_PATH_MAX], node[TMP_PATH_MAX + 2];
 	int fd;
 
-	if (!mkdtemp(path))
+	if (!tmp_dir(path, "gt-submitter"))
 		return -1;
 	snprintf(node, sizeof(node), "%s/x", path);
 	fd = mknod(node, S_IFCHR | 0600, makedev(226, minor)) ? -1 : open(node, O_PATH | O_CLOEXEC);
@@ -232,12 +233,12 @@ static void test_drmfds(void)
 /* A FUSE mount whose daemon never answers: even stat(2) of its root would wait, killably. */
 static void test_no_answer(void)
 {
-	char dir[] = "/tmp/gt-submitter-XXXXXX", opts[80];
+	char dir[TMP_PATH_MAX] = "", opts[80];
 	int fuse = open("/dev/fuse", O_RDWR | O_CLOEXEC), fd = -1;
 	unsigned int minors[4], look = 100;
 
 	snprintf(opts, sizeof(opts), "fd=%d,rootmode=40000,user_id=0,group_id=0", fuse);
-	if (fuse < 0 || !mkdtemp(dir) || unshare(CLONE_NEWNS) ||
+	if (fuse < 0 || !tmp_dir(dir, "gt-submitter") || unshare(CLONE_NEWNS) ||
 	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
 	    mount("gt", dir, "fuse", 0, opts)) {
 		ok(true, "a file system that does not answer # skip %s", strerror(errno));

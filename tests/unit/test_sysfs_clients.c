@@ -10,6 +10,7 @@
 
 #include "../../backend/sysfs/client.h"
 #include "../lib/tap.h"
+#include "../lib/tmp.h"
 #include "../lib/top.h"
 
 /* Text --------------------------------------------------------------------------------------- */
@@ -160,7 +161,7 @@ static void shell(const char *cmd)
 
 static void info(int pid, int fd, int client, int ns)
 {
-	char path[128];
+	char path[TMP_PATH_MAX + 64];
 	FILE *f;
 
 	snprintf(path, sizeof(path), "%s/proc/%d/fdinfo/%d", top, pid, fd);
@@ -171,9 +172,16 @@ static void info(int pid, int fd, int client, int ns)
 	fclose(f);
 }
 
+/* What the first client of a process did: each of its descriptors says so, whichever is read */
+static void client_of(int pid, int ns)
+{
+	info(pid, 0, pid * CLIENTS, ns);
+	info(pid, 1, pid * CLIENTS, ns);
+}
+
 static void make_tree(void)
 {
-	char cmd[1024], path[128];
+	char cmd[4 * TMP_PATH_MAX], path[TMP_PATH_MAX + 64];
 
 	snprintf(
 		cmd, sizeof(cmd),
@@ -202,7 +210,7 @@ static void test_shares(void)
 	struct gt_plugin p = { .host = &host };
 	struct sf sf = { .p = &p };
 	struct sf_user *u;
-	char path[128];
+	char path[TMP_PATH_MAX + 64];
 
 	for (int i = 1; i <= PROCESSES; i++) {
 		FILE *f;
@@ -318,12 +326,12 @@ static void test_many(void)
 	ok(most <= SF_IDLE, "a look reads a few of those that are idle");
 	is(usages, 0, "and tells nothing");
 	is(sf.clients->stats.scans, 1, "no process was looked at again");
-	info(77, 0, 77 * CLIENTS, 5000);
+	client_of(77, 5000);
 	for (int i = 0; !usages && i < PROCESSES * CLIENTS / SF_IDLE + 1; i++)
 		sf_clients_read(&sf);
 	is(usages, 1, "but what begins to work is found in its turn");
 	reads = sf.clients->stats.reads;
-	info(77, 0, 77 * CLIENTS, 6000);
+	client_of(77, 6000);
 	sf_clients_read(&sf);
 	is(usages, 2, "and then read by each look");
 	sf_clients_free(sf.clients);

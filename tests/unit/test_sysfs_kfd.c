@@ -212,7 +212,7 @@ static void test_many(void)
 	uint64_t began, least = UINT64_MAX;
 	unsigned int found = 0;
 	struct sf sf;
-	char path[128];
+	char path[TMP_PATH_MAX + 64];
 	int in;
 
 	make_queue(1, 0, "100", "0", "4096");
