@@ -15,6 +15,7 @@ cleanup() {
 	kill -KILL "${inits[@]}" 2>/dev/null
 	pkill -KILL -f "$PWD/SECRET"
 	[ -z "${cgroup-}" ] || wait_for 20 rmdir "$cgroups$cgroup"
+	cgroups_leave
 	uprobes_remove
 }
 
@@ -24,16 +25,18 @@ declare -A ctx=([HOST]=71000000 [ANNA]=72000000 [BERT]=73000000 [USER]=74000000)
 run() { echo "$PWD/SECRET_$1 -n 1000000 -r 1 -p 1 -d 20000 -m new -c ${ctx[$1]} -o /dev/null"; }
 as() { echo "setpriv --reuid $1 --regid $1 --clear-groups"; }
 
-# All that somebody can read: texts, names, and what pipes bring in a moment
+# All that somebody can read: texts, names, and what pipes bring in a moment. MOUNT FOLDER: where all may write
+mkdir -m 1777 pipes
 cat >all.sh <<'S'
 cd "$1" || exit
 export LC_ALL=C
+pipes=$(mktemp "$2/pipes.XXXXXX") || exit
 find . -printf '%p %u %l\n' 2>/dev/null
 find . -type f ! -name events ! -name trace ! -path ./clocks ! -name stats -readable -exec cat {} + 2>/dev/null
-for pipe in trace drm0/trace self/trace events; do timeout 0.3 cat $pipe; done >/tmp/pipes.$$ 2>/dev/null
-od -An -v -t u8 -w8 /tmp/pipes.$$ | tr -d ' '
-tr -c '[:print:]' '\n' </tmp/pipes.$$ | grep ...
-rm /tmp/pipes.$$
+for pipe in trace drm0/trace self/trace events; do timeout 0.3 cat $pipe; done >"$pipes" 2>/dev/null
+od -An -v -t u8 -w8 "$pipes" | tr -d ' '
+tr -c '[:print:]' '\n' <"$pipes" | grep ...
+rm "$pipes"
 S
 secrets() { # secrets FILE - whose are in it, by comm and by context
 	for who in ANNA BERT HOST USER; do
@@ -45,10 +48,10 @@ secrets() { # secrets FILE - whose are in it, by comm and by context
 # Reads everything: host's NAME, or as user of a container. READER FILE
 read_all() {
 	case $1 in
-	root) bash all.sh "$mnt" ;;
-	user[0-9]*) $(as "${1#user}") bash "$PWD/all.sh" "$mnt" ;;
-	*:root) inside "${1%:*}" "bash $PWD/all.sh $mnt" ;;
-	*:*) inside "${1%:*}" "$(as "${1#*:}") bash $PWD/all.sh $mnt" ;;
+	root) bash all.sh "$mnt" "$PWD/pipes" ;;
+	user[0-9]*) $(as "${1#user}") bash "$PWD/all.sh" "$mnt" "$PWD/pipes" ;;
+	*:root) inside "${1%:*}" "bash $PWD/all.sh $mnt $PWD/pipes" ;;
+	*:*) inside "${1%:*}" "$(as "${1#*:}") bash $PWD/all.sh $mnt $PWD/pipes" ;;
 	esac >"$2" 2>&1
 }
 
@@ -97,9 +100,11 @@ names_in() { # READER DIRECTORY - what it lists there
 }
 
 # A control group for HOST, where the daemon looks
-find_cgroups
-cgroup=${cgroup_at%/}/gt-test-$$
-mkdir "$cgroups$cgroup" 2>/dev/null || cgroup=
+cgroup=
+if find_cgroups 2>/dev/null; then
+	cgroup=${cgroup_at%/}/gt-test-$$
+	mkdir "$cgroups$cgroup" 2>/dev/null || cgroup=
+fi
 
 chmod 711 .
 for visibility in redacted owner all; do

@@ -58,11 +58,12 @@ cleanup() {
 	pkill -KILL -f "$PWD/SECRET"
 	kill -KILL "${inits[@]}" 2>/dev/null
 	for d in ${made[@]+"${made[@]}"}; do wait_for 20 rmdir "$d"; done
+	cgroups_leave
 	uprobes_remove
 }
 
 # A control group for each, where the daemon looks
-find_cgroups
+find_cgroups || skip "there is no hierarchy of control groups"
 cgroup=${cgroup_at%/}/gt-who-$$
 mkdir "$cgroups$cgroup" || skip "no control group can be made"
 made=("$cgroups$cgroup")
