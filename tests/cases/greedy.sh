@@ -180,7 +180,9 @@ wait
 # A tree with more names than one user may keep
 printf '[backend sim]\nrate = 20000\nprocs = 620\ngpus = 4\njobs = 20000\n' >conf
 mount_gt "$mnt" -o conf=conf,backend=sim,visibility=all || exit 1
-ok "there are 620 processes" wait_for 60 sh -c "[ \$(ls $mnt/proc | wc -l) = 620 ]"
+all_played() { [ "$(awk '/^total/ { sub("count=", "", $2); n += $2 } END { print n + 0 }' "$mnt"/sim?/ring*/latency)" = 20000 ]; }
+ok "sim has done its jobs" wait_for 60 all_played # each process has its names on each GPU then
+is "$(find "$mnt/proc" -mindepth 1 -maxdepth 1 | wc -l)" 620 "there are 620 processes"
 walk() { as_user find "$mnt" -type f ! -name events ! -name trace -size -9M; }
 walk >files
 ok "a user walks $(wc -l <files) names, of which each is there" [ "$(wc -l <files)" -gt 40000 ]
