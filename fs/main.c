@@ -219,7 +219,7 @@ static int make_fs(struct gt_daemon *d)
 		fuse_opt_free_args(&args);
 		return -ENOMEM;
 	}
-	d->fs = gt_fs_new(&d->app, &args, d->mounter.sock < 0 ? NULL : &d->mounter, d->err,
+	d->fs = gt_fs_new(&d->app, &args, d->mounter.sock < 0 && !root ? NULL : &d->mounter, d->err,
 			  sizeof(d->err));
 	ret = d->fs ? 0 : -errno;
 	fuse_opt_free_args(&args);
@@ -388,6 +388,8 @@ static int prepare_dir(struct gt_daemon *d)
 	err = gt_mount_prepare(fd, d->dir, d->err, sizeof(d->err));
 	if (fd >= 0)
 		close(fd);
+	d->mounter.options = d->args.fuse;
+	snprintf(d->mounter.dir, sizeof(d->mounter.dir), "%s", d->dir);
 	if (!err && d->args.auto_unmount)
 		err = gt_mounter_watch(&d->mounter, d->dir, d->err, sizeof(d->err));
 	return err;

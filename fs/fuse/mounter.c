@@ -321,26 +321,50 @@ static void translate(const char *fuse, struct request *r)
 	}
 }
 
+/* By the process beside the daemon */
+static int mount_there(struct gt_mounter *m, const struct request *r, int fuse, char *dev)
+{
+	static struct answer a;
+	int unused, ret;
+
+	ret = put(m->sock, r, sizeof(*r), fuse);
+	if (!ret)
+		ret = get(m->sock, &a, sizeof(a), &unused);
+	if (ret || a.err)
+		return ret ? ret : a.err;
+	snprintf(dev, GT_DEV_LEN, "%.*s", GT_DEV_LEN - 1, a.dev);
+	return 0;
+}
+
+static int mount_here(const struct gt_mounter *m, const struct request *r, int fuse, char *dev)
+{
+	uint64_t caps = gt_privs_raise(1ULL << CAP_SYS_ADMIN);
+	int fd, ret;
+
+	ret = mount_it(r, m->dir, fuse);
+	gt_privs_lower(caps);
+	if (ret)
+		return ret;
+	fd = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
+	gt_mounted(fd, m->dir, dev);
+	if (fd >= 0)
+		close(fd);
+	return 0;
+}
+
 int gt_mounter_mount(struct gt_mounter *m, char *dev)
 {
-	int fd = open("/dev/fuse", O_RDWR | O_CLOEXEC), unused, ret;
-	static struct answer a;
+	int fd = open("/dev/fuse", O_RDWR | O_CLOEXEC), ret;
 	struct request r = { 0 };
 
 	if (fd < 0)
 		return -errno;
 	translate(m->options, &r);
-	ret = put(m->sock, &r, sizeof(r), fd);
+	ret = m->sock < 0 ? mount_here(m, &r, fd, dev) : mount_there(m, &r, fd, dev);
 	if (!ret)
-		ret = get(m->sock, &a, sizeof(a), &unused);
-	if (!ret)
-		ret = a.err;
-	if (ret) {
-		close(fd);
-		return ret;
-	}
-	snprintf(dev, GT_DEV_LEN, "%.*s", GT_DEV_LEN - 1, a.dev);
-	return fd;
+		return fd;
+	close(fd);
+	return ret;
 }
 
 void gt_mounter_stop(struct gt_mounter *m)

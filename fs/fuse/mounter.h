@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A process beside the daemon that takes the mount away when the daemon has gone, in whatever way
- * it went. Root's mounts, too, in a mount namespace that need not be the daemon's own.
+ * Mounting. Root's daemon calls mount(2) itself and hands libfuse the descriptor: libfuse may run
+ * mount(8) to have the mount noted in a table (Debian 13), for which the daemon has no rights left.
+ *
+ * A process beside the daemon takes the mount away when the daemon has gone, in whatever way it went.
+ * Root's mounts, too, in a mount namespace that need not be the daemon's own.
  */
 #ifndef GT_MOUNTER_H
 #define GT_MOUNTER_H
@@ -11,10 +14,10 @@
 #include <stddef.h>
 
 /**
- * struct gt_mounter - the process, as the daemon sees it
- * @sock: to it; -1: there is none, and libfuse mounts. Nothing else keeps it alive
+ * struct gt_mounter - who mounts: the daemon, or the process, as the daemon sees it
+ * @sock: to the process; -1: there is none, and the daemon mounts. Nothing else keeps it alive
  * @watches: it is an ordinary user's, and only unmounts
- * @mountinfo: of its namespace; the session's once it has taken it
+ * @mountinfo: of the process's namespace; the session's once it has taken it. -1 without a process
  * @dir: the mount point as it is called there
  * @options: FUSE's and the kernel's, separated by commas, or NULL; the caller's
  */

@@ -60,7 +60,7 @@ struct gt_fs *gt_fs_new(struct gt_app *app, struct fuse_args *args, struct gt_mo
 	gt_tree_entry(app, &gt_tree_root, &all, &fs->root.entry);
 	fs->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	fs->mounter = mounter;
-	fs->mountinfo = mounter && !mounter->watches ?
+	fs->mountinfo = mounter && mounter->mountinfo >= 0 ?
 				mounter->mountinfo :
 				open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
 	fs->signals = take_signals();
