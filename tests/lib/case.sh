@@ -44,6 +44,19 @@ like() { # like "got" "extended regular expression" "what" - one line of it
 	return 1
 }
 
+unlike() { # unlike "got" "extended regular expression" "what" - no line of it
+	local line
+	tap_n=$((tap_n + 1))
+	while IFS= read -r line; do
+		[[ $line =~ $2 ]] || continue
+		echo "not ok $tap_n - $3"
+		printf '# got "%s"\n# like /%s/\n' "$line" "$2"
+		tap_bad=$((tap_bad + 1))
+		return 1
+	done <<<"$1"
+	echo "ok $tap_n - $3"
+}
+
 skip() { # the whole case
 	echo "skipped: $*"
 	exit 77
