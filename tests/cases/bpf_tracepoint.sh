@@ -141,7 +141,8 @@ wait_for 20 test -s stream
 "$mock" -n 200 -p 1 -r 1 -d 0 -m calls -o /dev/null
 echo off >"$mnt/config/level"
 jobs=$((jobs + 200))
-is "$(types_of COMPLETE)" $jobs "switched off at once: what had come is counted"
+all_told() { [ "$(types_of COMPLETE)" = $jobs ]; }
+ok "switched off at once: what had come is counted" wait_for 20 all_told
 kill $reader
 wait $reader 2>/dev/null
 umount_gt "$mnt"

@@ -21,7 +21,7 @@ dd bs=64 count=1 <&3 >first 2>/dev/null
 ended() { [ "$(value "$mnt/status" state)" = ended ]; }
 ok "all is played" wait_for 60 ended
 submits() { od -An -v -t u1 -w64 first | awk '$9 == 0' | wc -l; }
-while [ "$(submits)" = 0 ] && timeout 5 dd bs=65536 count=1 <&3 >part 2>/dev/null && [ -s part ]; do
+while [ "$(submits)" = 0 ] && timeout 60 dd bs=65536 count=1 <&3 >part 2>/dev/null && [ -s part ]; do
 	cat part >>first
 done
 is "$(submits)" 1 "a reader who was far behind gets the last one"

@@ -9,7 +9,7 @@ mount_gt "$mnt" -o conf=conf,backend=sim || exit 1
 
 mkdir t
 cat "$mnt/metadata" >t/metadata
-timeout 2 cat "$mnt/events" >t/events
+timeout 60 head -c $((64 * 40000)) "$mnt/events" >t/events
 records=$(($(stat -c %s t/events) / 64))
 ok "whole records only" [ $(($(stat -c %s t/events) % 64)) = 0 ]
 babeltrace2 t >printed 2>warnings
@@ -23,7 +23,7 @@ ok "head -n reads a text pipe without complaint" sh -c "head -n 5 $mnt/trace 2>&
 for scope in sim0 sim0/ring0; do
 	mkdir -p s
 	cat "$mnt/metadata" >s/metadata
-	timeout 1 cat "$mnt/$scope/events" >s/events
+	timeout 60 head -c $((64 * 3000)) "$mnt/$scope/events" >s/events
 	is "$(babeltrace2 s 2>&1 | wc -l)" $(($(stat -c %s s/events) / 64)) "$scope/events too"
 done
 like "$(babeltrace2 s | grep -c 'ring = [1-9]')" "^[0-9]+$" "(counted)"
@@ -34,7 +34,7 @@ mkdir c && cp t/metadata c/ && cp cut c/events
 babeltrace2 c >out 2>err
 ok "a file cut inside a record is an error" [ $? != 0 ]
 is "$(wc -l <out)" 100 "… after every whole record"
-timeout 1 cat "$mnt/events" >later
+timeout 60 head -c $((64 * 3000)) "$mnt/events" >later
 mkdir two && cp t/metadata two/ && cat t/events later >two/events
 is "$(babeltrace2 two 2>&1 | wc -l)" $((records + $(stat -c %s later) / 64)) "saved streams may be appended"
 
@@ -100,8 +100,8 @@ class Alarm(Exception):
 def ring(*a):
     raise Alarm
 signal.signal(signal.SIGALRM, ring)
-signal.setitimer(signal.ITIMER_REAL, 0.2)
 try:
+    signal.setitimer(signal.ITIMER_REAL, 0.2)
     os.read(fd, 64)
     ok(False, 'a signal interrupts a parked read')
 except Alarm:
@@ -115,7 +115,7 @@ while open('/proc/%d/stat' % pid).read().split()[2] != 'S':
 t = time.monotonic()
 os.kill(pid, signal.SIGKILL)
 os.waitpid(pid, 0)
-ok(time.monotonic() - t < 5, 'SIGKILL ends a parked reader')
+ok(time.monotonic() - t < 60, 'SIGKILL ends a parked reader')
 
 last = 0
 open(m + '/control', 'w').write('start')
@@ -132,23 +132,20 @@ s = os.open(m + '/sim0/ring0/latency', os.O_RDONLY)
 p = select.poll()
 p.register(s, select.POLLPRI)
 os.pread(s, 4096, 0)
-changes = 0
-t = time.monotonic()
-while time.monotonic() - t < 1:
-    if p.poll(1000):
-        a = os.pread(s, 4096, 0)
-        changes += 1
-ok(1 <= changes <= 25, 'a stats file tells POLLPRI at most every 50 ms (%d in 1 s)' % changes)
+def ten_changes():  # what it took, as a part of the time in which there may be ten of them
+    t = time.monotonic()
+    for _ in range(10):
+        if not p.poll(60000):
+            return 0
+        os.pread(s, 4096, 0)
+    return (time.monotonic() - t) / 0.45
+took = ten_changes()
+ok(took > 0.9, 'a stats file tells POLLPRI at most every 50 ms (10 times in %.2f s)' % (took * 0.45))
 p = select.poll()
 s = os.open(m + '/status', os.O_RDONLY)
 p.register(s, select.POLLPRI)
-t = time.monotonic()
-changes = 0
-while time.monotonic() - t < 1:
-    if p.poll(1000):
-        os.pread(s, 4096, 0)
-        changes += 1
-ok(1 <= changes <= 25, 'so does one with no generation of its own (%d in 1 s)' % changes)
+took = ten_changes()
+ok(took > 0.9, 'so does one with no generation of its own (10 times in %.2f s)' % (took * 0.45))
 s = os.open(m + '/sim0/ring0/stats', os.O_RDONLY)
 a = open(m + '/sim0/ring0/stats').read()
 until(lambda: open(m + '/sim0/ring0/stats').read() != a)
@@ -158,7 +155,7 @@ time.sleep(0.3)
 a = os.pread(s, 4096, 0)
 p = select.poll()
 p.register(s, select.POLLPRI)
-ok(p.poll(1000) != [] and os.pread(s, 4096, 0) != a, 'what changed between open and the first read is told')
+ok(p.poll(60000) != [] and os.pread(s, 4096, 0) != a, 'what changed between open and the first read is told')
 ok(p.poll(200) == [], 'and then no more')
 s = os.open(m + '/config/sampling', os.O_RDONLY)
 p = select.poll()

@@ -43,7 +43,7 @@ is "$(stat_of tracing)" started-here "… and told to be"
 
 batch invented.txt 1
 ok "the tree has each submission" wait_for 20 has "$n"
-ok "as computed" $jobs compare invented.txt "$mnt/amdgpu0"
+ok "as computed" wait_for 20 $jobs compare invented.txt "$mnt/amdgpu0"
 is "$(value "$mnt/status" events_lost_source)" 0 "nothing is lost"
 is "$(stat_of damaged) $(stat_of late)" "0 0" "nor damaged, nor late"
 is "$(stat_of session)" 1 "the session is known"

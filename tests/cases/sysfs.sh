@@ -130,6 +130,7 @@ def until(what, check):
     while not check() and time.monotonic() < end:
         time.sleep(0.02)
     ok(check(), what)
+until('processes are looked at', lambda: len(os.listdir(m + '/proc')) == 4)
 ok(sorted(os.listdir(m + '/proc'), key=int) == ['100', '101', '102', '200'], 'who has a GPU open that is awake, or uses AMD\'s compute driver: %s' % os.listdir(m + '/proc'))
 ok(lines('proc/100/memory') == {'amdgpu0/vram': {'resident_bytes': '1024000'}, 'amdgpu0/gtt': {'resident_bytes': '12288'}}, 'memory of a client open three times, and in a child: once: %s' % read('proc/100/memory'))
 ok(lines('proc/101/memory') == {'amdgpu0/vram': {'resident_bytes': '5120'}}, '… what is the child\'s own is its')
@@ -143,8 +144,6 @@ f = gputree.fdinfo
 def client7(*what, of=((100, 3), (100, 4), (100, 5), (101, 3))):  # whichever of its descriptors is read
     for fd in of:
         gputree.put(root, 'proc/%d/fdinfo/%d' % fd, f(7, *what))
-client7({'gfx': 5 * 10**9 + 700 * 10**6, 'dec': 10}, {'vram': 2000})
-gputree.put(root, 'proc/102/fdinfo/3', 'drm-driver:\txe\ndrm-client-id:\t9\ndrm-cycles-rcs:\t51000\ndrm-total-cycles-rcs:\t200000\ndrm-engine-capacity-rcs:\t2\n')
 kfd = 'amdgpu0 vram_bytes=4096 sdma_us=77 evicted_ms=12 cu_occupancy=38\n'
 ok(read('proc/200/kfd') == kfd and read('amdgpu0/proc/200/kfd') == kfd, 'what the compute driver tells: %s' % read('proc/200/kfd'))
 ok('kfd' not in os.listdir(m + '/proc/100'), '… of those that use it')
@@ -172,6 +171,8 @@ shutil.rmtree(root + '/sys/class/kfd/kfd/proc/201')
 until('it goes with its process', lambda: alive() == ['262144', '4096'])
 ok(read('amdgpu0/queues', new[0], 'state') == 'destroyed\n', '… and stays a while, destroyed')
 t = 'proc/100/utilization'
+client7({'gfx': 5 * 10**9 + 700 * 10**6, 'dec': 10}, {'vram': 2000})
+gputree.put(root, 'proc/102/fdinfo/3', 'drm-driver:\txe\ndrm-client-id:\t9\ndrm-cycles-rcs:\t51000\ndrm-total-cycles-rcs:\t200000\ndrm-engine-capacity-rcs:\t2\n')
 until('engine time since then', lambda: total('amdgpu0/drm-engine-gfx', t) == 700 * 10**6)
 ok(total('amdgpu0/drm-engine-dec', t) == 0 and lines('proc/100/memory') == {'amdgpu0/vram': {'resident_bytes': '2048000'}}, '… memory as it is now')
 until('cycles: half of those that there were', lambda: total('xe0/drm-engine-rcs', 'proc/102/utilization') > 0)

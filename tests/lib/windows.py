@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""windows.py watch TREE SECONDS OUT: what aggregate and perf said of sim0's rings, a line a window.
+"""windows.py watch TREE WINDOWS OUT: what aggregate and perf said of sim0's rings, a line a window.
 windows.py check TRUTH OUT LENGTH_MS: does sim's ground truth say the same of each of these spans?"""
 import collections
 import csv
@@ -14,11 +14,14 @@ def table(path):
     return {r[1]: r for r in rows if r[0] == 'sim0'}, {r[0]: r for r in rows if r[0].startswith('sim0/')}
 
 
-def watch(tree, seconds, out):
-    """A row of perf is of the window that aggregate told before and after it."""
+def watch(tree, windows, out):
+    """A row of perf is of the window that aggregate told before and after it. Until so many of each ring were seen."""
     seen = {}
-    end = time.monotonic() + float(seconds)
+    end = time.monotonic() + 120
     while time.monotonic() < end:
+        rings = collections.Counter(ring for ring, _ in seen)
+        if rings and min(rings.values()) >= int(windows):
+            break
         before, perf, after = table(tree + '/aggregate')[0], table(tree + '/perf')[1], table(tree + '/aggregate')[0]
         for ring, row in before.items():
             if row[9] != '-' and row == after[ring]:

@@ -95,7 +95,7 @@ static pid_t child_of(pid_t pid)
 	long child;
 
 	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", pid, pid);
-	for (int i = 0; i < 5000; i++) {
+	for (int i = 0; i < 60000; i++) {
 		FILE *f = fopen(path, "r");
 		int got = f ? fscanf(f, "%ld", &child) : 0;
 
