@@ -75,7 +75,10 @@ is "$(value "$mnt/status" events_recorded)" 6000 "... and recorded once"
 echo stats >"$mnt/config/level"
 echo clear >"$mnt/control"
 before=$(stat_of tracepoint_records)
-jobs -n 3000 -d 100 -o truth.csv
+mkfifo stay
+jobs -n 3000 -d 100 -k -o truth.csv <stay >playing & player=$! # those who submit stay until the daemon knows them
+exec {stay}>stay
+wait_for 60 grep -q played playing
 counted() { [ "$(completed "$mnt")" = "$1" ]; }
 ok "not recorded: every job is counted" wait_for 20 counted 3000
 cat >sums.py <<'P'
@@ -106,10 +109,14 @@ for d in glob.glob(sys.argv[1] + '/mock0/ring[0-9]*'):
 ok(not sums, 'no ring is missing')
 P
 python_checks sums.py "$mnt"
+all_known() { [ "$(ls "$mnt/proc" | wc -l)" = 3 ]; }
+wait_for 20 all_known
 is "$(awk -F, '/^queue/ { print $7 }' truth.csv | sort | uniq -c | awk '{ print $2, $1 }')" \
 	"$(for p in $(awk -F, '/^queue/ { print $7 }' truth.csv | sort -u); do echo "$p $(value "$mnt/proc/$p/stats" completed)"; done)" \
 	"not recorded: each process's jobs are counted for it"
 is "$(cat "$mnt"/proc/*/comm | sort -u)" mockjobs "... under its name"
+exec {stay}>&-
+wait $player
 ok "not recorded: next to nothing left the kernel" test $(($(stat_of tracepoint_records) - before)) -le 4
 is "$(value "$mnt/status" events_seen) $(value "$mnt/status" events_filtered_level)" "9000 9000" \
 	"not recorded: each event is seen, and refused"

@@ -5,15 +5,16 @@
  * system calls instead, which the kernel refuses: their tracepoints are real (tests/lib/calls.sh).
  *
  *	mockjobs -n JOBS -r RINGS -p PROCESSES -d MAX_US -s SEED -m old|new|both|calls [-c CONTEXT] [-b]
- *		[-w] [-W] [-o TRUTH.csv]
+ *		[-w] [-k] [-W] [-o TRUTH.csv]
  *	mockjobs offsets	the functions' offsets in this file, for uprobe_events
  *
  * Each process submits its share of the jobs to rings taken at random; a thread per ring, in the
  * first process, hands them over in turn, waits a random time and completes them. With -b nobody
  * pauses between two jobs: the rings are full, and jobs are in flight at any time. With -w it
- * prints which processes will submit, and waits for a line before they do. With -W calls tell that
- * each job is waited for: just before its end, or just behind it. Truth, in the order of the calls'
- * beginning, but for those:
+ * prints which processes will submit, and waits for a line before they do. With -k they stay when they
+ * have submitted: it prints "played" once all jobs have ended and the truth is written, and ends with
+ * them when its input does. With -W calls tell that each job is waited for: just before its end, or
+ * just behind it. Truth, in the order of the calls' beginning, but for those:
  *
  *	call,ring,id,ctx,seqno,fence,pid,tid,before,after
  *
@@ -29,6 +30,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -131,7 +133,8 @@ static struct shared *sh;
 static unsigned int rings = 3, max_us = 200, processes = 2;
 static unsigned long jobs = 300;
 static uint64_t seed = 1, first_ctx = 100;
-static int old_names = 1, new_names, calls, backlog, waits, waited_for;
+static int old_names = 1, new_names, calls, backlog, waits, keeps, waited_for;
+static pid_t pid[MAX_PROCESSES]; /* who submit */
 static const char *const device = "0000:03:00.0";
 
 static uint64_t now(void)
@@ -341,7 +344,7 @@ static void set_up(void)
 	}
 }
 
-static void announce(const pid_t *pid)
+static void announce(void)
 {
 	for (unsigned int i = 0; i < processes; i++)
 		waitpid(pid[i], NULL, WUNTRACED);
@@ -357,28 +360,44 @@ static void announce(const pid_t *pid)
 static void play(void)
 {
 	pthread_t thread[MAX_RINGS];
-	pid_t pid[MAX_PROCESSES];
 
 	/* Before there are threads: what is forked has none. They wait for the rings' first job. */
 	for (unsigned int i = 0; i < processes; i++) {
 		pid[i] = fork();
 		if (pid[i])
 			continue;
+		prctl(PR_SET_PDEATHSIG, SIGKILL); /* also while it is stopped */
 		if (waits)
 			raise(SIGSTOP);
 		submitter(i);
+		if (keeps)
+			raise(SIGSTOP);
 		_exit(0);
 	}
 	if (waits)
-		announce(pid);
+		announce();
 	for (unsigned int i = 0; i < rings; i++)
 		pthread_create(&thread[i], NULL, ring_thread, &sh->ring[i]);
-	while (wait(NULL) > 0 || errno == EINTR)
-		;
+	for (unsigned int i = 0; i < processes; i++)
+		while (waitpid(pid[i], NULL, keeps ? WUNTRACED : 0) < 0 && errno == EINTR)
+			;
 	for (unsigned int i = 0; i < rings; i++)
 		end_ring(&sh->ring[i]);
 	for (unsigned int i = 0; i < rings; i++)
 		pthread_join(thread[i], NULL);
+}
+
+/* Who submitted goes when the input ends */
+static void keep(void)
+{
+	puts("played");
+	fflush(stdout);
+	while (getchar() != EOF)
+		;
+	for (unsigned int i = 0; i < processes; i++) {
+		kill(pid[i], SIGKILL);
+		waitpid(pid[i], NULL, 0);
+	}
 }
 
 static int by_time(const void *a, const void *b)
@@ -436,7 +455,7 @@ static int print_offset(struct dl_phdr_info *info, size_t size, void *arg)
 static int usage(void)
 {
 	fprintf(stderr, "usage: mockjobs [-n JOBS] [-r RINGS] [-p PROCESSES] [-d MAX_US] [-s SEED] "
-			"[-m old|new|both|calls] [-c CONTEXT] [-b] [-w] [-W] [-o TRUTH.csv]\n       "
+			"[-m old|new|both|calls] [-c CONTEXT] [-b] [-w] [-k] [-W] [-o TRUTH.csv]\n       "
 			"mockjobs offsets\n");
 	return 2;
 }
@@ -445,7 +464,7 @@ static int options(int argc, char **argv, const char **truth)
 {
 	int c;
 
-	while ((c = getopt(argc, argv, "n:r:p:d:s:m:c:bwWo:")) != -1) {
+	while ((c = getopt(argc, argv, "n:r:p:d:s:m:c:bwkWo:")) != -1) {
 		if (c == 'n')
 			jobs = strtoul(optarg, NULL, 10);
 		else if (c == 'r')
@@ -462,6 +481,8 @@ static int options(int argc, char **argv, const char **truth)
 			backlog = 1;
 		else if (c == 'w')
 			waits = 1;
+		else if (c == 'k')
+			keeps = 1;
 		else if (c == 'W')
 			waited_for = 1;
 		else if (c == 'o')
@@ -495,5 +516,9 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	write_truth(f);
-	return fclose(f) ? 1 : 0;
+	if (fclose(f))
+		return 1;
+	if (keeps)
+		keep();
+	return 0;
 }
