@@ -7,36 +7,52 @@ is_root || skip "needs root to mount for others"
 printf '[backend sim]\nrate = 20000\n' >conf
 mount_gt "$mnt" -o conf=conf,backend=sim || exit 1
 
-mkdir t
+# 2.1.1, as Debian 13 has it, aborts on any stream of packets that do not say when they begin
+mkdir plain t
+cat >plain/metadata <<'M'
+/* CTF 1.8 */
+typealias integer { size = 8; align = 8; signed = false; } := uint8_t;
+trace { major = 1; minor = 8; byte_order = le; };
+stream { event.header := struct { uint8_t id; }; };
+event { id = 0; name = "A"; fields := struct { uint8_t v; }; };
+M
+printf '\0\1' >plain/events
+babeltrace2 plain >plain.out 2>&1
+reads_plain=$?
+
 cat "$mnt/metadata" >t/metadata
 timeout 60 head -c $((64 * 40000)) "$mnt/events" >t/events
 records=$(($(stat -c %s t/events) / 64))
 ok "whole records only" [ $(($(stat -c %s t/events) % 64)) = 0 ]
-babeltrace2 t >printed 2>warnings
-is $? 0 "babeltrace2 reads a raw cat"
-is "$(wc -l <printed)" $records "… and prints every record"
-is "$(cat warnings)" "" "… without a word of warning"
-ok "there are many" [ $records -gt 1000 ]
-like "$(head -n 1 printed)" "HEADER" "the first is the header"
-for e in SUBMIT COMMIT COMPLETE RING_NAME PROCESS; do like "$(cat printed)" " $e:" "$e is among them"; done
-ok "head -n reads a text pipe without complaint" sh -c "head -n 5 $mnt/trace 2>&1 | wc -l | grep -qx 5"
-for scope in sim0 sim0/ring0; do
-	mkdir -p s
-	cat "$mnt/metadata" >s/metadata
-	timeout 60 head -c $((64 * 3000)) "$mnt/$scope/events" >s/events
-	is "$(babeltrace2 s 2>&1 | wc -l)" $(($(stat -c %s s/events) / 64)) "$scope/events too"
-done
-like "$(babeltrace2 s | grep -c 'ring = [1-9]')" "^[0-9]+$" "(counted)"
-is "$(babeltrace2 s | grep -E ' (SUBMIT|COMMIT|COMPLETE):' | grep -vc 'ring = 0,')" 0 "a ring's pipe has only that ring"
+if [ $reads_plain = 0 ]; then
+	babeltrace2 t >printed 2>warnings
+	is $? 0 "babeltrace2 reads a raw cat"
+	is "$(wc -l <printed)" $records "… and prints every record"
+	is "$(cat warnings)" "" "… without a word of warning"
+	ok "there are many" [ $records -gt 1000 ]
+	like "$(head -n 1 printed)" "HEADER" "the first is the header"
+	for e in SUBMIT COMMIT COMPLETE RING_NAME PROCESS; do like "$(cat printed)" " $e:" "$e is among them"; done
+	for scope in sim0 sim0/ring0; do
+		mkdir -p s
+		cat "$mnt/metadata" >s/metadata
+		timeout 60 head -c $((64 * 3000)) "$mnt/$scope/events" >s/events
+		is "$(babeltrace2 s 2>&1 | wc -l)" $(($(stat -c %s s/events) / 64)) "$scope/events too"
+	done
+	like "$(babeltrace2 s | grep -c 'ring = [1-9]')" "^[0-9]+$" "(counted)"
+	is "$(babeltrace2 s | grep -E ' (SUBMIT|COMMIT|COMPLETE):' | grep -vc 'ring = 0,')" 0 "a ring's pipe has only that ring"
 
-head -c $((64 * 100 + 17)) t/events >cut
-mkdir c && cp t/metadata c/ && cp cut c/events
-babeltrace2 c >out 2>err
-ok "a file cut inside a record is an error" [ $? != 0 ]
-is "$(wc -l <out)" 100 "… after every whole record"
-timeout 60 head -c $((64 * 3000)) "$mnt/events" >later
-mkdir two && cp t/metadata two/ && cat t/events later >two/events
-is "$(babeltrace2 two 2>&1 | wc -l)" $((records + $(stat -c %s later) / 64)) "saved streams may be appended"
+	head -c $((64 * 100 + 17)) t/events >cut
+	mkdir c && cp t/metadata c/ && cp cut c/events
+	babeltrace2 c >out 2>err
+	ok "a file cut inside a record is an error" [ $? != 0 ]
+	is "$(wc -l <out)" 100 "… after every whole record"
+	timeout 60 head -c $((64 * 3000)) "$mnt/events" >later
+	mkdir two && cp t/metadata two/ && cat t/events later >two/events
+	is "$(babeltrace2 two 2>&1 | wc -l)" $((records + $(stat -c %s later) / 64)) "saved streams may be appended"
+else
+	skip_ok "what babeltrace2 reads" "this babeltrace2 cannot read a plain stream of one event"
+fi
+ok "head -n reads a text pipe without complaint" sh -c "head -n 5 $mnt/trace 2>&1 | wc -l | grep -qx 5"
 
 cat >pipe.py <<'P'
 import errno, os, select, signal, struct, sys, time, fcntl

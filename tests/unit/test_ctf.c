@@ -253,6 +253,21 @@ static void test_offset(int64_t offset, const char *want)
 	free(err);
 }
 
+/* 2.1.1, as Debian 13 has it, aborts on any stream of packets that do not say when they begin. */
+static bool reads_any(void)
+{
+	static const char metadata[] =
+		"/* CTF 1.8 */\n"
+		"typealias integer { size = 8; align = 8; signed = false; } := uint8_t;\n"
+		"trace { major = 1; minor = 8; byte_order = le; };\n"
+		"stream { event.header := struct { uint8_t id; }; };\n"
+		"event { id = 0; name = \"A\"; fields := struct { uint8_t v; }; };\n";
+
+	write_file("metadata", "w", metadata, sizeof(metadata) - 1);
+	write_file("events", "w", "\0\1", 2);
+	return !babeltrace("");
+}
+
 int main(void)
 {
 	char path[TMP_PATH_MAX + 64];
@@ -265,6 +280,11 @@ int main(void)
 		return 1;
 	snprintf(path, sizeof(path), "%s/trace", dir);
 	mkdir(path, 0700);
+	if (!reads_any()) {
+		snprintf(path, sizeof(path), "rm -r %s", dir);
+		printf("skipped: this babeltrace2 cannot read a plain stream of one event\n");
+		return system(path) ? 1 : 77;
+	}
 	test_all_types();
 	test_appended_and_cut();
 	test_offset(500000001, "[1.500000001]");
