@@ -1,20 +1,28 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # run.sh [NAME...] - runs every unit test and every executable case, or those whose name holds a NAME;
-# then the cases of tests/vm in a guest for each of Debian's kernels (--guests: only these).
+# then the cases of tests/vm in a guest for each of Debian's kernels (--guests: only these; --host: none). With
+# --check it is the unit tests and the cases with a line "# Quick", and no guest.
 #
 # UNITS and CASES are the folders; in a guest CASES is tests/vm/cases. KERNEL=6.1 boots only the
 # kernels whose release begins so.
 #
-# Cases that say "# Beside others" in a line of their own run beside all others: they have long work to do
-# for one CPU, and use nothing that the machine has once. Those that say "# Early" begin before others, so
-# that two guests that share the cases out end at about the same time. Those that say "# One kernel" are left
-# out where AGAIN is set, as it is in the guests of all kernels but the first; what a case leaves out then it
-# says itself.
+# Two tests run at a time where there are two CPUs (LANES=1: one). Lines of its own in a case say more:
+#
+#	# Beside others	long work for one CPU: it begins early, and may take twice TIME_LIMIT
+#	# Early		begins before others, so that two guests that share the cases out end together
+#	# Alone		uses what the machine has once: no other such test, of another run either, is at work then
+#	# Quick		a part of --check: takes a few seconds, and needs no other user
+#	# One kernel	left out where AGAIN is set, as it is in the guests of all kernels but the first; what a
+#			case leaves out then it says itself
+#
+# A unit test is alone if it uses tests/lib/tracefs.h.
 #
 # A test prints TAP, runs in a folder of its own, and may take TIME_LIMIT seconds. It fails if it says
 # so, exits with anything but 0 or 77 (skipped: its last line says why), writes a sanitizer's report, or
-# leaves a mount, a process or a tracefs instance behind.
+# leaves a mount, a process, a tracefs instance or a probe behind. What others on this machine have, another
+# run of this too, is not looked at: processes are ours by descent (tests/tools/reap.c), instances are named
+# after their daemon's pid, and probes after GT_ID, which each test has its own of.
 set -u
 
 cd "$(dirname "$0")/.." || exit 1
@@ -26,8 +34,22 @@ export GT_PROG=$GT_OUT/sbin/mount.gputrace
 export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=1:abort_on_error=0}
 limit=${TIME_LIMIT:-300}
 work=$(mktemp -d "${TMPDIR:-/tmp}/gputrace-test.XXXXXX")
-passed=0 failed=0 skipped=0 beside= lane=
+chmod 755 "$work"
+mkdir "$work/claims" "$work/now"
+: >"$work/counts" >"$work/failures"
+passed=0 failed=0 skipped=0 lanes=()
 counts='^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$'
+tracing=/sys/kernel/tracing
+reap=$GT_OUT/tests/tools/reap
+[ -x "$reap" ] || { echo "run.sh: $reap is not built: make tools" >&2; exit 1; }
+
+mode=all
+case ${1-} in
+--guests) mode=guests && shift ;;
+--host) mode=host && shift ;;
+--check) mode=check && shift ;;
+esac
+names=("$@")
 
 wanted() {
 	local w
@@ -36,55 +58,128 @@ wanted() {
 	return 1
 }
 
-claimed() { # by us: CLAIMS is a folder that two runs share, and each takes what the other has not
-	[ -z "${CLAIMS-}" ] || mkdir "$CLAIMS/$1" 2>/dev/null
+# Two lanes take from one list, each what the other has not; CLAIMS is a folder that two guests share
+claimed() { mkdir "${CLAIMS:-$work/claims}/$1" 2>/dev/null; }
+
+# Where it goes ------------------------------------------------------------------------------
+
+# On a terminal the last line says what runs now. Both lanes write.
+show() { # show [FILE] - its text, above that line
+	(
+		flock 9
+		[ ! -t 1 ] || printf '\r\033[K'
+		[ $# = 0 ] || cat "$1"
+		[ -t 1 ] || exit 0
+		local now
+		now=$(cat "$work"/now/* 2>/dev/null | xargs)
+		[ -z "$now" ] || printf '%.*s' $((columns - 1)) "running: $now"
+	) 9>"$work/terminal"
+}
+columns=80
+[ ! -t 1 ] || columns=$(stty size <&1 2>/dev/null | cut -d' ' -f2)
+[ "${columns:-0}" -gt 20 ] || columns=80
+
+# The logs of tests that fail stay, those of the last ten such runs. A guest's go through the folder it shares.
+logs=${GT_SHARE:+$GT_SHARE/logs}
+logs=${logs:-$GT_OUT/logs/$(date +%Y%m%d-%H%M%S)-$$}
+keep_log() { # keep_log NAME FILE
+	mkdir -p "$logs" 2>/dev/null && cp "$2" "$logs/$1.log" 2>/dev/null
+	# shellcheck disable=SC2012 # names are ours
+	[ -n "${GT_SHARE-}" ] || ls -d "$GT_OUT"/logs/* 2>/dev/null | head -n -10 | xargs -r rm -rf
 }
 
-# Other daemons may be at work here (make demo's, a second run of this): ours mount below $work, and
-# an instance is named after its daemon, so that one without a daemon was left behind.
-orphans() {
-	local i
-	for i in /sys/kernel/tracing/instances/gputrace-*; do
-		[ -d "$i" ] && [ ! -d "/proc/${i##*-}" ] && echo "$i"
-	done
+count() { # of what was run elsewhere: $1 is what that printed, $2 the kernel's release
+	local p f s name
+	while read -r p _ f _ s _; do
+		passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
+	done < <(grep -E "$counts" "$1")
+	sed -n 's/^FAILED  \([^ ]*\) .*/\1/p' "$1" | while read -r name; do
+		echo "$name make test-vm KERNEL=${2-} T=$name"
+		[ ! -e "$(dirname "$1")/logs/$name.log" ] || keep_log "$name.${2-}" "$(dirname "$1")/logs/$name.log"
+	done >>"$work/failures"
+}
+
+# What a test leaves behind -------------------------------------------------------------------
+
+instances() { # of daemons that are no more; $1 is what reap wrote
+	local what pid
+	while read -r what pid; do
+		[ -d "$tracing/instances/gputrace-$pid" ] && [ ! -d "/proc/$pid" ] &&
+			echo "$tracing/instances/gputrace-$pid"
+	done <"$1"
+}
+
+probes() { # names of a test's, by its id
+	[ -r $tracing/uprobe_events ] && sed -n "s/^[pr]:\([^ ]*_$1\/[^ ]*\) .*/\1/p" $tracing/uprobe_events | sort -u
+}
+
+running() { # processes, without those that have ended in the meantime
+	local what pid
+	while read -r what pid; do
+		[ "$what" != runs ] || [ ! -d "/proc/$pid" ] || echo "$pid $(tr '\0' ' ' <"/proc/$pid/cmdline")"
+	done <"$1" 2>/dev/null
+}
+
+leftovers() { # leftovers FOLDER REAPED ID
+	grep -F "$1/" /proc/mounts
+	pgrep -f "mount\.gputrace .*$1/" | sed 's/^/process /'
+	running "$2" | sed 's/^/process /'
+	instances "$2"
+	probes "$3"
 }
 
 at_work() { # whose current folder is $1, or below it
 	find /proc -maxdepth 2 -path '/proc/[0-9]*/cwd' \( -lname "$1" -o -lname "$1/*" \) 2>/dev/null | cut -d/ -f3
 }
 
-leftovers() { # below $1, and instances but for $2, which were there before
-	grep -F "$1/" /proc/mounts
-	pgrep -f "mount\.gputrace .*$1/" | sed 's/^/process /'
-	at_work "$1" | sed 's/^/process in its folder: /'
-	[ -z "$beside" ] || return # those are the others'
-	orphans | grep -vxF "${2:-none}"
-	grep -sF "$GT_OUT/" /sys/kernel/tracing/uprobe_events
-}
-
-clean() { # the same
+clean() { # clean FOLDER [REAPED ID]
 	local m
 	pkill -KILL -f "mount\.gputrace .*$1/" 2>/dev/null
 	at_work "$1" | xargs -r kill -KILL 2>/dev/null
+	[ $# = 1 ] || running "$2" | cut -d' ' -f1 | xargs -r kill -KILL 2>/dev/null
 	grep -F "$1/" /proc/mounts | while read -r _ m _; do umount -l "$m" 2>/dev/null; done
-	[ -z "$beside" ] || return
-	orphans | grep -vxF "${2:-none}" | xargs -r rmdir 2>/dev/null
-	# or the next tests would be said to have left them
-	grep -sF "$GT_OUT/" /sys/kernel/tracing/uprobe_events | sed -n 's/^[pr]:\([^ ]*\) .*/-:\1/p' | sort -u |
-		while read -r m; do echo "$m" >>/sys/kernel/tracing/uprobe_events; done
+	[ $# -gt 1 ] || return
+	instances "$2" | xargs -r rmdir 2>/dev/null
+	for m in $(probes "$3"); do echo "-:$m" >>$tracing/uprobe_events; done 2>/dev/null
 }
 
-run() {
-	local name=$1 dir=$work/$1 log rc left before ok not skip began=$SECONDS
-	shift
-	before=$(orphans)
+# Running ------------------------------------------------------------------------------------
+
+# What the machine has once is used by one test at a time, of all runs
+machine=/run/gputrace-tests.lock
+[ "$(id -u)" = 0 ] && : 2>/dev/null >>$machine || machine=$work/machine.lock
+
+alone() { # alone FILE
+	case $1 in
+	*.sh) grep -q '^# Alone' "$1" ;;
+	*) grep -qsE 'lib/(tracefs|mockrun)\.h' "$GT_SRC/tests/unit/$(basename "$1").c" ;;
+	esac
+}
+
+again() { # again NAME - how this test is run once more
+	case $mode in
+	check) echo "make check T=$1" ;;
+	*) echo "make test T=$1" ;;
+	esac
+}
+
+run() { # run NAME FILE LANE
+	local name=$1 file=$2 lane=$3 dir=$work/$1 log=$work/$1/log reaped=$work/reaped.$3 out=$work/out.$3
+	local max=$limit rc left ok not skip began turn=()
+	local -x GT_ID=$$_$lane$((ran += 1))
 	mkdir -p "$dir"
-	chmod 755 "$work" "$dir"
-	log=$dir/log
-	(cd "$dir" && TMPDIR=$dir exec timeout -k 10 "$limit" "$@") >"$log" 2>&1 </dev/null
+	chmod 755 "$dir"
+	case $file in *.sh) ! grep -q '^# Beside others' "$file" || max=$((2 * limit)) ;; esac
+	if alone "$file"; then turn=(flock -o "$machine"); fi
+	echo "$name" >"$work/now/$lane"
+	show
+	: >"$reaped"
+	began=$SECONDS
+	(cd "$dir" && TMPDIR=$dir exec ${turn[@]+"${turn[@]}"} timeout -k 10 "$max" "$reap" "$reaped" "$file") \
+		>"$log" 2>&1 </dev/null 7>&-
 	rc=$?
 	for _ in {1..30}; do # who was told to end may not have done so yet
-		left=$(leftovers "$dir" "$before")
+		left=$(leftovers "$dir" "$reaped" "$GT_ID")
 		[ -n "$left" ] || break
 		sleep .1
 	done
@@ -92,12 +187,11 @@ run() {
 	skip=$(grep -cE '^ok .*# skip' "$log")
 	not=$(grep -cE '^not ok ' "$log")
 	if [ $rc = 77 ]; then
-		skipped=$((skipped + 1))
-		printf 'skipped %-24s %s\n' "$name" "$(grep -m1 '^skipped: ' "$log")"
-		return
+		ok=1 skip=1 not=0
+	elif [ $rc != 0 ] && [ "$not" = 0 ]; then
+		not=1
 	fi
-	if [ $rc = 124 ] || [ $rc = 137 ]; then echo "# took more than $limit s" >>"$log"; fi
-	if [ $rc != 0 ] && [ "$not" = 0 ]; then not=1; fi
+	if [ $rc = 124 ] || [ $rc = 137 ]; then echo "# took more than $max s" >>"$log"; fi
 	if grep -qE 'Sanitizer|runtime error:' "$log" "$dir"/*.san* 2>/dev/null; then
 		echo "# a sanitizer reported" >>"$log"
 		not=$((not + 1))
@@ -105,31 +199,25 @@ run() {
 	if [ -n "$left" ]; then
 		printf '# left behind: %s\n' "$left" >>"$log"
 		not=$((not + 1))
-		clean "$dir" "$before"
+		clean "$dir" "$reaped" "$GT_ID"
 	fi
-	passed=$((passed + ok - skip)) failed=$((failed + not)) skipped=$((skipped + skip))
-	if [ "$not" = 0 ]; then
-		printf "passed  %-24s %d checks, %d s\n" "$name" "$((ok - skip))" $((SECONDS - began))
-		grep -E '^(# bench|# measured|ok .*# skip)' "$log"
-	else
+	echo "$((ok - skip)) passed, $not failed, $skip skipped" >>"$work/counts"
+	if [ "$not" != 0 ]; then
 		printf 'FAILED  %-24s %d of %d checks, exit %d\n' "$name" "$not" "$((ok + not))" "$rc"
 		grep -E -A3 '^not ok|Sanitizer|^# ' "$log" | head -n 60
-		[ "$ok" = 0 ] && tail -n 20 "$log"
-	fi
+		[ "$ok" != 0 ] || tail -n 20 "$log"
+		echo "$name $(again "$name")" >>"$work/failures"
+		keep_log "$name" "$log"
+	elif [ $rc = 77 ]; then
+		printf 'skipped %-24s %s\n' "$name" "$(grep -E '^skipped: ' "$log" | tail -n 1 | cut -c10-)"
+	else
+		printf "passed  %-24s %d checks, %d s\n" "$name" "$((ok - skip))" $((SECONDS - began))
+		grep -E '^(# bench|# measured|ok .*# skip)' "$log"
+	fi >"$out"
+	: >"$work/now/$lane"
+	show "$out"
+	[ "$not" != 0 ] || rm -rf --one-file-system "$dir"
 }
-
-count() { # of what was run elsewhere: $1 is what that printed
-	local p f s
-	while read -r p _ f _ s _; do
-		passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
-	done < <(grep -E "$counts" "$1")
-}
-
-# Where nobody has mounted tracefs, it is there for the time of the tests
-tracing=/sys/kernel/tracing mounted=
-if [ "$(id -u)" = 0 ] && [ -d $tracing ] && [ ! -e $tracing/uprobe_events ]; then
-	mount -t tracefs tracefs $tracing && mounted=$tracing
-fi
 
 # One kernel's guest: what it says is shown, and its counts are ours
 guest() { # release
@@ -139,7 +227,7 @@ guest() { # release
 	O=$GT_OUT GT_SHARE=$dir TMPDIR=$dir AGAIN=$again tests/vm/run.sh "$1" ${names[@]+"${names[@]}"} >"$dir/log" 2>&1
 	rc=$?
 	grep -vE "$counts" "$dir/log" | sed 's/^/  /'
-	count "$dir/log"
+	count "$dir/log" "$1"
 	[ $rc != 0 ] || again=1 # only what ran to its end has run once
 	[ $rc = 0 ] || [ $failed -gt "$before" ] || failed=$((failed + 1)) # none that was counted
 	true
@@ -163,48 +251,95 @@ guests() {
 	fi
 }
 
-only_guests=
-if [ "${1-}" = --guests ]; then only_guests=1 && shift; fi
-names=("$@")
-before=$(orphans)
-trap '[ -z "$lane" ] || pkill -P "$lane"; clean "$work" "$before"; rm -rf --one-file-system "$work"; [ -z "$mounted" ] || umount "$mounted"' EXIT
-cases() { # those that run beside others ($1: 0), or those that do not (1)
+# Where nobody has mounted tracefs, it is there for the time of the tests: until the last run has ended
+mount_tracefs() {
+	[ "$(id -u)" = 0 ] && [ -d $tracing ] || return
+	exec 7>>"$machine.users" && flock -s 7
+	if [ ! -e $tracing/uprobe_events ]; then
+		mount -t tracefs tracefs $tracing && echo mounted >&7
+	fi
+}
+umount_tracefs() {
+	{ flock -n 7; } 2>/dev/null || return # others are at work
+	[ ! -s "$machine.users" ] || umount $tracing
+	: >"$machine.users"
+}
+
+finish() {
+	local kids
+	trap '' INT TERM
+	if [ ${#lanes[@]} -gt 0 ]; then
+		kids=$(pgrep -P "$(IFS=,; echo "${lanes[*]}")")
+		kill -KILL "${lanes[@]}" 2>/dev/null
+		# shellcheck disable=SC2086 # a list
+		[ -z "$kids" ] || kill $kids 2>/dev/null
+	fi
+	clean "$work"
+	rm -rf --one-file-system "$work"
+	umount_tracefs
+	[ ! -t 1 ] || printf '\r\033[K'
+}
+
+cases() { # files, those that begin early first
 	local t
 	# shellcheck disable=SC2046
-	for t in $(cd "${CASES-tests/cases}" && grep -l '^# Early' ./*.sh; grep -L '^# Early' ./*.sh); do
+	for t in $(cd "${CASES-tests/cases}" && grep -lE '^# (Early|Beside others)' ./*.sh; grep -LE '^# (Early|Beside others)' ./*.sh); do
 		t=${CASES-tests/cases}/${t#./}
 		[ -x "$t" ] && wanted "$(basename "$t")" || continue
-		grep -q '^# Beside others' "$t"
-		[ $? = "$1" ] || continue
-		claimed "$(basename "$t")" || continue
+		[ $mode != check ] || grep -q '^# Quick' "$t" || continue
 		if [ -n "${AGAIN-}" ] && grep -q '^# One kernel' "$t"; then
-			echo "left out $(basename "$t" .sh): it ran on another kernel"
+			echo "left out $(basename "$t" .sh): it ran on another kernel" >&2
 			continue
 		fi
-		run "$(basename "$t" .sh)" "$(readlink -f "$t")"
+		readlink -f "$t"
 	done
 }
 
-if [ -z "$only_guests" ]; then
-	(
-		trap - EXIT
-		beside=y limit=$((2 * limit))
-		cases 0
-		echo "$passed passed, $failed failed, $skipped skipped"
-	) >"$work/beside" &
-	lane=$!
+units() {
+	local t
 	for t in "${UNITS-$GT_OUT/tests}"/test_*; do
-		[ -x "$t" ] && [ "${t%.d}" = "$t" ] && wanted "$(basename "$t")" && run "$(basename "$t")" "$t"
+		[ -x "$t" ] && [ "${t%.d}" = "$t" ] && wanted "$(basename "$t")" && echo "$t"
 	done
-	cases 1
-	wait "$lane"
-	lane=
-	grep -vE "$counts" "$work/beside"
-	count "$work/beside"
+}
+
+lane() { # lane NUMBER FILE... - each that the other has not begun
+	local number=$1 t ran=0
+	shift
+	for t; do
+		! claimed "$(basename "$t")" || run "$(basename "$t" .sh)" "$t" "$number"
+	done
+}
+
+mount_tracefs
+trap finish EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM HUP
+if [ $mode != guests ]; then
+	mapfile -t all < <(cases; units)
+	# The first lane begins with those that take turns: else both would come to one at a time, and one wait
+	mapfile -t turns < <(for t in ${all[@]+"${all[@]}"}; do ! alone "$t" || echo "$t"; done)
+	mapfile -t free < <(for t in ${all[@]+"${all[@]}"}; do alone "$t" || echo "$t"; done)
+	both=2
+	[ "$(nproc)" -gt 1 ] && [ -z "${GT_GUEST-}" ] || both=1
+	(trap - EXIT; lane 1 ${turns[@]+"${turns[@]}"} ${free[@]+"${free[@]}"}) &
+	lanes+=($!)
+	if [ "${LANES:-$both}" != 1 ]; then
+		(trap - EXIT; lane 2 ${free[@]+"${free[@]}"} ${turns[@]+"${turns[@]}"}) &
+		lanes+=($!)
+	fi
+	wait "${lanes[@]}"
+	lanes=()
+	count "$work/counts"
 fi
-[ -n "${GT_GUEST-}" ] || guests
+[ -n "${GT_GUEST-}" ] || [ $mode = check ] || [ $mode = host ] || guests
 if [ $((passed + failed + skipped)) = 0 ] && [ -z "${CLAIMS-}" ]; then
 	echo "no test's name holds: ${names[*]-}"
+fi
+if [ -s "$work/failures" ] && [ -z "${GT_GUEST-}" ]; then
+	echo
+	echo "Failed, and how to run each again:"
+	while read -r name how; do printf '  %-24s %s\n' "$name" "$how"; done <"$work/failures"
+	[ ! -d "$logs" ] || echo "Their logs are in $logs"
 fi
 echo "$passed passed, $failed failed, $skipped skipped"
 [ $failed = 0 ] && { [ $((passed + skipped)) -gt 0 ] || [ -n "${CLAIMS-}" ]; }

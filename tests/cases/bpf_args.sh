@@ -3,6 +3,7 @@
 # Events of interrupts, told by their tracepoint's arguments: none is lost while a program of another tracepoint
 # runs on that CPU, as the kernel does to those that are told by their records. A process calls msync() without
 # end, another of the same CPU has a timer run out, again and again; each time is one event.
+# Alone
 . "$GT_SRC/tests/lib/case.sh"
 is_root || skip "needs root to mount"
 [ -r /sys/kernel/tracing/events/timer/itimer_expire/id ] || skip "no tracepoint of timers"

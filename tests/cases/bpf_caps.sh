@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # A daemon that is no root's, with the capabilities that BPF takes and no other: the same jobs are counted.
+# Alone
 . "$GT_SRC/tests/lib/case.sh"
 . "$GT_SRC/tests/lib/calls.sh"
 . "$GT_SRC/tests/lib/fuse.sh"

@@ -4,6 +4,7 @@
 # calls. What the files say equals what the same events give when they are recorded and replayed, bucket
 # for bucket; nothing leaves the kernel where nobody records; and what a buffer loses is not missing in
 # the statistics.
+# Alone
 . "$GT_SRC/tests/lib/case.sh"
 . "$GT_SRC/tests/lib/calls.sh"
 calls_mock

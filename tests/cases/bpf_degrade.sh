@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # What keeps BPF from working is said, exactly, and ftrace does its part: the kernel's types are hidden, a
 # capability is missing, no tracepoint is there.
+# Alone
 . "$GT_SRC/tests/lib/case.sh"
 . "$GT_SRC/tests/lib/calls.sh"
 calls_mock

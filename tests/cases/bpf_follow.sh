@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # Events that the kernel lacks, made by a BPF program that follows pointers by the kernel's types: of a
 # packet that is sent the tracepoint tells the length itself, and so does the structure that it points to.
+# Alone
 . "$GT_SRC/tests/lib/case.sh"
 is_root || skip "needs root to mount"
 [ -r /sys/kernel/tracing/events/net/net_dev_queue/id ] || skip "no tracepoints of packets"

@@ -3,6 +3,7 @@
 # ioctls through BPF: of two users and many threads, counted exactly, with names, results and times; on
 # devices that are no GPU, and descriptors that are none; queues that they make; who is killed in one.
 # There is no driver: a device node opened with O_PATH fails every ioctl, and a file of FUSE's takes them.
+# Alone
 . "$GT_SRC/tests/lib/case.sh"
 is_root || skip "needs root to mount"
 tool=$GT_OUT/tests/tools/gpuioctl

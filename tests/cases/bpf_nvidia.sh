@@ -4,6 +4,7 @@
 # ours, opened by name only, so that each call enters the kernel and fails; the setting nvidia_any_result
 # has such a call count, and the answers are what the caller wrote there itself. The guest has a driver
 # that answers (tests/vm/cases/nvidia.sh).
+# Alone
 . "$GT_SRC/tests/lib/case.sh"
 . "$GT_SRC/tests/lib/nvidia.sh"
 is_root || skip "needs root to make device nodes"

@@ -3,6 +3,7 @@
 # Calls of GPU runtimes through BPF: libraries with the names and functions of the real ones, called by
 # programs that were there before and that come later, in and out of mount namespaces, of two users; files
 # that are deleted, replaced, cut short, or no libraries. Each call is counted once.
+# Alone
 . "$GT_SRC/tests/lib/case.sh"
 is_root || skip "needs root to mount"
 . "$GT_SRC/tests/lib/mockrt.sh"

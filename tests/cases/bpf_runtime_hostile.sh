@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # What users can do to the part that finds GPU runtimes' libraries: floods of mappings, files without end,
 # more libraries than there is room for, and a process that is waited for.
+# Alone
 . "$GT_SRC/tests/lib/case.sh"
 is_root || skip "needs root to mount"
 . "$GT_SRC/tests/lib/mockrt.sh"

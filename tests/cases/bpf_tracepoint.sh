@@ -3,6 +3,7 @@
 # Tracepoints by BPF programs, in the daemon: a mock program plays jobs whose events are real system
 # calls, and the stream equals the truth, event for event, as it does by ftrace. One of the two tells, and
 # never both.
+# Alone
 . "$GT_SRC/tests/lib/case.sh"
 . "$GT_SRC/tests/lib/calls.sh"
 calls_mock

@@ -3,6 +3,7 @@
 # What the settings do not want in records is left out in the kernel where jobs are counted there. Two daemons see
 # the same jobs, real system calls of a mock program: in one the BPF programs decide, in the other the daemon's
 # gate does. Records and counters are the same under each setting; and what one leaves out is what the settings say.
+# Alone
 . "$GT_SRC/tests/lib/case.sh"
 . "$GT_SRC/tests/lib/calls.sh"
 . "$GT_SRC/tests/lib/others.sh"

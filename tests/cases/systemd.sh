@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # The unit under a systemd of its own: first process of new namespaces and a cgroup, whose root is this
 # machine's, read only, with what `make install` brings laid over it. No unit runs there but those named here.
+# Alone
 . "$GT_SRC/tests/lib/case.sh"
 is_root || skip "needs root to make namespaces"
 from=/usr/lib/systemd

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # An ordinary user mounts a recording in a directory of their own.
+# Alone
 . "$GT_SRC/tests/lib/case.sh"
 . "$GT_SRC/tests/lib/fuse.sh"
 . "$GT_SRC/tests/lib/others.sh"

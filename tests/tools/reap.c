@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Runs a test, and says which processes it has left behind: not by their names or folders, which
+ *those of another run on this machine may have as well, but by descent.
+ *
+ *	reap FILE COMMAND...
+ *
+ * Processes that lose their parent, as daemons do, become this one's children
+ *(PR_SET_CHILD_SUBREAPER). When COMMAND has ended FILE has a line for each of them, "ended PID" or
+ *"runs PID"; the latter go on. The exit status is that of COMMAND, 128 more than the signal's
+ *number if one ended it, 127 if it cannot be run. Those that are killed together with it
+ *(timeout(1)) are the caller's to end.
+ */
+#include <ctype.h>
+#include <dirent.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* What ends the test is sent to its whole group, and this one has yet to report about it. */
+static void go_on(int sig)
+{
+}
+
+static int exit_code(int status)
+{
+	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+/* The parent of a process, 0 if there is none or it has ended; a name may have any character */
+static pid_t parent_of(const char *pid)
+{
+	char path[64];
+	int parent = 0, c;
+	long at = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%.20s/stat", pid);
+	f = fopen(path, "re");
+	if (!f)
+		return 0;
+	for (long i = 0; (c = fgetc(f)) != EOF; i++)
+		at = c == ')' ? i + 1 : at;
+	if (fseek(f, at, SEEK_SET) || fscanf(f, " %*c %d", &parent) != 1)
+		parent = 0;
+	fclose(f);
+	return parent;
+}
+
+static void print_running(FILE *out)
+{
+	DIR *proc = opendir("/proc");
+	struct dirent *e;
+
+	while (proc && (e = readdir(proc)))
+		if (isdigit((unsigned char)*e->d_name) && parent_of(e->d_name) == getpid())
+			fprintf(out, "runs %s\n", e->d_name);
+	if (proc)
+		closedir(proc);
+}
+
+int main(int argc, char **argv)
+{
+	pid_t child, pid;
+	int status, rc = 127;
+	FILE *out;
+
+	if (argc < 3 || !(out = fopen(argv[1], "we"))) {
+		fprintf(stderr, "usage: reap FILE COMMAND...\n");
+		return 127;
+	}
+	if (prctl(PR_SET_CHILD_SUBREAPER, 1)) {
+		perror("reap");
+		return 127;
+	}
+	/* handlers, which the test does not inherit as it would SIG_IGN */
+	signal(SIGTERM, go_on);
+	signal(SIGINT, go_on);
+	signal(SIGHUP, go_on);
+	child = fork();
+	if (!child) {
+		execvp(argv[2], argv + 2);
+		perror(argv[2]);
+		_exit(127);
+	}
+	while (child > 0 && (pid = wait(&status)) > 0) {
+		if (pid == child) {
+			rc = exit_code(status);
+			break;
+		}
+		fprintf(out, "ended %d\n", pid);
+	}
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
+		fprintf(out, "ended %d\n", pid);
+	print_running(out);
+	return fclose(out) ? 127 : rc;
+}
