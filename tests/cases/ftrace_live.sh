@@ -5,7 +5,7 @@
 . "$GT_SRC/tests/lib/case.sh"
 . "$GT_SRC/tests/lib/uprobes.sh"
 is_root || skip "needs root to mount"
-mock=$GT_OUT/tests/tools/mockjobs
+mock=$(uprobes_mock)
 [ -x "$mock" ] || skip "tests/tools/mockjobs is not built"
 uprobes_usable || skip "$uprobes_why"
 cleanup() { uprobes_remove; }

@@ -8,7 +8,7 @@
 . "$GT_SRC/tests/lib/others.sh"
 is_root || skip "needs root to mount and to make namespaces"
 others_reach
-mock=$GT_OUT/tests/tools/mockjobs
+mock=$(uprobes_mock)
 uprobes_usable || skip "$uprobes_why"
 unshare --fork --pid --mount --mount-proc true 2>err || skip "no PID namespace can be made: $(head -n 1 err)"
 cleanup() {

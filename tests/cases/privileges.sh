@@ -7,7 +7,7 @@
 is_root || skip "needs root to mount"
 sanitized() { nm "$GT_PROG" | grep -q __asan_init; }
 if sanitized; then log=$PWD/log; fi # where it reports to
-mock=$GT_OUT/tests/tools/mockjobs
+mock=$(uprobes_mock)
 cleanup() {
 	[ -z "${job-}" ] || { pkill -KILL -P "$job"; kill -KILL "$job"; } 2>/dev/null
 	uprobes_remove

@@ -9,6 +9,7 @@
 # again, and an ordinary user while root holds the same open. Rules that no table can rewrite are in
 # tests/lib/whosees.py. An emulated guest is ten times slower: there it is a part of this, and what that
 # says is compared with the same table.
+# Alone
 . "$GT_SRC/tests/lib/case.sh"
 . "$GT_SRC/tests/lib/uprobes.sh"
 . "$GT_SRC/tests/lib/containers.sh"
@@ -18,7 +19,7 @@ is_root || skip "needs root to mount and to make namespaces"
 table=$GT_SRC/tests/data/who_sees.txt # which may be written
 others_reach
 readways=$GT_OUT/tests/tools/readways
-mock=$GT_OUT/tests/tools/mockjobs
+mock=$(uprobes_mock)
 views=(all redacted owner)
 tops=      # all of the tree's folders
 pace=20000 # µs that a job takes at most

@@ -84,11 +84,12 @@ again_and_again() { # again_and_again COMMAND... & - until it is killed
 }
 
 mounts=()
+mount_args= # options for every mount
 mount_gt() { # mount_gt DIR [ARGUMENTS...]
 	local dir=$1
 	shift
 	mkdir -p "$dir"
-	"$GT_PROG" "$dir" "$@" || return
+	"$GT_PROG" "$dir" "$@" ${mount_args:+-o "$mount_args"} || return
 	mounts+=("$dir")
 }
 

@@ -20,13 +20,22 @@ struct mock_call {
 };
 
 /**
- * mock_find() - looks for the mock (tools/mockjobs beside the program @self, or $GT_MOCK) and for
+ * mock_find() - copies the mock (tools/mockjobs beside the program @self) into $TMPDIR, and looks for
  * what it needs
  * @tracefs: out: where it is mounted
  *
  * Return: NULL, or why the mock cannot be used here.
  */
 const char *mock_find(const char *self, const char **tracefs);
+
+/**
+ * mock_maps() - the event maps of @dir, changed so that they name the stand-ins
+ *
+ * To other daemons and tests on this machine the stand-ins are no GPU events: their group is this test's own.
+ *
+ * Return: their folder, which goes at exit; NULL if it could not be made.
+ */
+const char *mock_maps(const char *dir);
 
 /** mock_probes() - adds the stand-ins for the old names (@new_names false) or the new ones */
 bool mock_probes(bool new_names);

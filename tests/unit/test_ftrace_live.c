@@ -346,19 +346,22 @@ int main(int argc, char **argv)
 	struct gt_plugin p = { .host = &host, .options = &o };
 	const char *why = mock_find(argv[0], &tracefs);
 
-	p.events_dir = maps(argv[0]);
 	if (why) {
 		ok(true, "the ftrace backend on this kernel # skip %s", why);
 		return done_testing();
 	}
 	p.tracefs = tracefs;
+	p.events_dir = maps(argv[0]);
 	h.r = calloc(MAX_RECORDS, sizeof(*h.r));
 	if (argc > 1 && !strcmp(argv[1], "emptied")) {
+		p.events_dir = mock_maps(p.events_dir);
 		ok(mock_probes(false) && !gt_backend.start(&p), "start %s", h.error);
 		test_emptied(&p);
 		stop_and_look(&p);
 	} else {
 		test_probe(&p);
+		p.events_dir = mock_maps(p.events_dir);
+		ok(p.events_dir, "maps that name the stand-ins");
 		test_old_names(&p);
 		test_new_names(&p);
 	}
