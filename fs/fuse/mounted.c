@@ -118,6 +118,11 @@ int gt_mount_resolve(const char *dir, char *out, char *err, unsigned long len)
 {
 	if (realpath(dir, out))
 		return 0;
+	if (errno == ENOENT) {
+		snprintf(err, len, "%s: %s: a mount point has to be made first (mkdir -p %s)", dir,
+			 strerror(ENOENT), dir);
+		return -ENOENT;
+	}
 	if (errno != ENOTCONN && errno != ECONNABORTED) {
 		snprintf(err, len, "%s: %s", dir, strerror(errno));
 		return -errno;

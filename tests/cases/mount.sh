@@ -15,7 +15,7 @@ is "$(code "$GT_PROG" "$mnt" -o remount)" 1 "remount is refused"
 is "$(code "$GT_PROG" "$mnt" -o sampling=101)" 1 "a value out of bounds is refused"
 like "$(cat err)" "100" "… and its bounds are told"
 is "$(code "$GT_PROG" "$mnt/none")" 32 "a directory that is not there"
-like "$(cat err)" "No such file" "… is told"
+is "$(cat err)" "mount.gputrace: $mnt/none: No such file or directory: a mount point has to be made first (mkdir -p $mnt/none)" "… is said, and what to do"
 is "$(code "$GT_PROG" "$mnt" -o replay=none.dat)" 32 "a recording that is not there"
 like "$(cat err)" "none.dat" "… is told by name"
 head -c 4096 /dev/urandom >noise
