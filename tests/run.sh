@@ -9,7 +9,7 @@
 #
 # Two tests run at a time where there are two CPUs (LANES=1: one). Lines of its own in a case say more:
 #
-#	# Beside others	long work for one CPU: it begins early, and may take twice TIME_LIMIT
+#	# Long		begins early, and may take twice TIME_LIMIT
 #	# Early		begins before others, so that two guests that share the cases out end together
 #	# Alone		uses what the machine has once: no other such test, of another run either, is at work then
 #	# Quick		a part of --check: takes a few seconds, and needs no other user
@@ -104,7 +104,7 @@ count() { # of what was run elsewhere: $1 is what that printed, $2 the kernel's 
 instances() { # of daemons that are no more; $1 is what reap wrote
 	local what pid
 	while read -r what pid; do
-		[ -d "$tracing/instances/gputrace-$pid" ] && [ ! -d "/proc/$pid" ] &&
+		[ "$what" != cpu ] && [ -d "$tracing/instances/gputrace-$pid" ] && [ ! -d "/proc/$pid" ] &&
 			echo "$tracing/instances/gputrace-$pid"
 	done <"$1"
 }
@@ -163,20 +163,28 @@ again() { # again NAME - how this test is run once more
 	esac
 }
 
+close_all() { # what our caller, or we, have open is no test's
+	local fd
+	for fd in /proc/self/fd/*; do
+		fd=${fd##*/}
+		[ "$fd" -le 2 ] || [ "$fd" = 255 ] || eval "exec $fd>&-"
+	done 2>/dev/null
+}
+
 run() { # run NAME FILE LANE
 	local name=$1 file=$2 lane=$3 dir=$work/$1 log=$work/$1/log reaped=$work/reaped.$3 out=$work/out.$3
-	local max=$limit rc left ok not skip began turn=()
+	local max=$limit rc left ok not skip cpu began turn=()
 	local -x GT_ID=$$_$lane$((ran += 1))
 	mkdir -p "$dir"
 	chmod 755 "$dir"
-	case $file in *.sh) ! grep -q '^# Beside others' "$file" || max=$((2 * limit)) ;; esac
+	case $file in *.sh) ! grep -q '^# Long' "$file" || max=$((2 * limit)) ;; esac
 	if alone "$file"; then turn=(flock -o "$machine"); fi
 	echo "$name" >"$work/now/$lane"
 	show
 	: >"$reaped"
 	began=$SECONDS
-	(cd "$dir" && TMPDIR=$dir exec ${turn[@]+"${turn[@]}"} timeout -k 10 "$max" "$reap" "$reaped" "$file") \
-		>"$log" 2>&1 </dev/null 7>&-
+	(close_all; cd "$dir" && TMPDIR=$dir exec ${turn[@]+"${turn[@]}"} timeout -k 10 "$max" "$reap" "$reaped" "$file") \
+		>"$log" 2>&1 </dev/null
 	rc=$?
 	for _ in {1..30}; do # who was told to end may not have done so yet
 		left=$(leftovers "$dir" "$reaped" "$GT_ID")
@@ -211,7 +219,9 @@ run() { # run NAME FILE LANE
 	elif [ $rc = 77 ]; then
 		printf 'skipped %-24s %s\n' "$name" "$(grep -E '^skipped: ' "$log" | tail -n 1 | cut -c10-)"
 	else
-		printf "passed  %-24s %d checks, %d s\n" "$name" "$((ok - skip))" $((SECONDS - began))
+		cpu=$(sed -n 's/^cpu //p' "$reaped")
+		printf 'passed  %-24s %d checks, %d s, %d.%d of CPU\n' "$name" "$((ok - skip))" $((SECONDS - began)) \
+			$((${cpu:-0} / 1000)) $((${cpu:-0} / 100 % 10))
 		grep -E '^(# bench|# measured|ok .*# skip)' "$log"
 	fi >"$out"
 	: >"$work/now/$lane"
@@ -283,7 +293,7 @@ finish() {
 cases() { # files, those that begin early first
 	local t
 	# shellcheck disable=SC2046
-	for t in $(cd "${CASES-tests/cases}" && grep -lE '^# (Early|Beside others)' ./*.sh; grep -LE '^# (Early|Beside others)' ./*.sh); do
+	for t in $(cd "${CASES-tests/cases}" && grep -lE '^# (Early|Long)' ./*.sh; grep -LE '^# (Early|Long)' ./*.sh); do
 		t=${CASES-tests/cases}/${t#./}
 		[ -x "$t" ] && wanted "$(basename "$t")" || continue
 		[ $mode != check ] || grep -q '^# Quick' "$t" || continue

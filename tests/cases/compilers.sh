@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # gcc and clang, without a warning; the manual pages; what is in the tree.
-# Beside others
+# Long
 . "$GT_SRC/tests/lib/case.sh"
 quiet() { # quiet COMPILER TARGETS...
 	command -v "${1%% *}" >/dev/null || { skip_ok "${1%% *}" "not installed"; return; }

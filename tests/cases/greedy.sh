@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # A user who takes all there is to take: descriptors, names, texts, pipes, polls, processes; who writes what cannot
 # be written and asks for what is not there. Others are served all the time, and afterwards nothing is missing.
-# Beside others
+# Long
 . "$GT_SRC/tests/lib/case.sh"
 . "$GT_SRC/tests/lib/others.sh"
 is_root || skip "needs root to mount for others"

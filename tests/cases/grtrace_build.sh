@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # grtrace.ko compiles for every kernel whose headers are here, without a warning; what dkms is told is
 # what the module says.
-# Beside others
+# Long
 . "$GT_SRC/tests/lib/case.sh"
 kmod=$GT_SRC/backend/relay/kmod
 version=$(sed -n 's/^PACKAGE_VERSION="\(.*\)"/\1/p' "$kmod/dkms.conf")

@@ -3,7 +3,7 @@
 # Everything again under the address, undefined and leak sanitizers: the unit tests, each replay format cut
 # at each of 1000 places and with bytes changed, and a mounted tree read by root and users. The unit tests that
 # use tracefs, which the machine has once, are hostile_live.sh's.
-# Beside others
+# Long
 . "$GT_SRC/tests/lib/case.sh"
 . "$GT_SRC/tests/lib/san.sh"
 for t in "$san"/tests/test_*; do

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # Every file: it is documented, reads, has the right mode and size; big trees list fast; nothing leaks.
-# Beside others
+# Long
 . "$GT_SRC/tests/lib/case.sh"
 . "$GT_SRC/tests/lib/simruns.sh"
 is_root || skip "needs root to mount"

@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -66,6 +67,7 @@ int main(int argc, char **argv)
 {
 	pid_t child, pid;
 	int status, rc = 127;
+	struct rusage use;
 	FILE *out;
 
 	if (argc < 3 || !(out = fopen(argv[1], "we"))) {
@@ -96,5 +98,9 @@ int main(int argc, char **argv)
 	while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
 		fprintf(out, "ended %d\n", pid);
 	print_running(out);
+	getrusage(RUSAGE_CHILDREN, &use);
+	fprintf(out, "cpu %ld\n",
+		(use.ru_utime.tv_sec + use.ru_stime.tv_sec) * 1000 +
+			(use.ru_utime.tv_usec + use.ru_stime.tv_usec) / 1000);
 	return fclose(out) ? 127 : rc;
 }
