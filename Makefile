@@ -25,6 +25,10 @@ PREFIX ?= /usr/local
 # mount(8) looks for helpers in /sbin only
 MOUNTDIR ?= /sbin
 SYSCONFDIR ?= /etc
+# Is /sbin the same folder as /usr/sbin where this will be run? That of DESTDIR says so, if there is one, else
+# this machine's
+USRMERGE ?= $(shell for d in '$(DESTDIR)' ''; do [ -e "$$d/sbin" ] || continue; \
+	[ "$$d/sbin" -ef "$$d/usr/sbin" ] && echo y || echo n; break; done)
 
 ifneq ($(findstring s,$(filter-out --%,$(firstword $(MAKEFLAGS)))),)
 Q := @
@@ -271,10 +275,23 @@ help:
 D := $(DESTDIR)$(PREFIX)
 INSTALL ?= install
 
+# Where folders are in the end, a merged /usr's by the names that they have there: a link from /sbin would take the
+# place of the program that it leads to
+place = $(if $(filter y,$(USRMERGE)),$(patsubst /sbin,/usr/sbin,$(abspath $(1))),$(abspath $(1)))
+sbin := $(call place,$(PREFIX)/sbin)
+mountdir := $(call place,$(MOUNTDIR))
+
+# A folder of DESTDIR may be a link with a whole path, which leads to this machine's
 install: all
-	$(INSTALL) -d $(D)/sbin $(D)/lib/gputrace $(D)/share/gputrace/events.d $(D)/include/gputrace \
-		$(D)/share/man/man5 $(D)/share/man/man8 $(D)/bin $(DESTDIR)$(MOUNTDIR) $(DESTDIR)$(SYSCONFDIR)
-	$(INSTALL) -m 755 $(daemon) $(D)/sbin/mount.gputrace
+	@for d in $(sbin) $(mountdir) $(PREFIX) $(SYSCONFDIR); do \
+		[ -z "$(DESTDIR)" ] || case $$(realpath -m "$(DESTDIR)$$d") in \
+		"$$(realpath -m "$(DESTDIR)")"/*) ;; \
+		*) echo "gputrace: $(DESTDIR)$$d leads out of $(DESTDIR)" >&2; exit 1 ;; \
+		esac || exit; \
+	done
+	$(INSTALL) -d $(DESTDIR)$(sbin) $(D)/lib/gputrace $(D)/share/gputrace/events.d $(D)/include/gputrace \
+		$(D)/share/man/man5 $(D)/share/man/man8 $(D)/bin $(DESTDIR)$(mountdir) $(DESTDIR)$(SYSCONFDIR)
+	$(INSTALL) -m 755 $(daemon) $(DESTDIR)$(sbin)/mount.gputrace
 	$(INSTALL) -m 644 $(plugins) $(D)/lib/gputrace/
 	$(INSTALL) -m 644 $(maps) $(D)/share/gputrace/events.d/
 	$(INSTALL) -m 644 backend/backend.h backend/event.h backend/tally.h backend/bucket.h backend/wanted.h \
