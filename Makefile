@@ -49,6 +49,7 @@ BPFTOOL ?= /usr/sbin/bpftool
 missing := $(shell for p in $(PKGS); do $(PKG_CONFIG) --exists $$p || echo $$p; done 2>/dev/null; \
 	echo '\#include <csv.h>' | $(CC) -E -x c - >/dev/null 2>&1 || echo libcsv; \
 	for t in $(BPF_CLANG) $(BPFTOOL); do command -v $$t >/dev/null || echo $$t; done)
+missing_tools = $(shell echo '\#include <libdrm/drm.h>' | $(CC) -E -x c - >/dev/null 2>&1 || echo libdrm)
 
 CFLAGS ?= -O2 -g
 gt_cflags := -std=gnu11 -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
@@ -129,13 +130,17 @@ tools := $(patsubst tests/%.c,$(O)/tests/%,$(src_tool))
 lib := $(O)/obj/libgputrace.a
 man := $(wildcard fs/*.8 fs/*.5 backend/*.5 backend/eventmap/*.5 backend/relay/*.5 conf/*.5)
 
-.PHONY: all tools objects kmod demo test test-vm bench check install uninstall clean deps deps-test deps-vm deps-web help
+.PHONY: all tools objects kmod demo check test test-vm bench install uninstall clean deps deps-check deps-test \
+	deps-vm deps-web help
 all: need-pkgs $(daemon) $(plugins) $(maps)
-tools: all $(units) $(tools)
-objects: need-pkgs $(call obj,fs/main.c $(src_core) $(src_fuse) $(src_eventmap) $(src_parts) $(src_unit) $(src_tool)) \
+tools: need-tools all $(units) $(tools)
+objects: need-tools $(call obj,fs/main.c $(src_core) $(src_fuse) $(src_eventmap) $(src_parts) $(src_unit) $(src_tool)) \
 	$(call obj,$(foreach p,$(PLUGINS),backend/$(p)/$(p).c) $(wildcard tests/lib/*.c))
 
-.PHONY: need-pkgs
+.PHONY: need-pkgs need-tools
+need-tools: need-pkgs
+	@[ -z "$(missing_tools)" ] || { \
+		echo "gputrace: not installed: $(missing_tools): run 'make deps-check' (as root) first" >&2; exit 1; }
 need-pkgs:
 ifneq ($(missing),)
 	@echo "gputrace: not installed: $(missing): run 'make deps' (as root) first" >&2; exit 1
@@ -213,6 +218,7 @@ define link_test
 	$(Q)$(CC) $(or $(filter -flto%,$(gt_ldflags)),-fno-lto) $(gt_ldflags) $(LDFLAGS) $(CFLAGS) -o $@ \
 		$(filter %.o %.a,$^) $(test_libs)
 endef
+$(units) $(tools): | need-tools
 $(units): $(O)/tests/%: $(O)/obj/tests/unit/%.o $(lib)
 	$(link_test)
 $(tools): $(O)/tests/%: $(O)/obj/tests/%.o $(lib)
@@ -231,13 +237,16 @@ clean:
 DEPS := gcc libc6-dev make pkg-config fuse3 libfuse3-dev libinih-dev libcap-ng-dev libseccomp-dev \
 	libtracefs-dev libtraceevent-dev libtracecmd-dev libcsv-dev libsqlite3-dev libyajl-dev zlib1g-dev \
 	libbpf-dev clang bpftool mount less procps
-DEPS_TEST := libdrm-dev clang libclang-rt-dev babeltrace2 busybox-static trace-cmd python3 golang-go \
-	util-linux coreutils findutils mandoc rsync tar strace systemd python3-yaml
+# tests and benchmarks are built with the first one
+DEPS_CHECK := libdrm-dev util-linux coreutils findutils busybox-static babeltrace2 python3
+DEPS_TEST := $(DEPS_CHECK) clang libclang-rt-dev trace-cmd mandoc rsync tar strace systemd python3-yaml
 DEPS_VM := qemu-system-x86 busybox-static cpio kmod pahole xz-utils zstd
 DEPS_WEB := chromium chromium-driver
 
 deps:
 	@tests/lib/apt.sh $(DEPS)
+deps-check:
+	@tests/lib/apt.sh $(DEPS_CHECK)
 deps-test:
 	@tests/lib/apt.sh $(DEPS_TEST)
 deps-vm:
