@@ -20,7 +20,8 @@ fi
 
 # A second or two of work, so that there are numbers; an idle GPU has none
 timeout 2 head -n 3000 "$dir/trace" >/dev/null || true
-gpu=$(awk '!/^#/ { print $1; exit }' "$dir/gpus")
+gpu=$(awk 'NR == 2 { print $1 }' "$dir/gpus")
+rings=$(($(wc -l <"$dir/rings") - 1)) # but for the names of the columns
 
 show() {
 	printf '\n$ cat %s\n' "$1"
@@ -33,10 +34,17 @@ if grep -q '^simulated 1' "$dir/status"; then
 	echo "to look at. On a machine with a GPU the same files show the GPU."
 else
 	echo "gputrace is mounted at $dir."
+	if [ -z "$gpu" ]; then
+		echo "No GPU is seen, so the tables below are empty. Why, in the words of $dir/doctor:"
+	elif [ $rings = 0 ]; then
+		echo "No GPU has had work since, so the tables below are empty: a ring is there from its first job on."
+		echo "Start a program that uses the GPU and look again. What cannot be seen, in the words of $dir/doctor:"
+	fi
+	[ $rings != 0 ] || grep -E ' unavailable|^  error ' "$dir/doctor" | head -n 12 | sed 's/^/  /'
 fi
 show "$dir/gpus"
 show "$dir/rings"
-if [ -n "$gpu" ] && [ -d "$dir/$gpu/ring0" ]; then
+if [ -n "$gpu" ] && [ -e "$dir/$gpu/ring0" ]; then
 	show "$dir/$gpu/ring0/latency"
 	show "$dir/$gpu/utilization"
 	printf '\n$ head -n 5 %s\n' "$dir/$gpu/trace"
