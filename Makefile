@@ -2,14 +2,16 @@
 #
 #   make              build everything into .output/
 #   make demo         install what is needed, build, mount at /gputrace and show it
-#   make test         install what is needed, build, run every test; T=WORD: those whose name holds it
+#   make check        build, run the quick tests, also as an ordinary user; T=WORD: those whose name holds it
+#   make test         install what is needed, build, run every test; T=WORD as well
 #   make test-vm      only those in QEMU guests of Debian's kernels; KERNEL=6.12: only that one
 #   make kmod         build grtrace.ko for this kernel, or KDIR=/lib/modules/VERSION/build: another
 #   make bench        measure reading and ingesting against floors of the same run
-#   make install      PREFIX=/usr/local, DESTDIR=, MOUNTDIR=/sbin, SYSCONFDIR=/etc; make uninstall
-#   make deps         packages to build and run; deps-test, deps-vm, deps-web: those of the tests
+#   make install      PREFIX=/usr/local, DESTDIR=, MOUNTDIR=/sbin, SYSCONFDIR=/etc, USRMERGE=y|n
+#   make uninstall    the same; a configuration that was changed stays
+#   make deps         packages to build and run; deps-check, deps-test, deps-vm, deps-web: more, of the tests
 #   make tools        build the tests and benchmarks too; objects: compile all, and link nothing
-#   make clean
+#   make clean        remove what was built; help: this
 #
 # V=1 shows commands, O=DIR builds elsewhere, SAN=all adds address, undefined and leak sanitizers,
 # COVERAGE=1 adds gcov's counters, CC=clang uses clang.
@@ -261,6 +263,12 @@ demo: deps
 	@$(MAKE) --no-print-directory all
 	@O=$(O) tests/lib/demo.sh
 
+# An ordinary user's make installs nothing: what is missing is said, or skipped
+check:
+	@OPTIONAL=1 tests/lib/apt.sh $(DEPS) $(DEPS_CHECK)
+	@$(MAKE) --no-print-directory tools
+	@O=$(O) CC=$(CC) tests/run.sh --check $(T)
+
 test: deps deps-test deps-vm
 	@$(MAKE) --no-print-directory tools
 	@O=$(O) CC=$(CC) tests/run.sh $(T)
@@ -269,7 +277,7 @@ test-vm: deps deps-test deps-vm
 	@$(MAKE) --no-print-directory tools
 	@O=$(O) tests/run.sh --guests $(T)
 
-bench: deps
+bench: deps deps-check
 	@$(MAKE) --no-print-directory tools
 	@O=$(O) tests/bench/run.sh
 	@O=$(O) tests/bench/runtimes.sh
@@ -313,16 +321,18 @@ install: all
 	$(INSTALL) -m 644 conf/tmpfiles.conf $(D)/lib/tmpfiles.d/gputrace.conf
 	[ -e $(DESTDIR)$(SYSCONFDIR)/gputrace.conf ] || \
 		$(INSTALL) -m 644 conf/gputrace.conf $(DESTDIR)$(SYSCONFDIR)/gputrace.conf
-	ln -sf $(PREFIX)/sbin/mount.gputrace $(D)/bin/gputrace
-	[ $(DESTDIR)$(MOUNTDIR) -ef $(D)/sbin ] || \
-		ln -sf $(PREFIX)/sbin/mount.gputrace $(DESTDIR)$(MOUNTDIR)/mount.gputrace
-	ln -sf $(PREFIX)/sbin/mount.gputrace $(DESTDIR)$(MOUNTDIR)/mount.fuse.gputrace
+	ln -sf $(sbin)/mount.gputrace $(D)/bin/gputrace
+	[ $(DESTDIR)$(mountdir) -ef $(DESTDIR)$(sbin) ] || \
+		ln -sf $(sbin)/mount.gputrace $(DESTDIR)$(mountdir)/mount.gputrace
+	ln -sf $(sbin)/mount.gputrace $(DESTDIR)$(mountdir)/mount.fuse.gputrace
 
 uninstall:
-	rm -f $(D)/sbin/mount.gputrace $(D)/bin/gputrace $(DESTDIR)$(MOUNTDIR)/mount.gputrace \
-		$(DESTDIR)$(MOUNTDIR)/mount.fuse.gputrace
+	rm -f $(DESTDIR)$(sbin)/mount.gputrace $(D)/bin/gputrace $(DESTDIR)$(mountdir)/mount.gputrace \
+		$(DESTDIR)$(mountdir)/mount.fuse.gputrace
 	rm -f $(patsubst %.5,$(D)/share/man/man5/%.5,$(notdir $(filter %.5,$(man)))) \
 		$(patsubst %.8,$(D)/share/man/man8/%.8,$(notdir $(filter %.8,$(man))))
 	rm -f $(D)/lib/systemd/system/gputrace.service $(D)/lib/sysusers.d/gputrace.conf \
 		$(D)/lib/tmpfiles.d/gputrace.conf
+	! cmp -s conf/gputrace.conf $(DESTDIR)$(SYSCONFDIR)/gputrace.conf || \
+		rm -f $(DESTDIR)$(SYSCONFDIR)/gputrace.conf
 	rm -rf $(D)/lib/gputrace $(D)/share/gputrace $(D)/include/gputrace

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # The ftrace backend in the daemon, live: a mock program plays jobs, uprobes with the names of the
 # GPU scheduler's tracepoints tell of them, and the stream equals the truth, event for event.
+# Quick
 . "$GT_SRC/tests/lib/case.sh"
 . "$GT_SRC/tests/lib/uprobes.sh"
 is_root || skip "needs root to mount"

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # Filters, watch lists and sampling against sim's ground truth: exactly what they mean is recorded, whole, and the
 # statistics are the same under all of them.
+# Quick
 . "$GT_SRC/tests/lib/case.sh"
 . "$GT_SRC/tests/lib/simruns.sh"
 is_root || skip "needs root to mount"

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # grtrace's selftest of that name: the window limit holds in every second, for whole jobs, and is counted.
+# Quick
 . "$GT_SRC/tests/lib/case.sh"
 . "$GT_SRC/tests/lib/simruns.sh"
 is_root || skip "needs root to mount"

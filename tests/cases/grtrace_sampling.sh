@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # grtrace's selftest of that name: rates of sampling, what is recorded then, and the counters of it.
+# Quick
 . "$GT_SRC/tests/lib/case.sh"
 . "$GT_SRC/tests/lib/simruns.sh"
 is_root || skip "needs root to mount"

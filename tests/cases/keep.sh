@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # Settings survive a remount where the configuration says so, whatever ends the daemon; a file that cannot be
 # used is refused, told and left alone. And profiles.
+# Quick
 . "$GT_SRC/tests/lib/case.sh"
 is_root || skip "needs root to mount"
 

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # Saved dumps of queues of AMD's compute driver are played: made ones, real ones, and hostile ones.
+# Quick
 . "$GT_SRC/tests/lib/case.sh"
 is_root || skip "needs root to mount"
 

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # A pipe of one ring finds its next record behind very many of another's, though nothing more comes.
+# Quick
 . "$GT_SRC/tests/lib/case.sh"
 is_root || skip "needs root to mount"
 

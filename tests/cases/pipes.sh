@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # The binary pipe: babeltrace2 prints every record; blocking, polling, interrupts, slow readers.
+# Quick
 . "$GT_SRC/tests/lib/case.sh"
 is_root || skip "needs root to mount for others"
 

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # A third party builds a plugin against what `make install` puts there, and it runs.
+# Quick
 . "$GT_SRC/tests/lib/case.sh"
 is_root || skip "needs root to mount"
 root=$PWD/root

@@ -3,6 +3,7 @@
 # grtrace live, without its module: a folder of files as it has them, which grow. What is written to them is in the
 # tree as computed; sessions, losses, CPUs and the folder come and go; grtrace is started and stopped; who else
 # reads is told; and where the kernel forbids relay files, that is told.
+# Quick
 . "$GT_SRC/tests/lib/case.sh"
 is_root || skip "needs root to mount"
 jobs="python3 $GT_SRC/tests/lib/jobs.py"

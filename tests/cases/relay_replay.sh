@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # Dumps of grtrace's relay files, one of each CPU, show the same numbers as an independent computation; what is
 # missing or damaged in them is told; the annotator's text says whose the jobs are, by another clock, too.
+# Quick
 . "$GT_SRC/tests/lib/case.sh"
 is_root || skip "needs root to mount"
 jobs="python3 $GT_SRC/tests/lib/jobs.py"

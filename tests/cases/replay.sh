@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # Recordings show the same numbers as an independent computation, under any setting.
+# Quick
 . "$GT_SRC/tests/lib/case.sh"
 is_root || skip "needs root to mount"
 jobs="python3 $GT_SRC/tests/lib/jobs.py"

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # control, level and sampling: parsing, errors and words, and what they change.
+# Quick
 . "$GT_SRC/tests/lib/case.sh"
 . "$GT_SRC/tests/lib/simruns.sh"
 is_root || skip "needs root to mount"

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # sysfs: what it tells of GPUs, from captured trees; one that sleeps is left alone; hostile trees.
+# Quick
 . "$GT_SRC/tests/lib/case.sh"
 is_root || skip "needs root to mount"
 

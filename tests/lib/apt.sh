@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# apt.sh PACKAGE... - installs what is missing, and starts no service.
+# apt.sh PACKAGE... - installs what is missing, and starts no service. With OPTIONAL=1 only root does: others are
+# shown what is missing, and go on without it.
 set -eu
 
 missing=
@@ -10,6 +11,10 @@ done
 [ -n "$missing" ] || exit 0
 
 if [ "$(id -u)" != 0 ]; then
+	if [ -n "${OPTIONAL-}" ]; then
+		echo "  not installed, which root would do here:$missing"
+		exit 0
+	fi
 	command -v sudo >/dev/null || {
 		echo "gputrace: these packages are missing, and only root can install them:$missing" >&2
 		exit 1
