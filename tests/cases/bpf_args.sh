@@ -53,14 +53,21 @@ told() { [ $(($(come) + $(lost))) -ge $expirations ]; }
 some_lost() { told && [ "$(lost)" -gt 0 ]; }
 
 # A machine may have processes that no BPF program sees, as a sandbox its keeper: the kernel runs none where such a
-# one is interrupted. So there are some tries.
+# one is interrupted. So there are some tries, each when nothing more comes of the one before.
+nothing_comes() {
+	local n=$(($(come) + $(lost)))
+	told && return
+	read -rt 4 -u "$never"
+	[ $(($(come) + $(lost))) = $n ]
+}
 run() { # run COMMAND... - expirations beside the busy process, until it succeeds
 	local try=0
 	taskset -c 0 python3 busy.py & local busy=$!
 	while
 		echo clear >"$mnt/control"
 		taskset -c 0 python3 expire.py $expirations
-		! wait_for 2 "$@" && [ $((++try)) -lt 8 ]
+		wait_for 60 nothing_comes
+		! "$@" && [ $((++try)) -lt 8 ]
 	do :; done
 	kill $busy
 	wait $busy 2>/dev/null

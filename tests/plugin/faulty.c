@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <gputrace/backend.h>
+#include <string.h>
 
 #ifndef ABI /* another: refused */
 #define ABI GT_BACKEND_ABI
