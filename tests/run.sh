@@ -32,7 +32,7 @@ GT_OUT=$(readlink -f "${O:-.output}")
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin:$PATH # Debian's python3, not one that was put before it
 export GT_PROG=$GT_OUT/sbin/mount.gputrace
 export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=1:abort_on_error=0}
-limit=${TIME_LIMIT:-300}
+limit=${TIME_LIMIT:-900} # ten times what the longest takes where nothing else runs
 work=$(mktemp -d "${TMPDIR:-/tmp}/gputrace-test.XXXXXX")
 chmod 755 "$work"
 mkdir "$work/claims" "$work/now"
