@@ -14,10 +14,12 @@ cat >plain/metadata <<'M'
 /* CTF 1.8 */
 typealias integer { size = 8; align = 8; signed = false; } := uint8_t;
 trace { major = 1; minor = 8; byte_order = le; };
-stream { event.header := struct { uint8_t id; }; };
+clock { name = c; freq = 1000000000; };
+typealias integer { size = 8; align = 8; signed = false; map = clock.c.value; } := t;
+stream { event.header := struct { t timestamp; uint8_t id; }; };
 event { id = 0; name = "A"; fields := struct { uint8_t v; }; };
 M
-printf '\0\1' >plain/events
+printf '\1\0\1' >plain/events
 babeltrace2 plain >plain.out 2>&1
 reads_plain=$?
 

@@ -260,11 +260,13 @@ static bool reads_any(void)
 		"/* CTF 1.8 */\n"
 		"typealias integer { size = 8; align = 8; signed = false; } := uint8_t;\n"
 		"trace { major = 1; minor = 8; byte_order = le; };\n"
-		"stream { event.header := struct { uint8_t id; }; };\n"
+		"clock { name = c; freq = 1000000000; };\n"
+		"typealias integer { size = 8; align = 8; signed = false; map = clock.c.value; } := t;\n"
+		"stream { event.header := struct { t timestamp; uint8_t id; }; };\n"
 		"event { id = 0; name = \"A\"; fields := struct { uint8_t v; }; };\n";
 
 	write_file("metadata", "w", metadata, sizeof(metadata) - 1);
-	write_file("events", "w", "\0\1", 2);
+	write_file("events", "w", "\1\0\1", 3);
 	return !babeltrace("");
 }
 

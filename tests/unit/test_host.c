@@ -57,20 +57,25 @@ static void test_refused(void)
 	memset(settings, 0, sizeof(settings));
 }
 
-/* A machine that is busy has not answered when a reader has waited long enough */
-static void asked_more(struct gt_host_state *h, unsigned int than)
+/* A machine that is busy has not answered when a reader has waited long enough: how often it took to
+ * ask, each of which is answered once, maybe after the next */
+static unsigned int asked_more(struct gt_host_state *h, unsigned int than)
 {
-	for (int i = 0; i < 2000 && sink.tallies <= than; i++) {
+	unsigned int asked = 0;
+
+	while (asked < 10000 && sink.tallies <= than) {
 		usleep(6000);
 		gt_host_fresh(h);
+		asked++;
 	}
+	return asked;
 }
 
 /* Who reads asks those that count themselves for what they have; and nobody else */
 static void test_counting(void)
 {
 	struct gt_host_state *h;
-	unsigned int n, tries = 0;
+	unsigned int n, asked, tries = 0;
 	char err[512];
 	uint64_t now;
 
@@ -80,8 +85,8 @@ static void test_counting(void)
 	h = make("counts", NULL, 2, true, err, sizeof(err));
 	gt_host_start(h, err, sizeof(err));
 	now = gt_host_now();
-	asked_more(h, 0);
-	is(sink.tallies, 1, "a backend that counts is asked");
+	asked = asked_more(h, 0);
+	ok(sink.tallies && sink.tallies <= asked, "a backend that counts is asked, one of three");
 	ok(sink.tally.at >= now && sink.tally.at <= gt_host_now() && sink.tally.since == 5 &&
 		   sink.tally.completed == 3,
 	   "what it has comes, as of now at the latest");
@@ -93,8 +98,8 @@ static void test_counting(void)
 		gt_host_fresh(h);
 	} while (gt_host_now() - now > 4000000 && ++tries < 1000);
 	is(sink.tallies, n, "it is not asked again at once");
-	asked_more(h, n);
-	is(sink.tallies, n + 1, "but when some ms are over");
+	asked = asked_more(h, n);
+	ok(sink.tallies > n && sink.tallies <= n + asked, "but when some ms are over");
 	gt_host_clock_offset(h, (unsigned int)gt_host_find(h, "one"), 1000000000000);
 	now = gt_host_now();
 	asked_more(h, n + 1);
