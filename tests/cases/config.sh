@@ -31,10 +31,13 @@ is "$(seen)" blank "redacted again"
 
 rows() { grep -vc '^#' "$mnt/report"; }
 many() { [ "$(rows)" -gt 300 ]; }
-ok "there is a history" wait_for 20 many
+echo clear >"$mnt/control"
+ok "there is a history" wait_for 60 many
+echo stop >"$mnt/control" # 8 MiB are full after 20 seconds
 first=$(sed -n 2p "$mnt/report")
 echo 8388608 >"$mnt/config/history_size"
 is "$(sed -n 2p "$mnt/report")" "$first" "another size: what is kept stays"
+echo start >"$mnt/control"
 echo 0 >"$mnt/config/history_size"
 is "$(rows)" 0 "none: it is gone"
 is "$(timeout 10 head -n 5 "$mnt/trace" | wc -l)" 5 "… pipes go on"
