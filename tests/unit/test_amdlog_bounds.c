@@ -111,9 +111,12 @@ static unsigned int read_on(struct ah *h, unsigned int lines)
 /* Each look at the clock finds the time over: still all is done, bit by bit. */
 static void check_late(void)
 {
-	struct ah *h = ah_new(ah_name("late_*.log"), false);
 	unsigned int most = 0, drains = 0, was = 0;
+	struct ah *h;
 
+	if (geteuid() && ok(true, "more logs than a user may have # skip it takes root"))
+		return;
+	h = ah_new(ah_name("late_*.log"), false);
 	make("late", 200, 0);
 	h->tick = 1000000000;
 	is(gt_amd_start(&h->p), 0, "started");
