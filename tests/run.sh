@@ -186,7 +186,7 @@ run() { # run NAME FILE LANE
 	(close_all; cd "$dir" && TMPDIR=$dir exec ${turn[@]+"${turn[@]}"} timeout -k 10 "$max" "$reap" "$reaped" "$file") \
 		>"$log" 2>&1 </dev/null
 	rc=$?
-	for _ in {1..30}; do # who was told to end may not have done so yet
+	for _ in {1..150}; do # who was told to end may not have done so yet, on a busy machine
 		left=$(leftovers "$dir" "$reaped" "$GT_ID")
 		[ -n "$left" ] || break
 		sleep .1
