@@ -205,7 +205,7 @@ run() { # run NAME FILE LANE
 		not=$((not + 1))
 	fi
 	if [ -n "$left" ]; then
-		printf '# left behind: %s\n' "$left" >>"$log"
+		echo "$left" | sed 's/^/# left behind: /' >>"$log"
 		not=$((not + 1))
 		clean "$dir" "$reaped" "$GT_ID"
 	fi

@@ -6,14 +6,15 @@
  *	reap FILE COMMAND...
  *
  * Processes that lose their parent, as daemons do, become this one's children
- *(PR_SET_CHILD_SUBREAPER). When COMMAND has ended FILE has a line for each of them, "ended PID" or
- *"runs PID"; the latter go on. The exit status is that of COMMAND, 128 more than the signal's
- *number if one ended it, 127 if it cannot be run. Those that are killed together with it
+ *(PR_SET_CHILD_SUBREAPER). When COMMAND has ended FILE has a line for each of them and of theirs,
+ *"ended PID" or "runs PID"; the latter go on. The exit status is that of COMMAND, 128 more than the
+ *signal's number if one ended it, 127 if it cannot be run. Those that are killed together with it
  *(timeout(1)) are the caller's to end.
  */
 #include <ctype.h>
 #include <dirent.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
@@ -51,16 +52,55 @@ static pid_t parent_of(const char *pid)
 	return parent;
 }
 
-static void print_running(FILE *out)
+struct process {
+	pid_t pid, parent;
+	bool ours;
+};
+
+static size_t list(struct process **all)
 {
 	DIR *proc = opendir("/proc");
+	size_t n = 0, room = 0;
 	struct dirent *e;
 
-	while (proc && (e = readdir(proc)))
-		if (isdigit((unsigned char)*e->d_name) && parent_of(e->d_name) == getpid())
-			fprintf(out, "runs %s\n", e->d_name);
+	*all = NULL;
+	while (proc && (e = readdir(proc))) {
+		if (!isdigit((unsigned char)*e->d_name))
+			continue;
+		if (n == room) {
+			room = room ? 2 * room : 256;
+			*all = realloc(*all, room * sizeof(**all));
+			if (!*all)
+				abort();
+		}
+		(*all)[n++] = (struct process){ atoi(e->d_name), parent_of(e->d_name), false };
+	}
 	if (proc)
 		closedir(proc);
+	return n;
+}
+
+/* Children, and theirs, and so on: pids start anew at some time, so that they have no order */
+static void print_running(FILE *out)
+{
+	struct process *p;
+	size_t n = list(&p);
+	bool more = true;
+
+	while (more) {
+		more = false;
+		for (size_t i = 0; i < n; i++) {
+			bool ours = p[i].parent == getpid();
+
+			for (size_t j = 0; j < n && !ours; j++)
+				ours = p[j].ours && p[j].pid == p[i].parent;
+			if (ours && !p[i].ours) {
+				fprintf(out, "runs %d\n", p[i].pid);
+				p[i].ours = more = true;
+			}
+		}
+	}
+	free(p);
 }
 
 int main(int argc, char **argv)

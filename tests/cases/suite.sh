@@ -1,0 +1,67 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# tests/run.sh itself: what it counts, what it finds left behind and whose, how a failing run ends, and where its
+# logs stay.
+# Quick
+. "$GT_SRC/tests/lib/case.sh"
+
+mkdir -p out/tests/tools cases units
+ln -s "$GT_OUT/tests/tools/reap" out/tests/tools/
+test_of() { # test_of FILE [MARK] - a case whose lines are read
+	{ printf '#!/bin/bash\n# %s\n' "${2-}"; cat; } >"$1"
+	chmod +x "$1"
+}
+test_of cases/good.sh Quick <<<'echo "ok 1 - good"'
+test_of cases/bad.sh Quick <<<'echo "ok 1 - good"; echo "not ok 2 - bad"; exit 1'
+test_of cases/absent.sh <<<'echo "skipped: nothing here"; exit 77'
+test_of cases/daemon.sh <<<'(cd / && (sleep 300 >/dev/null 2>&1; true) &); echo "ok 1 - good"'
+test_of cases/open.sh <<<'[ -e /proc/self/fd/9 ] && echo "not ok 1 - ours is open" || echo "ok 1 - closed"'
+test_of units/test_dies <<<'kill -SEGV $$'
+suite() { env -u GT_GUEST -u GT_SHARE -u CLAIMS -u AGAIN O="$PWD/out" CASES="$PWD/cases" UNITS="$PWD/units" "$@" >shown 2>&1; }
+run=$GT_SRC/tests/run.sh
+
+exec 9>lock
+suite "$run" --host
+is $? 1 "a run with failures fails"
+exec 9>&-
+is "$(tail -n 1 shown)" "4 passed, 3 failed, 1 skipped" "its last line counts"
+is "$(sed -n '/^Failed/,/^Their/s/^  //p' shown | tr -s ' ' | sort | xargs -d '\n' printf '%s;')" \
+	"bad make test T=bad;daemon make test T=daemon;test_dies make test T=test_dies;" "before it is what failed, and how to run it again"
+logs=$(sed -n 's/^Their logs are in //p' shown)
+is "$(ls "$logs" | xargs)" "bad.log daemon.log test_dies.log" "… and where their logs are"
+like "$(cat "$logs/bad.log")" "^not ok 2 - bad$" "… which are whole"
+like "$(cat shown)" "^# left behind: process [0-9]+ sleep 300" "a process that leaves its folder and its parent is found"
+sleeper=$(sed -n 's/^# left behind: process \([0-9]*\) sleep .*/\1/p' shown)
+ok "… and ended" test ! -d "/proc/${sleeper:-self}"
+like "$(cat shown)" "^skipped absent +nothing here$" "what is skipped says why"
+like "$(cat shown)" "^passed  open " "a test has no file open of who started them"
+
+suite "$run" --check
+is "$(tail -n 1 shown)" "2 passed, 2 failed, 0 skipped" "--check: cases that are quick, and units"
+like "$(cat shown)" "^  bad +make check T=bad$" "… run again in the same way"
+suite "$run" --host good
+is "$? $(tail -n 1 shown)" "0 1 passed, 0 failed, 0 skipped" "one that passes"
+is "$(grep -c 'Failed\|running:' shown)" 0 "… has no list, and no terminal's line in a file"
+for _ in {1..12}; do suite "$run" --host bad; done
+is "$(ls out/logs | wc -l)" 10 "the logs of ten failing runs stay"
+
+if command -v script >/dev/null; then
+	suite script -qec "$run --host good" /dev/null
+	like "$(tr '\r' '\n' <shown)" "running: good" "on a terminal it says what runs"
+	is "$(tr '\r' '\n' <shown | sed -n 's/^.*\x1b\[K//p' | grep -c .)" "$(tr '\r' '\n' <shown | grep -c $'^\x1b\[K.')" "… in a line that is taken away again"
+fi
+
+instances=/sys/kernel/tracing/instances
+if is_root && [ -w $instances ]; then
+	(exit 0) & dead=$!
+	wait $dead
+	mkdir "$instances/gputrace-$dead"
+	cleanup() { rmdir "$instances/gputrace-$dead" 2>/dev/null; }
+	rm -r cases units && mkdir cases units
+	test_of cases/slow.sh <<<'sleep 0.5; echo "ok 1 - good"'
+	suite "$run" --host
+	is "$(tail -n 1 shown)" "1 passed, 0 failed, 0 skipped" "what another run's daemon left is not looked at"
+else
+	skip_ok "instances of another run" "no tracefs that may be written"
+fi
+done_testing
