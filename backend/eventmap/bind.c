@@ -194,6 +194,8 @@ static bool bind_num(struct gt_num *n, const struct format *fmt)
 	case GT_N_CONST:
 		return true;
 	case GT_N_FIELD:
+		if (n->more.field[0] && (!bind_ref(&n->more, fmt) || n->more.raw.kind != GT_K_INT))
+			n->more.raw.kind = GT_K_NONE;
 		if (bind_ref(&n->ref, fmt) && n->ref.raw.kind == GT_K_INT)
 			return true;
 		n->ref.raw.kind = GT_K_NONE; /* a pointer must not get into a record */
@@ -254,6 +256,16 @@ static const char *bind_match(const struct gt_section *s, uint8_t nums)
 	return missing;
 }
 
+static bool bind_cond(struct gt_cond *c, const struct format *fmt)
+{
+	bool number;
+
+	if (!bind_ref(&c->ref, fmt))
+		return false;
+	number = c->ref.raw.kind == GT_K_INT;
+	return c->op == GT_OP_ENDS ? !number && c->ref.raw.kind != GT_K_PTR : number;
+}
+
 /* Returns NULL, or the field that is needed and missing. */
 static const char *bind_section(struct gt_section *s, const struct format *fmt)
 {
@@ -267,7 +279,7 @@ static const char *bind_section(struct gt_section *s, const struct format *fmt)
 	bind_tmpl(&s->engine, fmt);
 	if (!bind_tmpl(&s->ring, fmt) && s->ring.n)
 		missing = tmpl_field(&s->ring);
-	if (s->where.op && (!bind_ref(&s->where.ref, fmt) || s->where.ref.raw.kind != GT_K_INT))
+	if (s->where.op && !bind_cond(&s->where, fmt))
 		missing = s->where.ref.field;
 	if (!missing && s->nmatch && s->only != GT_ONLY_ANY)
 		missing = bind_match(s, nums);

@@ -21,13 +21,18 @@ enum result { RES_MALFORMED = -3, RES_IGNORED, RES_UNMATCHED };
 
 static uint64_t num_given(struct gt_eventmap *m, const struct gt_num *n, const struct gt_src *src)
 {
-	uint64_t v;
+	uint64_t v, more;
 
 	switch (n->kind) {
 	case GT_N_CONST:
 		return n->constant;
 	case GT_N_FIELD:
-		return gt_src_int(src, &n->ref, &v) ? v * n->scale : GT_NONE64;
+		if (!gt_src_int(src, &n->ref, &v))
+			return GT_NONE64;
+		v *= n->scale;
+		if (n->more.field[0] && gt_src_int(src, &n->more, &more))
+			v += more * n->more_scale;
+		return v;
 	case GT_N_NUMBERED:
 		return gt_src_key(src, &n->ref, &v) ? gt_number(m, v) : GT_NONE64;
 	default:
@@ -58,6 +63,30 @@ static bool holds(const struct gt_cond *c, uint64_t v)
 	}
 }
 
+static bool ends_with(struct gt_slice s, const char *text)
+{
+	size_t n = strlen(text);
+
+	return s.n >= n && !memcmp(s.p + s.n - n, text, n);
+}
+
+/* Returns 0 if the condition holds, or why not. */
+static int meets(const struct gt_cond *c, const struct gt_src *src)
+{
+	struct gt_slice s;
+	uint64_t v;
+
+	if (c->op == GT_OP_ENDS) {
+		if (!(src->raw ? gt_raw_str(src, &c->ref.raw, &s)
+			       : gt_text_value(src, &c->ref, &s)))
+			return RES_MALFORMED;
+		return ends_with(s, c->text) ? 0 : RES_IGNORED;
+	}
+	if (!gt_src_int(src, &c->ref, &v))
+		return RES_MALFORMED;
+	return holds(c, v) ? 0 : RES_IGNORED;
+}
+
 /* GPU and ring, as the event tells them or lets conclude. Without a name of either, the job may
  * tell.
  */
@@ -80,7 +109,8 @@ static bool place(struct gt_eventmap *m, struct gt_section *s, const struct gt_s
 /* Tells the end of jobs, and no more: of one that is known in any case */
 static bool ends(const struct gt_section *s)
 {
-	return s->only == GT_ONLY_DEFAULT && s->bits == BIT(GT_COMPLETE) && !s->ring.n;
+	return (s->only == GT_ONLY_DEFAULT || s->only == GT_ONLY_FILE) &&
+	       s->bits == BIT(GT_COMPLETE) && !s->ring.n;
 }
 
 /* Another tracepoint tells the same jobs, and did so later than @since. */
@@ -126,6 +156,9 @@ static int find_job(struct gt_eventmap *m, const struct gt_section *s, const str
 	}
 	if (found == GT_JOB_NO_KEY)
 		return RES_MALFORMED;
+	/* most are of other files' jobs, which end as those files say */
+	if (s->only == GT_ONLY_FILE && !gt_job_context_known(m, s, ctx))
+		return RES_IGNORED;
 	if (s->ring.n)
 		return s->only == GT_ONLY_KNOWN ? RES_UNMATCHED : 0;
 	if (ends(s)) {
@@ -138,7 +171,7 @@ static int find_job(struct gt_eventmap *m, const struct gt_section *s, const str
 		return 0;
 	}
 	/* a fence that is of no job, like the scheduler's and the hardware's own */
-	if (s->only == GT_ONLY_KNOWN && (ctx == GT_NONE64 || !gt_job_context_known(m, ctx)))
+	if (s->only == GT_ONLY_KNOWN && !gt_job_context_known(m, s, ctx))
 		return RES_IGNORED;
 	return RES_UNMATCHED;
 }
@@ -210,25 +243,21 @@ static int decode(struct gt_tp *tp, struct gt_section *s, const struct gt_src *s
 	struct gt_eventmap *m = tp->m;
 	struct gt_event *ev = &out->ev;
 	struct gt_job j;
-	uint64_t v;
 	int res;
 
 	if (max <= 0)
 		return 0;
-	if (s->where.op) {
-		if (!gt_src_int(src, &s->where.ref, &v))
-			return RES_MALFORMED;
-		if (!holds(&s->where, v))
-			return RES_IGNORED;
-	}
+	res = s->where.op ? meets(&s->where, src) : 0;
+	if (res)
+		return res;
 	if (!read_job(m, s, src, c, &j))
 		return RES_MALFORMED;
 	if (gt_twice_told(m, tp, s, c, &j))
 		return RES_IGNORED;
 	/* Where another tells of the jobs, only a submission begins one: the hand-over of a job
 	 * that the other has told of would be that of a second. */
-	if (s->nheard && s->nmatch && !ends(s) && !(s->bits & BIT(GT_SUBMIT)) && heard_since(s, 0) &&
-	    !gt_job_known(m, s, &j))
+	if (s->nheard && s->nmatch && !ends(s) && !(s->bits & BIT(GT_SUBMIT)) &&
+	    heard_since(s, 0) && !gt_job_known(m, s, &j))
 		return RES_IGNORED;
 	res = s->nmatch ? find_job(m, s, c, &j) : 0;
 	if (res)

@@ -146,14 +146,15 @@ static bool level(struct gt_section *s, const char *v, char *err, size_t len)
 
 static bool only(struct gt_section *s, const char *v, char *err, size_t len)
 {
-	static const char *const words[] = {
-		[GT_ONLY_KNOWN] = "known", [GT_ONLY_ANY] = "any", [GT_ONLY_RING] = "ring"
-	};
+	static const char *const words[] = { [GT_ONLY_KNOWN] = "known",
+					     [GT_ONLY_ANY] = "any",
+					     [GT_ONLY_RING] = "ring",
+					     [GT_ONLY_FILE] = "file" };
 
-	for (s->only = GT_ONLY_KNOWN; s->only <= GT_ONLY_RING; s->only++)
+	for (s->only = GT_ONLY_KNOWN; s->only <= GT_ONLY_FILE; s->only++)
 		if (!strcmp(v, words[s->only]))
 			return true;
-	snprintf(err, len, "'%s' is none of known, any and ring", v);
+	snprintf(err, len, "'%s' is none of known, any, ring and file", v);
 	return false;
 }
 
@@ -163,6 +164,7 @@ enum key {
 	KEY_LEVEL,
 	KEY_UNLESS,
 	KEY_HEARD,
+	KEY_WITH,
 	KEY_WHERE,
 	KEY_ONLY,
 	KEY_PROBE,
@@ -181,6 +183,7 @@ static const char *const keys[KEYS] = {
 	[KEY_LEVEL] = "level",
 	[KEY_UNLESS] = "unless",
 	[KEY_HEARD] = "unless_heard",
+	[KEY_WITH] = "with",
 	[KEY_WHERE] = "where",
 	[KEY_ONLY] = "only",
 	[KEY_PROBE] = "probe",
@@ -212,6 +215,8 @@ static bool set_key(struct gt_section *s, unsigned int k, const char *v, char *e
 		return gt_parse_tracepoints(s->unless, &s->nunless, v, err, len);
 	case KEY_HEARD:
 		return gt_parse_tracepoints(s->heard, &s->nheard, v, err, len);
+	case KEY_WITH:
+		return gt_parse_tracepoints(s->with, &s->nwith, v, err, len);
 	case KEY_WHERE:
 		return gt_parse_cond(&s->where, v, err, len);
 	case KEY_ONLY:
@@ -307,6 +312,8 @@ static int check(struct reader *r, const struct gt_section *s)
 		return fault(r, s->line, "only needs match");
 	if (s->only == GT_ONLY_RING && !s->ring.n)
 		return fault(r, s->line, "only = ring needs ring");
+	if (s->only == GT_ONLY_FILE && s->bits & jobs)
+		return fault(r, s->line, "only = file is not for SUBMIT, COMMIT and START");
 	if (s->bits & jobs && !s->ring.n && s->only != GT_ONLY_KNOWN)
 		return fault(r, s->line, "SUBMIT, COMMIT and START need ring");
 	return 1;

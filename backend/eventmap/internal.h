@@ -17,7 +17,7 @@
 #define GT_MAP_FILES	 64	     /* *.ini in one folder */
 #define GT_MAP_FILE_SIZE (64 * 1024) /* bytes of one */
 #define GT_MAP_SECTIONS	 512	     /* in all files */
-#define GT_MAP_UNLESS	 8	     /* tracepoints in `unless` */
+#define GT_MAP_UNLESS	 8	     /* tracepoints in `unless`, and in `with` */
 #define GT_MAP_NAME	 64	     /* a system, an event, a field, with its NUL */
 #define GT_MAP_STR	 64	     /* what a template may give, with its NUL */
 #define GT_MAP_TEXT_MAX	 4096	     /* of a line; what stands behind is not looked at */
@@ -77,12 +77,16 @@ enum gt_num_kind {
 	GT_N_KEY,      /* the value itself, but never in a record */
 };
 
-/** struct gt_num - an integer of the map: a constant, or a field times @scale */
+/**
+ * struct gt_num - an integer of the map: a constant, or a field times @scale
+ * @more: a second field, times @more_scale, that is added where the event has it; its name is empty
+ *	if there is none
+ */
 struct gt_num {
 	uint8_t kind; /* enum gt_num_kind */
 	uint64_t constant;
-	uint64_t scale;
-	struct gt_ref ref;
+	uint64_t scale, more_scale;
+	struct gt_ref ref, more;
 };
 
 #define GT_TMPL_PARTS 4
@@ -112,11 +116,13 @@ struct gt_tmpl {
 	struct gt_alt alt[GT_TMPL_ALTS];
 };
 
-enum gt_op { GT_OP_NONE, GT_OP_EQ, GT_OP_NE, GT_OP_AND };
+enum gt_op { GT_OP_NONE, GT_OP_EQ, GT_OP_NE, GT_OP_AND, GT_OP_ENDS };
 
+/** struct gt_cond - a condition on a field: an integer, or with GT_OP_ENDS a string's last bytes */
 struct gt_cond {
 	enum gt_op op;
 	uint64_t value;
+	char text[32];
 	struct gt_ref ref;
 };
 
@@ -128,7 +134,7 @@ struct gt_cond {
 #define GT_M_ORDER 0x10 /* the ring's jobs first in, first out */
 #define GT_M_ALTS  4
 
-enum gt_only { GT_ONLY_DEFAULT, GT_ONLY_KNOWN, GT_ONLY_ANY, GT_ONLY_RING };
+enum gt_only { GT_ONLY_DEFAULT, GT_ONLY_KNOWN, GT_ONLY_ANY, GT_ONLY_RING, GT_ONLY_FILE };
 
 /* The integers of a section, in gt_section.num[] */
 enum gt_num_id {
@@ -156,7 +162,7 @@ struct gt_section {
 	struct gt_tp *tp;
 	struct gt_probe *probe, *args; /* the section's own; NULL: no such key */
 	bool use, bound, gpu_known;
-	uint8_t ntypes, nmatch, nunless, nheard, level;
+	uint8_t ntypes, nmatch, nunless, nheard, nwith, level;
 	uint8_t types[GT_TP_MAX_RECORDS];
 	uint8_t match[GT_M_ALTS];
 	uint8_t only; /* enum gt_only */
@@ -176,6 +182,7 @@ struct gt_section {
 	char system[GT_MAP_NAME];
 	char event[GT_MAP_NAME];
 	char unless[GT_MAP_UNLESS][2 * GT_MAP_NAME];
+	char with[GT_MAP_UNLESS][2 * GT_MAP_NAME];   /* names in `with` */
 	char heard[GT_MAP_UNLESS][2 * GT_MAP_NAME];  /* names in `unless_heard` */
 	const struct gt_tp *heard_tp[GT_MAP_UNLESS]; /* those of them in use; NULL others */
 };
@@ -196,13 +203,14 @@ struct gt_tp {
  * struct gt_slot - what is remembered under a key: a job, a pointer's number, a wait, a ring's FIFO
  * @a, @b: job: ctx and seqno; number: in @a; wait: its begin and ctx; FIFO: next out and next in;
  *	submitter: when it was asked about, in @a
+ * @map: job: number of the file whose section remembered it
  */
 struct gt_slot {
 	uint64_t k1, k2;
 	uint64_t a, b;
 	uint32_t bucket, hnext, older, newer;
 	uint32_t pid;
-	uint16_t gpu, ring;
+	uint16_t gpu, ring, map;
 	bool renamed; /* a job that has other numbers than its key says, see twice.c */
 };
 
@@ -254,10 +262,11 @@ struct gt_noted {
 /**
  * struct gt_ctx_place - a context of which a job was remembered, and where its jobs run
  * @ctx: its low 32 bits; @ring: GT_NONE16 once there were several
+ * @map: number of the file whose section remembered the job
  */
 struct gt_ctx_place {
 	uint32_t ctx;
-	uint16_t gpu, ring;
+	uint16_t gpu, ring, map;
 	bool known;
 };
 
@@ -369,8 +378,9 @@ void gt_job_same(struct gt_eventmap *m, const struct gt_section *s, const struct
 		 const struct gt_job *known);
 /** gt_job_forget() - the job of @j by the key of section @s: what comes under it is of no job */
 void gt_job_forget(struct gt_eventmap *m, const struct gt_section *s, const struct gt_job *j);
-/** gt_job_context_known() - was a job of this context remembered lately? */
-bool gt_job_context_known(const struct gt_eventmap *m, uint64_t ctx);
+/** gt_job_context_known() - was a job of this context remembered lately? With `only = file` in
+ * section @s by its file */
+bool gt_job_context_known(const struct gt_eventmap *m, const struct gt_section *s, uint64_t ctx);
 /** gt_job_context_place() - GPU and ring of a job that is not remembered any more, by its context
  */
 void gt_job_context_place(const struct gt_eventmap *m, struct gt_job *j);

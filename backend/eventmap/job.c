@@ -93,7 +93,7 @@ static void recall(const struct gt_slot *s, struct gt_job *j)
 		j->pid = s->pid;
 }
 
-static void remember_context(struct gt_eventmap *m, const struct gt_job *j)
+static void remember_context(struct gt_eventmap *m, uint16_t map, const struct gt_job *j)
 {
 	struct gt_ctx_place *p = &m->ctx_place[(uint32_t)j->ctx % GT_CTX_SET];
 	bool same = p->known && p->ctx == (uint32_t)j->ctx && p->gpu == j->gpu;
@@ -101,25 +101,27 @@ static void remember_context(struct gt_eventmap *m, const struct gt_job *j)
 	/* A context may have a choice of rings. */
 	p->ring = same && p->ring != j->ring ? GT_NONE16 : j->ring;
 	p->gpu = j->gpu;
+	p->map = map;
 	p->ctx = (uint32_t)j->ctx;
 	p->known = true;
 }
 
-static void remember(struct gt_eventmap *m, const struct key *k, const struct gt_job *j,
-		     uint32_t at)
+static void remember(struct gt_eventmap *m, uint16_t map, const struct key *k,
+		     const struct gt_job *j, uint32_t at)
 {
 	struct gt_slot *s = &m->jobs.slots[at ? at : gt_table_add(&m->jobs, k->k1, k->k2)];
 
 	if (at)
 		gt_table_touch(&m->jobs, at);
 	s->renamed = false;
+	s->map = map;
 	s->gpu = j->gpu;
 	s->ring = j->ring;
 	s->a = j->ctx;
 	s->b = j->seqno;
 	s->pid = j->pid;
 	if (k->k1 >> 59 & GT_M_CTX)
-		remember_context(m, j);
+		remember_context(m, map, j);
 }
 
 /* Does what the event tells contradict what is remembered? Then that job's end was lost. */
@@ -167,13 +169,15 @@ enum gt_found gt_job_resolve(struct gt_eventmap *m, const struct gt_section *s, 
 	if (k.order && j->seqno == GT_NONE64)
 		j->seqno = k.k2;
 	i = gt_table_find(&m->jobs, k.k1, k.k2);
+	if (s->only == GT_ONLY_FILE && i && m->jobs.slots[i].map != s->map)
+		return GT_JOB_UNKNOWN;
 	anew = !i || types & BIT(GT_SUBMIT) ||
 	       (!k.order && types & REMEMBERS && other_job(&m->jobs.slots[i], j));
 	if (anew) {
 		if (j->ring == GT_NONE16 || !(types & REMEMBERS))
 			return GT_JOB_UNKNOWN;
 		if (!(types & BIT(GT_COMPLETE)))
-			remember(m, &k, j, i);
+			remember(m, s->map, &k, j, i);
 		return GT_JOB_FOUND;
 	}
 	if (s->only == GT_ONLY_RING && other_job(&m->jobs.slots[i], j))
@@ -200,7 +204,7 @@ void gt_job_same(struct gt_eventmap *m, const struct gt_section *s, const struct
 
 	if (!make_key(s, j, &k) || k.order)
 		return;
-	remember(m, &k, j, gt_table_find(&m->jobs, k.k1, k.k2));
+	remember(m, s->map, &k, j, gt_table_find(&m->jobs, k.k1, k.k2));
 	slot = &m->jobs.slots[gt_table_find(&m->jobs, k.k1, k.k2)];
 	slot->renamed = true;
 	slot->gpu = known->gpu;
@@ -210,18 +214,25 @@ void gt_job_same(struct gt_eventmap *m, const struct gt_section *s, const struct
 	slot->pid = known->pid;
 }
 
-bool gt_job_context_known(const struct gt_eventmap *m, uint64_t ctx)
+static const struct gt_ctx_place *context_of(const struct gt_eventmap *m, uint64_t ctx)
 {
 	const struct gt_ctx_place *p = &m->ctx_place[(uint32_t)ctx % GT_CTX_SET];
 
-	return p->known && p->ctx == (uint32_t)ctx;
+	return ctx != GT_NONE64 && p->known && p->ctx == (uint32_t)ctx ? p : NULL;
+}
+
+bool gt_job_context_known(const struct gt_eventmap *m, const struct gt_section *s, uint64_t ctx)
+{
+	const struct gt_ctx_place *p = context_of(m, ctx);
+
+	return p && (s->only != GT_ONLY_FILE || p->map == s->map);
 }
 
 void gt_job_context_place(const struct gt_eventmap *m, struct gt_job *j)
 {
-	const struct gt_ctx_place *p = &m->ctx_place[(uint32_t)j->ctx % GT_CTX_SET];
+	const struct gt_ctx_place *p = context_of(m, j->ctx);
 
-	if (j->ctx == GT_NONE64 || !gt_job_context_known(m, j->ctx))
+	if (!p)
 		return;
 	j->gpu = p->gpu;
 	j->ring = p->ring;

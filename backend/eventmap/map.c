@@ -270,17 +270,25 @@ static const char *split(const char *name, char *buf, size_t len, const char **s
 	return slash + 1;
 }
 
-static bool told_better(const struct gt_section *s, gt_eventmap_present present, void *arg)
+static bool any_present(const char (*names)[2 * GT_MAP_NAME], unsigned int n,
+			gt_eventmap_present present, void *arg)
 {
 	char buf[2 * GT_MAP_NAME];
 	const char *system, *event;
 
-	for (unsigned int i = 0; present && i < s->nunless; i++) {
-		event = split(s->unless[i], buf, sizeof(buf), &system);
+	for (unsigned int i = 0; i < n; i++) {
+		event = split(names[i], buf, sizeof(buf), &system);
 		if (present(arg, system, event))
 			return true;
 	}
 	return false;
+}
+
+/* As far as `unless` and `with` decide */
+static bool is_wanted(const struct gt_section *s, gt_eventmap_present present, void *arg)
+{
+	return !present || (!any_present(s->unless, s->nunless, present, arg) &&
+			    (!s->nwith || any_present(s->with, s->nwith, present, arg)));
 }
 
 static void find_heard(struct gt_eventmap *m, struct gt_section *s)
@@ -310,7 +318,7 @@ void gt_eventmap_select(struct gt_eventmap *m, gt_eventmap_present present, void
 		tp->use = false;
 		for (struct gt_section *s = tp->sections; s; s = s->next) {
 			s->gpu_known = false;
-			s->use = s->level <= level && !told_better(s, present, arg) &&
+			s->use = s->level <= level && is_wanted(s, present, arg) &&
 				 !gt_told_by_probe(s);
 			tp->use |= s->use;
 		}

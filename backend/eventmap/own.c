@@ -45,7 +45,7 @@ static bool number(const struct gt_section *s, enum gt_num_id id, struct gt_tp_p
 	const struct gt_num *n = &s->num[id];
 
 	*out = (struct gt_tp_piece){ 0 };
-	return s->nums & BIT(id) && n->kind == GT_N_FIELD && n->scale == 1 &&
+	return s->nums & BIT(id) && n->kind == GT_N_FIELD && n->scale == 1 && !n->more.field[0] &&
 	       n->ref.raw.kind == GT_K_INT && piece_of(&n->ref.raw, out);
 }
 
@@ -126,10 +126,10 @@ static bool own(const struct gt_section *s, struct gt_tp_job *out)
 	struct gt_tp_where w;
 
 	*out = (struct gt_tp_job){ .types = s->bits,
-				    .map = s->map,
-				    .known = s->only == GT_ONLY_KNOWN };
+				   .map = s->map,
+				   .known = s->only == GT_ONLY_KNOWN };
 	if (only_section(s->tp) != s || s->bits & ~OWN_TYPES || !(s->bits & OWN_TYPES) ||
-	    s->nums & MORE || s->nheard)
+	    s->nums & MORE || s->nheard || s->only == GT_ONLY_FILE)
 		return false;
 	if (s->bits & BIT(GT_COMPLETE) && s->bits != BIT(GT_COMPLETE))
 		return false;
@@ -161,6 +161,8 @@ static bool spoils(const struct gt_section *o, const struct gt_section *s,
 	if (o->map == s->map)
 		return !own(o, &job) || job.key != mine->key ||
 		       (o->ring.n && s->ring.n && !same_place(&job, mine));
+	if (o->only == GT_ONLY_FILE)
+		return false;
 	/* another file's tells of these jobs if it leaves to them where they run */
 	for (unsigned int i = 0; i < o->nmatch; i++)
 		shares |= o->match[i] == mine->key;

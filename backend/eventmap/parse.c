@@ -97,10 +97,21 @@ static bool parse_u64(struct gt_slice s, uint64_t *v)
 	return !*end && !errno;
 }
 
+/* FIELD or FIELD * NUMBER */
+static bool parse_term(struct gt_ref *r, uint64_t *scale, struct gt_slice s, char *err, size_t len)
+{
+	const char *star = memchr(s.p, '*', s.n);
+
+	*scale = 1;
+	if (star && !parse_u64(slice(star + 1, s.p + s.n), scale))
+		return fail(err, len, "behind '*' stands a number");
+	return parse_ref(r, star ? slice(s.p, star) : s, err, len);
+}
+
 bool gt_parse_num(struct gt_num *n, const char *v, bool key, char *err, size_t len)
 {
 	struct gt_slice s = slice(v, v + strlen(v));
-	const char *star = memchr(s.p, '*', s.n);
+	const char *plus = memchr(s.p, '+', s.n);
 
 	*n = (struct gt_num){ .kind = key ? GT_N_KEY : GT_N_FIELD, .scale = 1 };
 	if (!key && s.n && isdigit((unsigned char)s.p[0])) {
@@ -110,10 +121,11 @@ bool gt_parse_num(struct gt_num *n, const char *v, bool key, char *err, size_t l
 	if (!key && s.n && s.p[0] == '#') {
 		n->kind = GT_N_NUMBERED;
 		s = slice(s.p + 1, s.p + s.n);
-	} else if (!key && star) {
-		if (!parse_u64(slice(star + 1, s.p + s.n), &n->scale))
-			return fail(err, len, "behind '*' stands a number");
-		s = slice(s.p, star);
+	} else if (!key) {
+		if (plus &&
+		    !parse_term(&n->more, &n->more_scale, slice(plus + 1, s.p + s.n), err, len))
+			return false;
+		return parse_term(&n->ref, &n->scale, plus ? slice(s.p, plus) : s, err, len);
 	}
 	return parse_ref(&n->ref, s, err, len);
 }
@@ -203,8 +215,15 @@ bool gt_parse_cond(struct gt_cond *c, const char *v, char *err, size_t len)
 		const char *text;
 		enum gt_op op;
 	} ops[] = { { "==", GT_OP_EQ }, { "!=", GT_OP_NE }, { "&", GT_OP_AND } };
-	const char *end = v + strlen(v);
+	const char *end = v + strlen(v), *tilde = strchr(v, '~');
 
+	if (tilde) {
+		c->op = GT_OP_ENDS;
+		if (!copy(c->text, sizeof(c->text), slice(tilde + 1, end)))
+			return fail(err, len, "'%s': 1 to %zu letters stand on the right", v,
+				    sizeof(c->text) - 1);
+		return parse_ref(&c->ref, slice(v, tilde), err, len);
+	}
 	for (size_t i = 0; i < sizeof(ops) / sizeof(ops[0]); i++) {
 		const char *at = strstr(v, ops[i].text);
 
@@ -215,7 +234,7 @@ bool gt_parse_cond(struct gt_cond *c, const char *v, char *err, size_t len)
 			return fail(err, len, "'%s': a number stands on the right", v);
 		return parse_ref(&c->ref, slice(v, at), err, len);
 	}
-	return fail(err, len, "'%s' has none of == != &", v);
+	return fail(err, len, "'%s' has none of == != & ~", v);
 }
 
 /* The next word of @v, which is moved behind it; words end at blanks or commas, '|' is one. */

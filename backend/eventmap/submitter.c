@@ -4,11 +4,14 @@
  * is remembered. A submission is made by a thread of the process that uses the GPU: the host looks
  * which GPUs that process has open. Where it has several, or has ended already, the context tells:
  * a scheduler entity belongs to one GPU for life. A context's number may be a pointer that is used
- * again, so the submitter is asked first.
+ * again, so the submitter is asked first. Queues are made and destroyed by their process, too.
  *
  * In a recording there is nobody to ask: all is said of the GPU that stands for all.
  */
 #include "internal.h"
+
+/* Calls of the process that uses the GPU, besides SUBMIT */
+#define BY_OWNER (1u << GT_QUEUE_CREATE | 1u << GT_QUEUE_DESTROY)
 
 #define ASK_AGAIN_NS 1000000000ull /* a process may open another GPU, or none had been open yet */
 
@@ -51,12 +54,12 @@ static uint16_t by_context(const struct gt_eventmap *m, const struct gt_section 
 uint16_t gt_gpu_concluded(struct gt_eventmap *m, struct gt_section *s, const struct gt_job *j,
 			  uint32_t tid, uint64_t ts)
 {
-	bool submit = s->bits & (1u << GT_SUBMIT);
+	bool submit = s->bits & (1u << GT_SUBMIT), caller = submit || s->bits & BY_OWNER;
 	uint16_t gpu = GT_NONE16;
 
-	if (m->p->recording || !s->nmatch)
+	if (m->p->recording || (!s->nmatch && !caller))
 		return gt_gpu_any(m, s);
-	if (!submit)
+	if (!caller)
 		gpu = gt_job_gpu(m, s, j);
 	else if (tid && tid != GT_NONE32)
 		gpu = by_thread(m, s, tid, ts);

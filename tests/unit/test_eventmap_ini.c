@@ -103,6 +103,12 @@ static void test_faults(void)
 		{ "[a/b]\nevent = IRQ\nvalue = 12x\n", "a.ini:3: value: '12x' is not a number" },
 		{ "[a/b]\nevent = IRQ\nvalue = a * b\n", "a.ini:3: value: behind '*' stands" },
 		{ "[a/b]\nevent = IRQ\nwhere = a < 3\n", "a.ini:3: where: 'a < 3' has none of" },
+		{ "[a/b]\nevent = IRQ\nwhere = a ~\n", "a.ini:3: where: 'a ~': 1 to 31 letters" },
+		{ "[a/b]\nevent = IRQ\nctx = a + b * c\n", "a.ini:3: ctx: behind '*' stands" },
+		{ "[a/b]\nevent = IRQ\nctx = a +\n", "a.ini:3: ctx: '' does not begin" },
+		{ "[a/b]\nevent = IRQ\nwith =\n", "a.ini:3: with: no tracepoint" },
+		{ "[a/b]\nevent = COMMIT\nring = x\nctx = c\nmatch = ctx\nonly = file\n",
+		  "a.ini:1: only = file is not for SUBMIT" },
 		{ "[a/b]\nevent = IRQ\nwhere = a == b\n", "a.ini:3: where: 'a == b': a number" },
 	};
 	char text[TMP_PATH_MAX + 400];
