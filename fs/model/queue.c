@@ -294,7 +294,9 @@ static bool turn(struct gt_model *m, struct gt_queue *q, const struct gt_event *
 	case GT_QUEUE_SCHEDULE:
 		set_state(m, q, e->value ? GT_QS_MAPPED : GT_QS_DENIED, e->ts);
 		break;
-	case GT_QUEUE_MAP:
+	case GT_QUEUE_MAP: /* some drivers map a queue before they say that it is made */
+		if (!create_again(m, q, e->uid, e->ts))
+			return false;
 		set_state(m, q, GT_QS_MAPPED, e->ts);
 		break;
 	case GT_QUEUE_UNMAP:

@@ -214,6 +214,13 @@ static void check_queues(void)
 	fold();
 	ok(q->state == GT_QS_CREATED && q->desc.pid == GT_NONE32 && !q->counts.completed,
 	   "an id used again is another queue");
+	q->desc.pid = 500;
+	event(T0 + 6, GT_QUEUE_DESTROY)->ev.queue = 5;
+	fold();
+	event(T0 + 6, GT_QUEUE_MAP)->ev.queue = 5;
+	fold();
+	ok(q->state == GT_QS_MAPPED && q->desc.pid == GT_NONE32,
+	   "and so it is if it is mapped before it is said to be made");
 
 	event(T0 + 7, GT_QUEUE_DESTROY)->ev.queue = 5;
 	fold();
