@@ -7,8 +7,9 @@
 #include "../lib/maphost.h"
 #include "../lib/tap.h"
 
-static const char *const kernels[] = { "4.x", "6.1", "6.12", "6.17", "rocm" };
-static char *formats[5];
+static const char *const kernels[] = { "4.x", "6.1", "6.12", "6.17", "rocm", "6.18", "7.3", "arm" };
+#define KERNELS 8
+static char *formats[KERNELS];
 static const char *offered; /* " a b c ": the tracepoints that are present */
 
 static bool present(void *arg, const char *system, const char *event)
@@ -99,7 +100,7 @@ static void test_bind_all(void)
 			continue; /* calls have no format of their own */
 		for (struct gt_section *s = tp->sections; s && n < 8; s = s->next)
 			sections[n++] = s;
-		for (int k = 0; k < 5; k++) {
+		for (int k = 0; k < KERNELS; k++) {
 			size_t len;
 			const char *f = find_format(formats[k], tp->system, tp->event, &len);
 
@@ -398,6 +399,233 @@ static void test_virtio(void)
 	gt_eventmap_free(m);
 }
 
+/* As amdgpu_userq_emit_fence of 7.3 lies in a ring buffer. */
+struct user_fence {
+	uint8_t common[8];
+	uint64_t context, seqno;
+	uint32_t dev, pad;
+	uint64_t doorbell, client;
+	uint32_t type;
+	char text[16];
+};
+
+static const struct user_fence a_fence = { .context = 0x100000011,
+					   .seqno = 640,
+					   .dev = offsetof(struct user_fence, text) | 13 << 16,
+					   .doorbell = 1040,
+					   .client = 9,
+					   .type = 1,
+					   .text = "0000:03:00.0" };
+
+/* Where the scheduler tells its own jobs, fences end those of user queues and no others. */
+static void test_user_queues(void)
+{
+	struct gt_eventmap *m = load(" drm_sched_job_queue drm_sched_job_run drm_sched_job_done "
+				     "dma_fence_signaled amdgpu_userq_emit_fence ");
+	const struct gt_eventmap_stats *st = gt_eventmap_stats(m);
+	struct gt_tp *emit = bound(m, 6, "amdgpu", "amdgpu_userq_emit_fence");
+	struct gt_tp *end = bound(m, 6, "dma_fence", "dma_fence_signaled");
+	struct user_fence f = a_fence;
+	uint32_t fence[6] = { 0, 0, 0, 0, 0x11, 640 };
+	struct gt_tp_job job;
+
+	is(raw(emit, &f, sizeof(f)), 1, "a user queue's fence is a submission");
+	ok(got[0].ev.type == GT_SUBMIT && got[0].ev.ctx == 0x100000011 && got[0].ev.seqno == 640 &&
+		   got[0].ev.queue == 1040 && got[0].ev.ref == 9 && got[0].ev.pid == 5,
+	   "its context, number, queue, client and process");
+	is_str(maphost.gpu[got[0].ev.gpu], "amdgpu 0000:03:00.0 -1", "its device");
+	is_str(maphost.ring[got[0].ev.ring], "0 user_compute 2", "the ring of its type");
+	is(text(m, 2, "dma_fence_wait_start",
+		"driver=amdgpu_userq_fence timeline=game context=17 seqno=640"),
+	   1, "a wait for it");
+	ok(got[0].ev.gpu == 0 && got[0].ev.ring == 0, "finds its ring");
+
+	text(m, 3, "drm_sched_job_queue",
+	     "dev=0000:03:00.0, fence=12:1, ring=gfx_0.0.0, job count:0, hw job count:0, "
+	     "client_id:9");
+	fence[4] = 12;
+	fence[5] = 1;
+	is(raw(end, fence, sizeof(fence)), 0, "a scheduler's job does not end with its fence");
+	is(st->unmatched, 0, "which is not counted");
+	is(st->ignored, 1, "but ignored");
+	is(text(m, 4, "drm_sched_job_done", "fence=12:1 signaled"), 1,
+	   "it ends as the scheduler says");
+	is(raw(end, fence, sizeof(fence)), 0, "and once");
+	is(st->unmatched, 0, "a fence behind that is ignored, too");
+
+	fence[4] = 0x11;
+	fence[5] = 640;
+	is(raw(end, fence, sizeof(fence)), 1, "the user queue's job ends with its fence");
+	ok(got[0].ev.type == GT_COMPLETE && got[0].ev.ctx == 0x100000011 &&
+		   got[0].ev.seqno == 640 && got[0].ev.pid == 5 && got[0].ev.ring == 0,
+	   "COMPLETE of that job, with its owner");
+	fence[5] = 576;
+	is(raw(end, fence, sizeof(fence)), 1, "one that was submitted before the trace");
+	ok(got[0].ev.ring == 0 && st->unmatched == 1, "is unmatched, and told of its ring");
+	ok(!gt_tp_job(end, &job), "no source may match these itself");
+	gt_eventmap_free(m);
+
+	m = load(" drm_sched_job_queue drm_sched_job_run drm_sched_job_done dma_fence_signaled ");
+	ok(!gt_eventmap_find(m, NULL, "dma_fence_signaled"),
+	   "a kernel without user queues is spared all these fences");
+	gt_eventmap_free(m);
+
+	m = load(" dma_fence_signaled amdgpu_userq_emit_fence amdgpu_cs_ioctl ");
+	text(m, 1, "amdgpu_userq_emit_fence",
+	     "dev=0000:03:00.0, client_id=9, type=0, doorbell=1040, fence=17:640");
+	is_str(maphost.ring[got[0].ev.ring], "0 user_gfx 1", "text");
+	ok(got[0].ev.ctx == 17 && got[0].ev.seqno == 640 && got[0].ev.queue == 1040, "its fields");
+	text(m, 1, "amdgpu_cs_ioctl", "timeline=gfx, fence=4929:3200, ring_name=gfx, num_ibs=1");
+	is(text(m, 2, "dma_fence_signaled", "driver=x timeline=y context=17 seqno=640"), 1,
+	   "without a scheduler's events both kinds end");
+	is(text(m, 3, "dma_fence_signaled", "driver=x timeline=y context=4929 seqno=3200"), 1,
+	   "each once");
+	gt_eventmap_free(m);
+}
+
+static void test_user_queue_states(void)
+{
+	struct gt_eventmap *m = load(" amdgpu_userq_create_end ");
+	int n;
+
+	n = text(m, 1, "amdgpu_userq_create_end",
+		 "queue=00000000cb6d5a27, doorbell=1040, type=1, state=1, xcp_id=0, result=0");
+	ok(n == 2 && got[0].ev.type == GT_QUEUE_CREATE && got[1].ev.type == GT_QUEUE_MAP,
+	   "a user queue is made, and mapped");
+	ok(got[0].ev.queue == 1040 && got[0].ev.pid == 5, "its number and its process");
+	is(text(m, 1, "amdgpu_userq_create_end",
+		"queue=00000000cb6d5a27, doorbell=0, type=1, state=0, xcp_id=0, result=-12"),
+	   0, "one that could not be made is none");
+	text(m, 1, "amdgpu_userq_state_changed", "client_id=9, type=1, doorbell=1040, to=2");
+	ok(got[0].ev.type == GT_QUEUE_UNMAP && got[0].ev.queue == 1040 && got[0].ev.ref == 9,
+	   "preempted");
+	text(m, 1, "amdgpu_userq_state_changed", "client_id=9, type=1, doorbell=1040, to=1");
+	is(got[0].ev.type, GT_QUEUE_MAP, "mapped again");
+	text(m, 1, "amdgpu_userq_state_changed", "client_id=9, type=1, doorbell=1040, to=3");
+	ok(got[0].ev.type == GT_ERROR && got[0].ev.value == GT_ERR_TIMEOUT, "hung");
+	text(m, 1, "amdgpu_userq_state_changed", "client_id=9, type=1, doorbell=1040, to=4");
+	ok(got[0].ev.type == GT_ERROR && got[0].ev.value == GT_ERR_FAULT, "its memory is gone");
+	text(m, 1, "amdgpu_userq_destroy_end",
+	     "queue=00000000cb6d5a27, doorbell=1040, type=1, state=0, xcp_id=0, result=0");
+	ok(got[0].ev.type == GT_QUEUE_DESTROY && got[0].ev.queue == 1040, "destroyed");
+	gt_eventmap_free(m);
+}
+
+/* Every event of a queue that 7.3 has, and nothing of two GTs is taken for one. */
+static void test_xe_gts(void)
+{
+	static const struct {
+		const char *event;
+		int type;
+		uint64_t value;
+	} events[] = {
+		{ "xe_exec_queue_create", GT_QUEUE_CREATE, GT_NONE64 },
+		{ "xe_exec_queue_create_multi_queue", GT_QUEUE_CREATE, GT_NONE64 },
+		{ "xe_exec_queue_register", GT_QUEUE_MAP, GT_NONE64 },
+		{ "xe_exec_queue_cgp_context_error", GT_ERROR, GT_ERR_RESET },
+		{ "xe_guc_uncorrectable_error", GT_ERROR, GT_ERR_FAULT },
+		{ "xe_exec_queue_destroy", GT_QUEUE_DESTROY, GT_NONE64 },
+	};
+	struct gt_eventmap *m = load(NULL);
+	char line[200];
+
+	for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++) {
+		for (unsigned int gt = 0; gt < 2; gt++) {
+			snprintf(line, sizeof(line),
+				 "dev=0000:03:00.0, 3:0x1, gt=%u, width=1 guc_id=12, "
+				 "guc_state=0x0, flags=0x0, primary=3",
+				 gt);
+			text(m, 1, events[i].event, line);
+			ok(got[0].ev.type == events[i].type && got[0].ev.value == events[i].value &&
+				   got[0].ev.queue == gt * 65536 + 12,
+			   "%s of GT %u", events[i].event, gt);
+		}
+	}
+	text(m, 1, "xe_exec_queue_reach_max_job_count",
+	     "dev=0000:03:00.0, job count exceeded the maximum limit (2000) per exec queue. "
+	     "engine_class=0x0, logical_mask=0x1, guc_id=12");
+	ok(got[0].ev.type == GT_ERROR && got[0].ev.gpu == 0 && got[0].ev.queue == GT_NONE32,
+	   "a submission that is refused: of which queue is not certain");
+	for (unsigned int gt = 0; gt < 2; gt++) {
+		snprintf(line, sizeof(line),
+			 "dev=0000:03:00.0, fence=00000000aabbcc%02x, seqno=5, lrc_seqno=4, gt=%u, "
+			 "guc_id=12, batch_addr=0x0000, guc_state=0x0, flags=0x1, error=0",
+			 gt, gt);
+		text(m, 1, "xe_sched_job_exec", line);
+		ok(got[0].ev.ctx == gt * 65536 + 12 && got[0].ev.queue == gt * 65536 + 12,
+		   "a job of GT %u", gt);
+		is_str(maphost.ring[got[0].ev.ring], gt ? "0 gt1_guc12 0" : "0 gt0_guc12 0",
+		       "its ring");
+	}
+	gt_eventmap_free(m);
+}
+
+/* xdna_job of 7.3 */
+static void test_npu(void)
+{
+	struct {
+		uint8_t common[8];
+		uint32_t name, str;
+		uint64_t context, seqno, seq;
+		uint32_t op;
+		char text[36];
+	} rec = { .context = 21, .seqno = 4 };
+	struct gt_eventmap *m = load(" xdna_job ");
+	struct gt_tp *tp = bound(m, 6, "amdxdna", "xdna_job");
+
+	rec.name = (uint32_t)offsetof(__typeof__(rec), text) | 5 << 16;
+	rec.str = (uint32_t)(offsetof(__typeof__(rec), text) + 8) | 8 << 16;
+	memcpy(rec.text, "ctx1\0\0\0\0job run", 16);
+	is(raw(tp, &rec, sizeof(rec)), 2, "an NPU's job is handed over");
+	ok(got[0].ev.type == GT_SUBMIT && got[1].ev.type == GT_COMMIT && got[0].ev.ctx == 21 &&
+		   got[0].ev.seqno == 4,
+	   "by its fence");
+	is_str(maphost.ring[got[0].ev.ring], "0 npu 2", "its ring");
+	is(text(m, 2, "xdna_job", "fence=(context:21, seqno:4), ctx1 seq#:4 job free, op=1"), 0,
+	   "another step is ignored");
+	is(text(m, 2, "xdna_job", "fence=(context:21, seqno:4), ctx1 seq#:4 signaling fence, op=1"),
+	   1, "its end");
+	ok(got[0].ev.type == GT_COMPLETE && got[0].ev.ctx == 21 && got[0].ev.ring == 0,
+	   "COMPLETE, of its ring");
+	text(m, 3, "xdna_job", "fence=(context:21, seqno:5), ctx1 seq#:5 job run");
+	is(got[0].ev.seqno, 5, "6.18's text");
+	text(m, 4, "xdna_job", "fence=(context:21, seqno:5), ctx1 seq#:5 job timedout");
+	ok(got[0].ev.type == GT_ERROR && got[0].ev.value == GT_ERR_TIMEOUT && got[0].ev.seqno == 5,
+	   "its timeout");
+	is(text(m, 5, "xdna_job", "fence=(context:21, seqno:5), ctx1 seq#:5 signaled fence"), 1,
+	   "its end, in the older words");
+	gt_eventmap_free(m);
+	m = load(" xdna_job drm_sched_job_run ");
+	is(text(m, 1, "xdna_job", "fence=(context:21, seqno:5), ctx1 seq#:5 job run"), 0,
+	   "left to the scheduler where it tells");
+	gt_eventmap_free(m);
+}
+
+static void test_arm(void)
+{
+	struct {
+		uint8_t common[8];
+		uint32_t dev, events, duration;
+		char text[12];
+	} irq = { .dev = 20 | 9 << 16, .events = 0x80000001, .duration = 5250, .text = "fb000000" };
+	struct gt_eventmap *m = load(NULL);
+
+	raw(bound(m, 7, "panthor", "gpu_job_irq"), &irq, sizeof(irq));
+	ok(got[0].ev.type == GT_IRQ && got[0].ev.value == 0x80000001 && got[0].ev.ref == 5250,
+	   "an interrupt of panthor's, and how long it took");
+	is_str(maphost.gpu[got[0].ev.gpu], "panthor fb000000 -1", "its device");
+	text(m, 1, "gpu_job_irq", "fb000000.gpu: events=0x80000001 duration_ns=5250");
+	ok(got[0].ev.value == 0x80000001 && got[0].ev.ref == 5250, "text");
+
+	is(text(m, 1, "v3d_cpu_job_begin", "dev=0, job_type=2"), 2, "a CPU job of V3D");
+	is_str(maphost.ring[got[0].ev.ring] + 2, "cpu 0", "its ring");
+	is(text(m, 2, "v3d_cpu_job_end", "dev=0, job_type=2"), 1, "its end");
+	ok(got[0].ev.type == GT_COMPLETE && got[0].ev.seqno == 1 && got[0].ev.pid == 5,
+	   "of the job that began");
+	is(text(m, 3, "v3d_cpu_job_end", "dev=0, job_type=2"), 0, "and of no other");
+	gt_eventmap_free(m);
+}
+
 static void test_others(void)
 {
 	struct gt_eventmap *m = load(NULL);
@@ -461,7 +689,7 @@ int main(void)
 {
 	char path[64];
 
-	for (int i = 0; i < 5; i++) {
+	for (int i = 0; i < KERNELS; i++) {
 		snprintf(path, sizeof(path), "tests/data/format/%s.txt", kernels[i]);
 		formats[i] = read_text(source_path(path));
 	}
@@ -473,9 +701,14 @@ int main(void)
 	test_amdgpu_raw();
 	test_i915();
 	test_virtio();
+	test_user_queues();
+	test_user_queue_states();
+	test_xe_gts();
+	test_npu();
+	test_arm();
 	test_others();
 	test_full_host();
-	for (int i = 0; i < 5; i++)
+	for (int i = 0; i < KERNELS; i++)
 		free(formats[i]);
 	return done_testing();
 }

@@ -100,6 +100,23 @@ static void test_told(void)
 	gt_eventmap_free(m);
 }
 
+/* amdgpu's user queues: their events name a doorbell and no device */
+static void test_queue(void)
+{
+	struct gt_eventmap *m = load(false);
+
+	maphost.open[5] = "pci:5";
+	is_str(gpu(m, 1, 5, "amdgpu_userq_create_end",
+		   "queue=00000000aaaaaaa1, doorbell=7, type=0, state=0, xcp_id=0, result=0"),
+	       "amdgpu pci:5 -1", "a queue is on the GPU that its maker has open");
+	is_str(gpu(m, 2, 5, "amdgpu_userq_destroy_end",
+		   "queue=00000000aaaaaaa1, doorbell=7, type=0, state=0, xcp_id=0, result=0"),
+	       "amdgpu pci:5 -1", "and its end");
+	is_str(gpu(m, 3, 9, "amdgpu_userq_state_changed", "client_id=9, type=0, doorbell=7, to=1"),
+	       "amdgpu - -1", "a kernel thread's event is of the driver's only GPU");
+	gt_eventmap_free(m);
+}
+
 /* One of 6.17's, with the fields that change */
 #define NEW(fence) "dev=pci:5, fence=" fence ", ring=gfx, job count:1, hw job count:0, client_id:3"
 
@@ -259,6 +276,7 @@ int main(void)
 {
 	test_live();
 	test_told();
+	test_queue();
 	test_twice();
 	test_recording();
 	test_many();
