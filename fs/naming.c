@@ -164,6 +164,24 @@ static struct gt_gpu *only_gone(const struct gt_naming *nm, const struct gt_gpu_
 	return only;
 }
 
+/* Of a recording that names devices, all of them before its events: the only one of the driver */
+static struct gt_gpu *only_named(const struct gt_naming *nm, const struct gt_gpu_desc *d)
+{
+	const struct gt_model *m = nm->app->model;
+	struct gt_gpu *only = NULL;
+
+	if (!d->driver || !*d->driver)
+		return NULL;
+	for (unsigned int i = 0; i < m->ngpus; i++) {
+		if (m->gpus[i]->any || strcmp(m->gpus[i]->driver, d->driver))
+			continue;
+		if (only)
+			return NULL;
+		only = m->gpus[i];
+	}
+	return only;
+}
+
 static struct gt_gpu *make_gpu(struct gt_naming *nm, const struct gt_gpu_desc *d, bool recording)
 {
 	const struct gt_device *dev = recording ? NULL : device_by(nm, d);
@@ -173,7 +191,7 @@ static struct gt_gpu *make_gpu(struct gt_naming *nm, const struct gt_gpu_desc *d
 
 	driver_of(d, recording, driver, sizeof(driver));
 	clean(driver);
-	g = any && !recording ? only_gone(nm, d) : NULL;
+	g = !any ? NULL : recording ? only_named(nm, d) : only_gone(nm, d);
 	if (g)
 		return g;
 	if (dev)
