@@ -88,6 +88,9 @@ enum gt_type {
 #define GT_F_REDACTED 0x04
 #define GT_F_END_TOLD 0x08 /* QUEUE: its source tells its end, which its process's is not */
 #define GT_F_RUNTIME 0x10  /* QUEUE, QUEUE_*: told by the program's runtime, not the driver */
+/* CUSTOM: job ctx:seqno depends on fence ref:value; tid: process of that fence's job, if known */
+#define GT_F_DEPENDS 0x20
+#define GT_F_WAITS 0x40	   /* likewise, and it cannot be handed over before the fence signals */
 
 /* COUNTER's ref: value is how many packets or jobs the event's queue holds */
 #define GT_COUNTER_DEPTH (1ull << 63)

@@ -135,6 +135,8 @@ static int find_job(struct gt_eventmap *m, const struct gt_section *s, const str
 	uint64_t ctx = j->ctx;
 	enum gt_found found = gt_job_resolve(m, s, j);
 
+	if (s->only == GT_ONLY_FILE && gt_job_context_known(m, s, ctx))
+		gt_job_context_ended(m, j);
 	if (found == GT_JOB_FOUND)
 		return 0;
 	if (s->only == GT_ONLY_ANY) {
@@ -190,7 +192,9 @@ static int emit(struct gt_eventmap *m, const struct gt_section *s, const struct 
 		out[i].ev.type = s->types[i];
 		if (!(bit & BY_NOBODY))
 			out[i].ev.tid = c->tid;
-		if (bit & BY_TASK && !(s->nums & BIT(GT_NUM_PID)))
+		if (s->flags) /* whoever runs the scheduler; the model finds the fence's process */
+			out[i].ev.tid = GT_NONE32;
+		if (bit & BY_TASK && !(s->nums & BIT(GT_NUM_PID)) && !(s->flags && s->nmatch))
 			out[i].ev.pid = c->pid;
 	}
 	m->stats.decoded += (uint64_t)n;
@@ -214,6 +218,23 @@ static void push_name(struct gt_eventmap *m, const struct gt_section *s)
 	memcpy(r.name.text, s->name, sizeof(r.name.text));
 	m->named |= BIT(s->types[0]);
 	m->p->host->push(m->p, &r, 1);
+}
+
+/*
+ * A fence that had signaled before its event came, as of work that was done by then: its job ends
+ * as it begins. The fences of a context signal in order.
+ */
+static int end_at_once(struct gt_eventmap *m, const struct gt_section *s, const struct gt_job *j,
+		       const union gt_record *begun, union gt_record *out)
+{
+	gt_job_forget(m, s, j);
+	*out = *begun;
+	out->ev.type = GT_COMPLETE;
+	out->ev.flags |= GT_F_INFERRED;
+	out->ev.tid = GT_NONE32;
+	out->ev.value = out->ev.ref = GT_NONE64;
+	m->stats.decoded++;
+	return 1;
 }
 
 static bool is_wait(const struct gt_section *s, enum gt_type type, const struct gt_job *j)
@@ -243,7 +264,7 @@ static int decode(struct gt_tp *tp, struct gt_section *s, const struct gt_src *s
 	struct gt_eventmap *m = tp->m;
 	struct gt_event *ev = &out->ev;
 	struct gt_job j;
-	int res;
+	int res, n;
 
 	if (max <= 0)
 		return 0;
@@ -256,8 +277,8 @@ static int decode(struct gt_tp *tp, struct gt_section *s, const struct gt_src *s
 		return RES_IGNORED;
 	/* Where another tells of the jobs, only a submission begins one: the hand-over of a job
 	 * that the other has told of would be that of a second. */
-	if (s->nheard && s->nmatch && !ends(s) && !(s->bits & BIT(GT_SUBMIT)) &&
-	    heard_since(s, 0) && !gt_job_known(m, s, &j))
+	if (s->nheard && s->nmatch && !ends(s) && !(s->bits & BIT(GT_SUBMIT)) && heard_since(s, 0) &&
+	    !gt_job_known(m, s, &j))
 		return RES_IGNORED;
 	res = s->nmatch ? find_job(m, s, c, &j) : 0;
 	if (res)
@@ -270,6 +291,7 @@ static int decode(struct gt_tp *tp, struct gt_section *s, const struct gt_src *s
 		gt_wait_enter(m, c->tid, c->ts, &j);
 	else if (is_wait(s, GT_SYNC_WAIT_EXIT, &j))
 		ev->value = gt_wait_exit(m, c->tid, c->ts, &j);
+	ev->flags = s->flags;
 	ev->cpu = c->cpu;
 	ev->gpu = j.gpu;
 	ev->ring = j.ring;
@@ -280,7 +302,10 @@ static int decode(struct gt_tp *tp, struct gt_section *s, const struct gt_src *s
 	ev->ref = num(m, s, GT_NUM_REF, src);
 	if (s->types[0] >= GT_CUSTOM0)
 		push_name(m, s);
-	return emit(m, s, c, out, max);
+	n = emit(m, s, c, out, max);
+	if (s->bits & BIT(GT_SUBMIT) && n < max && gt_job_ended_before(m, &j))
+		n += end_at_once(m, s, &j, out, out + n);
+	return n;
 }
 
 static void count(struct gt_eventmap_stats *st, int res)

@@ -224,8 +224,8 @@ struct gt_tp_job {
 /** gt_tp_job() - since gt_tp_bind() of all and a selection. False: they are for gt_tp_raw() alone;
  * a condition (gt_tp_where()) must hold before */
 bool gt_tp_job(const struct gt_tp *tp, struct gt_tp_job *out);
-/** gt_tp_wait() - likewise the key of the job that a tracepoint's waits are for; false: it tells
- * none, or more than that. @out: only @key, @ctx and @seqno */
+/** gt_tp_wait() - likewise the key of the job that a tracepoint's waits are for, or that waits for
+ * another; false: it tells none, or more than that. @out: only @key, @ctx and @seqno */
 bool gt_tp_wait(const struct gt_tp *tp, struct gt_tp_job *out);
 /** gt_tp_place() - GPU and ring that such a record names; false: it names none, or there are too
  * many */

@@ -208,6 +208,10 @@ static bool set_key(struct gt_section *s, unsigned int k, const char *v, char *e
 	case KEY_EVENT:
 		return gt_parse_types(s, v, err, len);
 	case KEY_NAME:
+		if (s->flags) {
+			snprintf(err, len, "%s has a name already", s->name);
+			return false;
+		}
 		return word(s->name, sizeof(s->name), v, err, len);
 	case KEY_LEVEL:
 		return level(s, v, err, len);
@@ -299,6 +303,8 @@ static int check(struct reader *r, const struct gt_section *s)
 		return fault(r, s->line, "[%s/%s] has no event", s->system, s->event);
 	if ((s->types[0] >= GT_CUSTOM0) != (s->name[0] != '\0'))
 		return fault(r, s->line, "name is needed for CUSTOM events, and only there");
+	if (s->flags && ~s->nums & (1u << GT_NUM_CTX | 1u << GT_NUM_REF | 1u << GT_NUM_VALUE))
+		return fault(r, s->line, "a dependency needs ctx, ref and value");
 	for (unsigned int i = 0; i < s->nmatch; i++) {
 		const char *what = lacks(s, s->match[i]);
 

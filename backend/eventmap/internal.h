@@ -162,6 +162,7 @@ struct gt_section {
 	struct gt_tp *tp;
 	struct gt_probe *probe, *args; /* the section's own; NULL: no such key */
 	bool use, bound, gpu_known;
+	uint8_t flags; /* of its records: GT_F_DEPENDS, GT_F_WAITS */
 	uint8_t ntypes, nmatch, nunless, nheard, nwith, level;
 	uint8_t types[GT_TP_MAX_RECORDS];
 	uint8_t match[GT_M_ALTS];
@@ -203,7 +204,7 @@ struct gt_tp {
  * struct gt_slot - what is remembered under a key: a job, a pointer's number, a wait, a ring's FIFO
  * @a, @b: job: ctx and seqno; number: in @a; wait: its begin and ctx; FIFO: next out and next in;
  *	submitter: when it was asked about, in @a
- * @map: job: number of the file whose section remembered it
+ * @map: job: number of the file with the section that remembered it
  */
 struct gt_slot {
 	uint64_t k1, k2;
@@ -255,6 +256,8 @@ struct gt_noted {
 	struct gt_job job;
 };
 
+#define GT_DEPENDENCY (GT_CUSTOM0 + 2) /* the type of JOB_DEPENDS and JOB_WAITS */
+
 #define GT_NOTED   64
 #define GT_TP_HASH 256
 #define GT_CTX_SET 4096
@@ -262,12 +265,13 @@ struct gt_noted {
 /**
  * struct gt_ctx_place - a context of which a job was remembered, and where its jobs run
  * @ctx: its low 32 bits; @ring: GT_NONE16 once there were several
- * @map: number of the file whose section remembered the job
+ * @map: number of the file with the section that remembered the job
+ * @ended: the last number, of 32 bits, that ended by a section with `only = file`, if @ends
  */
 struct gt_ctx_place {
-	uint32_t ctx;
+	uint32_t ctx, ended;
 	uint16_t gpu, ring, map;
-	bool known;
+	bool known, ends;
 };
 
 struct gt_eventmap {
@@ -381,6 +385,10 @@ void gt_job_forget(struct gt_eventmap *m, const struct gt_section *s, const stru
 /** gt_job_context_known() - was a job of this context remembered lately? With `only = file` in
  * section @s by its file */
 bool gt_job_context_known(const struct gt_eventmap *m, const struct gt_section *s, uint64_t ctx);
+/** gt_job_context_ended() - a job of the context of @j ended, by a section with `only = file` */
+void gt_job_context_ended(struct gt_eventmap *m, const struct gt_job *j);
+/** gt_job_ended_before() - had this job, or a later one of its context, ended before it began? */
+bool gt_job_ended_before(const struct gt_eventmap *m, const struct gt_job *j);
 /** gt_job_context_place() - GPU and ring of a job that is not remembered any more, by its context
  */
 void gt_job_context_place(const struct gt_eventmap *m, struct gt_job *j);

@@ -98,6 +98,7 @@ static void remember_context(struct gt_eventmap *m, uint16_t map, const struct g
 	struct gt_ctx_place *p = &m->ctx_place[(uint32_t)j->ctx % GT_CTX_SET];
 	bool same = p->known && p->ctx == (uint32_t)j->ctx && p->gpu == j->gpu;
 
+	p->ends &= same && p->map == map;
 	/* A context may have a choice of rings. */
 	p->ring = same && p->ring != j->ring ? GT_NONE16 : j->ring;
 	p->gpu = j->gpu;
@@ -226,6 +227,24 @@ bool gt_job_context_known(const struct gt_eventmap *m, const struct gt_section *
 	const struct gt_ctx_place *p = context_of(m, ctx);
 
 	return p && (s->only != GT_ONLY_FILE || p->map == s->map);
+}
+
+void gt_job_context_ended(struct gt_eventmap *m, const struct gt_job *j)
+{
+	struct gt_ctx_place *p = &m->ctx_place[(uint32_t)j->ctx % GT_CTX_SET];
+
+	if (p != context_of(m, j->ctx) || j->seqno == GT_NONE64)
+		return;
+	p->ended = (uint32_t)j->seqno;
+	p->ends = true;
+}
+
+bool gt_job_ended_before(const struct gt_eventmap *m, const struct gt_job *j)
+{
+	const struct gt_ctx_place *p = context_of(m, j->ctx);
+
+	return p && p->ends && j->seqno != GT_NONE64 &&
+	       (int32_t)(p->ended - (uint32_t)j->seqno) >= 0;
 }
 
 void gt_job_context_place(const struct gt_eventmap *m, struct gt_job *j)

@@ -126,8 +126,8 @@ static bool own(const struct gt_section *s, struct gt_tp_job *out)
 	struct gt_tp_where w;
 
 	*out = (struct gt_tp_job){ .types = s->bits,
-				   .map = s->map,
-				   .known = s->only == GT_ONLY_KNOWN };
+				    .map = s->map,
+				    .known = s->only == GT_ONLY_KNOWN };
 	if (only_section(s->tp) != s || s->bits & ~OWN_TYPES || !(s->bits & OWN_TYPES) ||
 	    s->nums & MORE || s->nheard || s->only == GT_ONLY_FILE)
 		return false;
@@ -195,8 +195,8 @@ bool gt_tp_wait(const struct gt_tp *tp, struct gt_tp_job *out)
 
 	*out = (struct gt_tp_job){ 0 };
 	return s && s->only == GT_ONLY_ANY && (!s->where.op || gt_tp_where(tp, &w)) && !s->ring.n &&
-	       !(s->bits & ~(BIT(GT_SYNC_WAIT_ENTER) | BIT(GT_SYNC_WAIT_EXIT))) && key_of(s, out) &&
-	       out->key == (GT_KEY_CTX | GT_KEY_SEQNO);
+	       (s->flags || !(s->bits & ~(BIT(GT_SYNC_WAIT_ENTER) | BIT(GT_SYNC_WAIT_EXIT)))) &&
+	       key_of(s, out) && out->key == (GT_KEY_CTX | GT_KEY_SEQNO);
 }
 
 bool gt_tp_place(struct gt_tp *tp, const struct gt_evctx *c, const void *rec, size_t len,

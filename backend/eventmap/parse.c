@@ -287,6 +287,18 @@ bool gt_parse_match(struct gt_section *s, const char *v, char *err, size_t len)
 	return true;
 }
 
+/* Events of the dependencies between jobs: a custom one with a name and flags of its own */
+static bool parse_dependency(struct gt_section *s, struct gt_slice w)
+{
+	bool waits = word_is(w, "JOB_WAITS");
+
+	if (!waits && !word_is(w, "JOB_DEPENDS"))
+		return false;
+	s->flags = waits ? GT_F_DEPENDS | GT_F_WAITS : GT_F_DEPENDS;
+	strcpy(s->name, "job_dependency");
+	return true;
+}
+
 bool gt_parse_types(struct gt_section *s, const char *v, char *err, size_t len)
 {
 	static const char *const names[] = GT_TYPE_NAMES;
@@ -297,6 +309,8 @@ bool gt_parse_types(struct gt_section *s, const char *v, char *err, size_t len)
 
 		for (t = 0; t < GT_NTYPES && !word_is(w, names[t]); t++)
 			;
+		if (t == GT_NTYPES && parse_dependency(s, w))
+			t = GT_DEPENDENCY;
 		if (t == GT_NTYPES)
 			return fail(err, len, "'%.*s' is not an event type", (int)w.n, w.p);
 		/* a custom event comes alone, as it has a name of its own */

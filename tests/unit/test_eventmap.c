@@ -399,6 +399,67 @@ static void test_virtio(void)
 	gt_eventmap_free(m);
 }
 
+#define NEW_NAMES                                                                                  \
+	" drm_sched_job_queue drm_sched_job_run drm_sched_job_done drm_sched_job_unschedulable "   \
+	"drm_sched_job_add_dep dma_fence_wait_start "
+
+/* Which fence a job waits for, from 6.17 on */
+static void test_dependencies(void)
+{
+	struct {
+		uint8_t common[8];
+		uint64_t context, seqno, dep_context, dep_seqno;
+	} rec = { .context = 12, .seqno = 1, .dep_context = 1ull << 40 | 9, .dep_seqno = 77 };
+	struct gt_eventmap *m = load(NEW_NAMES);
+	struct gt_tp *waits = bound(m, 5, "gpu_scheduler", "drm_sched_job_unschedulable");
+	struct gt_evctx known = {
+		.ts = 1, .tid = 7, .known = true, .gpu = 3, .ring = 4, .ctx = 12
+	};
+	struct gt_tp_job job;
+
+	text(m, 1, "drm_sched_job_queue",
+	     "dev=0000:03:00.0, fence=12:1, ring=gfx_0.0.0, job count:0, hw job count:0, "
+	     "client_id:9");
+	is(raw(waits, &rec, sizeof(rec)), 1, "a job that waits for a fence");
+	ok(got[0].ev.ctx == 12 && got[0].ev.seqno == 1 && got[0].ev.ref == (1ull << 40 | 9) &&
+		   got[0].ev.value == 77,
+	   "which job, which fence");
+	ok(got[0].ev.flags == (GT_F_DEPENDS | GT_F_WAITS), "that it waits now");
+	ok(got[0].ev.gpu == 0 && got[0].ev.ring == 0 && got[0].ev.pid == 5 &&
+		   got[0].ev.tid == GT_NONE32,
+	   "the place and the owner of the job, not of who runs the scheduler");
+	is_str(maphost.last.name.text, "job_dependency", "it has a name");
+	is(text(m, 2, "drm_sched_job_unschedulable",
+		"fence=12:1 depends on unsignalled fence=13:5"),
+	   1, "text");
+	ok(got[0].ev.ctx == 12 && got[0].ev.seqno == 1 && got[0].ev.ref == 13 &&
+		   got[0].ev.value == 5 && got[0].ev.flags & GT_F_WAITS,
+	   "the same of it");
+	is(text(m, 3, "drm_sched_job_add_dep", "fence=12:1 depends on fence=14:6"), 1,
+	   "what it may have to wait for");
+	ok(got[0].ev.ref == 14 && got[0].ev.value == 6 && got[0].ev.flags == GT_F_DEPENDS,
+	   "is no wait yet");
+	ok(gt_tp_wait(waits, &job) && job.key == (GT_KEY_CTX | GT_KEY_SEQNO),
+	   "a source that counts jobs finds the one that waits");
+	rec.context = 15;
+	is(gt_tp_raw(waits, &known, &rec, sizeof(rec), got, 4), 1, "and says where it runs");
+	ok(got[0].ev.gpu == 3 && got[0].ev.ring == 4 && got[0].ev.pid == GT_NONE32,
+	   "of no process");
+	ok(gt_tp_job(bound(m, 5, "gpu_scheduler", "drm_sched_job_queue"), &job),
+	   "jobs can still be counted by their source");
+	text(m, 4, "amdgpu_userq_wait_deps",
+	     "dev=0000:03:00.0, client_id=9, type=0, doorbell=1040, context=17 depends on "
+	     "fence=12:3");
+	ok(got[0].ev.queue == 1040 && got[0].ev.ctx == 17 && got[0].ev.seqno == GT_NONE64 &&
+		   got[0].ev.ref == 12 && got[0].ev.value == 3 && got[0].ev.pid == 5 &&
+		   got[0].ev.flags == GT_F_DEPENDS,
+	   "what a user queue's next work waits for");
+	gt_eventmap_select(m, present, NULL, 2);
+	ok(!gt_eventmap_find(m, NULL, "drm_sched_job_add_dep"),
+	   "dependencies are for level verbose");
+	gt_eventmap_free(m);
+}
+
 /* As amdgpu_userq_emit_fence of 7.3 lies in a ring buffer. */
 struct user_fence {
 	uint8_t common[8];
@@ -417,7 +478,7 @@ static const struct user_fence a_fence = { .context = 0x100000011,
 					   .type = 1,
 					   .text = "0000:03:00.0" };
 
-/* Where the scheduler tells its own jobs, fences end those of user queues and no others. */
+/* Where the scheduler's events are, fences end those of user queues and no others. */
 static void test_user_queues(void)
 {
 	struct gt_eventmap *m = load(" drm_sched_job_queue drm_sched_job_run drm_sched_job_done "
@@ -461,8 +522,20 @@ static void test_user_queues(void)
 	   "COMPLETE of that job, with its owner");
 	fence[5] = 576;
 	is(raw(end, fence, sizeof(fence)), 1, "one that was submitted before the trace");
-	ok(got[0].ev.ring == 0 && st->unmatched == 1, "is unmatched, and told of its ring");
+	ok(got[0].ev.ring == 0 && st->unmatched == 1, "is unmatched, and of its ring");
 	ok(!gt_tp_job(end, &job), "no source may match these itself");
+
+	fence[5] = 704;
+	is(raw(end, fence, sizeof(fence)), 1, "a fence that signals before its event comes");
+	f.seqno = 704;
+	is(raw(emit, &f, sizeof(f)), 2, "its job ends as it begins");
+	ok(got[0].ev.type == GT_SUBMIT && got[1].ev.type == GT_COMPLETE && got[1].ev.seqno == 704 &&
+		   got[1].ev.flags == GT_F_INFERRED && got[1].ev.ref == GT_NONE64 &&
+		   got[1].ev.pid == 5,
+	   "which is concluded");
+	is(raw(emit, &f, sizeof(f)), 2, "and so does one that asks again, with no work between");
+	f.seqno = 705;
+	is(raw(emit, &f, sizeof(f)), 1, "not the next");
 	gt_eventmap_free(m);
 
 	m = load(" drm_sched_job_queue drm_sched_job_run drm_sched_job_done dma_fence_signaled ");
@@ -597,7 +670,7 @@ static void test_npu(void)
 	gt_eventmap_free(m);
 	m = load(" xdna_job drm_sched_job_run ");
 	is(text(m, 1, "xdna_job", "fence=(context:21, seqno:5), ctx1 seq#:5 job run"), 0,
-	   "left to the scheduler where it tells");
+	   "left to the scheduler where its events are");
 	gt_eventmap_free(m);
 }
 
@@ -701,6 +774,7 @@ int main(void)
 	test_amdgpu_raw();
 	test_i915();
 	test_virtio();
+	test_dependencies();
 	test_user_queues();
 	test_user_queue_states();
 	test_xe_gts();
