@@ -110,7 +110,9 @@ static void on_other(struct gt_model *m, struct gt_where *w, struct gt_event *e,
 	if (w->gpu && e->queue != GT_NONE32)
 		w->queue = bit & QUEUE_TYPES ? gt_queue_met(m, e->gpu, e->queue, e->uid, e->ts)
 					     : gt_model_queue(m, e->gpu, e->queue);
-	if ((bit & QUEUE_TYPES) && w->queue)
+	if (e->type >= GT_CUSTOM0 && e->flags & GT_F_DEPENDS)
+		gt_depend_event(m, w, e, f);
+	else if ((bit & QUEUE_TYPES) && w->queue)
 		gt_queue_event(m, w->queue, e);
 	else if (bit & WAIT_TYPES)
 		gt_wait_event(m, w, e, f);

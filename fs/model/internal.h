@@ -172,6 +172,10 @@ struct gt_model_private {
 	struct gt_where where;
 
 	struct gt_inside inside[GT_TIDS];
+
+	/* of jobs in flight, by their index, and of the last that have ended; NULL: of none yet */
+	struct gt_dependency *dep, *dep_ended;
+	uint64_t deps_ended; /* so many jobs that waited */
 };
 
 /** gt_bump() - something about these changed */
@@ -436,6 +440,15 @@ void gt_kernel_dispatched(struct gt_model *m, const struct gt_event *e);
 /* function.c */
 /** gt_function_name() - a piece of a function's name; what does not fit is left out */
 void gt_function_name(struct gt_model *m, const struct gt_name *n);
+
+/* depend.c */
+/** gt_depend_event() - an event with GT_F_DEPENDS; its tid becomes the process of the fence's job
+ */
+void gt_depend_event(struct gt_model *m, struct gt_where *w, struct gt_event *e,
+		     struct gt_folded *f);
+/** gt_depend_ended() - job @j ends. Return: for gt_finished.dep */
+uint64_t gt_depend_ended(struct gt_model *m, const struct gt_job *j);
+void gt_depend_destroy(struct gt_model *m);
 
 /* wait.c */
 /** gt_wait_event() - SYNC_WAIT and IOCTL events */

@@ -268,9 +268,8 @@ static void add_window(struct gt_window_stats *c, const struct gt_finished *fin)
 	c->lat_max = later(c->lat_max, fin->total);
 }
 
-static void describe_finished(const struct gt_model *m, const struct gt_where *w,
-			      const struct gt_job *j, const struct gt_event *e,
-			      struct gt_finished *fin)
+static void describe_finished(struct gt_model *m, const struct gt_where *w, const struct gt_job *j,
+			      const struct gt_event *e, struct gt_finished *fin)
 {
 	fin->ctx = j->ctx;
 	fin->seqno = j->seqno;
@@ -281,6 +280,7 @@ static void describe_finished(const struct gt_model *m, const struct gt_where *w
 	fin->ioctl = gt_wait_ioctl(j->ioctl);
 	fin->gpu_wait = j->waiting && e->ts >= j->waiting ? e->ts - j->waiting : GT_NONE64;
 	fin->met = w->proc ? w->proc->first_ts : GT_NONE64;
+	fin->dep = gt_depend_ended(m, j);
 	if (w->proc)
 		memcpy(fin->comm, w->proc->comm, sizeof(fin->comm));
 	else

@@ -62,6 +62,7 @@ void gt_model_free(struct gt_model *m)
 	if (!m)
 		return;
 	if (m->priv) {
+		gt_depend_destroy(m);
 		gt_jobs_destroy(m);
 		gt_procs_destroy(m);
 		gt_groups_destroy(m);

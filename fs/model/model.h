@@ -32,6 +32,7 @@
 #define GT_MAX_CGROUPS 3071
 #define GT_MAX_GROUPS  (GT_MAX_USERS + GT_MAX_CGROUPS + 1)
 #define GT_MAX_NS      8
+#define GT_DEPS_KEPT   65536 /* jobs that ended of which it is known what they waited for */
 #define GT_IOCTL_JOBS  4 /* of those submitted by one ioctl, that know its time */
 #define GT_CGROUP_MAX 512 /* bytes of a path: a pod in a machine in a container takes 310 */
 
@@ -55,6 +56,7 @@ struct gt_proc;
 #define GT_JOB_COMMIT 0x02
 #define GT_JOB_START  0x04
 #define GT_JOB_END    0x08
+#define GT_JOB_WAITS  0x10 /* no event of the job's own: it waits, or waited, for a dependency */
 
 #define GT_JOB_OUTER 2 /* gt_job.live */
 
@@ -273,10 +275,27 @@ struct gt_queue {
 enum gt_queue_state { GT_QS_CREATED, GT_QS_MAPPED, GT_QS_UNMAPPED, GT_QS_DENIED, GT_QS_DESTROYED };
 
 /**
+ * struct gt_dependency - the fence that a job waits for before it can be handed over, the last of
+ *	several; what is not known is all ones
+ * @ctx, @seqno: the fence, or its job
+ * @since: when the first was seen to keep it; 0: none was
+ * @waited: ns from then to its hand-over
+ * @pid, @uid: the process of the fence's job; @gpu, @ring: where that runs
+ * @job: it is the fence of a job that is known
+ */
+struct gt_dependency {
+	uint64_t ctx, seqno, since, waited;
+	uint32_t pid, uid;
+	uint16_t gpu, ring;
+	bool job;
+};
+
+/**
  * struct gt_finished - a job that ended, as the `report` shows it
  * @met: its process's first_ts, which tells it from others that had its pid
  * @nth: of the ring's completions since the last clear, from 1 on, modulo 2^32: one that is missing
  *	in the history was not recorded, or its job not known
+ * @dep: for gt_depend_get(): what it waited for; 0: nothing that is known
  *
  * Times that are not known are GT_NONE64.
  */
@@ -288,6 +307,7 @@ struct gt_finished {
 	uint16_t gpu, ring;
 	char comm[16];
 	uint32_t nth;
+	uint64_t dep;
 };
 
 struct gt_model {
@@ -384,6 +404,12 @@ struct gt_ring *gt_model_ring(struct gt_model *m, struct gt_gpu *g, const char *
 /** gt_engine_guess() - "gfx_0.0.0" GRAPHICS, "comp_1.0.0" COMPUTE, "sdma0" COPY, "vcn_dec" … */
 enum gt_engine gt_engine_guess(const char *ring_name);
 const char *gt_engine_name(enum gt_engine e);
+
+/** gt_depend_of() - what job @j waits for, or waited for; lock held */
+void gt_depend_of(const struct gt_model *m, const struct gt_job *j, struct gt_dependency *d);
+/** gt_depend_get() - that of a job that ended, by gt_finished.dep; takes the lock. False: none, or
+ *	GT_DEPS_KEPT other jobs that waited have ended since */
+bool gt_depend_get(struct gt_model *m, uint64_t number, struct gt_dependency *d);
 
 struct gt_proc *gt_model_proc(struct gt_model *m,
 			      uint32_t pid); /* living, or the last dead; lock held */

@@ -55,8 +55,9 @@ static bool nobodys(const struct gt_event *e)
 
 /*
  * What anybody may know about a ring is in value and seqno, but not a token, with which another's
- * doorbell is rung. Without a ring they are of what a process did, or of what its owner's files
- * tell of it: sizes, times and numbers of its kernels, calls and copies.
+ * doorbell is rung, nor which fence a job depends on. Without a ring they are of what a process
+ * did, or of what its owner's files tell of it: sizes, times and numbers of its kernels, calls and
+ * copies.
  */
 static void blank_numbers(struct gt_event *e, bool somebodys)
 {
@@ -64,8 +65,25 @@ static void blank_numbers(struct gt_event *e, bool somebodys)
 
 	if (theirs)
 		e->seqno = GT_NONE64;
-	if (e->type == GT_QUEUE_TOKEN || (theirs && !(1U << e->type & CALL_TYPES)))
+	if (e->type == GT_QUEUE_TOKEN || e->flags & GT_F_DEPENDS ||
+	    (theirs && !(1U << e->type & CALL_TYPES)))
 		e->value = GT_NONE64;
+}
+
+/*
+ * Whoever may see a job need not see the one that it waits for. Of that the record has the process
+ * only, which is the same or another: of another only those know who see everybody's.
+ */
+static void redact_dependency(struct gt_event *e, const struct gt_view *v)
+{
+	if (!(e->flags & GT_F_DEPENDS) || gt_view_whole(v) ||
+	    (e->tid == e->pid && e->pid != GT_NONE32))
+		return;
+	e->value = GT_NONE64;
+	if (!(e->flags & GT_F_LATE))
+		e->ref = GT_NONE64;
+	e->tid = GT_NONE32;
+	e->flags |= GT_F_REDACTED;
 }
 
 static bool redact_event(struct gt_event *e, const struct gt_view *v)
@@ -73,6 +91,7 @@ static bool redact_event(struct gt_event *e, const struct gt_view *v)
 	bool somebodys = !nobodys(e);
 
 	if (gt_view_sees(v, e->pid, e->uid, e->ts)) {
+		redact_dependency(e, v);
 		if (v->ns != GT_PIDNS_OWN && e->tid != e->pid)
 			e->tid = GT_NONE32; /* only of processes is it known what they are called
 					       there */

@@ -2,6 +2,7 @@
 /*
  * blame: who waited, where, and for whom. A row for each process on each ring and each that held
  * the ring meanwhile; the rows of a waiter add up to what its jobs waited in the last seconds.
+ * While a dependency keeps a job it does not wait for its ring, but for whoever has the other job.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -10,15 +11,25 @@
 #include "gather.h"
 
 #define WAITERS 100
+#define OWNERS	8 /* of jobs that a waiter's depend on, that are counted apart */
+
+/** struct owner - of those; @pid and @uid GT_NONE32: not known; @ts: when */
+struct owner {
+	uint32_t pid, uid;
+	uint64_t ts, ns, jobs;
+};
 
 /**
  * struct waiter - one process on one ring; @waited of the party tells how long
  * @lanes: of its ring, once @shared
+ * @owner: @owners of them; @others: those beyond
  */
 struct waiter {
 	uint32_t party;
 	bool shared;
 	struct gt_held_lanes lanes;
+	unsigned int owners;
+	struct owner owner[OWNERS], others;
 };
 
 /**
@@ -131,20 +142,62 @@ static int share_all(struct blame *b)
 	return err;
 }
 
+static void add_owner(const struct gt_held_ring *r, const struct gt_held_job *j, struct waiter *w)
+{
+	uint64_t ns = gt_held_kept(r, j);
+	struct owner *o = w->owner;
+
+	if (!ns)
+		return;
+	while (o < w->owner + w->owners && (o->pid != j->kept_pid || o->uid != j->kept_uid))
+		o++;
+	if (o == w->owner + OWNERS) {
+		o = &w->others;
+	} else if (o == w->owner + w->owners) {
+		*o = (struct owner){ .pid = j->kept_pid, .uid = j->kept_uid, .ts = j->kept_to };
+		w->owners++;
+	}
+	o->ns += ns;
+	o->jobs++;
+}
+
+static void find_owners(struct blame *b)
+{
+	for (uint32_t k = 0; k < b->g.rings; k++) {
+		const struct gt_held_ring *r = &b->g.ring[k].held;
+
+		for (uint32_t i = 0; i < r->n; i++) {
+			uint8_t waiter = b->g.held[r->job[i].who].waiter;
+
+			if (waiter)
+				add_owner(r, &r->job[i], &b->w[waiter - 1]);
+		}
+	}
+}
+
 /* Rows -------------------------------------------------------------------------------------- */
 
-/** struct row - @who: a party, or GT_NONE32: nobody, or several */
+#define ROWS (GT_HELD_KINDS + OWNERS + 3) /* of a waiter */
+
+/**
+ * struct row - @who: a party, or GT_NONE32: nobody, or several
+ * @owner: the owner of a dependency's jobs, instead; NULL: the wait was for the ring
+ * @reason: what the wait was for
+ */
 struct row {
 	const char *by;
 	uint32_t who;
+	const struct owner *owner;
 	uint64_t ns, jobs; /* jobs GT_NONE64: not told */
+	const char *reason;
 };
 
 /* @i: of a waiter */
 static struct row row_of(const struct blame *b, unsigned int i, unsigned int kind)
 {
 	const struct waiter *w = &b->w[i];
-	struct row r = { "process", GT_NONE32, b->share[i].ns[kind], b->share[i].jobs[kind] };
+	struct row r = { "process", GT_NONE32, NULL, b->share[i].ns[kind], b->share[i].jobs[kind],
+			 "ring" };
 
 	if (kind == GT_HELD_OTHERS)
 		r.by = "others";
@@ -160,26 +213,62 @@ static struct row row_of(const struct blame *b, unsigned int i, unsigned int kin
 	return r;
 }
 
-/* Who may not be known become one row together, or none. */
+static struct row owner_row(const struct blame *b, const struct waiter *w, const struct owner *o)
+{
+	struct row r = { "process", GT_NONE32, o, o->ns, o->jobs, "dependency" };
+
+	if (o == &w->others)
+		r.by = "others";
+	else if (o->pid == GT_NONE32)
+		r.by = "unknown";
+	else if (o->pid == b->g.party[w->party].pid)
+		r.by = "self";
+	return r;
+}
+
+static bool is_hidden(const struct blame *b, const struct gt_show *s, const struct row *r)
+{
+	if (strcmp(r->by, "process"))
+		return false;
+	if (r->owner)
+		return gt_see(&s->view, r->owner->pid, r->owner->uid, r->owner->ts) != GT_SEE_WHOLE;
+	return see(s, &b->g.party[r->who]) != GT_SEE_WHOLE;
+}
+
+/* Who may not be known become one row together for each reason, or none. */
 static unsigned int take_rows(const struct blame *b, const struct gt_show *s, unsigned int i,
-			      struct row rows[GT_HELD_KINDS + 1])
+			      struct row rows[ROWS])
 {
 	/* one job may have waited for several of them: how many did is not told */
-	struct row hidden = { "process", GT_NONE32, 0, GT_NONE64 };
+	struct row hidden = { "process", GT_NONE32, NULL, 0, GT_NONE64, "ring" };
+	struct row kept = { "process", GT_NONE32, NULL, 0, GT_NONE64, "dependency" };
+	const struct waiter *w = &b->w[i];
 	unsigned int n = 0;
 
-	for (unsigned int k = 0; k < GT_HELD_KINDS; k++) {
+	for (unsigned int k = 0; k <= w->owners; k++) {
+		struct row r = owner_row(b, w, k < w->owners ? &w->owner[k] : &w->others);
+
+		if (!r.ns)
+			continue;
+		if (is_hidden(b, s, &r))
+			kept.ns += r.ns;
+		else
+			rows[n++] = r;
+	}
+	for (unsigned int k = 0; k < GT_HELD_KEPT; k++) {
 		struct row r = row_of(b, i, k);
 
 		if (!r.ns)
 			continue;
-		if (strcmp(r.by, hidden.by) || see(s, &b->g.party[r.who]) == GT_SEE_WHOLE)
-			rows[n++] = r;
-		else
+		if (is_hidden(b, s, &r))
 			hidden.ns += r.ns;
+		else
+			rows[n++] = r;
 	}
 	if (hidden.ns && gt_view_blanks(&s->view))
 		rows[n++] = hidden;
+	if (kept.ns && gt_view_blanks(&s->view))
+		rows[n++] = kept;
 	return n;
 }
 
@@ -204,13 +293,29 @@ static void who_cells(struct gt_text *t, const struct gt_show *s, const struct g
 	gt_cell_word(t, whole && p->comm[0] ? p->comm : NULL, 16);
 }
 
+static void owner_cells(struct gt_text *t, const struct gt_show *s, const struct owner *o)
+{
+	bool whole = o->pid != GT_NONE32 && gt_see(&s->view, o->pid, o->uid, o->ts) == GT_SEE_WHOLE;
+	char comm[16] = "";
+
+	if (whole) {
+		GT_MODEL_LOCK(s->app->model);
+		const struct gt_proc *p = gt_model_proc(s->app->model, o->pid);
+
+		if (p && p->uid == o->uid)
+			memcpy(comm, p->comm, sizeof(comm));
+	}
+	gt_cell_u32(t, whole ? gt_view_pid(&s->view, o->pid, o->ts) : GT_NONE32);
+	gt_cell_word(t, comm[0] ? comm : NULL, sizeof(comm));
+}
+
 /* @i: of a waiter */
 static void show_waiter(struct gt_text *t, const struct gt_show *s, const struct blame *b,
 			unsigned int i)
 {
 	const struct gt_gathered_party *p = &b->g.party[b->w[i].party];
 	const struct gt_gathered_ring *ring = &b->g.ring[p->ring];
-	struct row rows[GT_HELD_KINDS + 1];
+	struct row rows[ROWS];
 	unsigned int n = take_rows(b, s, i, rows);
 	char gpu[16];
 	{
@@ -223,10 +328,14 @@ static void show_waiter(struct gt_text *t, const struct gt_show *s, const struct
 		gt_cell_word(t, gpu, sizeof(gpu));
 		gt_cell_ring(t, ring->ring);
 		gt_cell(t, r->by);
-		who_cells(t, s, r->who == GT_NONE32 ? NULL : &b->g.party[r->who]);
+		if (r->owner)
+			owner_cells(t, s, r->owner);
+		else
+			who_cells(t, s, r->who == GT_NONE32 ? NULL : &b->g.party[r->who]);
 		gt_cell_u64(t, r->ns);
 		gt_cell_ratio(t, gt_percent(r->ns, p->waited), 1000);
 		gt_cell_u64(t, r->jobs);
+		gt_cell(t, r->reason);
 		gt_text_ch(t, '\n');
 	}
 }
@@ -269,8 +378,9 @@ int gt_show_blame(struct gt_text *t, const struct gt_show *s)
 	err = share_all(b);
 	if (err)
 		return err;
+	find_owners(b);
 	gt_text_str(t, "# waiter_pid waiter_comm gpu ring held_by holder_pid holder_comm wait_ns "
-		       "share_percent jobs\n");
+		       "share_percent jobs reason\n");
 	for (unsigned int i = 0; i < b->n && !t->failed; i++)
 		show_waiter(t, s, b, i);
 	foot(t, b);

@@ -94,6 +94,12 @@ static bool describe(const struct clock *c, const struct gt_flying *f, struct gt
 		h->wait_to = c->now;
 	else if (hand != GT_NONE64) /* it may have begun in a loss */
 		h->wait_to = hand;
+	if (f->dep.since) {
+		h->kept_from = f->dep.since;
+		h->kept_to = f->dep.waited == GT_NONE64 ? h->wait_to : f->dep.since + f->dep.waited;
+		h->kept_pid = f->dep.pid;
+		h->kept_uid = f->dep.uid;
+	}
 	return h->wait_to > h->wait_from || h->start != GT_NONE64;
 }
 

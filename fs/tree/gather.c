@@ -141,6 +141,7 @@ static void add_finished(struct gt_gathered *g, struct gt_gathered_ring *r,
 {
 	uint64_t ended = less(j->end, j->complete);
 	struct gt_held_job h = { .start = GT_NONE64, .end = ended };
+	struct gt_dependency d;
 	struct gt_gathered_party whose = { .ring = (uint32_t)(r - g->ring),
 					   .pid = j->pid,
 					   .uid = j->uid,
@@ -157,6 +158,12 @@ static void add_finished(struct gt_gathered *g, struct gt_gathered_ring *r,
 	} else if (j->total != GT_NONE64 && j->queue != GT_NONE64) {
 		h.wait_from = less(j->end, j->total);
 		h.wait_to = h.wait_from + j->queue;
+	}
+	if (gt_depend_get(g->app->model, j->dep, &d) && d.waited != GT_NONE64) {
+		h.kept_from = d.since;
+		h.kept_to = d.since + d.waited;
+		h.kept_pid = d.pid;
+		h.kept_uid = d.uid;
 	}
 	memcpy(whose.comm, j->comm, sizeof(whose.comm));
 	g->finished++;

@@ -11,6 +11,8 @@
 #include "../../backend/event.h"
 #include "held.h"
 
+_Static_assert(GT_HELD_KINDS <= 64, "work.seen");
+
 /* Instead of a party */
 #define NOBODY (GT_NONE32 - 1)
 #define UNTOLD (GT_NONE32 - 2)
@@ -21,11 +23,16 @@ struct piece {
 	uint32_t who;
 };
 
-/** struct instant - a job begins or ends to wait */
+/** struct instant - a job begins or ends to wait for the ring, before or after another kept it */
 struct instant {
 	uint64_t at;
 	uint32_t job;
-	bool ends;
+	bool ends, kept;
+};
+
+/** struct wait - of a job, within the window: for the ring but from @kept_from to @kept_to */
+struct wait {
+	uint64_t from, kept_from, kept_to, to;
 };
 
 /** struct work - what is freed in the end */
@@ -35,6 +42,7 @@ struct work {
 	uint64_t *quiet; /* of each and all behind it, and the ring: the earliest */
 	struct piece *piece;
 	struct instant *instant;
+	uint64_t *seen; /* of each job that was kept: a bit for each who held the ring before */
 	uint32_t norder, npieces, ninstants;
 };
 
@@ -44,6 +52,7 @@ static void work_done(struct work *w)
 	free(w->quiet);
 	free(w->piece);
 	free(w->instant);
+	free(w->seen);
 }
 
 static uint64_t clip(uint64_t t, const struct gt_held_ring *r)
@@ -56,6 +65,29 @@ uint64_t gt_held_waited(const struct gt_held_ring *r, const struct gt_held_job *
 	uint64_t from = clip(j->wait_from, r), to = clip(j->wait_to, r);
 
 	return from < to ? to - from : 0;
+}
+
+static uint64_t between(uint64_t t, uint64_t from, uint64_t to)
+{
+	return t < from ? from : t > to ? to : t;
+}
+
+static struct wait wait_of(const struct gt_held_ring *r, const struct gt_held_job *j)
+{
+	struct wait w = { .from = clip(j->wait_from, r), .to = clip(j->wait_to, r) };
+
+	if (w.to < w.from)
+		w.to = w.from;
+	w.kept_from = between(j->kept_from, w.from, w.to);
+	w.kept_to = between(j->kept_to, w.kept_from, w.to);
+	return w;
+}
+
+uint64_t gt_held_kept(const struct gt_held_ring *r, const struct gt_held_job *j)
+{
+	struct wait w = wait_of(r, j);
+
+	return w.kept_to - w.kept_from;
 }
 
 /* Order ----------------------------------------------------------------------------------- */
@@ -191,17 +223,24 @@ static unsigned int lane_of(const struct gt_held_party *party, uint32_t who)
 static int list_instants(struct work *w, const struct gt_held_party *party)
 {
 	const struct gt_held_ring *r = w->r;
+	struct wait wait;
 
-	w->instant = malloc((2ULL * r->n + 1) * sizeof(*w->instant));
-	if (!w->instant)
+	w->instant = malloc((4ULL * r->n + 1) * sizeof(*w->instant));
+	w->seen = calloc(r->n + 1ULL, sizeof(*w->seen));
+	if (!w->instant || !w->seen)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < r->n; i++) {
 		const struct gt_held_job *j = &r->job[i];
 
 		if (!party[j->who].waiter || !gt_held_waited(r, j))
 			continue;
-		w->instant[w->ninstants++] = (struct instant){ clip(j->wait_from, r), i, false };
-		w->instant[w->ninstants++] = (struct instant){ clip(j->wait_to, r), i, true };
+		wait = wait_of(r, j);
+		w->instant[w->ninstants++] = (struct instant){ wait.from, i, false, false };
+		w->instant[w->ninstants++] = (struct instant){ wait.to, i, true, false };
+		if (wait.kept_from == wait.kept_to)
+			continue;
+		w->instant[w->ninstants++] = (struct instant){ wait.kept_from, i, true, true };
+		w->instant[w->ninstants++] = (struct instant){ wait.kept_to, i, false, true };
 	}
 	qsort(w->instant, w->ninstants, sizeof(*w->instant), by_instant);
 	return 0;
@@ -231,18 +270,33 @@ static void sweep_to(struct sweep *s, const struct gt_held_party *party, uint64_
 	}
 }
 
-/* Differences of sums are right whatever wraps around before the last is added */
-static void note_instant(const struct sweep *s, const struct instant *i, uint64_t wait_from,
-			 struct gt_held_waiter *w)
+/*
+ * Differences of sums are right whatever wraps around before the last is added. Of a job that was
+ * kept, @seen says who held the ring before that: they count for one job though they do again.
+ */
+static void note_instant(const struct sweep *s, const struct instant *i, const struct wait *wait,
+			 uint64_t *seen, struct gt_held_waiter *w)
 {
+	bool kept = wait->kept_from < wait->kept_to;
+	uint64_t from = kept && !i->kept ? wait->kept_to : wait->from;
+
 	if (!i->ends) {
 		for (unsigned int k = 0; k < GT_HELD_KINDS; k++)
 			w->ns[k] -= s->sum[k];
 		return;
 	}
 	for (unsigned int k = 0; k < GT_HELD_KINDS; k++) {
+		uint64_t bit = 1ULL << k;
+
 		w->ns[k] += s->sum[k];
-		w->jobs[k] += s->last[k] > wait_from;
+		if (s->last[k] <= from || *seen & bit)
+			continue;
+		w->jobs[k]++;
+		*seen |= i->kept ? bit : 0;
+	}
+	if (i->kept) {
+		w->ns[GT_HELD_KEPT] += wait->kept_to - wait->kept_from;
+		w->jobs[GT_HELD_KEPT]++;
 	}
 }
 
@@ -257,10 +311,12 @@ int gt_held_by(const struct gt_held_ring *r, struct gt_held_party *party,
 	give_lanes(&w, party, lanes);
 	s.piece = w.piece;
 	for (uint32_t i = 0; i < w.ninstants; i++) {
-		const struct gt_held_job *j = &r->job[w.instant[i].job];
+		uint32_t n = w.instant[i].job;
+		const struct gt_held_job *j = &r->job[n];
+		struct wait wait = wait_of(r, j);
 
 		sweep_to(&s, party, w.instant[i].at);
-		note_instant(&s, &w.instant[i], clip(j->wait_from, r),
+		note_instant(&s, &w.instant[i], &wait, &w.seen[n],
 			     &waiter[party[j->who].waiter - 1]);
 	}
 	return 0;

@@ -17,6 +17,7 @@ enum {
 	GT_HELD_OTHERS = GT_HELD_LANES, /* holders beyond those */
 	GT_HELD_IDLE,			/* nobody held it */
 	GT_HELD_UNKNOWN,		/* nobody knows who */
+	GT_HELD_KEPT,			/* it could not have run, whoever held it */
 	GT_HELD_KINDS
 };
 
@@ -26,13 +27,17 @@ enum {
  * @start, @end: the hardware worked on it; @start GT_NONE64: not known since when
  * @quiet: nothing else ended on the ring since: when nobody is seen to hold it from then to @start,
  *	nobody did. GT_NONE64: not known
+ * @kept_from, @kept_to: part of the wait in which another job, or a fence, had to come first; the
+ *same: none was
  * @who: whose it is: index of a struct gt_held_party
+ * @kept_pid, @kept_uid: the owner of that job; GT_NONE32 not known
  */
 struct gt_held_job {
 	uint64_t wait_from, wait_to;
 	uint64_t start, end;
 	uint64_t quiet;
-	uint32_t who;
+	uint64_t kept_from, kept_to;
+	uint32_t who, kept_pid, kept_uid;
 };
 
 /**
@@ -74,6 +79,8 @@ struct gt_held_ring {
 
 /** gt_held_waited() - ns that @j waited within the window of @r */
 uint64_t gt_held_waited(const struct gt_held_ring *r, const struct gt_held_job *j);
+/** gt_held_kept() - ns of these in which another had to come first */
+uint64_t gt_held_kept(const struct gt_held_ring *r, const struct gt_held_job *j);
 
 /**
  * gt_held_by() - shares out the waits of those who ask

@@ -42,6 +42,7 @@ static void take(const struct gt_model *m, const struct gt_ring *r, const struct
 	const struct gt_proc *p = j->proc < m->proc_slots ? m->procs[j->proc] : NULL;
 
 	to->job = *j;
+	gt_depend_of(m, j, &to->dep);
 	to->running = runs(r, j, w);
 	to->uid = j->uid;
 	to->met = GT_NONE64;

@@ -171,9 +171,11 @@ void gt_ring_label(struct gt_text *t, const struct gt_show *s, struct gt_ring_ke
  * @running: the hardware is at work on it, as told or concluded
  * @uid: whose, as far as it is known
  * @met: its process's first_ts, GT_NONE64 unknown
+ * @dep: what it waits for
  */
 struct gt_flying {
 	struct gt_job job;
+	struct gt_dependency dep;
 	bool running;
 	uint32_t uid;
 	uint64_t met;

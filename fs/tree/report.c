@@ -51,9 +51,26 @@ static int make_filter(struct filter *f, const struct gt_show *s)
 	return 0;
 }
 
-static void report_row(struct gt_text *t, const struct gt_names *n, const struct gt_finished *j,
-		       const struct gt_view *v)
+/* Why it was not handed over at once. @v NULL: whoever asks may not know of this job either */
+static void reason_cells(struct gt_text *t, const struct gt_names *n, const struct gt_finished *j,
+			 struct gt_model *m, const struct gt_view *v)
 {
+	struct gt_dependency d;
+	bool kept = gt_depend_get(m, v ? j->dep : 0, &d), whole;
+
+	whole = kept && d.job && gt_see(v, d.pid, d.uid, j->end) == GT_SEE_WHOLE;
+	gt_cell(t, !kept ? NULL : d.job ? "job" : "fence");
+	gt_cell_u64(t, d.waited);
+	gt_cell(t, whole ? gt_names_gpu(n, d.gpu) : NULL);
+	gt_cell_ring(t, whole ? d.ring : GT_NONE16);
+	gt_cell_u64(t, whole ? d.seqno : GT_NONE64);
+	gt_cell_u32(t, whole ? gt_view_pid(v, d.pid, j->end) : GT_NONE32);
+}
+
+static void report_row(struct gt_text *t, const struct gt_names *n, const struct gt_finished *j,
+		       const struct gt_show *s)
+{
+	const struct gt_view *v = &s->view;
 	bool whole = gt_see(v, j->pid, j->uid, j->end) == GT_SEE_WHOLE;
 	const struct gt_name_ring *r = gt_names_ring(n, j->gpu, j->ring);
 
@@ -71,6 +88,7 @@ static void report_row(struct gt_text *t, const struct gt_names *n, const struct
 	gt_cell_u64(t, j->exec);
 	gt_cell_u64(t, j->gpu_wait);
 	gt_cell_u64(t, j->complete);
+	reason_cells(t, n, j, s->app->model, whole ? v : NULL);
 	gt_text_ch(t, '\n');
 }
 
@@ -113,11 +131,12 @@ int gt_show_report(struct gt_text *t, const struct gt_show *s)
 	left = older(&f, from, head, &first);
 	gt_text_str(t,
 		    "# end gpu ring engine ctx seqno pid comm t_ioctl_ns t_queue_ns t_hw_wait_ns "
-		    "t_exec_ns t_gpu_wait_ns t_complete_ns\n");
+		    "t_exec_ns t_gpu_wait_ns t_complete_ns reason t_reason_ns for_gpu for_ring "
+		    "for_seqno for_pid\n");
 	for (uint64_t i = first; i < head && !t->failed; i++)
 		/* one that was overwritten meanwhile was among the oldest */
 		if (gt_log_fin_get(l, i, &j) && wanted(&f, &j))
-			report_row(t, n, &j, &s->view);
+			report_row(t, n, &j, s);
 	if (left)
 		gt_text_printf(t, "# %llu older rows left out\n", (unsigned long long)left);
 	return 0;

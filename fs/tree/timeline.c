@@ -23,7 +23,7 @@
 /** struct memory - times that notes are made of; 0 is unknown */
 struct memory {
 	struct job_times {
-		uint64_t ctx, seqno, submit, commit, start;
+		uint64_t ctx, seqno, submit, commit, start, waits;
 		uint16_t gpu, ring;
 	} job[NJOBS];
 	struct thread_times {
@@ -199,14 +199,17 @@ static void job_notes(struct gt_text *t, struct memory *m, const struct gt_event
 	if (!j)
 		return;
 	if (e->type == GT_SUBMIT) {
-		*j = (struct job_times){ e->ctx, e->seqno, e->ts, 0, 0, e->gpu, e->ring };
+		*j = (struct job_times){ e->ctx, e->seqno, e->ts, 0, 0, 0, e->gpu, e->ring };
 		return;
 	}
 	if (!is_job(j, e))
 		return;
+	if (e->flags & GT_F_WAITS && !j->waits)
+		j->waits = e->ts;
 	switch (e->type) {
 	case GT_COMMIT:
 		note(t, j->submit, e->ts, " us queue wait)");
+		note(t, j->waits, e->ts, " us since a dependency kept it)");
 		j->commit = e->ts;
 		break;
 	case GT_START:

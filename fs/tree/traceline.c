@@ -75,9 +75,24 @@ static void value_key(struct gt_text *t, const struct gt_event *e, const char *f
 		gt_text_i64(t, (int64_t)e->value);
 		break;
 	default:
+		if (e->flags & GT_F_DEPENDS)
+			break;
 		if (meaning[e->type].value && e->value != GT_NONE64)
 			gt_text_gkv(t, meaning[e->type].value, e->value);
 	}
+}
+
+/* The fence, and the process of its job if that is another. What came late has its time in ref. */
+static void dependency_keys(struct gt_text *t, const struct gt_event *e)
+{
+	if (e->value != GT_NONE64 && e->ref != GT_NONE64 && !(e->flags & GT_F_LATE)) {
+		gt_text_str(t, e->flags & GT_F_WAITS ? " waits_for=" : " depends_on=");
+		gt_text_u64(t, e->ref);
+		gt_text_ch(t, ':');
+		gt_text_u64(t, e->value);
+	}
+	if (e->tid != GT_NONE32 && e->tid != e->pid)
+		gt_text_gkv(t, "of_pid", e->tid);
 }
 
 void gt_event_keys(struct gt_text *t, const struct gt_event *e, const char *name)
@@ -85,6 +100,8 @@ void gt_event_keys(struct gt_text *t, const struct gt_event *e, const char *name
 	if (e->type >= GT_NTYPES)
 		return;
 	value_key(t, e, name);
+	if (e->flags & GT_F_DEPENDS)
+		dependency_keys(t, e);
 	if (e->flags & GT_F_LATE) {
 		if (e->ref != GT_NONE64) {
 			gt_text_str(t, " late_from=");
@@ -94,7 +111,7 @@ void gt_event_keys(struct gt_text *t, const struct gt_event *e, const char *name
 		gt_text_str(t, " counter=depth");
 	} else if (e->type == GT_COMPLETE && e->ring == GT_NONE16 && e->ref != GT_NONE64) {
 		gt_text_gkv(t, "total_ns", e->ref);
-	} else if (meaning[e->type].ref && e->ref != GT_NONE64) {
+	} else if (meaning[e->type].ref && e->ref != GT_NONE64 && !(e->flags & GT_F_DEPENDS)) {
 		gt_text_gkv(t, meaning[e->type].ref, e->ref);
 	}
 	if ((e->type == GT_IOCTL_ENTER || e->type == GT_IOCTL_EXIT) && name && *name) {
@@ -105,7 +122,7 @@ void gt_event_keys(struct gt_text *t, const struct gt_event *e, const char *name
 		gt_text_str(t, " kernel=");
 		gt_text_str(t, name);
 	}
-	if (e->tid != GT_NONE32 && e->tid != e->pid)
+	if (e->tid != GT_NONE32 && e->tid != e->pid && !(e->flags & GT_F_DEPENDS))
 		gt_text_gkv(t, "tid", e->tid);
 	if (e->queue != GT_NONE32)
 		gt_text_gkv(t, "queue", e->queue);

@@ -5,17 +5,17 @@
 
 #define HEAD                                                                                       \
 	"# waiter_pid waiter_comm gpu ring held_by holder_pid holder_comm wait_ns share_percent "  \
-	"jobs\n"
+	"jobs reason\n"
 #define OTHER	 "2000 \\x23x\\x20y\\x0az amdgpu0 ring0 "
 #define OWN	 "1000 glxgears amdgpu0 ring0 "
 #define HIDDEN	 "- - amdgpu0 ring0 "
-#define SDMA_OWN "1000 glxgears amdgpu0 ring1 idle - - 8000 100.00 1\n"
+#define SDMA_OWN "1000 glxgears amdgpu0 ring1 idle - - 8000 100.00 1 ring\n"
 /* 971 us for a job that has ended, 300 ms for one that runs */
-#define FOR_OWN	   "process 1000 glxgears 300971000 75.06 2\n"
-#define OTHER_IDLE "idle - - 100000000 24.93 1\n"
+#define FOR_OWN	   "process 1000 glxgears 300971000 75.06 2 ring\n"
+#define OTHER_IDLE "idle - - 100000000 24.93 1 ring\n"
 /* 50 us and 200 ms until its jobs were handed over, then behind its own that runs */
-#define OWN_IDLE OWN "idle - - 200050000 50.00 2\n"
-#define OWN_SELF OWN "self 1000 glxgears 200000000 49.99 1\n"
+#define OWN_IDLE OWN "idle - - 200050000 50.00 2 ring\n"
+#define OWN_SELF OWN "self 1000 glxgears 200000000 49.99 1 ring\n"
 #define FOOT_OF(finished, flying)                                                                  \
 	"# from 100.000000000 to 101.000000000: " finished " finished jobs, " flying " in "        \
 	"flight\n"
@@ -83,7 +83,7 @@ static void test_hidden(void)
 	pair(201 * S, 3, 3000, 1000);
 	is(sum_of(&at_proc, &root, "process 2000 \\x23x\\x20y\\x0az "), 500, "root sees the one");
 	is(sum_of(&at_proc, &root, "process 3000 - "), 500, "… and the other");
-	ok(strstr(text(&at_proc, "blame", &user), OWN "process - - 1000 100.00 -\n"),
+	ok(strstr(text(&at_proc, "blame", &user), OWN "process - - 1000 100.00 - ring\n"),
 	   "redacted: one row for both");
 	SHOWS(at_proc, "blame", owner,
 	      HEAD "# from 200.000000000 to 201.000001100: 4 finished jobs, 0 in flight\n");

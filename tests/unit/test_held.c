@@ -41,6 +41,8 @@ static void make(uint32_t njobs, uint32_t parties, unsigned int longest)
 		if (!rnd(2 * njobs))
 			j->wait_to = j->end = UNTIL + 30; /* still in flight */
 		j->quiet = rnd(3) ? j->wait_to - rnd(20) : GT_NONE64;
+		j->kept_from = rnd(2) ? 0 : j->wait_from - 5 + rnd(60);
+		j->kept_to = j->kept_from ? j->kept_from + rnd(50) : 0;
 		j->who = (uint32_t)rnd(parties);
 	}
 	ring = (struct gt_held_ring){ jobs, njobs, FROM, UNTIL,
@@ -98,7 +100,8 @@ static void reckon(const uint32_t held_by[STEPS])
 		if (jobs[i].who == NOT_ASKED)
 			continue;
 		for (uint64_t t = FROM; t < UNTIL; t++) {
-			unsigned int k = kind_of(held_by[t - FROM]);
+			bool kept = t >= jobs[i].kept_from && t < jobs[i].kept_to;
+			unsigned int k = kept ? GT_HELD_KEPT : kind_of(held_by[t - FROM]);
 
 			if (t < jobs[i].wait_from || t >= jobs[i].wait_to)
 				continue;
@@ -172,8 +175,8 @@ static void check(const char *what, uint32_t max_jobs, uint32_t max_parties, uns
 	ok(same, "%s: each wait is shared out as a look at each ns does", what);
 	ok(right, "%s: those that held it longest are told apart", what);
 	ok(sums, "%s: and nothing of a wait is missing", what);
-	ok(seen[0] && seen[GT_HELD_IDLE] && seen[GT_HELD_UNKNOWN], "%s: there was some of each",
-	   what);
+	ok(seen[0] && seen[GT_HELD_IDLE] && seen[GT_HELD_UNKNOWN] && seen[GT_HELD_KEPT],
+	   "%s: there was some of each", what);
 	if (max_parties > GT_HELD_LANES)
 		ok(others && many, "%s: others too", what);
 }
@@ -212,8 +215,8 @@ static void test_plain(void)
 {
 	const struct gt_held_job two[] = {
 		/* 0 runs from 10 to 60; 1 waits from 5 on, and runs from 60 */
-		{ 10, 10, 10, 60, 0, 0 },
-		{ 5, 60, 60, 90, 10, 1 },
+		{ .wait_from = 10, .wait_to = 10, .start = 10, .end = 60 },
+		{ .wait_from = 5, .wait_to = 60, .start = 60, .end = 90, .quiet = 10, .who = 1 },
 	};
 
 	memset(party, 0, sizeof(party));

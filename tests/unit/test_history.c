@@ -4,11 +4,13 @@
 
 #define REPORT                                                                                     \
 	"# end gpu ring engine ctx seqno pid comm t_ioctl_ns t_queue_ns t_hw_wait_ns t_exec_ns "   \
-	"t_gpu_wait_ns t_complete_ns\n"
-#define ROW_A	   "100.001171000 amdgpu0 ring0 GRAPHICS 5 1 1000 glxgears 130000 50000 0 1000000 - -\n"
-#define ROW_B_REST " - 100000 871000 1000000 - -\n"
+	"t_gpu_wait_ns t_complete_ns reason t_reason_ns for_gpu for_ring for_seqno for_pid\n"
+#define NONE " - - - - - -\n" /* no reason */
+#define ROW_A                                                                                      \
+	"100.001171000 amdgpu0 ring0 GRAPHICS 5 1 1000 glxgears 130000 50000 0 1000000 - -" NONE
+#define ROW_B_REST " - 100000 871000 1000000 - -" NONE
 #define ROW_B	   "100.002171000 amdgpu0 ring0 GRAPHICS "
-#define ROW_C	   "100.004002000 amdgpu0 ring1 COPY 7 1 1000 glxgears - 5000 3000 992000 - 2000\n"
+#define ROW_C	   "100.004002000 amdgpu0 ring1 COPY 7 1 1000 glxgears - 5000 3000 992000 - 2000" NONE
 
 static void test_report(void)
 {
