@@ -1,0 +1,56 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Events of today's drivers, as text: user queues beside the scheduler, why jobs wait, the GTs of xe, an NPU.
+. "$GT_SRC/tests/lib/case.sh"
+is_root || skip "needs root to become other users"
+
+mount_gt "$mnt" -o replay="$GT_SRC/tests/data/replay/jobs_7.3.txt" || exit 1
+gpu=$(awk '!/^#/ { print $1; exit }' "$mnt/gpus")
+is "$(grep -vc '^#' "$mnt/gpus")" 1 "events that name no device are of the only one that there is"
+rings() { for r in "$mnt/$gpu"/ring[0-9]*; do echo "$(cat "$r/name") $(cat "$r/engine")"; done | sort | tr '\n' ' '; }
+is "$(rings)" "gfx_0.0.0 GRAPHICS sdma0 COPY user_compute COMPUTE " "the scheduler's rings, and the user queues'"
+of() { awk -v f="$1" '!/^#/ && $5 == f' "$mnt/report"; }
+is "$(grep -vc '^#' "$mnt/report")" 5 "each job has ended once"
+is "$(value "$mnt/status" jobs_unmatched)" 0 "no fence ended another's"
+is "$(of 70 | cut -d' ' -f6,7,14)" "640 300 -
+704 300 -" "jobs of the user queue end with their fences"
+is "$(of 12 | cut -d' ' -f6,15-)" "1 job 1000000 $gpu $(of 20 | cut -d' ' -f3) 1 400
+2 job 300000 $gpu $(of 70 | head -n 1 | cut -d' ' -f3) 704 300" "why the scheduler's jobs waited, how long, and for whom"
+is "$(of 20 | cut -d' ' -f15-)" "- - - - - -" "one that did not wait has no reason"
+like "$(cat "$mnt/timeline")" "job_dependency.* pid=300 .*waits_for=20:1 of_pid=400" "timeline: which fence"
+like "$(cat "$mnt/timeline")" "COMMIT .*1040 us queue wait. .1000 us since a dependency kept it" "… and how long it kept the job"
+is "$(awk '!/^#/ && $NF == "dependency" { print $1, $5, $6, $8 }' "$mnt/blame" | sort)" "300 process 400 1000000
+300 self 300 300000" "blame: for whom, as a dependency"
+is "$(awk '!/^#/ && $1 == 300 { n += $9 } END { print (n > 99.9 && n < 100.1) }' "$mnt/blame")" 1 "… rows of a waiter on a ring are all of its wait"
+q=$(ls "$mnt/$gpu/queues")
+is "$q" 1040 "the user queue is there, and none that could not be made"
+is "$(cat "$mnt/$gpu/queues/$q/state")" destroyed "… and was destroyed"
+umount_gt "$mnt"
+
+cat >xe.txt <<'T'
+cpus=1
+            prog-300   [000]    10.000100: xe_exec_queue_create: dev=0000:03:00.0, 0:0x1, gt=0, width=1, guc_id=12, guc_state=0x0, flags=0x0
+            prog-300   [000]    10.000200: xe_exec_queue_create: dev=0000:03:00.0, 3:0x1, gt=1, width=1, guc_id=12, guc_state=0x0, flags=0x0
+            prog-300   [000]    10.000300: xe_sched_job_exec:    dev=0000:03:00.0, fence=00000000aabbcc01, seqno=5, lrc_seqno=4, gt=0, guc_id=12, batch_addr=0x000000000000, guc_state=0x0, flags=0x1, error=0
+            prog-300   [000]    10.000400: xe_sched_job_exec:    dev=0000:03:00.0, fence=00000000aabbcc02, seqno=5, lrc_seqno=4, gt=1, guc_id=12, batch_addr=0x000000000000, guc_state=0x0, flags=0x1, error=0
+          <idle>-0     [000]    10.000500: xe_hw_fence_signal:   dev=0000:03:00.0, ctx=0x0000000000000011, fence=00000000aabbcc02, seqno=5
+          <idle>-0     [000]    10.000600: xe_hw_fence_signal:   dev=0000:03:00.0, ctx=0x0000000000000012, fence=00000000aabbcc01, seqno=5
+          <idle>-0     [000]    10.000700: xe_guc_uncorrectable_error: dev=0000:03:00.0, 3:0x1, gt=1, width=1, guc_id=12, guc_state=0x0, flags=0x0
+T
+mount_gt "$mnt" -o replay=xe.txt || exit 1
+gpu=$(awk '!/^#/ { print $1; exit }' "$mnt/gpus")
+is "$(ls "$mnt/$gpu/queues" | sort -n | tr '\n' ' ')" "12 65548 " "queues of one number in two GTs are two"
+is "$(awk '!/^#/ { print $5, $6, $1 }' "$mnt/report" | sort -n | cut -d' ' -f1,2 | tr '\n' ' ')" "12 5 65548 5 " "and so are their jobs"
+like "$(cat "$mnt/$gpu/errors")" fault "an error that cannot be corrected"
+umount_gt "$mnt"
+
+cat >npu.txt <<'T'
+cpus=1
+            prog-300   [000]    10.000100: xdna_job: fence=(context:21, seqno:1), ctx300 seq#:0 job run, op=1
+            prog-300   [000]    10.000400: xdna_job: fence=(context:21, seqno:1), ctx300 seq#:0 signaling fence, op=1
+            prog-300   [000]    10.000500: xdna_job: fence=(context:21, seqno:1), ctx300 seq#:0 job free, op=1
+T
+mount_gt "$mnt" -o replay=npu.txt || exit 1
+is "$(awk '!/^#/ { print $4, $5, $6, $12 }' "$mnt/report")" "COMPUTE 21 1 300000" "a job of an NPU"
+umount_gt "$mnt"
+done_testing
