@@ -183,15 +183,12 @@ kmod:
 bpf_arch = $(patsubst aarch64,arm64,$(patsubst x86_64,x86,$(shell uname -m)))
 bpf_cflags_kernel = -std=gnu11 -g -O2 -target bpf -Wall -Wextra -Wno-unused-parameter \
 	-D__$(shell uname -m)__ -D__TARGET_ARCH_$(bpf_arch) -I/usr/include/$(shell $(CC) -print-multiarch) -D_ASSERT_H \
-	-D__ASSERT_FUNCTION -Dstatic_assert=_Static_assert
-# compare and exchange, and exchange: since Linux 5.12
-bpf_cpu_args := -mcpu=v3
-bpf_cpu_tracepoint := -mcpu=v3
-bpf_cpu_runtime := -mcpu=v3
+	-D__ASSERT_FUNCTION -Dstatic_assert=_Static_assert \
+	-mcpu=v3 # compare and exchange, and exchange: since Linux 5.12
 $(O)/obj/bpf/%.bpf.o: bpf/%.bpf.c Makefile
 	@mkdir -p $(@D)
 	$(say) BPF $<
-	$(Q)$(BPF_CLANG) $(bpf_cflags_kernel) $(bpf_cpu_$*) -MMD -MP -c -o $@ $<
+	$(Q)$(BPF_CLANG) $(bpf_cflags_kernel) -MMD -MP -c -o $@ $<
 $(O)/obj/bpf/%.skel.h: $(O)/obj/bpf/%.bpf.o
 	$(Q)$(BPFTOOL) gen skeleton $< name $*_bpf >$@.new && mv $@.new $@
 $(call obj,$(call src_plugin,bpf)): | $(src_bpf:%.bpf.c=$(O)/obj/%.skel.h)

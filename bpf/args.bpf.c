@@ -1,51 +1,77 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A tracepoint's arguments, before any record is made of them. Such a program is not kept from
- * running while another one does, only while the same one does: so this one is loaded once for each
- * tracepoint, which a variable tells, as before Linux 6.10 such programs have no cookie. It hands
- * over to gt_args of tracepoint.bpf.c, which is large and there once.
+ * A tracepoint's arguments, before any record is made of them. Both programs here are entries (see
+ * level.h) to gt_args_N of tracepoint.bpf.c, which are large and there once: these are loaded for
+ * each tracepoint, which a variable names, as before Linux 6.10 such programs have no cookie.
+ *
+ * The kernel skips a raw tracepoint's program while the same one runs on that CPU: in an interrupt,
+ * or where tracepoints are preemptible in another task. The second entry runs behind the first, for
+ * the same event. It reports the event if the first one is under way on this CPU: the first one of
+ * this event would have ended before.
  */
 #include "ring.h"
-#include "handed.h"
+#include "level.h"
 
 char LICENSE[] SEC("license") = "GPL";
+
+GT_BODIES(gt_next, GT_BPF_LEVELS);
 
 /* More arguments than the tracepoint has must not be read. */
 const volatile uint32_t gt_index = 0, gt_nargs = 0;
 
-/* One that nobody uses */
-static __always_inline struct gt_bpf_handed *take(void)
+static __always_inline void fill(struct gt_bpf_level *l, struct bpf_raw_tracepoint_args *ctx)
 {
-#pragma unroll /* Linux 6.12 takes it for a loop without end else: the number is in memory */
-	for (uint32_t level = 0; level < GT_BPF_LEVELS; level++) {
-		uint32_t key = level;
-		struct gt_bpf_handed *h = bpf_map_lookup_elem(&handed, &key);
-
-		if (h && !__sync_lock_test_and_set(&h->busy, 1))
-			return h;
-	}
-	return NULL;
+	l->of = gt_index + 1;
+#pragma unroll
+	for (unsigned int i = 0; i < GT_BPF_ARGS; i++)
+		l->args.arg[i] = gt_nargs > i ? ctx->args[i] : 0;
+	asm volatile("" : : : "memory");
 }
 
+static __always_inline void not_reported(void)
+{
+	struct gt_bpf_count *n = gt_counts(gt_bpf_counts_of(GT_BPF_TRACEPOINT, GT_BPF_LEVELS));
+
+	if (n)
+		gt_missed(n, bpf_ktime_get_ns());
+}
+
+/* The jump returns only if there is no such body. */
+#define HAND_OVER(n)                                                                               \
+	if (level_take(&all->level[n])) {                                                          \
+		fill(&all->level[n], ctx);                                                         \
+		bpf_tail_call_static(ctx, &gt_next, n);                                            \
+		level_release(&all->level[n]);                                                     \
+		goto missed;                                                                       \
+	}
+
+static __always_inline int hand_over(struct bpf_raw_tracepoint_args *ctx, struct gt_bpf_levels *all)
+{
+	GT_EACH_LEVEL(HAND_OVER)
+missed:
+	not_reported();
+	return 0;
+}
+
+/* Rule: an entry */
 SEC("raw_tracepoint")
 int gt_hand_over(struct bpf_raw_tracepoint_args *ctx)
 {
-	struct gt_bpf_handed *h = gt_paused() ? NULL : take();
-	struct gt_bpf_count *n;
+	struct gt_bpf_levels *all = gt_paused() ? NULL : levels_here();
 
-	if (h) {
-		h->index = gt_index;
-#pragma unroll
-		for (unsigned int i = 0; i < GT_BPF_ARGS; i++)
-			h->args.arg[i] = gt_nargs > i ? ctx->args[i] : 0;
-		h->task = bpf_get_current_task();
-		asm volatile("" : : : "memory");
-		bpf_tail_call_static(ctx, &gt_next, 0);
-		h->task = 0; /* it is not there */
-		__sync_lock_test_and_set(&h->busy, 0);
-	}
-	n = gt_paused() ? NULL : gt_counts(GT_BPF_TRACEPOINT);
-	if (n)
-		gt_missed(n, bpf_ktime_get_ns());
-	return 0;
+	return all ? hand_over(ctx, all) : 0;
+}
+
+#define UNDER_WAY(n) *(volatile uint32_t *)&all->level[n].of == gt_index + 1 ||
+
+/* Rule: an entry */
+SEC("raw_tracepoint")
+int gt_hand_over_again(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct gt_bpf_levels *all = levels_here();
+
+	if (!all || !(GT_EACH_LEVEL(UNDER_WAY) false) || gt_paused())
+		return 0;
+	__sync_fetch_and_add(&all->caught, 1);
+	return hand_over(ctx, all);
 }

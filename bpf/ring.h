@@ -35,11 +35,11 @@ struct {
 } gt_count SEC(".maps");
 
 /*
- * Programs that another of the same part may run in the middle of, on the same CPU (uprobes are
- * preemptible), count with GT_PREEMPTIBLE defined: no count is lost, and nothing is told twice.
- * That takes -mcpu=v3.
+ * A program may run in the middle of another that has the same counters, on the same CPU: so no
+ * count is lost, and nothing is told twice. That takes -mcpu=v3. Where each level has counters of
+ * its own (GT_COUNTS_OF_LEVEL) it is not needed.
  */
-#ifdef GT_PREEMPTIBLE
+#ifndef GT_COUNTS_OF_LEVEL
 #define gt_add(n, by) ((void)__sync_fetch_and_add(&(n), by))
 #define gt_take(n)    __sync_lock_test_and_set(&(n), 0)
 #else
@@ -105,6 +105,19 @@ static __always_inline void gt_missed(struct gt_bpf_count *c, uint64_t ts)
 	if (!c->untold)
 		c->since = ts;
 	gt_add(c->untold, 1);
+	if (w)
+		w->lost = 1;
+}
+
+/** gt_missed_shared() - likewise, of counters that no level has */
+static __always_inline void gt_missed_shared(struct gt_bpf_count *c, uint64_t ts)
+{
+	struct gt_bpf_wake *w = gt_waker();
+
+	__sync_fetch_and_add(&c->lost, 1);
+	if (!c->untold)
+		c->since = ts;
+	__sync_fetch_and_add(&c->untold, 1);
 	if (w)
 		w->lost = 1;
 }

@@ -10,8 +10,8 @@
  * with its stack pointer: what is called deeper in the stack is inside, and one that was left
  * without returning (longjmp) is found out by the next call that is not deeper.
  */
-#define GT_PREEMPTIBLE
 #include "fd.h"
+#include "level.h"
 #include "ring.h"
 #include "runtime_check.h"
 
@@ -209,7 +209,7 @@ static __always_inline bool has_end(uint64_t cookie)
 	return GT_RT_HOW(cookie) & GT_RT_AT_END || GT_RT_TYPE(cookie) == GT_SYNC_WAIT_ENTER;
 }
 
-static __always_inline int enter(struct pt_regs *ctx)
+static __always_inline void enter(struct pt_regs *ctx)
 {
 	uint64_t cookie = bpf_get_attach_cookie(ctx), ts, handle, bytes;
 	struct gt_bpf_count *n = gt_counts(GT_BPF_RUNTIME);
@@ -219,13 +219,13 @@ static __always_inline int enter(struct pt_regs *ctx)
 	struct call *c;
 
 	if (!n || !s || !s->on)
-		return 0;
+		return;
 	gt_add(n->seen, 1);
 	c = bpf_task_storage_get(&inside, bpf_get_current_task_btf(), NULL,
 				 how & GT_RT_RETURN ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
 	if (c && is_inside(ctx, c)) {
 		gt_add(n->other, 1);
-		return 0;
+		return;
 	}
 	ts = bpf_ktime_get_ns();
 	/* another program had the thread's storage locked (before Linux 6.4), or there is no memory
@@ -245,7 +245,6 @@ static __always_inline int enter(struct pt_regs *ctx)
 	}
 	if (!(how & GT_RT_AT_END))
 		tell(GT_RT_TYPE(cookie), ts, handle, bytes, GT_NONE64);
-	return 0;
 }
 
 /* The handle of a new queue, as it was written; GT_NONE64: none was made. */
@@ -259,21 +258,21 @@ static __always_inline uint64_t made(struct pt_regs *ctx, uint64_t where)
 	return handle;
 }
 
-static __always_inline int leave(struct pt_regs *ctx)
+static __always_inline void leave(struct pt_regs *ctx)
 {
 	struct call *c = bpf_task_storage_get(&inside, bpf_get_current_task_btf(), NULL, 0), was;
 	uint64_t ts = bpf_ktime_get_ns();
 	uint32_t how;
 
 	if (!c || !c->cookie || PT_REGS_SP(ctx) != c->sp + RETURN_ADDRESS)
-		return 0;
+		return;
 	was = *c;
 	c->cookie = 0;
 	how = GT_RT_HOW(was.cookie);
 	if (how & GT_RT_OUT) {
 		was.ctx = made(ctx, was.ctx);
 		if (was.ctx == GT_NONE64)
-			return 0;
+			return;
 	}
 	if (GT_RT_TYPE(was.cookie) == GT_SYNC_WAIT_ENTER)
 		tell(GT_SYNC_WAIT_EXIT, ts, was.ctx, ts - was.ts, GT_NONE64);
@@ -281,20 +280,74 @@ static __always_inline int leave(struct pt_regs *ctx)
 		tell(GT_COPY, ts, was.ctx, was.bytes, ts - was.ts);
 	else if (how & GT_RT_AT_END)
 		tell(GT_RT_TYPE(was.cookie), ts, was.ctx, GT_NONE64, GT_NONE64);
-	return 0;
 }
 
+GT_BODIES(enter_next, GT_BPF_LEVELS);
+GT_BODIES(leave_next, GT_BPF_LEVELS);
+
+static __always_inline void not_reported(void)
+{
+	struct gt_bpf_count *n = gt_paused() ? NULL : gt_counts(GT_BPF_RUNTIME);
+
+	if (n)
+		gt_missed(n, bpf_ktime_get_ns());
+}
+
+/* The jump returns only if there is no such body. */
+#define HAND_OVER(n, next)                                                                         \
+	if (level_take(&all->level[n])) {                                                          \
+		bpf_tail_call_static(ctx, &next, n);                                               \
+		level_release(&all->level[n]);                                                     \
+		goto missed;                                                                       \
+	}
+#define TO_ENTER(n) HAND_OVER(n, enter_next)
+#define TO_LEAVE(n) HAND_OVER(n, leave_next)
+
+/* Rule: an entry */
 SEC("uprobe")
 int gt_rt_enter(struct pt_regs *ctx)
 {
-	return enter(ctx);
+	struct gt_bpf_levels *all = levels_here();
+
+	if (!all)
+		return 0;
+	GT_EACH_LEVEL(TO_ENTER)
+missed:
+	not_reported();
+	return 0;
 }
 
+/* Rule: an entry */
 SEC("uretprobe")
 int gt_rt_leave(struct pt_regs *ctx)
 {
-	return leave(ctx);
+	struct gt_bpf_levels *all = levels_here();
+
+	if (!all)
+		return 0;
+	GT_EACH_LEVEL(TO_LEAVE)
+missed:
+	not_reported();
+	return 0;
 }
+
+/* Rule: bodies */
+#define BODY(section, name, does, n)                                                               \
+	SEC(section)                                                                               \
+	int name##_##n(struct pt_regs *ctx)                                                        \
+	{                                                                                          \
+		struct gt_bpf_levels *all = levels_here();                                         \
+                                                                                                   \
+		if (!all)                                                                          \
+			return 0;                                                                  \
+		does(ctx);                                                                         \
+		level_release(&all->level[n]);                                                     \
+		return 0;                                                                          \
+	}
+#define ENTER(n) BODY("uprobe", gt_rt_enter, enter, n)
+#define LEAVE(n) BODY("uretprobe", gt_rt_leave, leave, n)
+GT_EACH_LEVEL(ENTER)
+GT_EACH_LEVEL(LEAVE)
 
 /* "libhsa-runtime64", "libamdhip64", "libcuda", "libcudart": the daemon looks closer. */
 static __always_inline bool is_library(struct file *file)

@@ -20,14 +20,19 @@ enum gt_bpf_part_id {
 };
 
 /*
- * On one CPU a program of a raw tracepoint can interrupt another: a process's is interrupted by a
- * softirq's, that by an interrupt's, that by an NMI's. Each counts by itself.
+ * On one CPU programs run within others: a task's are interrupted by a softirq's, those by an
+ * interrupt's, those by an NMI's; where tracepoints are preemptible (Linux 7.0) a task's also by
+ * other tasks'. Each run has a level, see bpf/level.h, and counts by itself; those that found none
+ * have counters of their own, behind the last level's.
  */
-#define GT_BPF_LEVELS 4
-#define GT_BPF_COUNTS (GT_BPF_PARTS + GT_BPF_LEVELS - 1)
+#define GT_BPF_LEVELS 6
+#define GT_BPF_COUNTS (GT_BPF_PARTS + GT_BPF_LEVELS)
+/* DO(n) for each: where the number is a constant a tail call is a plain jump, and the verifier
+ * needs no loop */
+#define GT_EACH_LEVEL(DO) DO(0) DO(1) DO(2) DO(3) DO(4) DO(5)
 
-/** gt_bpf_counts_of() - number of @part's counters of @level; only tracepoints have more than one
- */
+/** gt_bpf_counts_of() - number of @part's counters of @level, GT_BPF_LEVELS: of none; only
+ * tracepoints have more than one */
 static inline __attribute__((always_inline)) uint32_t gt_bpf_counts_of(uint32_t part,
 								       uint32_t level)
 {
@@ -164,14 +169,21 @@ struct gt_bpf_args {
 };
 
 /**
- * struct gt_bpf_handed - the arguments of tracepoint @index, on their way from one program to the
- * next
- * @busy: taken; @task: whose event it is, until the next has it
+ * struct gt_bpf_level - a level of a CPU
+ * @busy: taken; all else is of who has taken it
+ * @of: the tracepoint that is reported by its arguments, its number + 1; 0: none
+ * @args: of that, on their way from the entry to the body
  */
-struct gt_bpf_handed {
-	uint32_t busy, index;
-	uint64_t task;
+struct gt_bpf_level {
+	uint32_t busy, of;
 	struct gt_bpf_args args;
+};
+
+/** struct gt_bpf_levels - those of a CPU; @caught: events that the kernel kept from a tracepoint's
+ * first entry, and its second one reported */
+struct gt_bpf_levels {
+	struct gt_bpf_level level[GT_BPF_LEVELS];
+	uint64_t caught;
 };
 
 /*

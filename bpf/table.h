@@ -8,8 +8,7 @@
 #define GT_BPF_TABLE_H
 
 #include "count.h"
-#include "kernel.h"
-#include "shared.h"
+#include "level.h"
 
 #define GT_K_ARRAY(name, of, n)                                                                    \
 	struct {                                                                                   \
@@ -73,18 +72,6 @@ struct gt_k_event {
 	})
 
 #define GT_K_CHOICES 3
-
-/* Writes what others read once they see it. x86 keeps the order of stores, BPF has no weaker way to
- * ask for it. */
-#ifdef __TARGET_ARCH_x86
-#define k_release(p, v)                                                                            \
-	do {                                                                                       \
-		asm volatile("" : : : "memory");                                                   \
-		*(volatile __typeof__(*(p)) *)(p) = (v);                                           \
-	} while (0)
-#else
-#define k_release(p, v) __sync_lock_test_and_set(p, v)
-#endif
 
 /*
  * Functions that are not static are verified once, and not on each way to them; what they are given
@@ -156,18 +143,31 @@ static __always_inline struct gt_k_ctl *k_control(void)
 	return LOOK(k_ctl, zero);
 }
 
-/* Whoever this program has interrupted does not give its lock back before it goes on. */
-__noinline int k_spin(uint32_t *lock, uint32_t me)
+#define GT_K_TRIES 16 /* at a time: a function is verified once, not as often as it is called */
+_Static_assert(!(GT_K_SPIN % GT_K_TRIES), "whole rounds");
+
+/* 1: it is @me's, 0: not yet, -1: nor will it be. Whoever this program has interrupted, or
+ * preempted on this CPU, does not give its lock back before it goes on. */
+__noinline int k_try(uint32_t *lock, uint32_t me)
 {
-	for (unsigned int i = 1; lock && i < GT_K_SPIN; i++) {
+	for (unsigned int i = 0; lock && i < GT_K_TRIES; i++) {
 		uint32_t has = __sync_val_compare_and_swap(lock, 0, me);
 
 		if (!has)
 			return 1;
 		if (has == me)
-			break;
+			return -1;
 	}
 	return 0;
+}
+
+__noinline int k_spin(uint32_t *lock, uint32_t me)
+{
+	int got = 0;
+
+	for (unsigned int i = 0; lock && !got && i < GT_K_SPIN / GT_K_TRIES; i++)
+		got = k_try(lock, me);
+	return got > 0;
 }
 
 static __always_inline bool k_take(uint32_t *lock)

@@ -5,8 +5,9 @@
  * runs for, its cookie says, and a map says what of its record is told; what that means is found
  * out in user space, by the code that reads the same records from ftrace.
  */
+#define GT_COUNTS_OF_LEVEL
 #include "ring.h"
-#include "handed.h"
+#include "level.h"
 #include "jobs.h"
 
 #include <asm/ptrace.h>
@@ -29,16 +30,12 @@ struct {
 	__type(value, struct gt_bpf_made);
 } made SEC(".maps");
 
-/**
- * struct scratch - what a program works with: the stack has no room for it
- * @rec: its data follows @raw
- * @busy: taken by a program, which the one that wants it has interrupted
- */
+/** struct scratch - what a program works with: the stack has no room for it. Of a level; @rec: its
+ * data follows @raw */
 struct scratch {
 	struct gt_bpf_raw raw;
 	struct gt_k_record rec;
 	struct gt_k_event e;
-	uint32_t busy, reserved;
 };
 
 struct {
@@ -47,6 +44,8 @@ struct {
 	__type(key, uint32_t);
 	__type(value, struct scratch);
 } scratches SEC(".maps");
+
+GT_BODIES(gt_next, GT_BPF_LEVELS);
 
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
@@ -101,35 +100,6 @@ static __always_inline void begin(struct scratch *s, uint64_t ts, uint64_t index
 		.pid = id >> 32,
 		.uid = (uint32_t)bpf_get_current_uid_gid(),
 	};
-}
-
-/* One that nobody uses, until leave(); NULL: nothing is told now, or there is none, and that is
- * counted */
-static __always_inline struct scratch *enter(void)
-{
-	struct gt_bpf_count *n;
-
-	if (gt_paused())
-		return NULL;
-#pragma unroll /* Linux 6.12 takes it for a loop without end else: the number is in memory */
-	for (uint32_t level = 0; level < GT_BPF_LEVELS; level++) {
-		uint32_t key = level;
-		struct scratch *s = bpf_map_lookup_elem(&scratches, &key);
-
-		if (!s || __sync_lock_test_and_set(&s->busy, 1))
-			continue;
-		s->e.counts = gt_bpf_counts_of(PART, level);
-		return s;
-	}
-	n = gt_counts(PART);
-	if (n)
-		gt_missed(n, bpf_ktime_get_ns());
-	return NULL;
-}
-
-static __always_inline void leave(struct scratch *s)
-{
-	k_release(&s->busy, 0);
 }
 
 /* The event is counted here, or a record tells of it, or both. */
@@ -322,66 +292,97 @@ static __always_inline uint64_t address(void *p)
 	return bpf_probe_read_kernel(&v, sizeof(v), &p) ? 0 : v;
 }
 
-/* An event of tracepoint @index: @ctx is its record, or its source's; NULL: there are only @a */
-static __always_inline int tell(uint32_t index, void *ctx, const struct gt_bpf_args *a)
+/* An event of tracepoint @index, by who has taken @level: @ctx is its record, or its source's;
+ * NULL: there are only @a */
+static __always_inline void tell(uint32_t level, uint32_t index, void *ctx,
+				 const struct gt_bpf_args *a)
 {
+	struct scratch *s = bpf_map_lookup_elem(&scratches, &level);
 	struct gt_bpf_tp *tp = bpf_map_lookup_elem(&tps, &index);
 	struct gt_bpf_count *n;
-	struct scratch *s;
 	uint64_t len;
 
-	if (!tp || !tp->fixed)
-		return 0;
-	s = enter();
-	if (!s)
-		return 0;
+	if (!s || !tp || !tp->fixed)
+		return;
+	s->e.counts = gt_bpf_counts_of(PART, level);
 	n = gt_counts(s->e.counts);
-	if (n) {
-		n->seen++;
-		if (ctx && !tp->made)
-			len = read_record(n, s, tp, ctx);
-		else
-			len = make(n, s, tp, index, ctx ? address(ctx) : 0, a);
-		if (len != ~0ull)
-			end(n, s, tp, index, len);
-	}
-	leave(s);
+	if (!n)
+		return;
+	n->seen++;
+	if (ctx && !tp->made)
+		len = read_record(n, s, tp, ctx);
+	else
+		len = make(n, s, tp, index, ctx ? address(ctx) : 0, a);
+	if (len != ~0ull)
+		end(n, s, tp, index, len);
+}
+
+/* A level that nobody has, GT_BPF_LEVELS: there is none, and that is counted, or nothing is told
+ * now */
+static __always_inline uint32_t enter(struct gt_bpf_levels *all)
+{
+	struct gt_bpf_count *n;
+
+	if (!all || gt_paused())
+		return GT_BPF_LEVELS;
+#define TAKE(i)                                                                                    \
+	if (level_take(&all->level[i]))                                                            \
+		return i;
+	GT_EACH_LEVEL(TAKE)
+	n = gt_counts(gt_bpf_counts_of(PART, GT_BPF_LEVELS));
+	if (n)
+		gt_missed_shared(n, bpf_ktime_get_ns());
+	return GT_BPF_LEVELS;
+}
+
+static __always_inline int tell_here(uint32_t index, void *ctx, const struct gt_bpf_args *a)
+{
+	struct gt_bpf_levels *all = levels_here();
+	uint32_t level = enter(all);
+
+	if (level >= GT_BPF_LEVELS)
+		return 0;
+	tell(level, index, ctx, a);
+	level_release(&all->level[level]);
 	return 0;
 }
 
+/* Rule: kept by the kernel, at tracepoints' records but those of system calls */
 SEC("tracepoint")
 int gt_record(void *ctx)
 {
-	return tell((uint32_t)bpf_get_attach_cookie(ctx) - 1, ctx, NULL);
+	return tell_here((uint32_t)bpf_get_attach_cookie(ctx) - 1, ctx, NULL);
 }
 
+/* Rule: kept by the kernel, at system calls' tracepoints: since Linux 7.0 the guard of those is not
+ * that of the others, so one program at both would be entered twice */
+SEC("tracepoint")
+int gt_record_call(void *ctx)
+{
+	return tell_here((uint32_t)bpf_get_attach_cookie(ctx) - 1, ctx, NULL);
+}
+
+/* Rule: kept by the kernel, at functions */
 SEC("kprobe")
 int gt_called(struct pt_regs *ctx)
 {
 	struct gt_bpf_args a = { { PT_REGS_PARM1(ctx), PT_REGS_PARM2(ctx), PT_REGS_PARM3(ctx),
 				   PT_REGS_PARM4(ctx), PT_REGS_PARM5(ctx) } };
 
-	return tell((uint32_t)bpf_get_attach_cookie(ctx) - 1, NULL, &a);
+	return tell_here((uint32_t)bpf_get_attach_cookie(ctx) - 1, NULL, &a);
 }
 
-/* The programs of args.bpf.c end here. What the last of them handed over is this one's: whatever it
- * has interrupted took its place before, and whatever interrupted it since has gone. */
-SEC("raw_tracepoint")
-int gt_args(void *ctx)
-{
-	uint64_t task = bpf_get_current_task();
-
-#pragma unroll /* as in enter() */
-	for (uint32_t level = 0; level < GT_BPF_LEVELS; level++) {
-		uint32_t key = GT_BPF_LEVELS - 1 - level;
-		struct gt_bpf_handed *h = bpf_map_lookup_elem(&handed, &key);
-
-		if (!h || h->task != task)
-			continue;
-		h->task = 0;
-		tell(h->index, NULL, &h->args);
-		k_release(&h->busy, 0);
-		break;
+/* Rule: bodies, of the entries in args.bpf.c */
+#define BODY(n)                                                                                    \
+	SEC("raw_tracepoint")                                                                      \
+	int gt_args_##n(void *ctx)                                                                 \
+	{                                                                                          \
+		struct gt_bpf_levels *all = levels_here();                                         \
+                                                                                                   \
+		if (!all)                                                                          \
+			return 0;                                                                  \
+		tell(n, all->level[n].of - 1, NULL, &all->level[n].args);                          \
+		level_release(&all->level[n]);                                                     \
+		return 0;                                                                          \
 	}
-	return 0;
-}
+GT_EACH_LEVEL(BODY)

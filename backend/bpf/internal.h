@@ -169,6 +169,9 @@ int gb_sentence(char *err, size_t len, int e, const char *fmt, ...)
  * @what: what it is for, in the sentence of an error
  */
 int gb_object_load(struct gb *b, struct bpf_object *o, const char *what, char *err, size_t len);
+/** gb_bodies_put() - lets entries jump to the programs @body, one for each level, see bpf/level.h;
+ * 0 or -errno */
+int gb_bodies_put(const struct bpf_map *next, const struct bpf_program *const body[GT_BPF_LEVELS]);
 /** gb_parts_start() - how many run then; those that do not have a sentence in @why */
 int gb_parts_start(struct gb *b);
 void gb_parts_stop(struct gb *b);

@@ -46,8 +46,7 @@ static int map_variables(struct bpf_object *o)
 	size_t size;
 	void *got;
 
-	bpf_object__for_each_map(map, o)
-	{
+	bpf_object__for_each_map (map, o) {
 		at = bpf_map__initial_value(map, &size);
 		if (!at || bpf_map__map_flags(map) & BPF_F_RDONLY_PROG)
 			continue;
@@ -77,6 +76,18 @@ int gb_object_load(struct gb *b, struct bpf_object *o, const char *what, char *e
 	if (!ret)
 		ret = map_variables(o);
 	return ret ? gb_refused(-ret, what, gb_words, err, len) : 0;
+}
+
+int gb_bodies_put(const struct bpf_map *next, const struct bpf_program *const body[GT_BPF_LEVELS])
+{
+	for (uint32_t i = 0; i < GT_BPF_LEVELS; i++) {
+		int fd = bpf_program__fd(body[i]);
+		int ret = bpf_map_update_elem(bpf_map__fd(next), &i, &fd, 0);
+
+		if (ret)
+			return ret;
+	}
+	return 0;
 }
 
 static void start(struct gb *b, unsigned int i)

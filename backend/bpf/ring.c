@@ -300,7 +300,7 @@ bool gb_ring_counts(const struct gb *b, unsigned int i, struct gt_bpf_count *out
 	gb_auto_free struct gt_bpf_count *c = cpus > 0 ? calloc((size_t)cpus, sizeof(*c)) : NULL;
 
 	*out = (struct gt_bpf_count){ 0 };
-	for (unsigned int level = 0; level < (i == GT_BPF_TRACEPOINT ? GT_BPF_LEVELS : 1);
+	for (unsigned int level = 0; level <= (i == GT_BPF_TRACEPOINT ? GT_BPF_LEVELS : 0);
 	     level++) {
 		uint32_t key = gt_bpf_counts_of(i, level);
 

@@ -84,17 +84,39 @@ void rt_free(struct rt *rt)
 	free(rt);
 }
 
+/* Where the probes' programs find them: by level */
+static int put_bodies(struct runtime_bpf *o)
+{
+	const struct bpf_program *const enter[] = {
+#define BODY(n) o->progs.gt_rt_enter_##n,
+		GT_EACH_LEVEL(BODY)
+#undef BODY
+	}, *const leave[] = {
+#define BODY(n) o->progs.gt_rt_leave_##n,
+		GT_EACH_LEVEL(BODY)
+#undef BODY
+	};
+	int ret = gb_bodies_put(o->maps.enter_next, enter);
+
+	return ret ? ret : gb_bodies_put(o->maps.leave_next, leave);
+}
+
 static int load(struct gb *b, struct rt *rt, bool multi, char *err, size_t len)
 {
+	struct bpf_program *p;
+	int ret;
+
 	rt->skel = runtime_bpf__open();
 	if (!rt->skel)
 		return gb_sentence(err, len, ENOMEM, "no memory");
 	bpf_map__set_max_entries(rt->skel->maps.mapped, (uint32_t)sysconf(_SC_PAGESIZE));
-	if (multi) {
-		rt_multi_type(rt->skel->progs.gt_rt_enter);
-		rt_multi_type(rt->skel->progs.gt_rt_leave);
-	}
-	return gb_object_load(b, rt->skel->obj, "runtimes", err, len);
+	bpf_object__for_each_program (p, rt->skel->obj)
+		if (multi && bpf_program__type(p) == BPF_PROG_TYPE_KPROBE)
+			rt_multi_type(p);
+	ret = gb_object_load(b, rt->skel->obj, "runtimes", err, len);
+	if (!ret && (ret = put_bodies(rt->skel)))
+		return gb_refused(-ret, "runtimes", "", err, len);
+	return ret;
 }
 
 /* For the way that the kernel has: before Linux 6.6 it takes programs of the other, but not for it.

@@ -115,6 +115,13 @@ int tp_load_more(struct tp_state *t, struct bpf_object *o, char *err, size_t len
 	return gb_object_load(t->b, o, "its program", err, len);
 }
 
+/* The second program of a tracepoint, behind the first. Without it what the first is kept from is
+ * missed, and counted. */
+static void link_again(struct tp_slot *s, struct args_bpf *o)
+{
+	s->again = bpf_program__attach_raw_tracepoint(o->progs.gt_hand_over_again, source(s));
+}
+
 static struct bpf_link *link_to(struct tp_state *t, struct tp_slot *s, struct args_bpf *o)
 {
 	struct bpf_link *link;
@@ -126,6 +133,8 @@ static struct bpf_link *link_to(struct tp_state *t, struct tp_slot *s, struct ar
 	link = bpf_program__attach_raw_tracepoint(o->progs.gt_hand_over, source(s));
 	if (!link)
 		gb_refused(errno, "its arguments", "", s->noargs, sizeof(s->noargs));
+	else if (t->preemptible)
+		link_again(s, o);
 	return link;
 }
 
@@ -159,18 +168,53 @@ static bool missed_by(const struct bpf_program *prog, uint64_t *n)
 	return true;
 }
 
+/* What second programs reported of that */
+static bool caught(const struct tp_state *t, uint64_t *n)
+{
+	int cpus = libbpf_num_possible_cpus(), fd = bpf_map__fd(t->skel->maps.levels);
+	gb_auto_free struct gt_bpf_levels *l = cpus > 0 ? calloc((size_t)cpus, sizeof(*l)) : NULL;
+	uint32_t zero = 0;
+
+	*n = 0;
+	if (!l || bpf_map_lookup_elem(fd, &zero, l))
+		return false;
+	for (int cpu = 0; cpu < cpus; cpu++)
+		*n += l[cpu].caught;
+	return true;
+}
+
 bool tp_missed(const struct tp_state *t, uint64_t *n)
 {
+	uint64_t got;
+
 	*n = t->missed_gone;
 	for (unsigned int i = 0; i < t->n; i++)
 		if (t->slot[i].args && !missed_by(t->slot[i].args->progs.gt_hand_over, n))
 			return false;
-	return missed_by(t->skel->progs.gt_record, n) &&
-	       (!t->called || missed_by(t->called->progs.gt_called, n));
+	for (unsigned int i = 0; i < TP_MORE; i++)
+		if (t->more[i] && !missed_by(tp_more_program(t->more[i], i), n))
+			return false;
+	if (!caught(t, &got) || !missed_by(t->skel->progs.gt_record, n))
+		return false;
+	*n -= got < *n ? got : *n;
+	return true;
+}
+
+void tp_args_again(struct tp_state *t)
+{
+	for (unsigned int i = 0; i < t->n; i++) {
+		struct tp_slot *s = &t->slot[i];
+		uint64_t n = 0;
+
+		if (s->args && !s->again && missed_by(s->args->progs.gt_hand_over, &n) && n)
+			link_again(s, s->args);
+	}
 }
 
 void tp_args_unlink(struct tp_state *t, struct tp_slot *s)
 {
+	bpf_link__destroy(s->again); /* the second first: it takes what the first does not */
+	s->again = NULL;
 	bpf_link__destroy(s->link);
 	s->link = NULL;
 	missed_by(s->args->progs.gt_hand_over, &t->missed_gone);

@@ -67,7 +67,7 @@ struct tp_count {
 	uint64_t serial;	     /* of the settings that the program was told */
 	uint64_t begun;		     /* jobs since tc_thin() that are wanted in records */
 	uint64_t left[GT_NREFUSALS]; /* events that are in none, ever */
-	unsigned int nfly;	 /* of fly[]: all rings', in order of ring and first sight */
+	unsigned int nfly;	     /* of fly[]: all rings', in order of ring and first sight */
 	struct tc_ring ring[GT_K_RINGS];
 	struct tc_pair pair[GT_K_PAIRS];
 	struct gt_tally_proc proc[GT_K_PAIRS];

@@ -99,6 +99,7 @@ static void tell_missed(struct tp_state *t, uint64_t now)
 
 	if (!tp_missed(t, &missed))
 		return;
+	tp_args_again(t);
 	if (missed > t->missed) {
 		tc_lost(t);
 		gt_record_init(&r, now, (enum gt_type)GT_LOST);
@@ -110,7 +111,7 @@ static void tell_missed(struct tp_state *t, uint64_t now)
 		memset(r.lost.reserved2, 0, sizeof(r.lost.reserved2));
 		gb_out(t->b, &r);
 	}
-	t->missed = missed;
+	t->missed = missed > t->missed ? missed : t->missed;
 	t->asked = now;
 	t->heard = false;
 }

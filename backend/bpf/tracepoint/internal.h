@@ -27,7 +27,8 @@ enum tp_how {
 
 /**
  * struct tp_slot - a tracepoint of the maps; it keeps its number
- * @how, @link: how it is attached; @wanted: and how it shall be; @args: of TP_*ARGS, its program
+ * @how, @link: how it is attached; @wanted: and how it shall be; @args: of TP_*ARGS, its programs;
+ *	@again: the second one is attached, too, see bpf/args.bpf.c
  * @by_args: it can be told by its arguments, as @made says; @noargs: why not, or why not
  *	all that the map wants of them; @nolink: the kernel refused that once: it is not tried again
  * @made: what is made where the kernel lacks it, if @probed; @want: that is to be; @instance: with
@@ -37,7 +38,7 @@ enum tp_how {
  */
 struct tp_slot {
 	struct gt_tp *tp;
-	struct bpf_link *link;
+	struct bpf_link *link, *again;
 	struct args_bpf *args;
 	enum tp_how how, wanted;
 	bool by_args, nolink, probed, own, want, ready, refused;
@@ -54,13 +55,17 @@ struct tp_shadow {
 	struct gb *b;
 };
 
+/** enum tp_more - programs that are seldom needed: each is loaded when it is */
+enum tp_more { TP_CALLED, TP_RECORD_CALL, TP_MORE };
+
 /**
  * struct tp_state - the part while it runs
- * @called: has the program at functions, once that is wanted
+ * @more: has those of them that are loaded
  * @told_by: the backend that tells of tracepoints instead; "": this one
  * @tick: ns, to which /proc rounds the begin of a process
  * @missed: events that came while another program ran on their CPU, as the kernel counts them;
  *	@missed_gone: by programs that are no more; @uncounted: it does not
+ * @preemptible: a task can be taken off its CPU within a tracepoint's program (since Linux 7.0)
  * @rank: of the claim
  * @nowhere: tracepoints that there is no slot for
  * @asked: when it was asked about that, and when again, 0: when something comes; @heard: something
@@ -69,14 +74,14 @@ struct tp_shadow {
  */
 struct tp_state {
 	struct gb *b;
-	struct tracepoint_bpf *skel, *called;
+	struct tracepoint_bpf *skel, *more[TP_MORE];
 	struct tp_shadow shadow;
 	struct gt_eventmap *map;
 	struct gt_tasks *tasks;
 	struct gt_types types;
 	char module[64];
 	unsigned int n, attached, nowhere;
-	bool uncounted, heard;
+	bool uncounted, preemptible, heard;
 	int rank;
 	struct tp_slot slot[GT_BPF_TPS];
 	char map_error[256], bind_error[GB_SENTENCE], told_by[32];
@@ -90,6 +95,8 @@ struct tp_state {
  * are attached, or -ENOMEM */
 int tp_select(struct tp_state *t);
 void tp_detach_all(struct tp_state *t);
+/** tp_more_program() - that one of @o */
+const struct bpf_program *tp_more_program(const struct tracepoint_bpf *o, enum tp_more which);
 
 /* layout.c */
 
@@ -133,6 +140,8 @@ void tp_args_unlink(struct tp_state *t, struct tp_slot *s);
 /** tp_load_more() - loads an object whose maps are those of @t->skel, as far as they have its
  * names; 0, or -errno with the sentence in @err */
 int tp_load_more(struct tp_state *t, struct bpf_object *o, char *err, size_t len);
+/** tp_args_again() - where the kernel skipped events a second program takes those from now on */
+void tp_args_again(struct tp_state *t);
 /** tp_missed() - how many events the kernel kept from the programs; false: it does not say */
 bool tp_missed(const struct tp_state *t, uint64_t *n);
 /** tp_may_miss() - can events come in interrupts, while a program runs that keeps theirs from

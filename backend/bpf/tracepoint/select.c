@@ -77,29 +77,34 @@ static bool bind(struct tp_state *t, struct tp_slot *s)
 	return false;
 }
 
-/* Functions are seldom needed: their program is loaded with the first. NULL with errno */
-static const struct bpf_program *called(struct tp_state *t)
+const struct bpf_program *tp_more_program(const struct tracepoint_bpf *o, enum tp_more which)
+{
+	return which == TP_CALLED ? o->progs.gt_called : o->progs.gt_record_call;
+}
+
+/* NULL with errno */
+static const struct bpf_program *more(struct tp_state *t, enum tp_more which)
 {
 	struct tracepoint_bpf *o;
 	struct bpf_program *p;
 	char why[GB_SENTENCE];
 	int ret;
 
-	if (t->called)
-		return t->called->progs.gt_called;
+	if (t->more[which])
+		return tp_more_program(t->more[which], which);
 	o = tracepoint_bpf__open();
 	if (!o)
 		return NULL;
 	bpf_object__for_each_program (p, o->obj)
-		bpf_program__set_autoload(p, p == o->progs.gt_called);
+		bpf_program__set_autoload(p, p == tp_more_program(o, which));
 	ret = tp_load_more(t, o->obj, why, sizeof(why));
 	if (ret) {
 		tracepoint_bpf__destroy(o);
 		errno = -ret;
 		return NULL;
 	}
-	t->called = o;
-	return o->progs.gt_called;
+	t->more[which] = o;
+	return tp_more_program(o, which);
 }
 
 /* In the module that the map names, as another may have a function of that name; but some kernels
@@ -107,7 +112,7 @@ static const struct bpf_program *called(struct tp_state *t)
 static struct bpf_link *link_to_function(struct tp_state *t, const struct gt_probe *b,
 					 const struct bpf_kprobe_opts *opts)
 {
-	const struct bpf_program *prog = called(t);
+	const struct bpf_program *prog = more(t, TP_CALLED);
 	struct bpf_link *link = NULL;
 	char name[256];
 
@@ -125,6 +130,7 @@ static struct bpf_link *link_to(struct tp_state *t, struct tp_slot *s)
 	const struct gt_probe *b = gt_tp_probe(s->tp);
 	LIBBPF_OPTS(bpf_tracepoint_opts, tp, .bpf_cookie = index_of(t, s) + 1);
 	LIBBPF_OPTS(bpf_kprobe_opts, kp, .bpf_cookie = index_of(t, s) + 1);
+	const struct bpf_program *prog = t->skel->progs.gt_record;
 	const char *system, *event;
 
 	if (s->wanted == TP_ARGS || s->wanted == TP_MADE_ARGS)
@@ -133,7 +139,9 @@ static struct bpf_link *link_to(struct tp_state *t, struct tp_slot *s)
 		return link_to_function(t, b, &kp);
 	system = s->wanted == TP_RAW ? gt_tp_system(s->tp) : b->scope;
 	event = s->wanted == TP_RAW ? gt_tp_event(s->tp) : b->name;
-	return bpf_program__attach_tracepoint_opts(t->skel->progs.gt_record, system, event, &tp);
+	if (!strcmp(system, "syscalls"))
+		prog = more(t, TP_RECORD_CALL);
+	return prog ? bpf_program__attach_tracepoint_opts(prog, system, event, &tp) : NULL;
 }
 
 static bool by_owner(const struct gt_tp *tp)

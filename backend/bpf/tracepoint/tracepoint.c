@@ -72,7 +72,8 @@ static void stop(struct gb *b)
 	if (t->skel)
 		tp_detach_all(t);
 	tc_stop(t);
-	tracepoint_bpf__destroy(t->called);
+	for (unsigned int i = 0; i < TP_MORE; i++)
+		tracepoint_bpf__destroy(t->more[i]);
 	tracepoint_bpf__destroy(t->skel);
 	gt_tasks_free(t->tasks);
 	gt_eventmap_free(t->map);
@@ -122,18 +123,28 @@ static int take(struct tp_state *t, char *err, size_t len)
 	return -ENOENT;
 }
 
+/* Where the programs of args.bpf.c find them: by level */
+static int put_bodies(struct tp_state *t)
+{
+	const struct bpf_program *const body[] = {
+#define BODY(n) t->skel->progs.gt_args_##n,
+		GT_EACH_LEVEL(BODY)
+#undef BODY
+	};
+
+	return gb_bodies_put(t->skel->maps.gt_next, body);
+}
+
 static int load(struct tp_state *t, char *err, size_t len)
 {
-	uint32_t zero = 0;
-	int ret, fd;
+	int ret;
 
 	bpf_program__set_autoload(t->skel->progs.gt_called, false);
+	bpf_program__set_autoload(t->skel->progs.gt_record_call, false);
 	ret = gb_object_load(t->b, t->skel->obj, "tracepoints", err, len);
-	if (ret)
-		return ret;
-	fd = bpf_program__fd(t->skel->progs.gt_args);
-	ret = bpf_map__update_elem(t->skel->maps.gt_next, &zero, sizeof(zero), &fd, sizeof(fd), 0);
-	return ret ? gb_refused(-ret, "tracepoints", "", err, len) : 0;
+	if (!ret && (ret = put_bodies(t)))
+		return gb_refused(-ret, "tracepoints", "", err, len);
+	return ret;
 }
 
 static int begin(struct tp_state *t, char *err, size_t len)
@@ -161,6 +172,7 @@ static int start(struct gb *b, char *err, size_t len)
 	b->priv[GT_BPF_TRACEPOINT] = t;
 	t->b = b;
 	t->uncounted = gb_kernel_before(6, 7);
+	t->preemptible = !gb_kernel_before(7, 0);
 	t->rank = RANK;
 	t->tick = 1000000000ull / (uint64_t)sysconf(_SC_CLK_TCK);
 	t->tasks = gt_tasks_new(b->p->tracefs);
