@@ -17,6 +17,9 @@
  * act. Whoever comes meanwhile takes another level, and so runs another body. A body is therefore
  * never entered twice on a CPU, whatever interrupts or preempts whom: programs do not migrate.
  * Without a free level the event is not reported, and that is counted.
+ *
+ * Each program names its rule in a comment; backend/bpf/rules.c has all of them, and checks them
+ * when programs are loaded.
  */
 #ifndef GT_BPF_LEVEL_H
 #define GT_BPF_LEVEL_H

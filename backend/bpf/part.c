@@ -7,6 +7,7 @@
 #include <syslog.h>
 
 #include "internal.h"
+#include "rules.h"
 
 static const struct gb_part *const parts[GT_BPF_PARTS] = {
 	[GT_BPF_IOCTL] = &gb_ioctl,
@@ -63,6 +64,8 @@ int gb_object_load(struct gb *b, struct bpf_object *o, const char *what, char *e
 	char path[GB_PATH];
 	int ret = gb_btf(b, path, err, len);
 
+	if (!ret)
+		ret = gb_rules_before(o, err, len);
 	if (ret)
 		return ret;
 	ret = share(o, "gt_ring", b->ring.fd);
@@ -75,7 +78,7 @@ int gb_object_load(struct gb *b, struct bpf_object *o, const char *what, char *e
 		ret = bpf_object__load(o);
 	if (!ret)
 		ret = map_variables(o);
-	return ret ? gb_refused(-ret, what, gb_words, err, len) : 0;
+	return ret ? gb_refused(-ret, what, gb_words, err, len) : gb_rules_after(o, err, len);
 }
 
 int gb_bodies_put(const struct bpf_map *next, const struct bpf_program *const body[GT_BPF_LEVELS])
