@@ -21,7 +21,6 @@ const volatile uint32_t gt_index = 0, gt_nargs = 0;
 
 static __always_inline void fill(struct gt_bpf_level *l, struct bpf_raw_tracepoint_args *ctx)
 {
-	l->of = gt_index + 1;
 #pragma unroll
 	for (unsigned int i = 0; i < GT_BPF_ARGS; i++)
 		l->args.arg[i] = gt_nargs > i ? ctx->args[i] : 0;
@@ -36,9 +35,14 @@ static __always_inline void not_reported(void)
 		gt_missed(n, bpf_ktime_get_ns());
 }
 
-/* The jump returns only if there is no such body. */
+/* @of at once: the second entry looks for it. The jump returns only if there is no such body. */
 #define HAND_OVER(n)                                                                               \
 	if (level_take(&all->level[n])) {                                                          \
+		k_release(&all->level[n].of, gt_index + 1);                                        \
+		if (gt_paused()) {                                                                 \
+			level_release(&all->level[n]);                                             \
+			return 0;                                                                  \
+		}                                                                                  \
 		fill(&all->level[n], ctx);                                                         \
 		bpf_tail_call_static(ctx, &gt_next, n);                                            \
 		level_release(&all->level[n]);                                                     \
@@ -49,7 +53,8 @@ static __always_inline int hand_over(struct bpf_raw_tracepoint_args *ctx, struct
 {
 	GT_EACH_LEVEL(HAND_OVER)
 missed:
-	not_reported();
+	if (!gt_paused())
+		not_reported();
 	return 0;
 }
 
@@ -57,7 +62,7 @@ missed:
 SEC("raw_tracepoint")
 int gt_hand_over(struct bpf_raw_tracepoint_args *ctx)
 {
-	struct gt_bpf_levels *all = gt_paused() ? NULL : levels_here();
+	struct gt_bpf_levels *all = levels_here();
 
 	return all ? hand_over(ctx, all) : 0;
 }
@@ -70,7 +75,7 @@ int gt_hand_over_again(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct gt_bpf_levels *all = levels_here();
 
-	if (!all || !(GT_EACH_LEVEL(UNDER_WAY) false) || gt_paused())
+	if (!all || !(GT_EACH_LEVEL(UNDER_WAY) false))
 		return 0;
 	__sync_fetch_and_add(&all->caught, 1);
 	return hand_over(ctx, all);

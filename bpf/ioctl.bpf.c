@@ -49,11 +49,11 @@ static __always_inline bool is_ours(uint32_t kind, uint32_t rdev, struct call *c
 	}
 	n = gt_counts(GT_BPF_IOCTL);
 	if (n)
-		n->seen++;
+		gt_add(n->seen, 1);
 	if (is_major(kind, key.rdev))
 		COUNT(strange);
 	else if (n)
-		n->other++;
+		gt_add(n->other, 1);
 	return false;
 }
 
@@ -81,7 +81,7 @@ static __always_inline bool is_wanted(const struct gt_ioctl_config *cfg, const s
 	}
 	n = gt_counts(GT_BPF_IOCTL);
 	if (n)
-		n->seen++;
+		gt_add(n->seen, 1);
 	return true;
 }
 

@@ -64,7 +64,7 @@ struct {
 		struct gt_ioctl_count *n_ = bpf_map_lookup_elem(&gt_ioctl_counts, &zero_);         \
                                                                                                    \
 		if (n_)                                                                            \
-			n_->what++;                                                                \
+			gt_add(n_->what, 1);                                                       \
 	} while (0)
 
 /* A record of the calling thread, about device @slot */

@@ -101,7 +101,7 @@ static __always_inline void saw(void)
 	struct gt_bpf_count *n = gt_counts(GT_BPF_NVIDIA);
 
 	if (n)
-		n->seen++;
+		gt_add(n->seen, 1);
 }
 
 static __always_inline bool user(void *to, uint32_t size, uint64_t from)

@@ -83,7 +83,13 @@ static int start(struct gt_plugin *p)
 
 static int drain(struct gt_plugin *p)
 {
-	return gb_ring_drain(p->priv);
+	struct gb *b = p->priv;
+	int n = gb_ring_drain(b);
+
+	for (unsigned int i = 0; i < GT_BPF_PARTS; i++)
+		if (!b->state[i] && gb_part(i)->drained)
+			gb_part(i)->drained(b);
+	return n;
 }
 
 static void fold(struct gt_plugin *p)
@@ -191,6 +197,17 @@ static const struct gt_option options[] = {
 		.max = 1000000000,
 		.help = "records per second of jobs that are counted in the kernel; beyond, some "
 			"jobs have none; 0: no bound",
+	},
+	{
+		.name = "missed_share",
+		.type = GT_OPT_INT,
+		.flags = GT_OPT_HIDDEN,
+		.off = offsetof(struct gb_options, missed_share),
+		.def = "1000",
+		.min = 0,
+		.max = 1000000,
+		.help = "events of a million: where the kernel keeps more of them from the "
+			"programs another backend reports the tracepoints",
 	},
 	{
 		.name = "match",

@@ -50,6 +50,7 @@ struct gb;
  * @round: all records up to @until are told; may tell more of that time. Optional
  * @fold: hands over what its programs counted. Optional
  * @wanted: what is wanted in records has changed. Optional
+ * @drained: after all that drain() does: the part may ask others to look again. Optional
  * @look: looks again for what there is (GT_CTL_RESCAN, another level, or after a pause, of which
  *	nothing was told); a part that does not run is probed and started anew instead. Optional
  * @option, @set: an option that is the part's, as it runs, and what is done when it was changed: 0,
@@ -68,6 +69,7 @@ struct gb_part {
 	void (*round)(struct gb *b, uint64_t until);
 	void (*fold)(struct gb *b);
 	void (*wanted)(struct gb *b);
+	void (*drained)(struct gb *b);
 	int (*look)(struct gb *b, char *err, size_t len);
 	const char *option;
 	int (*set)(struct gb *b, char *err, size_t len);
@@ -88,6 +90,7 @@ struct gb_options {
 	bool probes_singly;
 	char *match;
 	int64_t record_rate;
+	int64_t missed_share;
 };
 
 /** struct gb_wait - a record that waits: @len bytes at @at of gb_ring.bytes */
@@ -267,6 +270,11 @@ uint64_t gb_perf_rights(void);
 uint64_t gb_module_instance(const char *module);
 
 /* stats.c */
+/** gb_missed_by() - adds to @n the events for which the kernel skipped @prog; false: it does not
+ * say */
+bool gb_missed_by(const struct bpf_program *prog, uint64_t *n);
+/** gb_missed() - likewise all programs of @o that are loaded */
+uint64_t gb_missed(const struct bpf_object *o);
 void gb_doctor(struct gt_plugin *p, char *buf, size_t len);
 
 /* ioctl/ioctl.c */

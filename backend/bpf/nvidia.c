@@ -410,6 +410,7 @@ static void doctor(struct gb *b, struct gt_details *t)
 	gt_detail(t, "nvidia_processes_refused %" PRIu64 "\n",
 		  v->procs_refused + n->skel->bss->gt_nv_procs_refused);
 	gt_detail(t, "nvidia_calls_refused %" PRIu64 "\n", n->skel->bss->gt_nv_calls_refused);
+	gt_detail(t, "nvidia_missed %" PRIu64 "\n", gb_missed(n->skel->obj));
 	gt_detail(t, "nvidia_unmatched %" PRIu64 "\n", v->unmatched);
 	gt_detail(t, "nvidia_ambiguous %" PRIu64 "\n", v->ambiguous);
 	gt_detail(t, "nvidia_read_failed %" PRIu64 "\n", n->skel->bss->gt_nv_read_failed);

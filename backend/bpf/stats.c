@@ -4,6 +4,28 @@
 
 #include "internal.h"
 
+bool gb_missed_by(const struct bpf_program *prog, uint64_t *n)
+{
+	struct bpf_prog_info info = { 0 };
+	uint32_t len = sizeof(info);
+
+	if (bpf_obj_get_info_by_fd(bpf_program__fd(prog), &info, &len))
+		return false;
+	*n += info.recursion_misses;
+	return true;
+}
+
+uint64_t gb_missed(const struct bpf_object *o)
+{
+	struct bpf_program *p;
+	uint64_t n = 0;
+
+	bpf_object__for_each_program (p, o)
+		if (bpf_program__fd(p) >= 0)
+			gb_missed_by(p, &n);
+	return n;
+}
+
 static void part(struct gt_details *t, struct gb *b, unsigned int i)
 {
 	const char *name = gb_part(i)->name;

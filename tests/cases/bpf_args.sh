@@ -75,8 +75,9 @@ run() { # run COMMAND... - expirations beside the busy process, until it succeed
 
 # By its record: some are missed, and that is told; it shows that there is something to miss
 make_map
-mount_gt "$mnt" -o "events_dir=$PWD/maps,backend=bpf" || skip "BPF does not work here"
-unlike "$(cat "$mnt/backends/bpf/stats")" "by_arguments" "without the key args it is told by its record"
+printf '[backend bpf]\nmissed_share = 1000000\n' >conf # however many: nobody else is asked
+mount_gt "$mnt" -o "conf=$PWD/conf,events_dir=$PWD/maps,backend=bpf" || skip "BPF does not work here"
+is "$(grep -c by_arguments "$mnt/backends/bpf/stats")" 0 "without the key args it is told by its record"
 run some_lost
 come=$(come) lost=$(lost)
 echo "# by record: $come came, $lost told as lost"
@@ -97,6 +98,69 @@ run told
 is "$(come)" $expirations "by its arguments: all come"
 is "$(lost)" 0 "… nothing is lost"
 is "$(stat_of events_missed)" 0 "… nor missed"
+umount_gt "$mnt"
+
+# An event within the program of its own tracepoint: the kernel skips the program, from then on a second one takes
+# what the first is kept from. A process makes files and removes them, which frees memory at once, and more of it
+# in interrupts, when nobody can see the files any more.
+if [ -r /sys/kernel/tracing/events/kmem/kmem_cache_free/id ]; then
+	mkdir again
+	cat >again/memory.ini <<'MAP'
+[map]
+driver = mock
+
+[kmem/kmem_cache_free]
+event = COUNTER
+args = ptr=$arg2
+value = ptr
+where = ptr == 1
+
+[initcall/initcall_level]
+event = CUSTOM2
+name = boot
+MAP
+	cat >files.py <<'P'
+import os
+while True:
+    os.close(os.open("file", os.O_CREAT | os.O_WRONLY))
+    os.unlink("file")
+P
+	mount_gt "$mnt" -o "events_dir=$PWD/again,backend=bpf" || exit 1
+	like "$(cat "$mnt/backends/bpf/stats")" "^tracepoint kmem/kmem_cache_free by_arguments" "a tracepoint of tasks and of interrupts"
+	taskset -c 0 python3 files.py & files=$!
+	some_caught() { [ "$(stat_of events_caught)" -gt 0 ]; }
+	wait_for 20 some_caught
+	ok "what the first program is kept from the second reports" some_caught
+	sleep 1.2 # what came before it is counted as missed
+	missed=$(stat_of events_missed) caught=$(stat_of events_caught)
+	more_caught() { [ "$(stat_of events_caught)" -ge $((caught + 20)) ]; }
+	wait_for 20 more_caught
+	sleep 1.2
+	missed=$(($(stat_of events_missed) - missed)) caught=$(($(stat_of events_caught) - caught))
+	echo "# then $missed missed, $caught caught"
+	ok "… and hardly any is missed" test $((missed * 5)) -le $caught
+	kill $files
+	wait $files 2>/dev/null
+	umount_gt "$mnt"
+fi
+
+# By its record, and more are missed than may be: ftrace reports the tracepoints from then on
+make_map
+printf '[backend bpf]\nmissed_share = 0\n' >conf
+mount_gt "$mnt" -o "conf=$PWD/conf,events_dir=$PWD/maps,backend=bpf:ftrace" || exit 1
+if value "$mnt/backends/bpf/stats" events_missed | grep -q unknown; then
+	echo "# this kernel does not count what it keeps from the programs"
+else
+	like "$(cat "$mnt/backends/bpf/stats")" "^tracepoint timer/itimer_expire$" "by its record, beside ftrace"
+	yielded() { [ "$(stat_of tracepoints_told_by)" = ftrace ]; }
+	run yielded
+	ok "too many missed: ftrace reports the tracepoints" yielded
+	like "$(cat "$mnt/backends/bpf/stats")" "^events_missed_often " "… and it is said"
+	echo clear >"$mnt/control"
+	taskset -c 0 python3 expire.py $expirations
+	wait_for 5 told
+	is "$(come)" $expirations "… which has them all"
+fi
 umount_gt "$mnt"
 
 # What cannot be followed to, or is no argument: by its record then, and said why

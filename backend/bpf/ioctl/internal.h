@@ -152,7 +152,8 @@ struct gi_way {
  * @end: at those of execve() and of the end of processes, where there are devices that have queues
  * @owner: the number of process @pid (gi_queue.gen), 0 none. @make: it gets one if it is there
  * @swept: when ended processes were last looked for; @sweep: they are to be, soon
- * @unended: how many calls' ends had not been told when that was last looked at
+ * @unended: how many calls' ends had not been told when that was last looked at; @missed, @asked:
+ *	likewise events that the kernel kept from the programs
  * @unknown_queues: records about queues that were made before the daemon came, or have gone
  */
 struct gi {
@@ -167,7 +168,7 @@ struct gi {
 	uint64_t swept;
 	bool sweep;
 	uint32_t last_gen;
-	uint64_t unended, unknown_queues;
+	uint64_t unended, missed, asked, unknown_queues;
 };
 
 /**

@@ -232,11 +232,34 @@ static bool more_unended(struct gi *gi)
 	return c.unended > was;
 }
 
+static uint64_t missed(const struct gi *gi)
+{
+	uint64_t n = gb_missed(gi->skel->obj);
+
+	for (unsigned int i = 0; i < GT_IOCTL_KINDS; i++)
+		if (gi->way[i].own)
+			n += gb_missed(gi->way[i].own->obj);
+	return n;
+}
+
+/* Likewise one that the kernel kept from the programs. */
+static bool more_missed(struct gi *gi, uint64_t now)
+{
+	uint64_t was = gi->missed;
+
+	if (now - gi->asked < GI_SWEEP_NS)
+		return false;
+	gi->asked = now;
+	gi->missed = missed(gi);
+	return gi->missed > was;
+}
+
 static void round_done(struct gb *b, uint64_t until)
 {
 	struct gi *gi = b->priv[GT_BPF_IOCTL];
 
 	gi->sweep |= more_unended(gi);
+	gi->sweep |= more_missed(gi, until);
 	if (!gi->sweep)
 		return;
 	if (until - gi->swept < GI_SWEEP_NS) {
@@ -265,6 +288,7 @@ static void doctor(struct gb *b, struct gt_details *t)
 	gt_detail(t, "ioctl_table_full %" PRIu64 "\n", c.full);
 	gt_detail(t, "ioctl_unreadable %" PRIu64 "\n", c.unreadable);
 	gt_detail(t, "ioctl_unended %" PRIu64 "\n", c.unended);
+	gt_detail(t, "ioctl_missed %" PRIu64 "\n", missed(gi));
 	gt_detail(t, "ioctl_unknown_queues %" PRIu64 "\n", gi->unknown_queues);
 	gt_detail(t, "ioctl_queues_refused %" PRIu64 "\n", gi->queues.refused);
 	gt_detail(t, "ioctl_owners_refused %" PRIu64 "\n", c.owners_full);

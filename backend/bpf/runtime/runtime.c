@@ -355,6 +355,7 @@ static void doctor(struct gb *b, struct gt_details *t)
 		{ "left_out_refused", s->refused },
 	};
 
+	gt_detail(t, "runtime_missed %" PRIu64 "\n", gb_missed(rt->skel->obj));
 	gt_detail(t, "runtime_way %s\n", rt->ways.multi ? "multi" : "single");
 	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++)
 		gt_detail(t, "runtime_%s %" PRIu64 "\n", lines[i].name, lines[i].n);

@@ -119,6 +119,7 @@ int tp_load_more(struct tp_state *t, struct bpf_object *o, char *err, size_t len
  * missed, and counted. */
 static void link_again(struct tp_slot *s, struct args_bpf *o)
 {
+	s->asked_again = true;
 	s->again = bpf_program__attach_raw_tracepoint(o->progs.gt_hand_over_again, source(s));
 }
 
@@ -157,19 +158,7 @@ struct bpf_link *tp_args_link(struct tp_state *t, struct tp_slot *s)
 	return link;
 }
 
-static bool missed_by(const struct bpf_program *prog, uint64_t *n)
-{
-	struct bpf_prog_info info = { 0 };
-	uint32_t len = sizeof(info);
-
-	if (bpf_obj_get_info_by_fd(bpf_program__fd(prog), &info, &len))
-		return false;
-	*n += info.recursion_misses;
-	return true;
-}
-
-/* What second programs reported of that */
-static bool caught(const struct tp_state *t, uint64_t *n)
+bool tp_caught(const struct tp_state *t, uint64_t *n)
 {
 	int cpus = libbpf_num_possible_cpus(), fd = bpf_map__fd(t->skel->maps.levels);
 	gb_auto_free struct gt_bpf_levels *l = cpus > 0 ? calloc((size_t)cpus, sizeof(*l)) : NULL;
@@ -183,41 +172,59 @@ static bool caught(const struct tp_state *t, uint64_t *n)
 	return true;
 }
 
+/* What second programs caught is read last: nothing that they did is counted as missed. */
 bool tp_missed(const struct tp_state *t, uint64_t *n)
 {
 	uint64_t got;
 
 	*n = t->missed_gone;
 	for (unsigned int i = 0; i < t->n; i++)
-		if (t->slot[i].args && !missed_by(t->slot[i].args->progs.gt_hand_over, n))
+		if (t->slot[i].args && !gb_missed_by(t->slot[i].args->progs.gt_hand_over, n))
 			return false;
 	for (unsigned int i = 0; i < TP_MORE; i++)
-		if (t->more[i] && !missed_by(tp_more_program(t->more[i], i), n))
+		if (t->more[i] && !gb_missed_by(tp_more_program(t->more[i], i), n))
 			return false;
-	if (!caught(t, &got) || !missed_by(t->skel->progs.gt_record, n))
+	if (!gb_missed_by(t->skel->progs.gt_record, n) || !tp_caught(t, &got))
 		return false;
 	*n -= got < *n ? got : *n;
 	return true;
 }
 
-void tp_args_again(struct tp_state *t)
+bool tp_missed_often(struct tp_share *s, uint64_t seen, uint64_t missed, uint64_t most)
 {
+	s->seen += seen;
+	s->missed += missed;
+	if (s->seen + s->missed < TP_WHILE)
+		return false;
+	*s = (struct tp_share){ .last = s->missed * 1000000 / (s->seen + s->missed) };
+	return s->last > most;
+}
+
+bool tp_args_again(struct tp_state *t)
+{
+	bool some = false;
+
 	for (unsigned int i = 0; i < t->n; i++) {
 		struct tp_slot *s = &t->slot[i];
 		uint64_t n = 0;
 
-		if (s->args && !s->again && missed_by(s->args->progs.gt_hand_over, &n) && n)
-			link_again(s, s->args);
+		if (!s->args || s->asked_again || !gb_missed_by(s->args->progs.gt_hand_over, &n) ||
+		    !n)
+			continue;
+		link_again(s, s->args);
+		some = true;
 	}
+	return some;
 }
 
 void tp_args_unlink(struct tp_state *t, struct tp_slot *s)
 {
 	bpf_link__destroy(s->again); /* the second first: it takes what the first does not */
 	s->again = NULL;
+	s->asked_again = false;
 	bpf_link__destroy(s->link);
 	s->link = NULL;
-	missed_by(s->args->progs.gt_hand_over, &t->missed_gone);
+	gb_missed_by(s->args->progs.gt_hand_over, &t->missed_gone);
 	args_bpf__destroy(s->args);
 	s->args = NULL;
 }

@@ -92,6 +92,26 @@ bool tp_record(struct gb *b, union gt_record *r)
 	return true;
 }
 
+/* Others lose nothing in interrupts and to preemption: where too much is missed here they tell, if
+ * there are some. What is missed until a second program is there does not count. */
+static void weigh(struct tp_state *t, uint64_t missed)
+{
+	struct gt_bpf_count c;
+	uint64_t seen = t->seen;
+
+	if (!gb_ring_counts(t->b, GT_BPF_TRACEPOINT, &c))
+		return;
+	t->seen = c.seen;
+	if (tp_args_again(t)) {
+		t->share = (struct tp_share){ 0 };
+		return;
+	}
+	if (!tp_missed_often(&t->share, c.seen - seen, missed, (uint64_t)t->b->o->missed_share) ||
+	    t->often)
+		return;
+	t->often = t->yields = true;
+}
+
 static void tell_missed(struct tp_state *t, uint64_t now)
 {
 	uint64_t missed;
@@ -99,7 +119,7 @@ static void tell_missed(struct tp_state *t, uint64_t now)
 
 	if (!tp_missed(t, &missed))
 		return;
-	tp_args_again(t);
+	weigh(t, missed > t->missed ? missed - t->missed : 0);
 	if (missed > t->missed) {
 		tc_lost(t);
 		gt_record_init(&r, now, (enum gt_type)GT_LOST);

@@ -28,7 +28,7 @@ enum tp_how {
 /**
  * struct tp_slot - a tracepoint of the maps; it keeps its number
  * @how, @link: how it is attached; @wanted: and how it shall be; @args: of TP_*ARGS, its programs;
- *	@again: the second one is attached, too, see bpf/args.bpf.c
+ *	@again: the second one is attached, too, see bpf/args.bpf.c; @asked_again: that was tried
  * @by_args: it can be told by its arguments, as @made says; @noargs: why not, or why not
  *	all that the map wants of them; @nolink: the kernel refused that once: it is not tried again
  * @made: what is made where the kernel lacks it, if @probed; @want: that is to be; @instance: with
@@ -41,7 +41,7 @@ struct tp_slot {
 	struct bpf_link *link, *again;
 	struct args_bpf *args;
 	enum tp_how how, wanted;
-	bool by_args, nolink, probed, own, want, ready, refused;
+	bool by_args, nolink, asked_again, probed, own, want, ready, refused;
 	struct gt_bpf_made made;
 	struct gt_bpf_tp conf;
 	uint64_t instance;
@@ -58,6 +58,14 @@ struct tp_shadow {
 /** enum tp_more - programs that are seldom needed: each is loaded when it is */
 enum tp_more { TP_CALLED, TP_RECORD_CALL, TP_MORE };
 
+/** struct tp_share - events of a while: those that came, and those that the kernel kept from the
+ * programs; @last: of the while before, of a million */
+struct tp_share {
+	uint64_t seen, missed, last;
+};
+
+#define TP_WHILE 10000 /* events */
+
 /**
  * struct tp_state - the part while it runs
  * @more: has those of them that are loaded
@@ -66,6 +74,8 @@ enum tp_more { TP_CALLED, TP_RECORD_CALL, TP_MORE };
  * @missed: events that came while another program ran on their CPU, as the kernel counts them;
  *	@missed_gone: by programs that are no more; @uncounted: it does not
  * @preemptible: a task can be taken off its CPU within a tracepoint's program (since Linux 7.0)
+ * @share: how many of all those are; @seen: events, when that was asked; @often: they are so many
+ *	that others may do better, @yields: those are to be asked
  * @rank: of the claim
  * @nowhere: tracepoints that there is no slot for
  * @asked: when it was asked about that, and when again, 0: when something comes; @heard: something
@@ -81,11 +91,12 @@ struct tp_state {
 	struct gt_types types;
 	char module[64];
 	unsigned int n, attached, nowhere;
-	bool uncounted, preemptible, heard;
+	bool uncounted, preemptible, heard, often, yields;
+	struct tp_share share;
 	int rank;
 	struct tp_slot slot[GT_BPF_TPS];
 	char map_error[256], bind_error[GB_SENTENCE], told_by[32];
-	uint64_t tick, missed, missed_gone, asked, ask_again, unknown, round;
+	uint64_t tick, missed, missed_gone, seen, asked, ask_again, unknown, round;
 	struct tp_count *count; /* what the program counts, see count.h */
 };
 
@@ -140,10 +151,16 @@ void tp_args_unlink(struct tp_state *t, struct tp_slot *s);
 /** tp_load_more() - loads an object whose maps are those of @t->skel, as far as they have its
  * names; 0, or -errno with the sentence in @err */
 int tp_load_more(struct tp_state *t, struct bpf_object *o, char *err, size_t len);
-/** tp_args_again() - where the kernel skipped events a second program takes those from now on */
-void tp_args_again(struct tp_state *t);
+/** tp_args_again() - where the kernel skipped events a second program takes those from now on. Are
+ * there more such than before? */
+bool tp_args_again(struct tp_state *t);
+/** tp_caught() - how many it took; false: not known */
+bool tp_caught(const struct tp_state *t, uint64_t *n);
 /** tp_missed() - how many events the kernel kept from the programs; false: it does not say */
 bool tp_missed(const struct tp_state *t, uint64_t *n);
+/** tp_missed_often() - @seen events more came, and @missed did not: at the end of a while, were
+ * more than @most of a million missed? */
+bool tp_missed_often(struct tp_share *s, uint64_t seen, uint64_t missed, uint64_t most);
 /** tp_may_miss() - can events come in interrupts, while a program runs that keeps theirs from
  * running? */
 bool tp_may_miss(const struct tp_state *t);

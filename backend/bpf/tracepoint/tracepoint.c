@@ -197,6 +197,34 @@ static int look(struct gb *b, char *err, size_t len)
 	return ret;
 }
 
+/* Another one begins within the claim, if there is one: nothing is told here meanwhile. */
+static void drained(struct gb *b)
+{
+	struct tp_state *t = b->priv[GT_BPF_TRACEPOINT];
+	bool paused = gb_said(&b->ring.wake->paused);
+	int ret;
+
+	if (!t->yields)
+		return;
+	t->yields = false;
+	t->rank = RANK_UNCOUNTED;
+	gb_ring_pause(b, true);
+	ret = take(t, b->why[GT_BPF_TRACEPOINT], GB_SENTENCE);
+	if (ret) {
+		stop(b);
+		b->state[GT_BPF_TRACEPOINT] = ret;
+	} else if (!t->told_by[0]) {
+		tc_lost(t);
+		gt_live_handed_over(b->p); /* to ourselves: what came in between is not known */
+	}
+	gb_ring_pause(b, paused);
+	b->p->host->log(b->p, LOG_WARNING,
+			"tracepoint: the kernel kept more than %" PRId64
+			" of a million events from the programs%s%s",
+			b->o->missed_share, ret || !t->told_by[0] ? "" : ": they are told by ",
+			ret ? "" : t->told_by);
+}
+
 static void fold(struct gb *b)
 {
 	struct tp_state *t = b->priv[GT_BPF_TRACEPOINT];
@@ -232,6 +260,7 @@ static void doctor(struct gb *b, struct gt_details *out)
 	const struct gt_eventmap_stats *m = gt_eventmap_stats(t->map);
 	bool counted = gb_ring_counts(b, GT_BPF_TRACEPOINT, &c);
 	char told[500];
+	uint64_t caught;
 
 	gt_detail(out, "tracepoints %u\n", t->attached);
 	if (t->told_by[0])
@@ -246,6 +275,14 @@ static void doctor(struct gb *b, struct gt_details *out)
 			       "what it keeps from a program while another runs\n");
 	else
 		gt_detail(out, "events_missed %" PRIu64 "\n", t->missed);
+	if (tp_caught(t, &caught))
+		gt_detail(out, "events_caught %" PRIu64 "\n", caught);
+	if (t->often)
+		gt_detail(
+			out,
+			"events_missed_often more than %" PRId64
+			" of a million: another backend reports the tracepoints, if there is one\n",
+			b->o->missed_share);
 	tc_doctor(t, out);
 	if (gt_tasks_foreign(t->tasks))
 		gt_detail(out,
@@ -281,6 +318,7 @@ const struct gb_part gb_tracepoint = {
 	.round = tp_round,
 	.fold = fold,
 	.wanted = wanted,
+	.drained = drained,
 	.look = look,
 	.doctor = doctor,
 };
