@@ -166,34 +166,59 @@ static __always_inline struct gt_ioctl_config *config(void)
 	return bpf_map_lookup_elem(&gt_config, &zero);
 }
 
-SEC("tracepoint/syscalls/sys_enter_ioctl")
-int gt_ioctl_enter(struct sys_enter *e)
+static __always_inline void at_enter(struct sys_enter *e)
 {
 	struct call c = { .cmd = (uint32_t)e->args[1], .arg = e->args[2] };
 	uint32_t kind = kind_of(GT_IOCTL_TYPE(c.cmd));
 	struct gt_ioctl_config *cfg;
 	struct file *file;
 
-	if (kind >= GT_IOCTL_KINDS)
-		return 0;
 	cfg = config();
 	if (!cfg || (cfg->functions & 1u << kind) || !may_matter(cfg, kind, c.cmd))
-		return 0;
+		return;
 	file = gt_file_of((uint32_t)e->args[0]);
 	c.file = (uint64_t)file;
 	enter(cfg, kind, gt_rdev_of(file), &c);
-	return 0;
 }
 
+static __always_inline bool is_known_kind(const struct sys_enter *e)
+{
+	return kind_of(GT_IOCTL_TYPE((uint32_t)e->args[1])) < GT_IOCTL_KINDS;
+}
+
+/* Rule: kept by the kernel, at a system call; preemptible since Linux 7.0 */
+SEC("tracepoint/syscalls/sys_enter_ioctl")
+int gt_ioctl_enter(struct sys_enter *e)
+{
+	if (!is_known_kind(e))
+		return 0;
+	FIRST(enter, at_enter(e));
+}
+
+/* Rule: likewise */
+SEC("tracepoint/syscalls/sys_enter_ioctl")
+int gt_ioctl_enter_again(struct sys_enter *e)
+{
+	if (!is_known_kind(e))
+		return 0;
+	AGAIN(enter, at_enter(e));
+}
+
+/* Rule: likewise */
 SEC("tracepoint/syscalls/sys_exit_ioctl")
 int gt_ioctl_exit(struct sys_exit *e)
 {
-	return leave(e->ret);
+	FIRST(exit, leave(e->ret));
 }
 
-/* NAME(file, cmd, arg) of a driver. What it is attached to is set when it is loaded. */
-SEC("?fentry")
-int gt_ioctl_fentry(uint64_t *args)
+/* Rule: likewise */
+SEC("tracepoint/syscalls/sys_exit_ioctl")
+int gt_ioctl_exit_again(struct sys_exit *e)
+{
+	AGAIN(exit, leave(e->ret));
+}
+
+static __always_inline void at_fentry(uint64_t *args)
 {
 	struct file *file = (void *)args[0];
 	struct call c = { .file = args[0], .cmd = (uint32_t)args[1], .arg = args[2] };
@@ -203,15 +228,38 @@ int gt_ioctl_fentry(uint64_t *args)
 	forget_last();
 	if (kind < GT_IOCTL_KINDS && cfg && may_matter(cfg, kind, c.cmd))
 		enter(cfg, kind, file->f_inode->i_rdev, &c);
-	return 0;
 }
 
+/* NAME(file, cmd, arg) of a driver. What it is attached to is set when it is loaded. Rule: kept by
+ * the kernel, in a trampoline; preemptible */
+SEC("?fentry")
+int gt_ioctl_fentry(uint64_t *args)
+{
+	FIRST(fentry, at_fentry(args));
+}
+
+/* Rule: likewise */
+SEC("?fentry")
+int gt_ioctl_fentry_again(uint64_t *args)
+{
+	AGAIN(fentry, at_fentry(args));
+}
+
+/* Rule: likewise */
 SEC("?fexit")
 int gt_ioctl_fexit(uint64_t *args)
 {
-	return leave((int64_t)args[3]);
+	FIRST(fexit, leave((int64_t)args[3]));
 }
 
+/* Rule: likewise */
+SEC("?fexit")
+int gt_ioctl_fexit_again(uint64_t *args)
+{
+	AGAIN(fexit, leave((int64_t)args[3]));
+}
+
+/* Rule: kept by the kernel, at a function */
 SEC("kprobe")
 int gt_ioctl_kprobe(struct pt_regs *ctx)
 {
@@ -228,6 +276,7 @@ int gt_ioctl_kprobe(struct pt_regs *ctx)
 	return 0;
 }
 
+/* Rule: likewise */
 SEC("kretprobe")
 int gt_ioctl_kretprobe(struct pt_regs *ctx)
 {

@@ -55,10 +55,11 @@ struct gt_ioctl_config {
  * @full: wanted, but there was no memory to remember them: not told
  * @unreadable: that made a queue, or changed one, whose arguments could not be read
  * @unended: whose end was not told when their thread began the next one
+ * @caught: events that the kernel kept from a program, and the second one took
  * @owners_full: queues of processes whose end will not be told, as there are too many with some
  */
 struct gt_ioctl_count {
-	uint64_t strange, unwanted, full, unreadable, unended, owners_full;
+	uint64_t strange, unwanted, full, unreadable, unended, caught, owners_full;
 };
 
 /*

@@ -181,6 +181,7 @@ static __always_inline int file_ends(struct file *file)
 }
 
 /* drm_release(inode, file) */
+/* Rule: kept by the kernel, at a function */
 SEC("kprobe")
 int gt_ioctl_release(struct pt_regs *ctx)
 {
@@ -188,6 +189,7 @@ int gt_ioctl_release(struct pt_regs *ctx)
 }
 
 /* Where that cannot be probed */
+/* Rule: kept by the kernel, at a system call */
 SEC("tracepoint/syscalls/sys_enter_close")
 int gt_ioctl_close(struct sys_enter *e)
 {
@@ -197,6 +199,7 @@ int gt_ioctl_close(struct sys_enter *e)
 }
 
 /* KFD ends a process's queues with its memory (an mmu notifier), which execve() puts aside. */
+/* Rule: kept by the kernel, at a tracepoint's record */
 SEC("tracepoint/sched/sched_process_exec")
 int gt_ioctl_exec(void *ctx)
 {
@@ -208,6 +211,7 @@ int gt_ioctl_exec(void *ctx)
 }
 
 /* For each thread that ends; the last counts */
+/* Rule: kept by the kernel, at a tracepoint's record */
 SEC("tracepoint/sched/sched_process_exit")
 int gt_ioctl_exit_process(void *ctx)
 {

@@ -373,6 +373,7 @@ static __always_inline void not_told(void)
 		__sync_fetch_and_add(n, 1);
 }
 
+/* Rule: kept by the kernel, at a system call */
 SEC("tracepoint/syscalls/sys_enter_mmap")
 int gt_rt_mmap(struct sys_enter *e)
 {
@@ -393,6 +394,7 @@ int gt_rt_mmap(struct sys_enter *e)
 	return 0;
 }
 
+/* Rule: kept by the kernel, at a system call */
 SEC("tracepoint/syscalls/sys_exit_mmap")
 int gt_rt_mmapped(struct sys_exit *e)
 {

@@ -241,6 +241,8 @@ int gb_why(const struct gb_facts *f, int e, const char *what, const char *words,
 	   size_t len);
 /** gb_kernel_before() - is this Linux older than @major.@minor? */
 bool gb_kernel_before(int major, int minor);
+/** gb_kernel_preemptible() - may this Linux take a task off its CPU within the kernel? */
+bool gb_kernel_preemptible(void);
 /** gb_refused() - the same, by the facts of this moment */
 int gb_refused(int e, const char *what, const char *words, char *err, size_t len);
 /** gb_words - the verifier's last, of any load since it was emptied */
@@ -273,7 +275,8 @@ uint64_t gb_module_instance(const char *module);
 /** gb_missed_by() - adds to @n the events for which the kernel skipped @prog; false: it does not
  * say */
 bool gb_missed_by(const struct bpf_program *prog, uint64_t *n);
-/** gb_missed() - likewise all programs of @o that are loaded */
+/** gb_missed() - likewise all programs of @o that are loaded, but second ones (NAME_again): what is
+ * kept from those the first ones had */
 uint64_t gb_missed(const struct bpf_object *o);
 void gb_doctor(struct gt_plugin *p, char *buf, size_t len);
 

@@ -72,6 +72,14 @@ bool gb_kernel_before(int major, int minor)
 	return !uname(&u) && before(u.release, major, minor);
 }
 
+/* Of a kernel built for more than one way the line says so, too, whichever it was booted with. */
+bool gb_kernel_preemptible(void)
+{
+	struct utsname u;
+
+	return uname(&u) || strstr(u.version, "PREEMPT");
+}
+
 static int not_allowed(const struct gb_facts *f, int e, char *err, size_t len)
 {
 	static const uint64_t bpf = 1ull << CAP_BPF, perfmon = 1ull << CAP_PERFMON,

@@ -207,6 +207,8 @@ static bool lost_some(struct rt *rt)
 	bool some;
 
 	bpf_map_lookup_elem(bpf_map__fd(rt->skel->maps.untold), &zero, &n);
+	gb_missed_by(rt->skel->progs.gt_rt_mmap, &n);
+	gb_missed_by(rt->skel->progs.gt_rt_mmapped, &n);
 	some = n != rt->untold;
 	rt->untold = n;
 	return some;
