@@ -5,6 +5,20 @@
 
 #include "../lib/kmod.h"
 #include "../lib/tap.h"
+
+/* Another CPU takes a row between the look and the taking */
+static unsigned int steals;
+static u64 cmpxchg_stolen(u64 *p, u64 old, u64 new)
+{
+	if (steals) {
+		steals--;
+		*p = 99;
+	}
+	return __sync_val_compare_and_swap(p, old, new);
+}
+#undef cmpxchg64
+#define cmpxchg64(p, old, new) cmpxchg_stolen(p, old, new)
+
 #include "../../backend/relay/kmod/gate.c"
 #include "../../backend/relay/kmod/jobs.c"
 
@@ -188,6 +202,28 @@ static void test_room(void)
 	ok(j && gone.key && !gone.told[GRT_STEP_COMPLETE], "one that is too old");
 }
 
+/* A row that another CPU takes at that moment is not the only one; nor is one free that was just taken */
+static void test_race(void)
+{
+	struct grt_job gone, *j, *other;
+
+	for (unsigned int n = 1; n < GRT_JOB_WAYS; n += 3) {
+		memset(table, 0, sizeof(*table));
+		steals = n;
+		ok(grt_job_new(table, 1, 5, 1, SEC, &gone), "%u rows are taken meanwhile", n);
+		is(steals, 0, "… all of them");
+	}
+	memset(table, 0, sizeof(*table));
+	for (u64 seqno = 1; seqno <= 4 * GRT_JOB_SETS * GRT_JOB_WAYS; seqno++) {
+		j = grt_job_new(table, 1, 5, seqno, 100 * SEC, &gone);
+		other = j ? grt_job_new(table, 2, 6, seqno, 100 * SEC + 1, &gone) : NULL;
+		if (gone.key)
+			break;
+	}
+	(void)other;
+	is(gone.key, 0, "no new job makes room for another");
+}
+
 /* Steps of jobs from several threads at once: nobody sees a row of another's */
 static void *work(void *arg)
 {
@@ -260,6 +296,7 @@ int main(void)
 	test_rate();
 	test_jobs();
 	test_room();
+	test_race();
 	test_spread();
 	test_threads();
 	free(table);

@@ -93,19 +93,24 @@ static struct grt_job *room(struct grt_job *set, u64 now, u64 *was)
 struct grt_job *grt_job_new(struct grt_jobs *t, u32 ring, u64 ctx, u64 seqno, u64 now,
 			    struct grt_job *gone)
 {
-	u64 key = key_of(ctx, seqno), old;
+	u64 key = key_of(ctx, seqno), old = 0;
 	struct grt_job *j;
 
 	gone->key = 0;
 	if (!key)
 		return NULL;
-	j = room(set_of(t, key, ring), now, &old);
-	if (!j || cmpxchg64(&j->key, old, GRT_JOB_BUSY) != old)
-		return NULL; /* another CPU has it at this moment: rare, and counted by the caller
-			      */
+	for (int tries = 0;; tries++) {
+		j = room(set_of(t, key, ring), now, &old);
+		if (!j || tries > GRT_JOB_WAYS)
+			return NULL;
+		if (cmpxchg64(&j->key, old, GRT_JOB_BUSY) == old)
+			break;
+		/* another CPU has taken it for a job of its own: there are others */
+	}
 	*gone = *j;
 	gone->key = old;
-	j->submit = j->commit = 0;
+	j->submit = now; /* or it would look old, and free to be taken, until the caller says when */
+	j->commit = 0;
 	j->pid = j->tid = j->uid = GRT_NONE32;
 	j->ring = ring;
 	memset(j->told, 0, sizeof(j->told));
