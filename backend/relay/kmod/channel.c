@@ -8,6 +8,7 @@
  */
 #include <linux/cpu.h>
 #include <linux/debugfs.h>
+#include <linux/irq_work.h>
 #include <linux/mm.h>
 #include <linux/timekeeping.h>
 
@@ -133,10 +134,48 @@ static int subbuf_start(struct rchan_buf *buf, void *subbuf, void *prev, size_t 
 static int subbuf_start(struct rchan_buf *buf, void *subbuf, void *prev)
 #endif
 {
-	if (buf->subbufs_produced - buf->subbufs_consumed >= SUBBUFS)
-		(*per_cpu_ptr(grt_cpus, buf->cpu))->overruns++;
 	begin(buf, subbuf);
 	return 1;
+}
+
+/*
+ * What relay_switch_subbuf() does, in an order in which a reader on another CPU finds nothing wrong
+ * after any step. There the number of sub-buffers is increased while offset and data still are the
+ * old one's: a reader that has read all of that takes the whole next one for written. It gets what
+ * was there a lap ago, counts the sub-buffer as read, and then goes back by a lap.
+ *
+ * Here the old one is empty for a reader until its padding is known, and the new one until its head
+ * is there. For this no sub-buffer is filled to its last byte, which relay takes for another state.
+ */
+static void switch_subbuf(struct rchan_buf *buf)
+{
+	size_t old = buf->subbufs_produced % SUBBUFS, new = (buf->subbufs_produced + 1) % SUBBUFS;
+	size_t size = chan->subbuf_size, padding = size - buf->offset;
+
+	if (!buf->offset) { /* it has no head yet */
+		begin(buf, buf->data);
+		return;
+	}
+	/* all of it is padding: for a reader that had looked before, and finds itself there now. Where
+	 * the oldest are overwritten a reader may be in the middle of it. */
+	if (!grt_overwrite)
+		WRITE_ONCE(buf->padding[new], size);
+	smp_wmb();
+	WRITE_ONCE(buf->offset, 0);
+	smp_wmb();
+	WRITE_ONCE(buf->subbufs_produced, buf->subbufs_produced + 1);
+	smp_wmb();
+	WRITE_ONCE(buf->padding[old], padding);
+	smp_wmb();
+	WRITE_ONCE(buf->data, buf->start + new * size);
+	smp_wmb();
+	WRITE_ONCE(buf->padding[new], 0);
+	if (buf->subbufs_produced - READ_ONCE(buf->subbufs_consumed) >= SUBBUFS)
+		(*per_cpu_ptr(grt_cpus, buf->cpu))->overruns++;
+	begin(buf, buf->data);
+	smp_mb(); /* who waits from now on sees it, all others are woken */
+	if (waitqueue_active(&buf->read_wait))
+		irq_work_queue(&buf->wakeup_work);
 }
 
 static struct dentry *create_buf_file(const char *name, struct dentry *dir, umode_t mode,
@@ -201,17 +240,19 @@ bool grt_channel_write(struct grt_cpu *c, u64 ts, const struct grt_says *e,
 	size_t size = sizeof(struct grt_header) +
 		      (e->type == GRT_CUSTOM ? sizeof(struct grt_custom) : sizeof(*ev));
 	size_t need = size, name = e->ring ? sizeof(struct ring_record) : 0;
-	bool next = c->session != grt_session.id || !buf || buf->offset + size > chan->subbuf_size;
+	bool next = c->session != grt_session.id || !buf || buf->offset + size >= chan->subbuf_size;
 	void *p;
 
 	/* A new sub-buffer knows no ring yet */
 	if (next || (e->ring && c->told[e->ring->id] != c->sub))
 		need += name;
-	next |= buf && buf->offset + need > chan->subbuf_size;
-	if (!buf || (next && (is_full(buf, 1) || !relay_switch_subbuf(buf, need)))) {
+	next |= buf && buf->offset + need >= chan->subbuf_size;
+	if (!buf || (next && is_full(buf, 1))) {
 		c->cseq++;
 		return false;
 	}
+	if (next)
+		switch_subbuf(buf);
 	p = buf->data + buf->offset;
 	if (need > size) {
 		write_ring(p, c, buf->cpu, ts, e->ring);
@@ -243,10 +284,8 @@ void grt_channel_mark(void)
 		struct rchan_buf *buf = *per_cpu_ptr(chan->buf, cpu);
 
 		(*per_cpu_ptr(grt_cpus, cpu))->gseq = gseq;
-		if (buf && !buf->offset) /* the first of all */
-			begin(buf, buf->data);
-		else if (buf && !is_full(buf, 0))
-			relay_switch_subbuf(buf, 0);
+		if (buf && !is_full(buf, 0))
+			switch_subbuf(buf);
 	}
 	cpus_read_unlock();
 }
