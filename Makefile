@@ -4,7 +4,7 @@
 #   make demo         install what is needed, build, mount at /gputrace and show it
 #   make check        build, run the quick tests, also as an ordinary user; T=WORD: those whose name holds it
 #   make test         install what is needed, build, run every test; T=WORD as well
-#   make test-vm      only those in QEMU guests of Debian's kernels; KERNEL=6.12: only that one
+#   make test-vm      only those in QEMU guests, on four kernels; KERNEL=6.12: only on that one
 #   make kmod         build grtrace.ko for this kernel, or KDIR=/lib/modules/VERSION/build: another
 #   make bench        measure reading and ingesting against floors of the same run
 #   make install      PREFIX=/usr/local, DESTDIR=, MOUNTDIR=/sbin, SYSCONFDIR=/etc, USRMERGE=y|n

@@ -7,7 +7,7 @@
 kmod=$GT_SRC/backend/relay/kmod
 version=$(sed -n 's/^PACKAGE_VERSION="\(.*\)"/\1/p' "$kmod/dkms.conf")
 built=
-"$GT_SRC/tests/vm/fetch.sh" "$GT_OUT/vm" >fetched 2>&1 || sed 's/^/# /' fetched # the guests' too
+"$GT_SRC/tests/vm/fetch.sh" "$GT_OUT/vm" 6.1 7 >fetched 2>&1 || sed 's/^/# /' fetched # the guests' too
 for build in "$GT_OUT"/vm/*/build /lib/modules/*/build; do
 	[ -e "$build/Makefile" ] || continue
 	release=$(basename "$(dirname "$build")")

@@ -29,8 +29,11 @@ modules=$(for m in virtio_pci 9pnet_virtio 9p overlay; do
 	/sbin/modprobe -d "$kernel" -S "$release" --show-depends $m
 done | awk '$1 == "insmod" && !seen[$2]++ { print $2 }')
 for m in $modules; do
-	cp "$m" "$work/root/"
-	echo "insmod /${m##*/}"
+	case $m in
+	*.xz) xz -dc "$m" >"$work/root/$(basename "$m" .xz)" ;;
+	*) cp "$m" "$work/root/" ;;
+	esac
+	echo "insmod /$(basename "$m" .xz)"
 done >"$work/root/modules"
 cp /bin/busybox "$work/root/bin/"
 cp "$here/init" "$work/root/init"

@@ -18,19 +18,15 @@ flock 9
 sources=("$here/../../backend/relay/kmod" "$here/mockgpu" "$here/mocknv" "$here/mockgrt")
 stamp=$(find "${sources[@]}" -type f -print0 | sort -z | xargs -0 cat "$0" "$kernel/build/Makefile" "$kernel/build/.config" | sha256sum)
 [ "$(cat "$to/stamp" 2>/dev/null)" != "$stamp" ] || exit 0
-rm -rf "$to/build" "$to/src" "$to/stamp" "$to"/*.ko
+rm -rf "$to/src" "$to/stamp" "$to"/*.ko
 
-# The headers as they were unpacked, and beside them the vmlinux that a module's BTF refers to
-mkdir -p "$to/build"
-cp -rs "$(readlink -f "$kernel/build")/." "$to/build/"
-ln -sfn "$kernel/vmlinux" "$to/build/vmlinux"
 mkdir "$to/src"
 log=$to/log
 : >"$log"
 symbols=
 for m in "${sources[@]}"; do
 	cp -r "$m" "$to/src/"
-	make -C "$to/build" M="$to/src/${m##*/}" RESOLVE_BTFIDS=true $symbols modules >>"$log" 2>&1 || { cat "$log" >&2; exit 1; }
+	make -C "$kernel/build" M="$to/src/${m##*/}" $symbols modules >>"$log" 2>&1 || { cat "$log" >&2; exit 1; }
 	symbols=KBUILD_EXTRA_SYMBOLS=$to/src/kmod/Module.symvers
 done
 if grep -E 'warning:|WARNING:|Skipping BTF' "$log" >&2; then
@@ -41,5 +37,5 @@ for ko in "$to"/src/*/*.ko; do
 	readelf -SW "$ko" | grep -q ' \.BTF ' || { echo "modules.sh: no BTF in $ko" >&2; exit 1; }
 	mv "$ko" "$to/"
 done
-rm -rf "$to/build" "$to/src"
+rm -rf "$to/src"
 echo "$stamp" >"$to/stamp"
