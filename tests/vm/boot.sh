@@ -58,14 +58,13 @@ timeout -k 5 "$limit" qemu-system-x86_64 -M q35 -accel tcg,thread=single -smp 2 
 	-virtfs local,path=/,mount_tag=host,security_model=none,readonly=on,multidevs=remap \
 	-virtfs "local,path=$share,mount_tag=share,security_model=none,multidevs=remap" \
 	${GT_GUEST_ARGS:-} -kernel "$kernel/vmlinux" -initrd "$work/initrd" \
-	-append "console=ttyS0 quiet panic=-1 panic_on_warn=1 no_timer_check slub_debug=${GT_SLUB_DEBUG-FZPU} drm_kms_helper.fbdev_emulation=0" </dev/null
+	-append "console=ttyS0 loglevel=5 panic=-1 panic_on_warn=1 oops=panic no_timer_check slub_debug=${GT_SLUB_DEBUG-FZPU} drm_kms_helper.fbdev_emulation=0" </dev/null
 rc=$?
-complaint='cut here|WARNING:|BUG|Oops|Kernel panic|rcu: INFO|blocked for more'
 # isa-debug-exit makes it (rc << 1) | 1; a reboot after a panic is 0, timeout's own 124
 if [ $rc = 124 ] || [ $((rc & 1)) = 0 ]; then
 	echo "boot.sh: the guest did not end by itself ($([ $rc = 124 ] && echo "$limit s are over" || echo "exit $rc")); its console, from what the kernel complained of:" >&2
-	if grep -qE "$complaint" "$share/console$name"; then
-		sed -nE "/$complaint/,\$p" "$share/console$name" | head -n 120
+	if first=$(grep -nEf "$here/complaints" "$share/console$name"); then
+		tail -n +"${first%%:*}" "$share/console$name" | head -n 120
 	else
 		tail -n 40 "$share/console$name"
 	fi >&2

@@ -45,7 +45,7 @@ for n in "${!guests[@]}"; do
 	cat "$GT_SHARE/boot.$n" "$GT_SHARE/output.$n"
 	[ $r = 0 ] || rc=1
 	[ $r -le 1 ] || echo "run.sh: guest $n ended with $r"
-	if grep -E 'WARNING:|BUG:|BUG |Oops|general protection|Call Trace|INFO: task .* blocked' "$GT_SHARE/console.$n"; then
+	if grep -Ef tests/vm/complaints "$GT_SHARE/console.$n"; then
 		echo "run.sh: the kernel complained, see above"
 		rc=1
 	fi
