@@ -25,19 +25,23 @@ took=$(($(date +%s%N) - began))
 ok "the mock has ended all jobs" wait_for 20 all_done
 rows() { [ "$(grep -vc '^#' "$mnt/report")" = 1500 ]; }
 ok "all are in the report" wait_for 20 rows
-# ftrace may tell of a submission later than is waited for, where a machine is starved: that is counted
-known() { [ "$(awk '!/^#/ && $9 == "-"' "$mnt/report" | wc -l)" -le "$(value "$mnt/status" records_late)" ]; }
+# ftrace may tell of a submission later than is waited for, where a machine is starved: that is counted.
+# An ioctl that came while the program stood still, preempted, on its CPU is missed, and counted, too.
+known() { [ "$(awk '!/^#/ && $9 == "-"' "$mnt/report" | wc -l)" -le $(($(value "$mnt/status" records_late) + $(n missed))) ]; }
 ok "each with the time of its ioctl" wait_for 20 known
 without=$(awk '!/^#/ && $9 == "-"' "$mnt/report" | wc -l)
-echo "# without: $without, records late: $(value "$mnt/status" records_late)"
+missed=$(n missed)
+echo "# without: $without, records late: $(value "$mnt/status" records_late), ioctls missed: $missed"
 is "$(awk -v t=$took '!/^#/ && $9 != "-" && $9 >= t' "$mnt/report" | wc -l)" 0 "none took longer than all"
 drained() { [ "$(awk '/^IOCTL_/ { n += $2 } END { print n + 0 }' "$mnt/events_by_type")" = "$(n records)" ]; }
 ok "what BPF has sent is in the tree" wait_for 20 drained
 cat "$mnt/timeline" >timeline
-is "$(grep -c "IOCTL_ENTER .* cmd=$submit" timeline)" 1500 "timeline: an ioctl for each submission"
+enters=$(grep -c "IOCTL_ENTER .* cmd=$submit" timeline)
+ok "timeline: an ioctl for each submission ($enters)" [ "$enters" -ge $((1500 - missed)) -a "$enters" -le 1500 ]
 after=$(grep -c 'SUBMIT .* us after ioctl)' timeline)
 ok "timeline: and how long after it the job was there ($after)" [ "$after" -ge $((1500 - without)) -a "$after" -le 1500 ]
-is "$(grep -c IOCTL_ENTER timeline)" "$(grep -c IOCTL_EXIT timeline)" "timeline: what begins ends"
+ends=$(grep -c IOCTL_EXIT timeline) begins=$(grep -c IOCTL_ENTER timeline)
+ok "timeline: what begins ends ($begins, $ends)" [ $((begins - ends)) -le "$missed" -a $((ends - begins)) -le "$missed" ]
 is "$(as_uid 1001 grep -c 'IOCTL_ENTER.*comm=gpujobs' "$mnt/timeline")" \
 	"$(grep -c "IOCTL_ENTER .*pid=$one " timeline)" "a user sees whose the own are"
 is "$(n no_gpu) $(n table_full) $(n unreadable)" "0 0 0" "none was of another device, or left out"
