@@ -11,18 +11,38 @@ mock_load() { # mock_load [PARAMETER=VALUE...] - any user may use the devices
 	modprobe gpu-sched && insmod "$GT_MODULES/mockgpu.ko" "$@" && chmod 0666 /dev/dri/*
 }
 
-mock_names() { # the scheduler's events by their newer names; with "amdgpu" amdgpu's too
-	local m
-	for m in names "$@"; do
+# Linux 6.17 gave the scheduler's events other names. A kernel has one set (these functions are used while
+# gpu_sched is loaded), and a module emits those of the other beside it.
+sched_events=/sys/kernel/tracing/events/gpu_scheduler
+new_names() { # whether the kernel itself has the new names
+	[ -e $sched_events/drm_sched_job_queue ] && [ ! -d /sys/module/mockgpu_names ]
+}
+
+mock_names() { # the names that the kernel does not have; with "amdgpu" amdgpu's events, too
+	local other=names m
+	! new_names || other=old
+	for m in $other "$@"; do
 		insmod "$GT_MODULES/mockgpu_$m.ko" || return
 	done
 }
 
-mock_unload() { # with all that was loaded; fails while somebody uses them
+own_names() { # what the kernel itself calls the steps of a job
+	if new_names; then
+		echo drm_sched_job_queue drm_sched_job_run drm_sched_job_done
+	else
+		echo drm_sched_job drm_run_job drm_sched_process_job
+	fi
+}
+
+mock_unload_names() {
 	local m
-	for m in mockgpu_names mockgpu_amdgpu mockgpu; do
-		[ ! -d /sys/module/$m ] || rmmod $m || return
+	for m in names old amdgpu; do
+		[ ! -d /sys/module/mockgpu_$m ] || rmmod mockgpu_$m || return
 	done
+}
+
+mock_unload() { # with all that was loaded; fails while somebody uses them
+	mock_unload_names && { [ ! -d /sys/module/mockgpu ] || rmmod mockgpu; }
 }
 
 mock_bind() { # mock_bind N

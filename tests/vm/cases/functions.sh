@@ -25,7 +25,7 @@ stats=$ftrace/stats
 instance=$(echo $tracing/instances/gputrace-*)
 filter() { printf '%s\n' "$1" >"$ftrace/functions"; }
 told() { grep -q "$1" "$mnt/timeline"; }
-vgem_card() { echo /dev/dri/"$(basename /sys/devices/platform/vgem/drm/card*)"; }
+vgem_card() { echo /dev/dri/"$(basename /sys/devices/*/vgem/drm/card*)"; } # platform/, or faux/
 open_vgem() { wait_for 20 test -e "$(vgem_card)" && (exec 5<>"$(vgem_card)"); }
 refused() { # refused "filter" "sentence" "what"
 	filter "$1" 2>err

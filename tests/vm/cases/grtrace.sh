@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # grtrace.ko tells what the mock GPU did: 10,000 jobs of three processes of two users on two GPUs, under
-# the scheduler's own tracepoints, Linux 6.17's and amdgpu's at once, so each step is told up to three
+# the scheduler's own tracepoints, those of before or after Linux 6.17 and amdgpu's at once, so each step is told up to three
 # times and written once. Then settings, and what an event costs beside ftrace and BPF.
 # Early
 . "$GT_SRC/tests/lib/case.sh"
@@ -83,14 +83,14 @@ cost() { # cost WHO - the truth of jobs one by one
 	cat $truth >"cost.$1"
 }
 costs() {
-	rmmod mockgpu_names mockgpu_amdgpu
+	mock_unload_names
 	cost none
 	grt_set control start
 	cost grtrace
 	grt_set control stop
 	mkdir $tracing
 	echo mono >$tracing/trace_clock
-	for e in drm_sched_job drm_run_job drm_sched_process_job; do echo 1 >$tracing/events/gpu_scheduler/$e/enable; done
+	for e in $(own_names); do echo 1 >$tracing/events/gpu_scheduler/$e/enable; done
 	cost ftrace
 	echo 0 >$tracing/events/enable
 	mount_gt "$mnt" -o backend=bpf || exit 1

@@ -6,7 +6,8 @@
 is "$(id -u)" 0 "cases run as root"
 is "$(as_user id -u)" 65534 "and as an ordinary user"
 modprobe -a gpu-sched fuse
-ok "the scheduler's tracepoints" test -e /sys/kernel/tracing/events/gpu_scheduler/drm_sched_job/format
+events=$(ls /sys/kernel/tracing/events/gpu_scheduler)
+ok "the scheduler's tracepoints" grep -qxE 'drm_sched_job(_queue)?' <<<"$events"
 ok "tracefs" grep -qw function /sys/kernel/tracing/available_tracers
 ok "debugfs" test -d /sys/kernel/debug/tracing
 ok "types of the kernel" test -s /sys/kernel/btf/gpu_sched

@@ -52,15 +52,15 @@ round "the scheduler's own names" 100
 mock_names amdgpu || exit 1
 round "all names at once" 3334 :contexts
 
-# The module that tells by new names goes: as soon as that is known the old ones tell again
+# The module with the names that are not the kernel's goes: as soon as that is known the kernel's are used
 mount_gt "$mnt" -o backend=ftrace || exit 1
 echo 0 >$truth
 push 7
-ok "jobs by new names" wait_for 20 counted
-rmmod mockgpu_names
+ok "jobs by all names" wait_for 20 counted
+rmmod $(ls -d /sys/module/mockgpu_{names,old} 2>/dev/null | sed 's|.*/||')
 echo rescan >"$mnt/control"
 push 7
-ok "jobs when these are gone" wait_for 20 counted
+ok "jobs when the module is gone" wait_for 20 counted
 umount_gt "$mnt"
 is "$(ls /sys/kernel/tracing/instances)" "" "no instance is left"
 ok "the modules can be unloaded" mock_unload

@@ -77,7 +77,7 @@ def traced(waiter):
     ok(len(events['drm_sched_job_add_dep']) == 99, 'dependencies')
     ok(len(events['drm_sched_job_unschedulable']) == len(events['drm_sched_job_wait_dep']) > 0,
        'waiting for them')
-    starts, ends = ([(e[0], e[2]) for e in events['dma_fence_wait_' + n]] for n in ('start', 'end'))
+    starts, ends = ([(e[0], fence(e[2])) for e in events['dma_fence_wait_' + n]] for n in ('start', 'end'))
     ok(len(starts) == 100 and starts == ends and {pid for pid, _ in starts} == {waiter},
        'waits are of the waiting process')
 

@@ -12,6 +12,12 @@
 #define mock_assign_str(to, from) __assign_str(to)
 #endif
 
+#ifdef HAVE_JOB_ID
+#define mock_job_id(job) ((job)->id)
+#else
+#define mock_job_id(job) 0
+#endif
+
 /** mock_hw_count() - jobs that the hardware has: a credit each */
 static inline int mock_hw_count(struct drm_gpu_scheduler *sched)
 {

@@ -144,7 +144,9 @@ static void job_push(struct mock_device *dev, struct mock_file *mf, struct mock_
 	*slot = dma_fence_get(finished);
 	job->truth->context = finished->context;
 	job->truth->seqno = finished->seqno;
+#ifdef HAVE_JOB_ID
 	job->truth->id = job->base.id;
+#endif
 	job->truth->length = job->length;
 	mock_truth_publish(job->truth);
 	atomic_inc(&dev->users);

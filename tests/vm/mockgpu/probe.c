@@ -14,8 +14,17 @@
 static LIST_HEAD(hooks);
 static DEFINE_MUTEX(hooks_lock);
 
-/* A tracepoint's probes run with preemption off, which an RCU grace period waits for */
-#define for_each_hook(h) list_for_each_entry_rcu(h, &hooks, link, true)
+/* Calls METHOD of all hooks. A tracepoint's probes may be preempted on Linux 7. */
+#define call_hooks(method, ...)                                                                    \
+	do {                                                                                       \
+		struct mockgpu_hooks *h;                                                           \
+                                                                                                   \
+		rcu_read_lock();                                                                   \
+		list_for_each_entry_rcu(h, &hooks, link)                                           \
+			if (h->method)                                                             \
+				h->method(__VA_ARGS__);                                            \
+		rcu_read_unlock();                                                                 \
+	} while (0)
 
 void mockgpu_add_hooks(struct mockgpu_hooks *h)
 {
@@ -47,62 +56,46 @@ static bool ours(const struct drm_gpu_scheduler *sched)
 
 static void on_queue(void *data, struct drm_sched_job *job, struct drm_sched_entity *entity)
 {
-	struct mockgpu_hooks *h;
-
 	if (!ours(job->sched))
 		return;
-	for_each_hook(h)
-		if (h->queue)
-			h->queue(job, entity);
+	call_hooks(queue, job, entity);
 	WRITE_ONCE(mock_job(job)->truth->submit, ktime_get_mono_fast_ns());
 }
 
 static void on_run(void *data, struct drm_sched_job *job, struct drm_sched_entity *entity)
 {
-	struct mockgpu_hooks *h;
-
 	if (!ours(job->sched))
 		return;
-	for_each_hook(h)
-		if (h->run)
-			h->run(job, entity);
+	call_hooks(run, job, entity);
 	WRITE_ONCE(mock_job(job)->truth->run, ktime_get_mono_fast_ns());
 }
 
 /* The job is not at hand here; its truth is the owner that the fence was made with (ioctl.c) */
 static void on_done(void *data, struct drm_sched_fence *fence)
 {
-	struct mockgpu_hooks *h;
-
 	if (!ours(fence->sched))
 		return;
-	for_each_hook(h)
-		if (h->done)
-			h->done(fence);
+	call_hooks(done, fence);
 	WRITE_ONCE(((struct mock_truth *)fence->owner)->done, ktime_get_mono_fast_ns());
 }
 
 static void on_wait(void *data, struct drm_sched_job *job, struct dma_fence *fence)
 {
-	struct mockgpu_hooks *h;
-
 	if (!ours(job->sched))
 		return;
-	for_each_hook(h)
-		if (h->wait)
-			h->wait(job, fence);
+	call_hooks(wait, job, fence);
 }
 
 static struct {
-	const char *name;
+	const char *name, *newer;
 	void *probe;
 	struct tracepoint *tp;
 	bool on;
 } points[] = {
-	{ "drm_sched_job", on_queue },
-	{ "drm_run_job", on_run },
-	{ "drm_sched_process_job", on_done },
-	{ "drm_sched_job_wait_dep", on_wait },
+	{ "drm_sched_job", "drm_sched_job_queue", on_queue },
+	{ "drm_run_job", "drm_sched_job_run", on_run },
+	{ "drm_sched_process_job", "drm_sched_job_done", on_done },
+	{ "drm_sched_job_wait_dep", "drm_sched_job_unschedulable", on_wait },
 };
 
 /* Tracers' probes have TRACEPOINT_DEFAULT_PRIO, 10: ours come behind, so that our time is after
@@ -115,7 +108,7 @@ static void find_points(struct module *mod)
 		struct tracepoint *tp = tracepoint_ptr_deref(&mod->tracepoints_ptrs[i]);
 
 		for (int p = 0; p < ARRAY_SIZE(points); p++)
-			if (!strcmp(points[p].name, tp->name))
+			if (!strcmp(points[p].name, tp->name) || !strcmp(points[p].newer, tp->name))
 				points[p].tp = tp;
 	}
 }

@@ -219,10 +219,16 @@ static enum drm_gpu_sched_stat timedout_job(struct drm_sched_job *base)
 	drm_sched_resubmit_jobs(sched);
 #ifdef HAVE_START_FULL
 	drm_sched_start(sched, true);
+#elif defined(HAVE_START_ERRNO)
+	drm_sched_start(sched, 0);
 #else
 	drm_sched_start(sched);
 #endif
+#ifdef HAVE_STAT_RESET
+	return DRM_GPU_SCHED_STAT_RESET;
+#else
 	return DRM_GPU_SCHED_STAT_NOMINAL;
+#endif
 }
 
 static void free_job(struct drm_sched_job *base)

@@ -26,7 +26,7 @@ TRACE_EVENT(amdgpu_cs_ioctl,
 		__field(u32, num_ibs)
 	),
 	TP_fast_assign(
-		__entry->sched_job_id = job->id;
+		__entry->sched_job_id = mock_job_id(job);
 		mock_assign_str(timeline, job->sched->name);
 		__entry->context = job->s_fence->finished.context;
 		__entry->seqno = job->s_fence->finished.seqno;
@@ -51,7 +51,7 @@ TRACE_EVENT(amdgpu_sched_run_job,
 		__field(u32, num_ibs)
 	),
 	TP_fast_assign(
-		__entry->sched_job_id = job->id;
+		__entry->sched_job_id = mock_job_id(job);
 		mock_assign_str(timeline, job->sched->name);
 		__entry->context = job->s_fence->finished.context;
 		__entry->seqno = job->s_fence->finished.seqno;
