@@ -173,26 +173,44 @@ struct grt_ring *grt_ring_of_ctx(u64 ctx);
 u16 grt_engine_of(const char *ring);
 const char *grt_engine_name(u16 engine);
 
-/* hooks.c, probes.c */
+/* hooks.c, probes.c, proto.c */
 struct tracepoint;
+struct grt_member;
+
+/**
+ * enum grt_proto - whether a tracepoint passes what its probe takes
+ * @GRT_PROTO_FITS: it does
+ * @GRT_PROTO_UNKNOWN: nothing says so: it is hooked only if the parameter hook_unverified is set
+ * @GRT_PROTO_OTHER: it does not: it is never hooked
+ */
+enum grt_proto { GRT_PROTO_FITS, GRT_PROTO_UNKNOWN, GRT_PROTO_OTHER };
+
 /**
  * struct grt_hook - a tracepoint that some kernel has
  * @name: of the tracepoint
  * @probe: what is called there, with this as its first argument
+ * @args: its other arguments, in C
+ * @members: what it reads of them, up to one without a type
  * @type: of the event that it tells
  * @source: who tells it
  * @tp: where it is, NULL as long as it is not
  * @owner: the module it is in, NULL: the kernel
  * @on: whether @probe is registered there
+ * @proto: whether it may be
+ * @why: if not, what is in the way
  */
 struct grt_hook {
 	const char *name;
 	void *probe;
+	const char *args;
+	const struct grt_member *members;
 	u16 type;
 	u8 source;
 	struct tracepoint *tp;
 	struct module *owner;
 	bool on;
+	enum grt_proto proto;
+	char why[120];
 };
 extern struct grt_hook grt_hooks[];
 extern const unsigned int grt_hook_count;
@@ -201,6 +219,11 @@ void grt_hooks_exit(void);
 int grt_hooks_on(void);
 void grt_hooks_off(void);
 void grt_hooks_show(struct seq_file *m);
+void grt_hooks_list(struct seq_file *m);
+void grt_proto_begin(void);
+void grt_proto_end(void);
+enum grt_proto grt_proto_of(const struct grt_hook *h, const struct tracepoint *tp,
+			    const struct module *owner, char *why, size_t len);
 
 /* lists.c */
 int grt_list_parse(struct grt_list *l, char *text);

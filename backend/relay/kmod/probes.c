@@ -3,12 +3,13 @@
  * What is called at tracepoints, with their own arguments. Structures that only a driver's own
  * headers have are not looked into beyond what they begin with.
  */
+#include <linux/build_bug.h>
 #include <linux/dma-fence.h>
-#include <linux/version.h>
 #include <linux/virtio.h>
 #include <linux/virtio_gpu.h>
 #include <drm/gpu_scheduler.h>
 
+#include "btf.h"
 #include "internal.h"
 
 struct amdgpu_job;   /* begins with a struct drm_sched_job */
@@ -160,36 +161,105 @@ static void say_command(const struct grt_hook *hook, const struct virtqueue *vq,
 	grt_emit(&e);
 }
 
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
 static void on_command(void *data, struct virtqueue *vq, struct virtio_gpu_ctrl_hdr *hdr, u32 seqno)
 {
 	say_command(data, vq, hdr, seqno);
 }
-#else
-static void on_command(void *data, struct virtqueue *vq, struct virtio_gpu_ctrl_hdr *hdr)
+
+/* Before Linux 6.12 */
+static void on_command_old(void *data, struct virtqueue *vq, struct virtio_gpu_ctrl_hdr *hdr)
 {
 	say_command(data, vq, hdr, 0);
 }
+
+/* What is read of their arguments: proto.c holds it against what the running kernel has -----------
+ */
+
+#define FENCE_MEMBERS                                                                              \
+	GRT_MEMBER(dma_fence, context), GRT_MEMBER(dma_fence, seqno), GRT_MEMBER(dma_fence, error)
+
+#ifdef HAVE_FENCE_CLIENT
+#define CLIENT_MEMBER GRT_MEMBER(drm_sched_fence, drm_client_id),
+#else
+#define CLIENT_MEMBER
 #endif
 
+#define SCHED_FENCE_MEMBERS                                                                        \
+	GRT_MEMBER_TO(drm_sched_fence, finished, dma_fence),                                       \
+		GRT_MEMBER_TO(drm_sched_fence, parent, dma_fence),                                 \
+		GRT_MEMBER_TO(drm_sched_fence, sched, drm_gpu_scheduler),                          \
+		CLIENT_MEMBER GRT_MEMBER(drm_gpu_scheduler, name),                                 \
+		GRT_MEMBER_TO(drm_gpu_scheduler, dev, device), FENCE_MEMBERS
+
+#define JOB_MEMBERS                                                                                \
+	GRT_MEMBER_TO(drm_sched_job, s_fence, drm_sched_fence),                                    \
+		GRT_MEMBER_TO(drm_sched_job, sched, drm_gpu_scheduler), SCHED_FENCE_MEMBERS
+
+static const struct grt_member of_job[] = { JOB_MEMBERS, {} };
+static const struct grt_member of_amdgpu_job[] = {
+	GRT_BEGINS_WITH(amdgpu_job, drm_sched_job),
+	JOB_MEMBERS,
+	{},
+};
+static const struct grt_member of_done[] = { SCHED_FENCE_MEMBERS, {} };
+static const struct grt_member of_fence[] = { FENCE_MEMBERS, {} };
+static const struct grt_member of_request[] = {
+	GRT_BEGINS_WITH(i915_request, dma_fence),
+	FENCE_MEMBERS,
+	{},
+};
+static const struct grt_member of_command[] = {
+	GRT_MEMBER(virtqueue, name),
+	GRT_MEMBER_TO(virtqueue, vdev, virtio_device),
+	GRT_MEMBER_TO(virtio_device, dev, device),
+	GRT_MEMBER(virtio_gpu_ctrl_hdr, ctx_id),
+	GRT_MEMBER(virtio_gpu_ctrl_hdr, fence_id),
+	{},
+};
+
+/* The probe @fn, which takes these arguments: the compiler sees to it, and proto.c reads the words
+ */
+#define PROBE(fn, of, ...)                                                                         \
+	(void *)(fn) + BUILD_BUG_ON_ZERO(!__same_type(fn, void(void *, __VA_ARGS__))),             \
+		#__VA_ARGS__, of
+
+#define JOB(fn)	    PROBE(fn, of_job, struct drm_sched_job *, struct drm_sched_entity *)
+#define DONE(fn)    PROBE(fn, of_done, struct drm_sched_fence *)
+#define AMD(fn)	    PROBE(fn, of_amdgpu_job, struct amdgpu_job *)
+#define FENCE(fn)   PROBE(fn, of_fence, struct dma_fence *)
+#define REQUEST(fn) PROBE(fn, of_request, struct i915_request *)
+
 struct grt_hook grt_hooks[] = {
-	{ "drm_sched_job", on_job, GRT_SUBMIT, GRT_SRC_SCHED },
-	{ "drm_run_job", on_job, GRT_COMMIT, GRT_SRC_SCHED },
-	{ "drm_sched_process_job", on_done, GRT_COMPLETE, GRT_SRC_SCHED },
-	{ "drm_sched_job_queue", on_job, GRT_SUBMIT, GRT_SRC_SCHED_NEW },
-	{ "drm_sched_job_run", on_job, GRT_COMMIT, GRT_SRC_SCHED_NEW },
-	{ "drm_sched_job_done", on_done, GRT_COMPLETE, GRT_SRC_SCHED_NEW },
-	{ "amdgpu_cs_ioctl", on_amdgpu_job, GRT_SUBMIT, GRT_SRC_AMDGPU },
-	{ "amdgpu_sched_run_job", on_amdgpu_job, GRT_COMMIT, GRT_SRC_AMDGPU },
-	{ "dma_fence_wait_start", on_wait, GRT_SYNC_WAIT_ENTER, GRT_SRC_FENCE },
-	{ "dma_fence_wait_end", on_wait, GRT_SYNC_WAIT_EXIT, GRT_SRC_FENCE },
-	{ "i915_request_queue", on_request_flags, GRT_SUBMIT, GRT_SRC_I915 },
-	{ "i915_request_submit", on_request, GRT_COMMIT, GRT_SRC_I915 },
-	{ "i915_request_in", on_request_port, GRT_START, GRT_SRC_I915 },
-	{ "i915_request_out", on_request, GRT_END, GRT_SRC_I915 },
-	{ "i915_request_retire", on_request, GRT_COMPLETE, GRT_SRC_I915 },
-	{ "virtio_gpu_cmd_queue", on_command, GRT_SUBMIT, GRT_SRC_VIRTIO },
-	{ "virtio_gpu_cmd_response", on_command, GRT_COMPLETE, GRT_SRC_VIRTIO },
+	{ "drm_sched_job", JOB(on_job), GRT_SUBMIT, GRT_SRC_SCHED },
+	{ "drm_run_job", JOB(on_job), GRT_COMMIT, GRT_SRC_SCHED },
+	{ "drm_sched_process_job", DONE(on_done), GRT_COMPLETE, GRT_SRC_SCHED },
+	{ "drm_sched_job_queue", JOB(on_job), GRT_SUBMIT, GRT_SRC_SCHED_NEW },
+	{ "drm_sched_job_run", JOB(on_job), GRT_COMMIT, GRT_SRC_SCHED_NEW },
+	{ "drm_sched_job_done", DONE(on_done), GRT_COMPLETE, GRT_SRC_SCHED_NEW },
+	{ "amdgpu_cs_ioctl", AMD(on_amdgpu_job), GRT_SUBMIT, GRT_SRC_AMDGPU },
+	{ "amdgpu_sched_run_job", AMD(on_amdgpu_job), GRT_COMMIT, GRT_SRC_AMDGPU },
+	{ "dma_fence_wait_start", FENCE(on_wait), GRT_SYNC_WAIT_ENTER, GRT_SRC_FENCE },
+	{ "dma_fence_wait_end", FENCE(on_wait), GRT_SYNC_WAIT_EXIT, GRT_SRC_FENCE },
+	{ "i915_request_queue", PROBE(on_request_flags, of_request, struct i915_request *, u32),
+	  GRT_SUBMIT, GRT_SRC_I915 },
+	{ "i915_request_submit", REQUEST(on_request), GRT_COMMIT, GRT_SRC_I915 },
+	{ "i915_request_in",
+	  PROBE(on_request_port, of_request, struct i915_request *, unsigned int), GRT_START,
+	  GRT_SRC_I915 },
+	{ "i915_request_out", REQUEST(on_request), GRT_END, GRT_SRC_I915 },
+	{ "i915_request_retire", REQUEST(on_request), GRT_COMPLETE, GRT_SRC_I915 },
+#define COMMAND(name, type)                                                                        \
+	{ name,                                                                                    \
+	  PROBE(on_command, of_command, struct virtqueue *, struct virtio_gpu_ctrl_hdr *, u32),    \
+	  type, GRT_SRC_VIRTIO },                                                                  \
+	{                                                                                          \
+		name,                                                                              \
+			PROBE(on_command_old, of_command, struct virtqueue *,                      \
+			      struct virtio_gpu_ctrl_hdr *),                                       \
+			type, GRT_SRC_VIRTIO                                                       \
+	}
+	COMMAND("virtio_gpu_cmd_queue", GRT_SUBMIT),
+	COMMAND("virtio_gpu_cmd_response", GRT_COMPLETE),
 };
 
 const unsigned int grt_hook_count = ARRAY_SIZE(grt_hooks);

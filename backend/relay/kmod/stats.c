@@ -200,6 +200,7 @@ static int proc_show(struct seq_file *m, void *unused)
 
 static const struct grt_file files[] = {
 	{ "stats", show_stats },
+	{ "tracepoints", grt_hooks_list },
 	{ "filter_stats", show_filter_stats },
 	{ "sampling_stats", show_sampling },
 	{ "events_by_type", show_by_type },
