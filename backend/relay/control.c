@@ -21,7 +21,7 @@
 
 #include "internal.h"
 
-void gr_read(const char *dir, const char *file, char *buf, size_t len)
+void gr_read_lines(const char *dir, const char *file, char *buf, size_t len)
 {
 	char path[PATH_MAX];
 	gt_live_auto_close int fd = -1;
@@ -33,7 +33,60 @@ void gr_read(const char *dir, const char *file, char *buf, size_t len)
 	fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
 	n = fd < 0 ? -1 : read(fd, buf, len - 1);
 	buf[n > 0 ? n : 0] = '\0';
+}
+
+void gr_read(const char *dir, const char *file, char *buf, size_t len)
+{
+	gr_read_lines(dir, file, buf, len);
 	buf[strcspn(buf, "\n")] = '\0';
+}
+
+bool gr_refused_next(const char **at, struct gr_refused *r)
+{
+	while (**at) {
+		const char *line = *at;
+		char arguments[16] = "";
+		int n = 0;
+
+		*at += strcspn(line, "\n");
+		*at += **at == '\n';
+		if (sscanf(line, "%63s %63s %*s %15s %n", r->tracepoint, r->module, arguments,
+			   &n) != 3 ||
+		    *line == '#' || !strcmp(arguments, "fits"))
+			continue;
+		r->unverified = !strcmp(arguments, "unverified");
+		snprintf(r->why, sizeof(r->why), "%.*s", n ? (int)strcspn(line + n, "\n") : 0,
+			 line + n);
+		return true;
+	}
+	return false;
+}
+
+/* Its driver passes them something else than grtrace was built for, or it cannot find out */
+static unsigned int refused(const struct gr *gr)
+{
+	char text[GR_TRACEPOINTS];
+	const char *at = text;
+	struct gr_refused r;
+	unsigned int n = 0;
+
+	gr_read_lines(gr->dir, "tracepoints", text, sizeof(text));
+	while (gr_refused_next(&at, &r))
+		n++;
+	return n;
+}
+
+bool gr_refuses(struct gr *gr)
+{
+	unsigned int n = refused(gr);
+
+	if (n && n != gr->refused)
+		gr->p->host->log(gr->p, LOG_WARNING,
+				 "grtrace does not hook %u tracepoint%s, see %s/tracepoints: "
+				 "another backend takes them all if there is one",
+				 n, n == 1 ? "" : "s", gr->dir);
+	gr->refused = n;
+	return n;
 }
 
 static int put(struct gr *gr, const char *file, const char *text)

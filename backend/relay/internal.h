@@ -14,14 +14,15 @@
 #include "../live/live.h"
 #include "decode.h"
 
-#define GR_CPUS	     1024
-#define GR_DRAIN_NS  20000000ull  /* between drains while something flows */
-#define GR_IDLE_NS   500000000ull /* at most: poll() tells of whole sub-buffers only */
-#define GR_LOOK_NS   1000000000ull
-#define GR_MARGIN_NS 5000000ull /* until what happened on a CPU is in its file */
-#define GR_EVENTS    65536	/* at most in one drain */
-#define GR_SIZE_MIN  65536	/* bytes of a CPU's buffers: grtrace has none smaller */
-#define GR_OUT	     256	/* records handed over at a time */
+#define GR_CPUS	       1024
+#define GR_DRAIN_NS    20000000ull  /* between drains while something flows */
+#define GR_IDLE_NS     500000000ull /* at most: poll() tells of whole sub-buffers only */
+#define GR_LOOK_NS     1000000000ull
+#define GR_MARGIN_NS   5000000ull /* until what happened on a CPU is in its file */
+#define GR_EVENTS      65536	  /* at most in one drain */
+#define GR_SIZE_MIN    65536	  /* bytes of a CPU's buffers: grtrace has none smaller */
+#define GR_OUT	       256	  /* records handed over at a time */
+#define GR_TRACEPOINTS 8192	  /* bytes of grtrace's list of tracepoints */
 
 /** struct gr_options - section [backend relay]; @buffer_size reads back what was granted */
 struct gr_options {
@@ -51,6 +52,7 @@ struct gr_cpu {
  * @dir: of grtrace's files; "" while there is none
  * @started: tracing was begun by this one; @level: grtrace's own before, "" if it was not changed
  * @told_by: the backend that tells of the tracepoints; "": this one
+ * @refused: tracepoints that grtrace does not hook, as they are not what it takes them for
  * @gone: counters of files that are closed
  * @mark: the last watermark; @late: records older than it
  * @from: what is older was before this daemon, or while it paused: @before
@@ -69,7 +71,7 @@ struct gr {
 	int verbose;
 	char level[32];
 	char told_by[32];
-	unsigned int readers;
+	unsigned int readers, refused;
 	uint64_t asked_readers, looked, idle, mark, merged, from;
 	struct gt_grt_stats gone;
 	uint64_t records, before, late, full, drains, opened, closed, faults;
@@ -102,6 +104,20 @@ void gr_sum(struct gt_grt_stats *to, const struct gt_grt_stats *from);
 
 /** gr_read() - what DIR/@file says, its first line; "" if it cannot be read */
 void gr_read(const char *dir, const char *file, char *buf, size_t len);
+/** gr_read_lines() - likewise, all of it that @len has room for */
+void gr_read_lines(const char *dir, const char *file, char *buf, size_t len);
+
+/** struct gr_refused - a tracepoint that grtrace does not hook by itself: @module has it, and @why
+ * not; @unverified: that is not known */
+struct gr_refused {
+	char tracepoint[64], module[64], why[160];
+	bool unverified;
+};
+
+/** gr_refused_next() - the next in grtrace's list at *@at, which is moved; false: no more */
+bool gr_refused_next(const char **at, struct gr_refused *r);
+/** gr_refuses() - is there a tracepoint that grtrace does not hook? Logs it when that changes */
+bool gr_refuses(struct gr *gr);
 /** gr_traces() - does grtrace trace? One that does not say so is traced by somebody else */
 bool gr_traces(const struct gr *gr);
 /** gr_tracing() - starts (@on) grtrace if it does not trace, or stops it if this one started it */

@@ -3,7 +3,9 @@
  * The relay backend: grtrace, a kernel module that traces GPU rings into relay files, one of each
  * CPU. It sees the scheduler's tracepoints, as bpf and ftrace do, and what drivers tell it
  * themselves; where it is loaded it was meant to be used, so it goes before the others, unless
- * somebody reads its files already: each record goes to one reader only.
+ * somebody reads its files already: each record goes to one reader only. Where it does not hook a
+ * tracepoint because the kernel's or a driver's is not what it was built for, it lacks steps of
+ * jobs, and others go first, too.
  */
 #include <errno.h>
 #include <linux/capability.h>
@@ -54,7 +56,7 @@ int gr_take(struct gr *gr)
 		return leave(gr, ret, err);
 	gr_look(gr);
 	gr_readers(gr, true);
-	by = claim(gr, gr->readers ? RANK_OUT : RANK);
+	by = claim(gr, gr_refuses(gr) || gr->readers ? RANK_OUT : RANK);
 	snprintf(gr->told_by, sizeof(gr->told_by), "%s", by ? by : "");
 	if (by) {
 		gr_restore(gr);
@@ -195,9 +197,10 @@ static int set(struct gt_plugin *p, const struct gt_option *o)
 	}
 	gr_readers(gr, true);
 	if (gr->readers)
-		return p->host->error(p, EBUSY,
-				      "another process has one of grtrace's files open: its buffers "
-				      "stay as they are");
+		return p->host->error(
+			p, EBUSY,
+			"another process has one of grtrace's files open: its buffers "
+			"stay as they are");
 	return restart(gr, old);
 }
 

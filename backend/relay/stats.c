@@ -78,6 +78,23 @@ static void narrowed(struct gt_details *t, const struct gr *gr)
 	}
 }
 
+/* What is not hooked, and why: a driver that is not the one that grtrace was built for */
+static void refused(struct gt_details *t, const struct gr *gr)
+{
+	char text[GR_TRACEPOINTS];
+	const char *at = text;
+	struct gr_refused r;
+
+	gr_read_lines(gr->dir, "tracepoints", text, sizeof(text));
+	while (gr_refused_next(&at, &r))
+		gt_detail(t, "%s %s of %s: %s%s\n",
+			  r.unverified ? "tracepoint_unverified" : "tracepoint_refused",
+			  r.tracepoint, r.module, r.why,
+			  r.unverified
+				  ? "; grtrace's parameter hook_unverified=1 hooks it all the same"
+				  : "");
+}
+
 static void grtrace(struct gt_details *t, const struct gr *gr)
 {
 	char text[64];
@@ -102,6 +119,8 @@ void gr_doctor(struct gt_plugin *p, char *buf, size_t len)
 	*buf = '\0';
 	if (!gr)
 		return;
+	if (*gr->dir)
+		refused(&t, gr);
 	if (gr->told_by[0]) {
 		gt_detail(&t, "tracepoints_told_by %s: grtrace's files are left alone\n",
 			  gr->told_by);
