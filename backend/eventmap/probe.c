@@ -107,13 +107,15 @@ bool gt_probe_expr_ok(const char *expr)
 	struct gt_probe_step s;
 	enum gt_probe_kind last;
 	const char *p = expr;
+	int n = 1;
 
 	if (!gt_probe_next(&p, &s) || s.kind != GT_P_BASE)
 		return false;
-	for (last = s.kind; *p; last = s.kind)
+	for (last = s.kind; *p; last = s.kind, n++)
 		if (!gt_probe_next(&p, &s) || !fits(last, s.kind))
 			return false;
-	return last != GT_P_CAST;
+	/* A pointer itself is meant where only its type is said. */
+	return last != GT_P_CAST || n == 2;
 }
 
 /* SYSTEM/EVENT, or [MODULE:]FUNCTION */

@@ -102,23 +102,34 @@ static const struct gt_types *types_of(struct ft_standins *d, const char *module
 	return gt_types_load(&d->types, GT_BTF_DIR, module, err, len) ? NULL : &d->types;
 }
 
-/* " NAME=FETCHARG…": what there is of it in this kernel. The first field that is not, in s->why. */
-static void make_args(struct standin *s, const struct gt_types *t, const char *format,
+/* " NAME=FETCHARG…": what there is of it in this kernel. The first field that is not, in s->why.
+ * Returns false if the source is another than the map means. */
+static bool make_args(struct standin *s, const struct gt_types *t, const char *format,
 		      char args[ARGS_MAX])
 {
 	const struct gt_probe *b = gt_tp_probe(s->tp);
+	struct gt_source source =
+		b->function ? gt_source_function(t, b->name) : gt_source_record(format);
 	char fetch[GT_FETCH], err[240];
 	size_t n = 0;
+	int ret;
 
 	s->why[0] = args[0] = '\0';
 	for (unsigned int i = 0; i < b->n; i++) {
 		const struct gt_probe_field *f = &b->field[i];
 
-		if (!gt_fetch(t, format, f->expr, fetch, err, sizeof(err)))
+		ret = gt_fetch(t, &source, f->expr, fetch, err, sizeof(err));
+		if (ret == -EPROTOTYPE) {
+			refuse(s, "another %s%s%s: %s", b->scope, b->function ? ":" : "/", b->name,
+			       err);
+			return false;
+		}
+		if (!ret)
 			n += (size_t)snprintf(args + n, ARGS_MAX - n, " %s=%s", f->name, fetch);
 		else if (!s->why[0])
 			snprintf(s->why, sizeof(s->why), "%s: %s", f->name, err);
 	}
+	return true;
 }
 
 /* Has our event all that the map needs? */
@@ -155,7 +166,8 @@ static void make(struct ft *ft, struct ft_standins *d, struct standin *s)
 		refuse(s, "%s", err);
 		return;
 	}
-	make_args(s, types, format, args);
+	if (!make_args(s, types, format, args))
+		return;
 	if (ft_dynamic_make(ft->p->tracefs, d->group, gt_tp_event(s->tp), b, args, err,
 			    sizeof(err))) {
 		refuse(s, "%s", err);

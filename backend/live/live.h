@@ -92,10 +92,15 @@ int gt_type_target(const struct gt_types *t, uint32_t *id);
 
 /** gt_type_tracepoint() - the function that is called at one; 0: not in these types */
 uint32_t gt_type_tracepoint(const struct gt_types *t, const char *name);
-/** gt_type_argument() - its argument @n, from 1; @to: out: the struct it points to, NULL none.
- * -EINVAL: there is none */
-int gt_type_argument(const struct gt_types *t, uint32_t tracepoint, unsigned int n,
-		     const char **to);
+/** gt_type_function() - that of a function; 0: not in these types */
+uint32_t gt_type_function(const struct gt_types *t, const char *name);
+/** gt_type_parameter() - the type of parameter @n, from 0, of a function; -EINVAL: it has none */
+int gt_type_parameter(const struct gt_types *t, uint32_t function, unsigned int n, uint32_t *id);
+/** gt_type_spell() - the type in C, "struct sched" or "u64", without qualifiers; "" if it has no
+ * name */
+void gt_type_spell(const struct gt_types *t, uint32_t id, char *buf, size_t len);
+/** gt_type_same() - are these the same, or described twice? */
+bool gt_type_same(const struct gt_types *t, uint32_t a, uint32_t b);
 
 enum gt_class {
 	GT_CLASS_NONE, /* cannot be in a record */
@@ -110,14 +115,37 @@ enum gt_class gt_type_class(const struct gt_types *t, uint32_t id, char type[8])
 /* fetch.c */
 
 /**
+ * struct gt_source - what an expression begins with
+ * @format: the `format` file of the source, whose fields they are; NULL: they are arguments
+ * @function: of the function that is called with these; 0: the kernel's types do not have it
+ * @first: which of its parameters is $arg1: what is called at a tracepoint has one before it
+ */
+struct gt_source {
+	const char *format;
+	uint32_t function;
+	unsigned int first;
+};
+
+/** gt_source_record() - fields of a record */
+struct gt_source gt_source_record(const char *format);
+/** gt_source_tracepoint() - arguments of a tracepoint, by the types that have it */
+struct gt_source gt_source_tracepoint(const struct gt_types *t, const char *name);
+/** gt_source_function() - arguments of a function */
+struct gt_source gt_source_function(const struct gt_types *t, const char *name);
+
+/**
  * gt_fetch() - an expression of an event map as the kernel's own ("fetcharg"): what
  * $fence<drm_sched_fence.finished>->sched->name is in this kernel, +0(+24(+72($fence))):string
- * @format: the source's `format` file; NULL: the source is a function
  *
- * Return: 0, or -errno with the sentence in @err.
+ * Where the expression says what the field or argument it begins with points to, that has to be so:
+ * by the kernel's types for an argument, by the format for a field. A tracepoint's name alone says
+ * nothing of what it passes.
+ *
+ * Return: 0, or -errno with the sentence in @err; -EPROTOTYPE: the source is not what the
+ * expression was written for, so that no other of its expressions is to be trusted.
  */
-int gt_fetch(const struct gt_types *t, const char *format, const char *expr, char out[GT_FETCH],
-	     char *err, size_t len);
+int gt_fetch(const struct gt_types *t, const struct gt_source *s, const char *expr,
+	     char out[GT_FETCH], char *err, size_t len);
 
 /* tasks.c */
 struct gt_tasks *gt_tasks_new(const char *tracefs);

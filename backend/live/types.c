@@ -119,18 +119,35 @@ static const struct btf_type *resolve(const struct btf *btf, uint32_t *id)
 	return t;
 }
 
-int gt_type_find(const struct gt_types *t, const char *name, uint32_t *id, char *err, size_t len)
+/* A module's own goes first: it may have a struct of a name that the kernel has, too. 0: none */
+static uint32_t find(const struct gt_types *t, const char *name, uint32_t kind)
 {
 	const struct btf *btf = btf_of(t);
-	int found = btf__find_by_name_kind(btf, name, BTF_KIND_STRUCT);
+	uint32_t n = btf__type_cnt(btf), own = t->module ? btf__type_cnt(t->kernel) : n;
+	int found;
 
-	if (found < 0)
-		found = btf__find_by_name_kind(btf, name, BTF_KIND_UNION);
-	if (found < 0) {
+	for (uint32_t id = own; id < n; id++) {
+		const struct btf_type *type = btf__type_by_id(btf, id);
+		const char *is = btf__name_by_offset(btf, type->name_off);
+
+		if (btf_kind(type) == kind && is && !strcmp(is, name))
+			return id;
+	}
+	found = btf__find_by_name_kind(t->kernel, name, kind);
+	return found > 0 ? (uint32_t)found : 0;
+}
+
+int gt_type_find(const struct gt_types *t, const char *name, uint32_t *id, char *err, size_t len)
+{
+	uint32_t found = find(t, name, BTF_KIND_STRUCT);
+
+	if (!found)
+		found = find(t, name, BTF_KIND_UNION);
+	if (!found) {
 		snprintf(err, len, "no struct %s in the kernel's types%s", name, t->lacks);
 		return -ENOENT;
 	}
-	*id = (uint32_t)found;
+	*id = found;
 	return 0;
 }
 
@@ -202,13 +219,11 @@ uint32_t gt_type_tracepoint(const struct gt_types *t, const char *name)
 	const struct btf_type *type;
 	char typedefed[160];
 	uint32_t id;
-	int found;
 
 	snprintf(typedefed, sizeof(typedefed), "btf_trace_%.100s", name);
-	found = btf__find_by_name_kind(btf, typedefed, BTF_KIND_TYPEDEF);
-	if (found < 0)
+	id = find(t, typedefed, BTF_KIND_TYPEDEF);
+	if (!id)
 		return 0;
-	id = (uint32_t)found;
 	type = resolve(btf, &id);
 	if (!type || !btf_is_ptr(type))
 		return 0;
@@ -217,24 +232,58 @@ uint32_t gt_type_tracepoint(const struct gt_types *t, const char *name)
 	return type && btf_is_func_proto(type) ? id : 0;
 }
 
-int gt_type_argument(const struct gt_types *t, uint32_t tracepoint, unsigned int n, const char **to)
+uint32_t gt_type_function(const struct gt_types *t, const char *name)
 {
-	const struct btf *btf = btf_of(t);
-	const struct btf_type *type = btf__type_by_id(btf, tracepoint);
-	uint32_t id;
+	uint32_t id = find(t, name, BTF_KIND_FUNC);
+	const struct btf_type *type = id ? btf__type_by_id(btf_of(t), id) : NULL;
 
-	*to = NULL;
-	if (!type || !btf_is_func_proto(type) || !n || n >= btf_vlen(type))
-		return -EINVAL;
-	id = btf_params(type)[n].type;
-	type = resolve(btf, &id);
-	if (!type || !btf_is_ptr(type))
+	if (!type)
 		return 0;
 	id = type->type;
-	type = resolve(btf, &id);
-	if (type && (btf_is_composite(type) || btf_is_fwd(type)))
-		*to = btf__name_by_offset(btf, type->name_off);
+	type = btf__type_by_id(btf_of(t), id);
+	return type && btf_is_func_proto(type) ? id : 0;
+}
+
+int gt_type_parameter(const struct gt_types *t, uint32_t function, unsigned int n, uint32_t *id)
+{
+	const struct btf_type *type = btf__type_by_id(btf_of(t), function);
+
+	if (!function || !type || !btf_is_func_proto(type) || n >= btf_vlen(type) ||
+	    !btf_params(type)[n].type) /* void: "..." */
+		return -EINVAL;
+	*id = btf_params(type)[n].type;
 	return 0;
+}
+
+void gt_type_spell(const struct gt_types *t, uint32_t id, char *buf, size_t len)
+{
+	const struct btf *btf = btf_of(t);
+	const struct btf_type *type = btf__type_by_id(btf, id);
+	const char *name;
+
+	for (int i = 0; type && btf_is_mod(type) && i < CHAIN_MAX; i++)
+		type = btf__type_by_id(btf, type->type);
+	name = type ? btf__name_by_offset(btf, type->name_off) : NULL;
+	if (!name || !*name)
+		*buf = '\0';
+	else if (btf_is_composite(type) || btf_is_fwd(type))
+		snprintf(buf, len, "%s %s",
+			 btf_is_union(type) || (btf_is_fwd(type) && btf_kflag(type)) ? "union"
+										     : "struct",
+			 name);
+	else
+		snprintf(buf, len, "%s", name);
+}
+
+bool gt_type_same(const struct gt_types *t, uint32_t a, uint32_t b)
+{
+	char names[2][160];
+
+	if (!resolve(btf_of(t), &a) || !resolve(btf_of(t), &b))
+		return false;
+	gt_type_spell(t, a, names[0], sizeof(names[0]));
+	gt_type_spell(t, b, names[1], sizeof(names[1]));
+	return a == b || (*names[0] && !strcmp(names[0], names[1]));
 }
 
 static bool is_char(const struct btf *btf, uint32_t id)

@@ -174,7 +174,7 @@ make_map 'args = which=$arg2<task_struct>->pid'
 mount_gt "$mnt" -o "events_dir=$PWD/maps,backend=bpf" || exit 1
 stats=$(cat "$mnt/backends/bpf/stats")
 like "$stats" "^tracepoint timer/itimer_expire$" "an argument that is something else: by its record"
-like "$stats" "^arguments_missing timer/itimer_expire: .arg2 is no struct task_struct" "… and said why"
+like "$stats" "^arguments_missing timer/itimer_expire: .arg2 is no pointer to a struct task_struct" "… and said why"
 umount_gt "$mnt"
 make_map 'args = which=$arg5'
 mount_gt "$mnt" -o "events_dir=$PWD/maps,backend=bpf" || exit 1

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Probes of the event maps: their syntax, and what becomes of them by a kernel's types. */
 #include <bpf/btf.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -17,7 +18,7 @@ static char err[300];
 static void test_expr(void)
 {
 	static const char *const good[] = {
-		"$name", "$arg1", "$a<b>->c", "$a<b.c.d>->e.f->g", "$a<b>->c<d.e>->f.g",
+		"$name", "$arg1", "$a<b>", "$a<b>->c", "$a<b.c.d>->e.f->g", "$a<b>->c<d.e>->f.g",
 	};
 	static const char *const bad[] = {
 		"",
@@ -26,7 +27,6 @@ static void test_expr(void)
 		"$1",
 		"$a->b",
 		"$a.b",
-		"$a<b>",
 		"$a<>",
 		"$a<b.>",
 		"$a<b->c",
@@ -236,6 +236,18 @@ static void add_tracepoint(const char *name, int first, int second)
 	btf__add_typedef(mod, type, btf__add_ptr(mod, proto));
 }
 
+/* void NAME(FIRST *) */
+static void add_function(const char *name, int first)
+{
+	int proto;
+
+	first = btf__add_ptr(mod, first);
+	proto = btf__add_func_proto(mod, 0);
+	btf__add_func_param(mod, "first", first);
+	btf__add_func_param(mod, NULL, 0); /* ... */
+	btf__add_func(mod, name, BTF_FUNC_STATIC, proto);
+}
+
 static void add_mod(int name)
 {
 	int u64 = btf__find_by_name(base, "u64"), ch = btf__find_by_name(base, "char");
@@ -270,101 +282,170 @@ static void add_mod(int name)
 	btf__add_ptr(mod, (int)btf__type_cnt(mod)); /* unused: keeps the numbers apart */
 	btf__add_ptr(mod, sched);
 	add_tracepoint("queue", (int)btf__type_cnt(mod) - 1, u64);
+	add_tracepoint("big", big, btf__add_ptr(mod, sched));
+	add_function("on_sched", sched);
+	add_function("on_half", btf__find_by_name(mod, "u16"));
+	add_function("on_list", btf__add_const(mod, list));
+	add_function("on_far", btf__find_by_name(base, "far"));
+	add_function("on_device", btf__find_by_name(base, "device"));
+	/* another struct of a name that the kernel has */
+	btf__add_struct(mod, "device", 8);
+	field(mod, "number", u64, 0);
+	add_function("on_own_device", (int)btf__type_cnt(mod) - 1);
 	save(mod, "mod");
 }
 
 static const char format[] =
 	"ID: 1\n\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"
-	"\n\tfield:void * fence;\toffset:8;\tsize:8;\tsigned:0;\n"
+	"\n\tfield:struct fence * fence;\toffset:8;\tsize:8;\tsigned:0;\n"
+	"\tfield:const u64 *b;\toffset:32;\tsize:8;\tsigned:0;\n"
+	"\tfield:void * nothing;\toffset:40;\tsize:8;\tsigned:0;\n"
 	"\tfield:__data_loc char[] name;\toffset:16;\tsize:4;\tsigned:1;\n"
 	"\tfield:int count;\toffset:20;\tsize:4;\tsigned:1;\n";
 
 static const struct {
 	const char *expr, *want; /* with a blank in it: the sentence */
-	bool function;
+	const char *of;		 /* a function, or "queue" or "big": a tracepoint; NULL: a record */
 } walks[] = {
-	{ "$name", "$name:string", false },
-	{ "$count", "$count:s32", false },
-	{ "$fence", "$fence:x64", false },
-	{ "$arg2", "$arg2:x64", true },
-	{ "$fence<fence>->b", "+8($fence):u64", false },
-	{ "$fence<fence.b>->a", "-8($fence):u64", false },
-	{ "$fence<fence.b>->sched->name", "+0(+0(+8($fence))):string", false },
-	{ "$fence<fence.b>->sched->dev->kobj.name", "+0(+8(+32(+8($fence)))):string", false },
-	{ "$fence<fence>->sched->text", "+40(+16($fence)):string", false },
-	{ "$arg1<sched>->error", "+24($arg1):s32", true },
-	{ "$arg1<sched>->flag", "+24($arg1):u8", true },
-	{ "$arg1<sched>->half", "+26($arg1):u16", true },
-	{ "$arg1<sched>->state", "+60($arg1):u32", true },
-	{ "$arg1<sched>->dev", "+32($arg1):x64", true },
-	{ "$arg1<sched.half>->pending.next<fence.list>->a", "-24(-10($arg1)):u64", true },
-	{ "$gone", "its source has no field gone", false },
-	{ "$fence<fence>->c", "struct fence has no member c", false },
-	{ "$fence<fence.c>->a", "struct fence has no member c", false },
-	{ "$fence<nosuch>->a", "no struct nosuch in the kernel's types", false },
-	{ "$fence<fence>->a->b", "what stands before ->b is no pointer", false },
-	{ "$fence<fence>->a<sched>->name", "what stands before <sched> is no pointer", false },
-	{ "$fence<fence>->a.b", "what should have a member b is no struct", false },
-	{ "$fence<fence>->sched.name", "what should have a member name is no struct", false },
-	{ "$fence<fence>->list", "what it leads to is neither a number nor a string", false },
-	{ "$arg1<sched>->big", "what it leads to is neither a number nor a string", true },
-	{ "$arg1<sched>->bits", "member bits of struct sched is a bit field", true },
-	{ "$arg1<sched>->cycle", "what it leads to is neither a number nor a string", true },
-	{ "$arg1<sched>->cycle.x", "what should have a member x is no struct", true },
-	{ "$arg0", "$arg0 is none of a function's arguments $arg1, $arg2, …", true },
-	{ "$arg123", "$arg123 is none of a function's arguments $arg1, $arg2, …", true },
-	{ "$retval", "$retval is none of a function's arguments $arg1, $arg2, …", true },
+	{ "$name", "$name:string", NULL },
+	{ "$count", "$count:s32", NULL },
+	{ "$fence", "$fence:x64", NULL },
+	{ "$fence<fence>", "$fence:x64", NULL },
+	{ "$arg2", "$arg2:x64", "queue" },
+	{ "$arg1<sched>", "$arg1:x64", "queue" },
+	{ "$fence<fence>->b", "+8($fence):u64", NULL },
+	{ "$b<fence.b>->a", "-8($b):u64", NULL },
+	{ "$nothing<fence>->a", "+0($nothing):u64", NULL },
+	{ "$b<fence.b>->sched->name", "+0(+0(+8($b))):string", NULL },
+	{ "$b<fence.b>->sched->dev->kobj.name", "+0(+8(+32(+8($b)))):string", NULL },
+	{ "$fence<fence>->sched->text", "+40(+16($fence)):string", NULL },
+	{ "$arg1<sched>->error", "+24($arg1):s32", "on_sched" },
+	{ "$arg1<sched>->error", "+24($arg1):s32", "queue" },
+	{ "$arg1<sched>->flag", "+24($arg1):u8", "on_sched" },
+	{ "$arg1<sched>->half", "+26($arg1):u16", "on_sched" },
+	{ "$arg1<sched>->state", "+60($arg1):u32", "on_sched" },
+	{ "$arg1<sched>->dev", "+32($arg1):x64", "on_sched" },
+	{ "$arg1<sched.half>->pending.next<fence.list>->a", "-24(-10($arg1)):u64", "on_half" },
+	{ "$arg1<device>->kobj.name", "+0(+8($arg1)):string", "on_device" },
+	{ "$arg1<device>->number", "+0($arg1):u64", "on_own_device" },
+	{ "$gone", "its source has no field gone", NULL },
+	{ "$fence<fence>->c", "struct fence has no member c", NULL },
+	{ "$fence<fence.c>->a", "struct fence has no member c", NULL },
+	{ "$fence<nosuch>->a", "no struct nosuch in the kernel's types", NULL },
+	{ "$fence<fence>->a->b", "what stands before ->b is no pointer", NULL },
+	{ "$fence<fence>->a<sched>->name", "what stands before <sched> is no pointer", NULL },
+	{ "$fence<fence>->a.b", "what should have a member b is no struct", NULL },
+	{ "$fence<fence>->sched.name", "what should have a member name is no struct", NULL },
+	{ "$fence<fence>->list", "what it leads to is neither a number nor a string", NULL },
+	{ "$b<fence.b>", "of the struct that is meant no member is named", NULL },
+	{ "$arg1<sched>->big", "what it leads to is neither a number nor a string", "on_sched" },
+	{ "$arg1<sched>->bits", "member bits of struct sched is a bit field", "on_sched" },
+	{ "$arg1<sched>->cycle", "what it leads to is neither a number nor a string", "on_sched" },
+	{ "$arg1<sched>->cycle.x", "what should have a member x is no struct", "on_sched" },
+	{ "$arg0", "$arg0 is none of a function's arguments $arg1, $arg2, …", "on_sched" },
+	{ "$arg123", "$arg123 is none of a function's arguments $arg1, $arg2, …", "on_sched" },
+	{ "$retval", "$retval is none of a function's arguments $arg1, $arg2, …", "on_sched" },
 };
+
+/* Sources of the right name that are others: nothing of them is to be trusted. */
+static const struct {
+	const char *expr, *want, *of;
+} others[] = {
+	{ "$fence<sched>->name", "$fence is no pointer to a struct sched", NULL },
+	{ "$fence<fence.b>->a", "$fence is no pointer to a u64", NULL },
+	{ "$fence<sched.pending>->name", "$fence is no pointer to a struct list", NULL },
+	{ "$b<fence>->a", "$b is no pointer to a struct fence", NULL },
+	{ "$count<fence>->a", "$count is no pointer to a struct fence", NULL },
+	{ "$arg1<fence>->a", "$arg1 is no pointer to a struct fence", "queue" },
+	{ "$arg1<fence>", "$arg1 is no pointer to a struct fence", "queue" },
+	{ "$arg1<fence.sched>->a", "$arg1 is no pointer to a nameless type", "queue" },
+	{ "$arg2<sched>->name", "$arg2 is no pointer to a struct sched", "queue" },
+	{ "$arg3", "it has no argument $arg3", "queue" },
+	{ "$arg1", "$arg1 is neither a number nor a pointer", "big" },
+	{ "$arg1<sched>->name", "$arg1 is neither a number nor a pointer", "big" },
+	{ "$arg1<fence>->a", "$arg1 is no pointer to a struct fence", "on_sched" },
+	{ "$arg1<sched.half>->name", "$arg1 is no pointer to a u16", "on_sched" },
+	{ "$arg2", "it has no argument $arg2", "on_sched" },
+	{ "$arg1", "the kernel's types do not have its arguments", "nosuch" },
+	{ "$arg1<device>->kobj.name", "struct device has no member kobj", "on_own_device" },
+};
+
+static struct gt_source source_of(const struct gt_types *t, const char *of)
+{
+	if (!of)
+		return gt_source_record(format);
+	return !strcmp(of, "queue") || !strcmp(of, "big") ? gt_source_tracepoint(t, of)
+							  : gt_source_function(t, of);
+}
 
 static void test_walks(void)
 {
 	struct gt_types t;
 	char out[GT_FETCH], deep[1 << 13] = "$arg1<list>";
+	struct gt_source s;
 
 	is(gt_types_load(&t, dir, "mod", err, sizeof(err)), 0, "the types are read");
 	for (size_t i = 0; i < sizeof(walks) / sizeof(walks[0]); i++) {
-		int ret = gt_fetch(&t, walks[i].function ? NULL : format, walks[i].expr, out, err,
-				   sizeof(err));
+		int ret;
 
+		s = source_of(&t, walks[i].of);
+		ret = gt_fetch(&t, &s, walks[i].expr, out, err, sizeof(err));
 		is_str(ret ? err : out, walks[i].want, "%s", walks[i].expr);
+	}
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+		int ret;
+
+		s = source_of(&t, others[i].of);
+		ret = gt_fetch(&t, &s, others[i].expr, out, err, sizeof(err));
+		is_str(ret ? err : out, others[i].want, "%s of another", others[i].expr);
+		if (i + 1 < sizeof(others) / sizeof(others[0]))
+			is(ret, -EPROTOTYPE, "which has only the name");
 	}
 	for (int i = 0; i < 1000; i++)
 		strcat(deep, "->next");
-	ok(gt_fetch(&t, NULL, deep, out, err, sizeof(err)) &&
+	s = source_of(&t, "on_list");
+	ok(gt_fetch(&t, &s, deep, out, err, sizeof(err)) &&
 		   !strcmp(err, "more than 12 pointers in a row"),
 	   "a chain of 1000: %s", err);
-	ok(!gt_fetch(&t, NULL, "$arg1<list>->next->next->next->next->next->next->next", out, err,
+	ok(!gt_fetch(&t, &s, "$arg1<list>->next->next->next->next->next->next->next", out, err,
 		     sizeof(err)) &&
 		   strlen(out) < GT_FETCH,
 	   "seven: %s", out);
-	ok(gt_fetch(&t, NULL, "$arg1<far>->next->next->next->next->next->next->next", out, err,
+	s = source_of(&t, "on_far");
+	ok(gt_fetch(&t, &s, "$arg1<far>->next->next->next->next->next->next->next", out, err,
 		    sizeof(err)) &&
 		   !strcmp(err, "longer than the kernel takes"),
 	   "seven far apart: %s", err);
 	memset(deep, 'x', 80);
 	deep[0] = '$';
 	deep[80] = '\0';
-	ok(gt_fetch(&t, format, deep, out, err, sizeof(err)) && strstr(err, "is too long a name"),
+	s = source_of(&t, NULL);
+	ok(gt_fetch(&t, &s, deep, out, err, sizeof(err)) && strstr(err, "is too long a name"),
 	   "a name of 79 letters");
 	gt_types_free(&t);
 }
 
 static void test_tracepoints(void)
 {
-	const char *to = "";
 	struct gt_types t;
-	uint32_t id;
+	char spelled[64];
+	uint32_t id, type = 0;
 
 	is(gt_types_load(&t, dir, "mod", err, sizeof(err)), 0, "the types are read");
 	id = gt_type_tracepoint(&t, "queue");
 	ok(id, "a module's tracepoint");
-	ok(!gt_type_argument(&t, id, 1, &to), "its first argument");
-	is_str(to ? to : "", "sched", "points to a struct");
-	ok(!gt_type_argument(&t, id, 2, &to) && !to, "its second is none");
-	ok(gt_type_argument(&t, id, 3, &to), "it has no third");
-	ok(gt_type_argument(&t, id, 0, &to), "nor one before the first");
-	ok(gt_type_argument(&t, 0, 1, &to), "no tracepoint has no argument");
+	ok(!gt_type_parameter(&t, id, 1, &type) && !gt_type_target(&t, &type),
+	   "its first argument is a pointer");
+	gt_type_spell(&t, type, spelled, sizeof(spelled));
+	is_str(spelled, "struct sched", "to a struct");
+	ok(!gt_type_parameter(&t, id, 2, &type), "its second");
+	gt_type_spell(&t, type, spelled, sizeof(spelled));
+	is_str(spelled, "u64", "is a number");
+	ok(gt_type_parameter(&t, id, 3, &type), "it has no third");
+	ok(gt_type_parameter(&t, 0, 1, &type), "no tracepoint has no argument");
 	ok(!gt_type_tracepoint(&t, "nosuch"), "one that there is not");
+	ok(gt_type_function(&t, "on_sched") && !gt_type_function(&t, "queue"),
+	   "a function is none");
 	gt_types_free(&t);
 
 	is(gt_types_load(&t, dir, "", err, sizeof(err)), 0, "the kernel's own types");
@@ -378,14 +459,17 @@ static void test_tracepoints(void)
 static void test_no_types(void)
 {
 	struct gt_types t;
+	struct gt_source s;
 	char out[GT_FETCH];
 	FILE *f;
 
 	is(gt_types_load(&t, dir, "other", err, sizeof(err)), 0, "a module without types");
-	ok(gt_fetch(&t, NULL, "$arg1<sched>->name", out, err, sizeof(err)) &&
+	s = gt_source_record("\tfield:struct sched * s;\toffset:8;\tsize:8;\tsigned:0;\n"
+			     "\tfield:struct device * d;\toffset:16;\tsize:8;\tsigned:0;\n");
+	ok(gt_fetch(&t, &s, "$s<sched>->name", out, err, sizeof(err)) &&
 		   strstr(err, "CONFIG_DEBUG_INFO_BTF_MODULES"),
 	   "its structs are missing: %s", err);
-	is(gt_fetch(&t, NULL, "$arg1<device>->kobj.name", out, err, sizeof(err)), 0,
+	is(gt_fetch(&t, &s, "$d<device>->kobj.name", out, err, sizeof(err)), 0,
 	   "the kernel's own are not");
 	gt_types_free(&t);
 	ok(gt_types_load(&t, "/nonexistent", "", err, sizeof(err)) &&

@@ -32,51 +32,21 @@ static const char *source(const struct tp_slot *s)
 	return s->own ? gt_tp_event(s->tp) : gt_tp_probe(s->tp)->name;
 }
 
-/* Is it the argument that the map takes it for? One that is cast to what holds it may be. */
-static bool right(const struct gt_types *types, uint32_t tracepoint, const char *expr, char *err,
-		  size_t len)
-{
-	struct gt_probe_step base, cast;
-	const char *to = NULL;
-	unsigned int n = 0;
-
-	gt_probe_next(&expr, &base);
-	if (sscanf(base.name, "arg%u", &n) != 1 || gt_type_argument(types, tracepoint, n, &to)) {
-		gb_sentence(err, len, EINVAL, "it has no argument $%.30s", base.name);
-		return false;
-	}
-	if (!gt_probe_next(&expr, &cast) || cast.kind != GT_P_CAST || strchr(cast.name, '.'))
-		return true;
-	if (to && !strcmp(to, cast.name))
-		return true;
-	gb_sentence(err, len, EINVAL, "$%.30s is no struct %.60s", base.name, cast.name);
-	return false;
-}
-
-static const struct gt_types *types_of(struct tp_state *t, struct tp_slot *s,
-				       const struct gt_probe *a)
-{
-	const struct gt_types *types =
-		tp_types_having(t, a->scope, source(s), s->noargs, sizeof(s->noargs));
-	uint32_t tracepoint = types ? gt_type_tracepoint(types, source(s)) : 0;
-
-	for (unsigned int i = 0; types && i < a->n; i++)
-		if (!right(types, tracepoint, a->field[i].expr, s->noargs, sizeof(s->noargs)))
-			return NULL;
-	return types;
-}
-
 bool tp_args_prepare(struct tp_state *t, struct tp_slot *s)
 {
 	const struct gt_probe *a = s->nolink ? NULL : gt_tp_args(s->tp);
 	const struct gt_types *types;
+	struct gt_source of;
 	char format[TP_FORMAT];
 
 	if (!a)
 		return false;
 	s->noargs[0] = '\0';
-	types = types_of(t, s, a);
-	return types && !tp_make(types, a, NULL, &s->made, format, s->noargs, sizeof(s->noargs)) &&
+	types = tp_types_having(t, a->scope, source(s), s->noargs, sizeof(s->noargs));
+	if (!types)
+		return false;
+	of = gt_source_tracepoint(types, source(s));
+	return !tp_make(types, a, &of, &s->made, format, s->noargs, sizeof(s->noargs)) &&
 	       !gt_tp_bind(s->tp, format, strlen(format), NULL, s->noargs, sizeof(s->noargs));
 }
 

@@ -84,8 +84,9 @@ static size_t describe(char *to, size_t room, const char *name, const char *type
 	return (size_t)n < room ? (size_t)n : 0;
 }
 
-int tp_make(const struct gt_types *types, const struct gt_probe *probe, const char *format,
-	    struct gt_bpf_made *made, char out[TP_FORMAT], char *why, size_t len)
+int tp_make(const struct gt_types *types, const struct gt_probe *probe,
+	    const struct gt_source *source, struct gt_bpf_made *made, char out[TP_FORMAT],
+	    char *why, size_t len)
 {
 	char fetch[GT_FETCH], type[8], err[200];
 	unsigned int at = 8; /* common_type and so on, which nobody reads */
@@ -96,10 +97,12 @@ int tp_make(const struct gt_types *types, const struct gt_probe *probe, const ch
 	used = (size_t)snprintf(out, TP_FORMAT, "name: %s\nID: 0\nformat:\n", probe->name);
 	for (unsigned int i = 0; i < probe->n; i++) {
 		struct gt_bpf_field f;
-		int ret = gt_fetch(types, format, probe->field[i].expr, fetch, err, sizeof(err));
+		int ret = gt_fetch(types, source, probe->field[i].expr, fetch, err, sizeof(err));
 
+		if (ret == -EPROTOTYPE)
+			return gb_sentence(why, len, -ret, "%s", err);
 		if (!ret)
-			ret = tp_follow(fetch, format, &f, type, err, sizeof(err));
+			ret = tp_follow(fetch, source->format, &f, type, err, sizeof(err));
 		if (!ret && at + GT_BPF_TEXT > GT_BPF_RAW_MAX)
 			ret = gb_sentence(err, sizeof(err), E2BIG, "a record has no room for it");
 		if (ret) {

@@ -137,9 +137,10 @@ bool tp_layout(const char *format, struct gt_bpf_tp *out);
 int tp_follow(const char *fetch, const char *format, struct gt_bpf_field *out, char type[8],
 	      char *err, size_t len);
 /** tp_make() - the record of a tracepoint's stand-in, and its format; fields that cannot be had are
- * left out, the first of them is told in @why */
-int tp_make(const struct gt_types *types, const struct gt_probe *probe, const char *format,
-	    struct gt_bpf_made *made, char out[TP_FORMAT], char *why, size_t len);
+ * left out, the first of them is told in @why; -EPROTOTYPE: @source is another than the map means */
+int tp_make(const struct gt_types *types, const struct gt_probe *probe,
+	    const struct gt_source *source, struct gt_bpf_made *made, char out[TP_FORMAT],
+	    char *why, size_t len);
 
 /* args.c */
 

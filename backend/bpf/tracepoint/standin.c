@@ -90,7 +90,9 @@ static int prepare(struct tp_state *t, struct tp_slot *s)
 	const struct gt_probe *b = gt_tp_probe(s->tp);
 	gt_live_auto_free char *format = NULL;
 	const struct gt_types *types;
+	struct gt_source source;
 	char made[TP_FORMAT], file[PATH_MAX], err[200] = "";
+	int ret;
 
 	s->by_args = !b->function && (s->how == TP_MADE_ARGS || tp_args_prepare(t, s));
 	if (s->by_args || made_already(s, b->function ? b->scope : b->module))
@@ -100,8 +102,12 @@ static int prepare(struct tp_state *t, struct tp_slot *s)
 		return gb_sentence(s->why, sizeof(s->why), ENOENT, "the kernel has no %s/%s",
 				   b->scope, b->name);
 	types = tp_types(t, b->function ? b->scope : b->module, s->why, sizeof(s->why));
-	if (!types || tp_make(types, b, format, &s->made, made, s->why, sizeof(s->why)))
+	if (!types)
 		return -ENOENT;
+	source = b->function ? gt_source_function(types, b->name) : gt_source_record(format);
+	ret = tp_make(types, b, &source, &s->made, made, s->why, sizeof(s->why));
+	if (ret)
+		return ret;
 	if (!gt_tp_bind(s->tp, made, strlen(made), NULL, err, sizeof(err)))
 		return 0;
 	if (!s->why[0])
