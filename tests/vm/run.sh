@@ -28,7 +28,7 @@ guest() { # NAME - exits as the guest's tests do
 	export GT_GUEST_NAME=.$1 GT_GUEST_ARGS="-device virtio-gpu-pci ${GT_GUEST_ARGS:-}"
 	shift
 	exec tests/vm/boot.sh "$release" env CASES=tests/vm/cases UNITS= CLAIMS="$GT_SHARE/claims" AGAIN="${AGAIN-}" \
-		TIME_LIMIT=480 tests/run.sh "$@"
+		TIME_LIMIT="${TIME_LIMIT:-480}" tests/run.sh "$@"
 }
 
 rc=0 guests=()

@@ -1,0 +1,99 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# grtrace.ko's files: whatever is written to them, by several at once, in any way, while they are read in
+# any way, jobs run, and the module goes and comes. Each write is taken or refused as a setting is,
+# nothing of it stays, and the kernel has nothing to complain of.
+# $GT_FUZZ_WRITES: how many writes, 20,000 otherwise; $GT_FUZZ_SEED: which.
+. "$GT_SRC/tests/lib/case.sh"
+. "$GT_SRC/tests/lib/mockgpu.sh"
+. "$GT_SRC/tests/lib/grtrace.sh"
+fuzz=$GT_OUT/tests/tools/grtfuzz
+writes=${GT_FUZZ_WRITES:-20000}
+seed=${GT_FUZZ_SEED:-1}
+cleanup() {
+	jobs -p | xargs -r kill 2>/dev/null
+	wait
+	[ ! -d /sys/module/grtrace ] || rmmod grtrace
+	mock_unload
+}
+bg() { # jobs until it is killed
+	again_and_again "$gpujobs" --device 0 --jobs 100 --length-us 200-400 --ring $rings --depth 40 >/dev/null
+}
+free_kb() {
+	sync
+	echo 3 >/proc/sys/vm/drop_caches
+	awk '/^MemAvailable/ { print $2 }' /proc/meminfo
+}
+all_settings() { # as they are
+	local f
+	for f in $grt/*; do
+		case ${f##*/} in
+		control | enabled | buffer_mode | aggregator_enable | aggregator_window | level | sampling* | rate_limit* | filter_[!s]* | watchlist*)
+			case ${f##*/} in *_stats) ;; *) echo "${f##*/} $(cat "$f")" ;; esac
+			;;
+		esac
+	done
+}
+reset() {
+	grt_set control stop
+	grt_set config "$before"
+	grt_set filter_events 0xffffffff
+	grt_set filter_engine 0xffff
+	grt_set filter_enabled 0
+	grt_set buffer_size 1048576
+	grt_set buffer_mode no-overwrite
+	grt_set aggregator_enable 0
+	grt_set aggregator_window 1000
+	grt_set reset_stats 1
+}
+
+modprobe -qr virtio_gpu # its commands and waits are events as well
+mock_load || exit 1
+grt_load || exit 1
+before=$(grep -v '^watch_' $grt/config)
+first=$(all_settings)
+memory=$(free_kb)
+
+# Nothing but that
+bg & load=$!
+began=$SECONDS
+"$fuzz" $grt "$writes" "$seed" /proc/grtrace_stats >fuzz.out 2>&1
+rc=$?
+sed 's/^/# measured /' fuzz.out
+is $rc 0 "each write is taken, or refused as a setting is"
+like "$(cat fuzz.out)" "^writes [0-9]+ accepted [1-9][0-9]* gone 0 reads [1-9]" "some are taken, and all the while they are read"
+echo "# measured $writes writes in $((SECONDS - began)) s"
+all_settings >settings
+ok "settings are what can be written" eval 'while read -r name value; do case $name in filter_p* | filter_u* | watch* | control) ;; *) grt_set $name "$value" || break ;; esac; done <settings'
+
+# While it goes and comes
+"$fuzz" $grt 0 "$((seed + 1))" /proc/grtrace_stats >gone.out 2>&1 & fuzzer=$!
+rounds=0
+for _ in 1 2 3 4 5; do
+	wait_for 30 rmmod grtrace || break
+	grt_load || break
+	rounds=$((rounds + 1))
+	read -rt 0.5 -u "$never" || :
+done
+kill $fuzzer
+wait $fuzzer
+is "$? $rounds" "0 5" "unloaded and loaded while its files are open"
+sed 's/^/# measured /' gone.out
+kill $load
+wait $load 2>/dev/null
+wait_for 20 all_done
+
+# And it is as good as new
+reset
+is "$(all_settings)" "$first" "all can be set back"
+grt_set buffer_size 1048576
+echo 0 >$truth
+grt_set control start
+"$gpujobs" --jobs 20 --length-us 200 --ring gfx_0.0.0 --wait >/dev/null
+wait_for 20 all_done
+grt_set control stop
+is "$(grt_recorded SUBMIT) $(grt_recorded COMMIT) $(grt_recorded COMPLETE)" "20 20 20" "jobs are recorded as before"
+now=$(free_kb)
+ok "memory is given back: $memory, then $now KiB" [ "$now" -gt $((memory - 32768)) ]
+ok "unloaded" eval 'rmmod grtrace && mock_unload'
+done_testing
