@@ -8,7 +8,7 @@
 . "$GT_SRC/tests/lib/grtrace.sh"
 cleanup() {
 	local m
-	for m in grtrace othergrt; do
+	for m in grtrace othergrt othergrt_old; do
 		[ ! -d /sys/module/$m ] || rmmod $m
 	done
 	mock_unload
@@ -51,6 +51,13 @@ for order in "is there first" "comes later"; do
 	is "$(awk '$2 == "othergrt" && $3' $grt/tracepoints)" "" "$order: none is hooked, not even on demand"
 	is "$(grep ^events_seen= $grt/stats)" events_seen=0 "$order: none is seen"
 	grt_set control stop
+	mount_gt "$mnt" -o backend=sim:relay:bpf:ftrace || exit 1
+	cp "$mnt/doctor" doctor.out
+	cp "$mnt/backends/relay/stats" relay.out
+	umount_gt "$mnt"
+	for f in doctor.out relay.out; do
+		like "$(cat $f)" "tracepoint_refused drm_sched_job of othergrt: argument 1 is no pointer to a struct drm_sched_job$" "$order: relay names it, $f"
+	done
 	grt_set control start
 	for t in drm_sched_job drm_run_job drm_sched_process_job drm_sched_job_queue drm_sched_job_run drm_sched_job_done; do
 		is "$(logged $t)" 1 "$order: the kernel's log names $t once"
@@ -58,6 +65,21 @@ for order in "is there first" "comes later"; do
 	rmmod grtrace
 done
 rmmod othergrt
+
+# bpf and ftrace: the arguments and the records of the old names, of which the new ones would be made
+dmesg -C
+insmod "$GT_MODULES/othergrt_old.ko" || exit 1
+for b in bpf ftrace; do
+	mount_gt "$mnt" -o backend=sim:$b || exit 1
+	cp "$mnt/doctor" doctor.out
+	[ $b = bpf ] && no="" || no="another gpu_scheduler/drm_sched_job: "
+	like "$(cat doctor.out)" "probe_missing gpu_scheduler/drm_sched_job_queue: $no.fence is no pointer to a struct dma_fence$" "$b names what it does not make an event of"
+	[ $b = ftrace ] || like "$(cat doctor.out)" "gpu_scheduler/drm_sched_job: .*" "$b names what it does not attach to"
+	echo 1000 >/sys/module/othergrt_old/parameters/fire
+	grep -E 'gpu_scheduler/' doctor.out | sed 's/^/# /'
+	umount_gt "$mnt"
+done
+rmmod othergrt_old
 
 # Without types: only how many arguments there are is known, and the real ones are hooked on demand
 objcopy -R .BTF "$GT_MODULES/othergrt.ko" othergrt.ko

@@ -21,9 +21,11 @@ static int fire(const char *text, const struct kernel_param *kp)
 		trace_drm_sched_job(&entity, &job);
 		trace_drm_run_job(&job);
 		trace_drm_sched_process_job(i);
+#ifndef OTHER_OLD
 		trace_drm_sched_job_queue(&job, &entity);
 		trace_drm_sched_job_run(&job, i);
 		trace_drm_sched_job_done(&entity);
+#endif
 	}
 	return r;
 }

@@ -14,9 +14,17 @@
 TRACE_EVENT(drm_sched_job,
 	TP_PROTO(struct drm_sched_entity *entity, struct drm_sched_job *job),
 	TP_ARGS(entity, job),
-	TP_STRUCT__entry(__field(void *, entity)),
-	TP_fast_assign(__entry->entity = entity;),
-	TP_printk("entity=%p", __entry->entity)
+	TP_STRUCT__entry(
+		__array(char, name, 8)
+		__field(void *, entity)
+		__field(unsigned long, fence)
+	),
+	TP_fast_assign(
+		memcpy(__entry->name, "another", 8);
+		__entry->entity = entity;
+		__entry->fence = entity->number[0];
+	),
+	TP_printk("entity=%p, name=%s, fence=%lu", __entry->entity, __entry->name, __entry->fence)
 );
 
 TRACE_EVENT(drm_run_job,
@@ -35,6 +43,7 @@ TRACE_EVENT(drm_sched_process_job,
 	TP_printk("fence=%lu", __entry->fence)
 );
 
+#ifndef OTHER_OLD
 /* From Linux 6.17 on: members elsewhere, a number of another size, and another struct */
 TRACE_EVENT(drm_sched_job_queue,
 	TP_PROTO(struct drm_sched_job *job, struct drm_sched_entity *entity),
@@ -59,6 +68,7 @@ TRACE_EVENT(drm_sched_job_done,
 	TP_fast_assign(__entry->fence_seqno = fence;),
 	TP_printk("seqno=%p", __entry->fence_seqno)
 );
+#endif
 
 #endif
 
