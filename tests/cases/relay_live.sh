@@ -103,6 +103,12 @@ echo normal >"$mnt/config/level"
 like "$(cat "$fake/level")" "^normal" "… and less again"
 echo 25 >"$fake/sampling_rate"
 like "$(cat "$mnt/doctor")" "left_out_by_grtrace sampling_rate is 25" "what grtrace leaves out is told"
+printf '%s\n' '# tracepoint module hooked arguments reason' 'drm_run_job gpu_sched 1 fits -' 'drm_sched_job gpu_sched 0 refused it has 3 arguments instead of 2' \
+	'virtio_gpu_cmd_queue virtio_gpu 0 unverified no types in /sys/kernel/btf/virtio_gpu' >"$fake/tracepoints"
+like "$(cat "$mnt/doctor")" "tracepoint_refused drm_sched_job of gpu_sched: it has 3 arguments instead of 2$" "a tracepoint that grtrace does not hook is named"
+like "$(cat "$mnt/backends/relay/stats")" "tracepoint_unverified virtio_gpu_cmd_queue of virtio_gpu: no types in /sys/kernel/btf/virtio_gpu; .*hook_unverified=1" "… and one that it cannot check"
+is "$(grep -c '^ *tracepoint_' "$mnt/backends/relay/stats")" 2 "… and no other"
+rm "$fake/tracepoints"
 umount_gt "$mnt"
 like "$(cat "$fake/control")" "^stop" "tracing is stopped in the end"
 
