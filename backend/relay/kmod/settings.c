@@ -31,18 +31,26 @@ ssize_t grt_file_text(const char __user *buf, size_t len, char **text)
 	return 0;
 }
 
+/* A seek reads, too, also of a file that is open for writing only */
 static int file_show(struct seq_file *m, void *unused)
 {
 	const struct grt_file *f = m->private;
 
+	if (!f->show)
+		return 0;
 	mutex_lock(&grt_lock);
 	f->show(m);
 	mutex_unlock(&grt_lock);
 	return 0;
 }
 
+/* The mode of a file does not keep root from anything */
 static int file_open(struct inode *inode, struct file *file)
 {
+	const struct grt_file *f = inode->i_private;
+
+	if (((file->f_mode & FMODE_READ) && !f->show) || ((file->f_mode & FMODE_WRITE) && !f->set))
+		return -EACCES;
 	return single_open(file, file_show, inode->i_private);
 }
 
@@ -52,8 +60,6 @@ static ssize_t file_write(struct file *file, const char __user *buf, size_t len,
 	ssize_t r;
 	char *text;
 
-	if (!f->set)
-		return -EINVAL;
 	r = grt_file_text(buf, len, &text);
 	if (r)
 		return r;

@@ -47,6 +47,7 @@ reset() {
 	grt_set reset_stats 1
 }
 
+echo 1 >/proc/sys/kernel/panic_on_oops # who holds a lock then holds it for ever
 modprobe -qr virtio_gpu # its commands and waits are events as well
 mock_load || exit 1
 grt_load || exit 1

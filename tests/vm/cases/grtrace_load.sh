@@ -62,6 +62,7 @@ ran 20
 ring=$(awk '$3 == "ring9" { print $1 }' $grt/rings)
 like "$(cat /proc/grtrace_stats)" "^$ring 0[.]00 0[.]00 [0-9]+$" "a COMMIT that is told late: the ring is idle"
 { echo custom 7 1 9 0 4711; echo submit 5 4 3 42; echo complete 5 4 3 42; } >$grt/emit
+ok "a file that is only written cannot be read, nor the other way round" sh -c "! cat $grt/emit && ! echo 1 >$grt/stats"
 ok "an emit that is none is refused" sh -c "! echo nothing 1 2 3 4 >$grt/emit"
 grt_set control stop
 grt_read sessions
