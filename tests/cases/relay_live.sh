@@ -90,7 +90,7 @@ ok "… and not waited for, as that would not end" eval '! wait_for 1 waited_for
 
 sleep 100 <"$fake/events1" & reader=$!
 told() { grep -q "^other_readers 1$" "$mnt/backends/relay/stats"; }
-ok "another reader is told" wait_for 20 told
+ok "another reader is told" wait_for 120 told
 ok "… and keeps its buffers" eval '! echo 262144 >"$mnt/config/buffer_size"'
 is "$(cat "$fake/control") $(cat "$fake/buffer_size")" "start 131072" "… without an end of tracing"
 is "$(cat "$mnt/config/buffer_size")" 131072 "… which is what config tells"
