@@ -6,8 +6,9 @@
  *
  * The kernel skips a raw tracepoint's program while the same one runs on that CPU: in an interrupt,
  * or where tracepoints are preemptible in another task. The second entry runs behind the first, for
- * the same event. It reports the event if the first one is under way on this CPU: the first one of
- * this event would have ended before.
+ * the same event (kernel/tracepoint.c, func_add()), and reports it if the first one did not run:
+ * that one leaves a mark for each event, by where on the stack its arguments are, which the second
+ * removes.
  */
 #include "ring.h"
 #include "level.h"
@@ -18,6 +19,21 @@ GT_BODIES(gt_next, GT_BPF_LEVELS);
 
 /* More arguments than the tracepoint has must not be read. */
 const volatile uint32_t gt_index = 0, gt_nargs = 0;
+
+GT_MARKS_MAP;
+
+/* Where the mark of this event is, or would be: @id. Another event that is under way may have the
+ * same place, one of thousands of times. NULL: never */
+static __always_inline uint64_t *mark_of(void *ctx, uint64_t *id)
+{
+	uint32_t zero = 0;
+	struct gt_bpf_marks *m = bpf_map_lookup_elem(&marks, &zero);
+
+	if (!m)
+		return NULL;
+	*id = (((uint64_t)ctx - (uint64_t)m) << 9 | gt_index) + 1;
+	return &m->of[*id * 0x9e3779b97f4a7c15ull >> 52 & (GT_BPF_MARKS - 1)];
+}
 
 static __always_inline void fill(struct gt_bpf_level *l, struct bpf_raw_tracepoint_args *ctx)
 {
@@ -35,10 +51,10 @@ static __always_inline void not_reported(void)
 		gt_missed(n, bpf_ktime_get_ns());
 }
 
-/* @of at once: the second entry looks for it. The jump returns only if there is no such body. */
+/* The jump returns only if there is no such body. */
 #define HAND_OVER(n)                                                                               \
 	if (level_take(&all->level[n])) {                                                          \
-		k_release(&all->level[n].of, gt_index + 1);                                        \
+		all->level[n].of = gt_index + 1;                                                   \
 		if (gt_paused()) {                                                                 \
 			level_release(&all->level[n]);                                             \
 			return 0;                                                                  \
@@ -63,20 +79,27 @@ SEC("raw_tracepoint")
 int gt_hand_over(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct gt_bpf_levels *all = levels_here();
+	uint64_t id, *mark = mark_of(ctx, &id);
 
-	return all ? hand_over(ctx, all) : 0;
+	if (!all || !mark)
+		return 0;
+	*(volatile uint64_t *)mark = id;
+	return hand_over(ctx, all);
 }
-
-#define UNDER_WAY(n) *(volatile uint32_t *)&all->level[n].of == gt_index + 1 ||
 
 /* Rule: an entry */
 SEC("raw_tracepoint")
 int gt_hand_over_again(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct gt_bpf_levels *all = levels_here();
+	uint64_t id, *mark = mark_of(ctx, &id);
 
-	if (!all || !(GT_EACH_LEVEL(UNDER_WAY) false))
+	if (!all || !mark)
 		return 0;
+	if (*(volatile uint64_t *)mark == id) {
+		*(volatile uint64_t *)mark = 0;
+		return 0;
+	}
 	__sync_fetch_and_add(&all->caught, 1);
 	return hand_over(ctx, all);
 }

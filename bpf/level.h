@@ -43,6 +43,15 @@ struct {
 		__type(value, uint32_t);                                                           \
 	} name SEC(".maps")
 
+/* One of all tracepoints that are reported by their arguments, see args.bpf.c */
+#define GT_MARKS_MAP                                                                               \
+	struct {                                                                                   \
+		__uint(type, BPF_MAP_TYPE_ARRAY);                                                  \
+		__uint(max_entries, 1);                                                            \
+		__type(key, uint32_t);                                                             \
+		__type(value, struct gt_bpf_marks);                                                \
+	} marks SEC(".maps")
+
 /* Writes what others read once they see it. x86 keeps the order of stores, BPF has no weaker way to
  * ask for it. */
 #ifdef __TARGET_ARCH_x86

@@ -186,6 +186,13 @@ struct gt_bpf_levels {
 	uint64_t caught;
 };
 
+#define GT_BPF_MARKS 4096
+
+/** struct gt_bpf_marks - events that a tracepoint's first entry has seen, see args.bpf.c */
+struct gt_bpf_marks {
+	uint64_t of[GT_BPF_MARKS];
+};
+
 /*
  * runtime.bpf.c: which call a probe is on, as its cookie: what its record is, and in which word of
  * the arguments (from 1; 0: none) is what. A structure of 9 to 16 bytes is two words.

@@ -46,6 +46,7 @@ struct {
 } scratches SEC(".maps");
 
 GT_BODIES(gt_next, GT_BPF_LEVELS);
+GT_MARKS_MAP;
 
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
