@@ -36,7 +36,15 @@ mock_push 3334
 ok "the mock has ended all jobs" wait_for 20 all_done
 n=$(($(wc -l <$truth) - 1))
 ok "all $n are counted, by each" wait_for 20 counted $n "${by[@]}" ||
-	grep -H . $grt/stats relay/backends/relay/stats relay/status | sed 's/^/# /'
+	{
+		for m in "${by[@]}"; do
+			echo "$m: $(awk '$2 ~ /^ring/ { n += $8 } END { print n + 0 }' "$m/rings") jobs"
+			grep -E '^(events|records|jobs)_' "$m/status"
+		done
+		grep -E '^(events_(missed|caught)|lost)' bpf/backends/bpf/stats
+		grep -E '=[1-9]' $grt/stats
+		grep -E ' [1-9]' relay/backends/relay/stats
+	} | sed 's/^/# /'
 cat $truth >truth
 python_checks "$GT_SRC/tests/lib/gpucompare.py" truth "$PWD/relay:contexts" "$PWD/bpf" "$PWD/ftrace"
 for m in "${by[@]}"; do
