@@ -67,10 +67,10 @@ round() { # round WHAT JOBS kernel|daemon: [:contexts]
 	ok "$1: each job has the time of the ioctl that submitted it" wait_for 20 joined || {
 		awk '!/^#/ && $9 == "-"' "$mnt/report" | head -n 5
 		awk '/^IOCTL/' "$mnt/events_by_type"
-		grep -E '^(ioctl_(records|events|unended|missed|lost)|lost)' "$mnt/backends/bpf/stats"
+		grep -E '^(ioctl_(records|events|unended|missed|lost)|lost|events_)' "$mnt/backends/bpf/stats"
 		grep -E 'late|lost|dropped|refused' "$mnt/status"
 	} | sed 's/^/# /'
-	echo "# $1: missed: events $(stat_of bpf events_missed), ioctls $(stat_of bpf ioctl_missed)"
+	echo "# $1: missed: events $(stat_of bpf events_missed), ioctls $(stat_of bpf ioctl_missed); caught $(stat_of bpf events_caught)"
 	grep -E "^(probe|events_missed|left_out|unmatched)" "$mnt/backends/bpf/stats"
 	is "$(ls -d "$mnt"/*-any 2>/dev/null)" "" "$1: nothing is of an unknown GPU"
 	latencies >live
