@@ -24,35 +24,29 @@ free_kb() {
 	echo 3 >/proc/sys/vm/drop_caches
 	awk '/^MemAvailable/ { print $2 }' /proc/meminfo
 }
-all_settings() { # as they are
+all_settings() { # NAME VALUE, as they are
 	local f
 	for f in $grt/*; do
 		case ${f##*/} in
-		control | enabled | buffer_mode | aggregator_enable | aggregator_window | level | sampling* | rate_limit* | filter_[!s]* | watchlist*)
-			case ${f##*/} in *_stats) ;; *) echo "${f##*/} $(cat "$f")" ;; esac
-			;;
+		*_stats) ;;
+		buffer_* | aggregator_* | level | sampling* | rate_limit* | filter_* | watchlist*) echo "${f##*/} $(cat "$f")" ;;
 		esac
 	done
 }
-reset() {
+set_all() { # set_all FILE - as all_settings() wrote it
+	local name value
 	grt_set control stop
-	grt_set config "$before"
-	grt_set filter_events 0xffffffff
-	grt_set filter_engine 0xffff
-	grt_set filter_enabled 0
-	grt_set buffer_size 1048576
-	grt_set buffer_mode no-overwrite
-	grt_set aggregator_enable 0
-	grt_set aggregator_window 1000
-	grt_set reset_stats 1
+	while read -r name value; do
+		grt_set "$name" "$value" || return
+	done <"$1"
 }
 
 echo 1 >/proc/sys/kernel/panic_on_oops # who holds a lock then holds it for ever
 modprobe -qr virtio_gpu # its commands and waits are events as well
 mock_load || exit 1
 grt_load || exit 1
-before=$(grep -v '^watch_' $grt/config)
-first=$(all_settings)
+grt_set buffer_size 1048576
+all_settings >first
 memory=$(free_kb)
 
 # Nothing but that
@@ -65,7 +59,7 @@ is $rc 0 "each write is taken, or refused as a setting is"
 like "$(cat fuzz.out)" "^writes [0-9]+ accepted [1-9][0-9]* gone 0 reads [1-9]" "some are taken, and all the while they are read"
 echo "# measured $writes writes in $((SECONDS - began)) s"
 all_settings >settings
-ok "settings are what can be written" eval 'while read -r name value; do case $name in filter_p* | filter_u* | watch* | control) ;; *) grt_set $name "$value" || break ;; esac; done <settings'
+ok "settings that are read can be written" set_all settings
 
 # While it goes and comes
 "$fuzz" $grt 0 "$((seed + 1))" /proc/grtrace_stats >gone.out 2>&1 & fuzzer=$!
@@ -85,9 +79,9 @@ wait $load 2>/dev/null
 wait_for 20 all_done
 
 # And it is as good as new
-reset
-is "$(all_settings)" "$first" "all can be set back"
-grt_set buffer_size 1048576
+ok "all can be set back" set_all first
+is "$(all_settings)" "$(cat first)" "and are as they were"
+grt_set reset_stats 1
 echo 0 >$truth
 grt_set control start
 "$gpujobs" --jobs 20 --length-us 200 --ring gfx_0.0.0 --wait >/dev/null
