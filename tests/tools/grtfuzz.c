@@ -90,7 +90,7 @@ static void look(void)
 		if (strlen(e->d_name) >= sizeof(names[0]) || stat(path, &st) ||
 		    !S_ISREG(st.st_mode))
 			continue;
-		snprintf(names[nfiles], sizeof(names[0]), "%s", e->d_name);
+		memcpy(names[nfiles], e->d_name, strlen(e->d_name) + 1);
 		writable[nfiles++] = st.st_mode & 0200;
 	}
 	if (d)
