@@ -40,7 +40,7 @@ def every_job():
 
 
 def fence(text):
-    m = re.search(r'fence=(\d+):(\d+)', text) or re.search(r'context=(\d+), seqno=(\d+)', text)
+    m = re.search(r'fence=(\d+):(\d+)', text) or re.search(r'context=(\d+),? seqno=(\d+)', text)
     return int(m[1]), int(m[2])
 
 
