@@ -3,12 +3,12 @@
 # grtrace.ko's files: whatever is written to them, by several at once, in any way, while they are read in
 # any way, jobs run, and the module goes and comes. Each write is taken or refused as a setting is,
 # nothing of it stays, and the kernel has nothing to complain of.
-# $GT_FUZZ_WRITES: how many writes, 20,000 otherwise; $GT_FUZZ_SEED: which.
+# $GT_FUZZ_WRITES: how many writes, 5,000 otherwise; $GT_FUZZ_SEED: which.
 . "$GT_SRC/tests/lib/case.sh"
 . "$GT_SRC/tests/lib/mockgpu.sh"
 . "$GT_SRC/tests/lib/grtrace.sh"
 fuzz=$GT_OUT/tests/tools/grtfuzz
-writes=${GT_FUZZ_WRITES:-20000}
+writes=${GT_FUZZ_WRITES:-5000}
 seed=${GT_FUZZ_SEED:-1}
 cleanup() {
 	jobs -p | xargs -r kill 2>/dev/null
