@@ -5,6 +5,7 @@
 #   make check        build, run the quick tests, also as an ordinary user; T=WORD: those whose name holds it
 #   make test         install what is needed, build, run every test; T=WORD as well
 #   make test-vm      only those in QEMU guests, on four kernels; KERNEL=6.12: only on that one
+#   make stress       every tracepoint from all contexts at once in those guests, for STRESS_SECONDS=600 in each
 #   make kmod         build grtrace.ko for this kernel, or KDIR=/lib/modules/VERSION/build: another
 #   make bench        measure reading and ingesting against floors of the same run
 #   make install      PREFIX=/usr/local, DESTDIR=, MOUNTDIR=/sbin, SYSCONFDIR=/etc, USRMERGE=y|n
@@ -132,7 +133,7 @@ tools := $(patsubst tests/%.c,$(O)/tests/%,$(src_tool))
 lib := $(O)/obj/libgputrace.a
 man := $(wildcard fs/*.8 fs/*.5 backend/*.5 backend/eventmap/*.5 backend/relay/*.5 conf/*.5)
 
-.PHONY: all tools objects kmod demo check test test-vm bench install uninstall clean deps deps-check deps-test \
+.PHONY: all tools objects kmod demo check test test-vm stress bench install uninstall clean deps deps-check deps-test \
 	deps-vm deps-web help
 all: need-pkgs $(daemon) $(plugins) $(maps)
 tools: need-tools all $(units) $(tools)
@@ -273,6 +274,11 @@ test: deps deps-test deps-vm
 test-vm: deps deps-test deps-vm
 	@$(MAKE) --no-print-directory tools
 	@O=$(O) tests/run.sh --guests $(T)
+
+STRESS_SECONDS ?= 600
+stress: deps deps-test deps-vm
+	@$(MAKE) --no-print-directory tools
+	@O=$(O) STRESS_SECONDS=$(STRESS_SECONDS) TIME_LIMIT=5400 GT_GUEST_LIMIT=6000 tests/run.sh --guests stress
 
 bench: deps deps-check
 	@$(MAKE) --no-print-directory tools
