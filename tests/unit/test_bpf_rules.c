@@ -169,7 +169,7 @@ static void objects(void)
 	struct bpf_program *p;
 	enum gb_rule rule;
 	const char *row;
-	glob_t g;
+	glob_t g = { 0 };
 
 	self[n < 0 ? 0 : n] = '\0';
 	*strrchr(self, '/') = '\0';
@@ -187,6 +187,7 @@ static void objects(void)
 			program(p);
 		bpf_object__close(o);
 	}
+	globfree(&g);
 	for (unsigned int i = 0; (row = gb_rule_row(i, &rule)); i++)
 		ok(i < 64 && used[i], "a program of the row %s", row);
 }
