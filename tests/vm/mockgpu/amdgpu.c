@@ -7,12 +7,12 @@
 
 static void queue(struct drm_sched_job *job, struct drm_sched_entity *entity)
 {
-	trace_amdgpu_cs_ioctl(job);
+	trace_amdgpu_cs_ioctl((struct amdgpu_job *)job);
 }
 
 static void run(struct drm_sched_job *job, struct drm_sched_entity *entity)
 {
-	trace_amdgpu_sched_run_job(job);
+	trace_amdgpu_sched_run_job((struct amdgpu_job *)job);
 }
 
 static struct mockgpu_hooks hooks = { .queue = queue, .run = run };

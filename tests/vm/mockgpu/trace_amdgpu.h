@@ -13,25 +13,33 @@
 #include <linux/tracepoint.h>
 #include "compat.h"
 
+#ifndef MOCK_AMDGPU_JOB
+#define MOCK_AMDGPU_JOB
+/* As amdgpu's own begins: who hooks these tracepoints compares types */
+struct amdgpu_job {
+	struct drm_sched_job base;
+};
+#endif
+
 TRACE_EVENT(amdgpu_cs_ioctl,
-	TP_PROTO(struct drm_sched_job *job),
+	TP_PROTO(struct amdgpu_job *job),
 	TP_ARGS(job),
 	TP_STRUCT__entry(
 		__field(uint64_t, sched_job_id)
-		__string(timeline, job->sched->name)
+		__string(timeline, job->base.sched->name)
 		__field(unsigned int, context)
 		__field(unsigned int, seqno)
 		__field(struct dma_fence *, fence)
-		__string(ring, job->sched->name)
+		__string(ring, job->base.sched->name)
 		__field(u32, num_ibs)
 	),
 	TP_fast_assign(
-		__entry->sched_job_id = mock_job_id(job);
-		mock_assign_str(timeline, job->sched->name);
-		__entry->context = job->s_fence->finished.context;
-		__entry->seqno = job->s_fence->finished.seqno;
-		__entry->fence = &job->s_fence->finished;
-		mock_assign_str(ring, job->sched->name);
+		__entry->sched_job_id = mock_job_id(&job->base);
+		mock_assign_str(timeline, job->base.sched->name);
+		__entry->context = job->base.s_fence->finished.context;
+		__entry->seqno = job->base.s_fence->finished.seqno;
+		__entry->fence = &job->base.s_fence->finished;
+		mock_assign_str(ring, job->base.sched->name);
 		__entry->num_ibs = 1;
 	),
 	TP_printk("sched_job=%llu, timeline=%s, context=%u, seqno=%u, ring_name=%s, num_ibs=%u",
@@ -40,22 +48,22 @@ TRACE_EVENT(amdgpu_cs_ioctl,
 );
 
 TRACE_EVENT(amdgpu_sched_run_job,
-	TP_PROTO(struct drm_sched_job *job),
+	TP_PROTO(struct amdgpu_job *job),
 	TP_ARGS(job),
 	TP_STRUCT__entry(
 		__field(uint64_t, sched_job_id)
-		__string(timeline, job->sched->name)
+		__string(timeline, job->base.sched->name)
 		__field(unsigned int, context)
 		__field(unsigned int, seqno)
-		__string(ring, job->sched->name)
+		__string(ring, job->base.sched->name)
 		__field(u32, num_ibs)
 	),
 	TP_fast_assign(
-		__entry->sched_job_id = mock_job_id(job);
-		mock_assign_str(timeline, job->sched->name);
-		__entry->context = job->s_fence->finished.context;
-		__entry->seqno = job->s_fence->finished.seqno;
-		mock_assign_str(ring, job->sched->name);
+		__entry->sched_job_id = mock_job_id(&job->base);
+		mock_assign_str(timeline, job->base.sched->name);
+		__entry->context = job->base.s_fence->finished.context;
+		__entry->seqno = job->base.s_fence->finished.seqno;
+		mock_assign_str(ring, job->base.sched->name);
 		__entry->num_ibs = 1;
 	),
 	TP_printk("sched_job=%llu, timeline=%s, context=%u, seqno=%u, ring_name=%s, num_ibs=%u",
