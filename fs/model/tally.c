@@ -205,9 +205,6 @@ static void tally_pring(struct gt_proc *proc, struct gt_proc_ring *pr, const str
 	proc->inflight += more;
 	pr->outer = p->inflight;
 	gt_busy_tally(&pr->busy, t->since, t->last_end, p->busy_ns);
-	if (pr->engine)
-		pr->engine->total_ns -=
-			gt_busy_tally(pr->engine, t->since, t->last_end, p->busy_ns);
 }
 
 static void list(struct gt_model *m, const struct gt_where *w, const struct gt_tally *t,
@@ -222,13 +219,8 @@ static void list(struct gt_model *m, const struct gt_where *w, const struct gt_t
 				    .uid = from->uid };
 	const struct gt_proc *p = from->pid == GT_NONE32 ? NULL : gt_model_proc(m, from->pid);
 	uint32_t hash = gt_event_hash(m, &e);
-	struct gt_job *j = gt_job_find(m, &e, hash);
+	struct gt_job *j = gt_job_find(m, &e, hash) ? NULL : gt_job_outer(m, w, &e, hash);
 
-	if (j && j->live == GT_JOB_UNSEEN) {
-		gt_job_drop(m, j, t->at);
-		j = NULL;
-	}
-	j = j ? NULL : gt_job_outer(m, w, &e, hash);
 	if (!j)
 		return;
 	j->submit = from->submit;
@@ -236,7 +228,6 @@ static void list(struct gt_model *m, const struct gt_where *w, const struct gt_t
 	j->told = (from->told & GT_TALLY_SUBMITTED ? GT_JOB_SUBMIT : 0) |
 		  (from->told & GT_TALLY_COMMITTED ? GT_JOB_COMMIT : 0);
 	j->hw_epoch = from->hw ? w->ring->hw_epoch : 0;
-	j->hw_no = GT_NONE64; /* its source knows whether it is there still */
 	/* nothing counts it there but the tally, which also keeps the process */
 	if (p && p->inflight)
 		j->proc = p->slot;
