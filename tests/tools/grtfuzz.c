@@ -213,7 +213,7 @@ static ssize_t put(unsigned int *r, int fd, char *buf, size_t n)
 static bool is_refusal(int e)
 {
 	return e == EINVAL || e == ERANGE || e == E2BIG || e == EFAULT || e == ENOMEM ||
-	       e == EAGAIN || e == EOVERFLOW || e == EFBIG || e == EBUSY;
+	       e == EAGAIN || e == EOVERFLOW || e == EFBIG || e == EBUSY || e == ESPIPE;
 }
 
 /* The module, or the folder, has gone */
