@@ -163,12 +163,14 @@ again() { # again NAME - how this test is run once more
 	esac
 }
 
-close_all() { # what our caller, or we, have open is no test's
+# What our caller, or we, have open is no test's. Without a redirection: the shell keeps what that replaces in a
+# descriptor that would be closed as well, and the test would have no standard error.
+close_all() {
 	local fd
 	for fd in /proc/self/fd/*; do
 		fd=${fd##*/}
 		[ "$fd" -le 2 ] || [ "$fd" = 255 ] || eval "exec $fd>&-"
-	done 2>/dev/null
+	done
 }
 
 run() { # run NAME FILE LANE

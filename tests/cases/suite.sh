@@ -12,7 +12,7 @@ test_of() { # test_of FILE [MARK] - a case whose lines are read
 	chmod +x "$1"
 }
 test_of cases/good.sh Quick <<<'echo "ok 1 - good"'
-test_of cases/bad.sh Quick <<<'echo "ok 1 - good"; echo "not ok 2 - bad"; exit 1'
+test_of cases/bad.sh Quick <<<'echo "ok 1 - good"; echo "not ok 2 - bad"; echo why >&2; exit 1'
 test_of cases/absent.sh <<<'echo "skipped: nothing here"; exit 77'
 test_of cases/daemon.sh <<<'(cd /; sleep 300 >/dev/null 2>&1 & until [ "$(cat /proc/$!/comm)" = sleep ]; do sleep 0.01; done); echo "ok 1 - good"'
 test_of cases/open.sh <<<'[ -e /proc/self/fd/9 ] && echo "not ok 1 - ours is open" || echo "ok 1 - closed"'
@@ -30,6 +30,7 @@ is "$(sed -n '/^Failed/,/^Their/s/^  //p' shown | tr -s ' ' | sort | xargs -d '\
 logs=$(sed -n 's/^Their logs are in //p' shown)
 is "$(ls "$logs" | xargs)" "bad.log daemon.log test_dies.log" "… and where their logs are"
 like "$(cat "$logs/bad.log")" "^not ok 2 - bad$" "… which are whole"
+like "$(cat "$logs/bad.log")" "^why$" "… with what went to standard error"
 like "$(cat shown)" "^# left behind: process [0-9]+ sleep 300" "a process that leaves its folder and its parent is found"
 sleeper=$(sed -n 's/^# left behind: process \([0-9]*\) sleep .*/\1/p' shown)
 ok "… and ended" test ! -d "/proc/${sleeper:-self}"
