@@ -4,10 +4,14 @@
 # shown what is missing, and go on without it.
 set -eu
 
-missing=
-for p; do
-	dpkg-query -W -f '${Status}' "$p" 2>/dev/null | grep -q ' installed$' || missing="$missing $p"
-done
+look() { # look PACKAGE... - which are missing
+	missing=
+	for p; do
+		dpkg-query -W -f '${Status}' "$p" 2>/dev/null | grep -q ' installed$' || missing="$missing $p"
+	done
+}
+
+look "$@"
 [ -n "$missing" ] || exit 0
 
 if [ "$(id -u)" != 0 ]; then
@@ -22,6 +26,12 @@ if [ "$(id -u)" != 0 ]; then
 	exec sudo "$0" "$@"
 fi
 
+# make -j has several at once, and apt-get fails where another is at work
+exec 9>>/run/gputrace-apt.lock
+flock 9
+look "$@"
+[ -n "$missing" ] || exit 0
+
 # A package's scripts start services only if this program agrees: it does not
 policy=/usr/sbin/policy-rc.d
 if [ ! -e $policy ]; then
@@ -35,7 +45,7 @@ export DEBIAN_FRONTEND=noninteractive
 echo "  APT    $missing"
 log=$(mktemp)
 # shellcheck disable=SC2086 # a list
-if ! { apt-get update -q && apt-get install -q -y --no-install-recommends $missing; } >"$log" 2>&1; then
+if ! { apt-get update -q && apt-get install -q -y -o DPkg::Lock::Timeout=600 --no-install-recommends $missing; } >"$log" 2>&1 9>&-; then
 	tail -n 20 "$log" >&2
 	rm -f "$log"
 	exit 1
