@@ -7,6 +7,7 @@
  * first, and the buffer's offset moves behind them then, as relay_write() does it.
  */
 #include <linux/cpu.h>
+#include <linux/cpuhotplug.h>
 #include <linux/debugfs.h>
 #include <linux/irq_work.h>
 #include <linux/mm.h>
@@ -44,8 +45,9 @@ struct grt_session grt_session;
 u32 grt_buffer_size = 4 << 20;
 bool grt_overwrite;
 
-static struct rchan *chan;
+static struct rchan *chan; /* changes with CPUs kept from coming and going */
 static struct dentry *parent;
+static int cpu_state = -EINVAL; /* of CPU hotplug, that calls cpu_comes() */
 
 static const struct head_meta meta = {
 	.m = {
@@ -178,18 +180,41 @@ static void switch_subbuf(struct rchan_buf *buf)
 		irq_work_queue(&buf->wakeup_work);
 }
 
+/*
+ * relay makes a buffer's file before it sets up what the file is opened with, its reference count
+ * among others: an open in between makes it free the buffer while it is used. So relay gets the
+ * folder in place of a file, and make_file() makes the files when the buffers are whole.
+ */
 static struct dentry *create_buf_file(const char *name, struct dentry *dir, umode_t mode,
 				      struct rchan_buf *buf, int *is_global)
 {
-	/* relay only asks whether there is one for all */
-	if (!name)
-		return NULL;
-	return debugfs_create_file(name, 0400, dir, buf, &relay_file_operations);
+	return parent;
 }
 
 static int remove_buf_file(struct dentry *dentry)
 {
-	debugfs_remove(dentry);
+	if (dentry != parent)
+		debugfs_remove(dentry);
+	return 0;
+}
+
+static void make_file(unsigned int cpu)
+{
+	struct rchan_buf *buf = chan ? *per_cpu_ptr(chan->buf, cpu) : NULL;
+	struct dentry *file;
+	char name[24];
+
+	if (!buf || buf->dentry != parent)
+		return;
+	snprintf(name, sizeof(name), "events%u", cpu);
+	file = debugfs_create_file(name, 0400, parent, buf, &relay_file_operations);
+	buf->dentry = IS_ERR(file) ? NULL : file;
+}
+
+/* relay makes the buffer of a CPU that was not there before when it comes */
+static int cpu_comes(unsigned int cpu)
+{
+	make_file(cpu);
 	return 0;
 }
 
@@ -307,18 +332,34 @@ u64 grt_channel_consumed(void)
 	return n;
 }
 
+static void drop(void)
+{
+	struct rchan *old = chan;
+
+	cpus_read_lock();
+	chan = NULL;
+	cpus_read_unlock();
+	if (old)
+		relay_close(old);
+}
+
 /** grt_channel_exit() - the end of them; nothing writes any more */
 void grt_channel_exit(void)
 {
-	if (chan)
-		relay_close(chan);
-	chan = NULL;
+	if (cpu_state >= 0)
+		cpuhp_remove_state_nocalls(cpu_state);
+	drop();
 }
 
 static int reopen(u32 bytes)
 {
-	grt_channel_exit(); /* both would want the same names */
+	unsigned int cpu;
+
+	drop(); /* both would want the same names */
+	cpus_read_lock();
 	chan = relay_open("events", parent, bytes / SUBBUFS, SUBBUFS, &callbacks, NULL);
+	for_each_possible_cpu(cpu) make_file(cpu);
+	cpus_read_unlock();
 	if (!chan)
 		return -ENOMEM;
 	grt_buffer_size = bytes;
@@ -357,5 +398,7 @@ int grt_channel_ready(void)
 int grt_channel_init(struct dentry *dir)
 {
 	parent = dir;
-	return grt_channel_size(grt_buffer_size);
+	cpu_state = cpuhp_setup_state_nocalls(CPUHP_AP_ONLINE_DYN, "gpu/grtrace:online", cpu_comes,
+					      NULL);
+	return cpu_state < 0 ? cpu_state : grt_channel_size(grt_buffer_size);
 }

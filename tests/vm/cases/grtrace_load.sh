@@ -23,8 +23,12 @@ bg() { # jobs until it is killed
 }
 
 modprobe -qr virtio_gpu # its commands and waits are events as well
-# Before the scheduler is there: its tracepoints are found when it comes
+# With a CPU away, that has a buffer when it comes; before the scheduler is there: its tracepoints are found then
+echo 0 >/sys/devices/system/cpu/cpu1/online
 grt_load || exit 1
+is "$(cd $grt && echo events[0-9]*)" "events0" "a file for each CPU that is there"
+echo 1 >/sys/devices/system/cpu/cpu1/online
+is "$(cd $grt && echo events[0-9]*)" "events0 events1" "and for one that comes"
 is "$(cat $grt/control) $(cat $grt/enabled)" "stop 0" "it does nothing until it is told to"
 like "$(cat $grt/version)" "^format 1$" "its version"
 grt_set control start
