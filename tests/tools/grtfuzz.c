@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * grtfuzz DIR WRITES SEED [FILE...]: writes whatever to the files of grtrace in DIR, from several
- * threads, while others read these and each FILE in every way there is. Ends after that many writes
- * (0: when it is told to). It is no fault that DIR goes and comes meanwhile; a write that fails in
- * a way that a refused setting does not is one. Prints what became of the writes.
+ * threads, while others read these and each FILE in every way there is. Ends after that many
+ * writes. A write that fails in a way that a refused setting does not is a fault. Prints what
+ * became of the writes.
+ *
+ * grtfuzz --reload MODULE.ko DIR ROUNDS SEED [FILE...]: the same, while grtrace is unloaded and
+ * loaded that many times. It is no fault then that the files go and come.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -21,23 +24,31 @@
 #include <sys/mman.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 #define WRITERS 4
 #define READERS 4
 #define FILES	64
 #define LONGEST 70000
+#define MANY	5000
+#define TRIES	1000 /* to unload it once */
 
 static char dir[PATH_MAX], names[FILES][64];
 static bool writable[FILES];
 static char *more[8];
 static int nfiles, nmore;
-static long wanted;
+static long wanted, rounds;
+static const char *module;
 static unsigned int seed;
 static atomic_long writes, accepted, gone, reads, by_errno[4096], by_file[FILES];
-static atomic_long faults;
+static atomic_long opens[4096]; /* that failed, by errno */
+static atomic_long faults, reloads, pinned;
 static atomic_bool ended;
+static atomic_int holders;	    /* who has a file open that keeps the module */
+static _Atomic int64_t pause_until; /* nobody opens another before */
 static void *volatile nowhere = (void *)1;
 
 /* What each takes, some of it out of bounds */
@@ -148,8 +159,8 @@ static void mutate(unsigned int *r, char *buf, size_t *n)
 static size_t text(unsigned int *r, const char *name, char *buf)
 {
 	static const unsigned int lengths[] = { 4095, 4096, 4097, 8192, 65536, LONGEST - 1, 1000 };
-	/* A setting that is taken waits for all CPUs: later there are fewer of them. */
-	unsigned int what = below(r, writes < 20000 ? 8 : 64);
+	/* A setting that is taken waits for all CPUs: later there are fewer of them */
+	unsigned int what = below(r, writes < MANY ? 8 : 256);
 	size_t n;
 
 	switch (what) {
@@ -237,6 +248,44 @@ static void count(int file, ssize_t ret, int e)
 		printf("# %s: %s\n", names[file], strerror(e));
 }
 
+static int64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000000LL + t.tv_nsec;
+}
+
+/* An open file keeps the module, and of so many threads one always has one: so all pause now and
+ * then (reloader()). To be followed by a release() where it returns true. */
+static bool hold(void)
+{
+	while (!ended) {
+		holders++;
+		if (now_ns() >= pause_until)
+			return true;
+		holders--;
+		usleep(50);
+	}
+	return false;
+}
+
+static void release(void)
+{
+	holders--;
+}
+
+static int open_counted(const char *path, int flags)
+{
+	int fd = open(path, flags | O_CLOEXEC);
+
+	if (fd < 0) {
+		opens[errno & 4095]++;
+		usleep(200);
+	}
+	return fd;
+}
+
 static void *writer(void *arg)
 {
 	static const int flags[] = { 0, 0, 0, O_TRUNC, O_APPEND, O_NONBLOCK, O_DIRECT, O_SYNC };
@@ -249,20 +298,18 @@ static void *writer(void *arg)
 		if (!writable[i])
 			continue;
 		snprintf(path, sizeof(path), "%s/%s", dir, names[i]);
-		fd = open(path,
-			  (below(&r, 4) ? O_WRONLY : O_RDWR) | flags[below(&r, 8)] | O_CLOEXEC);
-		if (fd < 0) {
-			if (errno == ENOENT)
-				usleep(1000);
-			continue;
-		}
-		for (unsigned int n = below(&r, 4) + 1; n; n--) {
+		if (!hold())
+			break;
+		fd = open_counted(path, (below(&r, 4) ? O_WRONLY : O_RDWR) | flags[below(&r, 8)]);
+		for (unsigned int n = fd < 0 ? 0 : below(&r, writes < MANY ? 4 : 32) + 1; n; n--) {
 			size_t len = text(&r, names[i], buf);
 			ssize_t ret = put(&r, fd, buf, len);
 
 			count(i, ret, errno);
 		}
-		close(fd);
+		if (fd >= 0)
+			close(fd);
+		release();
 	}
 	free(buf);
 	return NULL;
@@ -318,6 +365,11 @@ static void ask(unsigned int *r, int fd, int null, char *buf)
 	}
 }
 
+static bool is_relay(const char *name)
+{
+	return strncmp(name, "events", 6) == 0 && name[6] >= '0' && name[6] <= '9';
+}
+
 static void *reader(void *arg)
 {
 	unsigned int r = seed * 1000 + 500 + (unsigned int)(uintptr_t)arg;
@@ -326,26 +378,109 @@ static void *reader(void *arg)
 
 	while (buf && null >= 0 && !ended) {
 		int i = (int)below(&r, (unsigned int)(nfiles + nmore)), fd;
+		/* relay's files and those of /proc do not keep the module: they go while they are
+		 * read */
+		bool keeps = i < nfiles && !is_relay(names[i]);
 
 		if (i < nfiles)
 			snprintf(path, sizeof(path), "%s/%s", dir, names[i]);
-		fd = open(i < nfiles ? path : more[i - nfiles],
-			  O_RDONLY | O_CLOEXEC | O_NONBLOCK | (below(&r, 8) ? 0 : O_DIRECT));
-		if (fd < 0) {
-			if (errno == ENOENT)
-				usleep(1000);
-			continue;
-		}
-		for (unsigned int n = below(&r, 6) + 1; n; n--) {
+		if (keeps && !hold())
+			break;
+		fd = open_counted(i < nfiles ? path : more[i - nfiles],
+				  O_RDONLY | O_NONBLOCK | (below(&r, 8) ? 0 : O_DIRECT));
+		for (unsigned int n = fd < 0 ? 0 : below(&r, 6) + 1; n; n--) {
 			ask(&r, fd, null, buf);
 			reads++;
 		}
-		close(fd);
-		usleep(below(&r, 500));
+		if (fd >= 0)
+			close(fd);
+		if (keeps)
+			release();
+		usleep(below(&r, writes < MANY ? 500 : 10000));
 	}
 	if (null >= 0)
 		close(null);
 	free(buf);
+	return NULL;
+}
+
+/* Unloads it while others open its files: nobody has one open, and they begin again shortly before,
+ * at any time during the unloading, or behind it. @took: ns that the last one took. Returns false
+ * if it cannot be unloaded. */
+static bool unload(unsigned int *r, int64_t *took)
+{
+	for (int i = 0; i < TRIES; i++) {
+		int64_t began;
+
+		pause_until = INT64_MAX;
+		while (holders)
+			usleep(50);
+		began = now_ns();
+		if (below(r, 4)) {
+			pause_until = began + *took * below(r, 1200) / 1000;
+		} else {
+			pause_until = began;
+			usleep(below(r, 200));
+		}
+		began = now_ns();
+		if (!syscall(SYS_delete_module, "grtrace", O_NONBLOCK)) {
+			*took = now_ns() - began;
+			return true;
+		}
+		if (errno != EAGAIN && errno != EBUSY) {
+			printf("# delete_module: %s\n", strerror(errno));
+			return false;
+		}
+		pinned++;
+		/* something is written and read meanwhile */
+		pause_until = 0;
+		usleep(below(r, 20000));
+	}
+	printf("# it could not be unloaded: a file was open each time\n");
+	return false;
+}
+
+static bool load(void)
+{
+	int fd = open(module, O_RDONLY | O_CLOEXEC);
+	bool ok = fd >= 0 && !syscall(SYS_finit_module, fd, "", 0);
+
+	if (!ok)
+		printf("# %s: %s\n", module, strerror(errno));
+	if (fd >= 0)
+		close(fd);
+	return ok;
+}
+
+static void *reloader(void *arg)
+{
+	unsigned int r = seed * 1000 + 900;
+	int64_t took = 10000000;
+	char path[PATH_MAX + 64];
+
+	(void)arg;
+	while (!ended && reloads < rounds) {
+		int fd;
+
+		if (!unload(&r, &took))
+			break;
+		usleep(below(&r, 2000));
+		pause_until = 0;
+		if (!load())
+			break;
+		reloads++;
+		/* it mostly goes while it traces */
+		snprintf(path, sizeof(path), "%s/control", dir);
+		fd = below(&r, 4) ? open(path, O_WRONLY | O_CLOEXEC) : -1;
+		if (fd >= 0) {
+			faults += write(fd, "start", 5) != 5;
+			close(fd);
+		}
+		usleep(below(&r, 100000));
+	}
+	pause_until = 0;
+	faults += reloads < rounds;
+	ended = true;
 	return NULL;
 }
 
@@ -355,19 +490,39 @@ static void end(int sig)
 	ended = true;
 }
 
+static void print_errors(const char *what, atomic_long *n)
+{
+	printf("%s", what);
+	for (int e = 0; e < 4096; e++)
+		if (n[e])
+			printf(" %s %ld", strerrorname_np(e), (long)n[e]);
+	printf("\n");
+}
+
+static int usage(void)
+{
+	fprintf(stderr, "usage: grtfuzz DIR WRITES SEED [FILE...]\n"
+			"       grtfuzz --reload MODULE.ko DIR ROUNDS SEED [FILE...]\n");
+	return 2;
+}
+
 int main(int argc, char **argv)
 {
-	pthread_t w[WRITERS], r[READERS];
+	pthread_t w[WRITERS], r[READERS], reload;
+	int files = 4;
 
-	if (argc < 4) {
-		fprintf(stderr, "usage: grtfuzz DIR WRITES SEED [FILE...]\n");
-		return 2;
+	if (argc > 2 && !strcmp(argv[1], "--reload")) {
+		module = argv[2];
+		argv += 2;
+		argc -= 2;
 	}
+	if (argc < 4 || atol(argv[2]) < 1)
+		return usage();
+	*(module ? &rounds : &wanted) = atol(argv[2]);
 	snprintf(dir, sizeof(dir), "%s", argv[1]);
-	wanted = atol(argv[2]);
 	seed = (unsigned int)atol(argv[3]);
-	for (int i = 4; i < argc && nmore < 8; i++)
-		more[nmore++] = argv[i];
+	for (; files < argc && nmore < 8; files++)
+		more[nmore++] = argv[files];
 	signal(SIGTERM, end);
 	signal(SIGINT, end);
 	signal(SIGPIPE, SIG_IGN);
@@ -380,17 +535,21 @@ int main(int argc, char **argv)
 		pthread_create(&r[i], NULL, reader, (void *)i);
 	for (uintptr_t i = 0; i < WRITERS; i++)
 		pthread_create(&w[i], NULL, writer, (void *)i);
+	if (module) {
+		pthread_create(&reload, NULL, reloader, NULL);
+		pthread_join(reload, NULL);
+	}
 	for (int i = 0; i < WRITERS; i++)
 		pthread_join(w[i], NULL);
 	ended = true;
 	for (int i = 0; i < READERS; i++)
 		pthread_join(r[i], NULL);
+	if (module)
+		printf("reloads %ld pinned %ld ", (long)reloads, (long)pinned);
 	printf("writes %ld accepted %ld gone %ld reads %ld", (long)writes, (long)accepted,
 	       (long)gone, (long)reads);
-	for (int e = 0; e < 4096; e++)
-		if (by_errno[e])
-			printf(" %s %ld", strerrorname_np(e), (long)by_errno[e]);
-	printf("\n");
+	print_errors("", by_errno);
+	print_errors("not opened", opens);
 	for (int i = 0; i < nfiles; i++)
 		if (writable[i] && wanted && !by_file[i]) {
 			printf("# %s was not written to\n", names[i]);

@@ -40,7 +40,7 @@ cp "$here/init" "$work/root/init"
 {
 	echo "release=$release kernel=$kernel share=$share name=$name cwd=$PWD clock=$(date +%s)"
 	printf 'export GT_GUEST=1'
-	for v in PATH LANG GT_SRC GT_OUT GT_PROG GT_MODULES GT_SHARE GT_FUZZ_WRITES GT_FUZZ_SEED STRESS_SECONDS O; do
+	for v in PATH LANG GT_SRC GT_OUT GT_PROG GT_MODULES GT_SHARE GT_FUZZ_WRITES GT_FUZZ_RELOADS GT_FUZZ_SEED STRESS_SECONDS O; do
 		[ -z "${!v+x}" ] || printf ' %s=%q' "$v" "${!v}"
 	done
 	printf '\nset --'
