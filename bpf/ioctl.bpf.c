@@ -126,10 +126,13 @@ static __always_inline void enter(const struct gt_ioctl_config *cfg, uint32_t ki
 		return;
 	if (c->driver == GT_IOCTL_BY_AMDGPU && GT_IOCTL_NR(c->cmd) == GT_AMDGPU_USERQ)
 		bpf_probe_read_user(&c->op, sizeof(c->op), (void *)c->arg);
-	c->ts = bpf_ktime_get_ns();
-	if (!remember(c))
+	r = record(c, GT_IOCTL_ENTER);
+	c->ts = gt_time_of(r);
+	if (!remember(c)) {
+		if (r)
+			gt_discard(r, GT_BPF_IOCTL);
 		return;
-	r = record(c, c->ts, GT_IOCTL_ENTER);
+	}
 	if (!r)
 		return;
 	r->ev.value = c->cmd;
@@ -141,21 +144,19 @@ static __always_inline int leave(int64_t ret)
 {
 	struct call *own = bpf_task_storage_get(&gt_calls, bpf_get_current_task_btf(), NULL, 0), c;
 	union gt_record *r;
-	uint64_t ts;
 
 	if (!own || !own->ts)
 		return 0;
-	ts = bpf_ktime_get_ns();
 	c = *own;
 	own->ts = 0;
-	r = record(&c, ts, GT_IOCTL_EXIT);
+	r = record(&c, GT_IOCTL_EXIT);
 	if (r) {
 		r->ev.value = (uint64_t)ret;
-		r->ev.ref = ts - c.ts;
+		r->ev.ref = r->ev.ts - c.ts;
 		gt_submit(r, GT_BPF_IOCTL);
 	}
 	if (!ret)
-		queues(&c, ts);
+		queues(&c);
 	return 0;
 }
 

@@ -114,9 +114,9 @@ static __always_inline struct under_way *under_way(void)
 	} while (0)
 
 /* A record of the calling thread, about device @slot */
-static __always_inline union gt_record *record(const struct call *c, uint64_t ts, uint8_t type)
+static __always_inline union gt_record *record(const struct call *c, uint8_t type)
 {
-	union gt_record *r = gt_reserve(GT_BPF_IOCTL, ts, type);
+	union gt_record *r = gt_reserve(GT_BPF_IOCTL, type);
 	uint64_t id = bpf_get_current_pid_tgid();
 
 	if (!r)

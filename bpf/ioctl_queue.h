@@ -30,14 +30,14 @@ static __always_inline uint32_t made_owner(void)
 	return gen;
 }
 
-static __always_inline void tell_queue(struct gt_bpf_queue *q, uint64_t ts, uint32_t gen)
+static __always_inline void tell_queue(struct gt_bpf_queue *q, uint32_t gen)
 {
-	struct gt_bpf_queue *r = (void *)gt_reserve(GT_BPF_IOCTL, ts, GT_QUEUE);
+	struct gt_bpf_queue *r = (void *)gt_reserve(GT_BPF_IOCTL, GT_QUEUE);
 	uint64_t id = bpf_get_current_pid_tgid();
 
 	if (!r)
 		return;
-	q->ts = ts;
+	q->ts = r->ts;
 	q->type = r->type;
 	q->flags = r->flags;
 	q->cpu = r->cpu;
@@ -70,7 +70,7 @@ static __always_inline uint8_t kfd_kind(uint32_t type)
 	}
 }
 
-static __always_inline void kfd_create(const struct call *c, uint64_t ts, struct gt_bpf_queue *q)
+static __always_inline void kfd_create(const struct call *c, struct gt_bpf_queue *q)
 {
 	struct gt_kfd_create_queue a;
 
@@ -85,10 +85,10 @@ static __always_inline void kfd_create(const struct call *c, uint64_t ts, struct
 	q->priority = a.queue_priority;
 	q->base = a.ring_base_address;
 	q->size = a.ring_size;
-	tell_queue(q, ts, made_owner());
+	tell_queue(q, made_owner());
 }
 
-static __always_inline void kfd_update(const struct call *c, uint64_t ts, struct gt_bpf_queue *q)
+static __always_inline void kfd_update(const struct call *c, struct gt_bpf_queue *q)
 {
 	struct gt_kfd_update_queue a;
 
@@ -99,20 +99,20 @@ static __always_inline void kfd_update(const struct call *c, uint64_t ts, struct
 	q->size = a.ring_size;
 	/* KFD takes a queue with no share, or no ring, from the hardware */
 	q->runs = (a.queue_percentage & GT_KFD_SHARE) && a.ring_base_address && a.ring_size;
-	tell_queue(q, ts, gt_owner());
+	tell_queue(q, gt_owner());
 }
 
-static __always_inline void kfd_destroy(const struct call *c, uint64_t ts, struct gt_bpf_queue *q)
+static __always_inline void kfd_destroy(const struct call *c, struct gt_bpf_queue *q)
 {
 	struct gt_kfd_destroy_queue a;
 
 	READ(a, c);
 	q->what = GT_IQ_DESTROY;
 	q->id = a.queue_id;
-	tell_queue(q, ts, gt_owner());
+	tell_queue(q, gt_owner());
 }
 
-static __always_inline void userq(const struct call *c, uint64_t ts, struct gt_bpf_queue *q)
+static __always_inline void userq(const struct call *c, struct gt_bpf_queue *q)
 {
 	struct gt_amdgpu_userq a;
 	uint32_t one = 1;
@@ -126,7 +126,7 @@ static __always_inline void userq(const struct call *c, uint64_t ts, struct gt_b
 	if (c->op == GT_AMDGPU_USERQ_FREE) {
 		q->what = GT_IQ_DESTROY;
 		q->id = a.queue_id;
-		tell_queue(q, ts, gt_owner());
+		tell_queue(q, gt_owner());
 		return;
 	}
 	bpf_map_update_elem(&gt_files, &c->file, &one, BPF_ANY);
@@ -139,11 +139,11 @@ static __always_inline void userq(const struct call *c, uint64_t ts, struct gt_b
 							: UINT8_MAX;
 	q->priority = a.flags & GT_AMDGPU_USERQ_PRIORITY;
 	q->size = a.queue_size < GT_NONE32 ? (uint32_t)a.queue_size : GT_NONE32;
-	tell_queue(q, ts, made_owner());
+	tell_queue(q, made_owner());
 }
 
 /* An ioctl that succeeded: does it make a queue, or end one? */
-static __always_inline void queues(const struct call *c, uint64_t ts)
+static __always_inline void queues(const struct call *c)
 {
 	uint32_t nr = GT_IOCTL_NR(c->cmd);
 	struct gt_bpf_queue q;
@@ -152,13 +152,13 @@ static __always_inline void queues(const struct call *c, uint64_t ts)
 	q.device = c->slot;
 	q.owner = bpf_get_current_pid_tgid() >> 32; /* KFD's are of a process */
 	if (c->driver == GT_IOCTL_BY_KFD && nr == GT_KFD_CREATE_QUEUE)
-		kfd_create(c, ts, &q);
+		kfd_create(c, &q);
 	else if (c->driver == GT_IOCTL_BY_KFD && nr == GT_KFD_DESTROY_QUEUE)
-		kfd_destroy(c, ts, &q);
+		kfd_destroy(c, &q);
 	else if (c->driver == GT_IOCTL_BY_KFD && nr == GT_KFD_UPDATE_QUEUE)
-		kfd_update(c, ts, &q);
+		kfd_update(c, &q);
 	else if (c->driver == GT_IOCTL_BY_AMDGPU && nr == GT_AMDGPU_USERQ)
-		userq(c, ts, &q);
+		userq(c, &q);
 }
 
 static __always_inline void tell_end(uint16_t what, uint64_t of, uint32_t gen)
@@ -168,7 +168,7 @@ static __always_inline void tell_end(uint16_t what, uint64_t of, uint32_t gen)
 	__builtin_memset(&q, 0xff, sizeof(q));
 	q.what = what;
 	q.owner = of;
-	tell_queue(&q, bpf_ktime_get_ns(), gen);
+	tell_queue(&q, gen);
 }
 
 static __always_inline int file_ends(struct file *file)

@@ -76,10 +76,23 @@ static __always_inline bool level_take(struct gt_bpf_level *l)
 	return !__sync_lock_test_and_set(&l->busy, 1);
 }
 
+/* The time of the event that is reported. Who has a level may stand still before its record is in
+ * the ring; the daemon sees here that an event of this time is still to come. */
+static __always_inline uint64_t level_time(struct gt_bpf_level *l)
+{
+	uint64_t ts;
+
+	*(volatile uint64_t *)&l->since = GT_BPF_READING;
+	ts = bpf_ktime_get_ns();
+	*(volatile uint64_t *)&l->since = ts;
+	return ts;
+}
+
 /* The last act of who has taken it: from now on its body may run again, on the same stack. */
 static __always_inline void level_release(struct gt_bpf_level *l)
 {
 	l->of = 0;
+	*(volatile uint64_t *)&l->since = 0;
 	k_release(&l->busy, 0);
 }
 

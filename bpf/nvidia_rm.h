@@ -78,7 +78,7 @@ static __always_inline uint32_t made_owner(void)
 
 static __always_inline struct gt_bpf_nv *begin(uint16_t kind)
 {
-	struct gt_bpf_nv *n = (void *)gt_reserve(GT_BPF_NVIDIA, bpf_ktime_get_ns(), 0);
+	struct gt_bpf_nv *n = (void *)gt_reserve(GT_BPF_NVIDIA, 0);
 	uint64_t id = bpf_get_current_pid_tgid();
 
 	if (!n)

@@ -57,8 +57,8 @@ static __always_inline struct gt_bpf_count *gt_counts(uint32_t part)
 	return bpf_map_lookup_elem(&gt_count, &part);
 }
 
-/* Tells of what could not be told before; false: that neither. */
-static __always_inline bool gt_tell_lost(struct gt_bpf_count *c, uint32_t part, uint64_t ts)
+/* Reports what had no room before; false: that neither. */
+static __always_inline bool gt_tell_lost(struct gt_bpf_count *c, uint32_t part)
 {
 	uint64_t n = gt_take(c->untold);
 	union gt_record *r;
@@ -71,7 +71,7 @@ static __always_inline bool gt_tell_lost(struct gt_bpf_count *c, uint32_t part, 
 		return false;
 	}
 	__builtin_memset(r, 0xff, sizeof(*r));
-	r->lost.ts = ts;
+	r->lost.ts = bpf_ktime_get_ns();
 	r->lost.type = GT_LOST;
 	r->lost.flags = part << GT_BPF_PART_SHIFT;
 	r->lost.count = n;
@@ -123,20 +123,21 @@ static __always_inline void gt_missed_shared(struct gt_bpf_count *c, uint64_t ts
 }
 
 /**
- * gt_try_reserve() - as gt_reserve(), for what will be told another time if there is no room now
+ * gt_try_reserve() - as gt_reserve(), for what will be reported another time if there is no room
+ * @ts: the record's time; 0: now
  */
 static __always_inline union gt_record *gt_try_reserve(struct gt_bpf_count *c, uint32_t part,
 						       uint64_t ts, uint8_t type)
 {
 	union gt_record *r = NULL;
 
-	if (!c->untold || gt_tell_lost(c, part, ts))
+	if (!c->untold || gt_tell_lost(c, part))
 		r = bpf_ringbuf_reserve(&gt_ring, sizeof(*r), 0);
 	if (!r)
 		return NULL;
 	gt_add(c->sent, 1);
 	__builtin_memset(r, 0xff, sizeof(*r));
-	r->ev.ts = ts;
+	r->ev.ts = ts ? ts : bpf_ktime_get_ns();
 	r->ev.type = type;
 	r->ev.flags = part << GT_BPF_PART_SHIFT;
 	r->ev.cpu = bpf_get_smp_processor_id();
@@ -145,19 +146,29 @@ static __always_inline union gt_record *gt_try_reserve(struct gt_bpf_count *c, u
 
 /**
  * gt_reserve() - room for a record of @part, which is all unknown but for time, type and CPU
+ *
+ * The clock is read after the room is reserved. The daemon relies on that: once it has read all
+ * that was reserved until some time, no older record of this part comes (backend/bpf/ring.c).
+ *
  * Return: NULL: there is none, and that is counted
  */
-static __always_inline union gt_record *gt_reserve(uint32_t part, uint64_t ts, uint8_t type)
+static __always_inline union gt_record *gt_reserve(uint32_t part, uint8_t type)
 {
 	struct gt_bpf_count *c = gt_counts(part);
 	union gt_record *r;
 
 	if (!c || gt_paused())
 		return NULL;
-	r = gt_try_reserve(c, part, ts, type);
+	r = gt_try_reserve(c, part, 0, type);
 	if (!r)
-		gt_missed(c, ts);
+		gt_missed(c, bpf_ktime_get_ns());
 	return r;
+}
+
+/** gt_time_of() - of a record that gt_reserve() returned, or now */
+static __always_inline uint64_t gt_time_of(const union gt_record *r)
+{
+	return r ? r->ev.ts : bpf_ktime_get_ns();
 }
 
 /* Is the daemon to be woken for the record that is handed over now? It is if it sleeps, or must
@@ -176,6 +187,16 @@ static __always_inline uint64_t gt_wake_flags(const struct gt_bpf_count *c)
 	return BPF_RB_NO_WAKEUP;
 }
 
+/** gt_discard() - gives the room of @r back */
+static __always_inline void gt_discard(union gt_record *r, uint32_t part)
+{
+	struct gt_bpf_count *c = gt_counts(part);
+
+	if (c)
+		gt_add(c->sent, -1);
+	bpf_ringbuf_discard(r, BPF_RB_NO_WAKEUP);
+}
+
 /** gt_submit() - hands @r over */
 static __always_inline void gt_submit(union gt_record *r, uint32_t part)
 {
@@ -189,7 +210,7 @@ static __always_inline void gt_send(struct gt_bpf_count *c, uint32_t part, uint6
 {
 	if (!c)
 		return;
-	if ((c->untold && !gt_tell_lost(c, part, ts)) ||
+	if ((c->untold && !gt_tell_lost(c, part)) ||
 	    bpf_ringbuf_output(&gt_ring, data, len, gt_wake_flags(c)))
 		gt_missed(c, ts);
 	else

@@ -151,21 +151,19 @@ static __always_inline uint64_t back_of(struct pt_regs *ctx)
 }
 #endif
 
-static __always_inline void tell(uint8_t type, uint64_t ts, uint64_t handle, uint64_t value,
-				 uint64_t ref)
+/* A record of the calling thread, about stream or queue @handle; NULL: it had no room */
+static __always_inline union gt_record *record(uint8_t type, uint64_t handle)
 {
-	union gt_record *r = gt_reserve(GT_BPF_RUNTIME, ts, type);
+	union gt_record *r = gt_reserve(GT_BPF_RUNTIME, type);
 	uint64_t id = bpf_get_current_pid_tgid();
 
 	if (!r)
-		return;
+		return NULL;
 	r->ev.pid = id >> 32;
 	r->ev.tid = (uint32_t)id;
 	r->ev.uid = (uint32_t)bpf_get_current_uid_gid();
 	r->ev.ctx = handle;
-	r->ev.value = value;
-	r->ev.ref = ref;
-	gt_submit(r, GT_BPF_RUNTIME);
+	return r;
 }
 
 /*
@@ -212,6 +210,7 @@ static __always_inline bool has_end(uint64_t cookie)
 static __always_inline void enter(struct pt_regs *ctx)
 {
 	uint64_t cookie = bpf_get_attach_cookie(ctx), ts, handle, bytes;
+	union gt_record *r = NULL;
 	struct gt_bpf_count *n = gt_counts(GT_BPF_RUNTIME);
 	struct gt_rt_slot *s = slot_of(cookie);
 	uint32_t how = GT_RT_HOW(cookie);
@@ -227,14 +226,20 @@ static __always_inline void enter(struct pt_regs *ctx)
 		gt_add(n->other, 1);
 		return;
 	}
-	ts = bpf_ktime_get_ns();
+	take_args(ctx, &args);
+	handle = word(&args, GT_RT_CTX(cookie));
+	bytes = bytes_of(&args, cookie);
+	if (!(how & GT_RT_AT_END))
+		r = record(GT_RT_TYPE(cookie), handle);
+	ts = gt_time_of(r);
+	if (r) {
+		r->ev.value = bytes;
+		gt_submit(r, GT_BPF_RUNTIME);
+	}
 	/* another program had the thread's storage locked (before Linux 6.4), or there is no memory
 	 */
 	if (!c && has_end(cookie))
 		gt_missed(n, ts);
-	take_args(ctx, &args);
-	handle = word(&args, GT_RT_CTX(cookie));
-	bytes = bytes_of(&args, cookie);
 	if (c) {
 		*c = (struct call){ .ts = ts, .ctx = handle, .bytes = bytes };
 		if (how & GT_RT_RETURN) {
@@ -243,8 +248,6 @@ static __always_inline void enter(struct pt_regs *ctx)
 			c->sp = PT_REGS_SP(ctx);
 		}
 	}
-	if (!(how & GT_RT_AT_END))
-		tell(GT_RT_TYPE(cookie), ts, handle, bytes, GT_NONE64);
 }
 
 /* The handle of a new queue, as it was written; GT_NONE64: none was made. */
@@ -261,8 +264,8 @@ static __always_inline uint64_t made(struct pt_regs *ctx, uint64_t where)
 static __always_inline void leave(struct pt_regs *ctx)
 {
 	struct call *c = bpf_task_storage_get(&inside, bpf_get_current_task_btf(), NULL, 0), was;
-	uint64_t ts = bpf_ktime_get_ns();
-	uint32_t how;
+	union gt_record *r;
+	uint32_t how, type;
 
 	if (!c || !c->cookie || PT_REGS_SP(ctx) != c->sp + RETURN_ADDRESS)
 		return;
@@ -274,12 +277,19 @@ static __always_inline void leave(struct pt_regs *ctx)
 		if (was.ctx == GT_NONE64)
 			return;
 	}
-	if (GT_RT_TYPE(was.cookie) == GT_SYNC_WAIT_ENTER)
-		tell(GT_SYNC_WAIT_EXIT, ts, was.ctx, ts - was.ts, GT_NONE64);
-	else if (GT_RT_TYPE(was.cookie) == GT_COPY && how & GT_RT_AT_END)
-		tell(GT_COPY, ts, was.ctx, was.bytes, ts - was.ts);
-	else if (how & GT_RT_AT_END)
-		tell(GT_RT_TYPE(was.cookie), ts, was.ctx, GT_NONE64, GT_NONE64);
+	type = GT_RT_TYPE(was.cookie);
+	if (type != GT_SYNC_WAIT_ENTER && !(how & GT_RT_AT_END))
+		return;
+	r = record(type == GT_SYNC_WAIT_ENTER ? GT_SYNC_WAIT_EXIT : type, was.ctx);
+	if (!r)
+		return;
+	if (type == GT_SYNC_WAIT_ENTER) {
+		r->ev.value = r->ev.ts - was.ts;
+	} else if (type == GT_COPY) {
+		r->ev.value = was.bytes;
+		r->ev.ref = r->ev.ts - was.ts;
+	}
+	gt_submit(r, GT_BPF_RUNTIME);
 }
 
 GT_BODIES(enter_next, GT_BPF_LEVELS);

@@ -172,12 +172,17 @@ struct gt_bpf_args {
  * struct gt_bpf_level - a level of a CPU
  * @busy: taken; all else is of who has taken it
  * @of: the tracepoint that is reported by its arguments, its number + 1; 0: none
+ * @since: time of the event that is reported; 0: the clock is not read yet; GT_BPF_READING: it is
+ *	being read
  * @args: of that, on their way from the entry to the body
  */
 struct gt_bpf_level {
 	uint32_t busy, of;
+	uint64_t since;
 	struct gt_bpf_args args;
 };
+
+#define GT_BPF_READING 1
 
 /** struct gt_bpf_levels - those of a CPU; @caught: events that the kernel kept from a tracepoint's
  * first entry, and its second one reported */

@@ -104,14 +104,14 @@ static __always_inline void begin(struct scratch *s, uint64_t ts, uint64_t index
 }
 
 /* The event is counted here, or a record tells of it, or both. */
-static __always_inline void end(struct gt_bpf_count *n, struct scratch *s,
+static __always_inline void end(struct gt_bpf_level *l, struct gt_bpf_count *n, struct scratch *s,
 				const struct gt_bpf_tp *tp, uint32_t index, uint64_t len)
 {
 	struct gt_k_ctl *c = k_control();
 	struct gt_k_event *e = &s->e;
 	int what;
 
-	e->ts = bpf_ktime_get_ns();
+	e->ts = level_time(l);
 	e->start = 0;
 	gt_opaque(len);
 	if (len > GT_BPF_RAW_MAX)
@@ -293,9 +293,9 @@ static __always_inline uint64_t address(void *p)
 	return bpf_probe_read_kernel(&v, sizeof(v), &p) ? 0 : v;
 }
 
-/* An event of tracepoint @index, by who has taken @level: @ctx is its record, or its source's;
- * NULL: there are only @a */
-static __always_inline void tell(uint32_t level, uint32_t index, void *ctx,
+/* An event of tracepoint @index, by who has taken @level, which is @l: @ctx is its record, or its
+ * source's; NULL: there are only @a */
+static __always_inline void tell(struct gt_bpf_level *l, uint32_t level, uint32_t index, void *ctx,
 				 const struct gt_bpf_args *a)
 {
 	struct scratch *s = bpf_map_lookup_elem(&scratches, &level);
@@ -315,7 +315,7 @@ static __always_inline void tell(uint32_t level, uint32_t index, void *ctx,
 	else
 		len = make(n, s, tp, index, ctx ? address(ctx) : 0, a);
 	if (len != ~0ull)
-		end(n, s, tp, index, len);
+		end(l, n, s, tp, index, len);
 }
 
 /* A level that nobody has, GT_BPF_LEVELS: there is none, and that is counted, or nothing is told
@@ -343,7 +343,7 @@ static __always_inline int tell_here(uint32_t index, void *ctx, const struct gt_
 
 	if (level >= GT_BPF_LEVELS)
 		return 0;
-	tell(level, index, ctx, a);
+	tell(&all->level[level], level, index, ctx, a);
 	level_release(&all->level[level]);
 	return 0;
 }
@@ -382,7 +382,7 @@ int gt_called(struct pt_regs *ctx)
                                                                                                    \
 		if (!all)                                                                          \
 			return 0;                                                                  \
-		tell(n, all->level[n].of - 1, NULL, &all->level[n].args);                          \
+		tell(&all->level[n], n, all->level[n].of - 1, NULL, &all->level[n].args);          \
 		level_release(&all->level[n]);                                                     \
 		return 0;                                                                          \
 	}

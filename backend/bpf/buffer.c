@@ -56,10 +56,26 @@ static int make_wake(struct gb_ring *ring)
 	return 0;
 }
 
+/* kernel/bpf/ringbuf.c: the consumer's page, then the producer's. libbpf has them, too, but tells
+ * them only from 1.3 on. */
+static int map_positions(struct gb_ring *ring)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	uint8_t *at = mmap(NULL, 2 * page, PROT_READ, MAP_SHARED, ring->fd, 0);
+
+	if (at == MAP_FAILED)
+		return -errno;
+	ring->read = (const unsigned long *)at;
+	ring->reserved = (const unsigned long *)(at + page);
+	return 0;
+}
+
 static int make_maps(struct gb_ring *ring, struct gb_options *o)
 {
 	int ret = make_ring(ring, o);
 
+	if (!ret)
+		ret = map_positions(ring);
 	if (!ret)
 		ret = make_wake(ring);
 	if (ret)
@@ -108,6 +124,8 @@ void gb_ring_close(struct gb *b)
 		b->p->host->watch(b->p, ring_buffer__epoll_fd(ring->rb), false);
 		ring_buffer__free(ring->rb);
 	}
+	if (ring->read)
+		munmap((void *)(uintptr_t)ring->read, 2 * (size_t)sysconf(_SC_PAGESIZE));
 	if (ring->wake)
 		munmap(ring->wake, (size_t)sysconf(_SC_PAGESIZE));
 	for (int i = 0; i < 3; i++) {

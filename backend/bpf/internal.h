@@ -24,8 +24,7 @@
 
 #define GB_SENTENCE 400
 #define GB_DRAIN_NS 20000000ull /* between drains while records come */
-/* A program reads the clock, then reserves: so late a record can be behind others in the ring. */
-#define GB_SLACK_NS 1000000ull
+#define GB_SLACK_NS 1000000ull	/* what came in this time waits for the next drain, see ring.c */
 #define GB_LEVEL    (64u << 10) /* bytes in the ring that wake the daemon */
 #define GB_OUT	    256		/* records handed over at a time */
 #define GB_WAITING  65536	/* records put in order of time at once */
@@ -45,6 +44,8 @@ struct gb;
  * @record: completes a record of its programs, which wrote down what the kernel knows; false: there
  *	is nothing more to hand over than what it gave to gb_out()
  * @lost: some of its records had no room. Optional
+ * @on_its_way: the time of the oldest event that is not in the ring yet, UINT64_MAX: none; 0: not
+ *	known. Of a part whose programs read the clock before they reserve. Optional
  * @raw: a record of another layout, with @len bytes behind it: gives what it means to gb_out(). Of
  *	a part whose programs send such
  * @round: all records up to @until are told; may tell more of that time. Optional
@@ -65,6 +66,7 @@ struct gb_part {
 	void (*stop)(struct gb *b);
 	bool (*record)(struct gb *b, union gt_record *r);
 	void (*lost)(struct gb *b, const struct gt_lost *l);
+	uint64_t (*on_its_way)(struct gb *b);
 	void (*raw)(struct gb *b, const struct gt_bpf_raw *raw, const void *data, size_t len);
 	void (*round)(struct gb *b, uint64_t until);
 	void (*fold)(struct gb *b);
@@ -99,9 +101,10 @@ struct gb_wait {
 	uint32_t at, len;
 };
 
-/** struct gb_drained - what a look found: @some: records; @full: more than can wait */
+/** struct gb_drained - what a look found: @some: records; @full: more than can wait; @held: an event
+ * on its way is older than what could be handed over otherwise */
 struct gb_drained {
-	bool some, full;
+	bool some, full, held;
 };
 
 /** struct gb_loss - records that had no room: @heard: from the programs; @told: to the host */
@@ -113,7 +116,9 @@ struct gb_loss {
  * struct gb_ring - the ring buffer, and what came out of it
  * @waiting: @n records, with @used of their @bytes; @spare: what is kept of them is put there
  * @out: @nout records to be handed over; @last: time of the last of them
+ * @reserved, @read: how far the ring is reserved, and read: the kernel's own words
  * @newest: the latest time that came out; @until: all before is handed over
+ * @late: records that came after @until had passed their time
  * @flowing: the last look found records
  * @wake: shared with the programs
  * @loss: of each part
@@ -123,13 +128,14 @@ struct gb_ring {
 	size_t size;
 	struct ring_buffer *rb;
 	struct gt_bpf_wake *wake;
+	const unsigned long *reserved, *read;
 	struct gb_wait *waiting;
 	uint8_t *bytes, *spare;
 	uint32_t n, used;
 	unsigned int nout;
 	bool flowing;
 	uint64_t last, newest, until, told;
-	uint64_t drains, full, left_out;
+	uint64_t drains, full, left_out, late;
 	struct gb_loss loss[GT_BPF_PARTS];
 	union gt_record out[GB_OUT];
 };

@@ -2,11 +2,19 @@
 /*
  * Records from the programs: put in order of time, completed by their parts, handed over.
  *
- * All programs write into one ring, in the order in which they reserved; they read the clock before
- * that. What came in the last GB_SLACK_NS therefore waits for the next drain.
+ * All programs write into one ring, in the order in which they reserved. A program may stand still
+ * at any place, preempted or with its whole CPU (a virtual machine's), so no time is long enough to
+ * wait for what is older. Until which time everything has come is known by two rules:
+ *
+ *   - a program reads the clock after it has reserved (gt_reserve()); or
+ *   - it says on its CPU, until its record is in the ring, of which time that is (level_time() of
+ *     bpf/level.h, the parts' on_its_way()).
+ *
+ * So a drain reads the clock, then those times, then up to where the ring is reserved, and then the
+ * ring. If it has read all up to there, an older record can only be one of those on their way.
+ * GB_SLACK_NS is for clocks and stores that other CPUs see late.
  */
 #include <errno.h>
-#include <poll.h>
 #include <string.h>
 #include <sys/param.h>
 #include <unistd.h>
@@ -162,8 +170,10 @@ static void hand_over(struct gb *b, uint32_t n)
 	uint8_t *bytes = ring->bytes;
 	uint32_t used = 0;
 
-	for (uint32_t i = 0; i < n; i++)
+	for (uint32_t i = 0; i < n; i++) {
+		ring->late += ring->waiting[i].ts <= ring->until;
 		ring->left_out += !complete(b, ring->bytes + ring->waiting[i].at);
+	}
 	for (uint32_t i = n; i < ring->n; i++) {
 		struct gb_wait *w = &ring->waiting[i];
 
@@ -192,39 +202,48 @@ static uint32_t ripe(const struct gb_ring *ring, uint64_t until)
 	return lo;
 }
 
-/* Is there something in the ring still? The first may be on its way from its program, and what is
- * behind it waits for it. */
-static bool unread(const struct gb_ring *ring)
+/* The time of the oldest event that is on its way into the ring, UINT64_MAX: there is none */
+static uint64_t on_its_way(struct gb *b)
 {
-	struct pollfd pfd = { .fd = ring->fd, .events = POLLIN };
+	uint64_t oldest = UINT64_MAX;
 
-	return poll(&pfd, 1, 0) > 0;
+	for (unsigned int i = 0; i < GT_BPF_PARTS; i++)
+		if (!b->state[i] && gb_part(i)->on_its_way)
+			oldest = MIN(oldest, gb_part(i)->on_its_way(b));
+	return oldest;
 }
 
-/* What stays in the ring is not much older than what came out last. */
-static uint64_t complete_until(const struct gb_ring *ring, bool full, uint64_t until)
+/* Reads the ring. Return: until which time all of it has come, @until at most. If that is not
+ * known, as little as before: the first record that is left is not written yet. */
+static uint64_t take_all(struct gb *b, uint64_t until, struct gb_drained *d)
 {
-	uint64_t sure = ring->newest > GB_SLACK_NS ? ring->newest - GB_SLACK_NS : 0;
+	struct gb_ring *ring = &b->ring;
+	uint64_t oldest = on_its_way(b);
+	unsigned long reserved = __atomic_load_n(ring->reserved, __ATOMIC_ACQUIRE);
+	uint32_t before = ring->n;
 
-	if (!full && !unread(ring))
-		return until;
-	return MAX(MIN(until, sure), ring->until);
+	d->full = ring_buffer__consume(ring->rb) == -ENOSPC;
+	d->some = ring->n != before;
+	sort(ring);
+	if (ring->n)
+		ring->newest = MAX(ring->newest, ring->waiting[ring->n - 1].ts);
+	if (d->full) /* what stays is not much older than what came out last */
+		oldest = MIN(oldest, ring->newest - MIN(ring->newest, GB_SLACK_NS));
+	else if ((long)(__atomic_load_n(ring->read, __ATOMIC_ACQUIRE) - reserved) < 0)
+		oldest = 0;
+	d->held = oldest <= until;
+	return MAX(d->held ? oldest - MIN(oldest, 1) : until, ring->until);
 }
 
 /* Hands over what is older than @until */
 static void drain(struct gb *b, uint64_t until, struct gb_drained *d)
 {
 	struct gb_ring *ring = &b->ring;
-	uint32_t before = ring->n, n;
+	uint32_t n;
 
 	ring->drains++;
-	d->full = ring_buffer__consume(ring->rb) == -ENOSPC;
-	d->some = ring->n != before;
+	until = take_all(b, until, d);
 	ring->full += d->full;
-	sort(ring);
-	if (ring->n)
-		ring->newest = MAX(ring->newest, ring->waiting[ring->n - 1].ts);
-	until = complete_until(ring, d->full, until);
 	n = ripe(ring, until);
 	if (d->full && n < ring->n / 2) {
 		n = ring->n / 2; /* more in a millisecond than fits: the older half goes */
@@ -251,11 +270,11 @@ static uint64_t rest(struct gb *b, const struct gb_drained *d, bool woken)
 {
 	struct gb_ring *ring = &b->ring;
 
-	if (!d->some && !ring->n) {
+	if (!d->some && !ring->n && !d->held) {
 		if (gb_said(&ring->wake->idle))
 			return 0;
 		gb_say(&ring->wake->idle, 1);
-	} else if (d->full || (ring->n && (woken || !d->some))) {
+	} else if (d->full || d->held || (ring->n && (woken || !d->some))) {
 		return GB_SLACK_NS; /* the first after a while, and the last, need not wait */
 	}
 	return GB_DRAIN_NS;

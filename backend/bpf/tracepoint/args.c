@@ -6,6 +6,7 @@
  * of those by arguments only the same program's within itself would (__bpf_trace_run() there).
  */
 #include <errno.h>
+#include <sys/param.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -140,6 +141,28 @@ bool tp_caught(const struct tp_state *t, uint64_t *n)
 	for (int cpu = 0; cpu < cpus; cpu++)
 		*n += l[cpu].caught;
 	return true;
+}
+
+uint64_t tp_on_its_way(struct gb *b)
+{
+	struct tp_state *t = b->priv[GT_BPF_TRACEPOINT];
+	int cpus = libbpf_num_possible_cpus();
+	uint64_t oldest = UINT64_MAX;
+	uint32_t zero = 0;
+
+	if (!t->levels)
+		t->levels = cpus > 0 ? calloc((size_t)cpus, sizeof(*t->levels)) : NULL;
+	if (!t->levels ||
+	    bpf_map_lookup_elem(bpf_map__fd(t->skel->maps.levels), &zero, t->levels))
+		return 0;
+	for (int cpu = 0; cpu < cpus; cpu++)
+		for (unsigned int i = 0; i < GT_BPF_LEVELS; i++) {
+			const struct gt_bpf_level *l = &t->levels[cpu].level[i];
+
+			if (l->busy && l->since)
+				oldest = MIN(oldest, l->since == GT_BPF_READING ? 0 : l->since);
+		}
+	return oldest;
 }
 
 /* What second programs caught is read last: nothing that they did is counted as missed. */

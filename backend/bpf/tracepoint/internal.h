@@ -96,6 +96,7 @@ struct tp_state {
 	int rank;
 	struct tp_slot slot[GT_BPF_TPS];
 	char map_error[256], bind_error[GB_SENTENCE], told_by[32];
+	struct gt_bpf_levels *levels; /* of all CPUs, for tp_on_its_way() */
 	uint64_t tick, missed, missed_gone, seen, asked, ask_again, unknown, round;
 	struct tp_count *count; /* what the program counts, see count.h */
 };
@@ -155,6 +156,9 @@ int tp_load_more(struct tp_state *t, struct bpf_object *o, char *err, size_t len
 /** tp_args_again() - where the kernel skipped events a second program takes those from now on. Are
  * there more such than before? */
 bool tp_args_again(struct tp_state *t);
+/** tp_on_its_way() - the time of the oldest event that a program reports now, UINT64_MAX: none; 0:
+ * not known */
+uint64_t tp_on_its_way(struct gb *b);
 /** tp_caught() - how many it took; false: not known */
 bool tp_caught(const struct tp_state *t, uint64_t *n);
 /** tp_missed() - how many events the kernel kept from the programs; false: it does not say */

@@ -75,6 +75,7 @@ static void stop(struct gb *b)
 	for (unsigned int i = 0; i < TP_MORE; i++)
 		tracepoint_bpf__destroy(t->more[i]);
 	tracepoint_bpf__destroy(t->skel);
+	free(t->levels);
 	gt_tasks_free(t->tasks);
 	gt_eventmap_free(t->map);
 	free(t);
@@ -315,6 +316,7 @@ const struct gb_part gb_tracepoint = {
 	.stop = stop,
 	.record = tp_record,
 	.raw = tp_raw,
+	.on_its_way = tp_on_its_way,
 	.round = tp_round,
 	.fold = fold,
 	.wanted = wanted,
