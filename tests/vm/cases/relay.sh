@@ -30,12 +30,21 @@ is "$(cat $grt/enabled) $(stat_of tracing)" "1 started-here" "the daemon starts 
 # the first of all may have been told by the old names before the new ones were heard
 "$gpujobs" --device 0 --jobs 2 --ring gfx_0.0.0 --length-us 100000 >/dev/null
 ok "the first jobs are seen by all" wait_for 20 counted 2 "${by[@]}" || exit 1
-for m in "${by[@]}"; do echo clear >"$m/control"; done
-echo 0 >$truth
-mock_push 3334
-ok "the mock has ended all jobs" wait_for 20 all_done
-n=$(($(wc -l <$truth) - 1))
-ok "all $n are counted, by each" wait_for 20 counted $n "${by[@]}" ||
+# Linux 7.0 and later skip a BPF program that stands still, preempted, for other tasks' events (bpf.sh); then again
+missed() { echo $(($(value bpf/backends/bpf/stats events_missed) + $(value bpf/backends/bpf/stats tracepoint_lost))); }
+before=-1 try=0
+while [ "$(missed)" != "$before" ] && [ $((++try)) -le 3 ]; do
+	before=$(missed)
+	for m in "${by[@]}"; do echo clear >"$m/control"; done
+	echo 0 >$truth
+	mock_push 3334
+	ok "the mock has ended all jobs" wait_for 20 all_done
+	n=$(($(wc -l <$truth) - 1))
+	wait_for 20 counted $n relay ftrace
+done
+missed=$(($(missed) - before)) all=("${by[@]}")
+[ $missed = 0 ] || all=(relay ftrace) # what BPF lacks then is compared with how much it says that it missed
+ok "all $n are counted, by ${all[*]}" wait_for 20 counted $n "${all[@]}" ||
 	{
 		for m in "${by[@]}"; do
 			echo "$m: $(awk '$2 ~ /^ring/ { n += $8 } END { print n + 0 }' "$m/rings") jobs"
@@ -46,13 +55,13 @@ ok "all $n are counted, by each" wait_for 20 counted $n "${by[@]}" ||
 		grep -E ' [1-9]' relay/backends/relay/stats
 	} | sed 's/^/# /'
 cat $truth >truth
-python_checks "$GT_SRC/tests/lib/gpucompare.py" truth "$PWD/relay:contexts" "$PWD/bpf" "$PWD/ftrace"
-for m in "${by[@]}"; do
+python_checks "$GT_SRC/tests/lib/gpucompare.py" truth "$PWD/relay:contexts" "$PWD/ftrace" "$PWD/bpf$([ $missed = 0 ] || echo ":missed=$missed")"
+for m in "${all[@]}"; do
 	is "$(value "$m/status" events_lost_source)" 0 "$m: nothing was lost"
 	awk '/^#/ { $0 = substr($0, 2) } { print $1, $3, $7, $8, $9, $10 }' "$m/rings" | sort >"$m.rings"
 	grep -E '^(SUBMIT|COMMIT|COMPLETE) ' "$m/events_by_type" | awk '{ print $1, $2 }' >>"$m.rings"
 done
-for m in bpf ftrace; do ok "the same counts by relay and by $m" diff relay.rings $m.rings; done
+for m in "${all[@]:1}"; do ok "the same counts by relay and by $m" diff relay.rings $m.rings; done
 is "$(stat_of damaged) $(stat_of unknown_types) $(stat_of session_elsewhere)" "0 0 0" "relay: nothing is damaged, unknown or elsewhere"
 for m in bpf ftrace; do umount_gt "$PWD/$m"; done
 
