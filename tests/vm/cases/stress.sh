@@ -82,12 +82,8 @@ stop_playing() {
 	players=()
 }
 
-pace() { # pace N - N times as seldom as at first
-	local p=/sys/module/mockgpu_stress/parameters
-	echo $((500 * $1)) >$p/hard_us
-	echo $((1000 * $1)) >$p/soft_us
-	echo $((1000 * $1)) >$p/sleep_us
-	echo $((8 * $1)) >$p/rest
+pace() { # pace PERCENT - of the time in which it is fired
+	echo "$1" >/sys/module/mockgpu_stress/parameters/share
 }
 
 # What is held against what -------------------------------------------------------------------------
@@ -158,7 +154,7 @@ change() { # change NTH
 changing() { # changing SECONDS
 	local end=$((SECONDS + $1)) i=0
 	changes=0 up=$(cut -d . -f 1 /proc/uptime)
-	pace 3 # daemons are to keep up with their settings
+	pace 10 # daemons are to keep up with their settings
 	play
 	while [ $SECONDS -lt $end ] || [ $i -lt 16 ]; do
 		echo "$i at $(cut -d ' ' -f 1 /proc/uptime)" >>change.log
@@ -166,7 +162,6 @@ changing() { # changing SECONDS
 		i=$((i + 1))
 	done
 	ok "changing: all stop" stop_playing
-	pace 1
 	echo "# measured stress: $changes changes, $(($(cut -d . -f 1 /proc/uptime) - up)) s"
 }
 
@@ -201,7 +196,7 @@ mnt=$PWD/bpf
 ok "the calls of runtimes are told" eval 'echo hip >bpf/backends/bpf/runtimes && wait_for 60 stat_is libraries 1'
 echo 1 >/proc/sys/kernel/bpf_stats_enabled
 
-pace 1
+pace 20
 still alone $((seconds / 4))
 # the scheduler's other names, and amdgpu's beside them
 mock_names amdgpu || exit 1
@@ -212,6 +207,7 @@ set_all config/buffer_size 4194304
 echo hip >bpf/backends/bpf/runtimes
 set_all control clear
 wait_for 60 stat_is libraries 1
+pace 20
 still again $((seconds / 4))
 for m in "${by[@]}"; do umount_gt "$PWD/$m"; done
 echo 0 >/proc/sys/kernel/bpf_stats_enabled

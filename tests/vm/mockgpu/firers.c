@@ -1,8 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Who fires: each has a job of its own, which it takes a step further whenever it has its turn. */
+/*
+ * Who fires: each has a job of its own, which it takes a step further whenever it has its turn.
+ *
+ * All have their turns at the same time, so that they nest, for a short time in each period. The
+ * rest of the period is left to everybody else, however slow the machine is: tracers are to keep up
+ * with what is fired, and with their settings.
+ */
 #include <linux/cpu.h>
+#include <linux/math64.h>
 #include <linux/module.h>
 #include <linux/slab.h>
+#include <linux/timekeeping.h>
 
 #include "stress.h"
 
@@ -10,6 +18,12 @@
 static const char *const ring_name[] = { "stress_gfx", "stress_comp", "stress_dma" };
 
 #define RINGS ARRAY_SIZE(ring_name)
+
+static uint share = 20;
+module_param(share, uint, 0644);
+MODULE_PARM_DESC(share, "percent of the time in which tracepoints are fired");
+
+#define PERIOD_NS 100000000u
 
 const char *const stress_who_name[] = { "timer1", "timer2",  "softtimer", "tasklet",
 					"ipi",	  "irqwork", "bhwork",	  "nmi",
@@ -30,6 +44,15 @@ u32 stress_draw(struct stress_cpu *c)
 	x ^= x << 5;
 	WRITE_ONCE(c->random, x);
 	return x;
+}
+
+/** stress_pause() - Return: ns until there are turns again, 0: now */
+u64 stress_pause(void)
+{
+	u32 at;
+
+	div_u64_rem(ktime_get_mono_fast_ns(), PERIOD_NS, &at);
+	return at < PERIOD_NS / 100 * READ_ONCE(share) ? 0 : PERIOD_NS - at;
 }
 
 /** stress_turn() - @who of a CPU fires the tracepoints of so many steps */

@@ -100,26 +100,29 @@ static void timed_turn(struct stress_cpu *c, int which)
 	c->took += ktime_get_mono_fast_ns() - began;
 }
 
-/* However slow the machine is, most of the time is left to tasks: a timer waits for eight times
- * what all turns took since it was set. */
-static void again(struct stress_cpu *c, struct hrtimer *t, uint mean_us)
+/* However slow the machine is, tasks have their turns, too: a timer waits for four times what all
+ * turns took since it was set. @pause: until all have turns again */
+static void again(struct stress_cpu *c, struct hrtimer *t, uint mean_us, u64 pause)
 {
 	u64 mean = (u64)clamp(mean_us, 1u, 1000000u) * 1000,
 	    *before = &c->took_before[t - c->timer];
-	u64 took = c->took - *before;
+	u64 took = pause ? pause : 4 * (c->took - *before);
 
 	*before = c->took;
-	hrtimer_forward_now(
-		t, ns_to_ktime(took * 8 + mean / 4 + stress_draw(c) % (u32)(mean * 3 / 2)));
+	hrtimer_forward_now(t,
+			    ns_to_ktime(took + mean / 4 + stress_draw(c) % (u32)(mean * 3 / 2)));
 }
 
 static enum hrtimer_restart in_hardirq_timer(struct hrtimer *t)
 {
 	struct stress_cpu *c = here();
+	u64 pause = stress_pause();
 	u32 r = stress_draw(c);
 
 	if (!READ_ONCE(on))
 		return HRTIMER_NORESTART;
+	if (pause)
+		goto again;
 	timed_turn(c, t == &c->timer[0] ? STRESS_HARD1 : STRESS_HARD2);
 	if (r % 4 == 0)
 		tasklet_schedule(&c->tasklet);
@@ -130,18 +133,21 @@ static enum hrtimer_restart in_hardirq_timer(struct hrtimer *t)
 		queue_work(system_bh_wq, &c->bh_work);
 #endif
 	send_nmi(c, ktime_get_mono_fast_ns());
-	again(c, t, hard_us);
+again:
+	again(c, t, hard_us, pause);
 	return HRTIMER_RESTART;
 }
 
 static enum hrtimer_restart in_softirq_timer(struct hrtimer *t)
 {
 	struct stress_cpu *c = here();
+	u64 pause = stress_pause();
 
 	if (!READ_ONCE(on))
 		return HRTIMER_NORESTART;
-	timed_turn(c, STRESS_SOFT);
-	again(c, t, soft_us);
+	if (!pause)
+		timed_turn(c, STRESS_SOFT);
+	again(c, t, soft_us, pause);
 	return HRTIMER_RESTART;
 }
 

@@ -106,6 +106,7 @@ void stress_points_show(struct seq_file *m);
 int stress_start(struct device *dev);
 void stress_stop(void);
 int stress_run(bool yes);
+u64 stress_pause(void);
 void stress_turn(struct stress_cpu *c, enum stress_who who, unsigned int steps);
 u32 stress_draw(struct stress_cpu *c);
 void stress_firers_show(struct seq_file *m);

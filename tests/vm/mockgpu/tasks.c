@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Turns of tasks: on each CPU two of ordinary priority that run most of the time, and two of
- * real-time priorities that preempt them and each other, of which one moves from CPU to CPU.
+ * Turns of tasks: on each CPU two of ordinary priority that run as long as there are turns, and two
+ * of real-time priorities that preempt them and each other, of which one moves from CPU to CPU.
  */
 #include <linux/delay.h>
 #include <linux/kthread.h>
+#include <linux/math64.h>
 #include <linux/module.h>
 #include <linux/sched.h>
 #include <linux/timekeeping.h>
@@ -15,10 +16,6 @@ static uint sleep_us = 1000;
 module_param(sleep_us, uint, 0644);
 MODULE_PARM_DESC(sleep_us, "mean us that a real-time task sleeps between its turns");
 
-static uint rest = 8;
-module_param(rest, uint, 0644);
-MODULE_PARM_DESC(rest, "how many times as long as they ran the other tasks sleep");
-
 /* None where its last interrupt is on its way yet */
 static void interrupt_another(void)
 {
@@ -28,24 +25,27 @@ static void interrupt_another(void)
 		smp_call_function_single_async(cpu, &stress_cpus[cpu].ipi);
 }
 
-/* Sleeps now and then: others are to run, and grace periods of tasks to end */
+/* Sleeps until there are turns */
+static void wait_for_turns(void)
+{
+	unsigned long us = (unsigned long)div_u64(stress_pause(), 1000);
+
+	if (us)
+		usleep_range(us, us + 100);
+}
+
 static int go_on(struct stress_cpu *c, int which)
 {
-	u64 began = ktime_get_mono_fast_ns(), took;
 	unsigned int n = 0;
-	u32 us;
 
 	while (!kthread_should_stop()) {
+		wait_for_turns();
 		stress_turn(c, which, 1);
 		if (++n % 8 == 0)
 			interrupt_another();
+		if (n % 16 == 0)
+			usleep_range(50, 100);
 		cond_resched_tasks_rcu_qs();
-		took = ktime_get_mono_fast_ns() - began;
-		if (n % 16)
-			continue;
-		us = 50 + min(took / 1000 * READ_ONCE(rest), 100000ull);
-		usleep_range(us, us + 100);
-		began = ktime_get_mono_fast_ns();
 	}
 	return 0;
 }
@@ -68,11 +68,12 @@ static int real_time(struct stress_cpu *c, int which, bool moves)
 	u32 us;
 
 	while (!kthread_should_stop()) {
+		wait_for_turns();
 		began = ktime_get_mono_fast_ns();
 		stress_turn(c, which, 1 + stress_draw(c) % 3);
 		took = (ktime_get_mono_fast_ns() - began) / 1000;
 		us = sleep_us / 4 + stress_draw(c) % (sleep_us * 3 / 2 + 1) +
-		     16 * min(took, 100000ull);
+		     4 * min(took, 100000ull);
 		usleep_range(us, us + 10);
 		if (moves && stress_draw(c) % 16 == 0) {
 			cpu = cpumask_next(cpu, cpu_online_mask);
