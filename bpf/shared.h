@@ -184,16 +184,17 @@ struct gt_bpf_level {
 
 #define GT_BPF_READING 1
 
-/** struct gt_bpf_levels - those of a CPU; @caught: events that the kernel kept from a tracepoint's
- * first entry, and its second one reported */
+/** struct gt_bpf_levels - those of a CPU; @left: events that a tracepoint's first entry left to its
+ * second one; @caught: those, and events that the kernel kept from the first one, which the second
+ * one reported */
 struct gt_bpf_levels {
 	struct gt_bpf_level level[GT_BPF_LEVELS];
-	uint64_t caught;
+	uint64_t left, caught;
 };
 
 #define GT_BPF_MARKS 4096
 
-/** struct gt_bpf_marks - events that a tracepoint's first entry has seen, see args.bpf.c */
+/** struct gt_bpf_marks - events that a tracepoint's first entry reports, see args.bpf.c */
 struct gt_bpf_marks {
 	uint64_t of[GT_BPF_MARKS];
 };

@@ -86,12 +86,23 @@ int tp_load_more(struct tp_state *t, struct bpf_object *o, char *err, size_t len
 	return gb_object_load(t->b, o, "its program", err, len);
 }
 
-/* The second program of a tracepoint, behind the first. Without it what the first is kept from is
- * missed, and counted. */
+static int set_again(const struct args_bpf *o, uint32_t yes)
+{
+	uint32_t zero = 0;
+
+	return bpf_map__update_elem(o->maps.bss, &zero, sizeof(zero), &yes, sizeof(yes), 0);
+}
+
+/* The second program of a tracepoint, behind the first, which leaves marks for it from now on.
+ * Without it what the first is kept from is missed, and counted. */
 static void link_again(struct tp_slot *s, struct args_bpf *o)
 {
 	s->asked_again = true;
+	if (set_again(o, 1))
+		return;
 	s->again = bpf_program__attach_raw_tracepoint(o->progs.gt_hand_over_again, source(s));
+	if (!s->again)
+		set_again(o, 0);
 }
 
 static struct bpf_link *link_to(struct tp_state *t, struct tp_slot *s, struct args_bpf *o)
@@ -129,17 +140,20 @@ struct bpf_link *tp_args_link(struct tp_state *t, struct tp_slot *s)
 	return link;
 }
 
-bool tp_caught(const struct tp_state *t, uint64_t *n)
+/* What first programs left to second ones, and what these took */
+static bool given(const struct tp_state *t, uint64_t *left, uint64_t *caught)
 {
 	int cpus = libbpf_num_possible_cpus(), fd = bpf_map__fd(t->skel->maps.levels);
 	gb_auto_free struct gt_bpf_levels *l = cpus > 0 ? calloc((size_t)cpus, sizeof(*l)) : NULL;
 	uint32_t zero = 0;
 
-	*n = 0;
+	*left = *caught = 0;
 	if (!l || bpf_map_lookup_elem(fd, &zero, l))
 		return false;
-	for (int cpu = 0; cpu < cpus; cpu++)
-		*n += l[cpu].caught;
+	for (int cpu = 0; cpu < cpus; cpu++) {
+		*left += l[cpu].left;
+		*caught += l[cpu].caught;
+	}
 	return true;
 }
 
@@ -165,11 +179,15 @@ uint64_t tp_on_its_way(struct gb *b)
 	return oldest;
 }
 
-/* What second programs caught is read last: nothing that they did is counted as missed. */
-bool tp_missed(const struct tp_state *t, uint64_t *n)
+bool tp_caught(const struct tp_state *t, uint64_t *n)
 {
-	uint64_t got;
+	uint64_t left;
 
+	return given(t, &left, n);
+}
+
+static bool kept(const struct tp_state *t, uint64_t *n)
+{
 	*n = t->missed_gone;
 	for (unsigned int i = 0; i < t->n; i++)
 		if (t->slot[i].args && !gb_missed_by(t->slot[i].args->progs.gt_hand_over, n))
@@ -177,9 +195,19 @@ bool tp_missed(const struct tp_state *t, uint64_t *n)
 	for (unsigned int i = 0; i < TP_MORE; i++)
 		if (t->more[i] && !gb_missed_by(tp_more_program(t->more[i], i), n))
 			return false;
-	if (!gb_missed_by(t->skel->progs.gt_record, n) || !tp_caught(t, &got))
+	return gb_missed_by(t->skel->progs.gt_record, n);
+}
+
+/* An event that is under way may have been kept from the first program, and not have come to the
+ * second one yet: so what was kept is compared with what is caught by the next time. */
+bool tp_missed(struct tp_state *t, uint64_t *n)
+{
+	uint64_t left, caught, now;
+
+	if (!kept(t, &now) || !given(t, &left, &caught))
 		return false;
-	*n -= got < *n ? got : *n;
+	*n = t->kept > caught ? t->kept - caught : 0;
+	t->kept = now + left;
 	return true;
 }
 

@@ -150,13 +150,13 @@ void tp_due(struct tp_state *t)
 void tp_round(struct gb *b, uint64_t until)
 {
 	struct tp_state *t = b->priv[GT_BPF_TRACEPOINT];
-	uint64_t missed = t->missed, again = 0;
+	uint64_t missed = t->missed, kept = t->kept, again = 0;
 	bool heard = t->heard;
 
 	if (until > t->asked + MISSED_NS || (b->quiet && heard) ||
 	    (t->ask_again && until >= t->ask_again)) {
 		tell_missed(t, until);
-		if (heard || missed != t->missed)
+		if (heard || missed != t->missed || kept != t->kept)
 			again = until + MISSED_NS;
 		t->ask_again = again;
 		tp_due(t);

@@ -72,7 +72,8 @@ struct tp_share {
  * @told_by: the backend that tells of tracepoints instead; "": this one
  * @tick: ns, to which /proc rounds the begin of a process
  * @missed: events that came while another program ran on their CPU, as the kernel counts them;
- *	@missed_gone: by programs that are no more; @uncounted: it does not
+ *	@missed_gone: by programs that are no more; @uncounted: it does not; @kept: those, and events
+ *	that second programs took, when that was asked last
  * @preemptible: a task can be taken off its CPU within a tracepoint's program (since Linux 7.0)
  * @share: how many of all those are; @seen: events, when that was asked; @often: they are so many
  *	that others may do better, @yields: those are to be asked
@@ -97,7 +98,7 @@ struct tp_state {
 	struct tp_slot slot[GT_BPF_TPS];
 	char map_error[256], bind_error[GB_SENTENCE], told_by[32];
 	struct gt_bpf_levels *levels; /* of all CPUs, for tp_on_its_way() */
-	uint64_t tick, missed, missed_gone, seen, asked, ask_again, unknown, round;
+	uint64_t tick, missed, missed_gone, kept, seen, asked, ask_again, unknown, round;
 	struct tp_count *count; /* what the program counts, see count.h */
 };
 
@@ -161,8 +162,9 @@ bool tp_args_again(struct tp_state *t);
 uint64_t tp_on_its_way(struct gb *b);
 /** tp_caught() - how many it took; false: not known */
 bool tp_caught(const struct tp_state *t, uint64_t *n);
-/** tp_missed() - how many events the kernel kept from the programs; false: it does not say */
-bool tp_missed(const struct tp_state *t, uint64_t *n);
+/** tp_missed() - how many events had been kept from the programs, by the kernel or otherwise, when
+ * this was called before; false: it does not say */
+bool tp_missed(struct tp_state *t, uint64_t *n);
 /** tp_missed_often() - @seen events more came, and @missed did not: at the end of a while, were
  * more than @most of a million missed? */
 bool tp_missed_often(struct tp_share *s, uint64_t seen, uint64_t missed, uint64_t most);
