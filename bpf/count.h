@@ -54,7 +54,8 @@ static inline __attribute__((always_inline)) uint64_t gt_k_mix(uint64_t h, uint6
 /** struct gt_k_ctl - @bank: where it is counted now; @on: at all; @settings: which of the two that
  * there are hold now; @awake: the daemon comes by itself; @strangers: ends of jobs that are not
  * known here
- * @types: why level or filter_events refuse events, eight bits for each type below 4; 0: they do not
+ * @types: why level or filter_events refuse events, eight bits for each type below 4; 0: they do
+ *not
  * @spilled: so many jobs are not in the first of the lines where their keys may be
  * @making: somebody has the lock for new rings
  * @limit: so many jobs may be in records until the daemon says that @taken counts from 0 again; 0:
@@ -95,10 +96,15 @@ struct gt_k_piece {
 	uint8_t size, kind;
 };
 
-#define GT_K_SUBMIT   0x1 /* roles; gt_k_job.told, owed */
+#define GT_K_SUBMIT   0x1 /* roles; gt_k_job.told */
 #define GT_K_COMMIT   0x2
 #define GT_K_COMPLETE 0x4
 #define GT_K_WAIT     0x8 /* it is of interest which job it is for */
+
+/* gt_k_job.owed: the roles, and how many more submissions and hand-overs of it were seen */
+#define GT_K_MORE(type)	      (1u << GT_K_MORE_AT(type))
+#define GT_K_MORE_AT(type)    ((type) ? 20 : 8) /* COMMIT : SUBMIT */
+#define GT_K_MORE_OF(o, type) ((o) >> GT_K_MORE_AT(type) & 0xfff)
 
 #define GT_K_BY_FENCE                                                                              \
 	0x1 /* keys; the same numbers as in backend/eventmap/eventmap.h, as the kinds above */
@@ -134,7 +140,7 @@ struct gt_k_tp {
  * @pair: number of its pair; GT_NONE32 none
  * @hw: it occupies the hardware: 1 since its submission, 2 since its hand-over; @epoch: the ring's
  *	then
- * @owed: events that are not counted yet
+ * @owed: events that are not counted yet, see GT_K_MORE()
  * @why: it is in no record: enum gt_refusal
  * @pid, @uid, @start: who submitted it; GT_NONE32: not known
  */
@@ -178,7 +184,8 @@ struct gt_k_pair {
 #define GT_K_LEFT 16 /* at least GT_NREFUSALS */
 
 /** struct gt_k_bank - what came on a ring; @left: events of jobs that are in no record, by enum
- * gt_refusal; @wanted: jobs that began and are in records, or would be if there were not too many */
+ * gt_refusal; @wanted: jobs that began and are in records, or would be if there were not too many
+ */
 struct gt_k_bank {
 	uint64_t seen[4], left[GT_K_LEFT], busy, first, last;
 	uint32_t peak, wanted;
@@ -252,20 +259,38 @@ static inline __attribute__((always_inline)) uint64_t gt_k_later(uint64_t a, uin
 	return a > b ? a : b;
 }
 
-/** gt_k_seen() - an event of type @type (enum gt_type) of @j's ring */
+/** gt_k_seen_n() - @n events of type @type (enum gt_type) of @j's ring */
+static inline __attribute__((always_inline)) void
+gt_k_seen_n(const struct gt_k_ctl *c, struct gt_k_bank *b, const struct gt_k_job *j,
+	    unsigned int type, uint64_t ts, uint32_t n)
+{
+	uint32_t why = c->types >> (type & 3) * 8 & 0xff;
+
+	b->seen[type & 3] += n;
+	if (!(j->flags & GT_K_REC))
+		b->left[(why ? why : j->why) & (GT_K_LEFT - 1)] += n;
+	if (!b->first)
+		b->first = ts;
+	b->last = gt_k_later(b->last, ts);
+}
+
+/** gt_k_seen() - one of them */
 static inline __attribute__((always_inline)) void gt_k_seen(const struct gt_k_ctl *c,
 							    struct gt_k_bank *b,
 							    const struct gt_k_job *j,
 							    unsigned int type, uint64_t ts)
 {
-	uint32_t why = c->types >> (type & 3) * 8 & 0xff;
+	gt_k_seen_n(c, b, j, type, ts, 1);
+}
 
-	b->seen[type & 3]++;
-	if (!(j->flags & GT_K_REC))
-		b->left[(why ? why : j->why) & (GT_K_LEFT - 1)]++;
-	if (!b->first)
-		b->first = ts;
-	b->last = gt_k_later(b->last, ts);
+/** gt_k_more() - submissions and hand-overs of @j that were seen again, as @owed has them */
+static inline __attribute__((always_inline)) void
+gt_k_more(const struct gt_k_ctl *c, struct gt_k_bank *b, const struct gt_k_job *j, uint32_t owed)
+{
+	if (GT_K_MORE_OF(owed, 0))
+		gt_k_seen_n(c, b, j, 0, j->submit, GT_K_MORE_OF(owed, 0));
+	if (GT_K_MORE_OF(owed, 3))
+		gt_k_seen_n(c, b, j, 3, j->commit, GT_K_MORE_OF(owed, 3));
 }
 
 /** gt_k_enter() - @j is new on the ring; its lock is held, as by all that follow */

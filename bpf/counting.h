@@ -123,6 +123,7 @@ static __always_inline void k_account(struct gt_k_ctl *c, struct gt_k_ring *r, s
 		gt_k_submitted(c, r, b, j);
 	if (events & GT_K_COMMIT)
 		gt_k_committed(c, r, b, j);
+	gt_k_more(c, b, j, events);
 	if (!p || !s)
 		return;
 	s->submitted += !!(events & GT_K_SUBMIT);

@@ -108,6 +108,9 @@ __noinline int k_again(struct gt_k_ctl *c, struct gt_k_job *j, struct gt_k_event
 	if (r && k_lock(r)) {
 		gt_k_seen(c, &r->bank[c->bank & 1], j, type, e->ts);
 		k_unlock(r);
+	} else {
+		__sync_fetch_and_add(&j->owed, GT_K_MORE(type));
+		__sync_fetch_and_add(&c->owed, 1);
 	}
 	return k_what(j);
 }
@@ -301,8 +304,8 @@ __noinline int gt_k_count(uint32_t index, struct gt_k_ctl *c, struct gt_k_record
 	if (tp->ring && (tp->begins || (tp->roles & GT_K_COMMIT) || (tp->key & GT_K_BY_RING))) {
 		placed = k_ring_of(tp, c, index, data, len, e);
 		/* a job that is known is handed over all the same: nobody else would know it */
-		if (!placed && ((tp->begins && tp->roles != GT_K_COMMIT) ||
-				(tp->key & GT_K_BY_RING)))
+		if (!placed &&
+		    ((tp->begins && tp->roles != GT_K_COMMIT) || (tp->key & GT_K_BY_RING)))
 			return GT_K_PASS;
 	}
 	if (!k_key(tp, data, c, e))

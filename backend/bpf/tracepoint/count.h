@@ -126,6 +126,8 @@ void tc_known(struct tp_state *t, const struct gt_bpf_raw *raw, struct gt_evctx 
 void tc_tale(struct tp_state *t, const void *data, size_t len);
 /** tc_one() - a tally of one job alone: values @v (GT_NONE64: none) */
 void tc_one(struct tp_state *t, const struct gt_k_tale *tale, uint32_t aged);
+/** tc_pair() - number of the pair, GT_K_PAIRS: there is none */
+unsigned int tc_pair(const struct tp_count *c, uint32_t ring, uint32_t pid, uint64_t start);
 /** tc_wake() - the program counts */
 void tc_wake(struct tp_state *t);
 

@@ -24,10 +24,41 @@ static void settle(struct tp_count *c, struct gt_k_ring *r, struct gt_k_job *j)
 		gt_k_submitted(c->ctl, r, b, j);
 	if (owed & GT_K_COMMIT)
 		gt_k_committed(c->ctl, r, b, j);
+	gt_k_more(c->ctl, b, j, owed);
 	if (!s)
 		return;
 	s->submitted += !!(owed & GT_K_SUBMIT);
 	s->committed += !!(owed & GT_K_COMMIT);
+	if (!s->first)
+		s->first = j->seen;
+}
+
+/* As the program's first sight of the job; false: its pair has to be made yet */
+static bool enter_pair(struct tp_count *c, struct gt_k_job *j)
+{
+	unsigned int i = tc_pair(c, j->ring, j->pid, j->start);
+
+	if (i >= GT_K_PAIRS)
+		return false;
+	j->pair = i;
+	c->pairs[i].jobs++;
+	c->pairs[i].inflight += !(j->flags & GT_K_REC);
+	return true;
+}
+
+/* The job's next event would have what is owed counted, but none may come for long. While we have
+ * the ring's lock a job that has its key keeps it. */
+static void pay(struct tp_count *c, const uint64_t *key, uint64_t was, struct gt_k_job *j)
+{
+	uint16_t at = __atomic_load_n(&j->ring, __ATOMIC_RELAXED);
+	struct gt_k_ring *r = &c->rings[at % GT_K_RINGS];
+
+	if (!tc_lock(r))
+		return;
+	if (__atomic_load_n(key, __ATOMIC_SEQ_CST) == was && j->ring == at &&
+	    ((j->flags & GT_K_ENTERED) || enter_pair(c, j)))
+		settle(c, r, j);
+	tc_unlock(r);
 }
 
 /* It ended while another held the ring: what is known of it is counted now, by itself. */
@@ -129,6 +160,8 @@ static void look(struct tp_state *t, uint64_t *key, struct gt_k_job *j, uint64_t
 			__atomic_store_n(key, was, __ATOMIC_SEQ_CST);
 		return;
 	}
+	if (__atomic_load_n(&j->owed, __ATOMIC_RELAXED))
+		pay(c, key, was, j);
 	if (j->flags & GT_K_REC)
 		return;
 	c->ring[j->ring % GT_K_RINGS].now_flying += age;

@@ -335,14 +335,21 @@ void tc_round(struct tp_state *t)
 	}
 }
 
-static uint32_t inflight_of(const struct tp_count *c, const struct gt_k_tale *tale)
+unsigned int tc_pair(const struct tp_count *c, uint32_t ring, uint32_t pid, uint64_t start)
 {
 	for (unsigned int i = 0; i < GT_K_PAIRS; i++)
 		if (live(c->pair_keys[i / GT_K_WAYS].key[i % GT_K_WAYS]) &&
-		    c->pairs[i].ring == tale->ring && c->pairs[i].pid == tale->pid &&
-		    c->pairs[i].start == tale->start)
-			return c->pair[i].told;
-	return 0;
+		    c->pairs[i].ring == ring && c->pairs[i].pid == pid &&
+		    c->pairs[i].start == start)
+			return i;
+	return GT_K_PAIRS;
+}
+
+static uint32_t inflight_of(const struct tp_count *c, const struct gt_k_tale *tale)
+{
+	unsigned int i = tc_pair(c, tale->ring, tale->pid, tale->start);
+
+	return i < GT_K_PAIRS ? c->pair[i].told : 0;
 }
 
 void tc_one(struct tp_state *t, const struct gt_k_tale *tale, uint32_t aged)
