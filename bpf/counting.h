@@ -252,7 +252,7 @@ static __noinline void k_tale(const struct gt_k_job *j, struct gt_k_event *e, bo
 	out->t.told = j->told;
 	out->t.counted = counted;
 	out->t.reserved = 0;
-	gt_send(gt_counts(e->counts), GT_BPF_TRACEPOINT, e->ts, out, sizeof(*out));
+	gt_send(gt_counts(e->counts), GT_BPF_TRACEPOINT, e->ts, out, sizeof(*out), true);
 }
 
 /* The daemon is to come from now on. */
@@ -261,7 +261,7 @@ static __noinline void k_wake(struct gt_k_ctl *c, const struct gt_k_event *e)
 	struct gt_bpf_raw raw = k_raw(e->ts, GT_BPF_WAKE, 0);
 
 	c->awake = 1;
-	gt_send(gt_counts(e->counts), GT_BPF_TRACEPOINT, e->ts, &raw, sizeof(raw));
+	gt_send(gt_counts(e->counts), GT_BPF_TRACEPOINT, e->ts, &raw, sizeof(raw), true);
 }
 
 /* Is the ring's last end that of the job before? An interrupt may have more to say on that at any

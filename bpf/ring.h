@@ -204,17 +204,19 @@ static __always_inline void gt_submit(union gt_record *r, uint32_t part)
 }
 
 /** gt_send() - hands over @len bytes at @data, a record of @part of another layout; @c: its
- * counters, or NULL */
+ * counters, or NULL; @spare: if it has no room, no event is uncounted */
 static __always_inline void gt_send(struct gt_bpf_count *c, uint32_t part, uint64_t ts, void *data,
-				    uint64_t len)
+				    uint64_t len, bool spare)
 {
 	if (!c)
 		return;
-	if ((c->untold && !gt_tell_lost(c, part)) ||
-	    bpf_ringbuf_output(&gt_ring, data, len, gt_wake_flags(c)))
-		gt_missed(c, ts);
-	else
+	if ((!c->untold || gt_tell_lost(c, part)) &&
+	    !bpf_ringbuf_output(&gt_ring, data, len, gt_wake_flags(c))) {
 		gt_add(c->sent, 1);
+		return;
+	}
+	gt_missed(c, ts);
+	gt_add(c->spared, spare);
 }
 
 #endif

@@ -70,9 +70,10 @@ struct gt_bpf_wake {
  * @seen: events that it was called for; @other: those that were none of its business
  * @sent: records in the ring; @lost: those that had no room
  * @untold, @since: of @lost, those that no record told of yet, and the first one's time
+ * @spared: of @lost, those of no event, or of an event that is counted in the kernel all the same
  */
 struct gt_bpf_count {
-	uint64_t seen, other, sent, lost, untold, since;
+	uint64_t seen, other, sent, lost, untold, since, spared;
 };
 
 #define GT_BPF_RAW     0xff /* type: a struct gt_bpf_raw, where others are a union gt_record */

@@ -135,7 +135,7 @@ static __always_inline void end(struct gt_bpf_level *l, struct gt_bpf_count *n, 
 	}
 	if (tp->owner)
 		tell_process(n, e->ts, s->raw.pid, e->start);
-	gt_send(n, PART, s->raw.ts, s, sizeof(s->raw) + len);
+	gt_send(n, PART, s->raw.ts, s, sizeof(s->raw) + len, what != GT_K_PASS);
 }
 
 /* Is it an event of interest? What may be an address is for user space to judge. */

@@ -266,6 +266,8 @@ static void doctor(struct gb *b, struct gt_details *out)
 	gt_detail(out, "tracepoints %u\n", t->attached);
 	if (t->told_by[0])
 		gt_detail(out, "tracepoints_told_by %s\n", t->told_by);
+	if (counted)
+		gt_detail(out, "lost_counted %" PRIu64 "\n", c.spared);
 	gt_detail(out, "ignored %" PRIu64 "\n", m->ignored + (counted ? c.other : 0));
 	gt_detail(out, "unmatched %" PRIu64 "\n", m->unmatched);
 	gt_detail(out, "malformed %" PRIu64 "\n", m->malformed);
