@@ -2,9 +2,9 @@
 /*
  * Who fires: each has a job of its own, which it takes a step further whenever it has its turn.
  *
- * All have their turns at the same time, so that they nest, for a short time in each period. The
- * rest of the period is left to everybody else, however slow the machine is: tracers are to keep up
- * with what is fired, and with their settings.
+ * All have their turns at the same time, so that they nest, for a short time in each period, and
+ * only so many turns. The rest of the period is left to everybody else, however slow the machine
+ * is: tracers are to keep up with what is fired, and with their settings.
  */
 #include <linux/cpu.h>
 #include <linux/math64.h>
@@ -23,6 +23,10 @@ static uint share = 20;
 module_param(share, uint, 0644);
 MODULE_PARM_DESC(share, "percent of the time in which tracepoints are fired");
 
+static uint most = 150;
+module_param(most, uint, 0644);
+MODULE_PARM_DESC(most, "turns of all in 100 ms");
+
 #define PERIOD_NS 100000000u
 
 const char *const stress_who_name[] = { "timer1", "timer2",  "softtimer", "tasklet",
@@ -32,6 +36,8 @@ const char *const stress_who_name[] = { "timer1", "timer2",  "softtimer", "taskl
 struct stress_cpu *stress_cpus;
 static struct drm_gpu_scheduler *scheds;
 static bool on;
+static u64 period;     /* the last one's number */
+static atomic_t turns; /* in that */
 
 /** stress_draw() - a random number. Only its own CPU draws from @c, but whoever interrupts that may
  *  draw the same */
@@ -50,9 +56,15 @@ u32 stress_draw(struct stress_cpu *c)
 u64 stress_pause(void)
 {
 	u32 at;
+	u64 nth = div_u64_rem(ktime_get_mono_fast_ns(), PERIOD_NS, &at);
 
-	div_u64_rem(ktime_get_mono_fast_ns(), PERIOD_NS, &at);
-	return at < PERIOD_NS / 100 * READ_ONCE(share) ? 0 : PERIOD_NS - at;
+	if (READ_ONCE(period) != nth) {
+		WRITE_ONCE(period, nth);
+		atomic_set(&turns, 0);
+	}
+	if (at < PERIOD_NS / 100 * READ_ONCE(share) && atomic_read(&turns) < READ_ONCE(most))
+		return 0;
+	return PERIOD_NS - at;
 }
 
 /** stress_turn() - @who of a CPU fires the tracepoints of so many steps */
@@ -61,6 +73,7 @@ void stress_turn(struct stress_cpu *c, enum stress_who who, unsigned int steps)
 	struct stress_firer *f = &c->firer[who];
 
 	WRITE_ONCE(f->turns, f->turns + 1);
+	atomic_inc(&turns);
 	while (steps--)
 		stress_fire(f->job, &f->step);
 }

@@ -109,8 +109,7 @@ static void again(struct stress_cpu *c, struct hrtimer *t, uint mean_us, u64 pau
 	u64 took = pause ? pause : 4 * (c->took - *before);
 
 	*before = c->took;
-	hrtimer_forward_now(t,
-			    ns_to_ktime(took + mean / 4 + stress_draw(c) % (u32)(mean * 3 / 2)));
+	hrtimer_forward_now(t, ns_to_ktime(took + mean / 4 + stress_draw(c) % (u32)(mean * 3 / 2)));
 }
 
 static enum hrtimer_restart in_hardirq_timer(struct hrtimer *t)
