@@ -8,12 +8,11 @@
  * or where tracepoints are preemptible in another task. The second entry runs behind the first, for
  * the same event (kernel/tracepoint.c, func_add()), and reports it if the first one did not: that
  * one leaves a mark for each event that it reports, by where on the stack its arguments are, which
- * the second removes. Nobody overwrites another event's mark while that is under way: an event that
- * finds no place for its mark is left to the second entry. Marks of events that no second entry saw
- * are old after some seconds, and make room.
+ * the second removes (mark.h). An event that finds no place for its mark is left to the second.
  */
 #include "ring.h"
 #include "level.h"
+#include "mark.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -27,59 +26,9 @@ uint32_t gt_again;
 
 GT_MARKS_MAP;
 
-#define CHOICES	  2  /* places for a mark */
-#define TIME_BITS 13 /* of a mark, the rest says which event's it is: */
-#define WHICH(m)  ((m) >> TIME_BITS)
-#define OLD	  4 /* times 2^32 ns */
-
-/* Which event: never 0 */
 static __always_inline uint64_t which(void *ctx, const struct gt_bpf_marks *m)
 {
-	uint64_t at = ((uint64_t)ctx - (uint64_t)m) << 9 | gt_index;
-
-	return at * 0x9e3779b97f4a7c15ull | 1 << TIME_BITS;
-}
-
-static __always_inline uint64_t *place(struct gt_bpf_marks *m, uint64_t which, unsigned int choice)
-{
-	return &m->of[which >> (choice ? 40 : 52) & (GT_BPF_MARKS - 1)];
-}
-
-static __always_inline bool is_old(uint64_t mark, uint64_t now)
-{
-	return (now - mark & (1 << TIME_BITS) - 1) >= OLD;
-}
-
-/* Leaves the event's mark; false: others have its places */
-static __always_inline bool mark(struct gt_bpf_marks *m, uint64_t which)
-{
-	uint64_t now = bpf_ktime_get_ns() >> 32;
-	uint64_t mine = WHICH(which) << TIME_BITS | (now & (1 << TIME_BITS) - 1);
-
-#pragma unroll
-	for (unsigned int i = 0; i < CHOICES; i++) {
-		uint64_t *at = place(m, which, i), was = *(volatile uint64_t *)at;
-
-		if ((!was || WHICH(was) == WHICH(mine) || is_old(was, now)) &&
-		    __sync_val_compare_and_swap(at, was, mine) == was)
-			return true;
-	}
-	return false;
-}
-
-/* Takes the event's mark away; false: it has none */
-static __always_inline bool unmark(struct gt_bpf_marks *m, uint64_t which)
-{
-	bool found = false;
-
-#pragma unroll
-	for (unsigned int i = 0; i < CHOICES; i++) {
-		uint64_t *at = place(m, which, i), was = *(volatile uint64_t *)at;
-
-		if (WHICH(was) == WHICH(which) && __sync_val_compare_and_swap(at, was, 0) == was)
-			found = true;
-	}
-	return found;
+	return gt_mark_which((uint64_t)ctx - (uint64_t)m, gt_index);
 }
 
 static __always_inline void fill(struct gt_bpf_level *l, struct bpf_raw_tracepoint_args *ctx)
@@ -137,7 +86,7 @@ int gt_hand_over(struct bpf_raw_tracepoint_args *ctx)
 
 	if (!all || !m)
 		return 0;
-	if (*(volatile uint32_t *)&gt_again && !mark(m, which(ctx, m))) {
+	if (*(volatile uint32_t *)&gt_again && !gt_mark(m, which(ctx, m), bpf_ktime_get_ns())) {
 		__sync_fetch_and_add(&all->left, 1);
 		return 0;
 	}
@@ -151,7 +100,7 @@ int gt_hand_over_again(struct bpf_raw_tracepoint_args *ctx)
 	struct gt_bpf_levels *all = levels_here();
 	struct gt_bpf_marks *m = all_marks();
 
-	if (!all || !m || unmark(m, which(ctx, m)))
+	if (!all || !m || gt_unmark(m, which(ctx, m)))
 		return 0;
 	__sync_fetch_and_add(&all->caught, 1);
 	return hand_over(ctx, all);
