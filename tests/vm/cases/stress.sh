@@ -114,13 +114,13 @@ settled() { # nothing is on its way any more: what the kernel skipped is known a
 }
 still() { # still FOLDER SECONDS - nothing changes
 	rm -rf "$1"
-	ok "$1: nothing is on its way before it" wait_for 60 settled
+	ok "$1: nothing is on its way before it" wait_for 200 settled
 	snap "$1/before"
 	python3 "$GT_SRC/tests/vm/cases/stress.py" links >"$1/before/links"
 	play
 	sleep "$2"
 	ok "$1: all stop" stop_playing
-	ok "$1: nothing is on its way behind it" wait_for 120 settled
+	ok "$1: nothing is on its way behind it" wait_for 200 settled
 	snap "$1/after"
 	python3 "$GT_SRC/tests/vm/cases/stress.py" links >"$1/after/links"
 	python_checks "$GT_SRC/tests/vm/cases/stress.py" exact "$1"
@@ -202,7 +202,7 @@ prog top "$PWD/lib/libamdhip64.so.6" chrt -f 20
 printf '[backend bpf]\nmissed_share = 1000000\n' >conf
 for m in "${by[@]}"; do mount_gt "$PWD/$m" -o "conf=conf,backend=$m:sysfs" || exit 1; done
 mnt=$PWD/bpf
-ok "the calls of runtimes are told" eval 'echo hip >bpf/backends/bpf/runtimes && wait_for 60 stat_is libraries 1'
+ok "the calls of runtimes are told" eval 'echo hip >bpf/backends/bpf/runtimes && wait_for 200 stat_is libraries 1'
 echo 1 >/proc/sys/kernel/bpf_stats_enabled
 
 pace 150 0.3
@@ -213,7 +213,7 @@ surely control rescan
 changing $((seconds / 2))
 surely config/level normal
 surely config/buffer_size 4194304
-ok "the calls of runtimes are recorded" eval 'wait_for 60 put bpf/backends/bpf/runtimes hip && wait_for 60 stat_is libraries 1'
+ok "the calls of runtimes are recorded" eval 'wait_for 100 put bpf/backends/bpf/runtimes hip && wait_for 200 stat_is libraries 1'
 surely control clear
 pace 150 0.3
 still again $((seconds / 4))
