@@ -129,10 +129,10 @@ still() { # still FOLDER SECONDS - nothing changes
 # What changes --------------------------------------------------------------------------------------
 
 set_all() { local m; for m in "${by[@]}"; do echo "$2" >$m/"$1"; done; }
-put() { echo "$2" >"$1"; }
+put() { [ "$(cat "$1" 2>/dev/null)" = "$2" ] || echo "$2" >"$1"; }
 surely() { # surely FILE VALUE - of all, when they have done what came before
 	local m
-	for m in "${by[@]}"; do ok "$m: $1 is $2" wait_for 100 put "$m/$1" "$2"; done
+	for m in "${by[@]}"; do ok "$m: $1 is $2" wait_for 300 put "$m/$1" "$2"; done
 }
 change() { # change NTH
 	case $(($1 % 16)) in
@@ -161,7 +161,8 @@ change() { # change NTH
 }
 changing() { # changing SECONDS
 	local end=$((SECONDS + $1)) i=0 least=16
-	[ -n "${STRESS_SECONDS-}" ] || least=1
+	# where there is no time for all each kernel has others
+	[ -n "${STRESS_SECONDS-}" ] || { i=$(($(uname -r | cksum | cut -d ' ' -f 1) % 15)) && least=$((i + 1)); }
 	changes=0 up=$(cut -d . -f 1 /proc/uptime)
 	pace 20 1 # daemons are to keep up with their settings
 	play
