@@ -6,7 +6,7 @@
 # then again while nothing does.
 #
 # STRESS_SECONDS: of firing; without it (make stress has it) few, and only some of the changes
-# Early
+# Long
 . "$GT_SRC/tests/lib/case.sh"
 . "$GT_SRC/tests/lib/mockgpu.sh"
 . "$GT_SRC/tests/lib/grtrace.sh"
