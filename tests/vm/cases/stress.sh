@@ -179,7 +179,7 @@ changing() { # changing SECONDS
 
 complaints() { # what the kernel says that is no matter of course: a machine that is emulated is slow
 	dmesg -l emerg,alert,crit,err,warn | sed "0,/$from_here/d" | grep -vE \
-		'loading out-of-tree module|mockgrt: Unknown symbol|module verification failed|hrtimer: interrupt took|perf: interrupt took|RT throttling activated|clocksource:|TSC found unstable|NMI handler .* took too long'
+		'loading out-of-tree module|Automounting of tracing|mockgrt: Unknown symbol|module verification failed|hrtimer: interrupt took|perf: interrupt took|RT throttling activated|clocksource:|TSC found unstable|NMI handler .* took too long'
 	dmesg | grep -Ef "$GT_SRC/tests/vm/complaints"
 }
 
