@@ -14,7 +14,8 @@ TELLS = {
     'SUBMIT': ('drm_sched_job', 'drm_sched_job_queue', 'amdgpu_cs_ioctl'),
     'COMMIT': ('drm_run_job', 'drm_sched_job_run', 'amdgpu_sched_run_job'),
     'COMPLETE': ('drm_sched_process_job', 'drm_sched_job_done'),
-    'SYNC_WAIT_ENTER': ('dma_fence_wait_start',), 'SYNC_WAIT_EXIT': ('dma_fence_wait_end',)}
+    'SYNC_WAIT_ENTER': ('dma_fence_wait_start',), 'SYNC_WAIT_EXIT': ('dma_fence_wait_end',),
+    'job_dependency': ('drm_sched_job_unschedulable',)}
 CALLS = {'hipLaunchKernel': ('LAUNCH',), 'hipMemcpyAsync': ('COPY',),
          'hipStreamSynchronize': ('SYNC_WAIT_ENTER', 'SYNC_WAIT_EXIT')}
 RAW_TRACEPOINT = 1
@@ -148,9 +149,10 @@ def told_of(m, a, b):
 
 def tree(folder, m, a, b, fired):
     types, lost, left = told_of(m, a, b)
+    types = {t: n for t, n in types.items() if any(name in b.attached[m] for name in TELLS[t])}
     # What a kernel lacks is made of the other name's
-    most = {t: max(fired[n] for n in TELLS[t]) for t in TELLS}
-    want = sum(fired[n] or most[t] for t in TELLS for n in TELLS[t] if n in b.attached[m])
+    most = {t: max(fired[n] for n in TELLS[t]) for t in types}
+    want = sum(fired[n] or most[t] for t in types for n in TELLS[t] if n in b.attached[m])
     calls = b.calls - a.calls
     if m == 'bpf':  # waits of runtimes' calls are of the same types
         more = sum(calls[f] * len(types_of) for f, types_of in CALLS.items())
@@ -160,7 +162,7 @@ def tree(folder, m, a, b, fired):
         most = {t: most[t] + (calls['hipStreamSynchronize'] if 'WAIT' in t else 0) for t in most}
         most['calls'] = calls['hipLaunchKernel'] + calls['hipMemcpyAsync']
     if m == 'relay':  # a driver that calls grtrace tells of one job
-        want += len(TELLS) * calls['driver']
+        want += len(types) * calls['driver']
         most = {t: n + calls['driver'] for t, n in most.items()}
     print('# measured stress: %s: %s: fired %d, counted %d, told by others %d, lost %d, skipped by the kernel %d' % (
         folder, m, want, sum(types.values()), left, lost, delta(m, 'stats', a, b, 'events_missed')))
