@@ -15,7 +15,8 @@ TELLS = {
     'COMMIT': ('drm_run_job', 'drm_sched_job_run', 'amdgpu_sched_run_job'),
     'COMPLETE': ('drm_sched_process_job', 'drm_sched_job_done'),
     'SYNC_WAIT_ENTER': ('dma_fence_wait_start',), 'SYNC_WAIT_EXIT': ('dma_fence_wait_end',),
-    'job_dependency': ('drm_sched_job_unschedulable',)}
+    'job_dependency': ('drm_sched_job_unschedulable', 'drm_sched_job_add_dep')}
+EACH = 'job_dependency'  # there are two for a job
 CALLS = {'hipLaunchKernel': ('LAUNCH',), 'hipMemcpyAsync': ('COPY',),
          'hipStreamSynchronize': ('SYNC_WAIT_ENTER', 'SYNC_WAIT_EXIT')}
 RAW_TRACEPOINT = 1
@@ -152,7 +153,9 @@ def tree(folder, m, a, b, fired):
     types = {t: n for t, n in types.items() if any(name in b.attached[m] for name in TELLS[t])}
     # What a kernel lacks is made of the other name's
     most = {t: max(fired[n] for n in TELLS[t]) for t in types}
-    want = sum(fired[n] or most[t] for t in types for n in TELLS[t] if n in b.attached[m])
+    if EACH in types:
+        most[EACH] = sum(fired[n] for n in TELLS[EACH] if n in b.attached[m])
+    want = sum(fired[n] or most[t] * (t != EACH) for t in types for n in TELLS[t] if n in b.attached[m])
     calls = b.calls - a.calls
     if m == 'bpf':  # waits of runtimes' calls are of the same types
         more = sum(calls[f] * len(types_of) for f, types_of in CALLS.items())
