@@ -45,7 +45,10 @@ reap=$GT_OUT/tests/tools/reap
 
 mode=all kernels="6.1 6.12"
 case ${1-} in
---guests) mode=guests kernels="6.1 6.12 6.18 7" && shift ;;
+--guests)
+	mode=guests kernels="6.1 6.12 6.18 7" && shift
+	export STRESS_SECONDS=${STRESS_SECONDS:-24}
+	;;
 --host) mode=host && shift ;;
 --check) mode=check && shift ;;
 esac

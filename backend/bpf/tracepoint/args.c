@@ -198,6 +198,16 @@ static bool kept(const struct tp_state *t, uint64_t *n)
 	return gb_missed_by(t->skel->progs.gt_record, n);
 }
 
+bool tp_skipped(const struct tp_state *t, uint64_t *n)
+{
+	uint64_t left, caught, skipped;
+
+	if (!kept(t, &skipped) || !given(t, &left, &caught))
+		return false;
+	*n = skipped + left;
+	return true;
+}
+
 /* An event that is under way may have been kept from the first program, and not have come to the
  * second one yet: so what was kept is compared with what is caught by the next time. */
 bool tp_missed(struct tp_state *t, uint64_t *n)

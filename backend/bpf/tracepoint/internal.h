@@ -162,6 +162,9 @@ bool tp_args_again(struct tp_state *t);
 uint64_t tp_on_its_way(struct gb *b);
 /** tp_caught() - how many it took; false: not known */
 bool tp_caught(const struct tp_state *t, uint64_t *n);
+/** tp_skipped() - how many events have been kept from the first programs by now, of which second
+ * ones may catch some; false: the kernel does not say */
+bool tp_skipped(const struct tp_state *t, uint64_t *n);
 /** tp_missed() - how many events had been kept from the programs, by the kernel or otherwise, when
  * this was called before; false: it does not say */
 bool tp_missed(struct tp_state *t, uint64_t *n);

@@ -261,7 +261,7 @@ static void doctor(struct gb *b, struct gt_details *out)
 	const struct gt_eventmap_stats *m = gt_eventmap_stats(t->map);
 	bool counted = gb_ring_counts(b, GT_BPF_TRACEPOINT, &c);
 	char told[500];
-	uint64_t caught;
+	uint64_t caught, skipped;
 
 	gt_detail(out, "tracepoints %u\n", t->attached);
 	if (t->told_by[0])
@@ -278,6 +278,8 @@ static void doctor(struct gb *b, struct gt_details *out)
 			       "what it keeps from a program while another runs\n");
 	else
 		gt_detail(out, "events_missed %" PRIu64 "\n", t->missed);
+	if (tp_skipped(t, &skipped))
+		gt_detail(out, "events_skipped %" PRIu64 "\n", skipped);
 	if (tp_caught(t, &caught))
 		gt_detail(out, "events_caught %" PRIu64 "\n", caught);
 	if (t->often)

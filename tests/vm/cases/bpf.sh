@@ -26,7 +26,12 @@ record() { # record FILE
 # time (Linux 7.0 and later). $missed: of the last push; $before: records before it; $reader copies the records of it
 # to STREAM.
 not_whole() { echo "$(stat_of bpf count_later) $(missed)"; }
-missed() { echo $(($(stat_of bpf events_missed) + $(stat_of bpf tracepoint_lost))); }
+# events_missed is a second or two behind
+missed_by() { # missed_by TREE
+	local stats=$1/backends/bpf/stats
+	echo $(($(value "$stats" events_skipped) - $(value "$stats" events_caught) + $(value "$stats" tracepoint_lost)))
+}
+missed() { missed_by "$mnt"; }
 push_whole() { # push_whole WHAT JOBS [STREAM]
 	local later=-1 try=0 was=0
 	while [ "$(not_whole)" != "$later" ] && [ $((++try)) -le $(($2 > 1000 ? 3 : 10)) ]; do
@@ -145,8 +150,8 @@ decided() { # decided JOBS: which jobs are in records is decided in the kernel a
 		echo 1001 >$m/config/filter_uid
 		echo 40 >$m/config/sampling
 	done
-	missed_by_both() { echo $(($(value kernel/backends/bpf/stats events_missed) + $(value daemon/backends/bpf/stats events_missed))); }
-	missed=-1 try=0
+	missed_by_both() { echo "$(missed_by kernel) $(missed_by daemon)"; }
+	missed= try=0
 	while [ "$(missed_by_both)" != "$missed" ] && [ $((++try)) -le 10 ]; do # see push_whole()
 		missed=$(missed_by_both)
 		for m in kernel daemon; do echo clear >$m/control; done

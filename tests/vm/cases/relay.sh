@@ -31,7 +31,8 @@ is "$(cat $grt/enabled) $(stat_of tracing)" "1 started-here" "the daemon starts 
 "$gpujobs" --device 0 --jobs 2 --ring gfx_0.0.0 --length-us 100000 >/dev/null
 ok "the first jobs are seen by all" wait_for 20 counted 2 "${by[@]}" || exit 1
 # Linux 7.0 and later skip a BPF program that stands still, preempted, for other tasks' events (bpf.sh); then again
-missed() { echo $(($(value bpf/backends/bpf/stats events_missed) + $(value bpf/backends/bpf/stats tracepoint_lost))); }
+bpf_stat() { value bpf/backends/bpf/stats "$1"; }
+missed() { echo $(($(bpf_stat events_skipped) - $(bpf_stat events_caught) + $(bpf_stat tracepoint_lost))); }
 before=-1 try=0
 while [ "$(missed)" != "$before" ] && [ $((++try)) -le 3 ]; do
 	before=$(missed)
