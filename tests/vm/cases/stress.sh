@@ -29,7 +29,7 @@ cleanup() {
 	for m in mockgpu_stress mockgrt grtrace nvidia; do [ ! -d /sys/module/$m ] || rmmod $m; done
 	mock_unload
 	rm -f $nvctl
-	cd "$home" && mountpoint -q here && umount here
+	cd "$home" && mountpoint -q here && umount -l here
 }
 
 # What runs meanwhile ------------------------------------------------------------------------------
