@@ -32,9 +32,18 @@ missed_by() { # missed_by TREE
 	echo $(($(value "$stats" events_skipped) - $(value "$stats" events_caught) + $(value "$stats" tracepoint_lost)))
 }
 missed() { missed_by "$mnt"; }
+# What was missed is told behind it, and after that the start of each ring's next job is not known
+missed_told() { # missed_told TREE...
+	local tree stats
+	for tree; do
+		stats=$tree/backends/bpf/stats
+		[[ $(value "$stats" events_missed) =~ ^(unknown:|$(($(value "$stats" events_skipped) - $(value "$stats" events_caught))))$ ]] || return
+	done
+}
 push_whole() { # push_whole WHAT JOBS [STREAM]
 	local later=-1 try=0 was=0
 	while [ "$(not_whole)" != "$later" ] && [ $((++try)) -le $(($2 > 1000 ? 3 : 10)) ]; do
+		wait_for 20 missed_told "$mnt"
 		later=$(not_whole) before=$(stat_of bpf tracepoint_records) was=$(missed)
 		echo clear >"$mnt/control"
 		echo 0 >$truth
@@ -153,6 +162,7 @@ decided() { # decided JOBS: which jobs are in records is decided in the kernel a
 	missed_by_both() { echo "$(missed_by kernel) $(missed_by daemon)"; }
 	missed= try=0
 	while [ "$(missed_by_both)" != "$missed" ] && [ $((++try)) -le 10 ]; do # see push_whole()
+		wait_for 20 missed_told kernel daemon
 		missed=$(missed_by_both)
 		for m in kernel daemon; do echo clear >$m/control; done
 		echo 0 >$truth
