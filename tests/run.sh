@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # run.sh [NAME...] - runs every unit test and every executable case, or those whose name holds a NAME;
-# then the cases of tests/vm in guests of Linux 6.1 and the newest 7.x (--guests: only these cases, on four
+# then the cases of tests/vm in guests of Linux 6.1 and 6.12 (--guests: only these cases, on four
 # kernels; --host: none). With --check it is the unit tests and the cases with a line "# Quick", and no guest.
 #
 # UNITS and CASES are the folders; in a guest CASES is tests/vm/cases. KERNEL=6.17 boots that kernel
@@ -43,7 +43,7 @@ tracing=/sys/kernel/tracing
 reap=$GT_OUT/tests/tools/reap
 [ -x "$reap" ] || { echo "run.sh: $reap is not built: make tools" >&2; exit 1; }
 
-mode=all kernels="6.1 7"
+mode=all kernels="6.1 6.12"
 case ${1-} in
 --guests)
 	mode=guests kernels="6.1 6.12 6.18 7" && shift
