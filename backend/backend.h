@@ -299,7 +299,8 @@ enum gt_control {
  * @stop: ends and frees everything of start(). Mandatory
  * @set: option @o was changed; -errno refuses and the old value comes back. Needed for
  *	GT_OPT_RUNTIME
- * @control: see enum gt_control. Optional
+ * @control: see enum gt_control. 0 or -errno; of GT_CTL_PAUSE 1: it goes on to tell how jobs end that
+ *	have begun. Optional
  * @doctor: writes lines "key value" of detail into @buf (at most @len bytes, NUL-terminated), for
  *	doctor and backends/<name>/stats. Optional
  * @caps: capabilities (1ULL << CAP_*) that its hooks need; the daemon keeps no others. What root may do

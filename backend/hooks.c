@@ -29,13 +29,22 @@ static bool may_push(const union gt_record *r, uint64_t latest)
 	return r->ev.type < GT_NTYPES || (r->ev.type >= GT_PROCESS && r->ev.type < GT_TYPE_END);
 }
 
+static void note_jobs(struct gt_be *b, uint16_t gpu)
+{
+	if (gpu < 64)
+		b->gpus |= 1ULL << gpu;
+}
+
 static void count(struct gt_be *b, const union gt_record *r, size_t n, size_t bad)
 {
 	uint64_t lost = 0;
 
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
+		if (r[i].ev.type <= GT_END && r[i].ev.ring != GT_NONE16)
+			note_jobs(b, r[i].ev.gpu);
 		if (r[i].ev.type == GT_LOST && r[i].lost.cause == GT_LOST_SOURCE)
 			lost += r[i].lost.count;
+	}
 	GT_HOST_LOCK(b->h);
 	b->info.records += n;
 	b->info.lost += lost;
@@ -95,6 +104,24 @@ static void hook_push(struct gt_plugin *p, const union gt_record *r, size_t n)
 		good += good < n; /* the bad one is left out */
 		r += good;
 		n -= good;
+	}
+}
+
+void gt_be_blind(struct gt_be *b)
+{
+	union gt_record r;
+
+	if (b->p.recording || !b->h->order || atomic_load(&b->h->quit))
+		return;
+	for (uint16_t i = 0; i < 64; i++) {
+		if (!(b->gpus & 1ULL << i))
+			continue;
+		gt_record_init(&r, gt_host_now(), GT_LOST);
+		r.lost.gpu = i;
+		r.lost.count = 0;
+		r.lost.since = r.lost.ts;
+		r.lost.cause = GT_LOST_SOURCE;
+		gt_order_push(b->h->order, b->index, &r, 1, r.lost.ts);
 	}
 }
 
@@ -175,6 +202,7 @@ static void hook_tally(struct gt_plugin *p, const struct gt_tally *t)
 	m.last_end = moved(b, m.last_end);
 	m.hw_since = moved(b, m.hw_since);
 	b->h->delivered = true;
+	note_jobs(b, m.gpu);
 	b->h->sink.tally(b->h->sink.arg, &m);
 }
 

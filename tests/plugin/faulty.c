@@ -84,6 +84,9 @@ static int push(struct gt_plugin *p)
 	gt_record_init(&r[0], ts, GT_SUBMIT);
 	gt_record_init(&r[1], ts, GT_COMPLETE);
 	r[0].ev.ring = r[1].ev.ring = ring;
+#ifdef ON_GPU
+	r[0].ev.gpu = r[1].ev.gpu = ON_GPU;
+#endif
 #ifdef FUTURE
 	r[1].ev.ts = UINT64_MAX - 1;
 	ts = UINT64_MAX - 1;
