@@ -32,10 +32,11 @@ struct gt_depth {
 struct gt_counts {
 	uint64_t submitted, committed, completed;
 	uint64_t errors;
-	uint64_t lost;	    /* records its sources lost */
-	uint64_t aged;	    /* jobs that left the table by age */
-	uint64_t evicted;   /* or because it was full */
-	uint64_t unmatched; /* ends of jobs that were never seen to begin */
+	uint64_t lost;	       /* records its sources lost */
+	uint64_t aged;	       /* jobs that left the table by age */
+	uint64_t evicted;      /* or because it was full */
+	uint64_t unmatched;    /* ends of jobs that were never seen to begin */
+	uint64_t ended_unseen; /* jobs whose end was missed, see backend/unseen.h */
 	uint64_t waits, wait_ns;
 	uint64_t ioctls, ioctl_ns;
 	uint64_t launches, copies, copy_bytes; /* bytes: of copies whose size is told */

@@ -43,6 +43,20 @@ static void find_place(const struct gt_model *m, uint16_t gpu, uint16_t ring, st
 		w->ring = w->gpu->rings[ring];
 }
 
+/* What the hardware had is gone; what the scheduler keeps is handed over again. */
+static void on_reset(struct gt_model *m, const struct gt_where *w)
+{
+	for (unsigned int i = 0; w->gpu && i < w->gpu->nrings; i++) {
+		struct gt_ring *r = w->gpu->rings[i];
+
+		if (w->ring && w->ring != r)
+			continue;
+		gt_jobs_lost(m, r, m->now, GT_UNSEEN_RESET);
+		gt_ring_hw_forget(r);
+		r->after_loss = true;
+	}
+}
+
 static void on_error(struct gt_model *m, struct gt_where *w, struct gt_event *e,
 		     struct gt_folded *f)
 {
@@ -51,6 +65,8 @@ static void on_error(struct gt_model *m, struct gt_where *w, struct gt_event *e,
 
 	if (j && j->live != GT_JOB_OUTER)
 		f->job = j;
+	if (e->value == GT_ERR_RESET)
+		on_reset(m, w);
 	if (j && e->pid == GT_NONE32) {
 		e->pid = j->pid;
 		w->proc = j->proc == GT_NONE32 ? NULL : m->procs[j->proc];
@@ -169,7 +185,11 @@ static void lost_on_ring(struct gt_model *m, struct gt_ring *r, uint64_t ts, uin
 	uint64_t end = until > ts ? until : ts;
 
 	gt_ring_window(r, m->now, m->window_ns);
+	gt_jobs_lost(m, r, m->now, GT_UNSEEN_LOST);
 	gt_ring_hw_forget(r);
+	r->gap |= end > m->now;
+	if (r->gap && end < m->priv->gap_until)
+		m->priv->gap_until = end;
 	r->after_loss = true;
 	if (until > r->loss_until)
 		r->loss_until = until;
@@ -281,6 +301,8 @@ void gt_model_event(struct gt_model *m, union gt_record *r, struct gt_folded *f)
 	gt_set_now(m, e->ts);
 	if (unlikely(e->ts - m->priv->sec_start >= GT_SEC))
 		turn_second(m, e->ts);
+	if (unlikely(m->now > m->priv->gap_until))
+		gt_jobs_gaps(m, m->now);
 	/* other records have something else there */
 	if (e->type < GT_NTYPES ? e->queue != GT_NONE32 : e->type == GT_QUEUE)
 		gt_join_record(m, r);

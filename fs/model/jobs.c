@@ -10,9 +10,12 @@
 
 #include "internal.h"
 
-static_assert(sizeof(struct gt_job) == 128, "two cache lines");
+static_assert(sizeof(struct gt_job) == 192, "three cache lines");
 static_assert(offsetof(struct gt_job, ring) == offsetof(struct gt_job, gpu) + 2, "gt_job_place()");
 static_assert(offsetof(struct gt_job, start) == 64, "what a look-up needs is in the first");
+static_assert((GT_CTX_BUCKETS & (GT_CTX_BUCKETS - 1)) == 0, "a power of two");
+
+#define STRANGERS 64 /* jobs of other contexts in a bucket that are looked at */
 
 static int heads_alloc(struct gt_model *m, uint32_t n)
 {
@@ -32,13 +35,19 @@ int gt_jobs_init(struct gt_model *m)
 	struct gt_model_private *p = m->priv;
 
 	m->jobs = gt_mem_get(m->limits.max_jobs * sizeof(*m->jobs), false);
+	p->buckets = gt_mem_get(GT_CTX_BUCKETS * sizeof(*p->buckets), false);
 	p->free_job = p->age_head = p->age_tail = GT_NONE32;
-	return m->jobs ? heads_alloc(m, 1024) : -ENOMEM;
+	p->gap_until = UINT64_MAX;
+	if (!m->jobs || !p->buckets)
+		return -ENOMEM;
+	memset(p->buckets, 0xff, GT_CTX_BUCKETS * sizeof(*p->buckets));
+	return heads_alloc(m, 1024);
 }
 
 void gt_jobs_destroy(struct gt_model *m)
 {
 	gt_mem_put(m->jobs, m->limits.max_jobs * sizeof(*m->jobs));
+	gt_mem_put(m->priv->buckets, GT_CTX_BUCKETS * sizeof(*m->priv->buckets));
 	gt_mem_put(m->priv->heads, (m->priv->head_mask + 1ULL) * sizeof(*m->priv->heads));
 }
 
@@ -93,22 +102,75 @@ static void ring_unlink(struct gt_model *m, struct gt_ring *r, struct gt_job *j)
 		m->jobs[j->ring_next].ring_prev = j->ring_prev;
 }
 
-static void link_last(struct gt_model *m, struct gt_ring *r, struct gt_job *j)
+static void age_link(struct gt_model *m, struct gt_job *j)
 {
 	uint32_t i = (uint32_t)(j - m->jobs);
 
-	j->age_next = j->ring_next = GT_NONE32;
+	j->age_next = GT_NONE32;
 	j->age_prev = m->priv->age_tail;
-	j->ring_prev = r->jobs_tail;
 	if (j->age_prev == GT_NONE32)
 		m->priv->age_head = i;
 	else
 		m->jobs[j->age_prev].age_next = i;
+	m->priv->age_tail = i;
+}
+
+static void ring_link(struct gt_model *m, struct gt_ring *r, struct gt_job *j)
+{
+	uint32_t i = (uint32_t)(j - m->jobs);
+
+	j->ring_next = GT_NONE32;
+	j->ring_prev = r->jobs_tail;
 	if (j->ring_prev == GT_NONE32)
 		r->jobs_head = i;
 	else
 		m->jobs[j->ring_prev].ring_next = i;
-	m->priv->age_tail = r->jobs_tail = i;
+	r->jobs_tail = i;
+}
+
+/* Contexts share buckets, as few as there are of them and as many as the others are. */
+static uint32_t bucket_of(const struct gt_model *m, uint64_t ctx, const uint16_t *gpu)
+{
+	const uint64_t *salt = m->priv->salt;
+
+	return (uint32_t)gt_mix(ctx ^ salt[1], gt_job_place(gpu) ^ salt[2]) & (GT_CTX_BUCKETS - 1);
+}
+
+static void ctx_link(struct gt_model *m, struct gt_job *j)
+{
+	struct gt_bucket *b;
+	uint32_t i = (uint32_t)(j - m->jobs);
+
+	j->bucket = GT_NONE32;
+	if (j->ctx == GT_NONE64 || j->seqno == GT_NONE64)
+		return;
+	j->bucket = bucket_of(m, j->ctx, &j->gpu);
+	b = &m->priv->buckets[j->bucket];
+	j->ctx_next = GT_NONE32;
+	j->ctx_prev = b->tail;
+	if (b->tail == GT_NONE32)
+		b->head = i;
+	else
+		m->jobs[b->tail].ctx_next = i;
+	b->tail = i;
+}
+
+static void ctx_unlink(struct gt_model *m, struct gt_job *j)
+{
+	struct gt_bucket *b;
+
+	if (j->bucket == GT_NONE32)
+		return;
+	b = &m->priv->buckets[j->bucket];
+	if (j->ctx_prev == GT_NONE32)
+		b->head = j->ctx_next;
+	else
+		m->jobs[j->ctx_prev].ctx_next = j->ctx_next;
+	if (j->ctx_next == GT_NONE32)
+		b->tail = j->ctx_prev;
+	else
+		m->jobs[j->ctx_next].ctx_prev = j->ctx_prev;
+	j->bucket = GT_NONE32;
 }
 
 static void uncount(struct gt_model *m, struct gt_ring *r, struct gt_job *j, uint64_t ts)
@@ -131,25 +193,38 @@ void gt_job_drop(struct gt_model *m, struct gt_job *j, uint64_t ts)
 
 	hash_unlink(m, j);
 	age_unlink(m, j);
-	ring_unlink(m, r, j);
-	if (j->live != GT_JOB_OUTER)
+	if (j->live == GT_JOB_UNSEEN) {
+		m->nunseen--;
+	} else {
+		ring_unlink(m, r, j);
+		ctx_unlink(m, j);
+	}
+	if (j->live == 1)
 		uncount(m, r, j, ts);
 	j->live = 0;
 	j->hash_next = m->priv->free_job;
 	m->priv->free_job = (uint32_t)(j - m->jobs);
 	m->njobs--;
 }
+
+static struct gt_where where_of(const struct gt_model *m, const struct gt_job *j)
+{
+	return (struct gt_where){
+		.gpu = m->gpus[j->gpu],
+		.ring = m->gpus[j->gpu]->rings[j->ring],
+		.proc = j->proc == GT_NONE32 ? NULL : m->procs[j->proc],
+		.queue = j->queue == GT_NONE16 ? NULL : m->queues[j->queue],
+	};
+}
+
 static void give_up(struct gt_model *m, struct gt_job *j, uint64_t now, bool aged)
 {
-	struct gt_where w = { .gpu = m->gpus[j->gpu] };
+	struct gt_where w = where_of(m, j);
 
-	if (j->live == GT_JOB_OUTER) { /* its source gives it up */
+	if (j->live != 1) { /* its source gives it up, or it is counted already */
 		gt_job_drop(m, j, now);
 		return;
 	}
-	w.ring = w.gpu->rings[j->ring];
-	w.proc = j->proc == GT_NONE32 ? NULL : m->procs[j->proc];
-	w.queue = j->queue == GT_NONE16 ? NULL : m->queues[j->queue];
 	if (aged)
 		GT_COUNT(m, &w, aged, 1);
 	else
@@ -213,7 +288,9 @@ static struct gt_job *add(struct gt_model *m, const struct gt_where *w, const st
 	j->after_loss = j->recorded = j->told = 0;
 	j->live = 1;
 	*head = i;
-	link_last(m, w->ring, j);
+	age_link(m, j);
+	ring_link(m, w->ring, j);
+	ctx_link(m, j);
 	return j;
 }
 
@@ -236,4 +313,143 @@ struct gt_job *gt_job_outer(struct gt_model *m, const struct gt_where *w, const 
 	j = add(m, w, e, hash);
 	j->live = GT_JOB_OUTER;
 	return j;
+}
+
+/* Ended unseen ---------------------------------------------------------------------------- */
+
+void gt_job_unseen(struct gt_model *m, struct gt_job *j, uint64_t ts, enum gt_unseen why)
+{
+	struct gt_where w = where_of(m, j);
+
+	if (j->live == GT_JOB_OUTER)
+		return; /* its source says so itself */
+	GT_COUNT(m, &w, ended_unseen, 1);
+	if (j->pring)
+		j->pring->counts.ended_unseen++;
+	gt_ring_window(w.ring, ts, m->window_ns);
+	uncount(m, w.ring, j, ts);
+	ring_unlink(m, w.ring, j);
+	ctx_unlink(m, j);
+	j->live = GT_JOB_UNSEEN;
+	m->nunseen++;
+	j->unseen = ts;
+	j->unseen_why = (uint8_t)why;
+	j->pring = NULL; /* nothing keeps the process, nor the queue */
+	j->proc = GT_NONE32;
+	j->unseen_queue = j->queue;
+	j->queue = GT_NONE16;
+	gt_bump(m, &w);
+}
+
+void gt_job_seen_again(struct gt_model *m, const struct gt_where *w, struct gt_job *j, uint64_t ts)
+{
+	struct gt_proc *p = j->pid == GT_NONE32 ? NULL : gt_model_proc(m, j->pid);
+	struct gt_where own = { .gpu = w->gpu, .ring = w->ring };
+
+	if (p && (p->first_ts > j->seen || (p->dead && p->died < j->seen)))
+		p = NULL;
+	own.proc = p;
+	j->live = 1;
+	m->nunseen--;
+	j->after_loss |= j->unseen_why != GT_UNSEEN_LOST;
+	ring_link(m, w->ring, j);
+	ctx_link(m, j);
+	gt_ring_depth(w->ring, 1, ts);
+	gt_job_owner(m, j, p);
+	own.queue = gt_job_queue(m, j, ts);
+	if (j->unseen < m->cleared) /* it is not counted any more */
+		return;
+	GT_COUNT(m, &own, ended_unseen, -1ULL);
+	if (j->pring)
+		j->pring->counts.ended_unseen--;
+}
+
+unsigned int gt_jobs_superseded(struct gt_model *m, const struct gt_event *e,
+				const struct gt_unseen_end *by, bool complete)
+{
+	unsigned int strangers = 0, n = 0;
+	uint32_t i, next;
+
+	if (e->ctx == GT_NONE64 || e->seqno == GT_NONE64)
+		return 0;
+	i = m->priv->buckets[bucket_of(m, e->ctx, &e->gpu)].head;
+	for (; i != GT_NONE32 && strangers < STRANGERS; i = next) {
+		struct gt_job *j = &m->jobs[i];
+
+		next = j->ctx_next;
+		if (j->ctx != e->ctx || gt_job_place(&j->gpu) != gt_job_place(&e->gpu)) {
+			strangers++;
+			continue;
+		}
+		if (j->live == GT_JOB_OUTER) { /* its source lists it again if it knows better */
+			if (gt_unseen_superseded(j->seqno, j->seen, by))
+				gt_job_drop(m, j, e->ts);
+			else
+				strangers++;
+			continue;
+		}
+		/* behind one that may not have ended nobody is looked for: it is enough to come
+		 * back when that has */
+		if ((!complete && j->told & GT_JOB_END) ||
+		    !gt_unseen_superseded(j->seqno, j->seen, by))
+			break;
+		gt_job_unseen(m, j, e->ts, GT_UNSEEN_SUPERSEDED);
+		n++;
+	}
+	return n;
+}
+
+/* The scheduler keeps what it has not handed over. */
+static bool at_hardware(const struct gt_ring *r, const struct gt_job *j)
+{
+	return !(r->commits || r->starts) || j->told & (GT_JOB_COMMIT | GT_JOB_START);
+}
+
+void gt_jobs_lost(struct gt_model *m, struct gt_ring *r, uint64_t until, enum gt_unseen why)
+{
+	uint32_t next;
+
+	for (uint32_t i = r->jobs_head; i != GT_NONE32; i = next) {
+		struct gt_job *j = &m->jobs[i];
+
+		next = j->ring_next;
+		if (j->seen <= until && (why != GT_UNSEEN_RESET || at_hardware(r, j)))
+			gt_job_unseen(m, j, m->now, why);
+	}
+}
+
+void gt_jobs_gaps(struct gt_model *m, uint64_t now)
+{
+	uint64_t first = UINT64_MAX;
+
+	for (unsigned int i = 0; i < m->ngpus; i++)
+		for (unsigned int k = 0; k < m->gpus[i]->nrings; k++) {
+			struct gt_ring *r = m->gpus[i]->rings[k];
+
+			if (!r->gap)
+				continue;
+			if (r->gap_end > now) {
+				first = r->gap_end < first ? r->gap_end : first;
+				continue;
+			}
+			r->gap = false;
+			gt_jobs_lost(m, r, r->gap_end, GT_UNSEEN_LOST);
+		}
+	m->priv->gap_until = first;
+}
+
+void gt_jobs_buried(struct gt_model *m, const struct gt_proc *p)
+{
+	for (const struct gt_proc_ring *pr = p->rings; pr && p->inflight; pr = pr->next) {
+		struct gt_ring *r = m->gpus[pr->gpu]->rings[pr->ring];
+		uint32_t next;
+
+		for (uint32_t i = r->jobs_head; i != GT_NONE32 && pr->inflight; i = next) {
+			struct gt_job *j = &m->jobs[i];
+
+			next = j->ring_next;
+			if (j->live == 1 && j->proc == p->slot && !at_hardware(r, j))
+				gt_job_unseen(m, j, m->now, GT_UNSEEN_DEAD);
+		}
+	}
 }

@@ -7,8 +7,7 @@
 
 #include "internal.h"
 
-/* From here on @p owns the job */
-static void set_owner(struct gt_model *m, struct gt_job *j, struct gt_proc *p)
+void gt_job_owner(struct gt_model *m, struct gt_job *j, struct gt_proc *p)
 {
 	if (!p || j->proc != GT_NONE32)
 		return;
@@ -18,6 +17,29 @@ static void set_owner(struct gt_model *m, struct gt_job *j, struct gt_proc *p)
 	j->pring = gt_pring(m, p, j->gpu, j->ring);
 	if (j->pring)
 		j->pring->inflight++;
+}
+
+static void into_queue(struct gt_model *m, struct gt_job *j, uint32_t i, uint64_t ts)
+{
+	struct gt_queue *q = m->queues[i];
+
+	j->queue = (uint16_t)i;
+	gt_depth_to(&q->depth, ts);
+	if (++q->depth.now > q->depth.peak)
+		q->depth.peak = q->depth.now;
+}
+
+struct gt_queue *gt_job_queue(struct gt_model *m, struct gt_job *j, uint64_t ts)
+{
+	struct gt_queue *q;
+
+	if (j->unseen_queue == GT_NONE16 || j->unseen_queue >= m->nqueues)
+		return NULL;
+	q = m->queues[j->unseen_queue];
+	if (q->gpu != j->gpu || q->created > j->seen)
+		return NULL;
+	into_queue(m, j, j->unseen_queue, ts);
+	return q;
 }
 
 static void set_queue(struct gt_model *m, struct gt_job *j, const struct gt_event *e)
@@ -31,10 +53,7 @@ static void set_queue(struct gt_model *m, struct gt_job *j, const struct gt_even
 	i = gt_map_get(&m->priv->queues, (uint64_t)e->gpu << 32 | e->queue);
 	if (!q || i >= GT_MAX_QUEUES)
 		return;
-	j->queue = (uint16_t)i;
-	gt_depth_to(&q->depth, e->ts);
-	if (++q->depth.now > q->depth.peak)
-		q->depth.peak = q->depth.now;
+	into_queue(m, j, i, e->ts);
 }
 
 /* What the job is part of, as far as the event did not say; and the event as far as the job says */
@@ -65,7 +84,7 @@ static struct gt_job *job_made(struct gt_model *m, struct gt_where *w, struct gt
 	struct gt_proc *p = gt_proc_met(m, e->pid, e->uid, e->ts, f);
 	struct gt_job *j = gt_job_new(m, w, e, hash);
 
-	set_owner(m, j, p);
+	gt_job_owner(m, j, p);
 	if (e->queue != GT_NONE32)
 		set_queue(m, j, e);
 	return j;
@@ -91,7 +110,7 @@ static void on_submit(struct gt_model *m, struct gt_where *w, struct gt_event *e
 	if (j->proc == GT_NONE32 && e->pid != GT_NONE32) { /* the hand-over was seen first */
 		j->pid = e->pid;
 		j->uid = e->uid;
-		set_owner(m, j, gt_proc_met(m, e->pid, e->uid, e->ts, f));
+		gt_job_owner(m, j, gt_proc_met(m, e->pid, e->uid, e->ts, f));
 	}
 	if (e->queue != GT_NONE32)
 		set_queue(m, j, e);
@@ -178,6 +197,21 @@ static void ring_ended(struct gt_ring *r, uint64_t end)
 	r->last_end = later(r->last_end, end);
 }
 
+/*
+ * The job has ended, and with it those before it. Where one of those was missed, or was at the
+ * hardware still, it is not known when this one began, unless its source says so.
+ */
+static void end_others(struct gt_model *m, struct gt_ring *r, const struct gt_event *e,
+		       struct gt_job *j)
+{
+	const struct gt_unseen_end by = { j->seqno, j->told & GT_JOB_SUBMIT ? j->submit : 0 };
+	bool alone = gt_ring_hw_end(r, j, e->ts);
+
+	alone &= !gt_jobs_superseded(m, e, &by, e->type == GT_COMPLETE);
+	if (!alone && !(j->told & GT_JOB_START) && e->value == GT_NONE64)
+		j->after_loss = 1;
+}
+
 static void on_end(struct gt_model *m, struct gt_where *w, struct gt_event *e, struct gt_job *j)
 {
 	uint64_t hand;
@@ -185,12 +219,12 @@ static void on_end(struct gt_model *m, struct gt_where *w, struct gt_event *e, s
 	adopt(m, w, e, j);
 	if (j->told & GT_JOB_END)
 		return;
+	end_others(m, w->ring, e, j);
 	/* Its start is concluded now, while last_end is still that of the job before */
 	if (!(j->told & GT_JOB_START) && hand_over(w->ring, j, &hand))
 		j->start = later(hand, w->ring->last_end);
 	j->told |= GT_JOB_END;
 	j->end = e->ts;
-	gt_ring_hw_leave(w->ring, j);
 	ring_ended(w->ring, e->ts);
 }
 
@@ -331,6 +365,25 @@ static void keep_told(const struct gt_ring *r, const struct told *t, struct gt_f
 	fin->nth = (uint32_t)r->counts.completed + (t->nth - r->outer_completed);
 }
 
+static struct gt_ended_job *ended_at(struct gt_ring *r, uint32_t hash)
+{
+	return &r->ended[hash % GT_RING_ENDED];
+}
+
+static void note_ended(struct gt_ring *r, const struct gt_job *j, uint64_t ts)
+{
+	*ended_at(r, j->hash) = (struct gt_ended_job){ j->ctx, j->seqno, ts };
+}
+
+/* The end of a job that has just ended: two sources, or two events of one, say the same */
+static bool told_again(struct gt_ring *r, const struct gt_event *e, uint32_t hash)
+{
+	const struct gt_ended_job *was = ended_at(r, hash);
+
+	return e->ctx != GT_NONE64 && e->seqno != GT_NONE64 && was->ts && was->ctx == e->ctx &&
+	       was->seqno == e->seqno && e->ts <= was->ts + GT_UNSEEN_AGAIN_NS;
+}
+
 static void on_complete(struct gt_model *m, struct gt_where *w, struct gt_event *e,
 			struct gt_job *j, struct gt_folded *f)
 {
@@ -341,13 +394,14 @@ static void on_complete(struct gt_model *m, struct gt_where *w, struct gt_event 
 	if (f->counted)
 		told = take_told(e);
 	adopt(m, w, e, j);
+	end_others(m, r, e, j);
 	conclude(r, j, e, &t);
-	j->after_loss = r->after_loss;
+	j->after_loss |= r->after_loss;
 	r->after_loss = e->ts < r->loss_until;
 	stage_values(j, &t, &f->fin);
 	describe_finished(m, w, j, e, &f->fin);
 	f->finished = true;
-	gt_ring_hw_leave(r, j);
+	note_ended(r, j, e->ts);
 	ring_ended(r, t.end);
 	if (f->counted)
 		keep_told(r, &told, &f->fin);
@@ -355,16 +409,22 @@ static void on_complete(struct gt_model *m, struct gt_where *w, struct gt_event 
 		count_complete(m, w, j, &t, f);
 }
 
-/* The end of a job that is not in the table: the ring was busy until then, that is all it tells */
-static void on_unmatched(struct gt_model *m, struct gt_where *w, struct gt_event *e,
+/* The end of a job that is not in the table: the ring was busy until then, and jobs of its context
+ * before it have ended */
+static void on_unmatched(struct gt_model *m, struct gt_where *w, struct gt_event *e, uint32_t hash,
 			 const struct gt_folded *f)
 {
+	const struct gt_unseen_end by = { .seqno = e->seqno };
+
 	w->proc = e->pid == GT_NONE32 ? NULL : gt_model_proc(m, e->pid);
 	if (f->counted) { /* whose beginning was not recorded, or lost */
 		take_told(e);
 		ring_ended(w->ring, e->ts);
 		return;
 	}
+	if (told_again(w->ring, e, hash))
+		return;
+	gt_jobs_superseded(m, e, &by, true);
 	GT_COUNT(m, w, completed, 1);
 	GT_COUNT(m, w, unmatched, 1);
 	w->ring->cur.completed++;
@@ -372,17 +432,43 @@ static void on_unmatched(struct gt_model *m, struct gt_where *w, struct gt_event
 	ring_ended(w->ring, e->ts);
 }
 
+/*
+ * A job that is there by its key, but is another than the event's, or had left: it goes, or comes
+ * back. Return: what the event is about; NULL: a job that is not known
+ */
+static struct gt_job *take_known(struct gt_model *m, const struct gt_where *w,
+				 const struct gt_event *e, struct gt_job *j)
+{
+	static const uint8_t bit[] = { [GT_SUBMIT] = GT_JOB_SUBMIT,
+				       [GT_COMMIT] = GT_JOB_COMMIT,
+				       [GT_START] = GT_JOB_START,
+				       [GT_END] = GT_JOB_END };
+
+	if (j->live == GT_JOB_OUTER) { /* its source does not know it any more */
+		gt_job_drop(m, j, e->ts);
+		return NULL;
+	}
+	if (e->type == GT_SUBMIT && j->told & GT_JOB_SUBMIT && gt_unseen_again(j->submit, e->ts)) {
+		if (j->live == 1)
+			gt_job_unseen(m, j, e->ts, GT_UNSEEN_SUPERSEDED);
+		gt_job_drop(m, j, e->ts);
+		return NULL;
+	}
+	/* what was known of it is no news */
+	if (j->live == GT_JOB_UNSEEN && (e->type == GT_COMPLETE || !(j->told & bit[e->type])))
+		gt_job_seen_again(m, w, j, e->ts);
+	return j;
+}
+
 void gt_match(struct gt_model *m, struct gt_where *w, struct gt_event *e, struct gt_folded *f)
 {
 	uint32_t hash = gt_event_hash(m, e);
 	struct gt_job *j = gt_job_find(m, e, hash);
 
-	if (unlikely(j && j->live == GT_JOB_OUTER)) { /* its source does not know it any more */
-		gt_job_drop(m, j, e->ts);
-		j = NULL;
-	}
+	if (j)
+		j = take_known(m, w, e, j);
 	if (!j && e->type == GT_COMPLETE) {
-		on_unmatched(m, w, e, f);
+		on_unmatched(m, w, e, hash, f);
 		return;
 	}
 	if (!j && e->type == GT_END) {

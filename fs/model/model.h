@@ -24,17 +24,17 @@
 #include "use.h"
 #include "window.h"
 
-#define GT_MAX_GPUS   64
-#define GT_MAX_RINGS  256 /* of one GPU */
-#define GT_MAX_QUEUES 16384
+#define GT_MAX_GPUS    64
+#define GT_MAX_RINGS   256 /* of one GPU */
+#define GT_MAX_QUEUES  16384
 #define GT_USER_QUEUES (GT_MAX_QUEUES / 4) /* of a user of this machine, but root, that live */
 #define GT_MAX_USERS   1024
 #define GT_MAX_CGROUPS 3071
 #define GT_MAX_GROUPS  (GT_MAX_USERS + GT_MAX_CGROUPS + 1)
 #define GT_MAX_NS      8
 #define GT_DEPS_KEPT   65536 /* jobs that ended of which it is known what they waited for */
-#define GT_IOCTL_JOBS  4 /* of those submitted by one ioctl, that know its time */
-#define GT_CGROUP_MAX 512 /* bytes of a path: a pod in a machine in a container takes 310 */
+#define GT_IOCTL_JOBS  4   /* of those submitted by one ioctl, that know its time */
+#define GT_CGROUP_MAX  512 /* bytes of a path: a pod in a machine in a container takes 310 */
 
 #define GT_STAGE_NAMES                                                                             \
 	{                                                                                          \
@@ -58,7 +58,8 @@ struct gt_proc;
 #define GT_JOB_END    0x08
 #define GT_JOB_WAITS  0x10 /* no event of the job's own: it waits, or waited, for a dependency */
 
-#define GT_JOB_OUTER 2 /* gt_job.live */
+#define GT_JOB_OUTER  2 /* gt_job.live */
+#define GT_JOB_UNSEEN 3
 
 /**
  * struct gt_job - a job in flight; times that are not known are 0
@@ -67,15 +68,20 @@ struct gt_proc;
  * @proc: slot of the owner, or GT_NONE32
  * @after_loss: its hw_wait and exec are not known
  * @recorded: the gate's decision for the whole job: 0 undecided, 1 yes, 2 no
- * @live: it is in the table; GT_JOB_OUTER: by a tally, and all that counts it is the source's
+ * @live: it is in the table; GT_JOB_OUTER: by a tally, and all that counts it is the source's;
+ *	GT_JOB_UNSEEN: its end was missed, it is kept only in case that it comes after all
  * @told: GT_JOB_*: exact where a time could be 0
  * @hash: of the key
  * @hash_next, @age_prev, @age_next, @ring_prev, @ring_next: indices in gt_model.jobs, or GT_NONE32;
  *	by age are all jobs, by ring those of one ring, in order of first sight
- * @hw_epoch: it occupies the hardware if this is its ring's
+ * @hw_epoch, @hw_no: it occupies the hardware if the first is its ring's, and the second, its place
+ *	in the order of hand-over, is after gt_ring.hw_passed
  * @queue: index in gt_model.queues, or GT_NONE16
  * @waiting: since when somebody waits for it
  * @ioctl: ns its submission took; GT_NONE64 unknown, and a little less while it lasts (wait.c)
+ * @unseen: when it was found that its end was missed; @unseen_queue: @queue until then;
+ *	@unseen_why: enum gt_unseen
+ * @ctx_prev, @ctx_next: as @ring_prev, of the jobs of one bucket of contexts: @bucket
  */
 struct gt_job {
 	uint64_t ctx, seqno;
@@ -94,7 +100,13 @@ struct gt_job {
 	uint32_t pid, uid;
 	uint32_t age_prev, age_next;
 	uint32_t ring_prev, ring_next;
-};
+
+	uint64_t hw_no;
+	uint64_t unseen;
+	uint32_t ctx_prev, ctx_next, bucket;
+	uint16_t unseen_queue;
+	uint8_t unseen_why;
+} __attribute__((aligned(64)));
 
 /**
  * gt_job_hand_over() - when it was handed over to the hardware; GT_NONE64: not known, or not yet
@@ -102,6 +114,12 @@ struct gt_job {
  *	it), but for what a loss may have taken
  */
 uint64_t gt_job_hand_over(const struct gt_job *j, bool commits, uint64_t gap_end);
+
+/** struct gt_ended_job - a job that ended at @ts */
+struct gt_ended_job {
+	uint64_t ctx, seqno, ts;
+};
+#define GT_RING_ENDED 32 /* of a ring, by hash */
 
 struct gt_ring {
 	uint16_t id;
@@ -114,15 +132,21 @@ struct gt_ring {
 	bool starts;	     /* its source tells START */
 	uint64_t last_end;   /* the ring's previous completion; 0 none */
 	uint64_t loss_until; /* nor are those of jobs that end before this */
-	uint64_t gap_end;    /* of the latest loss: what was not told before this may have happened */
+	uint64_t gap_end; /* of the latest loss: what was not told before this may have happened */
 	uint64_t first_ts, last_ts;
 	uint32_t jobs_head, jobs_tail; /* in flight, gt_job.ring_next */
 	/* jobs that occupy the hardware now, and since when there has been one without a break */
 	uint32_t hw_jobs;
 	uint16_t hw_epoch;
 	uint64_t hw_since;
-	/* of jobs that a source counts and no record tells of: how many are among depth.now, since when
-	 * they occupy the hardware, 0 they do not; completions that it counted */
+	/* how many have been handed over in this epoch; those up to hw_passed have left the
+	 * hardware, as a later one has ended, the last of them found at passed_at */
+	uint64_t hw_entered, hw_passed, passed_at;
+	uint32_t strays; /* ends of jobs that had been passed */
+	bool unordered;	 /* so many that its jobs do not end in the order of hand-over */
+	bool gap;	 /* when time comes to gap_end, jobs from before it are gone */
+	/* of jobs that a source counts and no record tells of: how many are among depth.now, since
+	 * when they occupy the hardware, 0 they do not; completions that it counted */
 	uint32_t outer_depth, outer_completed;
 	uint64_t outer_since;
 	struct gt_depth depth;
@@ -134,7 +158,14 @@ struct gt_ring {
 	struct gt_busy busy;
 	struct gt_errlog errors;
 	char name[40];
+	struct gt_ended_job ended[GT_RING_ENDED];
 };
+
+/** gt_job_at_hw() - does it occupy the hardware of its ring? */
+static inline bool gt_job_at_hw(const struct gt_ring *r, const struct gt_job *j)
+{
+	return j->hw_epoch == r->hw_epoch && j->hw_no > r->hw_passed;
+}
 
 /** struct gt_gauges - what was read off a GPU last, see struct gt_reading */
 struct gt_gauges {
@@ -323,7 +354,8 @@ struct gt_model {
 	struct gt_gpu *gpus[GT_MAX_GPUS];
 
 	struct gt_job *jobs;
-	unsigned int njobs;
+	unsigned int njobs;   /* in the table */
+	unsigned int nunseen; /* of these, GT_JOB_UNSEEN: not in flight */
 
 	unsigned int nprocs;	 /* in use */
 	unsigned int proc_slots; /* slots to look at: 0 .. proc_slots-1, NULL where free */

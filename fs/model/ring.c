@@ -56,6 +56,11 @@ void gt_model_gpu_gone(struct gt_model *m, struct gt_gpu *g)
 		return;
 	g->gone = true;
 	g->life++;
+	for (unsigned int i = 0; i < g->nrings; i++) {
+		gt_jobs_lost(m, g->rings[i], UINT64_MAX, GT_UNSEEN_LOST);
+		gt_ring_hw_forget(g->rings[i]);
+		g->rings[i]->after_loss = true;
+	}
 	gpu_changed(m, g);
 }
 
@@ -168,8 +173,35 @@ void gt_gpu_clear(struct gt_gpu *g, uint64_t now, uint64_t window_ns)
 void gt_ring_hw_forget(struct gt_ring *r)
 {
 	r->hw_jobs = 0;
+	r->hw_entered = r->hw_passed = 0;
 	if (!++r->hw_epoch) /* 0 is a job's "not in the hardware" */
 		r->hw_epoch = 1;
+}
+
+/*
+ * Hardware that is handed one job after another ends them in that order, so those before @j have
+ * ended, whether that was seen or not. If the end of one that was passed comes much later, or that
+ * happens again and again, it is other hardware.
+ */
+bool gt_ring_hw_end(struct gt_ring *r, struct gt_job *j, uint64_t ts)
+{
+	bool there = j->hw_epoch == r->hw_epoch, passed = there && j->hw_no <= r->hw_passed;
+	uint64_t behind = r->hw_entered - j->hw_no;
+
+	gt_ring_hw_leave(r, j);
+	if (!there || !r->commits || r->starts || r->unordered)
+		return true;
+	if (passed) {
+		r->unordered =
+			++r->strays >= GT_UNSEEN_STRAYS || ts > r->passed_at + GT_UNSEEN_ORDER_NS;
+		return false;
+	}
+	if (r->hw_jobs <= behind)
+		return true;
+	r->hw_jobs = (uint32_t)behind;
+	r->hw_passed = j->hw_no;
+	r->passed_at = ts;
+	return false;
 }
 
 uint64_t gt_ring_running(const struct gt_ring *r)

@@ -219,8 +219,13 @@ static void list(struct gt_model *m, const struct gt_where *w, const struct gt_t
 				    .uid = from->uid };
 	const struct gt_proc *p = from->pid == GT_NONE32 ? NULL : gt_model_proc(m, from->pid);
 	uint32_t hash = gt_event_hash(m, &e);
-	struct gt_job *j = gt_job_find(m, &e, hash) ? NULL : gt_job_outer(m, w, &e, hash);
+	struct gt_job *j = gt_job_find(m, &e, hash);
 
+	if (j && j->live == GT_JOB_UNSEEN) {
+		gt_job_drop(m, j, t->at);
+		j = NULL;
+	}
+	j = j ? NULL : gt_job_outer(m, w, &e, hash);
 	if (!j)
 		return;
 	j->submit = from->submit;
@@ -228,6 +233,7 @@ static void list(struct gt_model *m, const struct gt_where *w, const struct gt_t
 	j->told = (from->told & GT_TALLY_SUBMITTED ? GT_JOB_SUBMIT : 0) |
 		  (from->told & GT_TALLY_COMMITTED ? GT_JOB_COMMIT : 0);
 	j->hw_epoch = from->hw ? w->ring->hw_epoch : 0;
+	j->hw_no = GT_NONE64; /* its source knows whether it is there still */
 	/* nothing counts it there but the tally, which also keeps the process */
 	if (p && p->inflight)
 		j->proc = p->slot;

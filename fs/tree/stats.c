@@ -75,6 +75,7 @@ void gt_counts_lines(struct gt_text *t, const struct gt_counts *c, unsigned int 
 	gt_text_kv(t, "aged", c->aged);
 	gt_text_kv(t, "evicted", c->evicted);
 	gt_text_kv(t, "unmatched", c->unmatched);
+	gt_text_kv(t, "ended_unseen", c->ended_unseen);
 	pair(t, told & GT_TOLD_WAITS, "waits", c->waits, "wait_ns", c->wait_ns);
 	pair(t, told & GT_TOLD_IOCTLS, "ioctls", c->ioctls, "ioctl_ns", c->ioctl_ns);
 }

@@ -120,8 +120,8 @@ static void test_hung(void)
 	job_event(t + 64 * S, GT_COMPLETE, 0, 5, 11);
 	is(sum_of(&at_other, &root, "process 1000 glxgears "), 0,
 	   "but not when a later one of its context has ended");
-	ok(strstr(text(&at_root, "blame", &root), "\n# 2 jobs in flight left out: "),
-	   "which is told");
+	SHOWS(at_gfx, "jobs", root, "# ctx seqno pid comm state age_ns\n");
+	ok(strstr(text(&at_gfx, "stats", &root), "\nended_unseen 3\n"), "which is told");
 	teardown();
 }
 

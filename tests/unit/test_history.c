@@ -40,7 +40,7 @@ static void test_timeline(void)
 	ok(strstr(text(&at_root, "timeline", &user),
 		  "[100.000200000] amdgpu0/gfx_0.0.0 SUBMIT cpu=3 seqno=1 redacted\n"),
 	   "timeline: another's event is blanked");
-	ok(strstr(text(&at_root, "timeline", &user), "ERROR cpu=3 seqno=2 error=reset redacted\n"),
+	ok(strstr(text(&at_root, "timeline", &user), "ERROR cpu=3 seqno=2 error=timeout redacted\n"),
 	   "timeline: which error it was");
 	ok(!strstr(text(&at_root, "timeline", &owner), "[100.000200000]"), "timeline: or left out");
 	ok(strstr(text(&at_root, "timeline", &root),

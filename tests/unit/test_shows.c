@@ -55,7 +55,7 @@ static void test_gpu(void)
 	SHOWS(at_any, "info", root, "driver v3d\nname v3d-any\nrings 0\nflags any\n");
 	SHOWS(at_gpu, "stats", root,
 	      "submitted 6\ncommitted 5\ncompleted 3\nin_flight 3\nerrors 1\nlost 0\naged 0\n"
-	      "evicted 0\nunmatched 0\nioctls 1\nioctl_ns 130000\n");
+	      "evicted 0\nunmatched 0\nended_unseen 0\nioctls 1\nioctl_ns 130000\n");
 	SHOWS(at_gpu, "utilization", root,
 	      "GRAPHICS avg1=30.20 avg10=3.02 avg60=0.50 total_ns=2000000\n"
 	      "COPY avg1=0.09 avg10=0.00 avg60=0.00 total_ns=992000\nsource scheduler\n");
@@ -67,8 +67,8 @@ static void test_gpu(void)
 
 static void test_errors(void)
 {
-	SHOWS(at_gpu, "errors", root, ERRORS "100.750000000 amdgpu0 ring0 6 2 2000 reset\n");
-	SHOWS(at_gfx, "errors", user, ERRORS "100.750000000 amdgpu0 ring0 - 2 - reset\n");
+	SHOWS(at_gpu, "errors", root, ERRORS "100.750000000 amdgpu0 ring0 6 2 2000 timeout\n");
+	SHOWS(at_gfx, "errors", user, ERRORS "100.750000000 amdgpu0 ring0 - 2 - timeout\n");
 	SHOWS(at_gfx, "errors", owner, ERRORS);
 	SHOWS(at_sdma, "errors", root, ERRORS);
 }
@@ -84,7 +84,7 @@ static void test_ring(void)
 	      "submitted avg1=5.00 avg10=0.50 total=5\ncompleted avg1=2.00 avg10=0.20 total=2\n");
 	SHOWS(at_gfx, "stats", root,
 	      "submitted 5\ncommitted 4\ncompleted 2\nin_flight 3\nerrors 1\nlost 0\naged 0\n"
-	      "evicted 0\nunmatched 0\nbusy_ns 2000000\n");
+	      "evicted 0\nunmatched 0\nended_unseen 0\nbusy_ns 2000000\n");
 }
 
 static void test_latency(void)
@@ -174,7 +174,7 @@ static void test_proc(void)
 	      "amdgpu0/ring1 avg1=0.09 avg10=0.00 avg60=0.00 total_ns=992000\n");
 	SHOWS(at_proc, "stats", user,
 	      "submitted 4\ncommitted 4\ncompleted 2\nin_flight 2\nerrors 0\nlost 0\naged 0\n"
-	      "evicted 0\nunmatched 0\nioctls 1\nioctl_ns 130000\nbusy_ns 1992000\n");
+	      "evicted 0\nunmatched 0\nended_unseen 0\nioctls 1\nioctl_ns 130000\nbusy_ns 1992000\n");
 	SHOWS(on_sdma_gpu, "latency", user,
 	      "ring0 queue" ONE(50000) "ring0 hw_wait" ONE(0) "ring0 exec" ONE(1000000)	   //
 	      "ring0 total" ONE(1050000) "ring1 queue" ONE(5000) "ring1 hw_wait" ONE(3000) //
