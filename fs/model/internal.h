@@ -140,7 +140,9 @@ struct gt_model_private {
 	uint32_t head_mask;
 	uint32_t free_job;  /* by hash_next */
 	uint32_t fresh_job; /* from here on the jobs were never used: their memory is untouched */
-	uint32_t age_head, age_tail;
+	struct gt_ages {
+		uint32_t head, tail;
+	} ages, unseen; /* jobs by age: those in flight, those that ended unseen; by age_next */
 	struct gt_bucket {
 		uint32_t head, tail;
 	} * buckets;	    /* of jobs by context, in order of first sight */

@@ -36,7 +36,8 @@ int gt_jobs_init(struct gt_model *m)
 
 	m->jobs = gt_mem_get(m->limits.max_jobs * sizeof(*m->jobs), false);
 	p->buckets = gt_mem_get(GT_CTX_BUCKETS * sizeof(*p->buckets), false);
-	p->free_job = p->age_head = p->age_tail = GT_NONE32;
+	p->free_job = GT_NONE32;
+	p->ages = p->unseen = (struct gt_ages){ GT_NONE32, GT_NONE32 };
 	p->gap_until = UINT64_MAX;
 	if (!m->jobs || !p->buckets)
 		return -ENOMEM;
@@ -56,17 +57,23 @@ static uint32_t *head_of(const struct gt_model *m, const struct gt_job *j)
 	return &m->priv->heads[j->hash & m->priv->head_mask];
 }
 
-/* Twice the chains; without memory they stay as long as they are */
-static void heads_grow(struct gt_model *m)
+static void rehash(struct gt_model *m, uint32_t i)
 {
-	if (heads_alloc(m, (m->priv->head_mask + 1) * 2))
-		return;
-	for (uint32_t i = m->priv->age_head; i != GT_NONE32; i = m->jobs[i].age_next) {
+	for (; i != GT_NONE32; i = m->jobs[i].age_next) {
 		uint32_t *head = head_of(m, &m->jobs[i]);
 
 		m->jobs[i].hash_next = *head;
 		*head = i;
 	}
+}
+
+/* Twice the chains; without memory they stay as long as they are */
+static void heads_grow(struct gt_model *m)
+{
+	if (heads_alloc(m, (m->priv->head_mask + 1) * 2))
+		return;
+	rehash(m, m->priv->ages.head);
+	rehash(m, m->priv->unseen.head);
 }
 
 static void hash_unlink(struct gt_model *m, struct gt_job *j)
@@ -78,14 +85,21 @@ static void hash_unlink(struct gt_model *m, struct gt_job *j)
 	*at = j->hash_next;
 }
 
+static struct gt_ages *ages_of(const struct gt_model *m, const struct gt_job *j)
+{
+	return j->live == GT_JOB_UNSEEN ? &m->priv->unseen : &m->priv->ages;
+}
+
 static void age_unlink(struct gt_model *m, struct gt_job *j)
 {
+	struct gt_ages *a = ages_of(m, j);
+
 	if (j->age_prev == GT_NONE32)
-		m->priv->age_head = j->age_next;
+		a->head = j->age_next;
 	else
 		m->jobs[j->age_prev].age_next = j->age_next;
 	if (j->age_next == GT_NONE32)
-		m->priv->age_tail = j->age_prev;
+		a->tail = j->age_prev;
 	else
 		m->jobs[j->age_next].age_prev = j->age_prev;
 }
@@ -104,15 +118,16 @@ static void ring_unlink(struct gt_model *m, struct gt_ring *r, struct gt_job *j)
 
 static void age_link(struct gt_model *m, struct gt_job *j)
 {
+	struct gt_ages *a = ages_of(m, j);
 	uint32_t i = (uint32_t)(j - m->jobs);
 
 	j->age_next = GT_NONE32;
-	j->age_prev = m->priv->age_tail;
+	j->age_prev = a->tail;
 	if (j->age_prev == GT_NONE32)
-		m->priv->age_head = i;
+		a->head = i;
 	else
 		m->jobs[j->age_prev].age_next = i;
-	m->priv->age_tail = i;
+	a->tail = i;
 }
 
 static void ring_link(struct gt_model *m, struct gt_ring *r, struct gt_job *j)
@@ -236,16 +251,23 @@ static void give_up(struct gt_model *m, struct gt_job *j, uint64_t now, bool age
 
 void gt_jobs_reap(struct gt_model *m, uint64_t now)
 {
-	while (m->priv->age_head != GT_NONE32) {
-		struct gt_job *j = &m->jobs[m->priv->age_head];
+	while (m->priv->ages.head != GT_NONE32) {
+		struct gt_job *j = &m->jobs[m->priv->ages.head];
 
 		if (now < j->seen || now - j->seen <= m->limits.max_job_age_ns)
 			break;
 		give_up(m, j, now, true);
 	}
+	while (m->priv->unseen.head != GT_NONE32) {
+		struct gt_job *j = &m->jobs[m->priv->unseen.head];
+
+		if (now < j->unseen || now - j->unseen <= m->limits.max_job_age_ns)
+			break;
+		gt_job_drop(m, j, now);
+	}
 }
 
-/* An index that no job has; the oldest job gives its own if need be */
+/* An index that no job has; the oldest job gives its own if need be, rather one that ended unseen */
 static uint32_t take_index(struct gt_model *m)
 {
 	struct gt_model_private *p = m->priv;
@@ -253,7 +275,7 @@ static uint32_t take_index(struct gt_model *m)
 
 	gt_jobs_reap(m, m->now);
 	if (m->njobs == m->limits.max_jobs)
-		give_up(m, &m->jobs[p->age_head], m->now, false);
+		give_up(m, &m->jobs[m->nunseen ? p->unseen.head : p->ages.head], m->now, false);
 	i = p->free_job;
 	if (i == GT_NONE32)
 		return p->fresh_job++;
@@ -330,7 +352,9 @@ void gt_job_unseen(struct gt_model *m, struct gt_job *j, uint64_t ts, enum gt_un
 	uncount(m, w.ring, j, ts);
 	ring_unlink(m, w.ring, j);
 	ctx_unlink(m, j);
+	age_unlink(m, j);
 	j->live = GT_JOB_UNSEEN;
+	age_link(m, j);
 	m->nunseen++;
 	j->unseen = ts;
 	j->unseen_why = (uint8_t)why;
@@ -349,7 +373,9 @@ void gt_job_seen_again(struct gt_model *m, const struct gt_where *w, struct gt_j
 	if (p && (p->first_ts > j->seen || (p->dead && p->died < j->seen)))
 		p = NULL;
 	own.proc = p;
+	age_unlink(m, j);
 	j->live = 1;
+	age_link(m, j);
 	m->nunseen--;
 	j->after_loss |= j->unseen_why != GT_UNSEEN_LOST;
 	ring_link(m, w->ring, j);

@@ -255,6 +255,21 @@ static void check_passed(void)
 	gt_model_free(m);
 }
 
+/* They make room first */
+static void check_room(void)
+{
+	begin(); /* for 64 */
+	begins(T0, 1000);
+	for (uint64_t i = 0; i < 300; i += 2) {
+		job_of(T0 + 100 + i, GT_SUBMIT, 3, i);
+		job_of(T0 + 100 + i, GT_SUBMIT, 3, i + 1);
+		job_of(T0 + 101 + i, GT_COMPLETE, 3, i + 1);
+	}
+	none_left(150, 1, "more than there is room for");
+	is(ring->counts.evicted, 0, "nobody in flight had to make room");
+	gt_model_free(m);
+}
+
 /* Thousands of jobs, some ends missing: what is in flight in the end is what has no later one */
 static void check_many(void)
 {
@@ -299,6 +314,7 @@ int main(void)
 	check_reset();
 	check_dead();
 	check_passed();
+	check_room();
 	check_many();
 	is(gt_hist_memory(), before, "all memory is given back");
 	return done_testing();
