@@ -59,9 +59,9 @@ void gt_counts_add(struct gt_counts *to, const struct gt_counts *c);
 /** gt_depth_avg() - average since clear, in thousandths */
 uint64_t gt_depth_avg(const struct gt_depth *d, uint64_t now);
 /** gt_types_rate() - events of @type in the last @window seconds (1 to 10), per second, in
- * thousandths
+ * thousandths; @observed: ns of these in which they were counted
  */
 uint64_t gt_types_rate(const struct gt_typecount *t, unsigned int type, uint64_t now,
-		       unsigned int window);
+		       unsigned int window, uint64_t observed);
 
 #endif

@@ -333,6 +333,8 @@ static void count_complete(struct gt_model *m, struct gt_where *w, const struct 
 		gt_busy_add(&w->gpu->engine[r->engine], t->start, t->end);
 		if (j->pring && !j->after_loss)
 			gt_busy_add(&j->pring->busy, t->start, t->end);
+		if (j->pring && j->pring->engine && !j->after_loss)
+			gt_busy_add(j->pring->engine, t->start, t->end);
 	}
 	add_stages(m, w, j, &f->fin);
 	add_window(&r->cur, &f->fin);

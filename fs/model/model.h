@@ -198,7 +198,11 @@ struct gt_gpu {
 	int kfd_node; /* its number in KFD's topology, -1 none */
 };
 
-/** struct gt_proc_ring - what one process did on one ring */
+/**
+ * struct gt_proc_ring - what one process did on one ring
+ * @engine: NULL: its only ring of that engine, as far as there is memory to say more; else busy time
+ *	of all of them, counted once, which belongs to the one that is @first
+ */
 struct gt_proc_ring {
 	uint16_t gpu, ring;
 	uint32_t inflight;
@@ -206,6 +210,8 @@ struct gt_proc_ring {
 	struct gt_counts counts;
 	struct gt_stage stage[GT_NSTAGES];
 	struct gt_busy busy;
+	struct gt_busy *engine;
+	bool first;
 	struct gt_proc_ring *next;
 };
 
@@ -412,6 +418,14 @@ void gt_model_free(struct gt_model *m);
 
 /** gt_model_now() - CLOCK_MONOTONIC when live, else the recording's time; any thread */
 uint64_t gt_model_now(const struct gt_model *m);
+/** gt_observed() - so much of the @window before @now was observed; any thread */
+static inline uint64_t gt_observed(const struct gt_model *m, uint64_t now, uint64_t window)
+{
+	uint64_t since = __atomic_load_n(&m->cleared, __ATOMIC_RELAXED);
+	uint64_t all = now > since ? now - since : 0;
+
+	return window < all ? window : all;
+}
 /** gt_model_advance() - time has come to @ts with nothing happening (watermark); takes the lock */
 void gt_model_advance(struct gt_model *m, uint64_t ts);
 

@@ -205,6 +205,9 @@ static void tally_pring(struct gt_proc *proc, struct gt_proc_ring *pr, const str
 	proc->inflight += more;
 	pr->outer = p->inflight;
 	gt_busy_tally(&pr->busy, t->since, t->last_end, p->busy_ns);
+	if (pr->engine)
+		pr->engine->total_ns -=
+			gt_busy_tally(pr->engine, t->since, t->last_end, p->busy_ns);
 }
 
 static void list(struct gt_model *m, const struct gt_where *w, const struct gt_tally *t,

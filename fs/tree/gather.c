@@ -284,7 +284,8 @@ int gt_gather(struct gt_gathered *g, const struct gt_show *s)
 		err = make_room(g);
 	if (err)
 		return err;
-	if (now > GT_GATHER_NS && now - GT_GATHER_NS > g->from)
+	/* of a recording all of it */
+	if (s->app->model->wall && now > GT_GATHER_NS && now - GT_GATHER_NS > g->from)
 		g->from = now - GT_GATHER_NS;
 	for (uint32_t k = 0; k < g->rings; k++) {
 		struct gt_gathered_ring *r = &g->ring[k];

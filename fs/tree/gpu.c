@@ -134,9 +134,7 @@ static int take_engine(const struct gt_show *s, enum gt_engine e, uint64_t now, 
 		r++;
 	if (r == g->nrings)
 		return 0;
-	u->total = g->engine[e].total_ns;
-	for (int i = 0; i < 3; i++)
-		u->ns[i] = gt_engine_busy_ns(m, g, e, now, gt_util_windows[i]);
+	*u = gt_util_engine(m, g, e, now);
 	return 1;
 }
 
@@ -193,7 +191,7 @@ const struct gt_file gt_gpu_files[] = {
 	  .mode = 0444,
 	  .show = show_utilization,
 	  .gen = gt_gen_gauges,
-	  .help = "busy percent per engine over 1, 10 and 60 s, and what it was taken from" },
+	  .help = "busy percent per engine over 1, 10 and 60 s, as far as observed, and what it was taken from" },
 	GAUGES("memory", "its memory, by kind: total and used, as the driver tells"),
 	GAUGES("clock", "its clocks now, and between what they may be"),
 	GAUGES("power", "power it draws, its limits, and energy since the driver came"),
@@ -213,7 +211,7 @@ const struct gt_file gt_gpu_files[] = {
 	  .mode = 0444,
 	  .show = gt_show_rings,
 	  .gen = gt_gen_moving,
-	  .help = "table: all rings; busy_percent is of the last 10 s" },
+	  .help = "table: all rings; busy_percent is of the last 10 s, or the whole recording" },
 	{ .name = "aggregate",
 	  .mode = 0444,
 	  .show = gt_show_aggregate,

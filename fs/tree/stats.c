@@ -6,19 +6,46 @@
 
 const uint64_t gt_util_windows[3] = { GT_SEC, 10 * GT_SEC, 60 * GT_SEC };
 
-struct gt_util gt_util_of(const struct gt_busy *b, uint64_t now)
+static struct gt_util observed(const struct gt_model *m, uint64_t now)
 {
-	struct gt_util u = { .total = b->total_ns };
+	struct gt_util u = { 0 };
 
+	for (int i = 0; i < 3; i++)
+		u.observed[i] = gt_observed(m, now, gt_util_windows[i]);
+	return u;
+}
+
+struct gt_util gt_util_of(const struct gt_model *m, const struct gt_busy *b, uint64_t now)
+{
+	struct gt_util u = observed(m, now);
+
+	u.total = b->total_ns;
 	for (int i = 0; i < 3; i++)
 		u.ns[i] = gt_busy_ns(b, now, gt_util_windows[i]);
 	return u;
 }
 
+struct gt_util gt_util_engine(const struct gt_model *m, const struct gt_gpu *g, enum gt_engine e,
+			      uint64_t now)
+{
+	struct gt_util u = observed(m, now);
+
+	u.total = g->engine[e].total_ns;
+	for (int i = 0; i < 3; i++)
+		u.ns[i] = gt_engine_busy_ns(m, g, e, now, gt_util_windows[i]);
+	return u;
+}
+
+uint64_t gt_table_window(const struct gt_model *m)
+{
+	return m->wall ? 10 * GT_SEC : GT_ALL;
+}
+
 struct gt_util gt_util_ring(const struct gt_model *m, const struct gt_ring *r, uint64_t now)
 {
-	struct gt_util u = { .total = r->busy.total_ns };
+	struct gt_util u = observed(m, now);
 
+	u.total = r->busy.total_ns;
 	for (int i = 0; i < 3; i++)
 		u.ns[i] = gt_ring_busy_ns(m, r, now, gt_util_windows[i]);
 	return u;
@@ -30,7 +57,7 @@ void gt_util_avgs(struct gt_text *t, const struct gt_util *u)
 
 	for (int i = 0; i < 3; i++) {
 		gt_text_str(t, keys[i]);
-		gt_text_milli(t, gt_percent(u->ns[i], gt_util_windows[i]), 2);
+		gt_text_milli(t, gt_percent(u->ns[i], u->observed[i]), 2);
 	}
 	gt_text_gkv(t, "total_ns", u->total);
 	gt_text_ch(t, '\n');
@@ -99,13 +126,13 @@ void gt_depth_lines(struct gt_text *t, const struct gt_depth *d, uint64_t now)
 }
 
 static void throughput(struct gt_text *t, const char *name, const struct gt_typecount *c,
-		       unsigned int type, uint64_t now)
+		       unsigned int type, uint64_t now, uint64_t observed)
 {
 	gt_text_str(t, name);
 	gt_text_str(t, " avg1=");
-	gt_text_milli(t, gt_types_rate(c, type, now, 1), 2);
+	gt_text_milli(t, gt_types_rate(c, type, now, 1, observed), 2);
 	gt_text_str(t, " avg10=");
-	gt_text_milli(t, gt_types_rate(c, type, now, 10), 2);
+	gt_text_milli(t, gt_types_rate(c, type, now, 10, observed), 2);
 	gt_text_gkv(t, "total", c->n[type].seen);
 	gt_text_ch(t, '\n');
 }
@@ -113,6 +140,7 @@ static void throughput(struct gt_text *t, const char *name, const struct gt_type
 int gt_show_throughput(struct gt_text *t, const struct gt_show *s)
 {
 	uint64_t now = gt_model_now(s->app->model);
+	uint64_t since = gt_observed(s->app->model, now, GT_ALL);
 	struct gt_typecount c;
 
 	{
@@ -125,7 +153,7 @@ int gt_show_throughput(struct gt_text *t, const struct gt_show *s)
 	}
 	/* where a source tells no SUBMIT, none is known */
 	if (c.n[GT_SUBMIT].seen || !c.n[GT_COMPLETE].seen)
-		throughput(t, "submitted", &c, GT_SUBMIT, now);
-	throughput(t, "completed", &c, GT_COMPLETE, now);
+		throughput(t, "submitted", &c, GT_SUBMIT, now, since);
+	throughput(t, "completed", &c, GT_COMPLETE, now, since);
 	return 0;
 }
