@@ -410,7 +410,8 @@ static bool lost(struct cur c, struct gt_line *l)
 	return starts(&c, "EVENTS]") || starts(&c, "EVENTS DROPPED]");
 }
 
-/* "##### CPU 2 buffer started ####": that buffer ran over, so what was there before is not in the trace */
+/* "##### CPU 2 buffer started ####": that buffer ran over, so what was there before is not in the
+ * trace */
 static bool begins_late(struct cur c, struct gt_line *l)
 {
 	while (c.p < c.end && *c.p == '#')

@@ -267,7 +267,8 @@ void gt_jobs_reap(struct gt_model *m, uint64_t now)
 	}
 }
 
-/* An index that no job has; the oldest job gives its own if need be, rather one that ended unseen */
+/* An index that no job has; the oldest job gives its own if need be, rather one that ended unseen
+ */
 static uint32_t take_index(struct gt_model *m)
 {
 	struct gt_model_private *p = m->priv;

@@ -374,7 +374,7 @@ static struct gt_ended_job *ended_at(struct gt_ring *r, uint32_t hash)
 
 static void note_ended(struct gt_ring *r, const struct gt_job *j, uint64_t ts)
 {
-	*ended_at(r, j->hash) = (struct gt_ended_job){ j->ctx, j->seqno, ts };
+	*ended_at(r, j->hash) = (struct gt_ended_job){ ts, j->hash };
 }
 
 /* The end of a job that has just ended: two sources, or two events of one, say the same */
@@ -382,8 +382,8 @@ static bool told_again(struct gt_ring *r, const struct gt_event *e, uint32_t has
 {
 	const struct gt_ended_job *was = ended_at(r, hash);
 
-	return e->ctx != GT_NONE64 && e->seqno != GT_NONE64 && was->ts && was->ctx == e->ctx &&
-	       was->seqno == e->seqno && e->ts <= was->ts + GT_UNSEEN_AGAIN_NS;
+	return e->ctx != GT_NONE64 && e->seqno != GT_NONE64 && was->ts && was->hash == hash &&
+	       e->ts <= was->ts + GT_UNSEEN_AGAIN_NS;
 }
 
 static void on_complete(struct gt_model *m, struct gt_where *w, struct gt_event *e,

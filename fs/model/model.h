@@ -115,11 +115,12 @@ struct gt_job {
  */
 uint64_t gt_job_hand_over(const struct gt_job *j, bool commits, uint64_t gap_end);
 
-/** struct gt_ended_job - a job that ended at @ts */
+/** struct gt_ended_job - a job that ended at @ts, by the hash of its key */
 struct gt_ended_job {
-	uint64_t ctx, seqno, ts;
+	uint64_t ts;
+	uint32_t hash;
 };
-#define GT_RING_ENDED 32 /* of a ring, by hash */
+#define GT_RING_ENDED 16 /* of a ring */
 
 struct gt_ring {
 	uint16_t id;

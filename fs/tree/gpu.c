@@ -16,7 +16,8 @@ static void word_line(struct gt_text *t, const char *key, const char *s, size_t 
 
 /** struct gpu_info - what info tells, copied */
 struct gpu_info {
-	char name[16], driver[16], pci[16], card[16], render[16], uuid[48], partition[16], power[16];
+	char name[16], driver[16], pci[16], card[16], render[16], uuid[48], partition[16],
+		power[16];
 	uint32_t kfd_id;
 	int kfd_node;
 	bool any;
@@ -173,7 +174,7 @@ static int show_utilization(struct gt_text *t, const struct gt_show *s)
 #define GAUGES(file, what)                                                                         \
 	{                                                                                          \
 		.name = file, .mode = 0444, .show = gt_show_gauges, .exists = gt_has_gauges,       \
-		.gen = gt_gen_gauges, .help = what                                                                       \
+		.gen = gt_gen_gauges, .help = what                                                 \
 	}
 
 const struct gt_file gt_gpu_files[] = {
@@ -181,7 +182,8 @@ const struct gt_file gt_gpu_files[] = {
 	  .mode = 0444,
 	  .show = show_info,
 	  .gen = gt_gen_gauges,
-	  .help = "driver, name, PCI address, device nodes, engines, partition, whether it sleeps" },
+	  .help = "driver, name, PCI address, device nodes, engines, partition, whether it "
+		  "sleeps" },
 	{ .name = "stats",
 	  .mode = 0444,
 	  .show = show_stats,
@@ -191,7 +193,8 @@ const struct gt_file gt_gpu_files[] = {
 	  .mode = 0444,
 	  .show = show_utilization,
 	  .gen = gt_gen_gauges,
-	  .help = "busy percent per engine over 1, 10 and 60 s, as far as observed, and what it was taken from" },
+	  .help = "busy percent per engine over 1, 10 and 60 s, as far as observed, and what it "
+		  "was taken from" },
 	GAUGES("memory", "its memory, by kind: total and used, as the driver tells"),
 	GAUGES("clock", "its clocks now, and between what they may be"),
 	GAUGES("power", "power it draws, its limits, and energy since the driver came"),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * top: processes by GPU time, a row for each engine of each GPU that one uses. Live over the last 10 s,
- * of a recording over all of it.
+ * top: processes by GPU time, a row for each engine of each GPU that one uses. Live over the last
+ * 10 s, of a recording over all of it.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 #include "lines.h"
 
-#define TOP_ROWS 100
+#define TOP_ROWS  100
 #define NO_ENGINE GT_NENGINES /* it holds memory only */
 
 /** struct top_row - one process on one engine; @slot and @start say which process */
@@ -47,8 +47,8 @@ static bool same_engine(const struct gt_model *m, const struct gt_proc_ring *a,
 	return a->gpu == b->gpu && engine_of(m, a) == engine_of(m, b);
 }
 
-/* How long the engine of @first was busy with the process, of whose rings there that is the first: when
- * several work at once, their time counts once */
+/* How long the engine of @first was busy with the process, of whose rings there that is the first:
+ * when several work at once, their time counts once */
 static uint64_t engine_ns(const struct top *t, const struct gt_model *m,
 			  const struct gt_proc_ring *first)
 {
@@ -62,7 +62,8 @@ static uint64_t engine_ns(const struct top *t, const struct gt_model *m,
 	return ns < t->observed ? ns : t->observed;
 }
 
-static bool is_first(const struct gt_model *m, const struct gt_proc *p, const struct gt_proc_ring *r)
+static bool is_first(const struct gt_model *m, const struct gt_proc *p,
+		     const struct gt_proc_ring *r)
 {
 	for (const struct gt_proc_ring *o = p->rings; o != r; o = o->next)
 		if (here(m, o) && same_engine(m, o, r))
@@ -103,8 +104,8 @@ static struct top_row row_of(const struct gt_proc *p, uint16_t gpu, unsigned int
 	return row;
 }
 
-/* One process into @rows; returns how many engines it was busy on, or GPUs that it only holds memory
- * of. Lock held. */
+/* One process into @rows; returns how many engines it was busy on, or GPUs that it only holds
+ * memory of. Lock held. */
 static unsigned int measure(struct top *t, const struct gt_model *m, const struct gt_proc *p,
 			    struct top_row *rows)
 {

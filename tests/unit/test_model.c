@@ -327,8 +327,10 @@ static void check_windows(void)
 	gt_ring_window(ring, T0 + 5500 * MS, SEC);
 	ok(ring->last.start == T0 + 4 * SEC && ring->last.events == 0, "a reader ends it too");
 	is(ring->last.depth_integral, SEC, "a job waited all the time");
-	is(gt_types_rate(&m->types, GT_SUBMIT, T0 + 9 * SEC, 10, 60 * SEC), 200, "two in ten seconds");
-	is(gt_types_rate(&m->types, GT_SUBMIT, T0 + 10500 * MS, 10, 60 * SEC), 150, "half a second has left");
+	is(gt_types_rate(&m->types, GT_SUBMIT, T0 + 9 * SEC, 10, 60 * SEC), 200,
+	   "two in ten seconds");
+	is(gt_types_rate(&m->types, GT_SUBMIT, T0 + 10500 * MS, 10, 60 * SEC), 150,
+	   "half a second has left");
 	is(gt_types_rate(&m->types, GT_SUBMIT, T0 + 30 * SEC, 10, 60 * SEC), 0, "and then none");
 	is(gt_types_rate(&m->types, GT_SUBMIT, T0 + 9 * SEC, 10, 4 * SEC), 500,
 	   "two in four seconds that were observed");

@@ -25,7 +25,8 @@ static void test_tables(void)
 	      "# gpu ring name events avg_latency_ns min_latency_ns max_latency_ns avg_depth "
 	      "peak_depth start window_ns\n"
 	      "amdgpu0 ring0 gfx_0.0.0 12 1510500 1050000 1971000 1.10 3 100.000121000 999879000\n"
-	      "amdgpu0 ring1 sdma\\x200 5 1002000 1002000 1002000 0.00 1 100.003000000 997000000\n");
+	      "amdgpu0 ring1 sdma\\x200 5 1002000 1002000 1002000 0.00 1 100.003000000 "
+	      "997000000\n");
 	SHOWS(at_root, "perf", root,
 	      "# ring_id utilization% drop_rate% avg_latency_us\n"
 	      "amdgpu0/ring0 30.20 0.00 1510.50\n"
@@ -36,15 +37,14 @@ static void test_tables(void)
 	      "END 1 1 0.50\n");
 }
 
-#define TOP "# pid uid comm gpu busy_percent jobs queue_p99_ns memory_bytes engine share_percent\n"
+#define TOP	 "# pid uid comm gpu busy_percent jobs queue_p99_ns memory_bytes engine share_percent\n"
 #define TOP_OWN	 "1000 1000 glxgears amdgpu0 0.05 1 50000 - GRAPHICS 50.00\n"
 #define TOP_COPY "1000 1000 glxgears amdgpu0 0.04 1 5000 - COPY 100.00\n"
 #define TOP_REST "amdgpu0 0.05 1 100000 - GRAPHICS 50.00\n"
 
 static void test_top(void)
 {
-	SHOWS(at_root, "top", root,
-	      TOP TOP_OWN "2000 2000 \\x23x\\x20y\\x0az " TOP_REST TOP_COPY);
+	SHOWS(at_root, "top", root, TOP TOP_OWN "2000 2000 \\x23x\\x20y\\x0az " TOP_REST TOP_COPY);
 	SHOWS(at_root, "top", user, TOP TOP_OWN "- - - " TOP_REST TOP_COPY);
 	SHOWS(at_root, "top", owner, TOP TOP_OWN TOP_COPY);
 }
@@ -176,7 +176,8 @@ static void test_proc(void)
 	      "amdgpu0/ring1 avg1=0.09 avg10=0.04 avg60=0.04 total_ns=992000\n");
 	SHOWS(at_proc, "stats", user,
 	      "submitted 4\ncommitted 4\ncompleted 2\nin_flight 2\nerrors 0\nlost 0\naged 0\n"
-	      "evicted 0\nunmatched 0\nended_unseen 0\nioctls 1\nioctl_ns 130000\nbusy_ns 1992000\n");
+	      "evicted 0\nunmatched 0\nended_unseen 0\nioctls 1\nioctl_ns 130000\nbusy_ns "
+	      "1992000\n");
 	SHOWS(on_sdma_gpu, "latency", user,
 	      "ring0 queue" ONE(50000) "ring0 hw_wait" ONE(0) "ring0 exec" ONE(1000000)	   //
 	      "ring0 total" ONE(1050000) "ring1 queue" ONE(5000) "ring1 hw_wait" ONE(3000) //
@@ -251,7 +252,8 @@ static void test_observed(void)
 	setup(1 << 20);
 	{
 		GT_MODEL_LOCK(app.model);
-		other = gt_model_ring(app.model, app.model->gpus[0], "sdma1", GT_ENGINE_COPY, NULL)->id;
+		other = gt_model_ring(app.model, app.model->gpus[0], "sdma1", GT_ENGINE_COPY, NULL)
+				->id;
 	}
 	for (unsigned int i = 0; i < 2; i++) {
 		uint16_t ring = i ? other : 1;
@@ -262,8 +264,7 @@ static void test_observed(void)
 	job_event(t + 60 * MS, GT_COMPLETE, 1, 20, 1);
 	job_event(t + 60 * MS, GT_COMPLETE, other, 21, 1);
 	gt_model_advance(app.model, t + 80 * MS);
-	SHOWS(at_root, "top", root,
-	      TOP "1000 1000 glxgears amdgpu0 75.00 2 0 - COPY 100.00\n");
+	SHOWS(at_root, "top", root, TOP "1000 1000 glxgears amdgpu0 75.00 2 0 - COPY 100.00\n");
 	SHOWS(at_sdma, "utilization", root,
 	      "busy avg1=75.00 avg10=75.00 avg60=75.00 total_ns=60000000\n");
 	ok(strstr(text(&at_root, "rings", &root), " ring1 sdma\\x200 COPY 0 75.00 1 1 "),
