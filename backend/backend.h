@@ -202,6 +202,9 @@ enum gt_clock_id {
  * @made: the @i'th directory that users made; NULL after the last
  * @queues_hw: where queues are on the hardware, all that it knows, in place of what it told before; from
  *	the first call on those of its kinds have files for that
+ * @process_ended: for a source that counts itself: process @pid, begun at @start (ns since boot, 0: not
+ *	known), ended so long ago that all it did has been delivered (GT_UNSEEN_DEAD_NS of unseen.h)
+ * @ring_reset: likewise: when the hardware of a ring was reset last; 0: never
  */
 struct gt_host {
 	void (*push)(struct gt_plugin *p, const union gt_record *r, size_t n);
@@ -231,6 +234,8 @@ struct gt_host {
 	size_t (*clock_lines)(struct gt_plugin *p, enum gt_clock_id clock, char *buf, size_t len);
 	const struct gt_made *(*made)(struct gt_plugin *p, unsigned int i);
 	void (*queues_hw)(struct gt_plugin *p, const struct gt_queue_hw *q, size_t n);
+	bool (*process_ended)(struct gt_plugin *p, uint32_t pid, uint64_t start);
+	uint64_t (*ring_reset)(struct gt_plugin *p, uint16_t gpu, uint16_t ring);
 };
 
 /**

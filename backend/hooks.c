@@ -276,6 +276,24 @@ static uint32_t hook_ring_refused(struct gt_plugin *p, uint16_t gpu, uint16_t ri
 	return s->ring_refused ? s->ring_refused(s->arg, gpu, ring) : 0;
 }
 
+static bool hook_process_ended(struct gt_plugin *p, uint32_t pid, uint64_t start)
+{
+	const struct gt_sink *s = &be_of(p)->h->sink;
+
+	return s->process_ended && s->process_ended(s->arg, pid, start);
+}
+
+/* In the source's clock */
+static uint64_t hook_ring_reset(struct gt_plugin *p, uint16_t gpu, uint16_t ring)
+{
+	struct gt_be *b = be_of(p);
+	const struct gt_sink *s = &b->h->sink;
+	uint64_t at = s->ring_reset ? s->ring_reset(s->arg, gpu, ring) : 0;
+	int64_t by = atomic_load_explicit(&b->clock_offset, memory_order_relaxed);
+
+	return at ? at - (uint64_t)by : 0;
+}
+
 static bool forget(struct gt_be *b, int fd)
 {
 	for (unsigned int i = 0; i < b->nfds; i++)
@@ -453,6 +471,8 @@ const struct gt_host gt_host_hooks = {
 	.counting = hook_counting,
 	.wanted = hook_wanted,
 	.ring_refused = hook_ring_refused,
+	.process_ended = hook_process_ended,
+	.ring_reset = hook_ring_reset,
 	.kernel = hook_kernel,
 	.counter = hook_counter,
 	.kernel_text = hook_kernel_text,

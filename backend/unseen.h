@@ -28,6 +28,8 @@
 #define GT_UNSEEN_AGAIN_NS 1000000ull
 /* What a process did before it ended has been delivered by then */
 #define GT_UNSEEN_DEAD_NS 200000000ull
+/* So long a source keeps jobs that ended unseen, where there are very many */
+#define GT_UNSEEN_SHORT_NS 1000000000ull
 
 /* So many jobs that end after one that was handed over later, and the ring has no order */
 #define GT_UNSEEN_STRAYS 4

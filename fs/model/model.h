@@ -146,6 +146,7 @@ struct gt_ring {
 	uint32_t strays; /* ends of jobs that had been passed */
 	bool unordered;	 /* so many that its jobs do not end in the order of hand-over */
 	bool gap;	 /* when time comes to gap_end, jobs from before it are gone */
+	uint64_t reset;	 /* of its hardware, the last; 0 none */
 	/* of jobs that a source counts and no record tells of: how many are among depth.now, since
 	 * when they occupy the hardware, 0 they do not; completions that it counted */
 	uint32_t outer_depth, outer_completed;
@@ -479,6 +480,10 @@ struct gt_proc *gt_model_process_in(struct gt_model *m, uint32_t pid, uint64_t s
 void gt_model_not_here(struct gt_model *m, struct gt_proc *p);
 /** gt_model_exit() - process @slot ended. Lock held. */
 void gt_model_exit(struct gt_model *m, uint32_t slot);
+/** gt_model_ended() - see gt_host.process_ended. Lock held */
+bool gt_model_ended(struct gt_model *m, uint32_t pid, uint64_t start);
+/** gt_model_reset_at() - see gt_host.ring_reset. Lock held */
+uint64_t gt_model_reset_at(const struct gt_model *m, uint16_t gpu, uint16_t ring);
 /** gt_model_user() - index of a user's group, GT_NONE32 none; lock held */
 uint32_t gt_model_user(const struct gt_model *m, uint32_t uid);
 /** gt_model_group() - group @i if it is still the same; NULL: it has gone. Lock held */

@@ -255,6 +255,18 @@ static void bury(struct gt_model *m, uint64_t now)
 	}
 }
 
+bool gt_model_ended(struct gt_model *m, uint32_t pid, uint64_t start)
+{
+	const struct gt_proc *p = gt_model_proc(m, pid);
+
+	if (!p)
+		return false;
+	if (start && p->start > start) /* another has its number */
+		return true;
+	return (!start || !p->start || p->start == start) && p->dead &&
+	       gt_model_now(m) >= p->died + GT_UNSEEN_DEAD_NS;
+}
+
 void gt_procs_reap(struct gt_model *m)
 {
 	uint32_t prev = GT_NONE32, slot, next;
