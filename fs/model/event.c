@@ -332,7 +332,7 @@ void gt_model_done(struct gt_model *m, struct gt_folded *f)
 {
 	if (!f->finished)
 		return;
-	gt_job_drop(m, f->job, f->fin.end);
+	gt_job_drop_hashed(m, f->job, f->fin.end, f->hash);
 	f->job = NULL;
 	f->finished = false;
 }
@@ -397,7 +397,6 @@ void gt_model_fetch(struct gt_model *m, const union gt_record *r)
 	if (j) {
 		__builtin_prefetch(j, 1);
 		__builtin_prefetch(&j->start, 1); /* its second line */
-		__builtin_prefetch(&j->hw_no, 1); /* and its third */
 	}
 	j = c->type == GT_COMPLETE ? first_of(m, c->hash) : NULL;
 	for (unsigned int i = 0; j && j->pring && i < GT_NSTAGES; i++)

@@ -140,13 +140,11 @@ struct gt_model_private {
 	uint32_t head_mask;
 	uint32_t free_job;  /* by hash_next */
 	uint32_t fresh_job; /* from here on the jobs were never used: their memory is untouched */
-	struct gt_ages {
-		uint32_t head, tail;
-	} ages, unseen; /* jobs by age: those in flight, those that ended unseen; by age_next */
 	struct gt_bucket {
 		uint32_t head, tail;
-	} * buckets;	    /* of jobs by context, in order of first sight */
-	uint64_t gap_until; /* the first of the rings' gaps ends then; UINT64_MAX: there is none */
+	} * buckets, unseen; /* jobs by context, in order of first sight; those that ended unseen */
+	uint64_t reap_at;    /* no job in flight is too old before */
+	uint64_t gap_until;  /* the first of the rings' gaps ends then; UINT64_MAX: there is none */
 
 	struct gt_map pids;	      /* to slots: the living, or the last dead */
 	struct gt_map queues;	      /* gpu and id to slot */
@@ -298,7 +296,7 @@ static inline void gt_ring_hw_leave(struct gt_ring *r, struct gt_job *j)
 	if (j->hw_epoch != r->hw_epoch)
 		return;
 	j->hw_epoch = 0;
-	if (j->hw_no > r->hw_passed)
+	if (gt_job_not_passed(j, r->hw_passed))
 		r->hw_jobs--;
 }
 /** gt_ring_running() - since when the job at the hardware runs: earlier ones ended at last_end.
@@ -334,13 +332,17 @@ static inline uint32_t gt_job_place(const uint16_t *gpu)
 	__builtin_memcpy(&place, gpu, sizeof(place));
 	return place;
 }
-static inline uint32_t gt_event_hash(const struct gt_model *m, const struct gt_event *e)
+static inline uint32_t gt_key_hash(const struct gt_model *m, uint64_t ctx, uint64_t seqno,
+				   const uint16_t *gpu)
 {
 	const uint64_t *salt = m->priv->salt;
-	uint64_t place = gt_job_place(&e->gpu);
+	uint64_t place = gt_job_place(gpu);
 
-	return (uint32_t)gt_mix((e->ctx + place * 0x9e3779b97f4a7c15ULL) ^ salt[0],
-				e->seqno ^ salt[1]);
+	return (uint32_t)gt_mix((ctx + place * 0x9e3779b97f4a7c15ULL) ^ salt[0], seqno ^ salt[1]);
+}
+static inline uint32_t gt_event_hash(const struct gt_model *m, const struct gt_event *e)
+{
+	return gt_key_hash(m, e->ctx, e->seqno, &e->gpu);
 }
 static inline struct gt_job *gt_job_find(const struct gt_model *m, const struct gt_event *e,
 					 uint32_t hash)
@@ -369,15 +371,19 @@ void gt_job_owner(struct gt_model *m, struct gt_job *j, struct gt_proc *p);
 struct gt_queue *gt_job_queue(struct gt_model *m, struct gt_job *j, uint64_t ts);
 /** gt_job_drop() - out of the table, at @ts */
 void gt_job_drop(struct gt_model *m, struct gt_job *j, uint64_t ts);
+/** gt_job_drop_hashed() - likewise; @hash: gt_event_hash() of its key */
+void gt_job_drop_hashed(struct gt_model *m, struct gt_job *j, uint64_t ts, uint32_t hash);
 /** gt_job_unseen() - @j ended unseen, as is found at @ts */
 void gt_job_unseen(struct gt_model *m, struct gt_job *j, uint64_t ts, enum gt_unseen why);
 /** gt_job_seen_again() - something came of @j, which did not end unseen after all */
 void gt_job_seen_again(struct gt_model *m, const struct gt_where *w, struct gt_job *j, uint64_t ts);
 /** gt_jobs_superseded() - a job of the context and ring of @e has ended: those before it, too
+ * @job: it; NULL: it is not known
  * @complete: with all that follows its end: false leaves jobs that have ended themselves
  * Return: how many ended unseen */
 unsigned int gt_jobs_superseded(struct gt_model *m, const struct gt_event *e,
-				const struct gt_unseen_end *by, bool complete);
+				const struct gt_job *job, const struct gt_unseen_end *by,
+				bool complete);
 /** gt_jobs_lost() - all jobs of @r that were seen first before @until ended unseen; by a reset
  * those that the hardware has */
 void gt_jobs_lost(struct gt_model *m, struct gt_ring *r, uint64_t until, enum gt_unseen why);

@@ -33,12 +33,15 @@ struct gt_queue *gt_job_queue(struct gt_model *m, struct gt_job *j, uint64_t ts)
 {
 	struct gt_queue *q;
 
-	if (j->unseen_queue == GT_NONE16 || j->unseen_queue >= m->nqueues)
+	uint32_t was = j->queue;
+
+	j->queue = GT_NONE16;
+	if (was == GT_NONE16 || was >= m->nqueues)
 		return NULL;
-	q = m->queues[j->unseen_queue];
+	q = m->queues[was];
 	if (q->gpu != j->gpu || q->created > j->seen)
 		return NULL;
-	into_queue(m, j, j->unseen_queue, ts);
+	into_queue(m, j, was, ts);
 	return q;
 }
 
@@ -67,7 +70,7 @@ static void adopt(struct gt_model *m, struct gt_where *w, struct gt_event *e,
 		pid = w->proc->pid;
 		uid = w->proc->uid;
 	}
-	if (j->queue != GT_NONE16) {
+	if (j->queue != GT_NONE16 && j->live != GT_JOB_UNSEEN) {
 		w->queue = m->queues[j->queue];
 		if (e->queue == GT_NONE32)
 			e->queue = w->queue->id;
@@ -207,7 +210,7 @@ static void end_others(struct gt_model *m, struct gt_ring *r, const struct gt_ev
 	const struct gt_unseen_end by = { j->seqno, j->told & GT_JOB_SUBMIT ? j->submit : 0 };
 	bool alone = gt_ring_hw_end(r, j, e->ts);
 
-	alone &= !gt_jobs_superseded(m, e, &by, e->type == GT_COMPLETE);
+	alone &= !gt_jobs_superseded(m, e, j, &by, e->type == GT_COMPLETE);
 	if (!alone && !(j->told & GT_JOB_START) && e->value == GT_NONE64)
 		j->after_loss = 1;
 }
@@ -372,9 +375,9 @@ static struct gt_ended_job *ended_at(struct gt_ring *r, uint32_t hash)
 	return &r->ended[hash % GT_RING_ENDED];
 }
 
-static void note_ended(struct gt_ring *r, const struct gt_job *j, uint64_t ts)
+static void note_ended(struct gt_ring *r, uint32_t hash, uint64_t ts)
 {
-	*ended_at(r, j->hash) = (struct gt_ended_job){ ts, j->hash };
+	*ended_at(r, hash) = (struct gt_ended_job){ ts, hash };
 }
 
 /* The end of a job that has just ended: two sources, or two events of one, say the same */
@@ -387,7 +390,7 @@ static bool told_again(struct gt_ring *r, const struct gt_event *e, uint32_t has
 }
 
 static void on_complete(struct gt_model *m, struct gt_where *w, struct gt_event *e,
-			struct gt_job *j, struct gt_folded *f)
+			struct gt_job *j, uint32_t hash, struct gt_folded *f)
 {
 	struct gt_ring *r = w->ring;
 	struct times t = { 0 };
@@ -403,7 +406,8 @@ static void on_complete(struct gt_model *m, struct gt_where *w, struct gt_event 
 	stage_values(j, &t, &f->fin);
 	describe_finished(m, w, j, e, &f->fin);
 	f->finished = true;
-	note_ended(r, j, e->ts);
+	f->hash = hash;
+	note_ended(r, hash, e->ts);
 	ring_ended(r, t.end);
 	if (f->counted)
 		keep_told(r, &told, &f->fin);
@@ -426,7 +430,7 @@ static void on_unmatched(struct gt_model *m, struct gt_where *w, struct gt_event
 	}
 	if (told_again(w->ring, e, hash))
 		return;
-	gt_jobs_superseded(m, e, &by, true);
+	gt_jobs_superseded(m, e, NULL, &by, true);
 	GT_COUNT(m, w, completed, 1);
 	GT_COUNT(m, w, unmatched, 1);
 	w->ring->cur.completed++;
@@ -494,7 +498,7 @@ void gt_match(struct gt_model *m, struct gt_where *w, struct gt_event *e, struct
 		on_end(m, w, e, j);
 		break;
 	case GT_COMPLETE:
-		on_complete(m, w, e, j, f);
+		on_complete(m, w, e, j, hash, f);
 		break;
 	}
 }

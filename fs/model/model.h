@@ -71,17 +71,16 @@ struct gt_proc;
  * @live: it is in the table; GT_JOB_OUTER: by a tally, and all that counts it is the source's;
  *	GT_JOB_UNSEEN: its end was missed, it is kept only in case that it comes after all
  * @told: GT_JOB_*: exact where a time could be 0
- * @hash: of the key
- * @hash_next, @age_prev, @age_next, @ring_prev, @ring_next: indices in gt_model.jobs, or GT_NONE32;
- *	by age are all jobs, by ring those of one ring, in order of first sight
+ * @hash_next, @ring_prev, @ring_next: indices in gt_model.jobs, or GT_NONE32; by ring are those of one
+ *	ring, in order of first sight, and jobs that ended unseen, in the order in which that was found
  * @hw_epoch, @hw_no: it occupies the hardware if the first is its ring's, and the second, its place
  *	in the order of hand-over, is after gt_ring.hw_passed
  * @queue: index in gt_model.queues, or GT_NONE16
  * @waiting: since when somebody waits for it
  * @ioctl: ns its submission took; GT_NONE64 unknown, and a little less while it lasts (wait.c)
- * @unseen: when it was found that its end was missed; @unseen_queue: @queue until then;
- *	@unseen_why: enum gt_unseen
- * @ctx_prev, @ctx_next: as @ring_prev, of the jobs of one bucket of contexts: @bucket
+ * @ctx_prev, @ctx_next: as @ring_prev, of the jobs of one bucket of contexts, where @ctx and @seqno are
+ *	known
+ * @unseen: of GT_JOB_UNSEEN, when it was found that its end was missed; @unseen_why: enum gt_unseen
  */
 struct gt_job {
 	uint64_t ctx, seqno;
@@ -89,23 +88,26 @@ struct gt_job {
 	struct gt_proc_ring *pring;
 	uint16_t gpu, ring;
 	uint32_t hash_next;
-	uint32_t hash;
+	uint32_t hw_no;
 	uint32_t proc;
-	uint16_t hw_epoch, queue;
+	union {
+		uint16_t hw_epoch;
+		uint16_t unseen_why;
+	};
+	uint16_t queue;
 	uint8_t after_loss, recorded, live, told;
 
 	uint64_t start, end;
 	uint64_t seen;
 	uint64_t waiting, ioctl;
 	uint32_t pid, uid;
-	uint32_t age_prev, age_next;
 	uint32_t ring_prev, ring_next;
-
-	uint64_t hw_no;
-	uint64_t unseen;
-	uint32_t ctx_prev, ctx_next, bucket;
-	uint16_t unseen_queue;
-	uint8_t unseen_why;
+	union {
+		struct {
+			uint32_t ctx_prev, ctx_next;
+		};
+		uint64_t unseen;
+	};
 } __attribute__((aligned(64)));
 
 /**
@@ -142,7 +144,8 @@ struct gt_ring {
 	uint64_t hw_since;
 	/* how many have been handed over in this epoch; those up to hw_passed have left the
 	 * hardware, as a later one has ended, the last of them found at passed_at */
-	uint64_t hw_entered, hw_passed, passed_at;
+	uint32_t hw_entered, hw_passed;
+	uint64_t passed_at;
 	uint32_t strays; /* ends of jobs that had been passed */
 	bool unordered;	 /* so many that its jobs do not end in the order of hand-over */
 	bool gap;	 /* when time comes to gap_end, jobs from before it are gone */
@@ -163,10 +166,16 @@ struct gt_ring {
 	struct gt_ended_job ended[GT_RING_ENDED];
 };
 
+/** gt_job_not_passed() - was it handed over after @passed? Of another source's it knows itself */
+static inline bool gt_job_not_passed(const struct gt_job *j, uint32_t passed)
+{
+	return j->live == GT_JOB_OUTER || (int32_t)(j->hw_no - passed) > 0;
+}
+
 /** gt_job_at_hw() - does it occupy the hardware of its ring? */
 static inline bool gt_job_at_hw(const struct gt_ring *r, const struct gt_job *j)
 {
-	return j->hw_epoch == r->hw_epoch && j->hw_no > r->hw_passed;
+	return j->hw_epoch == r->hw_epoch && gt_job_not_passed(j, r->hw_passed);
 }
 
 /** struct gt_gauges - what was read off a GPU last, see struct gt_reading */

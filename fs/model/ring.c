@@ -185,8 +185,8 @@ void gt_ring_hw_forget(struct gt_ring *r)
  */
 bool gt_ring_hw_end(struct gt_ring *r, struct gt_job *j, uint64_t ts)
 {
-	bool there = j->hw_epoch == r->hw_epoch, passed = there && j->hw_no <= r->hw_passed;
-	uint64_t behind = r->hw_entered - j->hw_no;
+	bool there = j->hw_epoch == r->hw_epoch, passed = there && !gt_job_not_passed(j, r->hw_passed);
+	uint32_t behind = r->hw_entered - j->hw_no;
 
 	gt_ring_hw_leave(r, j);
 	if (!there || !r->commits || r->starts || r->unordered)
@@ -198,7 +198,7 @@ bool gt_ring_hw_end(struct gt_ring *r, struct gt_job *j, uint64_t ts)
 	}
 	if (r->hw_jobs <= behind)
 		return true;
-	r->hw_jobs = (uint32_t)behind;
+	r->hw_jobs = behind;
 	r->hw_passed = j->hw_no;
 	r->passed_at = ts;
 	return false;

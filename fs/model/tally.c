@@ -236,7 +236,6 @@ static void list(struct gt_model *m, const struct gt_where *w, const struct gt_t
 	j->told = (from->told & GT_TALLY_SUBMITTED ? GT_JOB_SUBMIT : 0) |
 		  (from->told & GT_TALLY_COMMITTED ? GT_JOB_COMMIT : 0);
 	j->hw_epoch = from->hw ? w->ring->hw_epoch : 0;
-	j->hw_no = GT_NONE64; /* its source knows whether it is there still */
 	/* nothing counts it there but the tally, which also keeps the process */
 	if (p && p->inflight)
 		j->proc = p->slot;

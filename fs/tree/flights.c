@@ -7,7 +7,7 @@
 /** struct clock - of a ring's state what says when its jobs began to run, copied */
 struct clock {
 	uint64_t now, last_end, loss_until, gap_end;
-	uint64_t passed;
+	uint32_t passed;
 	uint16_t epoch;
 	bool commits, starts, after_loss;
 };
@@ -43,7 +43,7 @@ static uint64_t hand_over(const struct clock *c, const struct gt_job *j)
 
 static bool at_hw(const struct clock *c, const struct gt_job *j)
 {
-	return j->hw_epoch == c->epoch && j->hw_no > c->passed;
+	return j->hw_epoch == c->epoch && gt_job_not_passed(j, c->passed);
 }
 
 /* It has begun, as its source says */
