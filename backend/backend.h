@@ -264,7 +264,8 @@ struct gt_plugin {
 enum gt_control {
 	GT_CTL_PAUSE,  /* control "stop" (live: stop tracing) or "pause" (replay) */
 	GT_CTL_RESUME, /* control "start" or "play" */
-	GT_CTL_RESCAN, /* look again for tracepoints, devices, files */
+	GT_CTL_RESCAN, /* look again for tracepoints, devices, files; arg: somebody asked for all of it,
+			* which counts as a pause */
 	GT_CTL_SEEK,   /* replay: arg is ns relative to where it plays */
 	GT_CTL_LEVEL,  /* arg: enum gt_level, 1 nobody records, 2 normal, 3 verbose */
 	GT_CTL_WANTED, /* what gt_host.wanted() and .ring_refused() say has changed */

@@ -119,6 +119,8 @@ int gt_be_ask(struct gt_be *b, enum gt_control what, int64_t arg)
 		if (!ret)
 			gt_be_blind(b);
 		gt_order_end(b->h->order, b->index);
+	} else if (what == GT_CTL_RESCAN && arg && !ret) {
+		gt_be_blind(b); /* what came while it looked again it may have missed */
 	} else if (what == GT_CTL_RESUME && b->info.state == GT_BS_PAUSED) {
 		gt_be_set_state(b, GT_BS_RUNNING);
 		gt_order_begin(b->h->order, b->index, b->p.recording);
@@ -308,7 +310,7 @@ static void try_again(struct gt_be *b)
  * for. */
 static int rescan(struct gt_host_state *h, bool all, char *err, size_t len)
 {
-	int ret = ask_all(h, GT_CTL_RESCAN, 0, err, len);
+	int ret = ask_all(h, GT_CTL_RESCAN, all, err, len);
 
 	for (unsigned int i = 0; i < h->n; i++) {
 		struct gt_be *b = h->be[i];

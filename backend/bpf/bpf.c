@@ -168,6 +168,7 @@ static int control(struct gt_plugin *p, enum gt_control what, int64_t arg)
 		b->level = (int)arg;
 		break;
 	case GT_CTL_RESCAN:
+		b->resumed = arg;
 		break;
 	case GT_CTL_WANTED:
 		return wanted(b);

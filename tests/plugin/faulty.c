@@ -153,6 +153,10 @@ static int control(struct gt_plugin *p, enum gt_control what, int64_t arg)
 	}
 	if (what == GT_CTL_SEEK)
 		return write(fds[1], "x", 1) == 1 ? 0 : -errno;
+#ifdef ON_GPU
+	if (what == GT_CTL_RESCAN)
+		return 0;
+#endif
 	return what == GT_CTL_PAUSE || what == GT_CTL_RESUME ? 0 : -EOPNOTSUPP;
 }
 

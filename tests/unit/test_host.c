@@ -289,8 +289,13 @@ static void test_control(struct gt_host_state *h, unsigned int i)
 	while (!sink.lost)
 		usleep(1000);
 	is(sink.lost, 1, "that its jobs may end unseen is told");
+	sink.lost = 0;
 	is(gt_host_control(h, GT_CTL_RESUME, 0, err, sizeof(err)), 0, "resume");
 	state_is(h, "asked", GT_BS_RUNNING, NULL);
+	is(gt_host_control(h, GT_CTL_RESCAN, 0, err, sizeof(err)), 0, "rescan");
+	while (!sink.lost)
+		usleep(1000);
+	is(sink.lost, 1, "is such a pause");
 	is(gt_host_control(h, GT_CTL_LEVEL, 3, err, sizeof(err)), 0,
 	   "a level is the gate's affair");
 	is(gt_host_control(h, GT_CTL_LEVEL, 0, err, sizeof(err)), 0, "level off");
