@@ -430,6 +430,7 @@ static void on_unmatched(struct gt_model *m, struct gt_where *w, struct gt_event
 	}
 	if (told_again(w->ring, e, hash))
 		return;
+	note_ended(w->ring, hash, e->ts);
 	gt_jobs_superseded(m, e, NULL, &by, true);
 	GT_COUNT(m, w, completed, 1);
 	GT_COUNT(m, w, unmatched, 1);

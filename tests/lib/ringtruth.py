@@ -20,7 +20,8 @@ the timeline's previous end. Its end was missed, and it counts no more, as soon 
 - events were lost (a line "CPU:3 [LOST 7 EVENTS]").
 
 Then when the next one began is not known, nor where a job of another context that was handed over earlier
-has not ended. A job that ends after all is matched with its end.
+has not ended. A job that ends after all is matched with its end. An end of a job that was not seen, of a
+context with others, is an end on their ring; one that says again within a millisecond what one has said is none.
 """
 import os
 import random
@@ -32,6 +33,7 @@ LOST = re.compile(r'^CPU:(\d+) \[LOST (\d+) EVENTS\]')
 KINDS = {'amdgpu_cs_ioctl': 'submit', 'amdgpu_sched_run_job': 'run', 'dma_fence_signaled': 'end'}
 STAGES = ('queue', 'hw_wait', 'exec', 'total')
 ORDER = 10**7   # records of one moment may come in another order
+AGAIN = 10**6   # a second end is the first one, said again
 STRAYS = 4      # so many ends behind that of a job handed over later, and a ring has no order
 
 
@@ -47,7 +49,8 @@ class Ring:
     def __init__(self, name, t):
         self.name, self.t0, self.at = name, t, t
         self.area = self.peak = 0
-        self.submitted = self.committed = self.completed = 0
+        self.submitted = self.committed = self.completed = self.unmatched = 0
+        self.ended = {}                 # when, by key
         self.live, self.gone = {}, {}   # jobs in flight, and those that ended unseen, by key
         self.dropped = []               # those of the latter whose key another job has now
         self.hw, self.passed = [], {}   # jobs at the hardware by hand-over; those that were passed, when
@@ -67,6 +70,7 @@ class Truth:
     def __init__(self, path):
         self.rings, self.first, self.last = {}, None, 0
         self.comm, self.lost, self.order = {}, 0, []
+        self.place = {}                 # the ring of a context; None: several
         waiting = t = 0
         for line in open(path, errors='replace'):
             m = LOST.match(line)
@@ -109,7 +113,10 @@ class Truth:
         name, key = kv['timeline'], (int(kv['context']), int(kv['seqno']))
         r = self.rings.get(name)
         if kind == 'end' and not (r and (key in r.live or key in r.gone)):
-            return                      # of a fence that is no job's, as far as was seen
+            self.stranger(t, key)
+            return
+        if kind != 'end':
+            self.place[key[0]] = name if self.place.get(key[0], name) == name else None
         if not r:
             r = self.rings[name] = Ring(name, t)
         if self.first is None:
@@ -192,8 +199,25 @@ class Truth:
                    'exec': t - j.start if known else None,
                    'total': t - j.submit if j.submit is not None else None}
         r.last = max(r.last, t)
+        r.ended[key] = t
         r.jobs.append(j)
         self.order.append(j)
+
+    def stranger(self, t, key):
+        """The end of a job that was not seen; of no job at all if none of its context was"""
+        r = self.rings.get(self.place.get(key[0]))
+        if not r or t <= r.ended.get(key, -AGAIN) + AGAIN:
+            return
+        self.last = max(self.last, t)
+        r.ended[key] = t
+        for o in [o for o in r.live.values() if o.ctx == key[0]]:
+            if o.seqno >= key[1]:
+                break
+            self.miss(r, o, t, 'superseded')
+        r.completed += 1
+        r.unmatched += 1
+        r.after_loss = False
+        r.last = max(r.last, t)
 
     def unseen(self, r):
         return list(r.gone.values()) + r.dropped
@@ -295,7 +319,7 @@ def one_ring(c, truth, mnt, row, r):
     # a job that runs is busy, too
     busy = r.busy + ([(max(r.hw[0].run, r.last), truth.last)] if r.hw else [])
     want = {'submitted': r.submitted, 'completed': r.completed, 'in_flight': len(r.live),
-            'unmatched': 0, 'ended_unseen': len(truth.unseen(r)), 'busy_ns': covered(r.busy)}
+            'unmatched': r.unmatched, 'ended_unseen': len(truth.unseen(r)), 'busy_ns': covered(r.busy)}
     for k, v in want.items():
         c.same('%s stats %s' % (r.name, k), stats[k], v)
     c.same(r.name + ' committed', stats.get('committed', 0), r.committed)

@@ -159,6 +159,8 @@ static void check_duplicates(void)
 	is(ring->counts.unmatched, 0, "is none without a beginning");
 	job(T0 + 5 * MS, GT_COMPLETE, 1, 0);
 	is(ring->counts.completed, 2, "much later it is another");
+	job(T0 + 5 * MS + 10, GT_COMPLETE, 1, 0);
+	is(ring->counts.completed, 2, "... which is told twice, too");
 	gt_model_free(m);
 }
 
