@@ -317,9 +317,25 @@ static inline void gt_ring_busy(struct gt_ring *r, uint64_t start, uint64_t end)
 }
 /** gt_ring_hw_forget() - it is not known any more which jobs occupy the hardware */
 void gt_ring_hw_forget(struct gt_ring *r);
+/** gt_ring_hw_other() - the rest of gt_ring_hw_end(), where @j was @passed or passes others */
+bool gt_ring_hw_other(struct gt_ring *r, const struct gt_job *j, uint64_t ts, bool passed);
 /** gt_ring_hw_end() - @j leaves the hardware at @ts, and with it what was handed over before
  * Return: false: there was such a job, so when @j began is not known */
-bool gt_ring_hw_end(struct gt_ring *r, struct gt_job *j, uint64_t ts);
+static inline bool gt_ring_hw_end(struct gt_ring *r, struct gt_job *j, uint64_t ts)
+{
+	bool passed;
+
+	if (j->hw_epoch != r->hw_epoch)
+		return true;
+	passed = !gt_job_not_passed(j, r->hw_passed);
+	j->hw_epoch = 0;
+	r->hw_jobs -= !passed;
+	if (!r->commits || r->starts || r->unordered)
+		return true;
+	if (likely(!passed && r->hw_jobs <= r->hw_entered - j->hw_no))
+		return true;
+	return gt_ring_hw_other(r, j, ts, passed);
+}
 
 /* jobs.c */
 int gt_jobs_init(struct gt_model *m);
@@ -384,6 +400,11 @@ void gt_job_seen_again(struct gt_model *m, const struct gt_where *w, struct gt_j
 unsigned int gt_jobs_superseded(struct gt_model *m, const struct gt_event *e,
 				const struct gt_job *job, const struct gt_unseen_end *by,
 				bool complete);
+/** gt_job_is_first() - is no other job in flight before @j, of its bucket of contexts? */
+static inline bool gt_job_is_first(const struct gt_job *j)
+{
+	return j->ctx == GT_NONE64 || j->seqno == GT_NONE64 || j->ctx_prev == GT_NONE32;
+}
 /** gt_jobs_lost() - all jobs of @r that were seen first before @until ended unseen; by a reset
  * those that the hardware has */
 void gt_jobs_lost(struct gt_model *m, struct gt_ring *r, uint64_t until, enum gt_unseen why);

@@ -424,7 +424,7 @@ unsigned int gt_jobs_superseded(struct gt_model *m, const struct gt_event *e,
 	unsigned int strangers = 0, n = 0;
 	uint32_t i, next;
 
-	if (e->ctx == GT_NONE64 || e->seqno == GT_NONE64 || (job && job->ctx_prev == GT_NONE32))
+	if (e->ctx == GT_NONE64 || e->seqno == GT_NONE64 || (job && gt_job_is_first(job)))
 		return 0;
 	i = m->priv->buckets[bucket_of(m, e->ctx, &e->gpu)].head;
 	for (; i != GT_NONE32 && strangers < STRANGERS; i = next) {

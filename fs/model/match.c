@@ -210,7 +210,8 @@ static void end_others(struct gt_model *m, struct gt_ring *r, const struct gt_ev
 	const struct gt_unseen_end by = { j->seqno, j->told & GT_JOB_SUBMIT ? j->submit : 0 };
 	bool alone = gt_ring_hw_end(r, j, e->ts);
 
-	alone &= !gt_jobs_superseded(m, e, j, &by, e->type == GT_COMPLETE);
+	if (unlikely(!gt_job_is_first(j)))
+		alone &= !gt_jobs_superseded(m, e, j, &by, e->type == GT_COMPLETE);
 	if (!alone && !(j->told & GT_JOB_START) && e->value == GT_NONE64)
 		j->after_loss = 1;
 }
@@ -370,23 +371,25 @@ static void keep_told(const struct gt_ring *r, const struct told *t, struct gt_f
 	fin->nth = (uint32_t)r->counts.completed + (t->nth - r->outer_completed);
 }
 
-static struct gt_ended_job *ended_at(struct gt_ring *r, uint32_t hash)
-{
-	return &r->ended[hash % GT_RING_ENDED];
-}
-
+/* In a circle: of ends that follow one another, several share a cache line */
 static void note_ended(struct gt_ring *r, uint32_t hash, uint64_t ts)
 {
-	*ended_at(r, hash) = (struct gt_ended_job){ ts, hash };
+	r->ended[r->ended_at++ % GT_RING_ENDED] = (struct gt_ended_job){ ts, hash };
 }
 
 /* The end of a job that has just ended: two sources, or two events of one, say the same */
-static bool told_again(struct gt_ring *r, const struct gt_event *e, uint32_t hash)
+static __attribute__((noinline, cold)) bool told_again(const struct gt_ring *r,
+						       const struct gt_event *e, uint32_t hash)
 {
-	const struct gt_ended_job *was = ended_at(r, hash);
+	if (e->ctx == GT_NONE64 || e->seqno == GT_NONE64)
+		return false;
+	for (unsigned int i = 0; i < GT_RING_ENDED; i++) {
+		const struct gt_ended_job *was = &r->ended[i];
 
-	return e->ctx != GT_NONE64 && e->seqno != GT_NONE64 && was->ts && was->hash == hash &&
-	       e->ts <= was->ts + GT_UNSEEN_AGAIN_NS;
+		if (was->ts && was->hash == hash && e->ts <= was->ts + GT_UNSEEN_AGAIN_NS)
+			return true;
+	}
+	return false;
 }
 
 static void on_complete(struct gt_model *m, struct gt_where *w, struct gt_event *e,
@@ -443,8 +446,8 @@ static void on_unmatched(struct gt_model *m, struct gt_where *w, struct gt_event
  * A job that is there by its key, but is another than the event's, or had left: it goes, or comes
  * back. Return: what the event is about; NULL: a job that is not known
  */
-static struct gt_job *take_known(struct gt_model *m, const struct gt_where *w,
-				 const struct gt_event *e, struct gt_job *j)
+static __attribute__((noinline, cold)) struct gt_job *
+take_other(struct gt_model *m, const struct gt_where *w, const struct gt_event *e, struct gt_job *j)
 {
 	static const uint8_t bit[] = { [GT_SUBMIT] = GT_JOB_SUBMIT,
 				       [GT_COMMIT] = GT_JOB_COMMIT,
@@ -465,6 +468,14 @@ static struct gt_job *take_known(struct gt_model *m, const struct gt_where *w,
 	if (j->live == GT_JOB_UNSEEN && (e->type == GT_COMPLETE || !(j->told & bit[e->type])))
 		gt_job_seen_again(m, w, j, e->ts);
 	return j;
+}
+
+static struct gt_job *take_known(struct gt_model *m, const struct gt_where *w,
+				 const struct gt_event *e, struct gt_job *j)
+{
+	if (likely(j->live == 1 && (e->type != GT_SUBMIT || !(j->told & GT_JOB_SUBMIT))))
+		return j;
+	return take_other(m, w, e, j);
 }
 
 void gt_match(struct gt_model *m, struct gt_where *w, struct gt_event *e, struct gt_folded *f)

@@ -149,6 +149,7 @@ struct gt_ring {
 	uint32_t strays; /* ends of jobs that had been passed */
 	bool unordered;	 /* so many that its jobs do not end in the order of hand-over */
 	bool gap;	 /* when time comes to gap_end, jobs from before it are gone */
+	uint8_t ended_at; /* where the next one goes in ended */
 	uint64_t reset;	 /* of its hardware, the last; 0 none */
 	/* of jobs that a source counts and no record tells of: how many are among depth.now, since
 	 * when they occupy the hardware, 0 they do not; completions that it counted */

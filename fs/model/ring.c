@@ -183,22 +183,15 @@ void gt_ring_hw_forget(struct gt_ring *r)
  * ended, whether that was seen or not. If the end of one that was passed comes much later, or that
  * happens again and again, it is other hardware.
  */
-bool gt_ring_hw_end(struct gt_ring *r, struct gt_job *j, uint64_t ts)
+__attribute__((noinline, cold)) bool gt_ring_hw_other(struct gt_ring *r, const struct gt_job *j,
+						      uint64_t ts, bool passed)
 {
-	bool there = j->hw_epoch == r->hw_epoch, passed = there && !gt_job_not_passed(j, r->hw_passed);
-	uint32_t behind = r->hw_entered - j->hw_no;
-
-	gt_ring_hw_leave(r, j);
-	if (!there || !r->commits || r->starts || r->unordered)
-		return true;
 	if (passed) {
 		r->unordered =
 			++r->strays >= GT_UNSEEN_STRAYS || ts > r->passed_at + GT_UNSEEN_ORDER_NS;
 		return false;
 	}
-	if (r->hw_jobs <= behind)
-		return true;
-	r->hw_jobs = behind;
+	r->hw_jobs = r->hw_entered - j->hw_no;
 	r->hw_passed = j->hw_no;
 	r->passed_at = ts;
 	return false;

@@ -161,6 +161,13 @@ static void check_duplicates(void)
 	is(ring->counts.completed, 2, "much later it is another");
 	job(T0 + 5 * MS + 10, GT_COMPLETE, 1, 0);
 	is(ring->counts.completed, 2, "... which is told twice, too");
+	for (uint64_t i = 0; i < GT_RING_ENDED; i++) {
+		begins(T0 + 6 * MS + 100 * i, 10 + i);
+		job(T0 + 6 * MS + 100 * i + 50, GT_COMPLETE, 10 + i, 0);
+	}
+	for (uint64_t i = 0; i < GT_RING_ENDED; i++)
+		job(T0 + 6 * MS + 10000, GT_COMPLETE, 10 + i, 0);
+	is(ring->counts.completed, 2 + GT_RING_ENDED, "as many as end one after another");
 	gt_model_free(m);
 }
 
