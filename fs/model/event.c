@@ -185,7 +185,8 @@ static void lost_on_ring(struct gt_model *m, struct gt_ring *r, uint64_t ts, uin
 {
 	uint64_t end = until > ts ? until : ts;
 
-	gt_ring_window(r, m->now, m->window_ns);
+	if (r->depth.t0) /* a ring begins with its first event, whenever it was made */
+		gt_ring_window(r, m->now, m->window_ns);
 	gt_jobs_lost(m, r, m->now, GT_UNSEEN_LOST);
 	gt_ring_hw_forget(r);
 	r->gap |= end > m->now;
@@ -209,6 +210,20 @@ static void lost_on_gpu(struct gt_model *m, struct gt_gpu *g, uint64_t ts, uint6
 	g->gen++;
 }
 
+static void lost_anywhere(struct gt_model *m, uint64_t ts, uint64_t until)
+{
+	struct gt_model_private *p = m->priv;
+	uint64_t end = until > ts ? until : ts;
+
+	for (unsigned int i = 0; i < m->ngpus; i++)
+		lost_on_gpu(m, m->gpus[i], ts, until);
+	p->lost = true;
+	if (until > p->loss_until)
+		p->loss_until = until;
+	if (end > p->gap_end)
+		p->gap_end = end;
+}
+
 static void on_lost(struct gt_model *m, const struct gt_lost *l)
 {
 	uint64_t count = l->count == GT_NONE64 ? 1 : l->count;
@@ -225,8 +240,7 @@ static void on_lost(struct gt_model *m, const struct gt_lost *l)
 	} else if (w.gpu) {
 		lost_on_gpu(m, w.gpu, l->ts, until);
 	} else {
-		for (unsigned int i = 0; i < m->ngpus; i++)
-			lost_on_gpu(m, m->gpus[i], l->ts, until);
+		lost_anywhere(m, l->ts, until);
 	}
 	gt_bump(m, &w);
 }

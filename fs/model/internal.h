@@ -145,6 +145,9 @@ struct gt_model_private {
 	} * buckets, unseen; /* jobs by context, in order of first sight; those that ended unseen */
 	uint64_t reap_at;    /* no job in flight is too old before */
 	uint64_t gap_until;  /* the first of the rings' gaps ends then; UINT64_MAX: there is none */
+	/* of losses that may be of any ring, for rings that are not there yet: as in gt_ring */
+	bool lost;
+	uint64_t loss_until, gap_end;
 
 	struct gt_map pids;	      /* to slots: the living, or the last dead */
 	struct gt_map queues;	      /* gpu and id to slot */

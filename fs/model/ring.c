@@ -104,6 +104,10 @@ static struct gt_ring *ring_new(struct gt_model *m, struct gt_gpu *g, const char
 	keep_name(r->name, sizeof(r->name), name);
 	r->jobs_head = r->jobs_tail = GT_NONE32;
 	r->hw_epoch = 1;
+	r->after_loss = m->priv->lost;
+	r->loss_until = m->priv->loss_until;
+	r->gap_end = m->priv->gap_end;
+	r->gap = r->gap_end > m->now;
 	gt_stages_init(r->stage);
 	return r;
 }

@@ -15,7 +15,7 @@ played() { grep -q '^state ended$' "$mnt/status"; }
 for f in "${files[@]}"; do
 	n=$(basename "$f" .txt)
 	for kind in whole front ends1 ends10 ends50 twice lost reused; do
-		for seed in ${SEEDS:-1 2}; do
+		for seed in ${SEEDS:-1 3}; do
 			[ $kind != whole ] || { [ "$seed" = 1 ] || continue; cp "$f" damaged.txt; }
 			[ $kind = whole ] || $truth damage $kind "$seed" <"$f" >damaged.txt
 			mount_gt "$mnt" -o replay=damaged.txt,speed=0 || exit 1

@@ -95,6 +95,8 @@ class Truth:
 
     def lose(self, t, n):
         self.lost += n
+        self.first = t if self.first is None else self.first
+        self.last = max(self.last, t)
         for r in self.rings.values():
             for j in list(r.live.values()):
                 self.miss(r, j, t, 'lost')
@@ -119,6 +121,7 @@ class Truth:
             self.place[key[0]] = name if self.place.get(key[0], name) == name else None
         if not r:
             r = self.rings[name] = Ring(name, t)
+            r.after_loss = self.lost > 0
         if self.first is None:
             self.first = t
         self.last = max(self.last, t)

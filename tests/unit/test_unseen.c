@@ -309,6 +309,38 @@ static void check_many(void)
 	gt_model_free(m);
 }
 
+/* What a loss means for a ring does not depend on when it was made */
+static void check_lost_before(void)
+{
+	static const enum gt_type types[] = { GT_SUBMIT, GT_COMMIT, GT_COMPLETE };
+	struct gt_ring *late;
+
+	begin();
+	event(T0, GT_LOST)->lost.gpu = GT_NONE16;
+	rec.lost.count = 1;
+	rec.lost.cause = GT_LOST_SOURCE;
+	fold();
+	is(ring->depth.t0, 0, "a loss is not the first event of a ring");
+	begins(T0 + 100, 1);
+	is(ring->depth.t0, T0 + 100, "its first job is");
+	job(T0 + 200, GT_COMPLETE, 1, 0);
+	is(folded.fin.exec, GT_NONE64, "when that began is not known");
+	late = gt_model_ring(m, m->gpus[0], "late", GT_ENGINE_UNKNOWN, NULL);
+	for (uint64_t i = 1; i <= 2; i++) {
+		for (unsigned int k = 0; k < 3; k++) {
+			event(T0 + 300 * i + k, types[k]);
+			rec.ev.ring = late->id;
+			rec.ev.ctx = 9;
+			rec.ev.seqno = i;
+			fold();
+		}
+		is(folded.fin.exec, i == 1 ? GT_NONE64 : 1,
+		   i == 1 ? "nor of the first on a ring that is made after it"
+			  : "of the next it is");
+	}
+	gt_model_free(m);
+}
+
 int main(void)
 {
 	uint64_t before = gt_hist_memory();
@@ -320,6 +352,7 @@ int main(void)
 	check_reused();
 	check_duplicates();
 	check_lost();
+	check_lost_before();
 	check_reset();
 	check_dead();
 	check_passed();
