@@ -202,9 +202,6 @@ enum gt_clock_id {
  * @made: the @i'th directory that users made; NULL after the last
  * @queues_hw: where queues are on the hardware, all that it knows, in place of what it told before; from
  *	the first call on those of its kinds have files for that
- * @process_ended: for a source that counts itself: process @pid, begun at @start (ns since boot, 0: not
- *	known), ended so long ago that all it did has been delivered (GT_UNSEEN_DEAD_NS of unseen.h)
- * @ring_reset: likewise: when the hardware of a ring was reset last; 0: never
  */
 struct gt_host {
 	void (*push)(struct gt_plugin *p, const union gt_record *r, size_t n);
@@ -234,8 +231,6 @@ struct gt_host {
 	size_t (*clock_lines)(struct gt_plugin *p, enum gt_clock_id clock, char *buf, size_t len);
 	const struct gt_made *(*made)(struct gt_plugin *p, unsigned int i);
 	void (*queues_hw)(struct gt_plugin *p, const struct gt_queue_hw *q, size_t n);
-	bool (*process_ended)(struct gt_plugin *p, uint32_t pid, uint64_t start);
-	uint64_t (*ring_reset)(struct gt_plugin *p, uint16_t gpu, uint16_t ring);
 };
 
 /**
@@ -264,8 +259,7 @@ struct gt_plugin {
 enum gt_control {
 	GT_CTL_PAUSE,  /* control "stop" (live: stop tracing) or "pause" (replay) */
 	GT_CTL_RESUME, /* control "start" or "play" */
-	GT_CTL_RESCAN, /* look again for tracepoints, devices, files; arg: somebody asked for all of it,
-			* which counts as a pause */
+	GT_CTL_RESCAN, /* look again for tracepoints, devices, files */
 	GT_CTL_SEEK,   /* replay: arg is ns relative to where it plays */
 	GT_CTL_LEVEL,  /* arg: enum gt_level, 1 nobody records, 2 normal, 3 verbose */
 	GT_CTL_WANTED, /* what gt_host.wanted() and .ring_refused() say has changed */
@@ -305,8 +299,7 @@ enum gt_control {
  * @stop: ends and frees everything of start(). Mandatory
  * @set: option @o was changed; -errno refuses and the old value comes back. Needed for
  *	GT_OPT_RUNTIME
- * @control: see enum gt_control. 0 or -errno; of GT_CTL_PAUSE 1: it goes on to tell how jobs end that
- *	have begun. Optional
+ * @control: see enum gt_control. Optional
  * @doctor: writes lines "key value" of detail into @buf (at most @len bytes, NUL-terminated), for
  *	doctor and backends/<name>/stats. Optional
  * @caps: capabilities (1ULL << CAP_*) that its hooks need; the daemon keeps no others. What root may do

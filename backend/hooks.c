@@ -29,22 +29,13 @@ static bool may_push(const union gt_record *r, uint64_t latest)
 	return r->ev.type < GT_NTYPES || (r->ev.type >= GT_PROCESS && r->ev.type < GT_TYPE_END);
 }
 
-static void note_jobs(struct gt_be *b, uint16_t gpu)
-{
-	if (gpu < 64)
-		b->gpus |= 1ULL << gpu;
-}
-
 static void count(struct gt_be *b, const union gt_record *r, size_t n, size_t bad)
 {
 	uint64_t lost = 0;
 
-	for (size_t i = 0; i < n; i++) {
-		if (r[i].ev.type <= GT_END && r[i].ev.ring != GT_NONE16)
-			note_jobs(b, r[i].ev.gpu);
+	for (size_t i = 0; i < n; i++)
 		if (r[i].ev.type == GT_LOST && r[i].lost.cause == GT_LOST_SOURCE)
 			lost += r[i].lost.count;
-	}
 	GT_HOST_LOCK(b->h);
 	b->info.records += n;
 	b->info.lost += lost;
@@ -104,24 +95,6 @@ static void hook_push(struct gt_plugin *p, const union gt_record *r, size_t n)
 		good += good < n; /* the bad one is left out */
 		r += good;
 		n -= good;
-	}
-}
-
-void gt_be_blind(struct gt_be *b)
-{
-	union gt_record r;
-
-	if (b->p.recording || !b->h->order || atomic_load(&b->h->quit))
-		return;
-	for (uint16_t i = 0; i < 64; i++) {
-		if (!(b->gpus & 1ULL << i))
-			continue;
-		gt_record_init(&r, gt_host_now(), GT_LOST);
-		r.lost.gpu = i;
-		r.lost.count = 0;
-		r.lost.since = r.lost.ts;
-		r.lost.cause = GT_LOST_SOURCE;
-		gt_order_push(b->h->order, b->index, &r, 1, r.lost.ts);
 	}
 }
 
@@ -202,7 +175,6 @@ static void hook_tally(struct gt_plugin *p, const struct gt_tally *t)
 	m.last_end = moved(b, m.last_end);
 	m.hw_since = moved(b, m.hw_since);
 	b->h->delivered = true;
-	note_jobs(b, m.gpu);
 	b->h->sink.tally(b->h->sink.arg, &m);
 }
 
@@ -274,24 +246,6 @@ static uint32_t hook_ring_refused(struct gt_plugin *p, uint16_t gpu, uint16_t ri
 	const struct gt_sink *s = &be_of(p)->h->sink;
 
 	return s->ring_refused ? s->ring_refused(s->arg, gpu, ring) : 0;
-}
-
-static bool hook_process_ended(struct gt_plugin *p, uint32_t pid, uint64_t start)
-{
-	const struct gt_sink *s = &be_of(p)->h->sink;
-
-	return s->process_ended && s->process_ended(s->arg, pid, start);
-}
-
-/* In the source's clock */
-static uint64_t hook_ring_reset(struct gt_plugin *p, uint16_t gpu, uint16_t ring)
-{
-	struct gt_be *b = be_of(p);
-	const struct gt_sink *s = &b->h->sink;
-	uint64_t at = s->ring_reset ? s->ring_reset(s->arg, gpu, ring) : 0;
-	int64_t by = atomic_load_explicit(&b->clock_offset, memory_order_relaxed);
-
-	return at ? at - (uint64_t)by : 0;
 }
 
 static bool forget(struct gt_be *b, int fd)
@@ -471,8 +425,6 @@ const struct gt_host gt_host_hooks = {
 	.counting = hook_counting,
 	.wanted = hook_wanted,
 	.ring_refused = hook_ring_refused,
-	.process_ended = hook_process_ended,
-	.ring_reset = hook_ring_reset,
 	.kernel = hook_kernel,
 	.counter = hook_counter,
 	.kernel_text = hook_kernel_text,

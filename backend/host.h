@@ -22,7 +22,6 @@ struct gt_clocks;     /* clock.h */
  * @idle: called after a round that delivered something, before the thread sleeps
  * @tally: what a backend counted itself
  * @wanted, @ring_refused: see struct gt_host; NULL: everything is wanted
- * @process_ended, @ring_reset: see struct gt_host. Optional
  * @kernel, @counter, @kernel_text: see struct gt_host
  * @reading: what it read off a GPU; @usage: of a process; @queues_hw: of queues. Optional
  * @live_pids: of the records: pids are of this machine, now
@@ -40,8 +39,6 @@ struct gt_sink {
 	uint16_t (*ring)(void *arg, uint16_t gpu, const char *name, enum gt_engine engine);
 	void (*wanted)(void *arg, struct gt_wanted *out);
 	uint32_t (*ring_refused)(void *arg, uint16_t gpu, uint16_t ring);
-	bool (*process_ended)(void *arg, uint32_t pid, uint64_t start);
-	uint64_t (*ring_reset)(void *arg, uint16_t gpu, uint16_t ring);
 	uint32_t (*kernel)(void *arg, const struct gt_kernel_desc *d);
 	void (*counter)(void *arg, uint32_t kernel, const char *name, double value);
 	void (*kernel_text)(void *arg, uint32_t kernel, enum gt_kernel_text which, const char *text);

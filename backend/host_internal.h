@@ -51,7 +51,6 @@ struct gt_claim {
  * @rest: CLOCK_MONOTONIC up to which drain() is not called, 0: it does not rest
  * @counting: see gt_host.counting; @looks: it runs and has gt_backend.look
  * @fds: watched descriptors
- * @gpus: a bit for each on which it has had jobs
  * @claim: what it wants to be the only one to tell of
  * @made: directories that users made, NULL where there is none; guarded by the host's lock, written by
  *	the ingest thread only
@@ -71,7 +70,6 @@ struct gt_be {
 	_Atomic int64_t clock_offset;
 	int *fds;
 	unsigned int nfds;
-	uint64_t gpus;
 	struct gt_claim claim[GT_CLAIMS];
 	struct gt_made *made[GT_MADE_MAX];
 };
@@ -221,8 +219,6 @@ int gt_options_set(struct gt_be *b, const char *name, const char *value, char *e
 
 /* hooks.c */
 extern const struct gt_host gt_host_hooks;
-/** gt_be_blind() - nothing comes of @b any more, or not for now: its jobs may end unseen */
-void gt_be_blind(struct gt_be *b);
 /** gt_be_counting() - the hook, but for its types */
 void gt_be_counting(struct gt_be *b, bool on);
 /** gt_be_mute() - its descriptors wake nobody, or do again */

@@ -116,11 +116,7 @@ int gt_be_ask(struct gt_be *b, enum gt_control what, int64_t arg)
 		return ret;
 	if (what == GT_CTL_PAUSE) {
 		gt_be_set_state(b, GT_BS_PAUSED);
-		if (!ret)
-			gt_be_blind(b);
 		gt_order_end(b->h->order, b->index);
-	} else if (what == GT_CTL_RESCAN && arg && !ret) {
-		gt_be_blind(b); /* what came while it looked again it may have missed */
 	} else if (what == GT_CTL_RESUME && b->info.state == GT_BS_PAUSED) {
 		gt_be_set_state(b, GT_BS_RUNNING);
 		gt_order_begin(b->h->order, b->index, b->p.recording);
@@ -219,7 +215,6 @@ void gt_be_stop(struct gt_be *b, enum gt_backend_state s)
 	 */
 	gt_be_set_state(b, s);
 	b->be->stop(&b->p);
-	gt_be_blind(b);
 	forget(b);
 }
 
@@ -271,8 +266,8 @@ static int ask_all(struct gt_host_state *h, enum gt_control what, int64_t arg, c
 		if (!gt_be_live(b))
 			continue;
 		ret = gt_be_ask(b, what, arg);
-		any |= ret >= 0;
-		if (ret >= 0 || result != -EOPNOTSUPP)
+		any |= ret == 0;
+		if (ret == 0 || result != -EOPNOTSUPP)
 			continue;
 		if (ret == -EOPNOTSUPP && !(b->be->control && b->told))
 			continue; /* it has nothing to say to this */
@@ -310,7 +305,7 @@ static void try_again(struct gt_be *b)
  * for. */
 static int rescan(struct gt_host_state *h, bool all, char *err, size_t len)
 {
-	int ret = ask_all(h, GT_CTL_RESCAN, all, err, len);
+	int ret = ask_all(h, GT_CTL_RESCAN, 0, err, len);
 
 	for (unsigned int i = 0; i < h->n; i++) {
 		struct gt_be *b = h->be[i];

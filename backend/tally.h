@@ -41,8 +41,6 @@ struct gt_tally_stage {
  * @first: time of the first of its events
  * @busy_ns: what its jobs kept the ring busy
  * @inflight: jobs now that are in no record; @aged: those that were given up, by age
- * @unseen: jobs in no record that were found to have ended unseen (unseen.h); @back: those of them, or
- *	of before, that ended after all
  */
 struct gt_tally_proc {
 	uint32_t pid, uid;
@@ -51,7 +49,6 @@ struct gt_tally_proc {
 	uint64_t submitted, committed, completed;
 	uint64_t busy_ns;
 	uint32_t inflight, aged;
-	uint32_t unseen, back;
 	struct gt_tally_stage stage[GT_NSTAGES];
 };
 
@@ -83,8 +80,6 @@ struct gt_tally_job {
  * @commits: its source tells COMMIT
  * @unlisted: those in flight are as they were in the tally before; else
  * @job: @njob of those in flight, in order of @seen: not all, if there are very many
- * @gone: @ngone jobs in records that were found to have ended unseen at @seen, as one without a record
- *	ended; the same one several times
  */
 struct gt_tally {
 	uint16_t gpu, ring;
@@ -102,8 +97,6 @@ struct gt_tally {
 	bool unlisted;
 	const struct gt_tally_job *job;
 	unsigned int njob;
-	const struct gt_tally_job *gone;
-	unsigned int ngone;
 };
 
 #endif

@@ -18,7 +18,6 @@
 #include <stdint.h>
 
 #include "../backend/bucket.h"
-#include "../backend/unseen.h"
 #include "../backend/wanted.h"
 
 #define GT_K_WAYS   8
@@ -133,9 +132,7 @@ struct gt_k_tp {
 };
 
 #define GT_K_REC     0x1 /* it is in records */
-#define GT_K_ENTERED 0x2 /* its ring counts it, until it has ended */
-#define GT_K_UNSEEN  0x4 /* but not in its depth: its end was missed, see backend/unseen.h */
-#define GT_K_VAGUE   0x8 /* its context and number are not known for sure */
+#define GT_K_ENTERED 0x2 /* its ring counts it */
 
 /**
  * struct gt_k_job - in flight
@@ -146,10 +143,6 @@ struct gt_k_tp {
  * @owed: events that are not counted yet, see GT_K_MORE()
  * @why: it is in no record: enum gt_refusal
  * @pid, @uid, @start: who submitted it; GT_NONE32: not known
- * @unseen: when it was found that its end was missed, @unseen_why: enum gt_unseen
- * @hw_no: its place in the ring's order of hand-over; @hw_own: likewise among jobs in no record
- * @self: its number, from 1; @next, @prev: those of the jobs beside it in its bucket of contexts, 0
- *	none; @listed: it is in that
  */
 struct gt_k_job {
 	uint64_t k1, k2, ctx, seqno;
@@ -159,11 +152,7 @@ struct gt_k_job {
 	uint8_t told, flags, hw, epoch, why, reserved;
 	uint64_t start;
 	uint32_t pid, uid;
-	uint64_t unseen;
-	uint32_t hw_no, hw_own;
-	uint16_t self, next, prev;
-	uint8_t listed, unseen_why;
-	uint64_t pad; /* two cache lines */
+	uint64_t pad[4]; /* two cache lines */
 };
 
 /** struct gt_k_stage - @under: the least value, from above: 2^64 - 1 less it; @oct: numbers of
@@ -173,18 +162,16 @@ struct gt_k_stage {
 	uint16_t oct[GT_K_OCT];
 };
 
-/** struct gt_k_sum - what a pair did, in one bank; @unseen: jobs in no record that were found to
- * have ended unseen, @back: those of them, or of before, that came back */
+/** struct gt_k_sum - what a pair did, in one bank */
 struct gt_k_sum {
 	uint64_t submitted, committed, completed, busy, first;
-	uint32_t unseen, back;
 	struct gt_k_stage stage[GT_NSTAGES];
 };
 
 /**
  * struct gt_k_pair - a process on a ring
  * @pid: GT_NONE32: of jobs whose owner is not known
- * @jobs: in the table; @inflight: those of them that are in flight and in no record
+ * @jobs: in flight; @inflight: those of them that are in no record
  */
 struct gt_k_pair {
 	uint32_t ring, pid, uid;
@@ -197,28 +184,11 @@ struct gt_k_pair {
 #define GT_K_LEFT 16 /* at least GT_NREFUSALS */
 
 /** struct gt_k_bank - what came on a ring; @left: events of jobs that are in no record, by enum
- * gt_refusal; @wanted: jobs that began and are in records, or would be if there were not too many;
- * @unseen, @back: see gt_k_sum, of jobs without a pair */
+ * gt_refusal; @wanted: jobs that began and are in records, or would be if there were not too many
+ */
 struct gt_k_bank {
 	uint64_t seen[4], left[GT_K_LEFT], busy, first, last;
-	uint32_t peak, wanted, unseen, back;
-};
-
-#define GT_K_BUCKETS 64	  /* of a ring's contexts */
-#define GT_K_GONE    1024 /* jobs that ended last, of all rings, by their keys */
-
-/** struct gt_k_bucket - jobs in flight, in order of first sight, as gt_k_job.self */
-struct gt_k_bucket {
-	uint16_t head, tail;
-};
-
-/** struct gt_k_gone - a job that ended at @ts; @hash: of its key; the others are the job's. Who
- * writes it has no lock: of two at a time one may be lost */
-struct gt_k_gone {
-	uint64_t ts;
-	uint32_t hash;
-	uint16_t ring;
-	uint8_t flags, why;
+	uint32_t peak, wanted;
 };
 
 /* gt_k_ring.about: the ring is known to the daemon, by these numbers; why its jobs are refused */
@@ -240,9 +210,6 @@ struct gt_k_gone {
  * @depth: jobs that are in no record; @hw: those of them that occupy the hardware, see gt_k_job.hw;
  *	@area: depth x ns of those that are no more
  * @completed: jobs
- * @entered: how many have been handed over in this epoch, @own: of jobs in no record
- * @at_hw: how many of all occupy the hardware; those up to @passed have left it, as a later one has
- *	ended, the last of them found at @passed_at; @strays, @unordered: as in struct gt_ring
  */
 struct gt_k_ring {
 	uint32_t lock, refused;
@@ -254,10 +221,6 @@ struct gt_k_ring {
 	uint64_t area;
 	uint32_t hw[2];
 	uint64_t hw_since[2];
-	uint32_t entered, own, at_hw, passed;
-	uint32_t strays, unordered;
-	uint64_t passed_at;
-	struct gt_k_bucket bucket[GT_K_BUCKETS];
 	struct gt_k_bank bank[2];
 	uint16_t index, len;
 	uint32_t tid, pid, cpu;
@@ -296,18 +259,16 @@ static inline __attribute__((always_inline)) uint64_t gt_k_later(uint64_t a, uin
 	return a > b ? a : b;
 }
 
-/** gt_k_seen_n() - @n events of type @type (enum gt_type) of a job's ring; @flags, @reason: the
- * job's, gt_k_job.why */
-static inline __attribute__((always_inline)) void gt_k_seen_n(const struct gt_k_ctl *c,
-							      struct gt_k_bank *b, uint8_t flags,
-							      uint8_t reason, unsigned int type,
-							      uint64_t ts, uint32_t n)
+/** gt_k_seen_n() - @n events of type @type (enum gt_type) of @j's ring */
+static inline __attribute__((always_inline)) void
+gt_k_seen_n(const struct gt_k_ctl *c, struct gt_k_bank *b, const struct gt_k_job *j,
+	    unsigned int type, uint64_t ts, uint32_t n)
 {
 	uint32_t why = c->types >> (type & 3) * 8 & 0xff;
 
 	b->seen[type & 3] += n;
-	if (!(flags & GT_K_REC))
-		b->left[(why ? why : reason) & (GT_K_LEFT - 1)] += n;
+	if (!(j->flags & GT_K_REC))
+		b->left[(why ? why : j->why) & (GT_K_LEFT - 1)] += n;
 	if (!b->first)
 		b->first = ts;
 	b->last = gt_k_later(b->last, ts);
@@ -315,11 +276,11 @@ static inline __attribute__((always_inline)) void gt_k_seen_n(const struct gt_k_
 
 /** gt_k_seen() - one of them */
 static inline __attribute__((always_inline)) void gt_k_seen(const struct gt_k_ctl *c,
-							    struct gt_k_bank *b, uint8_t flags,
-							    uint8_t reason, unsigned int type,
-							    uint64_t ts)
+							    struct gt_k_bank *b,
+							    const struct gt_k_job *j,
+							    unsigned int type, uint64_t ts)
 {
-	gt_k_seen_n(c, b, flags, reason, type, ts, 1);
+	gt_k_seen_n(c, b, j, type, ts, 1);
 }
 
 /** gt_k_more() - submissions and hand-overs of @j that were seen again, as @owed has them */
@@ -327,9 +288,9 @@ static inline __attribute__((always_inline)) void
 gt_k_more(const struct gt_k_ctl *c, struct gt_k_bank *b, const struct gt_k_job *j, uint32_t owed)
 {
 	if (GT_K_MORE_OF(owed, 0))
-		gt_k_seen_n(c, b, j->flags, j->why, 0, j->submit, GT_K_MORE_OF(owed, 0));
+		gt_k_seen_n(c, b, j, 0, j->submit, GT_K_MORE_OF(owed, 0));
 	if (GT_K_MORE_OF(owed, 3))
-		gt_k_seen_n(c, b, j->flags, j->why, 3, j->commit, GT_K_MORE_OF(owed, 3));
+		gt_k_seen_n(c, b, j, 3, j->commit, GT_K_MORE_OF(owed, 3));
 }
 
 /** gt_k_enter() - @j is new on the ring; its lock is held, as by all that follow */
@@ -344,90 +305,15 @@ gt_k_enter(struct gt_k_ring *r, struct gt_k_bank *b, struct gt_k_job *j)
 		b->peak = r->depth;
 }
 
-/* Of a hand-over, all jobs have a place in the order: who ends before another says something of it
- */
 static inline __attribute__((always_inline)) void gt_k_hw(struct gt_k_ring *r, struct gt_k_job *j,
 							  uint8_t hw, uint64_t ts)
 {
-	if (j->hw == hw && j->epoch == (uint8_t)r->epoch)
+	if ((j->flags & GT_K_REC) || (j->hw == hw && j->epoch == (uint8_t)r->epoch))
 		return;
 	j->hw = hw;
 	j->epoch = (uint8_t)r->epoch;
-	if (!(j->flags & GT_K_REC)) {
-		if (!r->hw[hw - 1]++)
-			r->hw_since[hw - 1] = ts;
-		r->own += hw == 2;
-	}
-	if (hw != 2)
-		return;
-	j->hw_no = ++r->entered;
-	j->hw_own = r->own;
-	r->at_hw++;
-}
-
-/** gt_k_passed() - @j has left the hardware, as one that was handed over later has ended */
-static inline __attribute__((always_inline)) int gt_k_passed(const struct gt_k_ring *r,
-							     const struct gt_k_job *j)
-{
-	return (int32_t)(j->hw_no - r->passed) <= 0;
-}
-
-/** gt_k_at_hw() - does @j occupy the hardware? */
-static inline __attribute__((always_inline)) int gt_k_at_hw(const struct gt_k_ring *r,
-							    const struct gt_k_job *j)
-{
-	if (j->epoch != (uint8_t)r->epoch)
-		return 0;
-	return j->hw == 2 ? !gt_k_passed(r, j) : j->hw == 1 && !r->commits;
-}
-
-/* It does not occupy the hardware any more */
-static inline __attribute__((always_inline)) void gt_k_hw_leave(struct gt_k_ring *r,
-								struct gt_k_job *j)
-{
-	if (gt_k_at_hw(r, j)) {
-		r->at_hw -= j->hw == 2;
-		if (!(j->flags & GT_K_REC))
-			r->hw[(j->hw - 1) & 1]--;
-	}
-	j->hw = 0;
-}
-
-/**
- * gt_k_hw_end() - @j leaves the hardware at @ts, and with it what was handed over before: see
- *	gt_ring_hw_end() in fs/model/ring.c
- * Return: 0: there was such a job, so when @j began is not known
- */
-static inline __attribute__((always_inline)) int gt_k_hw_end(struct gt_k_ring *r,
-							     struct gt_k_job *j, uint64_t ts)
-{
-	int there = j->hw == 2 && j->epoch == (uint8_t)r->epoch;
-	int passed = there && gt_k_passed(r, j);
-	uint32_t behind = r->entered - j->hw_no, own = r->own - j->hw_own;
-
-	gt_k_hw_leave(r, j);
-	if (!there || r->unordered)
-		return 1;
-	if (passed) {
-		r->unordered =
-			++r->strays >= GT_UNSEEN_STRAYS || ts > r->passed_at + GT_UNSEEN_ORDER_NS;
-		return 0;
-	}
-	if (r->at_hw <= behind)
-		return 1;
-	r->at_hw = behind;
-	r->hw[1] = r->hw[1] < own ? r->hw[1] : own;
-	r->passed = j->hw_no;
-	r->passed_at = ts;
-	return 0;
-}
-
-/** gt_k_hw_forget() - it is not known any more which jobs occupy the hardware */
-static inline __attribute__((always_inline)) void gt_k_hw_forget(struct gt_k_ring *r)
-{
-	r->hw[0] = r->hw[1] = 0;
-	r->entered = r->own = r->at_hw = r->passed = 0;
-	r->epoch++;
+	if (!r->hw[hw - 1]++)
+		r->hw_since[hw - 1] = ts;
 }
 
 /** gt_k_submitted() - the ring's part of a submission */
@@ -436,7 +322,7 @@ static inline __attribute__((always_inline)) void gt_k_submitted(const struct gt
 								 struct gt_k_bank *b,
 								 struct gt_k_job *j)
 {
-	gt_k_seen(c, b, j->flags, j->why, 0, j->submit);
+	gt_k_seen(c, b, j, 0, j->submit);
 	if (!r->commits)
 		gt_k_hw(r, j, 1, j->submit);
 }
@@ -447,7 +333,7 @@ static inline __attribute__((always_inline)) void gt_k_committed(const struct gt
 								 struct gt_k_bank *b,
 								 struct gt_k_job *j)
 {
-	gt_k_seen(c, b, j->flags, j->why, 3, j->commit);
+	gt_k_seen(c, b, j, 3, j->commit);
 	if (!r->commits) {
 		r->commits = 1; /* so SUBMIT was not the hand-over after all */
 		r->hw[0] = 0;
@@ -459,9 +345,11 @@ static inline __attribute__((always_inline)) void gt_k_committed(const struct gt
 static inline __attribute__((always_inline)) void gt_k_leave(struct gt_k_ring *r,
 							     struct gt_k_job *j, uint64_t ts)
 {
-	gt_k_hw_leave(r, j);
-	if (j->flags & (GT_K_REC | GT_K_UNSEEN))
+	if (j->flags & GT_K_REC)
 		return;
+	if (j->epoch == (uint8_t)r->epoch && (j->hw == 2 || (j->hw == 1 && !r->commits)))
+		r->hw[j->hw - 1]--;
+	j->hw = 0;
 	r->depth--;
 	r->area += ts - j->seen;
 }
@@ -473,31 +361,12 @@ static inline __attribute__((always_inline)) void gt_k_pair_leaves(struct gt_k_p
 	if (!p)
 		return;
 	p->jobs--;
-	p->inflight -= !(j->flags & (GT_K_REC | GT_K_UNSEEN));
-}
-
-/** gt_k_note_gone() - @j, of the key's hash @h, has ended at @ts: a second event may say so */
-static inline __attribute__((always_inline)) void
-gt_k_note_gone(struct gt_k_gone *g, const struct gt_k_job *j, uint64_t h, uint64_t ts)
-{
-	g->ts = ts;
-	g->hash = (uint32_t)(h >> 32);
-	g->ring = j->ring;
-	g->flags = j->flags;
-	g->why = j->why;
-}
-
-/** gt_k_just_gone() - does an end at @ts, of a job that is not known, say again what @g says? */
-static inline __attribute__((always_inline)) int gt_k_just_gone(const struct gt_k_gone *g,
-								uint64_t h, uint64_t ts)
-{
-	return g->ts && g->hash == (uint32_t)(h >> 32) && ts <= g->ts + GT_UNSEEN_AGAIN_NS;
+	p->inflight -= !(j->flags & GT_K_REC);
 }
 
 /**
  * gt_k_finish() - the job ended at @ts: fs/model/match.c's conclude() and stage_values()
- * @sure: the ring's last end is that of the job before, and none was missed; else hw_wait and exec
- *	are not known
+ * @sure: the ring's last end is that of the job before; else hw_wait and exec are not known
  */
 static inline __attribute__((always_inline)) void
 gt_k_finish(const struct gt_k_ctl *c, struct gt_k_ring *r, struct gt_k_bank *b, struct gt_k_job *j,
@@ -523,7 +392,7 @@ gt_k_finish(const struct gt_k_ctl *c, struct gt_k_ring *r, struct gt_k_bank *b, 
 	e->pair_busy = known ? e->busy : 0;
 	r->after_loss = 0;
 	b->busy += e->busy;
-	gt_k_seen(c, b, j->flags, j->why, 1, ts);
+	gt_k_seen(c, b, j, 1, ts);
 	gt_k_leave(r, j, end);
 	r->last_end = gt_k_later(r->last_end, end);
 	r->completed++;

@@ -140,68 +140,9 @@ static __always_inline void k_pair_enters(struct gt_k_pair *p, const struct gt_k
 	p->inflight += !(j->flags & GT_K_REC);
 }
 
-#define GT_K_WALK 32 /* jobs of a bucket that are looked at, at an end */
-
-/* Jobs in flight of @e's context on the ring @r of which a later one has ended, at @submit, are no
- * more: see gt_jobs_superseded() in fs/model/jobs.c. How many */
-__noinline int k_superseded(struct gt_k_ctl *c, struct gt_k_ring *r, struct gt_k_event *e,
-			    uint64_t submit)
-{
-	struct gt_unseen_end by;
-	uint32_t i, bank;
-	int found = 0;
-
-	if (!c || !r || !e)
-		return 0;
-	by.seqno = e->seqno;
-	by.submit = submit;
-	bank = c->bank & 1;
-	i = gt_k_bucket_of(r, e->ctx)->head;
-	for (unsigned int n = 0; n < GT_K_WALK && i; n++) {
-		struct gt_k_job *j = LOOK(k_jobs, i - 1);
-		struct gt_k_pair *p;
-
-		if (!j)
-			break;
-		i = j->next;
-		if (j->ctx != e->ctx)
-			continue;
-		if (!gt_unseen_superseded(j->seqno, j->seen, &by))
-			break;
-		p = k_pair_of(c, j, false);
-		gt_k_unseen(NULL, r, &r->bank[bank], p, k_sum(p, bank), j, e->ts,
-			    GT_UNSEEN_SUPERSEDED);
-		found++;
-	}
-	return found;
-}
-
-/* Another job has the key and the number of @j: its end was missed */
-__noinline int k_replaced(struct gt_k_ctl *c, struct gt_k_job *j, uint64_t ts)
-{
-	struct gt_k_ring *r;
-	struct gt_k_pair *p;
-	uint32_t at, bank;
-
-	if (!c || !j)
-		return 0;
-	at = j->ring;
-	r = LOOK(k_rings, at);
-	if (!r || !k_lock(r))
-		return 0;
-	bank = c->bank & 1;
-	if ((j->flags & (GT_K_ENTERED | GT_K_UNSEEN)) == GT_K_ENTERED) {
-		p = k_pair_of(c, j, false);
-		gt_k_unseen(NULL, r, &r->bank[bank], p, k_sum(p, bank), j, ts,
-			    GT_UNSEEN_SUPERSEDED);
-	}
-	k_unlock(r);
-	return 0;
-}
-
 /* The first sight of the job @j, or another of its events, and what is owed of it; without the lock
  * that is owed, too */
-__noinline int k_settle(struct gt_k_ctl *c, struct gt_k_job *j, uint32_t events, uint64_t ts)
+__noinline int k_settle(struct gt_k_ctl *c, struct gt_k_job *j, uint32_t events)
 {
 	struct gt_k_ring *r;
 	struct gt_k_pair *p;
@@ -225,10 +166,7 @@ __noinline int k_settle(struct gt_k_ctl *c, struct gt_k_job *j, uint32_t events,
 	if (!(j->flags & GT_K_ENTERED)) { /* its first */
 		j->flags |= GT_K_ENTERED;
 		gt_k_enter(r, &r->bank[bank], j);
-		gt_k_link(NULL, r, j);
 		k_pair_enters(p, j);
-	} else if (j->flags & GT_K_UNSEEN) {
-		gt_k_back(NULL, r, &r->bank[bank], p, k_sum(p, bank), j, ts);
 	}
 	k_account(c, r, &r->bank[bank], p, k_sum(p, bank), j, events);
 	k_unlock(r);
@@ -348,8 +286,7 @@ __noinline int k_end(struct gt_k_ctl *c, struct gt_k_job *j, struct gt_k_event *
 	struct gt_k_pair *p;
 	struct gt_k_sum *s;
 	uint32_t at, bank;
-	struct gt_k_gone *gone;
-	int all = 0, sure;
+	int all = 0;
 
 	if (!c || !j || !e)
 		return 0;
@@ -357,8 +294,6 @@ __noinline int k_end(struct gt_k_ctl *c, struct gt_k_job *j, struct gt_k_event *
 	r = LOOK(k_rings, at);
 	if (!r)
 		return 0;
-	e->ctx = j->ctx; /* the event may say less */
-	e->seqno = j->seqno;
 	if (!k_lock(r)) {
 		e->job = GT_NONE32;
 		__sync_fetch_and_add(&c->owed, 1);
@@ -373,20 +308,10 @@ __noinline int k_end(struct gt_k_ctl *c, struct gt_k_job *j, struct gt_k_event *
 		gt_k_enter(r, b, j);
 		k_pair_enters(p, j);
 	}
-	sure = k_sure(c, r);
-	if (j->flags & GT_K_UNSEEN) {
-		sure &= j->unseen_why == GT_UNSEEN_LOST;
-		gt_k_back(NULL, r, b, p, s, j, e->ts);
-	}
+	gt_k_pair_leaves(p, j);
 	if (j->owed)
 		k_account(c, r, b, p, s, j, j->owed);
-	gt_k_unlink(NULL, r, j);
-	gt_k_pair_leaves(p, j);
-	sure &= gt_k_hw_end(r, j, e->ts);
-	if (!(j->flags & GT_K_VAGUE))
-		sure &= !k_superseded(c, r, e, j->told & GT_K_SUBMIT ? j->submit : 0);
-	gt_k_finish(c, r, b, j, e->ts, sure, &e->end);
-	j->flags &= (uint8_t)~GT_K_ENTERED;
+	gt_k_finish(c, r, b, j, e->ts, k_sure(c, r), &e->end);
 	e->rest = e->end;
 	e->job = r->completed;
 	if (s) {
@@ -397,10 +322,6 @@ __noinline int k_end(struct gt_k_ctl *c, struct gt_k_job *j, struct gt_k_event *
 		all = k_values(c, s, &e->rest, bank);
 	}
 	k_unlock(r);
-	at = e->h & (GT_K_GONE - 1);
-	gone = LOOK(k_gone, at);
-	if (gone)
-		gt_k_note_gone(gone, j, e->h, e->ts);
 	if (!all)
 		k_tale(j, e, s != NULL);
 	return 1;

@@ -84,14 +84,13 @@ __noinline int k_begin(struct gt_k_ctl *c, struct gt_k_event *e, uint32_t roles)
 		.pair = GT_NONE32,
 		.ring = e->ring,
 		.told = roles & (GT_K_SUBMIT | GT_K_COMMIT),
-		.flags = (why ? 0 : GT_K_REC) | (e->vague ? GT_K_VAGUE : 0),
-		.self = e->job + 1,
+		.flags = why ? 0 : GT_K_REC,
 		.why = why,
 		.pid = e->pid,
 		.uid = e->uid,
 		.start = e->start,
 	};
-	k_settle(c, j, j->told, e->ts);
+	k_settle(c, j, j->told);
 	job_key_set(e->job, gt_k_key(e->h)); /* its end may come at once */
 	return k_what(j);
 }
@@ -107,7 +106,7 @@ __noinline int k_again(struct gt_k_ctl *c, struct gt_k_job *j, struct gt_k_event
 	at = j->ring;
 	r = LOOK(k_rings, at);
 	if (r && k_lock(r)) {
-		gt_k_seen(c, &r->bank[c->bank & 1], j->flags, j->why, type, e->ts);
+		gt_k_seen(c, &r->bank[c->bank & 1], j, type, e->ts);
 		k_unlock(r);
 	} else {
 		__sync_fetch_and_add(&j->owed, GT_K_MORE(type));
@@ -128,12 +127,10 @@ __noinline int k_submit(struct gt_k_ctl *c, struct gt_k_event *e, uint32_t roles
 	if (!c || !e)
 		return GT_K_PASS;
 	j = k_find(c, e);
-	if (j && k_same(j, e) && (j->told & GT_K_SUBMIT) && !gt_unseen_again(j->submit, e->ts))
+	if (j && k_same(j, e) && (j->told & GT_K_SUBMIT))
 		return k_again(c, j, e, 0);
 	if (j)
 		k_orphan(e);
-	if (j && k_same(j, e))
-		k_replaced(c, j, e->ts);
 	k_who(e);
 	return k_begin(c, e, roles);
 }
@@ -161,31 +158,8 @@ __noinline int k_commit(struct gt_k_ctl *c, struct gt_k_event *e, uint32_t begin
 		return k_again(c, j, e, 3);
 	j->commit = e->ts;
 	j->told |= GT_K_COMMIT;
-	k_settle(c, j, GT_K_COMMIT, e->ts);
+	k_settle(c, j, GT_K_COMMIT);
 	return k_what(j);
-}
-
-/* Is it no end, as that of the job has just come? Then it was seen, and what is done with it is said */
-__noinline int k_ended_again(struct gt_k_ctl *c, struct gt_k_event *e)
-{
-	const struct gt_k_gone *g;
-	struct gt_k_ring *r;
-	uint32_t at;
-
-	if (!c || !e)
-		return GT_K_PASS;
-	at = e->h & (GT_K_GONE - 1);
-	g = LOOK(k_gone, at);
-	if (!g || !gt_k_just_gone(g, e->h, e->ts))
-		return GT_K_PASS;
-	at = g->ring;
-	r = LOOK(k_rings, at);
-	if (!r || !k_lock(r))
-		return GT_K_PASS;
-	gt_k_seen(c, &r->bank[c->bank & 1], g->flags, g->why, 1, e->ts);
-	e->job = r->completed;
-	k_unlock(r);
-	return g->flags & GT_K_REC ? GT_K_TELL : GT_K_QUIET;
 }
 
 /* The end of a job that began before it could be seen here, or was lost. @placed: its ring is told;
@@ -194,20 +168,14 @@ __noinline int k_stranger(struct gt_k_ctl *c, struct gt_k_event *e, uint32_t kno
 {
 	struct gt_k_ring *r;
 	uint32_t at;
-	int what;
 
 	if (!c || !e || known)
 		return GT_K_PASS;
-	what = k_ended_again(c, e);
-	if (what != GT_K_PASS)
-		return what;
 	at = e->ring;
 	r = placed ? LOOK(k_rings, at) : NULL;
 	if (!r) {
 		__sync_fetch_and_add(&c->strangers, 1);
 	} else if (k_lock(r)) {
-		if (!e->vague && e->ctx != GT_NONE64)
-			k_superseded(c, r, e, 0);
 		r->last_end = gt_k_later(r->last_end, e->ts);
 		k_unlock(r);
 	} else {

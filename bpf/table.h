@@ -29,7 +29,6 @@ GT_K_ARRAY(k_jobs, struct gt_k_job, GT_K_JOBS);
 GT_K_ARRAY(k_octs, struct gt_k_octave, 2 * GT_K_OCTS);
 GT_K_ARRAY(k_wanted, struct gt_wanted, 2);
 GT_K_ARRAY(k_places, uint64_t, GT_K_CTXS);
-GT_K_ARRAY(k_gone, struct gt_k_gone, GT_K_GONE);
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -71,9 +70,6 @@ struct gt_k_event {
 		uint32_t gt_key = (i);                                                             \
 		bpf_map_lookup_elem(&(map), &gt_key);                                              \
 	})
-
-#define GT_K_JOB_AT(of, i) ((void)(of), (struct gt_k_job *)LOOK(k_jobs, i))
-#include "inflight.h"
 
 #define GT_K_CHOICES 3
 

@@ -276,24 +276,6 @@ static uint32_t on_ring_refused(void *arg, uint16_t gpu, uint16_t ring)
 	return gt_gate_ring_refused(p->app->gate, gpu, ring);
 }
 
-/* --- what ends jobs of sources that count themselves ---------------------------------------- */
-
-static bool on_process_ended(void *arg, uint32_t pid, uint64_t start)
-{
-	struct gt_pipeline *p = arg;
-	GT_MODEL_LOCK(p->app->model);
-
-	return gt_model_ended(p->app->model, pid, start);
-}
-
-static uint64_t on_ring_reset(void *arg, uint16_t gpu, uint16_t ring)
-{
-	struct gt_pipeline *p = arg;
-	GT_MODEL_LOCK(p->app->model);
-
-	return gt_model_reset_at(p->app->model, gpu, ring);
-}
-
 /* --- */
 
 struct gt_pipeline *gt_pipeline_new(struct gt_app *app, struct gt_devices *devices)
@@ -341,8 +323,6 @@ void gt_pipeline_sink(struct gt_pipeline *p, struct gt_sink *out)
 		.kernel_text = on_kernel_text,
 		.wanted = on_wanted,
 		.ring_refused = on_ring_refused,
-		.process_ended = on_process_ended,
-		.ring_reset = on_ring_reset,
 	};
 }
 

@@ -143,14 +143,6 @@ static int wanted(struct gb *b)
 	return 0;
 }
 
-/* What is in flight may end unseen. */
-static void paused(struct gb *b)
-{
-	for (unsigned int i = 0; i < GT_BPF_PARTS; i++)
-		if (!b->state[i] && gb_part(i)->paused)
-			gb_part(i)->paused(b);
-}
-
 static int control(struct gt_plugin *p, enum gt_control what, int64_t arg)
 {
 	struct gb *b = p->priv;
@@ -158,7 +150,6 @@ static int control(struct gt_plugin *p, enum gt_control what, int64_t arg)
 	switch (what) {
 	case GT_CTL_PAUSE:
 		gb_ring_pause(b, true);
-		paused(b);
 		return 0;
 	case GT_CTL_RESUME:
 		gb_ring_pause(b, false);
@@ -168,7 +159,6 @@ static int control(struct gt_plugin *p, enum gt_control what, int64_t arg)
 		b->level = (int)arg;
 		break;
 	case GT_CTL_RESCAN:
-		b->resumed = arg;
 		break;
 	case GT_CTL_WANTED:
 		return wanted(b);

@@ -54,7 +54,6 @@ struct gb;
  * @drained: after all that drain() does: the part may ask others to look again. Optional
  * @look: looks again for what there is (GT_CTL_RESCAN, another level, or after a pause, of which
  *	nothing was told); a part that does not run is probed and started anew instead. Optional
- * @paused: of what comes from now on nothing is told until look(). Optional
  * @option, @set: an option that is the part's, as it runs, and what is done when it was changed: 0,
  *	or -errno with the sentence. Optional
  * @doctor: lines of its own, by gt_detail(). Optional
@@ -74,7 +73,6 @@ struct gb_part {
 	void (*wanted)(struct gb *b);
 	void (*drained)(struct gb *b);
 	int (*look)(struct gb *b, char *err, size_t len);
-	void (*paused)(struct gb *b);
 	const char *option;
 	int (*set)(struct gb *b, char *err, size_t len);
 	void (*doctor)(struct gb *b, struct gt_details *t);

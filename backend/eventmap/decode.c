@@ -106,16 +106,11 @@ static bool place(struct gt_eventmap *m, struct gt_section *s, const struct gt_s
 	return !s->ring.n || j->ring != GT_NONE16;
 }
 
-/* Tells the end of jobs, and no more */
-static bool ends_only(const struct gt_section *s)
-{
-	return s->bits == BIT(GT_COMPLETE) && !s->ring.n;
-}
-
-/* ... of one that is known in any case */
+/* Tells the end of jobs, and no more: of one that is known in any case */
 static bool ends(const struct gt_section *s)
 {
-	return (s->only == GT_ONLY_DEFAULT || s->only == GT_ONLY_FILE) && ends_only(s);
+	return (s->only == GT_ONLY_DEFAULT || s->only == GT_ONLY_FILE) &&
+	       s->bits == BIT(GT_COMPLETE) && !s->ring.n;
 }
 
 /* Another tracepoint tells the same jobs, and did so later than @since. */
@@ -168,20 +163,18 @@ static int find_job(struct gt_eventmap *m, const struct gt_section *s, const str
 		return RES_IGNORED;
 	if (s->ring.n)
 		return s->only == GT_ONLY_KNOWN ? RES_UNMATCHED : 0;
-	/* a fence that is of no job, like the scheduler's and the hardware's own */
-	if (s->only == GT_ONLY_KNOWN && !gt_job_context_known(m, s, ctx))
-		return RES_IGNORED;
-	if (ends_only(s)) {
-		if (m->given || heard_better(s, c->ts))
+	if (ends(s)) {
+		if (heard_better(s, c->ts))
 			return RES_IGNORED;
 		/* The beginning was lost. That some ring was busy until now is told nevertheless:
 		 * the next job there cannot have been worked on before. */
-		gt_job_context_place(m, j);
-		if (s->only == GT_ONLY_KNOWN && j->ring == GT_NONE16)
-			return RES_UNMATCHED;
 		m->stats.unmatched++;
+		gt_job_context_place(m, j);
 		return 0;
 	}
+	/* a fence that is of no job, like the scheduler's and the hardware's own */
+	if (s->only == GT_ONLY_KNOWN && !gt_job_context_known(m, s, ctx))
+		return RES_IGNORED;
 	return RES_UNMATCHED;
 }
 
@@ -337,7 +330,6 @@ static int run(struct gt_tp *tp, const struct gt_src *src, const struct gt_evctx
 
 		if (!s->use || (src->raw && !s->bound))
 			continue;
-		tp->m->given = total > 0;
 		n = s->nheard && !ends(s) && heard_better(s, c->ts)
 			    ? RES_IGNORED
 			    : decode(tp, s, src, c, out + total, max - total);

@@ -289,7 +289,6 @@ struct gt_eventmap {
 	struct gt_tp *hash[GT_TP_HASH];
 	char custom[GT_NTYPES - GT_CUSTOM0][32];
 	uint32_t named; /* bit per custom type whose NAME was pushed */
-	bool given;	/* another section has given a record of the same event */
 };
 
 /* parse.c: the values of a map; false with a sentence (without file and line) in @err */

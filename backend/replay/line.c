@@ -410,23 +410,6 @@ static bool lost(struct cur c, struct gt_line *l)
 	return starts(&c, "EVENTS]") || starts(&c, "EVENTS DROPPED]");
 }
 
-/* "##### CPU 2 buffer started ####": that buffer ran over, so what was there before is not in the
- * trace */
-static bool begins_late(struct cur c, struct gt_line *l)
-{
-	while (c.p < c.end && *c.p == '#')
-		c.p++;
-	blanks(&c);
-	if (!starts(&c, "CPU "))
-		return false;
-	c.p += 4;
-	if (!cpu_number(&c, l))
-		return false;
-	blanks(&c);
-	l->lost = GT_NONE64;
-	return starts(&c, "buffer started");
-}
-
 /* Lines that tools print around events, and those of function_graph and of stack traces. */
 static bool other(struct cur c)
 {
@@ -476,10 +459,8 @@ enum gt_line_kind gt_line_parse(const char *p, size_t len, struct gt_line *out)
 
 	while (c.end > p && (c.end[-1] == '\r' || c.end[-1] == ' '))
 		c.end--;
-	if (c.end == p)
+	if (c.end == p || *p == '#')
 		return GT_LINE_SKIP;
-	if (*p == '#')
-		return begins_late(c, out) ? GT_LINE_LOST : GT_LINE_SKIP;
 	if (lost(c, out))
 		return GT_LINE_LOST;
 	if (find_header(p, c.end, out, &rest))

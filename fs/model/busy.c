@@ -234,8 +234,6 @@ uint64_t gt_busy_ns(const struct gt_busy *b, uint64_t now, uint64_t window)
 {
 	uint64_t since, sum = 0;
 
-	if (window == GT_ALL)
-		return b->total_ns;
 	if (window > (GT_BUSY_SLOTS - 1) * GT_BUSY_SLOT_NS)
 		window = (GT_BUSY_SLOTS - 1) * GT_BUSY_SLOT_NS;
 	if (!now || !window)

@@ -33,8 +33,7 @@ struct gt_busy {
 
 /** gt_busy_add() - [@start, @end) was busy; intervals come by rising @end */
 void gt_busy_add(struct gt_busy *b, uint64_t start, uint64_t end);
-#define GT_ALL UINT64_MAX /* a window: since the start or clear */
-/** gt_busy_ns() - busy time within the @window ns before @now (window at most 60 s, or GT_ALL) */
+/** gt_busy_ns() - busy time within the @window ns before @now (window at most 60 s) */
 uint64_t gt_busy_ns(const struct gt_busy *b, uint64_t now, uint64_t window);
 /** gt_busy_fold() - adds @from to @to, which then is for reading; more than the time there was is cut */
 void gt_busy_fold(struct gt_busy *to, const struct gt_busy *from);

@@ -36,14 +36,12 @@ static uint64_t seen_before(const struct gt_typecount *t, unsigned int type, uin
  * counts, as if its events had come evenly.
  */
 uint64_t gt_types_rate(const struct gt_typecount *t, unsigned int type, uint64_t now,
-		       unsigned int window, uint64_t observed)
+		       unsigned int window)
 {
 	uint64_t sec = now / GT_SEC, whole, cut, first;
 
-	if (type >= GT_NTYPES || !window || window >= GT_RATE_SLOTS || !observed)
+	if (type >= GT_NTYPES || !window || window >= GT_RATE_SLOTS)
 		return 0;
-	if (observed < window * GT_SEC) /* all there are */
-		return (uint64_t)((unsigned __int128)t->n[type].seen * 1000 * GT_SEC / observed);
 	first = sec >= window ? sec - window : 0;
 	whole = seen_before(t, type, first + 1);
 	cut = sec >= window ? whole - seen_before(t, type, first) : whole;

@@ -32,11 +32,10 @@ struct gt_depth {
 struct gt_counts {
 	uint64_t submitted, committed, completed;
 	uint64_t errors;
-	uint64_t lost;	       /* records its sources lost */
-	uint64_t aged;	       /* jobs that left the table by age */
-	uint64_t evicted;      /* or because it was full */
-	uint64_t unmatched;    /* ends of jobs that were never seen to begin */
-	uint64_t ended_unseen; /* jobs whose end was missed, see backend/unseen.h */
+	uint64_t lost;	    /* records its sources lost */
+	uint64_t aged;	    /* jobs that left the table by age */
+	uint64_t evicted;   /* or because it was full */
+	uint64_t unmatched; /* ends of jobs that were never seen to begin */
 	uint64_t waits, wait_ns;
 	uint64_t ioctls, ioctl_ns;
 	uint64_t launches, copies, copy_bytes; /* bytes: of copies whose size is told */
@@ -59,9 +58,9 @@ void gt_counts_add(struct gt_counts *to, const struct gt_counts *c);
 /** gt_depth_avg() - average since clear, in thousandths */
 uint64_t gt_depth_avg(const struct gt_depth *d, uint64_t now);
 /** gt_types_rate() - events of @type in the last @window seconds (1 to 10), per second, in
- * thousandths; @observed: ns of these in which they were counted
+ * thousandths
  */
 uint64_t gt_types_rate(const struct gt_typecount *t, unsigned int type, uint64_t now,
-		       unsigned int window, uint64_t observed);
+		       unsigned int window);
 
 #endif

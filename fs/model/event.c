@@ -43,21 +43,6 @@ static void find_place(const struct gt_model *m, uint16_t gpu, uint16_t ring, st
 		w->ring = w->gpu->rings[ring];
 }
 
-/* What the hardware had is gone; what the scheduler keeps is handed over again. */
-static void on_reset(struct gt_model *m, const struct gt_where *w)
-{
-	for (unsigned int i = 0; w->gpu && i < w->gpu->nrings; i++) {
-		struct gt_ring *r = w->gpu->rings[i];
-
-		if (w->ring && w->ring != r)
-			continue;
-		r->reset = m->now;
-		gt_jobs_lost(m, r, m->now, GT_UNSEEN_RESET);
-		gt_ring_hw_forget(r);
-		r->after_loss = true;
-	}
-}
-
 static void on_error(struct gt_model *m, struct gt_where *w, struct gt_event *e,
 		     struct gt_folded *f)
 {
@@ -66,8 +51,6 @@ static void on_error(struct gt_model *m, struct gt_where *w, struct gt_event *e,
 
 	if (j && j->live != GT_JOB_OUTER)
 		f->job = j;
-	if (e->value == GT_ERR_RESET)
-		on_reset(m, w);
 	if (j && e->pid == GT_NONE32) {
 		e->pid = j->pid;
 		w->proc = j->proc == GT_NONE32 ? NULL : m->procs[j->proc];
@@ -185,13 +168,8 @@ static void lost_on_ring(struct gt_model *m, struct gt_ring *r, uint64_t ts, uin
 {
 	uint64_t end = until > ts ? until : ts;
 
-	if (r->depth.t0) /* a ring begins with its first event, whenever it was made */
-		gt_ring_window(r, m->now, m->window_ns);
-	gt_jobs_lost(m, r, m->now, GT_UNSEEN_LOST);
+	gt_ring_window(r, m->now, m->window_ns);
 	gt_ring_hw_forget(r);
-	r->gap |= end > m->now;
-	if (r->gap && end < m->priv->gap_until)
-		m->priv->gap_until = end;
 	r->after_loss = true;
 	if (until > r->loss_until)
 		r->loss_until = until;
@@ -210,20 +188,6 @@ static void lost_on_gpu(struct gt_model *m, struct gt_gpu *g, uint64_t ts, uint6
 	g->gen++;
 }
 
-static void lost_anywhere(struct gt_model *m, uint64_t ts, uint64_t until)
-{
-	struct gt_model_private *p = m->priv;
-	uint64_t end = until > ts ? until : ts;
-
-	for (unsigned int i = 0; i < m->ngpus; i++)
-		lost_on_gpu(m, m->gpus[i], ts, until);
-	p->lost = true;
-	if (until > p->loss_until)
-		p->loss_until = until;
-	if (end > p->gap_end)
-		p->gap_end = end;
-}
-
 static void on_lost(struct gt_model *m, const struct gt_lost *l)
 {
 	uint64_t count = l->count == GT_NONE64 ? 1 : l->count;
@@ -240,7 +204,8 @@ static void on_lost(struct gt_model *m, const struct gt_lost *l)
 	} else if (w.gpu) {
 		lost_on_gpu(m, w.gpu, l->ts, until);
 	} else {
-		lost_anywhere(m, l->ts, until);
+		for (unsigned int i = 0; i < m->ngpus; i++)
+			lost_on_gpu(m, m->gpus[i], l->ts, until);
 	}
 	gt_bump(m, &w);
 }
@@ -316,8 +281,6 @@ void gt_model_event(struct gt_model *m, union gt_record *r, struct gt_folded *f)
 	gt_set_now(m, e->ts);
 	if (unlikely(e->ts - m->priv->sec_start >= GT_SEC))
 		turn_second(m, e->ts);
-	if (unlikely(m->now > m->priv->gap_until))
-		gt_jobs_gaps(m, m->now);
 	/* other records have something else there */
 	if (e->type < GT_NTYPES ? e->queue != GT_NONE32 : e->type == GT_QUEUE)
 		gt_join_record(m, r);
@@ -346,7 +309,7 @@ void gt_model_done(struct gt_model *m, struct gt_folded *f)
 {
 	if (!f->finished)
 		return;
-	gt_job_drop_hashed(m, f->job, f->fin.end, f->hash);
+	gt_job_drop(m, f->job, f->fin.end);
 	f->job = NULL;
 	f->finished = false;
 }

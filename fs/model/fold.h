@@ -20,7 +20,6 @@
 struct gt_folded {
 	struct gt_job *job;
 	bool finished, counted;
-	uint32_t hash; /* of @job's key, if it finished */
 	struct gt_finished fin;
 	struct gt_proc *new_proc;
 	unsigned int nlate;

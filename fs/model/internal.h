@@ -5,7 +5,6 @@
 
 #include <stdatomic.h>
 
-#include "../../backend/unseen.h"
 #include "fold.h"
 #include "mix.h"
 
@@ -14,7 +13,6 @@
 #define GT_AHEAD	  8    /* records looked at ahead, a power of two */
 #define GT_TIDS		  1024 /* threads inside an ioctl or a wait that are remembered */
 #define GT_PROC_MAX_RINGS 256  /* rings with statistics of one process */
-#define GT_CTX_BUCKETS	  4096 /* lists of jobs by context */
 
 #define likely(x)   __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
@@ -140,40 +138,31 @@ struct gt_model_private {
 	uint32_t head_mask;
 	uint32_t free_job;  /* by hash_next */
 	uint32_t fresh_job; /* from here on the jobs were never used: their memory is untouched */
-	struct gt_bucket {
-		uint32_t head, tail;
-	} * buckets, unseen; /* jobs by context, in order of first sight; those that ended unseen */
-	uint64_t reap_at;    /* no job in flight is too old before */
-	uint64_t gap_until;  /* the first of the rings' gaps ends then; UINT64_MAX: there is none */
-	/* of losses that may be of any ring, for rings that are not there yet: as in gt_ring */
-	bool lost;
-	uint64_t loss_until, gap_end;
+	uint32_t age_head, age_tail;
 
-	struct gt_map pids;	      /* to slots: the living, or the last dead */
-	struct gt_map queues;	      /* gpu and id to slot */
-	struct gt_map addresses;      /* process and address to slot, see join.c */
-	struct gt_map aliases;	      /* gpu and the runtime's id to slot */
-	struct gt_map kernels;	      /* key of GPU, user and name to index */
-	struct gt_map kernel_dirs;    /* hash of GPU, user and directory's name to index */
+	struct gt_map pids;   /* to slots: the living, or the last dead */
+	struct gt_map queues; /* gpu and id to slot */
+	struct gt_map addresses; /* process and address to slot, see join.c */
+	struct gt_map aliases;	 /* gpu and the runtime's id to slot */
+	struct gt_map kernels; /* key of GPU, user and name to index */
+	struct gt_map kernel_dirs; /* hash of GPU, user and directory's name to index */
 	struct gt_map kernel_aliases; /* hash of GPU and alias to index */
-	struct gt_map queue_users;    /* uid to how many live */
-	struct gt_map groups;	      /* uid, or parent and name, to index */
+	struct gt_map queue_users; /* uid to how many live */
+	struct gt_map groups; /* uid, or parent and name, to index */
 	uint64_t group_serial;
 	uint32_t group_expired; /* where gt_groups_expire() goes on */
-	uint32_t free_queues;	/* the first free slot + 1, by gt_queue.next_free */
-	uint32_t ended_head,
-		ended_tail;    /* destroyed queues, slot + 1, the first that ended first */
+	uint32_t free_queues; /* the first free slot + 1, by gt_queue.next_free */
+	uint32_t ended_head, ended_tail; /* destroyed queues, slot + 1, the first that ended first */
 	uint32_t queue_reaped; /* where gt_queues_reap() goes on */
 	uint64_t queue_serial;
 	_Atomic uint64_t tidied; /* when gt_model_tidy() did something */
 	uint32_t *free_slots;
 	unsigned int nfree;
 	uint32_t dead_head, dead_tail;
-	uint32_t bury; /* the first of the dead that may have jobs queued still */
 	unsigned int nprings;
 	uint32_t expire_at; /* slot where gt_model_reap() goes on */
 	bool elsewhere;	    /* there are processes that are not of this machine */
-	struct gt_ahead {   /* the latest gt_model_fetch() */
+	struct gt_ahead { /* the latest gt_model_fetch() */
 		uint32_t hash;
 		uint8_t type; /* GT_NTYPES: no event of a job */
 	} ahead[GT_AHEAD];
@@ -265,8 +254,7 @@ void gt_stages_reset(struct gt_stage *s);
  * gt_busy_tally() - @ns more, of disjoint intervals of which the last ended at @end, and each after
  *	@since: they are taken for the latest that are possible
  *
- * Return: for how many of them there was no room in the last minute's slots: that time was busy
- *already.
+ * Return: for how many of them there was no room in the last minute's slots: that time was busy already.
  */
 uint64_t gt_busy_tally(struct gt_busy *b, uint64_t since, uint64_t end, uint64_t ns);
 /** gt_busy_restart() - from zero at @now: what began before counts from there only */
@@ -290,7 +278,6 @@ static inline void gt_ring_hw_enter(struct gt_ring *r, struct gt_job *j, uint64_
 	if (j->hw_epoch == r->hw_epoch)
 		return;
 	j->hw_epoch = r->hw_epoch;
-	j->hw_no = ++r->hw_entered;
 	if (!r->hw_jobs++)
 		r->hw_since = ts;
 }
@@ -299,8 +286,7 @@ static inline void gt_ring_hw_leave(struct gt_ring *r, struct gt_job *j)
 	if (j->hw_epoch != r->hw_epoch)
 		return;
 	j->hw_epoch = 0;
-	if (gt_job_not_passed(j, r->hw_passed))
-		r->hw_jobs--;
+	r->hw_jobs--;
 }
 /** gt_ring_running() - since when the job at the hardware runs: earlier ones ended at last_end.
  * UINT64_MAX: none runs */
@@ -320,25 +306,6 @@ static inline void gt_ring_busy(struct gt_ring *r, uint64_t start, uint64_t end)
 }
 /** gt_ring_hw_forget() - it is not known any more which jobs occupy the hardware */
 void gt_ring_hw_forget(struct gt_ring *r);
-/** gt_ring_hw_other() - the rest of gt_ring_hw_end(), where @j was @passed or passes others */
-bool gt_ring_hw_other(struct gt_ring *r, const struct gt_job *j, uint64_t ts, bool passed);
-/** gt_ring_hw_end() - @j leaves the hardware at @ts, and with it what was handed over before
- * Return: false: there was such a job, so when @j began is not known */
-static inline bool gt_ring_hw_end(struct gt_ring *r, struct gt_job *j, uint64_t ts)
-{
-	bool passed;
-
-	if (j->hw_epoch != r->hw_epoch)
-		return true;
-	passed = !gt_job_not_passed(j, r->hw_passed);
-	j->hw_epoch = 0;
-	r->hw_jobs -= !passed;
-	if (!r->commits || r->starts || r->unordered)
-		return true;
-	if (likely(!passed && r->hw_jobs <= r->hw_entered - j->hw_no))
-		return true;
-	return gt_ring_hw_other(r, j, ts, passed);
-}
 
 /* jobs.c */
 int gt_jobs_init(struct gt_model *m);
@@ -351,17 +318,13 @@ static inline uint32_t gt_job_place(const uint16_t *gpu)
 	__builtin_memcpy(&place, gpu, sizeof(place));
 	return place;
 }
-static inline uint32_t gt_key_hash(const struct gt_model *m, uint64_t ctx, uint64_t seqno,
-				   const uint16_t *gpu)
-{
-	const uint64_t *salt = m->priv->salt;
-	uint64_t place = gt_job_place(gpu);
-
-	return (uint32_t)gt_mix((ctx + place * 0x9e3779b97f4a7c15ULL) ^ salt[0], seqno ^ salt[1]);
-}
 static inline uint32_t gt_event_hash(const struct gt_model *m, const struct gt_event *e)
 {
-	return gt_key_hash(m, e->ctx, e->seqno, &e->gpu);
+	const uint64_t *salt = m->priv->salt;
+	uint64_t place = gt_job_place(&e->gpu);
+
+	return (uint32_t)gt_mix((e->ctx + place * 0x9e3779b97f4a7c15ULL) ^ salt[0],
+				e->seqno ^ salt[1]);
 }
 static inline struct gt_job *gt_job_find(const struct gt_model *m, const struct gt_event *e,
 					 uint32_t hash)
@@ -384,38 +347,8 @@ struct gt_job *gt_job_new(struct gt_model *m, const struct gt_where *w, const st
 /** gt_job_outer() - one that a source counts: for those who look. NULL: the table is full */
 struct gt_job *gt_job_outer(struct gt_model *m, const struct gt_where *w, const struct gt_event *e,
 			    uint32_t hash);
-/** gt_job_owner() - from here on @p, if there is one, owns the job */
-void gt_job_owner(struct gt_model *m, struct gt_job *j, struct gt_proc *p);
-/** gt_job_queue() - it is in its queue again, if that is the same still. Return: that, or NULL */
-struct gt_queue *gt_job_queue(struct gt_model *m, struct gt_job *j, uint64_t ts);
 /** gt_job_drop() - out of the table, at @ts */
 void gt_job_drop(struct gt_model *m, struct gt_job *j, uint64_t ts);
-/** gt_job_drop_hashed() - likewise; @hash: gt_event_hash() of its key */
-void gt_job_drop_hashed(struct gt_model *m, struct gt_job *j, uint64_t ts, uint32_t hash);
-/** gt_job_unseen() - @j ended unseen, as is found at @ts */
-void gt_job_unseen(struct gt_model *m, struct gt_job *j, uint64_t ts, enum gt_unseen why);
-/** gt_job_seen_again() - something came of @j, which did not end unseen after all */
-void gt_job_seen_again(struct gt_model *m, const struct gt_where *w, struct gt_job *j, uint64_t ts);
-/** gt_jobs_superseded() - a job of the context and ring of @e has ended: those before it, too
- * @job: it; NULL: it is not known
- * @complete: with all that follows its end: false leaves jobs that have ended themselves
- * Return: how many ended unseen */
-unsigned int gt_jobs_superseded(struct gt_model *m, const struct gt_event *e,
-				const struct gt_job *job, const struct gt_unseen_end *by,
-				bool complete);
-/** gt_job_is_first() - is no other job in flight before @j, of its bucket of contexts? */
-static inline bool gt_job_is_first(const struct gt_job *j)
-{
-	return j->ctx == GT_NONE64 || j->seqno == GT_NONE64 || j->ctx_prev == GT_NONE32;
-}
-/** gt_jobs_lost() - all jobs of @r that were seen first before @until ended unseen; by a reset
- * those that the hardware has */
-void gt_jobs_lost(struct gt_model *m, struct gt_ring *r, uint64_t until, enum gt_unseen why);
-/** gt_jobs_gaps() - time has come to @now: likewise the jobs of rings that have a gap behind them
- */
-void gt_jobs_gaps(struct gt_model *m, uint64_t now);
-/** gt_jobs_buried() - jobs of @p, which is dead, that are queued have been freed */
-void gt_jobs_buried(struct gt_model *m, const struct gt_proc *p);
 /** gt_jobs_reap() - drops jobs that are too old at @now */
 void gt_jobs_reap(struct gt_model *m, uint64_t now);
 

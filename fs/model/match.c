@@ -7,7 +7,8 @@
 
 #include "internal.h"
 
-void gt_job_owner(struct gt_model *m, struct gt_job *j, struct gt_proc *p)
+/* From here on @p owns the job */
+static void set_owner(struct gt_model *m, struct gt_job *j, struct gt_proc *p)
 {
 	if (!p || j->proc != GT_NONE32)
 		return;
@@ -17,32 +18,6 @@ void gt_job_owner(struct gt_model *m, struct gt_job *j, struct gt_proc *p)
 	j->pring = gt_pring(m, p, j->gpu, j->ring);
 	if (j->pring)
 		j->pring->inflight++;
-}
-
-static void into_queue(struct gt_model *m, struct gt_job *j, uint32_t i, uint64_t ts)
-{
-	struct gt_queue *q = m->queues[i];
-
-	j->queue = (uint16_t)i;
-	gt_depth_to(&q->depth, ts);
-	if (++q->depth.now > q->depth.peak)
-		q->depth.peak = q->depth.now;
-}
-
-struct gt_queue *gt_job_queue(struct gt_model *m, struct gt_job *j, uint64_t ts)
-{
-	struct gt_queue *q;
-
-	uint32_t was = j->queue;
-
-	j->queue = GT_NONE16;
-	if (was == GT_NONE16 || was >= m->nqueues)
-		return NULL;
-	q = m->queues[was];
-	if (q->gpu != j->gpu || q->created > j->seen)
-		return NULL;
-	into_queue(m, j, was, ts);
-	return q;
 }
 
 static void set_queue(struct gt_model *m, struct gt_job *j, const struct gt_event *e)
@@ -56,7 +31,10 @@ static void set_queue(struct gt_model *m, struct gt_job *j, const struct gt_even
 	i = gt_map_get(&m->priv->queues, (uint64_t)e->gpu << 32 | e->queue);
 	if (!q || i >= GT_MAX_QUEUES)
 		return;
-	into_queue(m, j, i, e->ts);
+	j->queue = (uint16_t)i;
+	gt_depth_to(&q->depth, e->ts);
+	if (++q->depth.now > q->depth.peak)
+		q->depth.peak = q->depth.now;
 }
 
 /* What the job is part of, as far as the event did not say; and the event as far as the job says */
@@ -70,7 +48,7 @@ static void adopt(struct gt_model *m, struct gt_where *w, struct gt_event *e,
 		pid = w->proc->pid;
 		uid = w->proc->uid;
 	}
-	if (j->queue != GT_NONE16 && j->live != GT_JOB_UNSEEN) {
+	if (j->queue != GT_NONE16) {
 		w->queue = m->queues[j->queue];
 		if (e->queue == GT_NONE32)
 			e->queue = w->queue->id;
@@ -87,7 +65,7 @@ static struct gt_job *job_made(struct gt_model *m, struct gt_where *w, struct gt
 	struct gt_proc *p = gt_proc_met(m, e->pid, e->uid, e->ts, f);
 	struct gt_job *j = gt_job_new(m, w, e, hash);
 
-	gt_job_owner(m, j, p);
+	set_owner(m, j, p);
 	if (e->queue != GT_NONE32)
 		set_queue(m, j, e);
 	return j;
@@ -113,7 +91,7 @@ static void on_submit(struct gt_model *m, struct gt_where *w, struct gt_event *e
 	if (j->proc == GT_NONE32 && e->pid != GT_NONE32) { /* the hand-over was seen first */
 		j->pid = e->pid;
 		j->uid = e->uid;
-		gt_job_owner(m, j, gt_proc_met(m, e->pid, e->uid, e->ts, f));
+		set_owner(m, j, gt_proc_met(m, e->pid, e->uid, e->ts, f));
 	}
 	if (e->queue != GT_NONE32)
 		set_queue(m, j, e);
@@ -200,22 +178,6 @@ static void ring_ended(struct gt_ring *r, uint64_t end)
 	r->last_end = later(r->last_end, end);
 }
 
-/*
- * The job has ended, and with it those before it. Where one of those was missed, or was at the
- * hardware still, it is not known when this one began, unless its source says so.
- */
-static void end_others(struct gt_model *m, struct gt_ring *r, const struct gt_event *e,
-		       struct gt_job *j)
-{
-	const struct gt_unseen_end by = { j->seqno, j->told & GT_JOB_SUBMIT ? j->submit : 0 };
-	bool alone = gt_ring_hw_end(r, j, e->ts);
-
-	if (unlikely(!gt_job_is_first(j)))
-		alone &= !gt_jobs_superseded(m, e, j, &by, e->type == GT_COMPLETE);
-	if (!alone && !(j->told & GT_JOB_START) && e->value == GT_NONE64)
-		j->after_loss = 1;
-}
-
 static void on_end(struct gt_model *m, struct gt_where *w, struct gt_event *e, struct gt_job *j)
 {
 	uint64_t hand;
@@ -223,12 +185,12 @@ static void on_end(struct gt_model *m, struct gt_where *w, struct gt_event *e, s
 	adopt(m, w, e, j);
 	if (j->told & GT_JOB_END)
 		return;
-	end_others(m, w->ring, e, j);
 	/* Its start is concluded now, while last_end is still that of the job before */
 	if (!(j->told & GT_JOB_START) && hand_over(w->ring, j, &hand))
 		j->start = later(hand, w->ring->last_end);
 	j->told |= GT_JOB_END;
 	j->end = e->ts;
+	gt_ring_hw_leave(w->ring, j);
 	ring_ended(w->ring, e->ts);
 }
 
@@ -337,8 +299,6 @@ static void count_complete(struct gt_model *m, struct gt_where *w, const struct 
 		gt_busy_add(&w->gpu->engine[r->engine], t->start, t->end);
 		if (j->pring && !j->after_loss)
 			gt_busy_add(&j->pring->busy, t->start, t->end);
-		if (j->pring && j->pring->engine && !j->after_loss)
-			gt_busy_add(j->pring->engine, t->start, t->end);
 	}
 	add_stages(m, w, j, &f->fin);
 	add_window(&r->cur, &f->fin);
@@ -371,29 +331,8 @@ static void keep_told(const struct gt_ring *r, const struct told *t, struct gt_f
 	fin->nth = (uint32_t)r->counts.completed + (t->nth - r->outer_completed);
 }
 
-/* In a circle: of ends that follow one another, several share a cache line */
-static void note_ended(struct gt_ring *r, uint32_t hash, uint64_t ts)
-{
-	r->ended[r->ended_at++ % GT_RING_ENDED] = (struct gt_ended_job){ ts, hash };
-}
-
-/* The end of a job that has just ended: two sources, or two events of one, say the same */
-static __attribute__((noinline, cold)) bool told_again(const struct gt_ring *r,
-						       const struct gt_event *e, uint32_t hash)
-{
-	if (e->ctx == GT_NONE64 || e->seqno == GT_NONE64)
-		return false;
-	for (unsigned int i = 0; i < GT_RING_ENDED; i++) {
-		const struct gt_ended_job *was = &r->ended[i];
-
-		if (was->ts && was->hash == hash && e->ts <= was->ts + GT_UNSEEN_AGAIN_NS)
-			return true;
-	}
-	return false;
-}
-
 static void on_complete(struct gt_model *m, struct gt_where *w, struct gt_event *e,
-			struct gt_job *j, uint32_t hash, struct gt_folded *f)
+			struct gt_job *j, struct gt_folded *f)
 {
 	struct gt_ring *r = w->ring;
 	struct times t = { 0 };
@@ -402,15 +341,13 @@ static void on_complete(struct gt_model *m, struct gt_where *w, struct gt_event 
 	if (f->counted)
 		told = take_told(e);
 	adopt(m, w, e, j);
-	end_others(m, r, e, j);
 	conclude(r, j, e, &t);
-	j->after_loss |= r->after_loss;
+	j->after_loss = r->after_loss;
 	r->after_loss = e->ts < r->loss_until;
 	stage_values(j, &t, &f->fin);
 	describe_finished(m, w, j, e, &f->fin);
 	f->finished = true;
-	f->hash = hash;
-	note_ended(r, hash, e->ts);
+	gt_ring_hw_leave(r, j);
 	ring_ended(r, t.end);
 	if (f->counted)
 		keep_told(r, &told, &f->fin);
@@ -418,23 +355,16 @@ static void on_complete(struct gt_model *m, struct gt_where *w, struct gt_event 
 		count_complete(m, w, j, &t, f);
 }
 
-/* The end of a job that is not in the table: the ring was busy until then, and jobs of its context
- * before it have ended */
-static void on_unmatched(struct gt_model *m, struct gt_where *w, struct gt_event *e, uint32_t hash,
+/* The end of a job that is not in the table: the ring was busy until then, that is all it tells */
+static void on_unmatched(struct gt_model *m, struct gt_where *w, struct gt_event *e,
 			 const struct gt_folded *f)
 {
-	const struct gt_unseen_end by = { .seqno = e->seqno };
-
 	w->proc = e->pid == GT_NONE32 ? NULL : gt_model_proc(m, e->pid);
 	if (f->counted) { /* whose beginning was not recorded, or lost */
 		take_told(e);
 		ring_ended(w->ring, e->ts);
 		return;
 	}
-	if (told_again(w->ring, e, hash))
-		return;
-	note_ended(w->ring, hash, e->ts);
-	gt_jobs_superseded(m, e, NULL, &by, true);
 	GT_COUNT(m, w, completed, 1);
 	GT_COUNT(m, w, unmatched, 1);
 	w->ring->cur.completed++;
@@ -442,51 +372,17 @@ static void on_unmatched(struct gt_model *m, struct gt_where *w, struct gt_event
 	ring_ended(w->ring, e->ts);
 }
 
-/*
- * A job that is there by its key, but is another than the event's, or had left: it goes, or comes
- * back. Return: what the event is about; NULL: a job that is not known
- */
-static __attribute__((noinline, cold)) struct gt_job *
-take_other(struct gt_model *m, const struct gt_where *w, const struct gt_event *e, struct gt_job *j)
-{
-	static const uint8_t bit[] = { [GT_SUBMIT] = GT_JOB_SUBMIT,
-				       [GT_COMMIT] = GT_JOB_COMMIT,
-				       [GT_START] = GT_JOB_START,
-				       [GT_END] = GT_JOB_END };
-
-	if (j->live == GT_JOB_OUTER) { /* its source does not know it any more */
-		gt_job_drop(m, j, e->ts);
-		return NULL;
-	}
-	if (e->type == GT_SUBMIT && j->told & GT_JOB_SUBMIT && gt_unseen_again(j->submit, e->ts)) {
-		if (j->live == 1)
-			gt_job_unseen(m, j, e->ts, GT_UNSEEN_SUPERSEDED);
-		gt_job_drop(m, j, e->ts);
-		return NULL;
-	}
-	/* what was known of it is no news */
-	if (j->live == GT_JOB_UNSEEN && (e->type == GT_COMPLETE || !(j->told & bit[e->type])))
-		gt_job_seen_again(m, w, j, e->ts);
-	return j;
-}
-
-static struct gt_job *take_known(struct gt_model *m, const struct gt_where *w,
-				 const struct gt_event *e, struct gt_job *j)
-{
-	if (likely(j->live == 1 && (e->type != GT_SUBMIT || !(j->told & GT_JOB_SUBMIT))))
-		return j;
-	return take_other(m, w, e, j);
-}
-
 void gt_match(struct gt_model *m, struct gt_where *w, struct gt_event *e, struct gt_folded *f)
 {
 	uint32_t hash = gt_event_hash(m, e);
 	struct gt_job *j = gt_job_find(m, e, hash);
 
-	if (j)
-		j = take_known(m, w, e, j);
+	if (unlikely(j && j->live == GT_JOB_OUTER)) { /* its source does not know it any more */
+		gt_job_drop(m, j, e->ts);
+		j = NULL;
+	}
 	if (!j && e->type == GT_COMPLETE) {
-		on_unmatched(m, w, e, hash, f);
+		on_unmatched(m, w, e, f);
 		return;
 	}
 	if (!j && e->type == GT_END) {
@@ -510,7 +406,7 @@ void gt_match(struct gt_model *m, struct gt_where *w, struct gt_event *e, struct
 		on_end(m, w, e, j);
 		break;
 	case GT_COMPLETE:
-		on_complete(m, w, e, j, hash, f);
+		on_complete(m, w, e, j, f);
 		break;
 	}
 }

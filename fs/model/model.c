@@ -86,8 +86,6 @@ void gt_model_advance(struct gt_model *m, uint64_t ts)
 {
 	GT_MODEL_LOCK(m);
 	gt_set_now(m, ts);
-	if (m->now > m->priv->gap_until)
-		gt_jobs_gaps(m, m->now);
 	gt_jobs_reap(m, m->now);
 	m->memory = gt_hist_memory();
 }

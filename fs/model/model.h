@@ -24,17 +24,17 @@
 #include "use.h"
 #include "window.h"
 
-#define GT_MAX_GPUS    64
-#define GT_MAX_RINGS   256 /* of one GPU */
-#define GT_MAX_QUEUES  16384
+#define GT_MAX_GPUS   64
+#define GT_MAX_RINGS  256 /* of one GPU */
+#define GT_MAX_QUEUES 16384
 #define GT_USER_QUEUES (GT_MAX_QUEUES / 4) /* of a user of this machine, but root, that live */
 #define GT_MAX_USERS   1024
 #define GT_MAX_CGROUPS 3071
 #define GT_MAX_GROUPS  (GT_MAX_USERS + GT_MAX_CGROUPS + 1)
 #define GT_MAX_NS      8
 #define GT_DEPS_KEPT   65536 /* jobs that ended of which it is known what they waited for */
-#define GT_IOCTL_JOBS  4   /* of those submitted by one ioctl, that know its time */
-#define GT_CGROUP_MAX  512 /* bytes of a path: a pod in a machine in a container takes 310 */
+#define GT_IOCTL_JOBS  4 /* of those submitted by one ioctl, that know its time */
+#define GT_CGROUP_MAX 512 /* bytes of a path: a pod in a machine in a container takes 310 */
 
 #define GT_STAGE_NAMES                                                                             \
 	{                                                                                          \
@@ -58,8 +58,7 @@ struct gt_proc;
 #define GT_JOB_END    0x08
 #define GT_JOB_WAITS  0x10 /* no event of the job's own: it waits, or waited, for a dependency */
 
-#define GT_JOB_OUTER  2 /* gt_job.live */
-#define GT_JOB_UNSEEN 3
+#define GT_JOB_OUTER 2 /* gt_job.live */
 
 /**
  * struct gt_job - a job in flight; times that are not known are 0
@@ -68,19 +67,15 @@ struct gt_proc;
  * @proc: slot of the owner, or GT_NONE32
  * @after_loss: its hw_wait and exec are not known
  * @recorded: the gate's decision for the whole job: 0 undecided, 1 yes, 2 no
- * @live: it is in the table; GT_JOB_OUTER: by a tally, and all that counts it is the source's;
- *	GT_JOB_UNSEEN: its end was missed, it is kept only in case that it comes after all
+ * @live: it is in the table; GT_JOB_OUTER: by a tally, and all that counts it is the source's
  * @told: GT_JOB_*: exact where a time could be 0
- * @hash_next, @ring_prev, @ring_next: indices in gt_model.jobs, or GT_NONE32; by ring are those of one
- *	ring, in order of first sight, and jobs that ended unseen, in the order in which that was found
- * @hw_epoch, @hw_no: it occupies the hardware if the first is its ring's, and the second, its place
- *	in the order of hand-over, is after gt_ring.hw_passed
+ * @hash: of the key
+ * @hash_next, @age_prev, @age_next, @ring_prev, @ring_next: indices in gt_model.jobs, or GT_NONE32;
+ *	by age are all jobs, by ring those of one ring, in order of first sight
+ * @hw_epoch: it occupies the hardware if this is its ring's
  * @queue: index in gt_model.queues, or GT_NONE16
  * @waiting: since when somebody waits for it
  * @ioctl: ns its submission took; GT_NONE64 unknown, and a little less while it lasts (wait.c)
- * @ctx_prev, @ctx_next: as @ring_prev, of the jobs of one bucket of contexts, where @ctx and @seqno are
- *	known
- * @unseen: of GT_JOB_UNSEEN, when it was found that its end was missed; @unseen_why: enum gt_unseen
  */
 struct gt_job {
 	uint64_t ctx, seqno;
@@ -88,27 +83,18 @@ struct gt_job {
 	struct gt_proc_ring *pring;
 	uint16_t gpu, ring;
 	uint32_t hash_next;
-	uint32_t hw_no;
+	uint32_t hash;
 	uint32_t proc;
-	union {
-		uint16_t hw_epoch;
-		uint16_t unseen_why;
-	};
-	uint16_t queue;
+	uint16_t hw_epoch, queue;
 	uint8_t after_loss, recorded, live, told;
 
 	uint64_t start, end;
 	uint64_t seen;
 	uint64_t waiting, ioctl;
 	uint32_t pid, uid;
+	uint32_t age_prev, age_next;
 	uint32_t ring_prev, ring_next;
-	union {
-		struct {
-			uint32_t ctx_prev, ctx_next;
-		};
-		uint64_t unseen;
-	};
-} __attribute__((aligned(64)));
+};
 
 /**
  * gt_job_hand_over() - when it was handed over to the hardware; GT_NONE64: not known, or not yet
@@ -116,13 +102,6 @@ struct gt_job {
  *	it), but for what a loss may have taken
  */
 uint64_t gt_job_hand_over(const struct gt_job *j, bool commits, uint64_t gap_end);
-
-/** struct gt_ended_job - a job that ended at @ts, by the hash of its key */
-struct gt_ended_job {
-	uint64_t ts;
-	uint32_t hash;
-};
-#define GT_RING_ENDED 16 /* of a ring */
 
 struct gt_ring {
 	uint16_t id;
@@ -135,24 +114,15 @@ struct gt_ring {
 	bool starts;	     /* its source tells START */
 	uint64_t last_end;   /* the ring's previous completion; 0 none */
 	uint64_t loss_until; /* nor are those of jobs that end before this */
-	uint64_t gap_end; /* of the latest loss: what was not told before this may have happened */
+	uint64_t gap_end;    /* of the latest loss: what was not told before this may have happened */
 	uint64_t first_ts, last_ts;
 	uint32_t jobs_head, jobs_tail; /* in flight, gt_job.ring_next */
 	/* jobs that occupy the hardware now, and since when there has been one without a break */
 	uint32_t hw_jobs;
 	uint16_t hw_epoch;
 	uint64_t hw_since;
-	/* how many have been handed over in this epoch; those up to hw_passed have left the
-	 * hardware, as a later one has ended, the last of them found at passed_at */
-	uint32_t hw_entered, hw_passed;
-	uint64_t passed_at;
-	uint32_t strays; /* ends of jobs that had been passed */
-	bool unordered;	 /* so many that its jobs do not end in the order of hand-over */
-	bool gap;	 /* when time comes to gap_end, jobs from before it are gone */
-	uint8_t ended_at; /* where the next one goes in ended */
-	uint64_t reset;	 /* of its hardware, the last; 0 none */
-	/* of jobs that a source counts and no record tells of: how many are among depth.now, since
-	 * when they occupy the hardware, 0 they do not; completions that it counted */
+	/* of jobs that a source counts and no record tells of: how many are among depth.now, since when
+	 * they occupy the hardware, 0 they do not; completions that it counted */
 	uint32_t outer_depth, outer_completed;
 	uint64_t outer_since;
 	struct gt_depth depth;
@@ -164,20 +134,7 @@ struct gt_ring {
 	struct gt_busy busy;
 	struct gt_errlog errors;
 	char name[40];
-	struct gt_ended_job ended[GT_RING_ENDED];
 };
-
-/** gt_job_not_passed() - was it handed over after @passed? Of another source's it knows itself */
-static inline bool gt_job_not_passed(const struct gt_job *j, uint32_t passed)
-{
-	return j->live == GT_JOB_OUTER || (int32_t)(j->hw_no - passed) > 0;
-}
-
-/** gt_job_at_hw() - does it occupy the hardware of its ring? */
-static inline bool gt_job_at_hw(const struct gt_ring *r, const struct gt_job *j)
-{
-	return j->hw_epoch == r->hw_epoch && gt_job_not_passed(j, r->hw_passed);
-}
 
 /** struct gt_gauges - what was read off a GPU last, see struct gt_reading */
 struct gt_gauges {
@@ -210,11 +167,7 @@ struct gt_gpu {
 	int kfd_node; /* its number in KFD's topology, -1 none */
 };
 
-/**
- * struct gt_proc_ring - what one process did on one ring
- * @engine: NULL: its only ring of that engine, as far as there is memory to say more; else busy time
- *	of all of them, counted once, which belongs to the one that is @first
- */
+/** struct gt_proc_ring - what one process did on one ring */
 struct gt_proc_ring {
 	uint16_t gpu, ring;
 	uint32_t inflight;
@@ -222,8 +175,6 @@ struct gt_proc_ring {
 	struct gt_counts counts;
 	struct gt_stage stage[GT_NSTAGES];
 	struct gt_busy busy;
-	struct gt_busy *engine;
-	bool first;
 	struct gt_proc_ring *next;
 };
 
@@ -372,8 +323,7 @@ struct gt_model {
 	struct gt_gpu *gpus[GT_MAX_GPUS];
 
 	struct gt_job *jobs;
-	unsigned int njobs;   /* in the table */
-	unsigned int nunseen; /* of these, GT_JOB_UNSEEN: not in flight */
+	unsigned int njobs;
 
 	unsigned int nprocs;	 /* in use */
 	unsigned int proc_slots; /* slots to look at: 0 .. proc_slots-1, NULL where free */
@@ -430,14 +380,6 @@ void gt_model_free(struct gt_model *m);
 
 /** gt_model_now() - CLOCK_MONOTONIC when live, else the recording's time; any thread */
 uint64_t gt_model_now(const struct gt_model *m);
-/** gt_observed() - so much of the @window before @now was observed; any thread */
-static inline uint64_t gt_observed(const struct gt_model *m, uint64_t now, uint64_t window)
-{
-	uint64_t since = __atomic_load_n(&m->cleared, __ATOMIC_RELAXED);
-	uint64_t all = now > since ? now - since : 0;
-
-	return window < all ? window : all;
-}
 /** gt_model_advance() - time has come to @ts with nothing happening (watermark); takes the lock */
 void gt_model_advance(struct gt_model *m, uint64_t ts);
 
@@ -490,10 +432,6 @@ struct gt_proc *gt_model_process_in(struct gt_model *m, uint32_t pid, uint64_t s
 void gt_model_not_here(struct gt_model *m, struct gt_proc *p);
 /** gt_model_exit() - process @slot ended. Lock held. */
 void gt_model_exit(struct gt_model *m, uint32_t slot);
-/** gt_model_ended() - see gt_host.process_ended. Lock held */
-bool gt_model_ended(struct gt_model *m, uint32_t pid, uint64_t start);
-/** gt_model_reset_at() - see gt_host.ring_reset. Lock held */
-uint64_t gt_model_reset_at(const struct gt_model *m, uint16_t gpu, uint16_t ring);
 /** gt_model_user() - index of a user's group, GT_NONE32 none; lock held */
 uint32_t gt_model_user(const struct gt_model *m, uint32_t uid);
 /** gt_model_group() - group @i if it is still the same; NULL: it has gone. Lock held */

@@ -6,26 +6,6 @@
 
 #define NEAR(p, ring) ((p)->near[(ring) % (sizeof((p)->near) / sizeof((p)->near[0]))])
 
-/* The second ring of one engine: from here on their busy time is kept together, too */
-static void join_engine(struct gt_model *m, const struct gt_proc *p, struct gt_proc_ring *pr)
-{
-	const struct gt_gpu *g = m->gpus[pr->gpu];
-	struct gt_proc_ring *o = p->rings;
-
-	while (o && (o->gpu != pr->gpu || g->rings[o->ring]->engine != g->rings[pr->ring]->engine))
-		o = o->next;
-	if (!o)
-		return;
-	if (!o->engine) {
-		o->engine = gt_mem_get(sizeof(*o->engine), true);
-		if (!o->engine)
-			return;
-		*o->engine = o->busy;
-		o->first = true;
-	}
-	pr->engine = o->engine;
-}
-
 static struct gt_proc_ring *pring_new(struct gt_model *m, struct gt_proc *p, uint16_t gpu,
 				      uint16_t ring)
 {
@@ -40,7 +20,6 @@ static struct gt_proc_ring *pring_new(struct gt_model *m, struct gt_proc *p, uin
 	pr->gpu = gpu;
 	pr->ring = ring;
 	gt_stages_init(pr->stage);
-	join_engine(m, p, pr);
 	pr->next = p->rings;
 	p->rings = pr;
 	p->nrings++;
@@ -71,8 +50,6 @@ void gt_prings_free(struct gt_model *m, struct gt_proc *p)
 	for (struct gt_proc_ring *pr = p->rings; pr; pr = next) {
 		next = pr->next;
 		gt_stages_reset(pr->stage);
-		if (pr->first)
-			gt_mem_put(pr->engine, sizeof(*pr->engine));
 		gt_mem_put(pr, sizeof(*pr));
 	}
 	gt_uses_free(p->uses);
@@ -85,8 +62,6 @@ void gt_prings_clear(struct gt_proc *p, uint64_t now)
 		memset(&pr->counts, 0, sizeof(pr->counts));
 		gt_stages_reset(pr->stage);
 		gt_busy_restart(&pr->busy, now);
-		if (pr->first)
-			gt_busy_restart(pr->engine, now);
 	}
 	gt_uses_clear(p->uses, now);
 }

@@ -17,7 +17,7 @@ int gt_procs_init(struct gt_model *m)
 {
 	struct gt_model_private *p = m->priv;
 
-	p->dead_head = p->dead_tail = p->bury = GT_NONE32;
+	p->dead_head = p->dead_tail = GT_NONE32;
 	m->procs = gt_mem_get(m->limits.max_procs * sizeof(*m->procs), false);
 	p->free_slots = gt_mem_get(m->limits.max_procs * sizeof(*p->free_slots), false);
 	if (!m->procs || !p->free_slots)
@@ -51,8 +51,6 @@ static void proc_free(struct gt_model *m, struct gt_proc *p, uint32_t prev)
 		m->procs[prev]->dead_next = p->dead_next;
 	if (priv->dead_tail == p->slot)
 		priv->dead_tail = prev;
-	if (priv->bury == p->slot)
-		priv->bury = p->dead_next;
 	if (gt_map_get(&priv->pids, p->pid) == p->slot)
 		gt_map_del(&priv->pids, p->pid);
 	priv->last = NULL; /* its process may be this one */
@@ -219,8 +217,6 @@ void gt_model_exit(struct gt_model *m, uint32_t slot)
 	else
 		m->procs[priv->dead_tail]->dead_next = slot;
 	priv->dead_tail = slot;
-	if (priv->bury == GT_NONE32)
-		priv->bury = slot;
 	p->gen++;
 	m->gen++;
 }
@@ -241,40 +237,11 @@ static void expire_some(struct gt_model *m)
 	}
 }
 
-/* What processes had queued when they ended, once all that they did before has been delivered */
-static void bury(struct gt_model *m, uint64_t now)
-{
-	uint32_t *at = &m->priv->bury;
-
-	for (; *at != GT_NONE32; *at = m->procs[*at]->dead_next) {
-		const struct gt_proc *p = m->procs[*at];
-
-		if (now < p->died + GT_UNSEEN_DEAD_NS)
-			return;
-		gt_jobs_buried(m, p);
-	}
-}
-
-bool gt_model_ended(struct gt_model *m, uint32_t pid, uint64_t start)
-{
-	const struct gt_proc *p = gt_model_proc(m, pid);
-
-	if (!p)
-		return false;
-	if (start && p->start > start) /* another has its number */
-		return true;
-	return (!start || !p->start || p->start == start) && p->dead &&
-	       gt_model_now(m) >= p->died + GT_UNSEEN_DEAD_NS;
-}
-
 void gt_procs_reap(struct gt_model *m)
 {
-	uint32_t prev = GT_NONE32, slot, next;
+	uint32_t prev = GT_NONE32, slot = m->priv->dead_head, next;
 	uint64_t now = gt_model_now(m);
 	unsigned int freed = 0;
-
-	bury(m, now);
-	slot = m->priv->dead_head;
 
 	for (; slot != GT_NONE32 && freed < FREED_AT_A_TIME; slot = next) {
 		struct gt_proc *p = m->procs[slot];

@@ -56,11 +56,6 @@ void gt_model_gpu_gone(struct gt_model *m, struct gt_gpu *g)
 		return;
 	g->gone = true;
 	g->life++;
-	for (unsigned int i = 0; i < g->nrings; i++) {
-		gt_jobs_lost(m, g->rings[i], UINT64_MAX, GT_UNSEEN_LOST);
-		gt_ring_hw_forget(g->rings[i]);
-		g->rings[i]->after_loss = true;
-	}
 	gpu_changed(m, g);
 }
 
@@ -104,10 +99,6 @@ static struct gt_ring *ring_new(struct gt_model *m, struct gt_gpu *g, const char
 	keep_name(r->name, sizeof(r->name), name);
 	r->jobs_head = r->jobs_tail = GT_NONE32;
 	r->hw_epoch = 1;
-	r->after_loss = m->priv->lost;
-	r->loss_until = m->priv->loss_until;
-	r->gap_end = m->priv->gap_end;
-	r->gap = r->gap_end > m->now;
 	gt_stages_init(r->stage);
 	return r;
 }
@@ -177,28 +168,8 @@ void gt_gpu_clear(struct gt_gpu *g, uint64_t now, uint64_t window_ns)
 void gt_ring_hw_forget(struct gt_ring *r)
 {
 	r->hw_jobs = 0;
-	r->hw_entered = r->hw_passed = 0;
 	if (!++r->hw_epoch) /* 0 is a job's "not in the hardware" */
 		r->hw_epoch = 1;
-}
-
-/*
- * Hardware that is handed one job after another ends them in that order, so those before @j have
- * ended, whether that was seen or not. If the end of one that was passed comes much later, or that
- * happens again and again, it is other hardware.
- */
-__attribute__((noinline, cold)) bool gt_ring_hw_other(struct gt_ring *r, const struct gt_job *j,
-						      uint64_t ts, bool passed)
-{
-	if (passed) {
-		r->unordered =
-			++r->strays >= GT_UNSEEN_STRAYS || ts > r->passed_at + GT_UNSEEN_ORDER_NS;
-		return false;
-	}
-	r->hw_jobs = r->hw_entered - j->hw_no;
-	r->hw_passed = j->hw_no;
-	r->passed_at = ts;
-	return false;
 }
 
 uint64_t gt_ring_running(const struct gt_ring *r)

@@ -205,9 +205,6 @@ static void tally_pring(struct gt_proc *proc, struct gt_proc_ring *pr, const str
 	proc->inflight += more;
 	pr->outer = p->inflight;
 	gt_busy_tally(&pr->busy, t->since, t->last_end, p->busy_ns);
-	if (pr->engine)
-		pr->engine->total_ns -=
-			gt_busy_tally(pr->engine, t->since, t->last_end, p->busy_ns);
 }
 
 static void list(struct gt_model *m, const struct gt_where *w, const struct gt_tally *t,
@@ -222,13 +219,8 @@ static void list(struct gt_model *m, const struct gt_where *w, const struct gt_t
 				    .uid = from->uid };
 	const struct gt_proc *p = from->pid == GT_NONE32 ? NULL : gt_model_proc(m, from->pid);
 	uint32_t hash = gt_event_hash(m, &e);
-	struct gt_job *j = gt_job_find(m, &e, hash);
+	struct gt_job *j = gt_job_find(m, &e, hash) ? NULL : gt_job_outer(m, w, &e, hash);
 
-	if (j && j->live == GT_JOB_UNSEEN) {
-		gt_job_drop(m, j, t->at);
-		j = NULL;
-	}
-	j = j ? NULL : gt_job_outer(m, w, &e, hash);
 	if (!j)
 		return;
 	j->submit = from->submit;
@@ -239,18 +231,6 @@ static void list(struct gt_model *m, const struct gt_where *w, const struct gt_t
 	/* nothing counts it there but the tally, which also keeps the process */
 	if (p && p->inflight)
 		j->proc = p->slot;
-}
-
-/* A job in records is the model's, but one without a record has shown that its end was missed. */
-static void tally_gone(struct gt_model *m, const struct gt_tally *t, const struct gt_tally_job *gone)
-{
-	const struct gt_event e = {
-		.ctx = gone->ctx, .seqno = gone->seqno, .gpu = t->gpu, .ring = t->ring
-	};
-	struct gt_job *j = gt_job_find(m, &e, gt_event_hash(m, &e));
-
-	if (j && j->live == 1 && j->seen <= gone->seen)
-		gt_job_unseen(m, j, t->at, GT_UNSEEN_SUPERSEDED);
 }
 
 void gt_model_tally_jobs(struct gt_model *m, const struct gt_tally *t)
@@ -267,28 +247,6 @@ void gt_model_tally_jobs(struct gt_model *m, const struct gt_tally *t)
 	}
 	for (unsigned int i = 0; i < t->njob; i++)
 		list(m, &w, t, &t->job[i]);
-	for (unsigned int i = 0; i < t->ngone; i++)
-		tally_gone(m, t, &t->gone[i]);
-}
-
-/* What ended unseen is counted as long as it does not come back: at most what a clear has left */
-static void tally_unseen(struct gt_model *m, const struct gt_where *w, struct gt_proc_ring *pr,
-			 const struct gt_tally_proc *p)
-{
-	const struct gt_counts *c = pr ? &pr->counts : &w->ring->counts;
-	uint64_t back = p->back < c->ended_unseen + p->unseen ? p->back : c->ended_unseen + p->unseen;
-
-	GT_COUNT(m, w, ended_unseen, p->unseen - back);
-	if (pr)
-		pr->counts.ended_unseen += p->unseen - back;
-}
-
-uint64_t gt_model_reset_at(const struct gt_model *m, uint16_t gpu, uint16_t ring)
-{
-	const struct gt_tally t = { .gpu = gpu, .ring = ring };
-	struct gt_where w;
-
-	return find(m, &t, &w) ? w.ring->reset : 0;
 }
 
 void gt_model_tally_proc(struct gt_model *m, const struct gt_tally *t, unsigned int i,
@@ -310,8 +268,6 @@ void gt_model_tally_proc(struct gt_model *m, const struct gt_tally *t, unsigned 
 	GT_COUNT(m, &w, committed, p->committed);
 	GT_COUNT(m, &w, completed, p->completed);
 	GT_COUNT(m, &w, aged, p->aged);
-	if (p->unseen | p->back)
-		tally_unseen(m, &w, pr, p);
 	if (pr)
 		tally_pring(w.proc, pr, t, p);
 	tally_stages(&w, pr, t->at / GT_SEC, p);

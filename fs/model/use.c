@@ -191,17 +191,6 @@ uint64_t gt_use_ns(const struct gt_use *u, uint64_t now, uint64_t window)
 	return ns;
 }
 
-uint64_t gt_use_engine_ns(const struct gt_use *u, unsigned int e, uint64_t now, uint64_t window)
-{
-	uint64_t ns = GT_NONE64;
-
-	for (const struct gt_use_busy *b = u ? u->engines : NULL; b; b = b->next)
-		if (gt_engine_guess(b->name) == (enum gt_engine)e)
-			ns = add(ns, gt_busy_ns(&b->busy, now, window) /
-					     (b->capacity ? b->capacity : 1));
-	return ns;
-}
-
 uint64_t gt_use_bytes(const struct gt_use *u)
 {
 	uint64_t bytes = GT_NONE64;

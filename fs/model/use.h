@@ -38,12 +38,8 @@ static inline struct gt_use *gt_use_of(struct gt_use *u, uint16_t gpu)
 		u = u->next;
 	return u;
 }
-/** gt_use_ns() - busy time of all its engines within @window before @now; GT_NONE64: no engine is
- * told */
+/** gt_use_ns() - busy time of all its engines within @window before @now; GT_NONE64: no engine is told */
 uint64_t gt_use_ns(const struct gt_use *u, uint64_t now, uint64_t window);
-/** gt_use_engine_ns() - of those that do the work of engine @e, by their names: the share of their
- * time that is @window's; GT_NONE64: none of them does */
-uint64_t gt_use_engine_ns(const struct gt_use *u, unsigned int e, uint64_t now, uint64_t window);
 /** gt_use_bytes() - memory that it holds, as far as that is told; GT_NONE64: it is not */
 uint64_t gt_use_bytes(const struct gt_use *u);
 

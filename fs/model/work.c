@@ -17,7 +17,6 @@ void gt_counts_add(struct gt_counts *to, const struct gt_counts *c)
 	to->aged += c->aged;
 	to->evicted += c->evicted;
 	to->unmatched += c->unmatched;
-	to->ended_unseen += c->ended_unseen;
 	to->waits += c->waits;
 	to->wait_ns += c->wait_ns;
 	to->ioctls += c->ioctls;

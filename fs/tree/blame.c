@@ -348,6 +348,10 @@ static void foot(struct gt_text *t, const struct blame *b)
 	gt_text_str(t, " to ");
 	gt_time(t, b->g.until > b->g.from ? b->g.until : b->g.from);
 	gt_text_printf(t, ": %u finished jobs, %u in flight\n", b->g.finished, b->g.flying);
+	if (b->g.overtaken)
+		gt_text_printf(
+			t, "# %u jobs in flight left out: later ones of their context have ended\n",
+			b->g.overtaken);
 	if (b->g.cut)
 		gt_text_str(t, "# older jobs left out: too many for the history or this table\n");
 	if (b->g.left)

@@ -67,12 +67,6 @@ static void show_losses(struct gt_text *t, struct gt_app *app)
 	if (c.aged)
 		gt_text_printf(t, "lost %llu jobs that did not end within max_job_age_s\n",
 			       (unsigned long long)c.aged);
-	if (c.ended_unseen)
-		gt_text_printf(
-			t,
-			"lost the ends of %llu jobs, which count as ended_unseen: their source "
-			"was paused, lost events or did not tell them\n",
-			(unsigned long long)c.ended_unseen);
 	if (refused)
 		gt_text_printf(t,
 			       "lost %llu events of processes too many: raise max_processes in "
@@ -85,8 +79,7 @@ static void show_losses(struct gt_text *t, struct gt_app *app)
 			       "room is left out; a lower max_processes or proc_linger_s helps\n",
 			       (unsigned long long)gt_hist_memory());
 	if (queues)
-		gt_text_printf(t,
-			       "lost %llu events of queues: more than %d live, or %d of one user\n",
+		gt_text_printf(t, "lost %llu events of queues: more than %d live, or %d of one user\n",
 			       (unsigned long long)queues, GT_MAX_QUEUES, GT_USER_QUEUES);
 }
 

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Jobs in flight, for blame: who waits now, and who holds the ring now. */
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "gather.h"
 
+#define SLOTS (2 * GT_GATHER_JOBS)
+
 /** struct clock - of a ring's state what says when its jobs began to run, copied */
 struct clock {
 	uint64_t now, last_end, loss_until, gap_end;
-	uint32_t passed;
 	uint16_t epoch;
 	bool commits, starts, after_loss;
 };
@@ -18,7 +21,6 @@ static void take_clock(const struct gt_model *m, const struct gt_ring *r, struct
 			     .last_end = r->last_end,
 			     .loss_until = r->loss_until,
 			     .gap_end = r->gap_end,
-			     .passed = r->hw_passed,
 			     .epoch = r->hw_epoch,
 			     .commits = r->commits,
 			     .starts = r->starts,
@@ -41,11 +43,6 @@ static uint64_t hand_over(const struct clock *c, const struct gt_job *j)
 	return tells_hand_over(c) ? gt_job_hand_over(j, c->commits, c->gap_end) : GT_NONE64;
 }
 
-static bool at_hw(const struct clock *c, const struct gt_job *j)
-{
-	return j->hw_epoch == c->epoch && gt_job_not_passed(j, c->passed);
-}
-
 /* It has begun, as its source says */
 static void begun(const struct clock *c, const struct gt_job *j, struct gt_held_job *h)
 {
@@ -53,7 +50,7 @@ static void begun(const struct clock *c, const struct gt_job *j, struct gt_held_
 
 	h->wait_to = later(j->start, h->wait_from);
 	/* after a loss, what ran before it may have ended long ago */
-	if (!ended && !at_hw(c, j))
+	if (!ended && j->hw_epoch != c->epoch)
 		return;
 	h->start = h->wait_to;
 	h->end = ended ? later(j->end, h->start) : c->now;
@@ -63,7 +60,7 @@ static void begun(const struct clock *c, const struct gt_job *j, struct gt_held_
 static void handed_over(const struct clock *c, const struct gt_flying *f, uint64_t hand,
 			struct gt_held_job *h)
 {
-	if (c->after_loss || !at_hw(c, &f->job)) {
+	if (c->after_loss || f->job.hw_epoch != c->epoch) {
 		h->wait_to = hand;
 		return;
 	}
@@ -106,6 +103,73 @@ static bool describe(const struct clock *c, const struct gt_flying *f, struct gt
 	return h->wait_to > h->wait_from || h->start != GT_NONE64;
 }
 
+/* Overtaken ------------------------------------------------------------------------------- */
+
+int gt_gather_flights_room(struct gt_gathered *g)
+{
+	g->flight = malloc(GT_GATHER_JOBS * sizeof(*g->flight));
+	g->ctx = malloc(GT_GATHER_JOBS * sizeof(*g->ctx));
+	g->ctx_slot = calloc(SLOTS, sizeof(*g->ctx_slot));
+	return g->flight && g->ctx && g->ctx_slot ? 0 : -ENOMEM;
+}
+
+/* Where @ctx of @ring is in the hash table, or would be */
+static uint32_t *slot_of(const struct gt_gathered *g, uint32_t ring, uint64_t ctx)
+{
+	uint64_t h = gt_mix(ctx ^ g->salt[0], ring ^ g->salt[1]);
+	uint32_t at = (uint32_t)(h & (SLOTS - 1));
+
+	while (g->ctx_slot[at] &&
+	       (g->ctx[g->ctx_slot[at] - 1].ctx != ctx || g->ctx[g->ctx_slot[at] - 1].ring != ring))
+		at = (at + 1) & (SLOTS - 1);
+	return &g->ctx_slot[at];
+}
+
+static void note_waiting(struct gt_gathered *g, uint32_t ring, const struct gt_flying *f)
+{
+	bool waits = !f->running && !(f->job.told & (GT_JOB_START | GT_JOB_END)) &&
+		     f->job.ctx != GT_NONE64;
+	struct gt_gathered_flight *to = &g->flight[g->flying];
+	uint32_t *slot;
+
+	*to = (struct gt_gathered_flight){ f->job.seqno, GT_NONE32 };
+	if (!waits)
+		return;
+	slot = slot_of(g, ring, f->job.ctx);
+	if (!*slot) {
+		g->ctx[g->ctxs] = (struct gt_gathered_ctx){ .ctx = f->job.ctx, .ring = ring };
+		*slot = ++g->ctxs;
+	}
+	to->ctx = *slot - 1;
+}
+
+void gt_gather_ended(struct gt_gathered *g, uint32_t ring, uint64_t ctx, uint64_t seqno)
+{
+	uint32_t slot = g->ctxs ? *slot_of(g, ring, ctx) : 0;
+	struct gt_gathered_ctx *c = slot ? &g->ctx[slot - 1] : NULL;
+
+	if (!c || seqno == GT_NONE64)
+		return;
+	if (!c->any || seqno > c->done)
+		c->done = seqno;
+	c->any = true;
+}
+
+void gt_gather_overtaken(struct gt_gathered *g)
+{
+	uint32_t flying = g->flying;
+
+	for (uint32_t i = 0; i < flying; i++) {
+		const struct gt_gathered_flight *f = &g->flight[i];
+
+		if (f->ctx == GT_NONE32 || !g->ctx[f->ctx].any || g->ctx[f->ctx].done < f->seqno)
+			continue;
+		g->job[i].wait_to = g->job[i].wait_from;
+		g->overtaken++;
+		g->flying--;
+	}
+}
+
 /* The walk -------------------------------------------------------------------------------- */
 
 static void add(struct gt_gathered *g, const struct gt_gathered_ring *r, const struct clock *c,
@@ -120,6 +184,7 @@ static void add(struct gt_gathered *g, const struct gt_gathered_ring *r, const s
 
 	if (!describe(c, f, &h))
 		return;
+	note_waiting(g, whose.ring, f);
 	g->flying++;
 	memcpy(whose.comm, f->comm, sizeof(whose.comm));
 	gt_gather_add(g, &whose, &h);

@@ -22,6 +22,9 @@ void gt_gathered_done(struct gt_gathered *g)
 	free(g->party);
 	free(g->held);
 	free(g->slot);
+	free(g->flight);
+	free(g->ctx);
+	free(g->ctx_slot);
 }
 
 /* Parties --------------------------------------------------------------------------------- */
@@ -29,7 +32,8 @@ void gt_gathered_done(struct gt_gathered *g)
 /* With a salt, for whoever wrote a recording chose what is in it */
 static uint32_t hash(const struct gt_gathered *g, const struct gt_gathered_party *p)
 {
-	uint64_t who = gt_mix(((uint64_t)p->uid << 32 | p->pid) ^ g->salt[0], p->met ^ g->salt[1]);
+	uint64_t who =
+		gt_mix(((uint64_t)p->uid << 32 | p->pid) ^ g->salt[0], p->met ^ g->salt[1]);
 
 	return (uint32_t)gt_mix(who ^ p->ring, g->salt[0] | 1) & (SLOTS - 1);
 }
@@ -145,6 +149,7 @@ static void add_finished(struct gt_gathered *g, struct gt_gathered_ring *r,
 					   .ts = j->end };
 
 	h.quiet = link_to(r, j, ended);
+	gt_gather_ended(g, whose.ring, j->ctx, j->seqno);
 	if (j->end < g->from)
 		return;
 	if (j->exec != GT_NONE64) {
@@ -239,7 +244,7 @@ static int make_room(struct gt_gathered *g)
 	g->party = malloc(MAX_JOBS * sizeof(*g->party));
 	g->held = malloc(MAX_JOBS * sizeof(*g->held));
 	g->slot = calloc(SLOTS, sizeof(*g->slot));
-	if (!g->job || !g->party || !g->held || !g->slot)
+	if (!g->job || !g->party || !g->held || !g->slot || gt_gather_flights_room(g))
 		return -ENOMEM;
 	if (getrandom(g->salt, sizeof(g->salt), GRND_NONBLOCK) != (ssize_t)sizeof(g->salt))
 		g->salt[0] = g->salt[1] = gt_mix((uintptr_t)g->job, 0x9e3779b97f4a7c15ULL);
@@ -284,8 +289,7 @@ int gt_gather(struct gt_gathered *g, const struct gt_show *s)
 		err = make_room(g);
 	if (err)
 		return err;
-	/* of a recording all of it */
-	if (s->app->model->wall && now > GT_GATHER_NS && now - GT_GATHER_NS > g->from)
+	if (now > GT_GATHER_NS && now - GT_GATHER_NS > g->from)
 		g->from = now - GT_GATHER_NS;
 	for (uint32_t k = 0; k < g->rings; k++) {
 		struct gt_gathered_ring *r = &g->ring[k];
@@ -298,6 +302,7 @@ int gt_gather(struct gt_gathered *g, const struct gt_show *s)
 	}
 	flying = g->njobs;
 	walk_history(g);
+	gt_gather_overtaken(g);
 	for (uint32_t k = 0; k < g->rings; k++)
 		g->ring[k].held.from = g->from;
 	return sort_by_ring(g, flying);

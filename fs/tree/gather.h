@@ -45,10 +45,29 @@ struct gt_gathered_party {
 };
 
 /**
+ * struct gt_gathered_ctx - a context with a job that waits: jobs of one run in order of their seqno
+ * @done: the highest that has ended, @any has
+ */
+struct gt_gathered_ctx {
+	uint64_t ctx, done;
+	uint32_t ring;
+	bool any;
+};
+
+/** struct gt_gathered_flight - a job in flight; @ctx: index, GT_NONE32 if it is not one that waits
+ */
+struct gt_gathered_flight {
+	uint64_t seqno;
+	uint32_t ctx;
+};
+
+/**
  * struct gt_gathered - all of it; gt_gathered_done() frees
  * @base: of each GPU: index of its first ring; GT_NONE32: not asked for, or gone
  * @from, @until: the window; a ring's own ends may differ by what happened while we looked
  * @finished, @flying: jobs of either kind in it
+ * @overtaken: jobs in flight that count for nothing, as later ones of their context have ended:
+ *their own end was missed
  * @cut: jobs of the last seconds that are older than @from were left out, for there are too many
  * @left: jobs in flight that were left out, likewise
  */
@@ -62,10 +81,14 @@ struct gt_gathered {
 	struct gt_gathered_party *party;
 	struct gt_held_party *held; /* of each party */
 	uint32_t parties;
-	uint32_t *slot; /* hash table of parties: index + 1 */
+	uint32_t *slot;			   /* hash table of parties: index + 1 */
+	struct gt_gathered_flight *flight; /* of the first jobs */
+	struct gt_gathered_ctx *ctx;
+	uint32_t *ctx_slot; /* as slot */
+	uint32_t ctxs;
 	uint64_t salt[2];
 	uint64_t from, until;
-	uint32_t finished, flying;
+	uint32_t finished, flying, overtaken;
 	bool cut;
 	uint64_t left;
 };
@@ -78,6 +101,12 @@ void gt_gathered_done(struct gt_gathered *g);
 /* Its parts, between these files: gather.c, flights.c */
 /** gt_gather_flights() - what a ring's state and jobs in flight tell; sets its until and head */
 void gt_gather_flights(struct gt_gathered *g, struct gt_gathered_ring *r);
+/** gt_gather_flights_room() - for them: 0 or -ENOMEM */
+int gt_gather_flights_room(struct gt_gathered *g);
+/** gt_gather_ended() - a job of the history */
+void gt_gather_ended(struct gt_gathered *g, uint32_t ring, uint64_t ctx, uint64_t seqno);
+/** gt_gather_overtaken() - when all are looked at: whose end must have been missed is left out */
+void gt_gather_overtaken(struct gt_gathered *g);
 /** gt_gather_add() - one job of a process, whose party is found or made; there is room */
 void gt_gather_add(struct gt_gathered *g, const struct gt_gathered_party *whose,
 		   const struct gt_held_job *j);

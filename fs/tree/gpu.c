@@ -16,8 +16,7 @@ static void word_line(struct gt_text *t, const char *key, const char *s, size_t 
 
 /** struct gpu_info - what info tells, copied */
 struct gpu_info {
-	char name[16], driver[16], pci[16], card[16], render[16], uuid[48], partition[16],
-		power[16];
+	char name[16], driver[16], pci[16], card[16], render[16], uuid[48], partition[16], power[16];
 	uint32_t kfd_id;
 	int kfd_node;
 	bool any;
@@ -135,7 +134,9 @@ static int take_engine(const struct gt_show *s, enum gt_engine e, uint64_t now, 
 		r++;
 	if (r == g->nrings)
 		return 0;
-	*u = gt_util_engine(m, g, e, now);
+	u->total = g->engine[e].total_ns;
+	for (int i = 0; i < 3; i++)
+		u->ns[i] = gt_engine_busy_ns(m, g, e, now, gt_util_windows[i]);
 	return 1;
 }
 
@@ -174,7 +175,7 @@ static int show_utilization(struct gt_text *t, const struct gt_show *s)
 #define GAUGES(file, what)                                                                         \
 	{                                                                                          \
 		.name = file, .mode = 0444, .show = gt_show_gauges, .exists = gt_has_gauges,       \
-		.gen = gt_gen_gauges, .help = what                                                 \
+		.gen = gt_gen_gauges, .help = what                                                                       \
 	}
 
 const struct gt_file gt_gpu_files[] = {
@@ -182,8 +183,7 @@ const struct gt_file gt_gpu_files[] = {
 	  .mode = 0444,
 	  .show = show_info,
 	  .gen = gt_gen_gauges,
-	  .help = "driver, name, PCI address, device nodes, engines, partition, whether it "
-		  "sleeps" },
+	  .help = "driver, name, PCI address, device nodes, engines, partition, whether it sleeps" },
 	{ .name = "stats",
 	  .mode = 0444,
 	  .show = show_stats,
@@ -193,8 +193,7 @@ const struct gt_file gt_gpu_files[] = {
 	  .mode = 0444,
 	  .show = show_utilization,
 	  .gen = gt_gen_gauges,
-	  .help = "busy percent per engine over 1, 10 and 60 s, as far as observed, and what it "
-		  "was taken from" },
+	  .help = "busy percent per engine over 1, 10 and 60 s, and what it was taken from" },
 	GAUGES("memory", "its memory, by kind: total and used, as the driver tells"),
 	GAUGES("clock", "its clocks now, and between what they may be"),
 	GAUGES("power", "power it draws, its limits, and energy since the driver came"),
@@ -214,7 +213,7 @@ const struct gt_file gt_gpu_files[] = {
 	  .mode = 0444,
 	  .show = gt_show_rings,
 	  .gen = gt_gen_moving,
-	  .help = "table: all rings; busy_percent is of the last 10 s, or the whole recording" },
+	  .help = "table: all rings; busy_percent is of the last 10 s" },
 	{ .name = "aggregate",
 	  .mode = 0444,
 	  .show = gt_show_aggregate,

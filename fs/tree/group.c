@@ -189,7 +189,7 @@ static int show_utilization(struct gt_text *t, const struct gt_show *s)
 	for (; (r = next_ring(&w, &k)); k.ring++) {
 		if (!stages_told(s->app->model, k))
 			continue;
-		u = gt_util_of(s->app->model, &r->busy, now);
+		u = gt_util_of(&r->busy, now);
 		gt_ring_label(t, s, k);
 		gt_util_avgs(t, &u);
 	}

@@ -15,8 +15,8 @@ static uint32_t resume(const struct gt_model *m, const struct gt_ring *r, struct
 	if (w->idx == GT_NONE32)
 		return r->jobs_head;
 	j = &m->jobs[w->idx];
-	if (j->live && j->live != GT_JOB_UNSEEN && j->ring == r->id && j->gpu == r->gpu &&
-	    j->seen == w->seen && j->ctx == w->ctx && j->seqno == w->seqno)
+	if (j->live && j->ring == r->id && j->gpu == r->gpu && j->seen == w->seen &&
+	    j->ctx == w->ctx && j->seqno == w->seqno)
 		return j->ring_next;
 	if (w->seen > w->after)
 		w->after = w->seen;
@@ -30,7 +30,7 @@ static bool runs(const struct gt_ring *r, const struct gt_job *j, struct gt_flig
 		return false;
 	if (r->starts)
 		return j->told & GT_JOB_START;
-	if (w->running || !gt_job_at_hw(r, j))
+	if (w->running || j->hw_epoch != r->hw_epoch)
 		return false;
 	w->running = true;
 	return true;

@@ -119,21 +119,15 @@ int gt_show_ring_latency(struct gt_text *t, const struct gt_show *s);
 int gt_show_ring_histogram(struct gt_text *t, const struct gt_show *s);
 
 /* stats.c */
-/** struct gt_util - busy time of the last 1, 10 and 60 s, as far as they were observed, and of all
- * times */
+/** struct gt_util - busy time of the last 1, 10 and 60 s, and of all times */
 struct gt_util {
-	uint64_t ns[3], observed[3], total;
+	uint64_t ns[3], total;
 };
 extern const uint64_t gt_util_windows[3];
-/** gt_util_of() - of one struct gt_busy, which nobody writes meanwhile */
-struct gt_util gt_util_of(const struct gt_model *m, const struct gt_busy *b, uint64_t now);
-/** gt_table_window() - what tables are of: the last 10 s, or the whole recording */
-uint64_t gt_table_window(const struct gt_model *m);
+/** gt_util_of() - of one struct gt_busy; lock held */
+struct gt_util gt_util_of(const struct gt_busy *b, uint64_t now);
 /** gt_util_avgs() - " avg1=0.00 avg10=0.00 avg60=0.00 total_ns=0\n" */
 void gt_util_avgs(struct gt_text *t, const struct gt_util *u);
-/** gt_util_engine() - of all rings of @g that feed engine @e; lock held */
-struct gt_util gt_util_engine(const struct gt_model *m, const struct gt_gpu *g, enum gt_engine e,
-			      uint64_t now);
 /** gt_util_ring() - of a ring, with the job now running; lock held */
 struct gt_util gt_util_ring(const struct gt_model *m, const struct gt_ring *r, uint64_t now);
 

@@ -180,7 +180,7 @@ static int take_util(const struct gt_show *s, struct gt_ring_key k, uint64_t now
 	r = gt_proc_ring_at(p, k);
 	if (!r)
 		return -ENODEV;
-	*u = gt_util_of(s->app->model, &r->busy, now);
+	*u = gt_util_of(&r->busy, now);
 	return 0;
 }
 

@@ -6,46 +6,19 @@
 
 const uint64_t gt_util_windows[3] = { GT_SEC, 10 * GT_SEC, 60 * GT_SEC };
 
-static struct gt_util observed(const struct gt_model *m, uint64_t now)
+struct gt_util gt_util_of(const struct gt_busy *b, uint64_t now)
 {
-	struct gt_util u = { 0 };
+	struct gt_util u = { .total = b->total_ns };
 
-	for (int i = 0; i < 3; i++)
-		u.observed[i] = gt_observed(m, now, gt_util_windows[i]);
-	return u;
-}
-
-struct gt_util gt_util_of(const struct gt_model *m, const struct gt_busy *b, uint64_t now)
-{
-	struct gt_util u = observed(m, now);
-
-	u.total = b->total_ns;
 	for (int i = 0; i < 3; i++)
 		u.ns[i] = gt_busy_ns(b, now, gt_util_windows[i]);
 	return u;
 }
 
-struct gt_util gt_util_engine(const struct gt_model *m, const struct gt_gpu *g, enum gt_engine e,
-			      uint64_t now)
-{
-	struct gt_util u = observed(m, now);
-
-	u.total = g->engine[e].total_ns;
-	for (int i = 0; i < 3; i++)
-		u.ns[i] = gt_engine_busy_ns(m, g, e, now, gt_util_windows[i]);
-	return u;
-}
-
-uint64_t gt_table_window(const struct gt_model *m)
-{
-	return m->wall ? 10 * GT_SEC : GT_ALL;
-}
-
 struct gt_util gt_util_ring(const struct gt_model *m, const struct gt_ring *r, uint64_t now)
 {
-	struct gt_util u = observed(m, now);
+	struct gt_util u = { .total = r->busy.total_ns };
 
-	u.total = r->busy.total_ns;
 	for (int i = 0; i < 3; i++)
 		u.ns[i] = gt_ring_busy_ns(m, r, now, gt_util_windows[i]);
 	return u;
@@ -57,7 +30,7 @@ void gt_util_avgs(struct gt_text *t, const struct gt_util *u)
 
 	for (int i = 0; i < 3; i++) {
 		gt_text_str(t, keys[i]);
-		gt_text_milli(t, gt_percent(u->ns[i], u->observed[i]), 2);
+		gt_text_milli(t, gt_percent(u->ns[i], gt_util_windows[i]), 2);
 	}
 	gt_text_gkv(t, "total_ns", u->total);
 	gt_text_ch(t, '\n');
@@ -102,7 +75,6 @@ void gt_counts_lines(struct gt_text *t, const struct gt_counts *c, unsigned int 
 	gt_text_kv(t, "aged", c->aged);
 	gt_text_kv(t, "evicted", c->evicted);
 	gt_text_kv(t, "unmatched", c->unmatched);
-	gt_text_kv(t, "ended_unseen", c->ended_unseen);
 	pair(t, told & GT_TOLD_WAITS, "waits", c->waits, "wait_ns", c->wait_ns);
 	pair(t, told & GT_TOLD_IOCTLS, "ioctls", c->ioctls, "ioctl_ns", c->ioctl_ns);
 }
@@ -126,13 +98,13 @@ void gt_depth_lines(struct gt_text *t, const struct gt_depth *d, uint64_t now)
 }
 
 static void throughput(struct gt_text *t, const char *name, const struct gt_typecount *c,
-		       unsigned int type, uint64_t now, uint64_t observed)
+		       unsigned int type, uint64_t now)
 {
 	gt_text_str(t, name);
 	gt_text_str(t, " avg1=");
-	gt_text_milli(t, gt_types_rate(c, type, now, 1, observed), 2);
+	gt_text_milli(t, gt_types_rate(c, type, now, 1), 2);
 	gt_text_str(t, " avg10=");
-	gt_text_milli(t, gt_types_rate(c, type, now, 10, observed), 2);
+	gt_text_milli(t, gt_types_rate(c, type, now, 10), 2);
 	gt_text_gkv(t, "total", c->n[type].seen);
 	gt_text_ch(t, '\n');
 }
@@ -140,7 +112,6 @@ static void throughput(struct gt_text *t, const char *name, const struct gt_type
 int gt_show_throughput(struct gt_text *t, const struct gt_show *s)
 {
 	uint64_t now = gt_model_now(s->app->model);
-	uint64_t since = gt_observed(s->app->model, now, GT_ALL);
 	struct gt_typecount c;
 
 	{
@@ -153,7 +124,7 @@ int gt_show_throughput(struct gt_text *t, const struct gt_show *s)
 	}
 	/* where a source tells no SUBMIT, none is known */
 	if (c.n[GT_SUBMIT].seen || !c.n[GT_COMPLETE].seen)
-		throughput(t, "submitted", &c, GT_SUBMIT, now, since);
-	throughput(t, "completed", &c, GT_COMPLETE, now, since);
+		throughput(t, "submitted", &c, GT_SUBMIT, now);
+	throughput(t, "completed", &c, GT_COMPLETE, now);
 	return 0;
 }

@@ -29,7 +29,7 @@ struct counts {
 	struct gt_adapt adapt;
 	double share;
 	unsigned int gpus, rings, queues, procs, jobs;
-	uint64_t aged, evicted, unmatched, ended_unseen, procs_refused, queues_refused, memory;
+	uint64_t aged, evicted, unmatched, procs_refused, queues_refused, memory;
 	uint64_t users, users_refused, users_dropped, cgroups, cgroups_refused, cgroups_folded;
 };
 
@@ -54,11 +54,10 @@ static struct counts count(struct gt_app *app)
 	}
 	c.queues = m->nqueues - m->free_queues;
 	c.procs = m->nprocs;
-	c.jobs = m->njobs - m->nunseen;
+	c.jobs = m->njobs;
 	c.aged = m->counts.aged;
 	c.evicted = m->counts.evicted;
 	c.unmatched = m->counts.unmatched;
-	c.ended_unseen = m->counts.ended_unseen;
 	c.procs_refused = m->procs_refused;
 	c.queues_refused = m->queues_refused;
 	c.users = m->nusers;
@@ -108,7 +107,6 @@ static void show_objects(struct gt_text *t, const struct counts *c)
 	gt_text_kv(t, "jobs_aged_out", c->aged);
 	gt_text_kv(t, "jobs_evicted", c->evicted);
 	gt_text_kv(t, "jobs_unmatched", c->unmatched);
-	gt_text_kv(t, "jobs_ended_unseen", c->ended_unseen);
 }
 
 /* What callers hold of what is limited, and how often they were refused it; NULL: told elsewhere */

@@ -76,7 +76,7 @@ struct ring_row {
 	enum gt_engine engine;
 	bool measured, commits;
 	uint32_t depth;
-	uint64_t busy_ns, observed; /* in gt_table_window() */
+	uint64_t busy_ns; /* of the last 10 s */
 	struct gt_counts counts;
 	struct gt_window_stats last;
 	uint64_t window_busy_ns; /* of it */
@@ -109,8 +109,7 @@ static bool take_ring(const struct gt_show *s, struct gt_ring_pos *p, struct rin
 	row->measured = r->measured;
 	row->commits = r->commits;
 	row->depth = r->depth.now;
-	row->busy_ns = gt_ring_busy_ns(m, r, now, gt_table_window(m));
-	row->observed = gt_observed(m, now, gt_table_window(m));
+	row->busy_ns = gt_ring_busy_ns(m, r, now, 10 * GT_SEC);
 	row->counts = r->counts;
 	row->last = r->last;
 	row->window_busy_ns = gt_window_busy(r, &r->last, now);
@@ -143,7 +142,7 @@ int gt_show_rings(struct gt_text *t, const struct gt_show *s)
 		ring_cells(t, &row);
 		gt_cell(t, gt_engine_name(row.engine));
 		gt_cell_u64(t, row.depth);
-		gt_cell_ratio(t, gt_percent(row.busy_ns, row.observed), row.observed ? 1000 : 0);
+		gt_cell_ratio(t, gt_percent(row.busy_ns, 10 * GT_SEC), 1000);
 		gt_cell_u64(t, row.counts.submitted);
 		gt_cell_u64(t, row.counts.completed);
 		gt_cell_u64(t, row.counts.errors);
@@ -222,19 +221,9 @@ static int take_types(const struct gt_show *s, struct gt_typecount *c, char cust
 	return 0;
 }
 
-/* Of a recording all there were */
-static uint64_t rate(const struct gt_model *m, const struct gt_typecount *c, unsigned int type,
-		     uint64_t now, uint64_t since)
-{
-	if (m->wall || !since)
-		return gt_types_rate(c, type, now, 10, since);
-	return (uint64_t)((unsigned __int128)c->n[type].seen * 1000 * GT_SEC / since);
-}
-
 int gt_show_events_by_type(struct gt_text *t, const struct gt_show *s)
 {
 	uint64_t now = gt_model_now(s->app->model);
-	uint64_t since = gt_observed(s->app->model, now, GT_ALL);
 	struct gt_typecount c;
 	char custom[7][32];
 	int err = take_types(s, &c, custom);
@@ -250,7 +239,7 @@ int gt_show_events_by_type(struct gt_text *t, const struct gt_show *s)
 		gt_cell_word(t, named ? custom[i - GT_CUSTOM0] : gt_type_name(i), 32);
 		gt_cell_u64(t, c.n[i].seen);
 		gt_cell_u64(t, c.n[i].recorded);
-		gt_cell_ratio(t, rate(s->app->model, &c, i, now, since), since ? 1000 : 0);
+		gt_cell_ratio(t, gt_types_rate(&c, i, now, 10), 1000);
 		gt_text_ch(t, '\n');
 	}
 	return 0;

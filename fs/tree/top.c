@@ -1,147 +1,66 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * top: processes by GPU time, a row for each engine of each GPU that one uses. Live over the last
- * 10 s, of a recording over all of it.
- */
+/* top: processes by GPU time over the last 10 s, a row for each GPU that one uses. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lines.h"
 
-#define TOP_ROWS  100
-#define NO_ENGINE GT_NENGINES /* it holds memory only */
+#define TOP_ROWS 100
+#define WINDOW	 (10 * GT_SEC)
 
-/** struct top_row - one process on one engine; @slot and @start say which process */
+/** struct top_row - one process on one GPU; @slot and @start say which process */
 struct top_row {
 	uint32_t slot, pid, uid;
 	uint64_t start, first_ts;
 	uint16_t gpu;
-	unsigned int engine;
 	char comm[16];
-	uint64_t busy_ns;
-	uint64_t bytes; /* memory that it holds on the GPU; GT_NONE64 unknown */
-};
-
-/** struct top - the busiest; @used: ns of each engine, by all together */
-struct top {
-	uint64_t now, window, observed;
-	unsigned int n;
-	struct top_row row[TOP_ROWS];
-	uint64_t used[GT_MAX_GPUS][GT_NENGINES];
-};
-
-static unsigned int engine_of(const struct gt_model *m, const struct gt_proc_ring *r)
-{
-	return m->gpus[r->gpu]->rings[r->ring]->engine;
-}
-
-static bool here(const struct gt_model *m, const struct gt_proc_ring *r)
-{
-	return r->gpu < m->ngpus && !m->gpus[r->gpu]->gone;
-}
-
-static bool same_engine(const struct gt_model *m, const struct gt_proc_ring *a,
-			const struct gt_proc_ring *b)
-{
-	return a->gpu == b->gpu && engine_of(m, a) == engine_of(m, b);
-}
-
-/* How long the engine of @first was busy with the process, of whose rings there that is the first:
- * when several work at once, their time counts once */
-static uint64_t engine_ns(const struct top *t, const struct gt_model *m,
-			  const struct gt_proc_ring *first)
-{
-	uint64_t ns = 0;
-
-	if (first->engine)
-		return gt_busy_ns(first->engine, t->now, t->window);
-	for (const struct gt_proc_ring *r = first; r; r = r->next)
-		if (here(m, r) && same_engine(m, r, first))
-			ns += gt_busy_ns(&r->busy, t->now, t->window);
-	return ns < t->observed ? ns : t->observed;
-}
-
-static bool is_first(const struct gt_model *m, const struct gt_proc *p,
-		     const struct gt_proc_ring *r)
-{
-	for (const struct gt_proc_ring *o = p->rings; o != r; o = o->next)
-		if (here(m, o) && same_engine(m, o, r))
-			return false;
-	return true;
-}
-
-/** struct busy - of a process by GPU and engine; @told: events told of it */
-struct busy {
-	uint64_t ns[GT_NENGINES];
-	bool told;
+	uint64_t busy_ns; /* all its rings together: more than the window if several ran at once */
+	uint64_t bytes;	  /* memory that it holds; GT_NONE64 unknown */
 };
 
 /* Where no event tells how busy it was on GPU @g: what is read off, if any is */
-static void read_off(const struct top *t, const struct gt_use *u, struct busy *b)
+static bool read_off(const struct gt_proc *p, uint16_t g, uint64_t now, uint64_t *busy, uint64_t *bytes)
 {
-	for (unsigned int e = 0; !b->told && e < GT_NENGINES; e++) {
-		uint64_t ns = gt_use_engine_ns(u, e, t->now, t->window);
+	const struct gt_use *u = gt_use_of(p->uses, g);
+	uint64_t ns = gt_use_ns(u, now, WINDOW);
 
-		b->ns[e] = ns == GT_NONE64 ? 0 : ns < t->observed ? ns : t->observed;
-	}
+	*bytes = gt_use_bytes(u);
+	if (!*busy && ns != GT_NONE64)
+		*busy = ns;
+	return *busy || (*bytes && *bytes != GT_NONE64);
 }
 
-static struct top_row row_of(const struct gt_proc *p, uint16_t gpu, unsigned int engine,
-			     uint64_t busy, uint64_t bytes)
-{
-	struct top_row row = { .slot = p->slot,
-			       .pid = p->pid,
-			       .uid = p->uid,
-			       .start = p->start,
-			       .first_ts = p->first_ts,
-			       .gpu = gpu,
-			       .engine = engine,
-			       .busy_ns = busy,
-			       .bytes = bytes };
-
-	memcpy(row.comm, p->comm, sizeof(p->comm));
-	return row;
-}
-
-/* One process into @rows; returns how many engines it was busy on, or GPUs that it only holds
- * memory of. Lock held. */
-static unsigned int measure(struct top *t, const struct gt_model *m, const struct gt_proc *p,
+/* One process into @rows; returns how many GPUs it was busy on, or holds memory of. Lock held. */
+static unsigned int measure(const struct gt_model *m, const struct gt_proc *p, uint64_t now,
 			    struct top_row *rows)
 {
-	struct busy busy[GT_MAX_GPUS] = { 0 };
+	uint64_t busy[GT_MAX_GPUS] = { 0 }, bytes;
 	unsigned int n = 0;
 
 	for (const struct gt_proc_ring *r = p->rings; r; r = r->next)
-		if (here(m, r) && is_first(m, p, r)) {
-			uint64_t ns = engine_ns(t, m, r);
-
-			busy[r->gpu].ns[engine_of(m, r)] = ns;
-			busy[r->gpu].told |= ns != 0;
-		}
-	for (uint16_t g = 0; g < m->ngpus; g++) {
-		const struct gt_use *u = gt_use_of(p->uses, g);
-		uint64_t bytes = gt_use_bytes(u);
-		unsigned int had = n;
-
-		if (m->gpus[g]->gone)
+		if (r->gpu < m->ngpus && !m->gpus[r->gpu]->gone)
+			busy[r->gpu] += gt_busy_ns(&r->busy, now, WINDOW);
+	for (uint16_t g = 0; g < GT_MAX_GPUS; g++) {
+		if (g >= m->ngpus || m->gpus[g]->gone || !read_off(p, g, now, &busy[g], &bytes))
 			continue;
-		read_off(t, u, &busy[g]);
-		for (unsigned int e = 0; e < GT_NENGINES; e++) {
-			t->used[g][e] += busy[g].ns[e];
-			if (busy[g].ns[e])
-				rows[n++] = row_of(p, g, e, busy[g].ns[e], bytes);
-		}
-		if (n == had && bytes && bytes != GT_NONE64)
-			rows[n++] = row_of(p, g, NO_ENGINE, 0, bytes);
+		rows[n] = (struct top_row){ .slot = p->slot,
+					    .pid = p->pid,
+					    .uid = p->uid,
+					    .start = p->start,
+					    .first_ts = p->first_ts,
+					    .gpu = g,
+					    .busy_ns = busy[g],
+					    .bytes = bytes };
+		memcpy(rows[n++].comm, p->comm, sizeof(p->comm));
 	}
 	return n;
 }
 
 /* Processes whose last event is older were busy with nothing that is known. */
-static bool recent(const struct top *t, const struct gt_proc *p)
+static bool recent(const struct gt_proc *p, uint64_t now)
 {
-	return t->window == GT_ALL || p->last_ts + t->window > t->now || p->uses;
+	return p->last_ts + WINDOW > now || p->uses;
 }
 
 static int by_busy(const void *a, const void *b)
@@ -152,9 +71,7 @@ static int by_busy(const void *a, const void *b)
 		return x->busy_ns > y->busy_ns ? -1 : 1;
 	if (x->pid != y->pid)
 		return x->pid < y->pid ? -1 : 1;
-	if (x->gpu != y->gpu)
-		return (int)x->gpu - (int)y->gpu;
-	return (int)x->engine - (int)y->engine;
+	return (int)x->gpu - (int)y->gpu;
 }
 
 /* Puts @row among the @n busiest, of which there are at most TOP_ROWS; returns the new @n. */
@@ -173,12 +90,12 @@ static unsigned int insert(struct top_row *top, unsigned int n, const struct top
 	return n;
 }
 
-/* The busiest that the caller is shown; what others did is in the sums. */
-static void find_top(const struct gt_show *s, struct top *t)
+/* The busiest that the caller is shown. */
+static unsigned int find_top(const struct gt_show *s, uint64_t now, struct top_row *top)
 {
 	struct gt_model *m = s->app->model;
-	struct top_row found[GT_MAX_GPUS * GT_NENGINES];
-	unsigned int slots = 1;
+	struct top_row found[GT_MAX_GPUS];
+	unsigned int n = 0, slots = 1;
 
 	for (unsigned int i = 0; i < slots; i++) {
 		unsigned int k = 0;
@@ -187,18 +104,18 @@ static void find_top(const struct gt_show *s, struct top *t)
 			const struct gt_proc *p = i < m->proc_slots ? m->procs[i] : NULL;
 
 			slots = m->proc_slots;
-			if (p && recent(t, p))
-				k = measure(t, m, p, found);
-			if (p && gt_see(&s->view, p->pid, p->uid, p->first_ts) == GT_SEE_NOT)
-				k = 0;
+			if (p && recent(p, now) &&
+			    gt_see(&s->view, p->pid, p->uid, p->first_ts) != GT_SEE_NOT)
+				k = measure(m, p, now, found);
 		}
 		while (k)
-			t->n = insert(t->row, t->n, &found[--k]);
+			n = insert(top, n, &found[--k]);
 	}
+	return n;
 }
 
 /**
- * struct recent_work - of one process on one engine in the window: jobs, and their times queued
+ * struct recent_work - of one process on one GPU in the window: jobs, and their times queued
  * @unknown: memory was lacking to keep the window apart; @told: events told of any
  */
 struct recent_work {
@@ -207,19 +124,13 @@ struct recent_work {
 	struct gt_stage queue; /* all in its base */
 };
 
-static void add_ring(struct recent_work *w, const struct gt_proc_ring *r, const struct top *t)
+static void add_ring(struct recent_work *w, const struct gt_proc_ring *r, uint64_t now)
 {
 	const struct gt_stage *q = &r->stage[GT_ST_QUEUE];
 	struct gt_summary total;
-	uint64_t now = t->now;
 
-	w->told = true;
-	if (t->window == GT_ALL) {
-		w->jobs += gt_stage_count(&r->stage[GT_ST_TOTAL]);
-		gt_stage_fold(&w->queue, q);
-		return;
-	}
 	gt_stage_summary(&r->stage[GT_ST_TOTAL], now, NULL, &total);
+	w->told = true;
 	w->jobs += total.count;
 	w->unknown |= total.unknown;
 	for (int i = 0; i < GT_STAGE_SLOTS; i++) {
@@ -231,7 +142,7 @@ static void add_ring(struct recent_work *w, const struct gt_proc_ring *r, const 
 }
 
 /* Locks for each ring: adding one takes microseconds. */
-static void look_closer(const struct gt_show *s, const struct top_row *row, const struct top *t,
+static void look_closer(const struct gt_show *s, const struct top_row *row, uint64_t now,
 			struct recent_work *w)
 {
 	const struct gt_show who = { .app = s->app,
@@ -255,8 +166,8 @@ static void look_closer(const struct gt_show *s, const struct top_row *row, cons
 		GT_MODEL_LOCK(s->app->model);
 		p = gt_obj_proc(&who);
 		r = p ? gt_proc_ring_at(p, k) : NULL;
-		if (r && engine_of(s->app->model, r) == row->engine)
-			add_ring(w, r, t);
+		if (r)
+			add_ring(w, r, now);
 	}
 }
 
@@ -270,49 +181,40 @@ static void gpu_name(struct gt_text *t, struct gt_model *m, uint16_t gpu)
 	gt_cell_word(t, name, sizeof(name));
 }
 
-static void top_line(struct gt_text *t, const struct gt_show *s, const struct top *top,
-		     const struct top_row *row)
+static void top_line(struct gt_text *t, const struct gt_show *s, const struct top_row *row,
+		     uint64_t now)
 {
-	bool engine = row->engine != NO_ENGINE;
 	bool whole = gt_see(&s->view, row->pid, row->uid, row->first_ts) == GT_SEE_WHOLE;
 	uint32_t pid = gt_view_pid(&s->view, row->pid, row->first_ts);
 	struct recent_work w = { 0 };
 	struct gt_summary queue;
-	uint64_t used;
 
 	gt_stage_init(&w.queue);
-	look_closer(s, row, top, &w);
-	gt_stage_summary(&w.queue, top->now, &queue, NULL);
+	look_closer(s, row, now, &w);
+	gt_stage_summary(&w.queue, now, &queue, NULL);
 	gt_stage_reset(&w.queue);
 	gt_cell_u32(t, whole ? pid : GT_NONE32);
 	gt_cell_u32(t, whole ? row->uid : GT_NONE32);
 	gt_cell_word(t, whole && row->comm[0] ? row->comm : NULL, sizeof(row->comm));
 	gpu_name(t, s->app->model, row->gpu);
-	gt_cell_ratio(t, gt_percent(row->busy_ns, top->observed), top->observed ? 1000 : 0);
+	gt_cell_ratio(t, row->busy_ns * 100, WINDOW);
 	gt_cell_u64(t, w.unknown || !w.told ? GT_NONE64 : w.jobs);
 	gt_cell_u64(t, queue.count && !queue.unranked && !w.unknown ? queue.p99 : GT_NONE64);
 	gt_cell_u64(t, row->bytes);
-	gt_cell(t, engine ? gt_engine_name((enum gt_engine)row->engine) : NULL);
-	used = engine ? top->used[row->gpu][row->engine] : 0;
-	gt_cell_ratio(t, gt_percent(row->busy_ns, used), used ? 1000 : 0);
 	gt_text_ch(t, '\n');
 }
 
 int gt_show_top(struct gt_text *t, const struct gt_show *s)
 {
-	struct top *top = calloc(1, sizeof(*top));
+	struct top_row top[TOP_ROWS];
+	uint64_t now;
+	unsigned int n;
 
-	if (!top)
-		return -ENOMEM;
 	gt_app_look(s->app, GT_LOOK_PROCS);
-	top->now = gt_model_now(s->app->model);
-	top->window = gt_table_window(s->app->model);
-	top->observed = gt_observed(s->app->model, top->now, top->window);
-	find_top(s, top);
-	gt_text_str(t, "# pid uid comm gpu busy_percent jobs queue_p99_ns memory_bytes engine "
-		       "share_percent\n");
-	for (unsigned int i = 0; i < top->n && !t->failed; i++)
-		top_line(t, s, top, &top->row[i]);
-	free(top);
+	now = gt_model_now(s->app->model);
+	n = find_top(s, now, top);
+	gt_text_str(t, "# pid uid comm gpu busy_percent jobs queue_p99_ns memory_bytes\n");
+	for (unsigned int i = 0; i < n && !t->failed; i++)
+		top_line(t, s, &top[i], now);
 	return 0;
 }

@@ -74,15 +74,14 @@ static_assert(offsetof(struct engine_look, name) == 0 && offsetof(struct gt_use_
 	      "by_name()");
 
 /* Of one GPU, by name: the order in which they were met tells nothing */
-static unsigned int copy_engines(const struct gt_model *m, const struct gt_use *u, uint64_t now,
-				 struct engine_look *out)
+static unsigned int copy_engines(const struct gt_use *u, uint64_t now, struct engine_look *out)
 {
 	unsigned int n = 0;
 
 	for (const struct gt_use_busy *e = u ? u->engines : NULL; e; e = e->next, n++) {
 		memcpy(out[n].name, e->name, sizeof(out[n].name));
 		out[n].capacity = e->capacity;
-		out[n].util = gt_util_of(m, &e->busy, now);
+		out[n].util = gt_util_of(&e->busy, now);
 	}
 	qsort(out, n, sizeof(*out), by_name);
 	return n;
@@ -211,7 +210,7 @@ static int take_engines(const struct gt_show *s, uint16_t gpu, uint64_t now,
 	p = gt_obj_known_proc(s, &err);
 	if (!p || !here(s, gpu))
 		return err;
-	return (int)copy_engines(s->app->model, gt_use_of(p->uses, gpu), now, out);
+	return (int)copy_engines(gt_use_of(p->uses, gpu), now, out);
 }
 
 int gt_proc_engine_lines(struct gt_text *t, const struct gt_show *s)
@@ -242,7 +241,7 @@ bool gt_gpu_engine_lines(struct gt_text *t, const struct gt_show *s)
 		const struct gt_gpu *g = gt_obj_gpu(s);
 
 		if (g)
-			n = copy_engines(s->app->model, g->use, now, e);
+			n = copy_engines(g->use, now, e);
 	}
 	engine_lines(t, s, s->obj.gpu, e, n);
 	return n;
@@ -266,7 +265,7 @@ void gt_work_engine_lines(struct gt_text *t, const struct gt_show *s, const stru
 		const struct gt_use *u = gt_use_of(w->uses, g);
 
 		if (u && told(s, g))
-			engine_lines(t, s, g, e, copy_engines(s->app->model, u, now, e));
+			engine_lines(t, s, g, e, copy_engines(u, now, e));
 	}
 }
 

@@ -7,9 +7,7 @@
 
 The rule (gpuvis): a job is (timeline, context, seqno); amdgpu_cs_ioctl submits it, amdgpu_sched_run_job
 hands it over, dma_fence_signaled of that context and seqno ends it. The hardware begins at the later of
-the hand-over and the timeline's previous end. Jobs of a context end in order: those before one that ends
-have ended unseen, and when that one began is not known, nor where one of another context that was
-handed over before it has not ended.
+the hand-over and the timeline's previous end.
 """
 import math
 import os
@@ -21,7 +19,7 @@ LINE = re.compile(r'^\s*(.+)-(\d+)\s+\[(\d+)\]\s+\S+\s+(\d+)\.(\d+): (\w+): (.*)
 
 
 def jobs(path):
-    open_jobs, last, out, passed = {}, {}, {}, set()
+    open_jobs, last, out = {}, {}, {}
     for line in open(path, errors='replace'):
         m = LINE.match(line)
         if not m or m[6] not in ('amdgpu_cs_ioctl', 'amdgpu_sched_run_job', 'dma_fence_signaled'):
@@ -36,20 +34,13 @@ def jobs(path):
         elif key in open_jobs and open_jobs[key][1] is not None:
             submit, run = open_jobs.pop(key)
             start = max(run, last.get(ring, 0))
-            missed = [k for k in open_jobs if k[:2] == key[:2] and int(k[2]) < int(key[2])]
-            ahead = [k for k, (_, r) in open_jobs.items()
-                     if k[0] == ring and k not in passed and r is not None and r <= run]
-            passed.update(ahead)
-            for k in missed:
-                del open_jobs[k]
             last[ring] = t
             s = out.setdefault(ring, {'queue': [], 'hw_wait': [], 'exec': [], 'total': []})
             if submit is not None:
                 s['queue'].append(run - submit)
                 s['total'].append(t - submit)
-            if not missed and not ahead:
-                s['hw_wait'].append(start - run)
-                s['exec'].append(t - start)
+            s['hw_wait'].append(start - run)
+            s['exec'].append(t - start)
     return out
 
 
@@ -106,10 +97,10 @@ def generate(seed):
             comm, pid, r.randrange(4), t // 10**6, t % 10**6, event, text)))
 
     for ring, context, n in (('gfx', 4929, 700), ('sdma0', 123, 60)):
-        t = run = free = 630659 * 10**6 + r.randrange(10**5)
+        t = free = 630659 * 10**6 + r.randrange(10**5)
         for seqno in range(1000, 1000 + n):
             t += r.randrange(1, 4000)
-            run = max(t + r.randrange(2, 900), run + 1)
+            run = t + r.randrange(2, 900)
             end = max(run, free) + r.randrange(5, 5000)
             free = end
             job = 'sched_job=%d, timeline=%s, context=%d, seqno=%d, ring_name=ffff91cb1ab1bdd0, num_ibs=1' % (
@@ -121,6 +112,8 @@ def generate(seed):
             put(run + 1, '<...>', 199, 'dma_fence_signaled', fence % (ring, context - 1, seqno))
             if seqno % 50 != 7:
                 put(end, '<idle>', 0, 'dma_fence_signaled', fence % (ring, context, seqno))
+            else:
+                free = run
             put(end, '<idle>', 0, 'dma_fence_signaled', 'driver=amdgpu timeline=%s context=4 seqno=%d' % (
                 ring, seqno))
     print('# tracer: nop\n#')

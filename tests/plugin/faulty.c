@@ -84,9 +84,6 @@ static int push(struct gt_plugin *p)
 	gt_record_init(&r[0], ts, GT_SUBMIT);
 	gt_record_init(&r[1], ts, GT_COMPLETE);
 	r[0].ev.ring = r[1].ev.ring = ring;
-#ifdef ON_GPU
-	r[0].ev.gpu = r[1].ev.gpu = ON_GPU;
-#endif
 #ifdef FUTURE
 	r[1].ev.ts = UINT64_MAX - 1;
 	ts = UINT64_MAX - 1;
@@ -153,10 +150,6 @@ static int control(struct gt_plugin *p, enum gt_control what, int64_t arg)
 	}
 	if (what == GT_CTL_SEEK)
 		return write(fds[1], "x", 1) == 1 ? 0 : -errno;
-#ifdef ON_GPU
-	if (what == GT_CTL_RESCAN)
-		return 0;
-#endif
 	return what == GT_CTL_PAUSE || what == GT_CTL_RESUME ? 0 : -EOPNOTSUPP;
 }
 

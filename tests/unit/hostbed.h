@@ -72,7 +72,7 @@ static bool prepare(void)
 }
 
 static struct {
-	_Atomic unsigned int records, live, lost, back, idles, gpus, warnings, tallies;
+	_Atomic unsigned int records, live, back, idles, gpus, warnings, tallies;
 	struct gt_tally tally;
 	_Atomic uint64_t last, mark;
 	char log[256];
@@ -83,8 +83,6 @@ static void on_records(void *arg, const union gt_record *r, size_t n, bool live_
 	for (size_t i = 0; i < n; i++) {
 		sink.back += r[i].ev.ts < sink.last;
 		sink.last = r[i].ev.ts;
-		sink.lost += r[i].ev.type == GT_LOST && r[i].lost.cause == GT_LOST_SOURCE &&
-			     !r[i].lost.count && r[i].lost.gpu == 3;
 	}
 	sink.records += (unsigned int)n;
 	sink.live += live_pids ? (unsigned int)n : 0;

@@ -144,7 +144,7 @@ static inline void make_events(void)
 	submit(t + 500 * MS, 0, 5, 2, 1000);
 	submit(t + 600 * MS, 0, 6, 2, 2000);
 	job_event(t + 700 * MS, GT_COMMIT, 0, 5, 2);
-	error_event(t + 750 * MS, GT_ERR_TIMEOUT);
+	error_event(t + 750 * MS, GT_ERR_RESET);
 	submit(t + 800 * MS, 0, 5, 3, 1000);
 	job_event(t + 810 * MS, GT_COMMIT, 0, 5, 3);
 	gt_model_advance(app.model, t + 1 * S);

@@ -8,8 +8,7 @@
 #define RING 3
 #define PAIR 5
 
-static const struct gt_host host;
-static struct gt_plugin p = { .host = &host };
+static struct gt_plugin p;
 static struct gb b = { .p = &p };
 static struct tp_count c;
 static struct tp_state t = { .b = &b, .count = &c };
@@ -25,42 +24,8 @@ static struct gt_k_job *job(unsigned int i, uint32_t owed, uint8_t flags)
 				       .submit = 50,
 				       .commit = 60,
 				       .owed = owed,
-				       .self = (uint16_t)(i + 1),
 				       .flags = flags };
 	return &c.jobs[i];
-}
-
-/* Jobs whose end was missed: see backend/unseen.h */
-static void unseen_jobs(struct gt_k_ring *r, struct gt_k_bank *bank)
-{
-	uint64_t seen = bank->seen[GT_COMMIT];
-	uint32_t depth = r->depth, at_hw = r->at_hw, own = r->hw[1];
-	struct gt_k_job *j;
-
-	/* job 1 is the ring's only one */
-	c.job_keys[0].key[0] = c.job_keys[0].key[2] = GT_K_FREE;
-	c.jobs[0].flags = c.jobs[2].flags = 0;
-	j = job(3, GT_K_COMMIT | GT_K_MORE(GT_COMMIT), GT_K_ENTERED | GT_K_UNSEEN);
-	j->unseen = 80;
-	tc_flying(&t, 1000);
-	is(bank->seen[GT_COMMIT], seen + 2, "what is owed of a job that ended unseen is counted");
-	is(j->flags & GT_K_UNSEEN, GT_K_UNSEEN, "... which does not bring it back");
-	is(r->depth, depth, "... to the ring");
-	is(r->at_hw, at_hw, "... nor to the hardware");
-	is(r->hw[1], own, "... as a job in no record neither");
-
-	j = job(3, GT_K_COMMIT, GT_K_ENTERED | GT_K_UNSEEN);
-	j->unseen = 55;
-	tc_flying(&t, 2 * GT_UNSEEN_SHORT_NS);
-	is(j->flags & GT_K_UNSEEN, 0, "a hand-over after that brings it back");
-	is(r->depth, depth + 1, "... to the ring");
-	is(r->at_hw, at_hw + 1, "... and to the hardware");
-
-	j = job(4, GT_K_SUBMIT, 0);
-	tc_all_unseen(&t, 1000);
-	is(j->owed, 0, "at a loss, a job that nobody has counted yet is counted");
-	is(j->flags & GT_K_UNSEEN, GT_K_UNSEEN, "... and has ended unseen");
-	is(r->depth, 0, "... as all others");
 }
 
 int main(void)
@@ -120,8 +85,6 @@ int main(void)
 	tc_flying(&t, 1000);
 	is(j->owed, GT_K_COMMIT, "... and while the job ends");
 	is(c.rings[RING].lock, 0, "the ring is left free");
-
-	unseen_jobs(&c.rings[RING], bank);
 	free(c.ctl);
 	free(c.job_keys);
 	free(c.jobs);

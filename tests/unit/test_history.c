@@ -40,8 +40,7 @@ static void test_timeline(void)
 	ok(strstr(text(&at_root, "timeline", &user),
 		  "[100.000200000] amdgpu0/gfx_0.0.0 SUBMIT cpu=3 seqno=1 redacted\n"),
 	   "timeline: another's event is blanked");
-	ok(strstr(text(&at_root, "timeline", &user),
-		  "ERROR cpu=3 seqno=2 error=timeout redacted\n"),
+	ok(strstr(text(&at_root, "timeline", &user), "ERROR cpu=3 seqno=2 error=reset redacted\n"),
 	   "timeline: which error it was");
 	ok(!strstr(text(&at_root, "timeline", &owner), "[100.000200000]"), "timeline: or left out");
 	ok(strstr(text(&at_root, "timeline", &root),
@@ -235,9 +234,8 @@ static void test_queue_notes(void)
 	ok(strstr(t, "[299.000004000] amdgpu0 QUEUE_MAP cpu=3 pid=1000 comm=glxgears ctx=4096 "
 		     "queue=2000000 (4.0 us after the driver made a queue)\n"),
 	   "but the same");
-	ok(strstr(t,
-		  "[300.009000000] amdgpu0 QUEUE_CREATE cpu=3 pid=1000 comm=glxgears queue=2000000 "
-		  "(9000 us after the driver made a queue)\n"),
+	ok(strstr(t, "[300.009000000] amdgpu0 QUEUE_CREATE cpu=3 pid=1000 comm=glxgears queue=2000000 "
+		     "(9000 us after the driver made a queue)\n"),
 	   "a runtime tells of the queue that the driver made");
 	ok(strstr(t, "[301.000003000] amdgpu0 QUEUE_CREATE cpu=3 pid=1000 comm=glxgears queue=1 "
 		     "(3.0 us after the runtime told of a queue)\n"),

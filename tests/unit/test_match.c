@@ -172,61 +172,12 @@ static uint64_t gap_end(const struct event *e)
 	return e->ts + e->job % 3 * 40000;
 }
 
-/*
- * Jobs at the hardware, in the order in which they were handed over. One that ends before another
- * that came earlier passes it: when either began is not known. If that other does end afterwards,
- * for the fourth time, the ring has no order, and nothing is concluded from it any more.
- */
-static struct {
-	unsigned int job[JOBS];
-	size_t n;
-	bool passed[JOBS]; /* since when the hardware was last forgotten */
-	unsigned int strays;
-	bool on;
-} hw;
-
-static void hw_forget(void)
-{
-	memset(hw.passed, 0, sizeof(hw.passed));
-	hw.n = 0;
-}
-
-/* Return: it was alone when it ended, as far as that can be known */
-static bool hw_end(unsigned int job)
-{
-	size_t at = 0;
-
-	if (hw.passed[job]) {
-		hw.passed[job] = false;
-		return !hw.on || (hw.on = ++hw.strays < 4, false);
-	}
-	while (at < hw.n && hw.job[at] != job)
-		at++;
-	if (at == hw.n)
-		return true;
-	for (size_t i = 0; hw.on && i < at; i++)
-		hw.passed[hw.job[i]] = true;
-	if (hw.on) {
-		hw.n -= at + 1;
-		memmove(hw.job, hw.job + at + 1, hw.n * sizeof(hw.job[0]));
-		return !at;
-	}
-	hw.n--;
-	memmove(hw.job + at, hw.job + at + 1, (hw.n - at) * sizeof(hw.job[0]));
-	return true;
-}
-
 static void reckon_all(void)
 {
 	static uint64_t concluded[JOBS];
 	uint64_t last_end = 0, loss_until = 0, gap = 0;
-	static bool unknown[JOBS];
-	bool commits = false, starts = false, lost = false;
+	bool commits = false, lost = false;
 
-	memset(unknown, 0, sizeof(unknown));
-	hw_forget();
-	hw.strays = 0;
-	hw.on = true;
 	for (size_t i = 0; i < nevents; i++) {
 		const struct event *e = &events[i];
 		const struct job *j = &jobs[e->job];
@@ -235,30 +186,19 @@ static void reckon_all(void)
 		uint64_t hand = j->commit ? j->commit : submit;
 
 		if (e->type == GT_COMMIT) {
-			if (!commits)
-				hw_forget();
 			commits = true;
-			hw.job[hw.n++] = e->job;
-		} else if (e->type == GT_START) {
-			starts = true;
 		} else if (e->type == GT_LOST) {
-			hw_forget();
 			lost = true;
 			loss_until = max(loss_until, gap_end(e));
 			gap = max(gap, gap_end(e));
 		} else if (e->type == GT_END) {
-			unknown[e->job] = !starts && !hw_end(e->job);
 			concluded[e->job] = max(max(hand, j->submit), last_end);
 			last_end = max(last_end, e->ts);
 		} else if (e->type == GT_COMPLETE) {
 			bool seen = j->submit || j->commit || j->start;
 
-			if (!j->end && !starts)
-				unknown[e->job] = !hw_end(e->job);
-			unknown[e->job] &= !j->start && !j->value;
 			if (seen)
-				reckon(j, hand, lost || unknown[e->job], last_end,
-				       concluded[e->job]);
+				reckon(j, hand, lost, last_end, concluded[e->job]);
 			else
 				nunmatched++;
 			lost = e->ts < loss_until;
@@ -282,7 +222,7 @@ static void record_of(union gt_record *r, const struct event *e)
 		r->lost.until = e->job % 3 ? gap_end(e) : GT_NONE64;
 		return;
 	}
-	r->ev.ctx = 77 + e->job; /* of one context they would end in order */
+	r->ev.ctx = 77;
 	r->ev.seqno = e->job;
 	/* who is told once: by the first event of the job that is seen */
 	if (e->type == GT_SUBMIT || !jobs[e->job].submit)

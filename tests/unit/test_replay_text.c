@@ -127,8 +127,6 @@ static const struct {
 	{ "{0x1,0x2}", "skip" },
 	{ "CPU:3 [LOST 27 EVENTS]", "lost" },
 	{ "CPU:3 [LOST EVENTS]", "lost" },
-	{ "##### CPU 3 buffer started ####", "lost" },
-	{ "##### CPU 3 is fine ####", "skip" },
 	{ "CPU:3 [27 EVENTS DROPPED]", "lost" },
 	{ "CPU:3 [EVENTS DROPPED]", "lost" },
 	/* damaged */

@@ -100,7 +100,7 @@ static struct gt_model *model(void)
 	struct gt_gpu *g = gt_model_gpu(m, "gpu0", NULL);
 
 	for (int i = 0; i < RINGS; i++)
-		gt_model_ring(m, g, i ? "sdma0" : "gfx", GT_ENGINE_UNKNOWN, NULL)->unordered = true;
+		gt_model_ring(m, g, i ? "sdma0" : "gfx", GT_ENGINE_UNKNOWN, NULL);
 	return m;
 }
 
@@ -111,8 +111,8 @@ static void record_of(union gt_record *r, const struct event *e)
 	gt_record_init(r, e->ts, (enum gt_type)e->type);
 	r->ev.gpu = 0;
 	r->ev.ring = j->ring;
-	r->ev.ctx = 1 + e->job; /* of one context they would end in order */
-	r->ev.seqno = 1;
+	r->ev.ctx = 1;
+	r->ev.seqno = e->job;
 	if (e->type == GT_SUBMIT)
 		r->ev.pid = j->pid;
 }

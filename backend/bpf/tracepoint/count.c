@@ -104,15 +104,12 @@ static void end_all(struct tp_state *t)
 {
 	struct tp_count *c = t->count;
 
-	tc_all_unseen(t, t->b->p->host->now(t->b->p));
 	for (unsigned int i = 0; i < GT_K_JOBS; i++)
 		c->job_keys[i / GT_K_WAYS].key[i % GT_K_WAYS] = GT_K_FREE;
 	for (unsigned int i = 0; i < GT_K_PAIRS; i++)
 		c->pairs[i].inflight = c->pairs[i].jobs = 0;
-	for (unsigned int i = 0; i < GT_K_RINGS; i++) {
-		gt_k_hw_forget(&c->rings[i]);
-		c->rings[i].depth = 0;
-	}
+	for (unsigned int i = 0; i < GT_K_RINGS; i++)
+		c->rings[i].depth = c->rings[i].hw[0] = c->rings[i].hw[1] = 0;
 	tc_fold(t, t->b->p->host->now(t->b->p), false);
 }
 
@@ -253,14 +250,15 @@ void tc_select(struct tp_state *t)
 }
 
 /* As fs/model's lost_on_ring(): what occupies the hardware is not known any more */
-void tc_lose(struct gt_k_ring *r)
+static void lose(struct gt_k_ring *r)
 {
 	bool locked = tc_lock(r);
 
 	__atomic_store_n(&r->after_loss, 1, __ATOMIC_RELAXED);
 	if (!locked)
 		return;
-	gt_k_hw_forget(r);
+	r->hw[0] = r->hw[1] = 0;
+	r->epoch++;
 	tc_unlock(r);
 }
 
@@ -272,8 +270,7 @@ void tc_lost(struct tp_state *t)
 		return;
 	for (unsigned int i = 0; i < GT_K_RINGS; i++)
 		if (tc_ring_used(c, i))
-			tc_lose(&c->rings[i]);
-	tc_all_unseen(t, t->b->p->host->now(t->b->p));
+			lose(&c->rings[i]);
 }
 
 void tc_look(struct tp_state *t)

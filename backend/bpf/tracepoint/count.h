@@ -8,9 +8,6 @@
 #define GB_TRACEPOINT_COUNT_H
 
 #include "../../../bpf/count.h"
-
-#define GT_K_JOB_AT(of, i) ((struct gt_k_job *)(of) + (i) % GT_K_JOBS)
-#include "../../../bpf/inflight.h"
 #include "internal.h"
 
 #define TC_SLOT_NS 250000000ull /* between folds while something is counted */
@@ -19,21 +16,17 @@
  * struct tc_ring - what is known of a ring besides what the program knows
  * @known: its @gpu and @ring; it has been told of at @since, with @area, @flying, @depth and so on
  * @flying: ns that the jobs in flight have been so; @listed: how many of them were listed
- * @reset: when its hardware was reset last
  */
 struct tc_ring {
 	bool known;
 	uint16_t gpu, ring;
 	uint64_t since, area, flying, hw_since, last_end;
 	uint32_t depth, completed, listed;
-	uint64_t now_flying, reset;
+	uint64_t now_flying;
 	uint16_t pairs; /* the first with something to tell, + 1 */
 };
 
 #define TC_FLYING 4096 /* jobs that are listed */
-#define TC_GONE	  256  /* jobs in records that ended unseen, likewise, between two folds */
-/* If more jobs than this ended unseen they are kept for a short time */
-#define TC_UNSEEN (GT_K_JOBS / 8)
 
 /** struct tc_fly - a job in flight that is in no record */
 struct tc_fly {
@@ -75,15 +68,13 @@ struct tp_count {
 	uint64_t begun;		     /* jobs since tc_thin() that are wanted in records */
 	uint64_t left[GT_NREFUSALS]; /* events that are in none, ever */
 	unsigned int nfly;	     /* of fly[]: all rings', in order of ring and first sight */
-	unsigned int ngone;	     /* of gone[]: not in order */
-	unsigned int unseen, unseen_now; /* of those in the table, at the last look; at this one */
 	struct tc_ring ring[GT_K_RINGS];
 	struct tc_pair pair[GT_K_PAIRS];
-	struct gt_tally_proc proc[GT_K_PAIRS + 1]; /* and jobs without a pair */
+	struct gt_tally_proc proc[GT_K_PAIRS];
 	char comm[GT_K_PAIRS][16];
 	struct gt_tally_bucket *bucket;
-	struct tc_fly fly[TC_FLYING], gone[TC_GONE];
-	struct gt_tally_job job[TC_FLYING], left_unseen[TC_GONE];
+	struct tc_fly fly[TC_FLYING];
+	struct gt_tally_job job[TC_FLYING];
 };
 
 /* count.c */
@@ -103,10 +94,8 @@ bool tc_free(const struct gt_k_ring *r);
 /** tc_thin() - how many jobs may be in records until the next fold in time */
 void tc_thin(struct tp_state *t);
 /** tc_lost() - events were not told to the program: no job's exec can be held against the one
- * before, and those in flight may have ended */
+ * before */
 void tc_lost(struct tp_state *t);
-/** tc_lose() - likewise of one ring: what occupies its hardware is not known any more */
-void tc_lose(struct gt_k_ring *r);
 /** tc_doctor() - lines of doctor */
 void tc_doctor(const struct tp_state *t, struct gt_details *out);
 
@@ -123,9 +112,6 @@ void tc_left_doctor(const struct tp_count *c, struct gt_details *out);
 
 /** tc_ring_used() - is there a ring of number @i? */
 bool tc_ring_used(const struct tp_count *c, unsigned int i);
-
-/** tc_start_of() - when a process began, as /proc tells it */
-uint64_t tc_start_of(const struct tp_state *t, uint64_t start);
 
 /** tc_place() - finds out who ring @i is; false: nobody knows */
 bool tc_place(struct tp_state *t, unsigned int i);
@@ -149,10 +135,6 @@ void tc_wake(struct tp_state *t);
 
 /** tc_list() - the jobs in flight on ring @i, into tp_count.job. How many */
 unsigned int tc_list(struct tp_count *c, unsigned int i);
-/** tc_gone() - those in records that ended unseen, into tp_count.left_unseen. How many */
-unsigned int tc_gone(struct tp_count *c, unsigned int i);
-/** tc_all_unseen() - all jobs in flight are taken for ended unseen at @at */
-void tc_all_unseen(struct tp_state *t, uint64_t at);
 /** tc_flying() - looks at all jobs in flight: counts those that have ended, gives up those that are
  * too old; how long the others have been is put into tc_ring.now_flying */
 void tc_flying(struct tp_state *t, uint64_t at);

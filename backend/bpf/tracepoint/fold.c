@@ -54,7 +54,7 @@ bool tc_place(struct tp_state *t, unsigned int i)
 
 static bool sum_empty(const struct gt_k_sum *s)
 {
-	return !(s->submitted | s->committed | s->completed | s->unseen | s->back);
+	return !(s->submitted | s->committed | s->completed);
 }
 
 /* Gives back a pair that has not been used for long */
@@ -115,7 +115,7 @@ static struct gt_tally_bucket *stage(const struct tp_count *c, const struct gt_k
 	return b;
 }
 
-uint64_t tc_start_of(const struct tp_state *t, uint64_t start)
+static uint64_t start_of(const struct tp_state *t, uint64_t start)
 {
 	return start - start % t->tick; /* as /proc tells it */
 }
@@ -131,7 +131,7 @@ static void tell_pair(struct tp_state *t, unsigned int i, unsigned int bank,
 	c->comm[i][sizeof(c->comm[i]) - 1] = '\0';
 	*to = (struct gt_tally_proc){ .pid = p->pid,
 				      .uid = p->uid,
-				      .start = tc_start_of(t, p->start),
+				      .start = start_of(t, p->start),
 				      .first = s->first,
 				      .comm = c->comm[i],
 				      .submitted = s->submitted,
@@ -139,9 +139,7 @@ static void tell_pair(struct tp_state *t, unsigned int i, unsigned int bank,
 				      .completed = s->completed,
 				      .busy_ns = s->busy,
 				      .inflight = p->inflight,
-				      .aged = c->pair[i].aged,
-				      .unseen = s->unseen,
-				      .back = s->back };
+				      .aged = c->pair[i].aged };
 	for (unsigned int k = 0; k < GT_NSTAGES; k++)
 		*b = stage(c, &s->stage[k], bank, &to->stage[k], *b);
 	c->pair[i].told = to->inflight;
@@ -179,12 +177,12 @@ static bool tell_ring(struct tp_state *t, unsigned int i, unsigned int bank, uin
 	struct tc_ring *s = &c->ring[i];
 	struct gt_tally_bucket *next = c->bucket;
 	uint64_t area = r->area, since = hw_since(r);
-	unsigned int listed = tc_list(c, i), gone = tc_gone(c, i);
+	unsigned int listed = tc_list(c, i);
 	struct gt_tally tally;
 
 	/* a job that was listed may have ended before the banks were changed, and nothing since */
 	if (!b->last && r->depth == s->depth && since == s->hw_since && !s->pairs &&
-	    listed == s->listed && !gone)
+	    listed == s->listed)
 		return false;
 	s->listed = listed;
 	s->completed = r->completed;
@@ -206,17 +204,11 @@ static bool tell_ring(struct tp_state *t, unsigned int i, unsigned int bank, uin
 	tally.proc = c->proc;
 	for (unsigned int p = s->pairs; p; p = c->pair[p - 1].next)
 		tell_pair(t, p - 1, bank, &c->proc[tally.nproc++], &next);
-	if (b->unseen | b->back)
-		c->proc[tally.nproc++] = (struct gt_tally_proc){
-			.pid = GT_NONE32, .uid = GT_NONE32, .unseen = b->unseen, .back = b->back
-		};
 	s->area = area;
 	s->flying = s->now_flying;
 	s->since = at;
 	tally.job = c->job;
 	tally.njob = listed;
-	tally.gone = c->left_unseen;
-	tally.ngone = gone;
 	memset(b, 0, sizeof(*b));
 	if (tc_place(t, i)) {
 		tally.gpu = s->gpu;
@@ -364,10 +356,9 @@ void tc_one(struct tp_state *t, const struct gt_k_tale *tale, uint32_t aged)
 {
 	struct tp_count *c = t->count;
 	struct gt_tally_bucket b[GT_NSTAGES];
-	struct gt_tally_proc p = { .pid = tale->pid,
-				   .uid = tale->uid,
-				   .start = tc_start_of(t, tale->start),
-				   .aged = aged };
+	struct gt_tally_proc p = {
+		.pid = tale->pid, .uid = tale->uid, .start = start_of(t, tale->start), .aged = aged
+	};
 	struct gt_tally tally;
 
 	if (tale->ring >= GT_K_RINGS || !tc_ring_used(c, tale->ring) || !tc_place(t, tale->ring))

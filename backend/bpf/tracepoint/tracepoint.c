@@ -234,12 +234,6 @@ static void fold(struct gb *b)
 		tc_fold(t, b->p->host->now(b->p), false);
 }
 
-static void paused(struct gb *b)
-{
-	tc_lost(b->priv[GT_BPF_TRACEPOINT]);
-	fold(b);
-}
-
 static void wanted(struct gb *b)
 {
 	tc_wanted(b->priv[GT_BPF_TRACEPOINT]);
@@ -330,7 +324,6 @@ const struct gb_part gb_tracepoint = {
 	.round = tp_round,
 	.fold = fold,
 	.wanted = wanted,
-	.paused = paused,
 	.drained = drained,
 	.look = look,
 	.doctor = doctor,
