@@ -12,6 +12,7 @@
 #   make uninstall    the same; a configuration that was changed stays
 #   make deps         packages to build and run; deps-check, deps-test, deps-vm, deps-web: more, of the tests
 #   make tools        build the tests and benchmarks too; objects: compile all, and link nothing
+#   make man          write the list of files in gputrace-files(5) anew, from the tables of the tree and plugins
 #   make clean        remove what was built; help: this
 #
 # V=1 shows commands, O=DIR builds elsewhere, SAN=all adds address, undefined and leak sanitizers,
@@ -45,7 +46,7 @@ say := @printf '  %-7s %s\n'
 endif
 
 PKGS := fuse3 inih libbpf libcap-ng libseccomp libtracecmd libtraceevent libtracefs \
-	sqlite3 yajl zlib
+	libarchive sqlite3 yajl zlib
 PKG_CONFIG ?= pkg-config
 BPF_CLANG ?= clang
 BPFTOOL ?= /usr/sbin/bpftool
@@ -72,7 +73,7 @@ hot_ldflags := -flto=auto -Wno-stringop-overread
 endif
 endif
 ifneq ($(COVERAGE),)
-gt_cflags += --coverage
+gt_cflags += --coverage -DGT_COVERAGE
 gt_ldflags += --coverage
 endif
 
@@ -95,28 +96,31 @@ PLUGINS := bpf ftrace relay replay rocprof sim sysfs
 plugin_libs_bpf = $(bpf_libs) $(inih_libs) -lpthread -Wl,-z,nodelete
 plugin_libs_ftrace = $(tracefs_libs) $(inih_libs)
 plugin_libs_replay = $(tracecmd_libs) $(inih_libs) $(seccomp_libs)
-rocprof_libs = -lcsv $(shell $(PKG_CONFIG) --libs yajl sqlite3 zlib)
+rocprof_libs = -lcsv $(shell $(PKG_CONFIG) --libs yajl sqlite3)
+archive_libs = $(shell $(PKG_CONFIG) --libs libarchive zlib)
 plugin_libs_rocprof = $(rocprof_libs) $(seccomp_libs)
 plugin_libs_sysfs = $(seccomp_libs)
+plugin_libs_amdlog = $(seccomp_libs)
 
 PLUGINS += amdlog
 
 obj = $(patsubst %.c,$(O)/obj/%.o,$(1))
-src_eventmap := $(wildcard backend/eventmap/*.c) backend/trusted.c
-src_host := $(addprefix backend/,host.c load.c trusted.c assign.c options.c hooks.c claim.c run.c ingest.c call.c made.c query.c order.c clock.c)
+# Event maps and files: in every plugin
+src_eventmap := $(wildcard backend/eventmap/*.c) backend/lib/file.c
+src_host := $(wildcard backend/host/*.c) $(addprefix backend/lib/,clock.c file.c sandbox.c)
 src_core := $(wildcard fs/model/*.c fs/gate/*.c fs/stream/*.c fs/tree/*.c fs/text/*.c fs/access/*.c \
 	fs/export/*.c) $(filter-out fs/main.c,$(wildcard fs/*.c)) $(wildcard conf/*.c) $(src_host) \
-	backend/ioctls.c backend/sysroot.c
+	backend/lib/ioctls.c
 src_fuse := $(wildcard fs/fuse/*.c)
 src_live := $(wildcard backend/live/*.c)
 # What plugins share, with each other or with the host
-plugin_more_bpf := $(src_live) backend/ioctls.c backend/rights.c
-plugin_more_ftrace := $(src_live) backend/callname.c
-plugin_more_relay := backend/live/file.c backend/live/tasks.c
-plugin_more_replay := backend/relay/decode.c backend/relay/record.c backend/callname.c
-plugin_more_amdlog := backend/rights.c backend/whose.c
-plugin_more_rocprof := backend/replay/confine.c backend/whose.c backend/rights.c
-plugin_more_sysfs := backend/sysroot.c backend/rights.c backend/replay/confine.c
+plugin_more_bpf := $(src_live) backend/lib/ioctls.c backend/lib/proc.c
+plugin_more_ftrace := $(src_live) backend/lib/callname.c
+plugin_more_relay := backend/live/live.c
+plugin_more_replay := backend/lib/sandbox.c backend/relay/decode.c backend/lib/callname.c
+plugin_more_amdlog := backend/lib/sandbox.c backend/lib/proc.c
+plugin_more_rocprof := backend/lib/sandbox.c backend/lib/proc.c fs/gate/rate.c
+plugin_more_sysfs := backend/lib/proc.c backend/lib/sandbox.c
 # backend/relay/kmod is a kernel module
 src_plugin = $(filter-out backend/relay/kmod/%,$(wildcard backend/$(1)/*.c backend/$(1)/*/*.c)) $(plugin_more_$(1))
 # A plugin's vtable is in backend/NAME/NAME.c: everything else of it can be linked into a test
@@ -131,9 +135,9 @@ maps := $(patsubst conf/%,$(O)/share/gputrace/%,$(wildcard conf/events.d/*.ini))
 units := $(patsubst tests/unit/%.c,$(O)/tests/%,$(src_unit))
 tools := $(patsubst tests/%.c,$(O)/tests/%,$(src_tool))
 lib := $(O)/obj/libgputrace.a
-man := $(wildcard fs/*.8 fs/*.5 backend/*.5 backend/eventmap/*.5 backend/relay/*.5 conf/*.5)
+man := $(wildcard fs/*.[578] backend/*.[57] backend/*/*.[57] conf/*.[57])
 
-.PHONY: all tools objects kmod demo check test test-vm stress bench install uninstall clean deps deps-check deps-test \
+.PHONY: all tools objects kmod demo man check test test-vm stress bench install uninstall clean deps deps-check deps-test \
 	deps-vm deps-web help
 all: need-pkgs $(daemon) $(plugins) $(maps)
 tools: need-tools all $(units) $(tools)
@@ -167,7 +171,7 @@ $(O)/obj/%.o: %.c Makefile
 $(daemon): $(call obj,fs/main.c $(src_core) $(src_fuse))
 	@mkdir -p $(@D)
 	$(say) LD $@
-	$(Q)$(CC) $(gt_ldflags) $(hot_ldflags) $(LDFLAGS) $(CFLAGS) -o $@ $^ $(fuse_libs) $(inih_libs) $(privs_libs) \
+	$(Q)$(CC) $(gt_ldflags) $(hot_ldflags) $(LDFLAGS) $(CFLAGS) -o $@ $^ $(fuse_libs) $(inih_libs) $(privs_libs) $(archive_libs) \
 		-ldl -lpthread
 
 # The kernel module: by the kernel's own Makefiles, which understand O= and our flags otherwise
@@ -211,7 +215,7 @@ $(lib): $(call obj,$(src_core) $(src_eventmap) $(src_parts) $(wildcard tests/lib
 	$(say) AR $@
 	$(Q)rm -f $@; $(AR) rcs $@ $^
 
-test_libs = $(rocprof_libs) $(fuse_libs) $(privs_libs) $(tracecmd_libs) $(tracefs_libs) $(inih_libs) -ldl -lpthread -lm
+test_libs = $(rocprof_libs) $(archive_libs) $(fuse_libs) $(privs_libs) $(tracecmd_libs) $(tracefs_libs) $(inih_libs) -ldl -lpthread -lm
 define link_test
 	@mkdir -p $(@D)
 	$(say) LD $@
@@ -235,11 +239,12 @@ clean:
 # Each list names what its part calls itself, not what happens to come along.
 
 DEPS := gcc libc6-dev make pkg-config fuse3 libfuse3-dev libinih-dev libcap-ng-dev libseccomp-dev \
-	libtracefs-dev libtraceevent-dev libtracecmd-dev libcsv-dev libsqlite3-dev libyajl-dev zlib1g-dev \
+	libtracefs-dev libtraceevent-dev libtracecmd-dev libcsv-dev libsqlite3-dev libyajl-dev libarchive-dev \
+	zlib1g-dev \
 	libbpf-dev clang bpftool mount less procps
 # tests and benchmarks are built with the first one
 DEPS_CHECK := libdrm-dev util-linux coreutils findutils busybox-static babeltrace2 python3
-DEPS_TEST := $(DEPS_CHECK) clang libclang-rt-dev trace-cmd mandoc rsync tar strace systemd python3-yaml
+DEPS_TEST := $(DEPS_CHECK) clang clang-format libclang-rt-dev trace-cmd mandoc rsync tar strace systemd python3-yaml
 DEPS_VM := qemu-system-x86 busybox-static cpio kmod pahole xz-utils zstd
 DEPS_WEB := chromium chromium-driver
 
@@ -280,12 +285,22 @@ stress: deps deps-test deps-vm
 	@$(MAKE) --no-print-directory tools
 	@O=$(O) STRESS_SECONDS=$(STRESS_SECONDS) TIME_LIMIT=5400 GT_GUEST_LIMIT=6000 tests/run.sh --guests stress
 
+# tests/cases/manual.sh has the same list made and compares
+man: tools
+	$(say) MAN fs/gputrace-files.5
+	$(Q)$(O)/tests/tools/filelist $(sort $(plugins)) >$(O)/files.mdoc
+	$(Q)awk '/^.." END FILES/ { skip = 0 } !skip; \
+		/^.." BEGIN FILES/ { while ((getline row <"$(O)/files.mdoc") > 0) print row; skip = 1 }' \
+		fs/gputrace-files.5 >$(O)/gputrace-files.5
+	$(Q)cp $(O)/gputrace-files.5 fs/gputrace-files.5
+
 bench: deps deps-check
 	@$(MAKE) --no-print-directory tools
 	@O=$(O) tests/bench/run.sh
 	@O=$(O) tests/bench/runtimes.sh
 	@O=$(O) tests/bench/rocprof.sh
 	@O=$(O) tests/bench/adaptive.sh
+	@O=$(O) tests/bench/fairness.sh
 
 help:
 	@sed -n '3,/^$$/s/^# \{0,1\}//p' Makefile
@@ -310,13 +325,14 @@ install: all
 		esac || exit; \
 	done
 	$(INSTALL) -d $(DESTDIR)$(sbin) $(D)/lib/gputrace $(D)/share/gputrace/events.d $(D)/include/gputrace \
-		$(D)/share/man/man5 $(D)/share/man/man8 $(D)/bin $(DESTDIR)$(mountdir) $(DESTDIR)$(SYSCONFDIR)
+		$(D)/share/man/man5 $(D)/share/man/man7 $(D)/share/man/man8 $(D)/bin $(DESTDIR)$(mountdir) $(DESTDIR)$(SYSCONFDIR)
 	$(INSTALL) -m 755 $(daemon) $(DESTDIR)$(sbin)/mount.gputrace
 	$(INSTALL) -m 644 $(plugins) $(D)/lib/gputrace/
 	$(INSTALL) -m 644 $(maps) $(D)/share/gputrace/events.d/
 	$(INSTALL) -m 644 backend/backend.h backend/event.h backend/tally.h backend/bucket.h backend/wanted.h \
 		backend/kernel.h backend/reading.h $(D)/include/gputrace/
 	$(INSTALL) -m 644 $(filter %.5,$(man)) $(D)/share/man/man5/
+	$(INSTALL) -m 644 $(filter %.7,$(man)) $(D)/share/man/man7/
 	$(INSTALL) -m 644 $(filter %.8,$(man)) $(D)/share/man/man8/
 	$(INSTALL) -d $(D)/lib/systemd/system $(D)/lib/sysusers.d $(D)/lib/tmpfiles.d
 	sed 's|@PREFIX@|$(PREFIX)|' conf/gputrace.service >$(D)/lib/systemd/system/gputrace.service
@@ -333,6 +349,7 @@ uninstall:
 	rm -f $(DESTDIR)$(sbin)/mount.gputrace $(D)/bin/gputrace $(DESTDIR)$(mountdir)/mount.gputrace \
 		$(DESTDIR)$(mountdir)/mount.fuse.gputrace
 	rm -f $(patsubst %.5,$(D)/share/man/man5/%.5,$(notdir $(filter %.5,$(man)))) \
+		$(patsubst %.7,$(D)/share/man/man7/%.7,$(notdir $(filter %.7,$(man)))) \
 		$(patsubst %.8,$(D)/share/man/man8/%.8,$(notdir $(filter %.8,$(man))))
 	rm -f $(D)/lib/systemd/system/gputrace.service $(D)/lib/sysusers.d/gputrace.conf \
 		$(D)/lib/tmpfiles.d/gputrace.conf

@@ -22,16 +22,16 @@
 #include "tally.h"
 #include "wanted.h"
 
-#define GT_BACKEND_ABI 2
+#define GT_BACKEND_ABI	  5
 #define GT_BACKEND_SYMBOL "gt_backend"
-#define GT_EXPORT __attribute__((visibility("default")))
+#define GT_EXPORT	  __attribute__((visibility("default")))
 
 struct gt_plugin;
 
 enum gt_option_type { GT_OPT_INT, GT_OPT_BOOL, GT_OPT_STR };
 
 #define GT_OPT_RUNTIME 0x1 /* may be changed while running: the plugin has a set() hook */
-#define GT_OPT_HIDDEN 0x2  /* for tests: not shown as a file under backends/<name>/ */
+#define GT_OPT_HIDDEN  0x2 /* for tests: not shown as a file under backends/<name>/ */
 
 /**
  * struct gt_option - one setting of a backend
@@ -41,7 +41,7 @@ enum gt_option_type { GT_OPT_INT, GT_OPT_BOOL, GT_OPT_STR };
  * @min, @max: bounds of a GT_OPT_INT, inclusive
  * @help: one line, no full stop
  *
- * The table ends with an entry whose name is NULL.
+ * The table ends with an entry without a name.
  */
 struct gt_option {
 	const char *name;
@@ -59,86 +59,93 @@ struct gt_option {
  * struct gt_backend_file - a text of a backend's own, a file under backends/<name>/
  * @name: the file's
  * @help: one line, no full stop
- * @show: writes all of it into @buf (at most @len bytes, NUL-terminated). Called while the backend
- *	runs; else the text is empty
+ * @show: writes all of it into @buf (at most @len bytes, NUL-terminated), of a table its rows; or
+ *	"unavailable\n". Called while the backend runs; else the text is empty
+ * @columns: names of a table's columns, a blank between two; NULL: the text is no table
  *
- * It may tell of processes: only who may know of all of them can read it. The table ends with an entry
- * whose name is NULL.
+ * The text may name any process, so only callers with a full view can read it. The table ends with an
+ * entry without a name.
  */
 struct gt_backend_file {
 	const char *name;
 	const char *help;
 	void (*show)(struct gt_plugin *p, char *buf, size_t len);
+	const char *columns;
 };
 
-#define GT_MADE_NAME	 64	    /* bytes of such a directory's name, with its NUL */
-#define GT_MADE_TEXT_MAX (1u << 20) /* of a text in one, with its NUL */
+#define GT_USERDIR_NAME	    64	       /* bytes of a user directory's name, with its NUL */
+#define GT_USERDIR_TEXT_MAX (1u << 20) /* bytes of a text in one, with its NUL */
 
 /**
- * struct gt_made - a directory that a user made in one of a backend's own
- * @name: [A-Za-z0-9_+-][A-Za-z0-9_.+-]*, each user's own
- * @uid: who made it; @whole: who then saw everything, as everybody has who has changed it since,
- *and who reads the text that is shown
- * @serial: no other has it, or ever had
- * @value: by index of the file: the settings, as text; NULL: no setting
+ * struct gt_userdir - a user directory: one that a user made in a backend's directory
+ * @name: [A-Za-z0-9_+-][A-Za-z0-9_.+-]*, unique for each user
+ * @uid: its owner
+ * @whole: everybody who made or changed it had a full view, and so has the reader of its texts
+ * @serial: unique for ever
+ * @value: the settings as text, by index of the file; NULL for a file that is no setting
  */
-struct gt_made {
-	char name[GT_MADE_NAME];
+struct gt_userdir {
+	char name[GT_USERDIR_NAME];
 	uint32_t uid;
 	bool whole;
 	uint64_t serial;
 	char **value;
 };
 
-#define GT_MADE_STARTS 0x1 /* with this setting the backend may have something to do: it is tried again */
+#define GT_USERDIR_STARTS                                                                          \
+	0x1 /* the backend may have something to do after a change: it is tried again */
 
 /**
- * struct gt_made_file - a file in such a directory: a setting, or a text
+ * struct gt_userdir_file - a file in a user directory: a setting, or a text
  * @name, @help: as of struct gt_backend_file
- * @flags: GT_MADE_*
- * @def: the setting's value at first; NULL: it is empty
- * @check: may the setting be @value, one line? 0, or -errno with the sentence in @err. NULL: it is a text
- * @show: of a text: writes all of it into @buf; @path: of the directory. Called whether the backend runs
- *	or not
+ * @flags: GT_USERDIR_STARTS
+ * @def: the setting's default; NULL: empty
+ * @check: checks a new value of one line. 0, or -errno with a sentence in @err. NULL: it is a text
+ * @show: writes all of a text into @buf; @path: of the directory. Called whether the backend runs or not
  *
- * The table ends with an entry whose name is NULL.
+ * The table ends with an entry without a name.
  */
-struct gt_made_file {
+struct gt_userdir_file {
 	const char *name;
 	const char *help;
 	unsigned int flags;
 	const char *def;
 	int (*check)(const char *value, char *err, size_t len);
-	void (*show)(struct gt_plugin *p, const struct gt_made *m, const char *path, char *buf,
+	void (*show)(struct gt_plugin *p, const struct gt_userdir *m, const char *path, char *buf,
 		     size_t len);
 };
 
 /**
- * struct gt_backend_made - a directory under backends/<name>/ in which users make others by mkdir(2)
- * @name: the directory's; @help: one line, no full stop
- * @files: what is in each that they make
+ * struct gt_backend_userdirs - a directory under backends/<name>/ in which users make directories by mkdir(2)
+ * @name: of the directory
+ * @help: one line, no full stop
+ * @files: files of each user directory
  *
- * What a user made is that user's: only who may know of all sees it too. The host keeps it until it is
- * removed by rmdir(2), whatever becomes of the backend, and tells of changes by GT_CTL_MADE.
+ * A user directory is visible to its owner and to callers with a full view. The host keeps it until
+ * rmdir(2), whatever becomes of the backend, and reports changes by GT_CTL_USERDIR.
  */
-struct gt_backend_made {
+struct gt_backend_userdirs {
 	const char *name;
 	const char *help;
-	const struct gt_made_file *files;
+	const struct gt_userdir_file *files;
 };
 
 /**
  * struct gt_gpu_desc - how a source names a GPU
- * @driver: "amdgpu"; NULL or "" if the source does not tell
- * @dev: name on its bus, "0000:04:00.0", or what the source calls it; NULL if the source does not
- *	tell, then the GPU is the only one of that driver (live), or "<driver>-any"
- * @minor: number of its /dev/dri/cardN or renderDN where the source tells that instead, else -1
- * @module: only devices whose driver uses this kernel module ("gpu_sched"), where @dev and @minor do
- *	not tell; NULL: any
- * @pid: a thread of the process that gave the GPU its work, where @dev and @minor do not tell; 0: not
- *	known. With it the answer is GT_NONE16 if the GPUs that the process has open do not tell either
- * @kfd_id: what AMD's compute driver calls the device, where @dev and @minor do not tell; 0: it does not
- * @listed: only a GPU that this machine has, by @dev, @minor or @kfd_id: else the answer is GT_NONE16
+ * @driver: "amdgpu"; NULL or "" if unknown
+ * @dev: name on its bus, "0000:04:00.0", or the source's own name. NULL if unknown: then the GPU is the
+ *	only one of that driver, or "<driver>-any"
+ * @minor: number of its /dev/dri/cardN or renderDN, for a source that has only that; else -1
+ *
+ * If neither @dev nor @minor identifies the GPU:
+ * @module: only devices with a driver that uses this kernel module ("gpu_sched"); NULL: any
+ * @pid: a thread of the process that gave the GPU its work; 0: unknown. With it the answer is GT_NONE16
+ *	if the GPUs that the process has open do not identify it either
+ * @kfd_id: GPU ID of AMD's compute driver; 0: unknown
+ *
+ * @listed: only a GPU of this machine, by @dev, @minor or @kfd_id: else the answer is GT_NONE16
+ * @uid: the user who claims it, 0 for the kernel or root. A live GPU that this user may not use is then
+ *	not taken for this machine's, but for "<driver>-claimed"
  */
 struct gt_gpu_desc {
 	const char *driver;
@@ -148,9 +155,14 @@ struct gt_gpu_desc {
 	uint32_t pid;
 	uint32_t kfd_id;
 	bool listed;
+	uint32_t uid;
 };
 
-/* Clocks that a source's times may be of; see gt_host.monotonic. */
+/* Operations of gt_host.file. OPEN: with flags of open(2), for writing only; only the daemon has access to
+ * a new file. MKDIR, RMDIR: flags are 0 */
+enum gt_file_op { GT_FILE_OPEN, GT_FILE_MKDIR, GT_FILE_RMDIR, GT_FILE_OPS };
+
+/* Clocks of a source's times; see gt_host.monotonic. */
 enum gt_clock_id {
 	GT_CLOCK_ID_MONOTONIC,
 	GT_CLOCK_ID_BOOTTIME,
@@ -162,10 +174,10 @@ enum gt_clock_id {
 /**
  * struct gt_host - what the host does for a plugin; every call is from within a hook
  *
- * @push: hands @n records over, in the plugin's own order of time; the host copies them. pid is a
+ * @push: delivers @n records, in the plugin's own order of time; the host copies them. pid is a
  *	thread group or GT_NONE32. Descriptions (PROCESS, NAME, QUEUE, LOST) go the same way.
- * @watermark: every later record of this plugin has ts >= @ts. A live plugin's time in the future
- *	counts as now; its records more than a second ahead are left out as malformed
+ * @watermark: every later record of this plugin has ts >= @ts. For a live plugin a time in the future
+ *	counts as now, and records more than a second ahead are dropped as malformed
  * @gpu: number of a GPU for gt_event.gpu; the same description gives the same number.
  *	GT_NONE16 if there are too many
  * @ring: number of a ring of @gpu for gt_event.ring, by name; engine GT_ENGINE_UNKNOWN lets the
@@ -176,38 +188,53 @@ enum gt_clock_id {
  *	Returns -@err, so that `return host->error(p, EPERM, "…")` reads well
  * @log: a line to the log, at a syslog priority
  * @now: CLOCK_MONOTONIC, ns
- * @claim: asks to be the only backend that tells of @what ("tracepoints"), as two that see the same
- *	events would count each twice. Of those that ask and run the one of the highest @rank has it:
- *	NULL, it is this one; else the name of the one that has it, and this one tells nothing of @what.
- *	Whoever loses it, or may have it now that another has stopped, is asked to look again
- *	(GT_CTL_RESCAN), and should ask again there. @rank below 0 gives it up. @what is at most 15
- *	characters, and a plugin has at most 4
- * @tally: hands over what it counted itself, as of now or a little earlier; the host copies nothing
- * @reading: hands over what it read off a GPU; the daemon keeps it until the next one
- * @usage: hands over what it read off of a process
- * @counting: it counts something itself (@on): fold() is called before somebody looks. Not (@on
- *	false): there is nothing to hand over until it says so again
- * @wanted: what the settings want in records. A source that leaves out jobs itself asks for it at its
- *	start, and again when GT_CTL_WANTED or GT_CTL_LEVEL says that it has changed
- * @ring_refused: likewise of a ring, for gt_wanted_job.refused; when it is met, and again with the rest
- * @kernel: number of a kernel, for gt_event.ref of its DISPATCH events, and what is told of it; the same
+ * @claim: asks for an exclusive claim on @what ("tracepoints"), since two backends that see the same
+ *	events would count each twice. Of the running backends that ask, the one with the highest @rank
+ *	has it. Return: NULL if this one has it; else the name of the one that has, and this one must not
+ *	record @what. When that may have changed, the host asks with GT_CTL_RESCAN, and the plugin asks
+ *	again there. @rank below 0 gives the claim up. @what is at most 15 characters, and a plugin has
+ *	at most 4 claims
+ * @tally: hands over what the plugin counted itself, as of now or a little earlier; the host copies
+ *	nothing
+ * @reading: hands over sensors of a GPU; the daemon keeps them until the next call
+ * @usage: hands over what a process uses
+ * @counting: @on: the plugin counts events itself, and collect_counters() is called before its counters are shown;
+ *	@on false: there is nothing to hand over until the next @counting
+ * @wanted: which records the settings want. A source that leaves out jobs itself asks at its start, and
+ *	again at GT_CTL_WANTED and GT_CTL_LEVEL
+ * @ring_refused: likewise of a ring, for gt_wanted_job.refused; to be asked at the ring's first event,
+ *	and again at the same times
+ * @kernel: number of a kernel, for gt_event.ref of its DISPATCH events, and its description; the same
  *	GPU, user and name give the same number. GT_NONE32 if there are too many
- * @counter: a reading of hardware counter @name during one dispatch of @kernel
- * @kernel_text: all of a text of @kernel's, in place of the one before; NULL: there is none any more
- * @monotonic: time @ts of this machine's clock @clock as CLOCK_MONOTONIC, ns, also where it slept or
- *	the clock was set since. @uncertainty: ns, may be NULL. What was before the daemon began is
- *	taken to be as it was then. For a recording, whose machine is another: @ts, of GT_NONE64
- * @clock_lines: writes the lines that doctor() is to tell of a source with that clock, which `clocks`
- *	shows; their length
- * @made: the @i'th directory that users made; NULL after the last
- * @queues_hw: where queues are on the hardware, all that it knows, in place of what it told before; from
- *	the first call on those of its kinds have files for that
+ * @counter: value of hardware counter @name during one dispatch of @kernel
+ * @kernel_text: replaces a text of @kernel; NULL: there is none any more
+ * @monotonic: time @ts of this machine's clock @clock as CLOCK_MONOTONIC, ns, even if the machine slept
+ *	or the clock was set since. @uncertainty: ns, may be NULL. Before the daemon's start the offset is
+ *	taken to have been as it was then. For a recording, from another machine: @ts, GT_NONE64
+ * @clock_lines: writes the lines about a source's clock for doctor(), which `clocks` shows; their length
+ * @userdir: the @i'th user directory; NULL after the last
+ * @queues_hw: places of queues on the hardware: all that is known, in place of the last call. From the
+ *	first call on, queues of these kinds have files for that
+ * @process_ended: for a source that counts itself: has process @pid, begun at @start (ns since boot, 0
+ *	unknown), ended so long ago that everything it did has been delivered (GT_UNSEEN_DEAD_NS of
+ *	unseen.h)?
+ * @ring_reset: likewise: when the hardware of a ring was reset last; 0: never
+ * @unpacked: a descriptor, the caller's, of the unpacked data of recording @path, a path of the option
+ *	`files` or of packed(); its offset is shared. @damage: why part of it is missing, or NULL.
+ *	-ENOENT: @path is a file itself; -EBADMSG: it could not be unpacked, see @damage.
+ *	gt_recording_open() of lib/recording.h does the rest
+ * @file: opens, makes or removes @path, which gt_backend.writes named, or which is in a folder that it
+ *	named: a daemon of root may not write itself. Any thread of the plugin. Return: a descriptor, 0, or
+ *	-errno
+ * @over_share: number of records from @uid's own files (GT_BACKEND_USERS) that the history dropped because
+ *	they exceeded that user's share
  */
 struct gt_host {
 	void (*push)(struct gt_plugin *p, const union gt_record *r, size_t n);
 	void (*watermark)(struct gt_plugin *p, uint64_t ts);
 	uint16_t (*gpu)(struct gt_plugin *p, const struct gt_gpu_desc *desc);
-	uint16_t (*ring)(struct gt_plugin *p, uint16_t gpu, const char *name, enum gt_engine engine);
+	uint16_t (*ring)(struct gt_plugin *p, uint16_t gpu, const char *name,
+			 enum gt_engine engine);
 	int (*watch)(struct gt_plugin *p, int fd, bool on);
 	void (*timer)(struct gt_plugin *p, uint64_t ns);
 	int (*error)(struct gt_plugin *p, int err, const char *fmt, ...)
@@ -229,8 +256,13 @@ struct gt_host {
 	uint64_t (*monotonic)(struct gt_plugin *p, enum gt_clock_id clock, uint64_t ts,
 			      uint64_t *uncertainty);
 	size_t (*clock_lines)(struct gt_plugin *p, enum gt_clock_id clock, char *buf, size_t len);
-	const struct gt_made *(*made)(struct gt_plugin *p, unsigned int i);
+	const struct gt_userdir *(*userdir)(struct gt_plugin *p, unsigned int i);
 	void (*queues_hw)(struct gt_plugin *p, const struct gt_queue_hw *q, size_t n);
+	bool (*process_ended)(struct gt_plugin *p, uint32_t pid, uint64_t start);
+	uint64_t (*ring_reset)(struct gt_plugin *p, uint16_t gpu, uint16_t ring);
+	int (*unpacked)(struct gt_plugin *p, const char *path, const char **damage);
+	int (*file)(struct gt_plugin *p, enum gt_file_op op, const char *path, int flags);
+	uint64_t (*over_share)(struct gt_plugin *p, uint32_t uid);
 };
 
 /**
@@ -255,30 +287,38 @@ struct gt_plugin {
 	uint64_t job_age;
 };
 
-/* What gt_backend.control() may be asked; a plugin refuses what it cannot with -EOPNOTSUPP. */
+/* Requests of gt_backend.control(); a plugin refuses others with -EOPNOTSUPP. */
 enum gt_control {
-	GT_CTL_PAUSE,  /* control "stop" (live: stop tracing) or "pause" (replay) */
-	GT_CTL_RESUME, /* control "start" or "play" */
-	GT_CTL_RESCAN, /* look again for tracepoints, devices, files */
-	GT_CTL_SEEK,   /* replay: arg is ns relative to where it plays */
-	GT_CTL_LEVEL,  /* arg: enum gt_level, 1 nobody records, 2 normal, 3 verbose */
-	GT_CTL_WANTED, /* what gt_host.wanted() and .ring_refused() say has changed */
-	GT_CTL_MADE,   /* what gt_host.made() tells has changed */
+	GT_CTL_PAUSE,	/* control "stop" (live: stop tracing) or "pause" (replay) */
+	GT_CTL_RESUME,	/* control "start" or "play" */
+	GT_CTL_RESCAN,	/* look again for tracepoints, devices, files; arg: a user asked for a full
+			* rescan, which counts as a pause */
+	GT_CTL_SEEK,	/* replay, just begun: play up to time arg, ns, as fast as it reads */
+	GT_CTL_LEVEL,	/* arg: enum gt_level, 1 nobody records, 2 normal, 3 verbose */
+	GT_CTL_WANTED,	/* answers of gt_host.wanted() and .ring_refused() have changed */
+	GT_CTL_USERDIR, /* user directories have changed, see gt_host.userdir() */
 };
 
-/* See gt_host.claim. KFD_QUEUES: what programs do to the queues of AMD's compute driver */
+/* See gt_host.claim. KFD_QUEUES: queues of AMD's compute driver */
 #define GT_CLAIM_TRACEPOINTS "tracepoints"
-#define GT_CLAIM_KFD_QUEUES "kfd queues"
+#define GT_CLAIM_KFD_QUEUES  "kfd queues"
 
 #define GT_BACKEND_LIVE_PIDS 0x1 /* pids are of this machine, now: the host asks /proc about them */
 #define GT_BACKEND_RECORDING 0x2 /* plays a recording: pids and times are not this machine's */
-#define GT_BACKEND_FALLBACK 0x4	 /* runs only where no other backend has a GPU to show */
-#define GT_BACKEND_STAYS 0x10	 /* its source's end does not stop it: what it shows stays to be read */
-#define GT_BACKEND_DEMAND 0x8	 /* runs only when named in backend= or by replay= */
+#define GT_BACKEND_SIMULATED 0x4 /* its GPUs are not real: runs only when named in backend= */
+#define GT_BACKEND_DEMAND    0x8 /* runs only when named in backend= or by replay= */
+/* The end of its source does not stop it: its texts can still be read. It reports itself if there is
+ * nothing to show */
+#define GT_BACKEND_STAYS 0x10
+/* A setting can start it: a mount that names it succeeds without it */
+#define GT_BACKEND_LATER 0x20
+/* It delivers what users wrote into files of theirs, each with gt_event.uid: these records have a share of
+ * the history */
+#define GT_BACKEND_USERS 0x40
 
-#define GT_LOOK_GPUS  0x1 /* gt_backend.look: the state of GPUs */
-#define GT_LOOK_PROCS 0x2 /* what processes use */
-#define GT_LOOK_SLOTS 0x4 /* where queues are on the hardware */
+#define GT_REFRESH_GPUS	 0x1 /* gt_backend.refresh_sensors: the state of GPUs */
+#define GT_REFRESH_PROCS 0x2 /* what processes use */
+#define GT_REFRESH_SLOTS 0x4 /* places of queues on the hardware */
 
 /**
  * struct gt_backend - a plugin's vtable
@@ -288,41 +328,49 @@ enum gt_control {
  * @version: the plugin's own
  * @flags: GT_BACKEND_*
  * @options, @options_size: the table and the size of the struct it describes; may be NULL and 0
- * @probe: can this backend work here? 0; 1: it can, but that is no sign of a GPU (GT_BACKEND_FALLBACK
- *	backends run too); or a negative errno after host->error() told the exact blocker and the
- *	remedy. Changes nothing. Mandatory
- * @start: begins; after an error stop() is not called. Mandatory
- * @drain: decodes and pushes what has come. Returns the number of records pushed, 0 if there was
- *	nothing (one that is called over and over for nothing is called more seldom), -ENODATA when
- *	the source has ended for good (stop() follows; with GT_BACKEND_STAYS only when all ends), or another negative errno: quarantine.
- *	Mandatory
- * @stop: ends and frees everything of start(). Mandatory
+ * @probe: can this backend work here? 0; 1: it can, but that is no sign of a GPU; or a negative errno
+ *	after host->error() with the exact blocker and the remedy. Changes nothing. Mandatory
+ * @start: starts it; after an error stop() is not called. Mandatory
+ * @drain: decodes and pushes what has come. Returns the number of records pushed, 0 for nothing (with
+ *	many of these in a row it is called less often), -ENODATA when the source has ended for good
+ *	(stop() follows; with GT_BACKEND_STAYS only at the end of all), or another negative errno:
+ *	quarantine. Mandatory
+ * @stop: stops it and frees everything of start(). Mandatory
  * @set: option @o was changed; -errno refuses and the old value comes back. Needed for
  *	GT_OPT_RUNTIME
- * @control: see enum gt_control. Optional
+ * @control: see enum gt_control. 0 or -errno; for GT_CTL_PAUSE also 1: ends of jobs in flight are still
+ *	reported. Optional
  * @doctor: writes lines "key value" of detail into @buf (at most @len bytes, NUL-terminated), for
  *	doctor and backends/<name>/stats. Optional
  * @caps: capabilities (1ULL << CAP_*) that its hooks need; the daemon keeps no others. What root may do
  *	as the owner of a file needs none
- * @start_caps: likewise, that only start() and a look for what is new (GT_CTL_RESCAN, GT_CTL_LEVEL,
- *	GT_CTL_RESUME) need: they are in force only there; a thread that start() begins has them, too, and is
- *	to put them out of force but for the moments when it needs them
- * @syscalls: names of system calls that its hooks make beside those that the daemon itself makes
- *	(fs/seccomp.c), separated by blanks: "perf_event_open bpf". Any other call that the daemon does not
- *	make fails with EPERM after the start; programs cannot be executed, and no code loaded
+ * @start_caps: likewise, of those that only start() and a look for new things (GT_CTL_RESCAN,
+ *	GT_CTL_LEVEL, GT_CTL_RESUME) need: they are effective only there. A thread that start() creates has
+ *	them, too, and must lower them except while it needs them
+ * @syscalls: names of system calls that its hooks need besides those of the daemon itself
+ *	(fs/seccomp.c), separated by blanks: "perf_event_open bpf". After the start, any other call fails
+ *	with EPERM; programs cannot be executed, no code can be loaded, and no file opened for writing
+ *	except by gt_host.file. "mkstemp" is no call: it stands for making new files, and removing files
  * @files: texts of its own; may be NULL
- * @fold: hands over what it has counted itself up to now, by host->tally(). Optional
- * @knows: is this a recording of its kind? @path: where it is; @head: its first @len bytes (64 KiB at
- *	most), NULL: it is a folder. What no plugin knows is for the GT_BACKEND_RECORDING one without
- *	this hook. Whose it is gets its path in the option `files`, a colon between two, and plays it
- *	(gt_plugin.recording) whatever else it can do. Optional
- * @look: somebody is about to look at what this backend reads off (GT_LOOK_*): hands it over, by
- *	host->reading(), usage() and queues_hw(), unless that was done a moment ago. Readers wait for it, 50 ms
- *	at most; those of where queues are, 5 s.
+ * @collect_counters: hands over, by host->tally(), what it has counted itself up to now. Optional
+ * @probe_recording: is this a recording of its kind? @path: its path, which does not exist for one of several
+ *	files in an archive. @head: its first @len bytes (64 KiB at most). NULL: @path is a folder, or a file
+ *	that no plugin knows by its bytes: then its name decides, and the plugin that takes it refuses it with a
+ *	reason. A recording that no plugin knows goes to the GT_BACKEND_RECORDING one without this hook, or
+ *	the only one. The plugin that takes a recording gets its path in the option `files`, with a colon
+ *	between two and \\: for a colon in a name, and plays it (gt_plugin.recording) whatever else it can
+ *	do. Optional
+ * @refresh_sensors: a user is about to read what this backend reads on demand (GT_REFRESH_*): hands that over by
+ *	host->reading(), usage() and queues_hw(), unless that was a moment ago. Readers wait for it, 50 ms
+ *	at most; those of places of queues, 5 s. Optional
+ * @process_seen: some backend reported the first event of a process of this machine. The daemon is in the middle of
+ *	that: only host->timer() may be called. Optional
+ * @userdirs: a directory in which users make directories; may be NULL
+ * @packed: of a folder that is to be played: hands over each compressed file that it would read there,
+ *	with a descriptor that stays the hook's. start() gets the unpacked data by host->unpacked(). Optional
+ * @writes: hands over each file or folder that it writes by host->file(); a folder means all that is in
+ *	it. They need not exist yet. Called once, before start() and with the options as configured.
  *	Optional
- * @met: a process of this machine was met by what any backend told. The daemon is at work with it: only
- *	host->timer() may be called. Optional
- * @made: a directory in which users make others; may be NULL
  */
 struct gt_backend {
 	uint32_t abi;
@@ -344,11 +392,14 @@ struct gt_backend {
 	uint64_t start_caps;
 	const char *syscalls;
 	const struct gt_backend_file *files;
-	void (*fold)(struct gt_plugin *p);
-	bool (*knows)(const char *path, const uint8_t *head, size_t len);
-	void (*look)(struct gt_plugin *p, unsigned int what);
-	void (*met)(struct gt_plugin *p, uint32_t pid);
-	const struct gt_backend_made *made;
+	void (*collect_counters)(struct gt_plugin *p);
+	bool (*probe_recording)(const char *path, const uint8_t *head, size_t len);
+	void (*refresh_sensors)(struct gt_plugin *p, unsigned int what);
+	void (*process_seen)(struct gt_plugin *p, uint32_t pid);
+	const struct gt_backend_userdirs *userdirs;
+	void (*packed)(const char *path, void (*found)(void *arg, int fd, const char *path),
+		       void *arg);
+	void (*writes)(struct gt_plugin *p, void (*add)(void *arg, const char *path), void *arg);
 };
 
 /** gt_record_init() - an event with everything unknown but its time and type */

@@ -4,8 +4,8 @@
  * for the model and for a source that counts itself, so that their numbers are the same.
  *
  * Values below 64 have a bucket each; above, every power of two is an octave of 64 buckets. So the
- * middle of a bucket is within 0.8 % of every value in it. No header but this is needed: BPF
- * programs include it.
+ * middle of a bucket is within 0.8 % of every value in it. Needs no other header: BPF programs
+ * include it.
  */
 #ifndef GT_BUCKET_H
 #define GT_BUCKET_H

@@ -3,7 +3,7 @@
  * The record: 64 bytes, little-endian, one cache line. The same bytes travel from a plugin to the
  * event log, to every reader of an `events` pipe and into a saved file. See gputrace-event(5).
  *
- * A field whose bits are all ones is unknown (GT_NONE16, GT_NONE32, GT_NONE64). Times are
+ * A field of all ones is unknown (GT_NONE16, GT_NONE32, GT_NONE64). Times are
  * nanoseconds of CLOCK_MONOTONIC, or of the recording's clock in a replay.
  */
 #ifndef GT_EVENT_H
@@ -13,84 +13,123 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define GT_RECORD_VERSION 1
-#define GT_RECORD_SIZE 64
-#define GT_RECORD_MAGIC "gputrace-stream"
+#define GT_RECORD_VERSION 2 /* of 1 there were types of events up to 31; nothing else differs */
+#define GT_RECORD_SIZE	  64
+#define GT_RECORD_MAGIC	  "gputrace-stream"
 
 #define GT_NONE16 UINT16_MAX
 #define GT_NONE32 UINT32_MAX
 #define GT_NONE64 UINT64_MAX
 
-/**
- * enum gt_type - what a record tells
+/*
+ * GT_TYPES() - the types of events: X(name, number, class, level), by number
  *
- * 0 to 31 are events; the number is the bit in `config/filter_events`, so grtrace's documented
- * masks keep their meaning (0x3 is SUBMIT and COMPLETE). 64 and up describe: they are never
- * filtered, and have layouts of their own behind the same first 12 bytes.
+ * 0 to 63: the number is the bit in `config/filter_events`, so grtrace's documented masks keep
+ * their meaning (0x3 is SUBMIT and COMPLETE). Numbers from GT_NTYPES on are for types to come: a reader
+ * leaves out records of types that it does not know. The class is what the event is about: enum
+ * gt_type_class. VERBOSE: only level verbose records it, because it comes by the million and belongs
+ * to no job. COMPLETE's value is the measured execution in ns, if known; of a queue without a ring,
+ * its ref is ns since it was enqueued.
+ */
+/* clang-format off */
+#define GT_TYPES(X) \
+	X(SUBMIT,           0, WORK,   NORMAL)  /* a job was given to its ring's software queue */ \
+	X(COMPLETE,         1, WORK,   NORMAL)  /* its completion was seen */ \
+	X(CTX_SWITCH,       2, WORK,   VERBOSE) /* hardware switched context; ref: the context before */ \
+	X(COMMIT,           3, WORK,   NORMAL)  /* handed over to the hardware */ \
+	X(START,            4, WORK,   NORMAL)  /* the hardware began, as reported by hardware or driver */ \
+	X(END,              5, WORK,   NORMAL)  /* the hardware ended, likewise; value: ns since it began, if known; ref: of a queue its kernel */ \
+	X(IRQ,              6, DEVICE, VERBOSE) /* value: source of the interrupt */ \
+	X(SYNC_WAIT_ENTER,  7, WORK,   NORMAL)  /* pid begins to wait for ctx:seqno */ \
+	X(SYNC_WAIT_EXIT,   8, WORK,   NORMAL)  /* value: ns waited, if known */ \
+	X(ERROR,            9, WORK,   NORMAL)  /* value: enum gt_error */ \
+	X(IOCTL_ENTER,     10, CALL,   NORMAL)  /* value: command */ \
+	X(IOCTL_EXIT,      11, CALL,   NORMAL)  /* value: result; ref: ns inside */ \
+	X(QUEUE_CREATE,    12, WORK,   NORMAL)  \
+	X(QUEUE_SCHEDULE,  13, WORK,   NORMAL)  /* asked to run; value: 1 allowed, 0 refused */ \
+	X(QUEUE_TOKEN,     14, WORK,   NORMAL)  /* value: the number to ring with, no count; ref: channel */ \
+	X(QUEUE_DESTROY,   15, WORK,   NORMAL)  \
+	X(QUEUE_MAP,       16, WORK,   NORMAL)  \
+	X(QUEUE_UNMAP,     17, WORK,   NORMAL)  \
+	X(LAUNCH,          18, WORK,   NORMAL)  /* a runtime API call */ \
+	X(DISPATCH,        19, OWN,    NORMAL)  /* a kernel that ran; value: ns, ref: kernel id */ \
+	X(COPY,            20, OWN,    NORMAL)  /* value: bytes, ref: ns */ \
+	X(COUNTER,         21, DEVICE, NORMAL)  /* value: reading, ref: counter id */ \
+	X(CLOCK,           22, DEVICE, NORMAL)  /* value: Hz */ \
+	X(POWER,           23, DEVICE, NORMAL)  /* value: uW */ \
+	X(FUNCTION,        24, CALL,   NORMAL)  /* value: function id */ \
+	X(CUSTOM0,         25, WORK,   NORMAL)  /* event maps may use these, with a name */ \
+	X(CUSTOM1,         26, WORK,   NORMAL)  \
+	X(CUSTOM2,         27, WORK,   NORMAL)  \
+	X(CUSTOM3,         28, WORK,   NORMAL)  \
+	X(CUSTOM4,         29, WORK,   NORMAL)  \
+	X(CUSTOM5,         30, WORK,   NORMAL)  \
+	X(CUSTOM6,         31, WORK,   NORMAL)
+/* clang-format on */
+
+/**
+ * enum gt_type_class - what an event is about, and so what of it is blanked for whom
+ * @GT_CLASS_WORK: a job, a wait, a queue of a process
+ * @GT_CLASS_DEVICE: a device: where it names no process, everybody may see it
+ * @GT_CLASS_CALL: its value is which call into the kernel it was
+ * @GT_CLASS_OWN: what a process did without a driver's ring; the model has rings for it
+ */
+enum gt_type_class { GT_CLASS_WORK, GT_CLASS_DEVICE, GT_CLASS_CALL, GT_CLASS_OWN };
+
+/**
+ * enum gt_type - type of a record: GT_SUBMIT and so on are events, see GT_TYPES()
+ *
+ * 64 and up describe: they are never filtered, and have layouts of their own after the same first
+ * 12 bytes.
  */
 enum gt_type {
-	GT_SUBMIT = 0,		 /* a job was given to its ring's software queue */
-	GT_COMPLETE = 1,	 /* its completion was seen; value: measured execution in ns, if told;
-				  * of a queue without a ring, ref: ns since it was enqueued */
-	GT_CTX_SWITCH = 2,	 /* hardware switched context; ref: the context before */
-	GT_COMMIT = 3,		 /* handed over to the hardware */
-	GT_START = 4,		 /* the hardware began, as hardware or driver tell it */
-	GT_END = 5,		 /* the hardware ended, likewise; value: ns since it began, if told */
-	GT_IRQ = 6,		 /* value: source of the interrupt */
-	GT_SYNC_WAIT_ENTER = 7,	 /* pid begins to wait for ctx:seqno */
-	GT_SYNC_WAIT_EXIT = 8,	 /* value: ns waited, if known */
-	GT_ERROR = 9,		 /* value: enum gt_error */
-	GT_IOCTL_ENTER = 10,	 /* value: command */
-	GT_IOCTL_EXIT = 11,	 /* value: result; ref: ns inside */
-	GT_QUEUE_CREATE = 12,
-	GT_QUEUE_SCHEDULE = 13,	 /* asked to run; value: 1 allowed, 0 refused */
-	GT_QUEUE_TOKEN = 14,	 /* value: the number to ring with, no count of work; ref: channel */
-	GT_QUEUE_DESTROY = 15,
-	GT_QUEUE_MAP = 16,
-	GT_QUEUE_UNMAP = 17,
-	GT_LAUNCH = 18,		 /* a runtime API call */
-	GT_DISPATCH = 19,	 /* a kernel that ran; value: ns, ref: kernel id */
-	GT_COPY = 20,		 /* value: bytes, ref: ns */
-	GT_COUNTER = 21,	 /* value: reading, ref: counter id */
-	GT_CLOCK = 22,		 /* value: Hz */
-	GT_POWER = 23,		 /* value: uW */
-	GT_FUNCTION = 24,	 /* value: function id */
-	GT_CUSTOM0 = 25,	 /* to 31: event maps may use these, with a name */
-	GT_CUSTOM6 = 31,
-	GT_NTYPES = 32,
+#define GT_TYPE_NUMBER(name, number, class, level) GT_##name = number,
+	GT_TYPES(GT_TYPE_NUMBER)
+#undef GT_TYPE_NUMBER
+		GT_NTYPES,
 
-	GT_HEADER = 64,		 /* struct gt_header */
-	GT_GPU_NAME = 65,	 /* struct gt_gpu_name */
-	GT_RING_NAME = 66,	 /* struct gt_ring_name */
-	GT_PROCESS = 67,	 /* struct gt_process */
-	GT_NAME = 68,		 /* struct gt_name */
-	GT_QUEUE = 69,		 /* struct gt_queue_desc */
-	GT_LOST = 70,		 /* struct gt_lost */
+	GT_HEADER = 64,	   /* struct gt_header */
+	GT_GPU_NAME = 65,  /* struct gt_gpu_name */
+	GT_RING_NAME = 66, /* struct gt_ring_name */
+	GT_PROCESS = 67,   /* struct gt_process */
+	GT_NAME = 68,	   /* struct gt_name */
+	GT_QUEUE = 69,	   /* struct gt_queue_desc */
+	GT_LOST = 70,	   /* struct gt_lost */
 	GT_TYPE_END = 71,
 };
 
-/* Names of the event types, in order; GT_TYPE_NAMES[GT_COMMIT] is "COMMIT". */
+/** GT_BIT() - a type of events in a mask */
+#define GT_BIT(type) (1ull << (type))
+static_assert(GT_NTYPES <= GT_HEADER, "a bit each, and a number of their own");
+
+/* Names of the types of events, in order; GT_TYPE_NAMES[GT_COMMIT] is "COMMIT". */
+#define GT_TYPE_NAME(name, number, class, level) #name,
 #define GT_TYPE_NAMES                                                                              \
 	{                                                                                          \
-		"SUBMIT", "COMPLETE", "CTX_SWITCH", "COMMIT", "START", "END", "IRQ",               \
-			"SYNC_WAIT_ENTER", "SYNC_WAIT_EXIT", "ERROR", "IOCTL_ENTER", "IOCTL_EXIT", \
-			"QUEUE_CREATE", "QUEUE_SCHEDULE", "QUEUE_TOKEN", "QUEUE_DESTROY",          \
-			"QUEUE_MAP", "QUEUE_UNMAP", "LAUNCH", "DISPATCH", "COPY", "COUNTER",       \
-			"CLOCK", "POWER", "FUNCTION", "CUSTOM0", "CUSTOM1", "CUSTOM2", "CUSTOM3",  \
-			"CUSTOM4", "CUSTOM5", "CUSTOM6"                                            \
+		GT_TYPES(GT_TYPE_NAME)                                                             \
 	}
 
 /* gt_event.flags */
-#define GT_F_LATE 0x01	   /* came after its time: ts is the stream's last, ref its own time */
-#define GT_F_INFERRED 0x02 /* not told by a source but concluded */
-/* pid, tid, uid, ctx, ref, and a token, and without a ring seqno and value, were blanked for this
- * reader */
+#define GT_F_LATE     0x01 /* came after its time: ts is the stream's last, ref its own time */
+#define GT_F_INFERRED 0x02 /* reported by no source, but inferred */
+/* pid, tid, uid, ctx, ref, and a token, and without a driver's ring seqno and value, were blanked
+ * for this reader */
 #define GT_F_REDACTED 0x04
-#define GT_F_END_TOLD 0x08 /* QUEUE: its source tells its end, which its process's is not */
-#define GT_F_RUNTIME 0x10  /* QUEUE, QUEUE_*: told by the program's runtime, not the driver */
+/* Of a recording where the clocks of some CPUs differ. SUBMIT, COMMIT: the other of the two was
+ * measured with another clock; SUBMIT, COMMIT, START: it comes after its job's COMPLETE; COMPLETE:
+ * SUBMIT was measured with another clock. Also where SUBMIT's CPU is not known. */
+#define GT_F_CLOCK 0x08
+/* COMPLETE: COMMIT, START, END, or one of the last ends on the ring, was measured with another
+ * clock, or the hand-over's CPU is not known */
+#define GT_F_CLOCK_HW  0x10
+#define GT_F_CLOCK_END 0x40 /* COMPLETE: END was measured with another clock */
+#define GT_F_COMMITS   0x10 /* SUBMIT: the recording has a COMMIT for jobs of this kind */
+#define GT_F_END_REPORTED                                                                          \
+	0x08 /* QUEUE: its source reports its end; the end of its process is not that */
+#define GT_F_RUNTIME 0x10 /* QUEUE, QUEUE_*: from the program's runtime, not the driver */
 /* CUSTOM: job ctx:seqno depends on fence ref:value; tid: process of that fence's job, if known */
 #define GT_F_DEPENDS 0x20
-#define GT_F_WAITS 0x40	   /* likewise, and it cannot be handed over before the fence signals */
+#define GT_F_WAITS   0x40 /* likewise, and it cannot be handed over before the fence signals */
 
 /* COUNTER's ref: value is how many packets or jobs the event's queue holds */
 #define GT_COUNTER_DEPTH (1ull << 63)
@@ -111,15 +150,15 @@ enum gt_engine {
  * struct gt_event - one event
  * @ts: nanoseconds; never decreases within a stream
  * @cpu: where it was seen
- * @gpu: number of the GPU, as its GPU_NAME record tells
- * @ring: number of the ring in its GPU, as its RING_NAME record tells
+ * @gpu: number of the GPU, which its GPU_NAME record names
+ * @ring: number of the ring in its GPU, which its RING_NAME record names
  * @ctx: the job's fence context or the source's own context number
  * @seqno: the job's number in its context
  * @pid: thread group, of the job's owner where there is a job
  * @tid: the thread that did it
  * @queue: id under queues/
  * @value: by type, see enum gt_type
- * @ref: by type; SUBMIT: the DRM client id where the source tells it
+ * @ref: by type; SUBMIT: the DRM client ID, if known
  */
 struct gt_event {
 	uint64_t ts;
@@ -221,8 +260,8 @@ struct gt_name {
 
 /**
  * struct gt_queue_desc - what is known of queue @queue; @engine is enum gt_engine
- * @ctx: of AMD's compute driver and runtime the address of its packets in the process: what both tell
- *	of is one queue by that
+ * @ctx: of AMD's compute driver and runtime the address of its packets in the process, by which queues
+ *	that both report are found to be the same
  * @size: bytes of its ring in memory, 0 unknown as well
  */
 struct gt_queue_desc {
@@ -257,13 +296,16 @@ enum gt_queue_kind {
 enum gt_lost_cause {
 	GT_LOST_SOURCE, /* the source's own buffer ran over, before any statistics */
 	GT_LOST_READER, /* this reader was too slow; statistics are whole */
+	GT_LOST_BEGIN,	/* perhaps nothing: the records of @cpu begin later than others */
 	GT_LOST_CAUSES
 };
 
 /**
  * struct gt_lost - @count records that this stream does not have, from @since to @until
- * @until: end of the gap where it is later than ts, else 0 or unknown: a source of several parts,
- *	like one buffer for each CPU, tells of a gap at its begin, as the others go on within it
+ * @until: end of the gap if that is later than ts, else 0 or unknown: a source with several parts, as
+ *	one buffer for each CPU, reports a gap at its beginning, because the other parts go on within it
+ *
+ * With GT_LOST_BEGIN, @count is 0: it may be that the CPU had no events from @since to ts.
  */
 struct gt_lost {
 	uint64_t ts;
@@ -279,6 +321,18 @@ struct gt_lost {
 	uint64_t until;
 	uint32_t reserved2[4];
 };
+
+/* A recording may say any count. Sums of losses end here, and those of sums have room */
+#define GT_LOST_MAX (1ULL << 48)
+
+/** gt_lost_sum() - @sum plus a gt_lost.count, at most GT_LOST_MAX; an unknown count adds nothing */
+static inline uint64_t gt_lost_sum(uint64_t sum, uint64_t count)
+{
+	uint64_t n = count == GT_NONE64 ? 0 : count,
+		 room = sum < GT_LOST_MAX ? GT_LOST_MAX - sum : 0;
+
+	return sum + (n < room ? n : room);
+}
 
 union gt_record {
 	struct gt_event ev;
@@ -308,11 +362,12 @@ GT_ASSERT_LAYOUT(gt_name);
 GT_ASSERT_LAYOUT(gt_queue_desc);
 GT_ASSERT_LAYOUT(gt_lost);
 static_assert(offsetof(struct gt_event, gpu) == 12 && offsetof(struct gt_event, ring) == 14 &&
-		      offsetof(struct gt_event, ctx) == 16 && offsetof(struct gt_event, pid) == 32 &&
+		      offsetof(struct gt_event, ctx) == 16 &&
+		      offsetof(struct gt_event, pid) == 32 &&
 		      offsetof(struct gt_event, value) == 48,
-	      "record version 1");
+	      "record versions 1 and 2");
 
-/** gt_type_known() - is @type one that version 1 of the record defines? */
+/** gt_type_known() - is @type one that this version of the record defines? */
 static inline int gt_type_known(unsigned int type)
 {
 	return type < GT_NTYPES || (type >= GT_HEADER && type < GT_TYPE_END);

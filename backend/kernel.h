@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What a backend tells of a kernel that ran on a GPU, besides its DISPATCH events: whose it is, its
- * whole name, what it takes of the GPU, counters, and texts of its own. See gt_host.kernel.
+ * Description of a kernel that ran on a GPU, besides its DISPATCH events: owner, whole name, resources,
+ * counters, and texts. See gt_host.kernel.
  */
 #ifndef GT_KERNEL_H
 #define GT_KERNEL_H
@@ -31,16 +31,15 @@ enum gt_kernel_value {
 enum gt_kernel_text { GT_KT_HOTSPOTS, GT_KT_OCCUPANCY, GT_KERNEL_TEXTS };
 
 /**
- * struct gt_kernel_desc - a kernel of a GPU; what is not known is all ones
- * @id: as gt_host.kernel returned it, then @name and @hash are not looked at; GT_NONE32: by its
- *name
- * @uid: whose it is: the owner of the file that tells of it. Kernels of two users are two
- * @name: @len bytes, anything, GT_KERNEL_NAME_MAX at most are taken
- * @hash: of the whole name, where @name is only its begin; 0: it is all
- * @value: by enum gt_kernel_value; one that differs from what was told before widens the range
- * @ts, @queue_ns: one of its dispatches, which ended at @ts, had waited so long to begin
- * @calls, @total_ns, @min_ns, @max_ns: of all its dispatches, as a file of statistics tells; it
- *counts where no dispatch is told by itself
+ * struct gt_kernel_desc - a kernel of a GPU; unknown values are all ones
+ * @id: as returned by gt_host.kernel, then @name and @hash are ignored; GT_NONE32: by its name
+ * @uid: owner of the file that the kernel is from. Kernels of two users are different
+ * @name: @len bytes, anything, of which at most GT_KERNEL_NAME_MAX are kept
+ * @hash: of the whole name if @name is only its beginning; 0: @name is complete
+ * @value: by enum gt_kernel_value; one that differs from an earlier value widens the range
+ * @ts, @queue_ns: a dispatch that ended at @ts had waited so long
+ * @calls, @total_ns, @min_ns, @max_ns: of all dispatches, from a file of statistics; used if no single
+ *	dispatch is reported
  */
 struct gt_kernel_desc {
 	uint32_t id;
@@ -54,7 +53,7 @@ struct gt_kernel_desc {
 	uint64_t calls, total_ns, min_ns, max_ns;
 };
 
-/** gt_kernel_init() - of whom nothing is known */
+/** gt_kernel_init() - everything unknown */
 static inline void gt_kernel_init(struct gt_kernel_desc *d)
 {
 	__builtin_memset(d, 0xff, sizeof(*d));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What a source reads off when somebody looks: the state of a GPU, and what a process holds and has
- * used. gt_host.reading and gt_host.usage hand them over.
+ * What a source reads on demand: sensors of a GPU (gt_host.reading), what a process holds and has used
+ * (gt_host.usage), and places of queues on the hardware (gt_host.queues_hw).
  */
 #ifndef GT_READING_H
 #define GT_READING_H
@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Which file of the GPU tells it; BUSY: its `utilization` */
+/* The file of the GPU that shows it; BUSY: `utilization` */
 enum gt_gauge_kind {
 	GT_GAUGE_MEMORY,
 	GT_GAUGE_CLOCK,
@@ -22,7 +22,7 @@ enum gt_gauge_kind {
 
 #define GT_GAUGES_MAX 96 /* of a GPU */
 
-/** struct gt_gauge - one value; @key: as it is shown, with its unit, [a-z0-9_] */
+/** struct gt_gauge - one value; @key: name as shown, with the unit, [a-z0-9_] */
 struct gt_gauge {
 	char key[38];
 	uint16_t kind; /* enum gt_gauge_kind */
@@ -30,10 +30,9 @@ struct gt_gauge {
 };
 
 /**
- * struct gt_reading - of one GPU
- * @has: 1 << enum gt_gauge_kind for what it can tell: values of those that are missing are so for
- * now
- * @power: word that says whether it sleeps, "active", "suspended"; "" unknown
+ * struct gt_reading - sensors of one GPU
+ * @has: 1 << enum gt_gauge_kind for each kind that the GPU has; a missing value is unknown for now
+ * @power: word for whether it sleeps, "active", "suspended"; "" unknown
  */
 struct gt_reading {
 	uint16_t gpu;
@@ -48,8 +47,7 @@ struct gt_reading {
 #define GT_USE_ENGINES 16 /* of a process on a GPU */
 #define GT_USE_REGIONS 16
 
-/** struct gt_use_engine - @ns: it was kept busy for the process; @capacity: so many of it there are
- */
+/** struct gt_use_engine - @ns: time it was busy for the process; @capacity: number of such engines */
 struct gt_use_engine {
 	char name[GT_USE_NAME];
 	uint64_t ns;
@@ -62,24 +60,24 @@ struct gt_use_region {
 	uint64_t total, resident, shared, active, purgeable;
 };
 
-/** struct gt_use_who - who a process is that is not of this machine; @start: ns since boot */
+/** struct gt_use_who - identity of a process of another machine; @start: ns since boot */
 struct gt_use_who {
 	uint64_t start;
 	uint32_t uid;
 	const char *comm, *cgroup;
 };
 
-/** struct gt_use_kfd - what AMD's compute driver tells of a process; UINT64_MAX unknown */
+/** struct gt_use_kfd - a process by AMD's compute driver; UINT64_MAX unknown */
 struct gt_use_kfd {
 	uint64_t vram, sdma_us, evicted_ms, cu_occupancy;
 };
 
 /**
- * struct gt_usage - of one process on one GPU
- * @since, @at: what engines did, they did between these
- * @memory: the regions are what it holds now, in place of those before; else they are not told
- * @kfd: NULL: not told
- * @who: NULL: of this machine, where it is asked for
+ * struct gt_usage - use of one GPU by one process
+ * @since, @at: interval of the engines' times
+ * @memory: the regions are all that it holds now; else they are not reported
+ * @who: NULL: a process of this machine
+ * @kfd: NULL: not reported
  */
 struct gt_usage {
 	uint16_t gpu;
@@ -105,10 +103,12 @@ struct gt_queue_slot {
 };
 
 /**
- * struct gt_queue_hw - a queue's descriptor in memory (MQD), and its slots (HQD): what is not known
- *	is all ones
- * @queue: id below queues/; GT_NONE32: that of @pid whose packets are at @base
- * @address: of the descriptor, @base: of the ring; @rptr, @wptr: as it was saved last
+ * struct gt_queue_hw - a queue's descriptor in memory (MQD), and its slots (HQD); unknown values are all
+ * ones
+ * @queue: ID below queues/; GT_NONE32: the queue of @pid with packets at @base
+ * @address: of the descriptor
+ * @base: of the ring
+ * @rptr, @wptr: as last saved
  */
 struct gt_queue_hw {
 	uint16_t gpu;

@@ -2,7 +2,7 @@
 /*
  * What a source counted itself, in place of the daemon: jobs matched and times sorted into the
  * buckets of bucket.h by the rules of fs/model/match.c. gt_host.tally hands it over, as often as
- * the source likes; everything in it is what came since the last one, but for what says "now".
+ * the source likes. All values are what came since the last tally, except those described as "now".
  */
 #ifndef GT_TALLY_H
 #define GT_TALLY_H
@@ -25,8 +25,8 @@ struct gt_tally_bucket {
 	uint32_t b, n;
 };
 
-/** struct gt_tally_stage - values of a stage: @nbucket buckets, upwards; their sum, and which were
- * the least and the greatest. As many as the buckets hold: none may be in the sum alone */
+/** struct gt_tally_stage - values of a stage: @nbucket buckets in ascending order; sum, least and
+ * greatest of exactly the values in the buckets */
 struct gt_tally_stage {
 	uint64_t sum, min, max;
 	const struct gt_tally_bucket *bucket;
@@ -34,13 +34,17 @@ struct gt_tally_stage {
 };
 
 /**
- * struct gt_tally_proc - of one process on the tally's ring
- * @pid: GT_NONE32: of jobs whose owner is not known
- * @uid: theirs; @start: ns since boot; @comm: NUL-terminated; all of that may be unknown:
- *GT_NONE32, 0, NULL
- * @first: time of the first of its events
- * @busy_ns: what its jobs kept the ring busy
- * @inflight: jobs now that are in no record; @aged: those that were given up, by age
+ * struct gt_tally_proc - one process on the tally's ring
+ * @pid: GT_NONE32: jobs with an unknown owner
+ * @uid: GT_NONE32 if unknown
+ * @start: ns since boot, 0 if unknown
+ * @first: time of its first event
+ * @comm: NUL-terminated, NULL if unknown
+ * @busy_ns: time that its jobs kept the ring busy
+ * @inflight: jobs in flight now that are in no record
+ * @aged: jobs that were given up by age
+ * @unseen: jobs in no record that were found to have ended unseen (unseen.h)
+ * @back: jobs of these, or of earlier ones, that ended after all
  */
 struct gt_tally_proc {
 	uint32_t pid, uid;
@@ -49,37 +53,47 @@ struct gt_tally_proc {
 	uint64_t submitted, committed, completed;
 	uint64_t busy_ns;
 	uint32_t inflight, aged;
+	uint32_t unseen, back;
 	struct gt_tally_stage stage[GT_NSTAGES];
 };
 
-#define GT_TALLY_SUBMITTED 0x1 /* gt_tally_job.told */
+#define GT_TALLY_SUBMITTED 0x1 /* gt_tally_job.reported */
 #define GT_TALLY_COMMITTED 0x2
 
-/** struct gt_tally_job - in flight now, and in no record; @seen: its first event; @hw: it occupies
- * the hardware; @pid, @uid: whose, GT_NONE32 unknown */
+/**
+ * struct gt_tally_job - a job in flight now that is in no record
+ * @seen: time of its first event
+ * @pid, @uid: of its owner, GT_NONE32 if unknown
+ * @reported: GT_TALLY_*, events seen so far
+ * @hw: it occupies the hardware
+ */
 struct gt_tally_job {
 	uint64_t ctx, seqno, seen, submit, commit;
 	uint32_t pid, uid;
-	uint8_t told, hw, reserved[6];
+	uint8_t reported, hw, reserved[6];
 };
 
 #define GT_TALLY_TYPES 4 /* SUBMIT, COMPLETE and COMMIT, by their numbers */
 
 /**
- * struct gt_tally - of one ring
+ * struct gt_tally - one ring
  * @at: the time as of which it counts
- * @since: of the tally before; 0: this is the first
- * @seen: events by type; @left: of these, those that left no record, by enum gt_refusal
+ * @since: @at of the tally before; 0: this is the first
+ * @seen: events by type
+ * @left: of these, those that left no record, by enum gt_refusal
  * @completed: completions since the source began
- * @busy_ns: the ring's, which is of the procs' together where nothing was lost
- * @depth: jobs now that are in no record; @peak: the most there were of these
- * @area: depth x ns of these jobs
+ * @busy_ns: of the ring; without a loss, the sum of that of the processes
+ * @depth: jobs in flight now that are in no record
+ * @peak: most jobs in flight at once, in records or not
+ * @area: integral of @depth over time, jobs x ns
  * @first, @last: times of the first and the last event
- * @last_end: when the ring's last job ended, 0 none; @hw_since: since when it has been at work now,
- *0 it is not
- * @commits: its source tells COMMIT
- * @unlisted: those in flight are as they were in the tally before; else
- * @job: @njob of those in flight, in order of @seen: not all, if there are very many
+ * @last_end: when the ring's last job ended, 0 none
+ * @hw_since: since when the hardware has been at work now, 0 it is not
+ * @commits: the source reports COMMIT
+ * @unlisted: the jobs in flight are those of the tally before; else
+ * @job: @njob of them, in order of @seen: not all, if there are very many
+ * @gone: @ngone jobs in records that were found to have ended unseen at @seen, because a job without a
+ *	record ended; one may be there several times
  */
 struct gt_tally {
 	uint16_t gpu, ring;
@@ -97,6 +111,8 @@ struct gt_tally {
 	bool unlisted;
 	const struct gt_tally_job *job;
 	unsigned int njob;
+	const struct gt_tally_job *gone;
+	unsigned int ngone;
 };
 
 #endif

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Which jobs and events are wanted in records, as far as that can be said when a job is submitted:
- * one rule for the daemon's gate (fs/gate) and for a source that can leave out itself what is not
- * wanted, so that both always agree. No header but this is needed: BPF programs include it.
+ * Which jobs and events are wanted in records, as far as that is decided when a job is submitted: one
+ * rule for the daemon's gate (fs/gate) and for a source that leaves out unwanted jobs itself, so that
+ * both always agree. Needs no other header: BPF programs include it.
  *
- * The gate asks again for what a source lets through, and does the rest: rate limit, and what only
- * a job's end can tell. So a source may let through too much, but must never leave out more than
- * these functions say; and whole jobs only, decided at their first event. What it leaves out it
- * counts by reason, in gt_tally.left.
+ * The gate checks again what a source lets through, and does the rest: the rate limit, and what depends
+ * on a job's end. So a source may let through too much, but must never leave out more than these
+ * functions say; and whole jobs only, decided at their first event. It counts what it leaves out by
+ * reason, in gt_tally.left.
  *
- * A job's reasons are looked at in the order of enum gt_refusal, and the first one counts.
+ * The reasons are checked in the order of enum gt_refusal, and the first one counts.
  */
 #ifndef GT_WANTED_H
 #define GT_WANTED_H
@@ -19,9 +19,9 @@
 /**
  * enum gt_refusal - why an event is in no record; names of filter_stats
  *
- * Of single events: TYPE, LEVEL and EVENTS; all others are of whole jobs, LEVEL also. An event of a
- * job that is not wanted counts for TYPE, LEVEL or EVENTS if these refuse it anyway, else for its
- * job's reason. From GT_R_RATE on only the daemon decides.
+ * TYPE, LEVEL and EVENTS apply to single events; all others to whole jobs, and LEVEL to both. An event
+ * of an unwanted job counts for TYPE, LEVEL or EVENTS if these refuse it anyway, else for its job's
+ * reason. From GT_R_RATE on only the daemon decides.
  */
 enum gt_refusal {
 	GT_R_NONE,	/* it is wanted */
@@ -35,33 +35,34 @@ enum gt_refusal {
 	GT_R_WATCHLIST, /* watchlist */
 	GT_R_CTX,	/* watchlist_ctx */
 	GT_R_SAMPLING,	/* sampling, static or adaptive */
-	GT_R_RATE,	/* rate_limit, or there are more than the source can tell of */
+	GT_R_RATE,	/* rate_limit, or more than the source can deliver */
 	GT_R_LATENCY,	/* filter_latency */
 	GT_R_THRESHOLD, /* sampling_threshold */
+	GT_R_SHARE,	/* more than its user's share of the history; never decided for a job */
 	GT_NREFUSALS
 };
 
 #define GT_WANTED_LIST 64 /* a power of two */
 /* A job's own: SUBMIT, COMPLETE, COMMIT, START, END, ERROR, a bit each by enum gt_type */
-#define GT_WANTED_JOB_TYPES 0x23bu
-#define GT_SHARE_ALL   (1ull << 32)
+#define GT_WANTED_JOB_TYPES 0x23bull
+#define GT_SHARE_ALL	    (1ull << 32)
 
 /**
  * struct gt_wanted - the settings as a source needs them
- * @gen: another with each change
+ * @gen: differs after each change
  * @types: events that the level wants, a bit each by enum gt_type; 0: no records at all
  * @events: likewise filter_events
- * @share: of GT_SHARE_ALL: so many jobs are in records
+ * @share: share of the jobs in records, of GT_SHARE_ALL
  * @salt: of the choice of these
- * @npid, @nuid, @nctx: how many the lists have; 0: no such filter
- * @ctx_but: @ctx are those that are not wanted
- * @pid, @uid, @ctx: upwards; unused places are all ones
+ * @npid, @nuid, @nctx: lengths of the lists; 0: no such filter
+ * @ctx_but: @ctx are the unwanted ones
+ * @pid, @uid, @ctx: in ascending order; unused places are all ones
  *
- * What rings are wanted is not in it: gt_host.ring_refused() tells of each.
+ * Which rings are wanted is not in it: see gt_host.ring_refused().
  */
 struct gt_wanted {
 	uint64_t gen;
-	uint32_t types, events;
+	uint64_t types, events;
 	uint64_t share, salt;
 	uint32_t npid, nuid, nctx, ctx_but;
 	uint32_t pid[GT_WANTED_LIST], uid[GT_WANTED_LIST];
@@ -71,8 +72,8 @@ struct gt_wanted {
 /**
  * struct gt_wanted_job - what is known of a job at its first event
  * @ctx, @seqno: of the record, gt_event.ctx and .seqno
- * @pid, @uid: of who submitted it, as its SUBMIT tells; all ones: unknown, so that no list has it
- * @gpu, @ring: numbers of the daemon, by gt_host.gpu() and .ring()
+ * @pid, @uid: of its SUBMIT; all ones: unknown, and so in no list
+ * @gpu, @ring: by gt_host.gpu() and .ring()
  * @refused: gt_host.ring_refused() of its ring: a bit each by enum gt_refusal
  */
 struct gt_wanted_job {
@@ -84,7 +85,7 @@ struct gt_wanted_job {
 
 #define GT_WANTED_INLINE static inline __attribute__((always_inline))
 
-/* How many of @list are less than @v: six steps, without a branch that could be guessed wrongly */
+/* Number of entries of @list below @v: six steps, without a branch to mispredict */
 #define GT_WANTED_BELOW(list, v)                                                                   \
 	({                                                                                         \
 		uint32_t at_ = 0;                                                                  \
@@ -113,8 +114,8 @@ GT_WANTED_INLINE uint64_t gt_wanted_mix(uint64_t h, uint64_t v)
 	return h ^ h >> 32;
 }
 
-/** gt_wanted_draw() - a job's lot, below GT_SHARE_ALL: it is in records if that is below the share,
- * so that of a smaller share all are in the greater one, too */
+/** gt_wanted_draw() - a job's number below GT_SHARE_ALL: it is in records if that is below the share, so
+ * jobs of a smaller share are in a greater one, too */
 GT_WANTED_INLINE uint64_t gt_wanted_draw(const struct gt_wanted *w, const struct gt_wanted_job *j)
 {
 	uint64_t h = gt_wanted_mix(w->salt, (uint64_t)j->gpu << 16 | j->ring);
@@ -123,17 +124,16 @@ GT_WANTED_INLINE uint64_t gt_wanted_draw(const struct gt_wanted *w, const struct
 	return gt_wanted_mix(h, 0) >> 32;
 }
 
-/** gt_type_refused() - by the event's type alone: of a job that is wanted, and of one that is not
- * GT_R_NONE: there it counts for the job's reason. @type: below GT_NTYPES */
+/** gt_type_refused() - by the event's type alone. An event of an unwanted job for which this is GT_R_NONE
+ * counts for the job's reason. @type: below GT_NTYPES */
 GT_WANTED_INLINE enum gt_refusal gt_type_refused(const struct gt_wanted *w, unsigned int type)
 {
-	if (!(w->types >> (type & 31) & 1))
+	if (!(w->types >> (type & 63) & 1))
 		return GT_R_LEVEL;
-	return w->events >> (type & 31) & 1 ? GT_R_NONE : GT_R_EVENTS;
+	return w->events >> (type & 63) & 1 ? GT_R_NONE : GT_R_EVENTS;
 }
 
-/** gt_filters_refused() - by all of a job's filters but not by sampling; also of an event that is
- * of no job */
+/** gt_filters_refused() - by all filters of jobs but not by sampling; also for an event without a job */
 GT_WANTED_INLINE enum gt_refusal gt_filters_refused(const struct gt_wanted *w,
 						    const struct gt_wanted_job *j)
 {
@@ -152,8 +152,8 @@ GT_WANTED_INLINE enum gt_refusal gt_filters_refused(const struct gt_wanted *w,
 	return GT_R_NONE;
 }
 
-/** gt_job_refused() - is a job wanted that begins now? GT_R_NONE: it is. To be asked once of each,
- * at its first event. While no event of jobs is wanted, none is */
+/** gt_job_refused() - GT_R_NONE if a job that begins now is wanted. To be called once for each, at its
+ * first event. If no event of jobs is wanted, no job is */
 GT_WANTED_INLINE enum gt_refusal gt_job_refused(const struct gt_wanted *w,
 						const struct gt_wanted_job *j)
 {

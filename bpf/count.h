@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Jobs that are matched and counted in the kernel: what bpf/jobs.h and backend/bpf/tracepoint/
- * share. The rules are those of fs/model/match.c, for rings whose source tells no START, no END and
- * no measured value.
+ * Jobs that are matched and counted in the kernel: what bpf/jobs.h and backend/bpf/tracepoint/ share.
+ * The rules are those of fs/model/match.c, for rings with a source that reports no START, no END and no
+ * measured value.
  *
- * Everything lies in arrays that the daemon maps: it reads them without a system call. Who is found
- * where is said by lines of eight keys, a cache line each; a key has three lines where it may be.
+ * Everything lies in arrays that the daemon maps, so it reads them without a system call. Tables of keys
+ * find jobs, pairs and rings. A line of such a table is a cache line with eight keys; a key may be in one
+ * of three lines.
  *
- * A ring's lock guards the ring and its pairs. A program holds it for some ten ns and does not wait
- * long, and not at all for one that it has interrupted: what it could not count then is owed, and
- * noted in the job, which is its own. The daemon takes it too, to free a pair. What is counted goes
- * into one of two banks, and the daemon folds the other.
+ * A ring's lock guards the ring and its pairs. A program holds it for some ten ns. It tries for a short
+ * time only, and not at all if it has interrupted the holder. What it cannot count then it notes in the
+ * job (gt_k_job.owed), and a later event of the job counts it. The daemon takes the lock to free a pair.
+ * There are two banks of counters: programs add to one, and the daemon folds the other.
  */
 #ifndef GT_BPF_COUNT_H
 #define GT_BPF_COUNT_H
@@ -18,23 +19,26 @@
 #include <stdint.h>
 
 #include "../backend/bucket.h"
+#include "../backend/unseen.h"
 #include "../backend/wanted.h"
 
-#define GT_K_WAYS   8
-#define GT_K_RINGS  512
-#define GT_K_PAIRS  2048
-#define GT_K_JOBS   32768
-#define GT_K_OCTS   8192 /* octaves of all histograms, in one bank */
-#define GT_K_OCT    40	 /* of one; beyond, some hours, a value is told by itself */
-#define GT_K_HOT    64	 /* lines that are looked into first: little in flight stays in the cache */
-#define GT_K_SPIN   1024 /* tries to get a lock: who has it may be interrupted */
-#define GT_K_DAEMON UINT32_MAX /* who has it; a program is its CPU's number, from 1 */
+#define GT_K_WAYS  8
+#define GT_K_RINGS 512
+#define GT_K_PAIRS 2048
+#define GT_K_JOBS  32768
+#define GT_K_OCTS  8192 /* octaves of all histograms, in one bank */
+#define GT_K_OCT   40	/* of one histogram; a greater value, of hours, is sent in a record */
+#define GT_K_HOT                                                                                   \
+	64 /* lines that are searched first: with few jobs in flight these stay in the cache */
+#define GT_K_SPIN 1024 /* tries to get a lock; its holder may be interrupted */
+#define GT_K_DAEMON                                                                                \
+	UINT32_MAX /* of a lock that the daemon holds; a program writes its CPU's number + 1 */
 
 /* A key is one of these, or has bit 1 set and bit 0 not */
 #define GT_K_FREE  0
 #define GT_K_BUSY  1 /* being filled, or taken out */
 #define GT_K_ENDED 5 /* a job that has ended, but could not be counted */
-#define GT_K_LONE  9 /* another job has its key now: it never ends */
+#define GT_K_LONE  9 /* another job has its key now, so no end will find it */
 
 static inline __attribute__((always_inline)) uint64_t gt_k_key(uint64_t h)
 {
@@ -51,17 +55,22 @@ static inline __attribute__((always_inline)) uint64_t gt_k_mix(uint64_t h, uint6
 	return h ^ h >> 32;
 }
 
-/** struct gt_k_ctl - @bank: where it is counted now; @on: at all; @settings: which of the two that
- * there are hold now; @awake: the daemon comes by itself; @strangers: ends of jobs that are not
- * known here
- * @types: why level or filter_events refuse events, eight bits for each type below 4; 0: they do
- *not
- * @spilled: so many jobs are not in the first of the lines where their keys may be
- * @making: somebody has the lock for new rings
- * @limit: so many jobs may be in records until the daemon says that @taken counts from 0 again; 0:
- *any number. @share: of 1024, so many are. The rest is counted only
- * @next: octaves given out, of each bank
- * @no_ring, @no_job, @no_pair: how often there was no room; @owed: or the lock was not to be had */
+/**
+ * struct gt_k_ctl - what the programs and the daemon share
+ * @bank: the bank that programs add to
+ * @on: jobs are counted
+ * @settings: which of the two sets of settings is in force
+ * @awake: the daemon comes by itself; a program need not wake it
+ * @strangers: ends of jobs that are not in the table
+ * @types: for each type below 4, eight bits: enum gt_refusal by level or filter_events; 0: none
+ * @spilled: jobs with a key that is not in the first line of its three
+ * @making: the lock for new rings is held
+ * @limit: at most so many jobs are in records until the daemon sets @taken to 0; 0: no limit
+ * @share: of 1024 jobs so many are in records; the others are only counted
+ * @next: octaves that are in use, of each bank
+ * @no_ring, @no_job, @no_pair: how often there was no room
+ * @owed: how often a lock could not be had
+ */
 struct gt_k_ctl {
 	uint32_t bank, on, settings, awake;
 	uint32_t spilled, limit, share, taken;
@@ -71,9 +80,9 @@ struct gt_k_ctl {
 	uint64_t no_ring, no_job, no_pair, owed;
 };
 
-/* Where the jobs of a context run, for who waits for one that has ended: a word that is read and
- * written at once, as many as backend/eventmap/job.c has. The ring counts from 1; GT_K_SEVERAL: it
- * is one of those that they run on */
+/* The ring on which the jobs of a context run: a wait for a job that has ended is shown there. One word,
+ * so that it is read and written at once; there are as many as in backend/eventmap/job.c. Rings count from
+ * 1. GT_K_SEVERAL: the context has jobs on several rings, of which this is one. */
 #define GT_K_CTXS    4096
 #define GT_K_SEVERAL (1ull << 31)
 
@@ -89,19 +98,19 @@ static inline __attribute__((always_inline)) uint64_t gt_k_place(uint64_t was, u
 
 enum gt_k_kind { GT_K_INT, GT_K_DYN, GT_K_REL, GT_K_CHARS };
 
-/** struct gt_k_piece - @size bytes at @off of a record; of GT_K_DYN a word says where they are, in
- * GT_K_REL it counts from behind it */
+/** struct gt_k_piece - a field of a record: @size bytes at @off. With GT_K_DYN a word at @off says where the
+ * field is; with GT_K_REL that place counts from behind the word. */
 struct gt_k_piece {
 	uint16_t off;
 	uint8_t size, kind;
 };
 
-#define GT_K_SUBMIT   0x1 /* roles; gt_k_job.told */
+#define GT_K_SUBMIT   0x1 /* roles; gt_k_job.reported */
 #define GT_K_COMMIT   0x2
 #define GT_K_COMPLETE 0x4
-#define GT_K_WAIT     0x8 /* it is of interest which job it is for */
+#define GT_K_WAIT     0x8 /* a wait: the job that it is for is looked up */
 
-/* gt_k_job.owed: the roles, and how many more submissions and hand-overs of it were seen */
+/* gt_k_job.owed: the roles that are not counted yet, and how many further submissions and hand-overs */
 #define GT_K_MORE(type)	      (1u << GT_K_MORE_AT(type))
 #define GT_K_MORE_AT(type)    ((type) ? 20 : 8) /* COMMIT : SUBMIT */
 #define GT_K_MORE_OF(o, type) ((o) >> GT_K_MORE_AT(type) & 0xfff)
@@ -116,12 +125,14 @@ struct gt_k_piece {
 
 /**
  * struct gt_k_tp - how a tracepoint's events are counted
- * @roles: 0: they are not; @begins: a job that is not known begins with it
+ * @roles: GT_K_SUBMIT and the like; 0: they are not counted
+ * @begins: the event begins a job that is not in the table
  * @key: which of the pieces make a job's key
- * @ring: the ring is told: by @n pieces, with @seed
- * @known: an end of a job that is not known means nothing
- * @submits: submissions are told, too: a job that is not known when it is handed over is in records
- * @vague: @ctx and @seqno are not what the job's records tell
+ * @ring: the @n pieces name the ring, hashed with @seed
+ * @known: an end without a job in the table means nothing
+ * @submits: submissions are sent to the daemon too, so a job that is not in the table when it is handed
+ *	over is in records
+ * @vague: @ctx and @seqno are not those of the job's records
  */
 struct gt_k_tp {
 	uint8_t roles, begins, key, ring;
@@ -131,47 +142,71 @@ struct gt_k_tp {
 	struct gt_k_piece piece[GT_K_PIECES];
 };
 
-#define GT_K_REC     0x1 /* it is in records */
-#define GT_K_ENTERED 0x2 /* its ring counts it */
+#define GT_K_REC     0x1 /* the job is in records */
+#define GT_K_ENTERED 0x2 /* the ring has counted it in its depth */
+#define GT_K_UNSEEN  0x4 /* taken out of the depth: its end was missed, see backend/unseen.h */
+#define GT_K_VAGUE   0x8 /* its context and number may be another job's */
+#define GT_K_LATE                                                                                  \
+	0x10 /* an event was counted late, so its place in the order of hand-over is not known */
 
 /**
- * struct gt_k_job - in flight
- * @seen: its first event; @done: its last, of GT_K_ENDED
- * @pair: number of its pair; GT_NONE32 none
- * @hw: it occupies the hardware: 1 since its submission, 2 since its hand-over; @epoch: the ring's
- *	then
+ * struct gt_k_job - a job in flight
+ * @seen: time of its first event
+ * @done: time of its last event, of a job with the key GT_K_ENDED
+ * @pair: number of its pair; GT_NONE32: none
  * @owed: events that are not counted yet, see GT_K_MORE()
- * @why: it is in no record: enum gt_refusal
- * @pid, @uid, @start: who submitted it; GT_NONE32: not known
+ * @hw: it occupies the hardware: 1 since its submission, 2 since its hand-over
+ * @epoch: the ring's, when @hw was set
+ * @why: why it is in no record: enum gt_refusal
+ * @pid, @uid, @start: of the process that submitted it; GT_NONE32: not known
+ * @unseen: when it was found that its end was missed; @unseen_why: enum gt_unseen
+ * @hw_no: its place in the ring's order of hand-over
+ * @hw_own: its place in that order among jobs in no record
+ * @self: its number, from 1
+ * @next, @prev: numbers of its neighbours in the bucket of its context; 0: none
+ * @listed: it is in that bucket
  */
 struct gt_k_job {
 	uint64_t k1, k2, ctx, seqno;
 	uint64_t seen, submit, commit, done;
 	uint32_t pair, owed;
 	uint16_t ring;
-	uint8_t told, flags, hw, epoch, why, reserved;
+	uint8_t reported, flags, hw, epoch, why, reserved;
 	uint64_t start;
 	uint32_t pid, uid;
-	uint64_t pad[4]; /* two cache lines */
+	uint64_t unseen;
+	uint32_t hw_no, hw_own;
+	uint16_t self, next, prev;
+	uint8_t listed, unseen_why;
+	uint64_t pad; /* two cache lines */
 };
 
-/** struct gt_k_stage - @under: the least value, from above: 2^64 - 1 less it; @oct: numbers of
- * octaves, from 1 */
+/**
+ * struct gt_k_stage - values of one stage
+ * @under: 2^64 - 1 less the least value, so that the daemon clears it with 0
+ * @oct: numbers of its octaves, from 1; 0: none yet
+ */
 struct gt_k_stage {
 	uint64_t sum, max, under;
 	uint16_t oct[GT_K_OCT];
 };
 
-/** struct gt_k_sum - what a pair did, in one bank */
+/**
+ * struct gt_k_sum - what a pair did, in one bank
+ * @unseen: jobs in no record with an end that was missed
+ * @back: those of them, or of an earlier bank, that had another event afterwards
+ */
 struct gt_k_sum {
 	uint64_t submitted, committed, completed, busy, first;
+	uint32_t unseen, back;
 	struct gt_k_stage stage[GT_NSTAGES];
 };
 
 /**
  * struct gt_k_pair - a process on a ring
- * @pid: GT_NONE32: of jobs whose owner is not known
- * @jobs: in flight; @inflight: those of them that are in no record
+ * @pid: GT_NONE32: the owner of its jobs is not known
+ * @jobs: its jobs in the table
+ * @inflight: those of them that are in flight and in no record
  */
 struct gt_k_pair {
 	uint32_t ring, pid, uid;
@@ -183,15 +218,36 @@ struct gt_k_pair {
 
 #define GT_K_LEFT 16 /* at least GT_NREFUSALS */
 
-/** struct gt_k_bank - what came on a ring; @left: events of jobs that are in no record, by enum
- * gt_refusal; @wanted: jobs that began and are in records, or would be if there were not too many
+/**
+ * struct gt_k_bank - events of a ring
+ * @left: events of jobs that are in no record, by enum gt_refusal
+ * @wanted: jobs that began and are in records, or would be without the limit
+ * @unseen, @back: see struct gt_k_sum; of jobs without a pair
+ * @peak: most jobs in flight at once, in records or not
  */
 struct gt_k_bank {
 	uint64_t seen[4], left[GT_K_LEFT], busy, first, last;
-	uint32_t peak, wanted;
+	uint32_t peak, wanted, unseen, back;
 };
 
-/* gt_k_ring.about: the ring is known to the daemon, by these numbers; why its jobs are refused */
+#define GT_K_BUCKETS 64	  /* buckets of a ring, by context */
+#define GT_K_GONE    1024 /* the jobs of all rings that ended last, by their keys */
+
+/** struct gt_k_bucket - jobs in flight by first event, as gt_k_job.self */
+struct gt_k_bucket {
+	uint16_t head, tail;
+};
+
+/** struct gt_k_gone - a job that ended at @ts; @hash is of its key, the rest as in struct gt_k_job. It is
+ * written without a lock: of two writes at a time one may be lost. */
+struct gt_k_gone {
+	uint64_t ts;
+	uint32_t hash;
+	uint16_t ring;
+	uint8_t flags, why;
+};
+
+/* gt_k_ring.about: the daemon knows the ring, by these numbers; and why its jobs are refused */
 #define GT_K_PLACED	      (1ull << 63)
 #define GT_K_ABOUT_GPU(a)     ((uint16_t)((a) >> 16))
 #define GT_K_ABOUT_RING(a)    ((uint16_t)(a))
@@ -201,26 +257,38 @@ struct gt_k_bank {
 
 /**
  * struct gt_k_ring - a ring
- * @index, @len, @data: the record that told of it first; @tid, @pid: and who ran
- * @refused: the daemon cannot make anything of it: it gets records
- * @about: GT_K_ABOUT_*, by gt_k_ctl.settings; 0: no more is known than that it is one
- * @strangers: gt_k_ctl's, when its last job ended; @unsure: likewise of the ring alone, and
- *	@unsure_was when its last job ended
- * @epoch: another after each loss: what occupies the hardware since before it is not known
- * @depth: jobs that are in no record; @hw: those of them that occupy the hardware, see gt_k_job.hw;
- *	@area: depth x ns of those that are no more
- * @completed: jobs
+ * @index, @len, @data: the record that named it first; @tid, @pid: the thread that it came from
+ * @refused: the daemon found no ring in that record: its events go to the daemon as records
+ * @about: GT_K_ABOUT_*, for each set of settings; 0: nothing but that it is a ring
+ * @late: a job that ended while the lock was held, as gt_k_job.self; the next end counts it first; 0: none
+ * @strangers: gt_k_ctl.strangers when its last job ended
+ * @unsure: strangers that may be this ring's; @unsure_was: @unsure when its last job ended
+ * @epoch: changes with each loss: from then on it is not known what occupies the hardware
+ * @inflight: jobs in flight, in records or not
+ * @depth: those of them that are in no record
+ * @area: @depth times ns, of jobs that have left
+ * @hw: jobs of @depth that occupy the hardware, see gt_k_job.hw; @hw_since: since when
+ * @completed: jobs that ended
+ * @entered: jobs that were handed over in this epoch; @own: those of them in no record
+ * @at_hw: jobs that occupy the hardware, in records or not
+ * @passed: jobs up to this place in the order of hand-over have left the hardware, because a later one has
+ *	ended; @passed_at: when the last of them was found
+ * @strays, @unordered: as in struct gt_ring
  */
 struct gt_k_ring {
-	uint32_t lock, refused;
+	uint32_t lock, refused, late, reserved;
 	uint64_t about[2];
 	uint32_t commits, after_loss;
 	uint64_t strangers, last_end;
-	uint32_t unsure, unsure_was, epoch, reserved;
+	uint32_t unsure, unsure_was, epoch, inflight;
 	uint32_t depth, completed;
 	uint64_t area;
 	uint32_t hw[2];
 	uint64_t hw_since[2];
+	uint32_t entered, own, at_hw, passed;
+	uint32_t strays, unordered;
+	uint64_t passed_at;
+	struct gt_k_bucket bucket[GT_K_BUCKETS];
 	struct gt_k_bank bank[2];
 	uint16_t index, len;
 	uint32_t tid, pid, cpu;
@@ -234,21 +302,21 @@ struct gt_k_octave {
 /** struct gt_k_ended - what is known of a job that ended; GT_NONE64: not known */
 struct gt_k_ended {
 	uint64_t v[GT_NSTAGES];
-	uint64_t busy;	    /* what it kept the ring busy */
-	uint64_t pair_busy; /* of which the process is told */
+	uint64_t busy;	    /* ns that it kept the ring busy */
+	uint64_t pair_busy; /* ns of @busy that its process is charged with */
 };
 
 /**
- * struct gt_k_tale - behind a struct gt_bpf_raw: a job that ended whose values had no room in a
- * pair's histograms; those that had are left out (GT_NONE64)
- * @counted: the pair has its counters, and what it kept the ring busy
+ * struct gt_k_tale - behind a struct gt_bpf_raw: a job that ended with values that had no room in a
+ *	histogram of its pair; values that had room are GT_NONE64
+ * @counted: the pair has its counters and its busy time
  */
 struct gt_k_tale {
 	uint64_t v[GT_NSTAGES];
 	uint64_t busy, start;
 	uint32_t pid, uid;
 	uint16_t ring;
-	uint8_t told, counted;
+	uint8_t reported, counted;
 	uint32_t reserved;
 };
 
@@ -259,61 +327,146 @@ static inline __attribute__((always_inline)) uint64_t gt_k_later(uint64_t a, uin
 	return a > b ? a : b;
 }
 
-/** gt_k_seen_n() - @n events of type @type (enum gt_type) of @j's ring */
-static inline __attribute__((always_inline)) void
-gt_k_seen_n(const struct gt_k_ctl *c, struct gt_k_bank *b, const struct gt_k_job *j,
-	    unsigned int type, uint64_t ts, uint32_t n)
+/** gt_k_seen_n() - counts @n events of @type (enum gt_type) of a job; @flags, @reason: gt_k_job's, .why */
+static inline __attribute__((always_inline)) void gt_k_seen_n(const struct gt_k_ctl *c,
+							      struct gt_k_bank *b, uint8_t flags,
+							      uint8_t reason, unsigned int type,
+							      uint64_t ts, uint32_t n)
 {
 	uint32_t why = c->types >> (type & 3) * 8 & 0xff;
 
 	b->seen[type & 3] += n;
-	if (!(j->flags & GT_K_REC))
-		b->left[(why ? why : j->why) & (GT_K_LEFT - 1)] += n;
+	if (!(flags & GT_K_REC))
+		b->left[(why ? why : reason) & (GT_K_LEFT - 1)] += n;
 	if (!b->first)
 		b->first = ts;
 	b->last = gt_k_later(b->last, ts);
 }
 
-/** gt_k_seen() - one of them */
+/** gt_k_seen() - counts one event of a job */
 static inline __attribute__((always_inline)) void gt_k_seen(const struct gt_k_ctl *c,
-							    struct gt_k_bank *b,
-							    const struct gt_k_job *j,
-							    unsigned int type, uint64_t ts)
+							    struct gt_k_bank *b, uint8_t flags,
+							    uint8_t reason, unsigned int type,
+							    uint64_t ts)
 {
-	gt_k_seen_n(c, b, j, type, ts, 1);
+	gt_k_seen_n(c, b, flags, reason, type, ts, 1);
 }
 
-/** gt_k_more() - submissions and hand-overs of @j that were seen again, as @owed has them */
+/** gt_k_more() - counts the further submissions and hand-overs of @j that @owed has */
 static inline __attribute__((always_inline)) void
 gt_k_more(const struct gt_k_ctl *c, struct gt_k_bank *b, const struct gt_k_job *j, uint32_t owed)
 {
 	if (GT_K_MORE_OF(owed, 0))
-		gt_k_seen_n(c, b, j, 0, j->submit, GT_K_MORE_OF(owed, 0));
+		gt_k_seen_n(c, b, j->flags, j->why, 0, j->submit, GT_K_MORE_OF(owed, 0));
 	if (GT_K_MORE_OF(owed, 3))
-		gt_k_seen_n(c, b, j, 3, j->commit, GT_K_MORE_OF(owed, 3));
+		gt_k_seen_n(c, b, j->flags, j->why, 3, j->commit, GT_K_MORE_OF(owed, 3));
 }
 
-/** gt_k_enter() - @j is new on the ring; its lock is held, as by all that follow */
+/** gt_k_flies() - counts @j as in flight from now on */
+static inline __attribute__((always_inline)) void
+gt_k_flies(struct gt_k_ring *r, struct gt_k_bank *b, const struct gt_k_job *j)
+{
+	r->depth += !(j->flags & GT_K_REC);
+	if (++r->inflight > b->peak)
+		b->peak = r->inflight;
+}
+
+/** gt_k_enter() - counts @j, which is new on the ring. The ring's lock is held, here and in all that follow. */
 static inline __attribute__((always_inline)) void
 gt_k_enter(struct gt_k_ring *r, struct gt_k_bank *b, struct gt_k_job *j)
 {
 	b->wanted += j->flags & GT_K_REC || j->why == GT_R_RATE;
-	if (j->flags & GT_K_REC)
-		return;
-	r->depth++;
-	if (r->depth > b->peak)
-		b->peak = r->depth;
+	gt_k_flies(r, b, j);
 }
 
+/** gt_k_hw_forget() - from now on it is not known which jobs occupy the hardware */
+static inline __attribute__((always_inline)) void gt_k_hw_forget(struct gt_k_ring *r)
+{
+	r->hw[0] = r->hw[1] = 0;
+	r->entered = r->own = r->at_hw = r->passed = 0;
+	r->epoch++;
+}
+
+/* All jobs have a place in the order of hand-over: if one ends, those before it have left the hardware. */
 static inline __attribute__((always_inline)) void gt_k_hw(struct gt_k_ring *r, struct gt_k_job *j,
 							  uint8_t hw, uint64_t ts)
 {
-	if ((j->flags & GT_K_REC) || (j->hw == hw && j->epoch == (uint8_t)r->epoch))
+	if (j->hw == hw && j->epoch == (uint8_t)r->epoch)
 		return;
+	if (hw == 2 &&
+	    r->entered == INT32_MAX) /* the number would come around, and the job count as passed */
+		gt_k_hw_forget(r);
 	j->hw = hw;
 	j->epoch = (uint8_t)r->epoch;
-	if (!r->hw[hw - 1]++)
-		r->hw_since[hw - 1] = ts;
+	if (!(j->flags & GT_K_REC)) {
+		if (!r->hw[hw - 1]++)
+			r->hw_since[hw - 1] = ts;
+		r->own += hw == 2;
+	}
+	if (hw != 2)
+		return;
+	j->hw_no = ++r->entered;
+	j->hw_own = r->own;
+	r->at_hw++;
+}
+
+/** gt_k_passed() - has @j left the hardware, because a job that was handed over later has ended? */
+static inline __attribute__((always_inline)) int gt_k_passed(const struct gt_k_ring *r,
+							     const struct gt_k_job *j)
+{
+	return (int32_t)(j->hw_no - r->passed) <= 0;
+}
+
+/** gt_k_at_hw() - does @j occupy the hardware? */
+static inline __attribute__((always_inline)) int gt_k_at_hw(const struct gt_k_ring *r,
+							    const struct gt_k_job *j)
+{
+	if (j->epoch != (uint8_t)r->epoch)
+		return 0;
+	return j->hw == 2 ? !gt_k_passed(r, j) : j->hw == 1 && !r->commits;
+}
+
+/* The job leaves the hardware. */
+static inline __attribute__((always_inline)) void gt_k_hw_leave(struct gt_k_ring *r,
+								struct gt_k_job *j)
+{
+	if (gt_k_at_hw(r, j)) {
+		r->at_hw -= j->hw == 2;
+		if (!(j->flags & GT_K_REC))
+			r->hw[(j->hw - 1) & 1]--;
+	}
+	j->hw = 0;
+}
+
+/**
+ * gt_k_hw_end() - @j leaves the hardware at @ts, and so do the jobs that were handed over before it: see
+ *	gt_ring_hw_end() in fs/model/ring.c
+ * Return: 0: there were such jobs, so it is not known when @j began
+ */
+static inline __attribute__((always_inline)) int gt_k_hw_end(struct gt_k_ring *r,
+							     struct gt_k_job *j, uint64_t ts)
+{
+	int there = j->hw == 2 && j->epoch == (uint8_t)r->epoch;
+	int passed = there && gt_k_passed(r, j);
+	uint32_t behind = r->entered - j->hw_no, own = r->own - j->hw_own;
+
+	gt_k_hw_leave(r, j);
+	if (!there || r->unordered || j->flags & GT_K_LATE)
+		return 1;
+	if (passed) {
+		r->unordered =
+			gt_unseen_stray(&r->strays) || ts > r->passed_at + GT_UNSEEN_ORDER_NS;
+		return 0;
+	}
+	if (r->at_hw <= behind) {
+		r->strays -= r->strays > 0;
+		return 1;
+	}
+	r->at_hw = behind;
+	r->hw[1] = r->hw[1] < own ? r->hw[1] : own;
+	r->passed = j->hw_no;
+	r->passed_at = ts;
+	return 0;
 }
 
 /** gt_k_submitted() - the ring's part of a submission */
@@ -322,7 +475,7 @@ static inline __attribute__((always_inline)) void gt_k_submitted(const struct gt
 								 struct gt_k_bank *b,
 								 struct gt_k_job *j)
 {
-	gt_k_seen(c, b, j, 0, j->submit);
+	gt_k_seen(c, b, j->flags, j->why, 0, j->submit);
 	if (!r->commits)
 		gt_k_hw(r, j, 1, j->submit);
 }
@@ -333,9 +486,9 @@ static inline __attribute__((always_inline)) void gt_k_committed(const struct gt
 								 struct gt_k_bank *b,
 								 struct gt_k_job *j)
 {
-	gt_k_seen(c, b, j, 3, j->commit);
+	gt_k_seen(c, b, j->flags, j->why, 3, j->commit);
 	if (!r->commits) {
-		r->commits = 1; /* so SUBMIT was not the hand-over after all */
+		r->commits = 1; /* the ring has hand-overs of its own, so a submission is none */
 		r->hw[0] = 0;
 	}
 	gt_k_hw(r, j, 2, j->commit);
@@ -345,34 +498,54 @@ static inline __attribute__((always_inline)) void gt_k_committed(const struct gt
 static inline __attribute__((always_inline)) void gt_k_leave(struct gt_k_ring *r,
 							     struct gt_k_job *j, uint64_t ts)
 {
+	gt_k_hw_leave(r, j);
+	if (j->flags & GT_K_UNSEEN)
+		return;
+	r->inflight--;
 	if (j->flags & GT_K_REC)
 		return;
-	if (j->epoch == (uint8_t)r->epoch && (j->hw == 2 || (j->hw == 1 && !r->commits)))
-		r->hw[j->hw - 1]--;
-	j->hw = 0;
 	r->depth--;
 	r->area += ts - j->seen;
 }
 
-/** gt_k_pair_leaves() - likewise its pair; NULL: it has none */
+/** gt_k_pair_leaves() - the job leaves its pair at @ts; @p NULL: it has none */
 static inline __attribute__((always_inline)) void gt_k_pair_leaves(struct gt_k_pair *p,
 								   const struct gt_k_job *j)
 {
 	if (!p)
 		return;
 	p->jobs--;
-	p->inflight -= !(j->flags & GT_K_REC);
+	p->inflight -= !(j->flags & (GT_K_REC | GT_K_UNSEEN));
+}
+
+/** gt_k_note_gone() - notes that @j, with the key's hash @h, ended at @ts, for gt_k_just_gone() */
+static inline __attribute__((always_inline)) void
+gt_k_note_gone(struct gt_k_gone *g, const struct gt_k_job *j, uint64_t h, uint64_t ts)
+{
+	g->ts = ts;
+	g->hash = (uint32_t)(h >> 32);
+	g->ring = j->ring;
+	g->flags = j->flags;
+	g->why = j->why;
+}
+
+/** gt_k_just_gone() - is an end at @ts without a job a second report of the end in @g? */
+static inline __attribute__((always_inline)) int gt_k_just_gone(const struct gt_k_gone *g,
+								uint64_t h, uint64_t ts)
+{
+	return g->ts && g->hash == (uint32_t)(h >> 32) && ts <= g->ts + GT_UNSEEN_AGAIN_NS;
 }
 
 /**
- * gt_k_finish() - the job ended at @ts: fs/model/match.c's conclude() and stage_values()
- * @sure: the ring's last end is that of the job before; else hw_wait and exec are not known
+ * gt_k_finish() - computes a job's stages at its end, @ts: conclude() and stage_values() of fs/model/match.c
+ * @sure: the ring's last end is that of the job before, and no end was missed; else hw_wait and exec are not
+ *	known
  */
 static inline __attribute__((always_inline)) void
 gt_k_finish(const struct gt_k_ctl *c, struct gt_k_ring *r, struct gt_k_bank *b, struct gt_k_job *j,
 	    uint64_t ts, int sure, struct gt_k_ended *e)
 {
-	int submit = j->told & GT_K_SUBMIT, commit = j->told & GT_K_COMMIT;
+	int submit = j->reported & GT_K_SUBMIT, commit = j->reported & GT_K_COMMIT;
 	int has_hand = commit || (submit && !r->commits),
 	    known = has_hand && sure && !r->after_loss;
 	uint64_t hand = commit ? j->commit : j->submit, lowest, end, start;
@@ -392,10 +565,26 @@ gt_k_finish(const struct gt_k_ctl *c, struct gt_k_ring *r, struct gt_k_bank *b, 
 	e->pair_busy = known ? e->busy : 0;
 	r->after_loss = 0;
 	b->busy += e->busy;
-	gt_k_seen(c, b, j, 1, ts);
+	gt_k_seen(c, b, j->flags, j->why, 1, ts);
 	gt_k_leave(r, j, end);
 	r->last_end = gt_k_later(r->last_end, end);
 	r->completed++;
+}
+
+/**
+ * gt_k_distrust() - the job was handed over before it was submitted: neither time is used
+ * @e: what gt_k_finish() computed. A function of its own, as a program's stack has no room for it there.
+ */
+static inline __attribute__((always_inline)) void gt_k_distrust(const struct gt_k_job *j,
+								struct gt_k_ended *e)
+{
+	if (!(j->reported & GT_K_SUBMIT) || !(j->reported & GT_K_COMMIT) || j->commit >= j->submit)
+		return;
+	if (!e->v[GT_ST_HW_WAIT]) { /* exec was taken to begin at the hand-over */
+		e->v[GT_ST_EXEC] = GT_K_NONE;
+		e->pair_busy = 0;
+	}
+	e->v[GT_ST_QUEUE] = e->v[GT_ST_HW_WAIT] = e->v[GT_ST_TOTAL] = GT_K_NONE;
 }
 
 #endif

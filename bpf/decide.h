@@ -23,7 +23,7 @@
 #define k_gen(w) __sync_fetch_and_add(&(w)->gen, 0)
 #endif
 
-/* Of too many some are in records, whole, whichever: by their keys. */
+/* Where too many jobs would be in records, a share of them is, chosen by key, each with all its events. */
 static __always_inline bool k_thin(struct gt_k_ctl *c, const struct gt_k_event *e)
 {
 	return c->limit &&

@@ -4,10 +4,10 @@
  *
  * The programs are at the drivers' own functions where the kernel allows that (fentry, or kprobes),
  * so that no other call costs anything; else at the tracepoints of the system call, which every
- * ioctl of the machine passes. backend/bpf/ioctl/way.c chooses for each kind of device, and
- * gt_ioctl_config.functions says so, so that never two tell of one call.
+ * ioctl of the machine passes. backend/bpf/ioctl/attach.c chooses for each kind of device, and
+ * gt_ioctl_config.functions says so, so that never two report one call.
  *
- * At a tracepoint nearly all calls are of no interest: the command's type tells, before anything is
+ * At a tracepoint nearly all calls are of no interest: the command's type shows it, before anything is
  * looked up; at the end, that nothing was remembered of this thread.
  */
 #include <linux/errno.h>
@@ -57,7 +57,7 @@ static __always_inline bool is_ours(uint32_t kind, uint32_t rdev, struct call *c
 	return false;
 }
 
-/* May the command be wanted, as far as the kind of device tells? */
+/* May the command be wanted, as far as the kind of device shows? */
 static __always_inline bool may_matter(const struct gt_ioctl_config *cfg, uint32_t kind,
 				       uint32_t cmd)
 {
@@ -86,7 +86,7 @@ static __always_inline bool is_wanted(const struct gt_ioctl_config *cfg, const s
 }
 
 /*
- * The running thread begins a call: the end of its last one may not have been told, as a kretprobe
+ * The running thread begins a call: the end of its last one may not have been reported, as a kretprobe
  * has room for so many calls at once, and a program that interrupts itself is left out. This one's
  * end, which may be of no interest, is not that one's.
  */

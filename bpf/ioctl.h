@@ -5,16 +5,16 @@
 
 #include <assert.h>
 
-#include "../backend/ioctls.h"
+#include "../backend/lib/ioctls.h"
 
-#define GT_NVIDIA_MAJOR	     195  /* Documentation/admin-guide/devices.txt */
-#define GT_IOCTL_DEVICES     1024 /* that are known at once */
+#define GT_NVIDIA_MAJOR	 195  /* Documentation/admin-guide/devices.txt */
+#define GT_IOCTL_DEVICES 1024 /* that are known at once */
 
 /**
  * enum gt_ioctl_kind - of a device: what its commands look like
  *
  * A further kind is a number here, its type of commands in kind_of() (bpf/ioctl.bpf.c), and who
- * finds its devices (backend/bpf/ioctl/devices.c).
+ * finds its devices (backend/bpf/ioctl/attach.c).
  */
 enum gt_ioctl_kind { GT_IOCTL_DRM, GT_IOCTL_KFD, GT_IOCTL_NVIDIA, GT_IOCTL_KINDS };
 
@@ -29,7 +29,7 @@ struct gt_ioctl_key {
 /**
  * struct gt_ioctl_device - what there is to know of it
  * @slot: the daemon's number of it
- * @driver: enum gt_ioctl_driver, whose commands it takes
+ * @driver: enum gt_ioctl_driver of the commands it takes
  */
 struct gt_ioctl_device {
 	uint16_t slot, driver;
@@ -37,10 +37,10 @@ struct gt_ioctl_device {
 
 /**
  * struct gt_ioctl_config - set while the programs run
- * @wanted: bits 1 << enum gt_ioctl_what: commands that are told
+ * @wanted: bits 1 << enum gt_ioctl_what: commands that are reported
  * @any: by kind: bits of the numbers of commands that are wanted on some device of it, so that most
  *	others are left after one look
- * @functions: bits 1 << enum gt_ioctl_kind: whose calls are told at the driver's own function, so
+ * @functions: bits 1 << enum gt_ioctl_kind: with calls seen at the driver's own function, so
  *	that the tracepoints do not
  */
 struct gt_ioctl_config {
@@ -52,11 +52,11 @@ struct gt_ioctl_config {
  * struct gt_ioctl_count - on one CPU, beside struct gt_bpf_count
  * @strange: on devices of a kind that are no GPU of the daemon's
  * @unwanted: of commands that are not wanted at this level; not among struct gt_bpf_count.seen
- * @full: wanted, but there was no memory to remember them: not told
- * @unreadable: that made a queue, or changed one, whose arguments could not be read
- * @unended: whose end was not told when their thread began the next one
+ * @full: wanted, but there was no memory to remember them: not reported
+ * @unreadable: that made a queue, or changed one, with arguments that could not be read
+ * @unended: without a reported end when their thread began the next one
  * @caught: events that the kernel kept from a program, and the second one took
- * @owners_full: queues of processes whose end will not be told, as there are too many with some
+ * @owners_full: queues of processes with an end that will not be reported, as there are too many with some
  */
 struct gt_ioctl_count {
 	uint64_t strange, unwanted, full, unreadable, unended, caught, owners_full;
@@ -94,7 +94,7 @@ struct gt_kfd_update_queue {
 };
 
 /*
- * amdgpu's user queues: include/uapi/drm/amdgpu_drm.h of Linux 6.16, union drm_amdgpu_userq, whose
+ * amdgpu's user queues: include/uapi/drm/amdgpu_drm.h of Linux 6.16, union drm_amdgpu_userq; its
  * result, the queue's id, overwrites op. AMDGPU_HW_IP_* for the engine.
  */
 enum {
@@ -127,11 +127,11 @@ enum gt_iq_what {
  * @base: where its ring is in the memory of its process; @size: bytes of that; @priority: as the
  * driver numbers it
  * @kfd_id: KFD's number of its GPU
- * @gen: tells processes apart that have the same @pid; 0: not known
+ * @gen: distinguishes processes with the same @pid; 0: not known
  * @kind: enum gt_queue_kind; @engine: enum gt_engine
  * @runs: may it run, of an update
  *
- * What is not told is all ones.
+ * What is not known is all ones.
  */
 struct gt_bpf_queue {
 	uint64_t ts;

@@ -30,7 +30,7 @@ static __always_inline uint32_t made_owner(void)
 	return gen;
 }
 
-static __always_inline void tell_queue(struct gt_bpf_queue *q, uint32_t gen)
+static __always_inline void emit_queue(struct gt_bpf_queue *q, uint32_t gen)
 {
 	struct gt_bpf_queue *r = (void *)gt_reserve(GT_BPF_IOCTL, GT_QUEUE);
 	uint64_t id = bpf_get_current_pid_tgid();
@@ -85,7 +85,7 @@ static __always_inline void kfd_create(const struct call *c, struct gt_bpf_queue
 	q->priority = a.queue_priority;
 	q->base = a.ring_base_address;
 	q->size = a.ring_size;
-	tell_queue(q, made_owner());
+	emit_queue(q, made_owner());
 }
 
 static __always_inline void kfd_update(const struct call *c, struct gt_bpf_queue *q)
@@ -99,7 +99,7 @@ static __always_inline void kfd_update(const struct call *c, struct gt_bpf_queue
 	q->size = a.ring_size;
 	/* KFD takes a queue with no share, or no ring, from the hardware */
 	q->runs = (a.queue_percentage & GT_KFD_SHARE) && a.ring_base_address && a.ring_size;
-	tell_queue(q, gt_owner());
+	emit_queue(q, gt_owner());
 }
 
 static __always_inline void kfd_destroy(const struct call *c, struct gt_bpf_queue *q)
@@ -109,7 +109,7 @@ static __always_inline void kfd_destroy(const struct call *c, struct gt_bpf_queu
 	READ(a, c);
 	q->what = GT_IQ_DESTROY;
 	q->id = a.queue_id;
-	tell_queue(q, gt_owner());
+	emit_queue(q, gt_owner());
 }
 
 static __always_inline void userq(const struct call *c, struct gt_bpf_queue *q)
@@ -126,7 +126,7 @@ static __always_inline void userq(const struct call *c, struct gt_bpf_queue *q)
 	if (c->op == GT_AMDGPU_USERQ_FREE) {
 		q->what = GT_IQ_DESTROY;
 		q->id = a.queue_id;
-		tell_queue(q, gt_owner());
+		emit_queue(q, gt_owner());
 		return;
 	}
 	bpf_map_update_elem(&gt_files, &c->file, &one, BPF_ANY);
@@ -139,7 +139,7 @@ static __always_inline void userq(const struct call *c, struct gt_bpf_queue *q)
 							: UINT8_MAX;
 	q->priority = a.flags & GT_AMDGPU_USERQ_PRIORITY;
 	q->size = a.queue_size < GT_NONE32 ? (uint32_t)a.queue_size : GT_NONE32;
-	tell_queue(q, made_owner());
+	emit_queue(q, made_owner());
 }
 
 /* An ioctl that succeeded: does it make a queue, or end one? */
@@ -161,14 +161,14 @@ static __always_inline void queues(const struct call *c)
 		userq(c, &q);
 }
 
-static __always_inline void tell_end(uint16_t what, uint64_t of, uint32_t gen)
+static __always_inline void emit_end(uint16_t what, uint64_t of, uint32_t gen)
 {
 	struct gt_bpf_queue q;
 
 	__builtin_memset(&q, 0xff, sizeof(q));
 	q.what = what;
 	q.owner = of;
-	tell_queue(&q, gen);
+	emit_queue(&q, gen);
 }
 
 static __always_inline int file_ends(struct file *file)
@@ -176,7 +176,7 @@ static __always_inline int file_ends(struct file *file)
 	uint64_t key = (uint64_t)file;
 
 	if (bpf_map_lookup_elem(&gt_files, &key) && !bpf_map_delete_elem(&gt_files, &key))
-		tell_end(GT_IQ_CLOSE, key, 0);
+		emit_end(GT_IQ_CLOSE, key, 0);
 	return 0;
 }
 
@@ -206,7 +206,7 @@ int gt_ioctl_exec(void *ctx)
 	uint32_t gen = gt_owner();
 
 	if (gen)
-		tell_end(GT_IQ_EXEC, GT_NONE64, gen);
+		emit_end(GT_IQ_EXEC, GT_NONE64, gen);
 	return 0;
 }
 
@@ -218,7 +218,7 @@ int gt_ioctl_exit_process(void *ctx)
 	uint32_t gen = gt_owner_ended();
 
 	if (gen)
-		tell_end(GT_IQ_EXIT, GT_NONE64, gen);
+		emit_end(GT_IQ_EXIT, GT_NONE64, gen);
 	return 0;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* An event and its job: found, begun, moved on, ended. */
+/* An event and its job: finds it, begins it, counts a further event of it, ends it. */
 #ifndef GT_BPF_JOBS_H
 #define GT_BPF_JOBS_H
 
@@ -7,7 +7,7 @@
 #include "decide.h"
 #include "piece.h"
 
-/* Who runs: the number of a process may be used again, its begin is not */
+/* The process that runs. A pid may be used again, a pid with its start time may not. */
 static __always_inline void k_who(struct gt_k_event *e)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
@@ -26,7 +26,7 @@ static __always_inline struct gt_k_job *k_find(const struct gt_k_ctl *c, struct 
 	return j && j->k1 == e->k1 && j->k2 == e->k2 ? j : NULL;
 }
 
-/* The job that was found has its key no longer: its end was lost, or is another's. */
+/* The job that was found has lost its key: its end was lost, or counts for another job. */
 static __always_inline void k_orphan(const struct gt_k_event *e)
 {
 	uint32_t at = e->job, line = at / GT_K_WAYS;
@@ -36,7 +36,7 @@ static __always_inline void k_orphan(const struct gt_k_event *e)
 		__sync_val_compare_and_swap(&l->key[at % GT_K_WAYS], gt_k_key(e->h), GT_K_LONE);
 }
 
-/* The job's context runs on the job's ring. */
+/* Notes the ring of the job's context. */
 static __always_inline void k_remember(const struct gt_k_event *e)
 {
 	uint32_t at = (uint32_t)e->ctx % GT_K_CTXS;
@@ -52,10 +52,10 @@ static __always_inline void k_remember(const struct gt_k_event *e)
 
 static __always_inline int k_what(const struct gt_k_job *j)
 {
-	return j->flags & GT_K_REC ? GT_K_TELL : GT_K_QUIET;
+	return j->flags & GT_K_REC ? GT_K_EMIT : GT_K_QUIET;
 }
 
-/* A job begins. */
+/* Begins a job. */
 __noinline int k_begin(struct gt_k_ctl *c, struct gt_k_event *e, uint32_t roles)
 {
 	struct gt_k_job *j;
@@ -83,30 +83,29 @@ __noinline int k_begin(struct gt_k_ctl *c, struct gt_k_event *e, uint32_t roles)
 		.commit = roles & GT_K_COMMIT ? e->ts : 0,
 		.pair = GT_NONE32,
 		.ring = e->ring,
-		.told = roles & (GT_K_SUBMIT | GT_K_COMMIT),
-		.flags = why ? 0 : GT_K_REC,
+		.reported = roles & (GT_K_SUBMIT | GT_K_COMMIT),
+		.flags = (why ? 0 : GT_K_REC) | (e->vague ? GT_K_VAGUE : 0),
+		.self = e->job + 1,
 		.why = why,
 		.pid = e->pid,
 		.uid = e->uid,
 		.start = e->start,
 	};
-	k_settle(c, j, j->told);
-	job_key_set(e->job, gt_k_key(e->h)); /* its end may come at once */
+	k_settle(c, j, j->reported, e->ts);
+	job_key_set(e->job, gt_k_key(e->h)); /* from here on its end may come */
 	return k_what(j);
 }
 
-/* It is told again: nothing new but that an event was seen */
+/* An event of the job is reported a second time: it is counted as seen, nothing else. */
 __noinline int k_again(struct gt_k_ctl *c, struct gt_k_job *j, struct gt_k_event *e, uint32_t type)
 {
 	struct gt_k_ring *r;
-	uint32_t at;
 
 	if (!c || !j || !e)
 		return GT_K_PASS;
-	at = j->ring;
-	r = LOOK(k_rings, at);
-	if (r && k_lock(r)) {
-		gt_k_seen(c, &r->bank[c->bank & 1], j, type, e->ts);
+	r = k_locked(j->ring);
+	if (r) {
+		gt_k_seen(c, &r->bank[c->bank & 1], j->flags, j->why, type, e->ts);
 		k_unlock(r);
 	} else {
 		__sync_fetch_and_add(&j->owed, GT_K_MORE(type));
@@ -127,10 +126,12 @@ __noinline int k_submit(struct gt_k_ctl *c, struct gt_k_event *e, uint32_t roles
 	if (!c || !e)
 		return GT_K_PASS;
 	j = k_find(c, e);
-	if (j && k_same(j, e) && (j->told & GT_K_SUBMIT))
+	if (j && k_same(j, e) && (j->reported & GT_K_SUBMIT) && !gt_unseen_again(j->submit, e->ts))
 		return k_again(c, j, e, 0);
 	if (j)
 		k_orphan(e);
+	if (j && k_same(j, e))
+		k_replaced(c, j, e->ts);
 	k_who(e);
 	return k_begin(c, e, roles);
 }
@@ -142,7 +143,7 @@ __noinline int k_commit(struct gt_k_ctl *c, struct gt_k_event *e, uint32_t begin
 	if (!c || !e)
 		return GT_K_PASS;
 	j = k_find(c, e);
-	if (j && placed && j->ring != e->ring) { /* another ring took it: there it is a new one */
+	if (j && placed && j->ring != e->ring) { /* another ring took it, and has it as a new job */
 		k_orphan(e);
 		j = NULL;
 		begins = 1;
@@ -154,29 +155,60 @@ __noinline int k_commit(struct gt_k_ctl *c, struct gt_k_event *e, uint32_t begin
 		e->start = 0;
 		return k_begin(c, e, GT_K_COMMIT);
 	}
-	if (j->told & GT_K_COMMIT)
+	if (j->reported & GT_K_COMMIT)
 		return k_again(c, j, e, 3);
 	j->commit = e->ts;
-	j->told |= GT_K_COMMIT;
-	k_settle(c, j, GT_K_COMMIT);
+	j->reported |= GT_K_COMMIT;
+	k_settle(c, j, GT_K_COMMIT, e->ts);
 	return k_what(j);
 }
 
-/* The end of a job that began before it could be seen here, or was lost. @placed: its ring is told;
- * else the next job of whichever ring does not know of its end. */
+/* Is this a second report of the end of a job that has just ended? Then it is counted as seen. Returns what is
+ * done with it. */
+__noinline int k_ended_again(struct gt_k_ctl *c, struct gt_k_event *e)
+{
+	const struct gt_k_gone *g;
+	struct gt_k_ring *r;
+	uint32_t at;
+
+	if (!c || !e)
+		return GT_K_PASS;
+	at = e->h & (GT_K_GONE - 1);
+	g = LOOK(k_gone, at);
+	if (!g || !gt_k_just_gone(g, e->h, e->ts))
+		return GT_K_PASS;
+	r = k_locked(g->ring);
+	if (!r)
+		return GT_K_PASS;
+	gt_k_seen(c, &r->bank[c->bank & 1], g->flags, g->why, 1, e->ts);
+	e->job = r->completed;
+	k_unlock(r);
+	return g->flags & GT_K_REC ? GT_K_EMIT : GT_K_QUIET;
+}
+
+/* The end of a job that is not in the table: it began before the programs were there, or was lost.
+ * @placed: its ring is known; else the next job of any ring cannot be sure of the end before it. */
 __noinline int k_stranger(struct gt_k_ctl *c, struct gt_k_event *e, uint32_t known, uint32_t placed)
 {
 	struct gt_k_ring *r;
 	uint32_t at;
+	int what;
 
 	if (!c || !e || known)
 		return GT_K_PASS;
+	what = k_ended_again(c, e);
+	if (what != GT_K_PASS)
+		return what;
 	at = e->ring;
 	r = placed ? LOOK(k_rings, at) : NULL;
 	if (!r) {
 		__sync_fetch_and_add(&c->strangers, 1);
 	} else if (k_lock(r)) {
+		if (!e->vague && e->ctx != GT_NONE64)
+			k_superseded(c, r, e, 0);
 		r->last_end = gt_k_later(r->last_end, e->ts);
+		if (r->late) /* the end before is not counted yet */
+			__sync_fetch_and_add(&r->unsure, 1);
 		k_unlock(r);
 	} else {
 		__sync_fetch_and_add(&r->unsure, 1);
@@ -206,7 +238,6 @@ __noinline int k_complete(struct gt_k_ctl *c, struct gt_k_event *e, uint32_t kno
 		key = GT_K_FREE;
 	} else {
 		e->end.v[GT_ST_HW_WAIT] = e->end.v[GT_ST_EXEC] = GT_K_NONE;
-		j->done = e->ts;
 		key = GT_K_ENDED;
 	}
 	k_release(&l->key[at % GT_K_WAYS], key);
@@ -215,7 +246,7 @@ __noinline int k_complete(struct gt_k_ctl *c, struct gt_k_event *e, uint32_t kno
 	return what;
 }
 
-/* The key of its job; false: the event does not tell it */
+/* Makes the key of the event's job; false: the event has not all of it */
 static __always_inline bool k_key(const struct gt_k_tp *tp, const uint8_t *data,
 				  const struct gt_k_ctl *c, struct gt_k_event *e)
 {
@@ -237,7 +268,7 @@ static __always_inline bool k_key(const struct gt_k_tp *tp, const uint8_t *data,
 		if (!fence)
 			return false;
 	}
-	/* as backend/eventmap/job.c: dma_fence's events tell the low halves */
+	/* dma_fence's events have the low halves, see backend/eventmap/job.c */
 	e->k1 = (uint64_t)tp->key << 59;
 	if (tp->key & GT_K_BY_RING)
 		e->k1 |= (uint64_t)e->ring << 32;
@@ -250,7 +281,7 @@ static __always_inline bool k_key(const struct gt_k_tp *tp, const uint8_t *data,
 	return true;
 }
 
-/* Which ring; false: it is none that is counted here */
+/* Finds the ring; false: it is none that is counted in the kernel */
 static __always_inline bool k_ring_of(const struct gt_k_tp *tp, struct gt_k_ctl *c, uint32_t index,
 				      const uint8_t *data, uint32_t len, struct gt_k_event *e)
 {
@@ -264,7 +295,7 @@ static __always_inline bool k_ring_of(const struct gt_k_tp *tp, struct gt_k_ctl 
 	return r && !r->refused;
 }
 
-/* The job that somebody waits for, if it is known; if it has ended, where it ran */
+/* Finds the job of a wait; if it has ended, the ring that it ran on. */
 static __always_inline void k_wait(struct gt_k_ctl *c, struct gt_k_event *e)
 {
 	struct gt_k_job *j = k_find(c, e);
@@ -284,7 +315,7 @@ static __always_inline void k_wait(struct gt_k_ctl *c, struct gt_k_event *e)
 	e->ring = (uint32_t)(place & ~GT_K_SEVERAL) - 1;
 }
 
-/** gt_k_count() - counts the event of time @e->ts, @len bytes of @rec, if that is for the kernel */
+/** gt_k_count() - counts the event in @rec, of @len bytes and time @e->ts, if the kernel counts such events */
 __noinline int gt_k_count(uint32_t index, struct gt_k_ctl *c, struct gt_k_record *rec, uint32_t len,
 			  struct gt_k_event *e)
 {
@@ -303,7 +334,7 @@ __noinline int gt_k_count(uint32_t index, struct gt_k_ctl *c, struct gt_k_record
 		return GT_K_PASS;
 	if (tp->ring && (tp->begins || (tp->roles & GT_K_COMMIT) || (tp->key & GT_K_BY_RING))) {
 		placed = k_ring_of(tp, c, index, data, len, e);
-		/* a job that is known is handed over all the same: nobody else would know it */
+		/* a job in the table is handed over nevertheless: nobody else counts that */
 		if (!placed &&
 		    ((tp->begins && tp->roles != GT_K_COMMIT) || (tp->key & GT_K_BY_RING)))
 			return GT_K_PASS;

@@ -5,7 +5,7 @@
  *
  * What is asked is read when a call begins, handles and status when it ends: the memory is the
  * caller's, and anything can be in it at any time. So nothing here is believed of another process
- * than the caller, and backend/bpf/nvidia/ keeps what it is told by process.
+ * than the caller, and backend/bpf/nvidia/ keeps what it gets by process.
  */
 #include <linux/ptrace.h>
 
@@ -63,7 +63,7 @@ int gt_nv_ioctl_end(struct sys_exit *e)
 
 /* The end of objects ------------------------------------------------------------------------- */
 
-static __always_inline void tell_end(uint16_t kind, uint32_t gen, uint64_t file)
+static __always_inline void emit_end(uint16_t kind, uint32_t gen, uint64_t file)
 {
 	struct gt_bpf_nv *n = begin(kind);
 
@@ -86,7 +86,7 @@ int gt_nv_close(struct sys_enter *e)
 		return 0;
 	file = gt_file_of((uint32_t)e->args[0]);
 	if (file && gt_rdev_of(file) >> 20 == NV_MAJOR && gt_last_reference(file))
-		tell_end(GT_NV_CLOSE, gen, (uint64_t)file);
+		emit_end(GT_NV_CLOSE, gen, (uint64_t)file);
 	return 0;
 }
 
@@ -95,7 +95,7 @@ int gt_nv_close(struct sys_enter *e)
 SEC("kprobe")
 int gt_nv_release(struct pt_regs *ctx)
 {
-	tell_end(GT_NV_CLOSE, 0, PT_REGS_PARM2(ctx));
+	emit_end(GT_NV_CLOSE, 0, PT_REGS_PARM2(ctx));
 	return 0;
 }
 
@@ -106,7 +106,7 @@ int gt_nv_exec(void *ctx)
 	uint32_t gen = gt_owner();
 
 	if (gen)
-		tell_end(GT_NV_EXEC, gen, 0);
+		emit_end(GT_NV_EXEC, gen, 0);
 	return 0;
 }
 
@@ -118,7 +118,7 @@ int gt_nv_exit(void *ctx)
 	uint32_t gen = gt_owner_ended();
 
 	if (gen)
-		tell_end(GT_NV_EXIT, gen, 0);
+		emit_end(GT_NV_EXIT, gen, 0);
 	return 0;
 }
 
@@ -180,7 +180,7 @@ int gt_nv_task_init(struct pt_regs *ctx)
 	return 0;
 }
 
-static __always_inline int tell_bind(uint64_t from)
+static __always_inline int emit_bind(uint64_t from)
 {
 	struct bind_ctx c;
 	struct gt_bpf_nv *n;
@@ -211,7 +211,7 @@ int gt_nv_bind(struct pt_regs *ctx)
 	struct inside *i;
 
 	if (!gt_nv_returns)
-		return tell_bind(from);
+		return emit_bind(from);
 	i = inside(true);
 	if (i)
 		i->bind = from;
@@ -226,7 +226,7 @@ int gt_nv_bind_end(struct pt_regs *ctx)
 
 	if (!i || !i->bind)
 		return 0;
-	tell_bind(i->bind);
+	emit_bind(i->bind);
 	i->bind = 0;
 	return 0;
 }

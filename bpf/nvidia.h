@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What bpf/nvidia.bpf.c tells backend/bpf/nvidia/: the same 64 bytes as a record, of a layout of
+ * What bpf/nvidia.bpf.c sends to backend/bpf/nvidia/: the same 64 bytes as a record, of a layout of
  * its own; and NVIDIA's numbers that both need. Those are from NVIDIA/open-gpu-kernel-modules, MIT:
  * nvos.h, nv_escape.h, class/, ctrl/ctrla06c.h, ctrl/ctrlc36f.h, ctrl/ctrl0000/ctrl0000gpu.h.
  */
@@ -46,9 +46,9 @@ struct gt_nv_file {
  * struct gt_bpf_nv - one of enum gt_nv_kind
  * @type: not GT_LOST; @flags: part, see shared.h
  * @pid, @tid, @uid, @comm: who did it
- * @hook: as the hook's struct says, clamped; all ones: not told
+ * @hook: as the hook's struct says, clamped; all ones: not known
  * @rm.object: handle in @rm.client; @rm.parent: likewise; @rm.status: RM's answer
- * @rm.gen: tells processes apart that have the same pid, 0 not known
+ * @rm.gen: distinguishes processes with the same pid, 0 not known
  */
 struct gt_bpf_nv {
 	uint64_t ts;

@@ -124,7 +124,7 @@ static __always_inline struct gt_nv_file file_of(uint64_t file)
 	return (struct gt_nv_file){ .low = (uint32_t)file, .high = file >> 32 };
 }
 
-static __always_inline void tell_call(const struct call *c, uint16_t kind, uint32_t gen)
+static __always_inline void emit_call(const struct call *c, uint16_t kind, uint32_t gen)
 {
 	struct gt_bpf_nv *n = begin(kind);
 
@@ -261,7 +261,7 @@ static __always_inline int called(struct file *file, uint32_t cmd, uint64_t arg)
 	i->call = c;
 	if (gt_nv_hooks && (c.kind == GT_NV_GROUP || c.kind == GT_NV_FREE ||
 			    c.kind == GT_NV_SCHEDULE || c.kind == GT_NV_RM_TOKEN))
-		tell_call(&c, GT_NV_ENTER, gt_owner());
+		emit_call(&c, GT_NV_ENTER, gt_owner());
 	return 0;
 }
 
@@ -299,7 +299,7 @@ static __always_inline bool answered_control(struct call *c)
 	if (!user(&status, 4, c->arg + offsetof(struct nvos54, status)))
 		return false;
 	if (c->kind == GT_NV_SCHEDULE) {
-		c->status = status; /* a refusal is told too */
+		c->status = status; /* a refusal is reported too */
 		return true;
 	}
 	if (status)
@@ -343,7 +343,7 @@ static __always_inline int returned(int64_t ret)
 		return 0;
 	gen = makes || c.kind == GT_NV_GPU_ID ? made_owner() : gt_owner();
 	if (gen)
-		tell_call(&c, c.kind, gen);
+		emit_call(&c, c.kind, gen);
 	return 0;
 }
 

@@ -61,7 +61,7 @@ static __always_inline uint32_t gt_owner_made(void)
 	return gt_owner(); /* another thread may have been faster */
 }
 
-/** gt_owner_ended() - the number of an owner whose last thread ends now, which is none from now on;
+/** gt_owner_ended() - the number of an owner with a last thread that ends now, which is none from now on;
  * 0: else */
 static __always_inline uint32_t gt_owner_ended(void)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What a tracepoint's record says of its job: numbers, and what tells the ring. */
+/* What a tracepoint's record says of its job: numbers, and what identifies the ring. */
 #ifndef GT_BPF_PIECE_H
 #define GT_BPF_PIECE_H
 
@@ -62,7 +62,7 @@ static __always_inline uint64_t k_text(const uint8_t *data, const struct gt_k_pi
 	return gt_k_mix(h, 0x100);
 }
 
-/* What tells the ring, as one number */
+/* What identifies the ring, as one number */
 static __always_inline uint64_t k_place(const struct gt_k_tp *tp, const uint8_t *data, uint64_t h)
 {
 	uint64_t v;

@@ -36,7 +36,7 @@ struct {
 
 /*
  * A program may run in the middle of another that has the same counters, on the same CPU: so no
- * count is lost, and nothing is told twice. That takes -mcpu=v3. Where each level has counters of
+ * count is lost, and nothing is counted twice. That takes -mcpu=v3. Where each level has counters of
  * its own (GT_COUNTS_OF_LEVEL) it is not needed.
  */
 #ifndef GT_COUNTS_OF_LEVEL
@@ -58,16 +58,16 @@ static __always_inline struct gt_bpf_count *gt_counts(uint32_t part)
 }
 
 /* Reports what had no room before; false: that neither. */
-static __always_inline bool gt_tell_lost(struct gt_bpf_count *c, uint32_t part)
+static __always_inline bool gt_emit_lost(struct gt_bpf_count *c, uint32_t part)
 {
-	uint64_t n = gt_take(c->untold);
+	uint64_t n = gt_take(c->unreported);
 	union gt_record *r;
 
 	if (!n)
-		return true; /* it was told just now */
+		return true; /* it was reported just now */
 	r = bpf_ringbuf_reserve(&gt_ring, sizeof(*r), 0);
 	if (!r) {
-		gt_add(c->untold, n);
+		gt_add(c->unreported, n);
 		return false;
 	}
 	__builtin_memset(r, 0xff, sizeof(*r));
@@ -88,7 +88,7 @@ static __always_inline struct gt_bpf_wake *gt_waker(void)
 	return bpf_map_lookup_elem(&gt_wake, &zero);
 }
 
-/** gt_paused() - is nothing to be told now? */
+/** gt_paused() - is nothing to be sent now? */
 static __always_inline bool gt_paused(void)
 {
 	struct gt_bpf_wake *w = gt_waker();
@@ -102,9 +102,9 @@ static __always_inline void gt_missed(struct gt_bpf_count *c, uint64_t ts)
 	struct gt_bpf_wake *w = gt_waker();
 
 	gt_add(c->lost, 1);
-	if (!c->untold)
+	if (!c->unreported)
 		c->since = ts;
-	gt_add(c->untold, 1);
+	gt_add(c->unreported, 1);
 	if (w)
 		w->lost = 1;
 }
@@ -115,9 +115,9 @@ static __always_inline void gt_missed_shared(struct gt_bpf_count *c, uint64_t ts
 	struct gt_bpf_wake *w = gt_waker();
 
 	__sync_fetch_and_add(&c->lost, 1);
-	if (!c->untold)
+	if (!c->unreported)
 		c->since = ts;
-	__sync_fetch_and_add(&c->untold, 1);
+	__sync_fetch_and_add(&c->unreported, 1);
 	if (w)
 		w->lost = 1;
 }
@@ -131,7 +131,7 @@ static __always_inline union gt_record *gt_try_reserve(struct gt_bpf_count *c, u
 {
 	union gt_record *r = NULL;
 
-	if (!c->untold || gt_tell_lost(c, part))
+	if (!c->unreported || gt_emit_lost(c, part))
 		r = bpf_ringbuf_reserve(&gt_ring, sizeof(*r), 0);
 	if (!r)
 		return NULL;
@@ -210,7 +210,7 @@ static __always_inline void gt_send(struct gt_bpf_count *c, uint32_t part, uint6
 {
 	if (!c)
 		return;
-	if ((!c->untold || gt_tell_lost(c, part)) &&
+	if ((!c->unreported || gt_emit_lost(c, part)) &&
 	    !bpf_ringbuf_output(&gt_ring, data, len, gt_wake_flags(c))) {
 		gt_add(c->sent, 1);
 		return;

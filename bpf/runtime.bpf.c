@@ -5,7 +5,7 @@
  *
  * One program serves all functions: a probe's cookie says what its function is (shared.h).
  *
- * A call made inside another is part of it, and not told: hipMemcpy() calls
+ * A call made inside another is part of it, and not reported: hipMemcpy() calls
  * hsa_amd_memory_async_copy(). Each thread's outermost call that has a probe on its return is kept
  * with its stack pointer: what is called deeper in the stack is inside, and one that was left
  * without returning (longjmp) is found out by the next call that is not deeper.
@@ -78,13 +78,13 @@ struct {
 	__uint(max_entries, 4096); /* the daemon makes it a page */
 } mapped SEC(".maps");
 
-/* Mappings that could not be told: the daemon then looks at all processes. */
+/* Mappings that could not be reported: the daemon then looks at all processes. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, uint32_t);
 	__type(value, uint64_t);
-} untold SEC(".maps");
+} unreported SEC(".maps");
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -167,7 +167,7 @@ static __always_inline union gt_record *record(uint8_t type, uint64_t handle)
 }
 
 /*
- * Is the call that @c tells of still under way, as seen from one that begins now? As long as it is,
+ * Is the call in @c still under way, as seen from one that begins now? As long as it is,
  * the address that it returns to is the kernel's: on x86 that lies in the stack where the call
  * began, until something else is written there, as after a longjmp(3). On arm64 it is in a register
  * then; there a function that ends by jumping into another leaves it to that.
@@ -196,12 +196,12 @@ static __always_inline bool is_inside(struct pt_regs *ctx, const struct call *c)
 
 	if (!c->cookie || !is_under_way(ctx, c))
 		return false;
-	/* nobody was told of a return after the probes were gone */
+	/* no return was reported after the probes were gone */
 	s = slot_of(c->cookie);
 	return s && s->on && s->serial == c->serial;
 }
 
-/* Is something told when the call returns? */
+/* Is something reported when the call returns? */
 static __always_inline bool has_end(uint64_t cookie)
 {
 	return GT_RT_HOW(cookie) & GT_RT_AT_END || GT_RT_TYPE(cookie) == GT_SYNC_WAIT_ENTER;
@@ -374,10 +374,10 @@ static __always_inline bool is_library(struct file *file)
 	return s[3] == 'c' && s[4] == 'u' && s[5] == 'd' && s[6] == 'a';
 }
 
-static __always_inline void not_told(void)
+static __always_inline void count_unreported(void)
 {
 	uint32_t zero = 0;
-	uint64_t *n = bpf_map_lookup_elem(&untold, &zero);
+	uint64_t *n = bpf_map_lookup_elem(&unreported, &zero);
 
 	if (n)
 		__sync_fetch_and_add(n, 1);
@@ -400,7 +400,7 @@ int gt_rt_mmap(struct sys_enter *e)
 	if (c)
 		c->mapping = 1;
 	else
-		not_told();
+		count_unreported();
 	return 0;
 }
 
@@ -417,6 +417,6 @@ int gt_rt_mmapped(struct sys_exit *e)
 	if (e->ret < 0 && e->ret > -4096)
 		return 0;
 	if (bpf_ringbuf_output(&mapped, &m, sizeof(m), BPF_RB_FORCE_WAKEUP))
-		not_told();
+		count_unreported();
 	return 0;
 }

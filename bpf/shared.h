@@ -39,11 +39,11 @@ static inline __attribute__((always_inline)) uint32_t gt_bpf_counts_of(uint32_t 
 	return level ? GT_BPF_PARTS + level - 1 : part;
 }
 
-#define GT_BPF_OWNERS	   8192 /* processes whose end is told, of one part */
+#define GT_BPF_OWNERS	   8192 /* processes with an end that is reported, of one part */
 #define GT_BPF_USER_OWNERS 1024 /* of a user's, root apart */
 #define GT_BPF_SHARES	   4096 /* users that have the same remainder by this have one share */
 
-/** struct gt_bpf_owner - one of these; @gen: tells it from others that had its pid; @uid: has the
+/** struct gt_bpf_owner - one of these; @gen: distinguishes it from others that had its pid; @uid: has the
  * share, all ones: none */
 struct gt_bpf_owner {
 	uint32_t gen, uid;
@@ -55,7 +55,7 @@ struct gt_bpf_owner {
  * struct gt_bpf_wake - when the daemon is to be woken
  * @idle: it has found the ring empty, and waits: the next record wakes it
  * @level: bytes in the ring at which it is to hurry
- * @paused: nothing is told
+ * @paused: nothing is sent
  * @lost: something had no room; the daemon takes it back when it has looked what
  */
 struct gt_bpf_wake {
@@ -69,15 +69,15 @@ struct gt_bpf_wake {
  * struct gt_bpf_count - of one part, on one CPU
  * @seen: events that it was called for; @other: those that were none of its business
  * @sent: records in the ring; @lost: those that had no room
- * @untold, @since: of @lost, those that no record told of yet, and the first one's time
+ * @unreported, @since: of @lost, those that no record counted yet, and the first one's time
  * @spared: of @lost, those of no event, or of an event that is counted in the kernel all the same
  */
 struct gt_bpf_count {
-	uint64_t seen, other, sent, lost, untold, since, spared;
+	uint64_t seen, other, sent, lost, unreported, since, spared;
 };
 
 #define GT_BPF_RAW     0xff /* type: a struct gt_bpf_raw, where others are a union gt_record */
-#define GT_BPF_RAW_MAX 256  /* bytes of a tracepoint's record that are told */
+#define GT_BPF_RAW_MAX 256  /* bytes of a tracepoint's record that are sent */
 
 /**
  * struct gt_bpf_raw - before a tracepoint's record as it is, for the event maps
@@ -116,11 +116,11 @@ enum gt_bpf_known { GT_BPF_NOTHING, GT_BPF_JOB, GT_BPF_PLACE, GT_BPF_GPU };
 enum gt_bpf_test { GT_BPF_ANY, GT_BPF_EQUAL, GT_BPF_UNLIKE, GT_BPF_BITS };
 
 /**
- * struct gt_bpf_tp - what of a tracepoint's record is told
+ * struct gt_bpf_tp - what of a tracepoint's record is sent
  * @fixed: bytes before the strings; 0: the tracepoint is not in use
  * @nstring, @string: where the words are that say where a string is and how long (length << 16 |
  *	offset), as `__data_loc` has them; GT_BPF_REL: the offset counts from behind the word
- * @owner: the thread that runs is whose doing it is
+ * @owner: the running thread is the owner
  * @test: what the @size bytes at @at must be to @value, else it is of no interest; @sign: they are
  *	signed
  * @made: its record is made, as a struct gt_bpf_made says
@@ -215,7 +215,7 @@ struct gt_bpf_marks {
 	 (uint64_t)(times) << 16 | (uint64_t)(how) << 20 | (uint64_t)(slot) << 24)
 
 #define GT_RT_RETURN 1 /* there is a probe on its return as well */
-#define GT_RT_AT_END 2 /* it is told when it returns, with the time it took */
+#define GT_RT_AT_END 2 /* it is reported when it returns, with the time it took */
 #define GT_RT_OUT    4 /* ctx is where it writes the handle to */
 
 #define GT_RT_SLOTS	256

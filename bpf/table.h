@@ -29,6 +29,7 @@ GT_K_ARRAY(k_jobs, struct gt_k_job, GT_K_JOBS);
 GT_K_ARRAY(k_octs, struct gt_k_octave, 2 * GT_K_OCTS);
 GT_K_ARRAY(k_wanted, struct gt_wanted, 2);
 GT_K_ARRAY(k_places, uint64_t, GT_K_CTXS);
+GT_K_ARRAY(k_gone, struct gt_k_gone, GT_K_GONE);
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -38,30 +39,30 @@ struct {
 } k_tps SEC(".maps");
 
 enum gt_k_what {
-	GT_K_PASS,  /* it is not counted here: a record tells of it */
-	GT_K_TELL,  /* it is, and in a record as well */
+	GT_K_PASS,  /* it is not counted here: a record has it */
+	GT_K_EMIT,  /* it is, and in a record as well */
 	GT_K_QUIET, /* it is, and nobody wants a record */
 };
 
-/* Twice as much as is told: any part of a record, behind any other, ends within. */
+/* Twice as much as is sent: any part of a record, behind any other, ends within. */
 struct gt_k_record {
 	uint8_t data[2 * GT_BPF_RAW_MAX];
 };
 
-struct gt_k_told {
+struct gt_k_reported {
 	struct gt_bpf_raw raw;
 	struct gt_k_tale t;
 };
 
 /** struct gt_k_event - an event under way, in its program's scratch
  * @counts: number of the program's counters in gt_count; @vague: see struct gt_k_tp
- * @rest: of @end, what has not been counted; @told: on its way to the daemon
+ * @rest: of @end, what has not been counted; @reported: on its way to the daemon
  */
 struct gt_k_event {
 	uint64_t ts, k1, k2, h, ctx, seqno, start;
 	uint32_t pid, uid, ring, job, known, counts, vague, reserved;
 	struct gt_k_ended end, rest;
-	struct gt_k_told told;
+	struct gt_k_reported reported;
 };
 
 /* A key lies on the stack: Linux 6.1 takes none out of memory that a function was given. */
@@ -70,6 +71,9 @@ struct gt_k_event {
 		uint32_t gt_key = (i);                                                             \
 		bpf_map_lookup_elem(&(map), &gt_key);                                              \
 	})
+
+#define GT_K_JOB_AT(of, i) ((void)(of), (struct gt_k_job *)LOOK(k_jobs, i))
+#include "inflight.h"
 
 #define GT_K_CHOICES 3
 

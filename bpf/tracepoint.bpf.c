@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Tracepoints that the event maps name: one program for all that are told by their records, one for
- * functions, and one for all that are told by their arguments (args.bpf.c). Which tracepoint it
- * runs for, its cookie says, and a map says what of its record is told; what that means is found
+ * Tracepoints that the event maps name: one program for all that are read from their records, one for
+ * functions, and one for all that are read from their arguments (args.bpf.c). Which tracepoint it
+ * runs for, its cookie says, and a map says what of its record is sent; what that means is found
  * out in user space, by the code that reads the same records from ftrace.
  */
 #define GT_COUNTS_OF_LEVEL
@@ -53,13 +53,13 @@ struct {
 	__uint(max_entries, 8192);
 	__type(key, uint32_t);	 /* process */
 	__type(value, uint64_t); /* its start: the number may be used again */
-} told SEC(".maps");
+} reported SEC(".maps");
 
 char LICENSE[] SEC("license") = "GPL";
 
 /* Says who the running process is, once: it may have ended before the daemon can ask. @start: its
  * begin, 0: to be found out; @n: the program's counters */
-static __always_inline void tell_process(struct gt_bpf_count *n, uint64_t ts, uint32_t pid,
+static __always_inline void emit_process(struct gt_bpf_count *n, uint64_t ts, uint32_t pid,
 					 uint64_t start)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
@@ -69,7 +69,7 @@ static __always_inline void tell_process(struct gt_bpf_count *n, uint64_t ts, ui
 
 	if (!start)
 		start = BPF_CORE_READ(task, group_leader, start_boottime);
-	known = bpf_map_lookup_elem(&told, &pid);
+	known = bpf_map_lookup_elem(&reported, &pid);
 	if (known && *known == start)
 		return;
 	r = n ? gt_try_reserve(n, PART, ts, GT_PROCESS) : NULL;
@@ -82,7 +82,7 @@ static __always_inline void tell_process(struct gt_bpf_count *n, uint64_t ts, ui
 	__builtin_memset(r->process.comm, 0, sizeof(r->process.comm));
 	bpf_probe_read_kernel_str(r->process.comm, sizeof(r->process.comm), &leader->comm);
 	gt_submit(r, PART);
-	bpf_map_update_elem(&told, &pid, &start, BPF_ANY);
+	bpf_map_update_elem(&reported, &pid, &start, BPF_ANY);
 }
 
 /* Everything of a record but its data */
@@ -103,7 +103,7 @@ static __always_inline void begin(struct scratch *s, uint64_t ts, uint64_t index
 	};
 }
 
-/* The event is counted here, or a record tells of it, or both. */
+/* The event is counted here, or a record has it, or both. */
 static __always_inline void end(struct gt_bpf_level *l, struct gt_bpf_count *n, struct scratch *s,
 				const struct gt_bpf_tp *tp, uint32_t index, uint64_t len)
 {
@@ -134,7 +134,7 @@ static __always_inline void end(struct gt_bpf_level *l, struct gt_bpf_count *n, 
 		s->raw.exec = e->ctx;
 	}
 	if (tp->owner)
-		tell_process(n, e->ts, s->raw.pid, e->start);
+		emit_process(n, e->ts, s->raw.pid, e->start);
 	gt_send(n, PART, s->raw.ts, s, sizeof(s->raw) + len, what != GT_K_PASS);
 }
 
@@ -178,7 +178,7 @@ static __always_inline uint32_t strings_end(const struct gt_bpf_tp *tp, const st
 	return last < GT_BPF_RAW_MAX ? last : GT_BPF_RAW_MAX;
 }
 
-/* As much of the tracepoint's record as is told; ~0: it is of no interest, or cannot be read */
+/* As much of the tracepoint's record as is sent; ~0: it is of no interest, or cannot be read */
 static __always_inline uint64_t read_record(struct gt_bpf_count *n, struct scratch *s,
 					    const struct gt_bpf_tp *tp, void *ctx)
 {
@@ -295,8 +295,8 @@ static __always_inline uint64_t address(void *p)
 
 /* An event of tracepoint @index, by who has taken @level, which is @l: @ctx is its record, or its
  * source's; NULL: there are only @a */
-static __always_inline void tell(struct gt_bpf_level *l, uint32_t level, uint32_t index, void *ctx,
-				 const struct gt_bpf_args *a)
+static __always_inline void emit_level(struct gt_bpf_level *l, uint32_t level, uint32_t index,
+				       void *ctx, const struct gt_bpf_args *a)
 {
 	struct scratch *s = bpf_map_lookup_elem(&scratches, &level);
 	struct gt_bpf_tp *tp = bpf_map_lookup_elem(&tps, &index);
@@ -318,7 +318,7 @@ static __always_inline void tell(struct gt_bpf_level *l, uint32_t level, uint32_
 		end(l, n, s, tp, index, len);
 }
 
-/* A level that nobody has, GT_BPF_LEVELS: there is none, and that is counted, or nothing is told
+/* A level that nobody has, GT_BPF_LEVELS: there is none, and that is counted, or nothing is sent
  * now */
 static __always_inline uint32_t enter(struct gt_bpf_levels *all)
 {
@@ -336,14 +336,27 @@ static __always_inline uint32_t enter(struct gt_bpf_levels *all)
 	return GT_BPF_LEVELS;
 }
 
-static __always_inline int tell_here(uint32_t index, void *ctx, const struct gt_bpf_args *a)
+/* Of a record at @ctx, or of a function with @regs: the arguments are in the level, as they take room
+ * on the stack */
+static __always_inline int emit_here(uint32_t index, void *ctx, struct pt_regs *regs)
 {
 	struct gt_bpf_levels *all = levels_here();
 	uint32_t level = enter(all);
+	struct gt_bpf_args *a = NULL;
 
 	if (level >= GT_BPF_LEVELS)
 		return 0;
-	tell(&all->level[level], level, index, ctx, a);
+	if (regs) {
+		a = &all->level[level].args;
+		a->arg[0] = PT_REGS_PARM1(regs);
+		a->arg[1] = PT_REGS_PARM2(regs);
+		a->arg[2] = PT_REGS_PARM3(regs);
+		a->arg[3] = PT_REGS_PARM4(regs);
+		a->arg[4] = PT_REGS_PARM5(regs);
+		for (unsigned int i = 5; i < GT_BPF_ARGS; i++)
+			a->arg[i] = 0;
+	}
+	emit_level(&all->level[level], level, index, ctx, a);
 	level_release(&all->level[level]);
 	return 0;
 }
@@ -352,7 +365,7 @@ static __always_inline int tell_here(uint32_t index, void *ctx, const struct gt_
 SEC("tracepoint")
 int gt_record(void *ctx)
 {
-	return tell_here((uint32_t)bpf_get_attach_cookie(ctx) - 1, ctx, NULL);
+	return emit_here((uint32_t)bpf_get_attach_cookie(ctx) - 1, ctx, NULL);
 }
 
 /* Rule: kept by the kernel, at system calls' tracepoints: since Linux 7.0 the guard of those is not
@@ -360,17 +373,14 @@ int gt_record(void *ctx)
 SEC("tracepoint")
 int gt_record_call(void *ctx)
 {
-	return tell_here((uint32_t)bpf_get_attach_cookie(ctx) - 1, ctx, NULL);
+	return emit_here((uint32_t)bpf_get_attach_cookie(ctx) - 1, ctx, NULL);
 }
 
 /* Rule: kept by the kernel, at functions */
 SEC("kprobe")
 int gt_called(struct pt_regs *ctx)
 {
-	struct gt_bpf_args a = { { PT_REGS_PARM1(ctx), PT_REGS_PARM2(ctx), PT_REGS_PARM3(ctx),
-				   PT_REGS_PARM4(ctx), PT_REGS_PARM5(ctx) } };
-
-	return tell_here((uint32_t)bpf_get_attach_cookie(ctx) - 1, NULL, &a);
+	return emit_here((uint32_t)bpf_get_attach_cookie(ctx) - 1, NULL, ctx);
 }
 
 /* Rule: bodies, of the entries in args.bpf.c */
@@ -382,7 +392,7 @@ int gt_called(struct pt_regs *ctx)
                                                                                                    \
 		if (!all)                                                                          \
 			return 0;                                                                  \
-		tell(&all->level[n], n, all->level[n].of - 1, NULL, &all->level[n].args);          \
+		emit_level(&all->level[n], n, all->level[n].of - 1, NULL, &all->level[n].args);    \
 		level_release(&all->level[n]);                                                     \
 		return 0;                                                                          \
 	}

@@ -119,7 +119,7 @@ int gt_list_numbers(const char *s, uint64_t max, bool but, struct gt_numbers *ou
 	return ret;
 }
 
-/* Names of rings are told as they are: anything but blanks, control characters and the comma */
+/* Names of rings are taken as they are: anything but blanks, control characters and the comma */
 static int check_pattern(const struct items *l)
 {
 	unsigned int slashes = 0;
@@ -154,7 +154,7 @@ int gt_list_rings(const char *s, bool but, struct gt_patterns *out, char *err, s
 }
 
 /* 0x3, or 3 */
-static int parse_mask(const struct items *l, uint32_t *out)
+static int parse_mask(const struct items *l, uint64_t *out)
 {
 	bool hex = l->item[0] == '0' && (l->item[1] == 'x' || l->item[1] == 'X');
 	const char *digits = l->item + (hex ? 2 : 0);
@@ -166,29 +166,30 @@ static int parse_mask(const struct items *l, uint32_t *out)
 			     "a mask is 0x and hexadecimal digits: 0x3");
 	errno = 0;
 	v = strtoull(digits, NULL, hex ? 16 : 10);
-	if (errno || v > UINT32_MAX)
-		return fault(l, l->from, -ERANGE, "a mask has 32 bits");
-	*out = (uint32_t)v;
+	if (errno)
+		return fault(l, l->from, -ERANGE, "a mask has 64 bits");
+	*out = v;
 	return 0;
 }
 
-static int add_name(const struct items *l, const char *const *names, unsigned int n, uint32_t *out)
+static int add_name(const struct items *l, const char *const *names, unsigned int n, uint64_t *out)
 {
 	for (unsigned int i = 0; i < n; i++)
 		if (!strcasecmp(names[i], l->item)) {
-			*out |= 1u << i;
+			*out |= 1ull << i;
 			return 0;
 		}
 	return fault(l, l->from, -EINVAL, "neither a mask, 0x3, nor a name that there is");
 }
 
-int gt_list_mask(const char *s, const char *const *names, unsigned int n, uint32_t *out, char *err,
-		 size_t len)
+/* A mask, 0x3, or some of @names[@n], which are its bits from 0 on; "": all ones */
+static int mask_of(const char *s, const char *const *names, unsigned int n, uint64_t *out,
+		   char *err, size_t len)
 {
 	struct items l = { .s = s, .err = err, .len = len };
 	int ret;
 
-	*out = *s ? 0 : UINT32_MAX;
+	*out = *s ? 0 : UINT64_MAX;
 	if (*s >= '0' && *s <= '9') {
 		ret = next(&l);
 		if (ret > 0)
@@ -203,20 +204,20 @@ int gt_list_mask(const char *s, const char *const *names, unsigned int n, uint32
 	return ret;
 }
 
-int gt_list_engines(const char *s, uint32_t *out, char *err, size_t len)
+int gt_list_engines(const char *s, uint64_t *out, char *err, size_t len)
 {
 	static const char *const names[] = { "UNKNOWN", "GRAPHICS",	"COMPUTE",
 					     "COPY",	"VIDEO_DECODE", "VIDEO_ENCODE" };
 	static_assert(sizeof(names) / sizeof(names[0]) == GT_NENGINES, "a name each");
 
-	return gt_list_mask(s, names, GT_NENGINES, out, err, len);
+	return mask_of(s, names, GT_NENGINES, out, err, len);
 }
 
-int gt_list_events(const char *s, uint32_t *out, char *err, size_t len)
+int gt_list_events(const char *s, uint64_t *out, char *err, size_t len)
 {
 	static const char *const names[] = GT_TYPE_NAMES;
 
-	return gt_list_mask(s, names, GT_NTYPES, out, err, len);
+	return mask_of(s, names, GT_NTYPES, out, err, len);
 }
 
 static int check_numbers(const char *s, uint64_t max, bool but, char *err, size_t len)
@@ -257,14 +258,14 @@ int gt_check_watchlist(const char *s, char *err, size_t len)
 
 int gt_check_engines(const char *s, char *err, size_t len)
 {
-	uint32_t mask;
+	uint64_t mask;
 
 	return gt_list_engines(s, &mask, err, len);
 }
 
 int gt_check_events(const char *s, char *err, size_t len)
 {
-	uint32_t mask;
+	uint64_t mask;
 
 	return gt_list_events(s, &mask, err, len);
 }

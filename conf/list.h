@@ -29,15 +29,11 @@ struct gt_patterns {
 	char v[GT_LIST_MAX][GT_PATTERN_LEN];
 };
 
-/* All return 0, or with a sentence -EINVAL, -ERANGE or -E2BIG; gt_parse_at tells where. */
+/* All return 0, or with a sentence -EINVAL, -ERANGE or -E2BIG; gt_parse_at has the place. */
 
 int gt_list_numbers(const char *s, uint64_t max, bool but, struct gt_numbers *out, char *err,
 		    size_t len);
 int gt_list_rings(const char *s, bool but, struct gt_patterns *out, char *err, size_t len);
-/** gt_list_mask() - a mask, 0x3, or some of @names[@n], which are its bits from 0 on; "": all ones
- */
-int gt_list_mask(const char *s, const char *const *names, unsigned int n, uint32_t *out, char *err,
-		 size_t len);
 
 /** gt_ring_matches() - does one of them mean ring @id, called @ring, of @gpu? */
 bool gt_ring_matches(const struct gt_patterns *p, const char *gpu, unsigned int id,
@@ -54,7 +50,7 @@ int gt_check_events(const char *s, char *err, size_t len);
 int gt_check_watchlist(const char *s, char *err, size_t len);
 int gt_check_contexts(const char *s, char *err, size_t len);
 
-int gt_list_engines(const char *s, uint32_t *out, char *err, size_t len);
-int gt_list_events(const char *s, uint32_t *out, char *err, size_t len);
+int gt_list_engines(const char *s, uint64_t *out, char *err, size_t len);
+int gt_list_events(const char *s, uint64_t *out, char *err, size_t len);
 
 #endif

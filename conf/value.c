@@ -14,8 +14,8 @@
 #define AT(key) .off = offsetof(struct gt_config, key)
 const struct gt_conf_item gt_conf_items[] = {
 #define GT_SECTION(name, help)
-#define GT_INT(s, k, d, low, high, h) \
-	{ .section = #s, .key = #k, .type = GT_CONF_INT, .def = #d, .min = low, .max = high, .help = h, AT(k) },
+#define GT_INT(s, k, d, low, high, u, h) \
+	{ .section = #s, .key = #k, .type = GT_CONF_INT, .def = #d, .min = low, .max = high, .unit = GT_UNIT_##u, .help = h, AT(k) },
 #define GT_BOOL(s, k, d, h) \
 	{ .section = #s, .key = #k, .type = GT_CONF_BOOL, .def = #d, .max = 1, .help = h, AT(k) },
 #define GT_STR(s, k, d, h) \
@@ -44,12 +44,91 @@ const struct gt_conf_item *gt_conf_item(const char *key)
 	return NULL;
 }
 
+/* Units, the largest first: of times in ns, of sizes in bytes; @shown: values are shown with it */
+static const struct unit {
+	const char *name;
+	uint64_t size;
+	bool bytes, shown;
+} units[] = {
+	{ "h", 3600000000000, false, false }, { "m", 60000000000, false, false },
+	{ "s", 1000000000, false, true },     { "ms", 1000000, false, true },
+	{ "us", 1000, false, true },	      { "ns", 1, false, true },
+	{ "T", 1ULL << 40, true, true },      { "G", 1ULL << 30, true, true },
+	{ "M", 1ULL << 20, true, true },      { "K", 1ULL << 10, true, true },
+};
+#define NUNITS (sizeof(units) / sizeof(units[0]))
+
+/* What a number without a unit counts: ns, or bytes; 0: it takes no unit */
+static uint64_t base_of(const struct gt_conf_item *it)
+{
+	static const uint64_t size[] = { [GT_UNIT_NS] = 1,
+					 [GT_UNIT_US] = 1000,
+					 [GT_UNIT_MS] = 1000000,
+					 [GT_UNIT_S] = 1000000000,
+					 [GT_UNIT_BYTES] = 1 };
+
+	return size[it->unit];
+}
+
+static bool takes(const struct gt_conf_item *it, const struct unit *u)
+{
+	return it->unit != GT_UNIT_NONE && u->bytes == (it->unit == GT_UNIT_BYTES);
+}
+
+void gt_conf_number(const struct gt_conf_item *it, int64_t n, char buf[32])
+{
+	unsigned __int128 all = (unsigned __int128)n * base_of(it);
+
+	snprintf(buf, 32, "%" PRId64, n);
+	for (size_t i = 0; n > 0 && i < NUNITS; i++) {
+		const struct unit *u = &units[i];
+
+		if (!takes(it, u) || !u->shown || all % u->size)
+			continue;
+		snprintf(buf, 32, "%" PRIu64 "%s", (uint64_t)(all / u->size), u->name);
+		return;
+	}
+}
+
+/* Digits, and a unit that the key takes: in units of the key. -EINVAL: no number, or a part of one
+ */
+static int parse_number(const struct gt_conf_item *it, const char *s, uint64_t *out)
+{
+	size_t digits = strspn(s, "0123456789");
+	const struct unit *u = NULL;
+	unsigned __int128 all;
+	char number[32];
+	int ret;
+
+	for (size_t i = 0; s[digits] && i < NUNITS; i++)
+		if (takes(it, &units[i]) && !strcmp(s + digits, units[i].name))
+			u = &units[i];
+	if (!u || !digits)
+		return gt_parse_u64(s, (uint64_t)it->min, (uint64_t)it->max, out);
+	gt_parse_at = s;
+	if (digits >= sizeof(number))
+		return -ERANGE;
+	snprintf(number, sizeof(number), "%.*s", (int)digits, s);
+	ret = gt_parse_u64(number, 0, UINT64_MAX, out);
+	gt_parse_at = s;
+	if (ret)
+		return ret;
+	all = (unsigned __int128)*out * u->size;
+	if (all % base_of(it))
+		return -EINVAL;
+	all /= base_of(it);
+	if (all < (uint64_t)it->min || all > (uint64_t)it->max)
+		return -ERANGE;
+	*out = (uint64_t)all;
+	return 0;
+}
+
 static int parse_int(const struct gt_conf_item *it, const char *s, int64_t *out, char *err,
 		     size_t len)
 {
 	bool minus = *s == '-' && s[1] && !s[1 + strspn(s + 1, "0123456789")];
 	uint64_t v = 0;
-	int ret = minus ? -ERANGE : gt_parse_u64(s, (uint64_t)it->min, (uint64_t)it->max, &v);
+	int ret = minus ? -ERANGE : parse_number(it, s, &v);
 
 	if (minus)
 		gt_parse_at = s;
@@ -57,7 +136,11 @@ static int parse_int(const struct gt_conf_item *it, const char *s, int64_t *out,
 		snprintf(err, len, "%.64s is not within %" PRId64 " to %" PRId64, s, it->min,
 			 it->max);
 	else if (ret)
-		snprintf(err, len, "'%.64s' is not a number", s);
+		snprintf(err, len, "'%.64s' is not a number%s", s,
+			 it->unit == GT_UNIT_NONE ? ""
+			 : it->unit == GT_UNIT_BYTES
+				 ? ", or one with K, M, G or T"
+				 : ", or a whole one with ns, us, ms, s, m or h");
 	*out = (int64_t)v;
 	return ret;
 }
@@ -76,27 +159,47 @@ static int parse_bool(const char *s, int64_t *out, char *err, size_t len)
 	return *s && !s[strspn(s, "0123456789")] ? -ERANGE : -EINVAL;
 }
 
-/* A name of the choice, or its number. */
-static int parse_choice(const struct gt_conf_item *it, const char *s, int64_t *out, char *err,
+/* The word in brackets, if the rest is what a choice reads back as: "static [adaptive] threshold"
+ */
+static const char *chosen(const struct gt_conf_item *it, const char *s, size_t *n)
+{
+	const char *open = strchr(s, '['), *close = open ? strchr(open, ']') : NULL;
+	char rest[GT_CONF_PATHLEN];
+
+	*n = strlen(s);
+	if (!close || *n >= sizeof(rest))
+		return s;
+	snprintf(rest, sizeof(rest), "%.*s%.*s%s", (int)(open - s), s, (int)(close - open - 1),
+		 open + 1, close + 1);
+	if (strcmp(rest, it->names))
+		return s;
+	*n = (size_t)(close - open - 1);
+	return open + 1;
+}
+
+/* A name of the choice, or its number; or as it reads back. */
+static int parse_choice(const struct gt_conf_item *it, const char *value, int64_t *out, char *err,
 			size_t len)
 {
-	const char *name = it->names;
-	size_t n = strlen(s);
+	const char *name = it->names, *s;
 	char number[24];
+	size_t n;
+
+	s = chosen(it, value, &n);
 
 	for (int64_t i = 0; *name; i++) {
 		size_t l = strcspn(name, " ");
 
 		snprintf(number, sizeof(number), "%" PRId64, i);
-		if ((l == n && !memcmp(name, s, n)) || !strcmp(s, number)) {
+		if ((l == n && !memcmp(name, s, n)) || !strcmp(value, number)) {
 			*out = i;
 			return 0;
 		}
 		name += l + strspn(name + l, " ");
 	}
-	gt_parse_at = s;
-	snprintf(err, len, "'%.64s' is none of: %s", s, it->names);
-	return n && !s[strspn(s, "0123456789")] ? -ERANGE : -EINVAL;
+	gt_parse_at = value;
+	snprintf(err, len, "'%.64s' is none of: %s", value, it->names);
+	return n && !value[strspn(value, "0123456789")] ? -ERANGE : -EINVAL;
 }
 
 static int parse_str(const struct gt_conf_item *it, const char *s, char **out, char *err,

@@ -5,7 +5,7 @@
 
 #include <stdatomic.h>
 
-#include "../backend/host.h"
+#include "../backend/host/host.h"
 #include "../conf/config.h"
 #include "access/quota.h"
 #include "gate/gate.h"
@@ -14,6 +14,7 @@
 
 struct gt_writelog; /* fs/tree/writelog.h: last_cmd_status and error_log */
 struct gt_keep;	    /* fs/keep.h: settings that survive a remount */
+struct gt_writer;   /* fs/writer.h: opens files for writing */
 struct gt_naming;   /* fs/naming.h: GPUs that come and go */
 
 /**
@@ -28,33 +29,43 @@ struct gt_app {
 	struct gt_host_state *host;
 	struct gt_writelog *writes;
 	struct gt_naming *naming; /* NULL in a replay: this machine's devices say nothing */
-	struct gt_keep *keep; /* NULL: nothing is kept */
+	struct gt_keep *keep;	  /* NULL: nothing is kept */
+	struct gt_writer *writer; /* NULL: none was started */
 	bool stopped;		  /* control: stop */
-	bool simulated;		  /* sim0 stands in for a GPU */
+	bool simulated;		  /* its GPUs are not real */
 	bool replay;
-	uint64_t started; /* CLOCK_MONOTONIC */
+	bool paced;	   /* … with speed=: readers of pipes begin where it plays */
+	char history[128]; /* why that of a replay is in memory, and not whole; "" it is not */
+	uint64_t started;  /* CLOCK_MONOTONIC */
 	const char *mountpoint;
-	int unguarded;	 /* errno: why parked reads keep the machine from suspending; 0 */
-	bool unfiltered; /* this kernel has no seccomp filters: the daemon has none */
+	int unguarded; /* errno: why parked reads keep the machine from suspending; 0 */
+	_Atomic unsigned int no_slot; /* requests that wait and that the guard has no room for */
+	bool unfiltered;	      /* this kernel has no seccomp filters: the daemon has none */
 	struct gt_quota quota;
 	_Atomic uint64_t nodes;
 	_Atomic uint64_t snapshots; /* texts alive */
 	_Atomic uint64_t snapshot_bytes;
 };
 
+/** gt_app_played() - is this a replay of which all is in the log? */
+static inline bool gt_app_played(const struct gt_app *app)
+{
+	return app->replay && !(app->host && gt_host_replaying(app->host));
+}
+
 /** gt_app_fresh() - before somebody looks: what backends count themselves is in the model. Any
  * thread, without the model's lock */
 static inline void gt_app_fresh(struct gt_app *app)
 {
 	if (app->host)
-		gt_host_fresh(app->host);
+		gt_host_collect_counters(app->host);
 }
 
 /** gt_app_look() - likewise, what backends read off when somebody looks (GT_LOOK_*). Return: false if
  * it is not, yet */
 static inline bool gt_app_look(struct gt_app *app, unsigned int what)
 {
-	return !app->host || gt_host_look(app->host, what);
+	return !app->host || gt_host_refresh_sensors(app->host, what);
 }
 
 #endif

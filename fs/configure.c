@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../backend/lib/recording.h"
 #include "../conf/profile.h"
 #include "configure.h"
 #include "keep.h"
@@ -44,22 +45,24 @@ int gt_configure(const struct gt_mountargs *args, struct gt_config *c, struct gt
 
 int gt_absolute_files(const char *list, char **out, char *err, size_t len)
 {
-	char *copy = strdup(list), *save = NULL, *all = NULL;
+	char *copy = strdup(list), *rest = copy, *all = NULL;
 	int ret = copy ? 0 : -ENOMEM;
 
-	for (char *f = copy ? strtok_r(copy, ":", &save) : NULL; f && !ret;
-	     f = strtok_r(NULL, ":", &save)) {
-		char path[PATH_MAX], *more;
+	for (char *f = copy ? gt_path_next(&rest, ':') : NULL; f && !ret;
+	     f = gt_path_next(&rest, ':')) {
+		char path[PATH_MAX], *escaped = NULL, *more;
 
 		if (!realpath(f, path)) {
 			ret = -errno;
 			snprintf(err, len, "%s: %s", f, strerror(errno));
-		} else if (asprintf(&more, "%s%s%s", all ? all : "", all ? ":" : "", path) < 0) {
+		} else if (!(escaped = gt_path_escape(path, ':')) ||
+			   asprintf(&more, "%s%s%s", all ? all : "", all ? ":" : "", escaped) < 0) {
 			ret = -ENOMEM;
 		} else {
 			free(all);
 			all = more;
 		}
+		free(escaped);
 	}
 	free(copy);
 	if (!ret && !all) {

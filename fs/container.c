@@ -13,7 +13,7 @@
 
 #include "container.h"
 
-/* Whose word for the runtime counts: a container's before its pod's, a unit's last */
+/* Which name of the runtime counts: a container's before its pod's, a unit's last */
 enum rank { BY_UNIT = 1, BY_JOB, BY_POD, BY_CONTAINER };
 
 /**
@@ -229,7 +229,7 @@ static void copy_job(struct gt_container *c, const struct found *f)
 		 f->step.len < 40 ? (int)f->step.len : 40, f->step.at ? f->step.at : "");
 }
 
-static void tell(struct gt_container *c, const struct pattern *p, const struct found *f,
+static void fill(struct gt_container *c, const struct pattern *p, const struct found *f,
 		 enum rank *rank)
 {
 	if (f->container.len)
@@ -258,7 +258,7 @@ void gt_container_of(const char *path, struct gt_container *c)
 			struct found f = { 0 };
 
 			if (match(patterns[i].names, s, &f))
-				tell(c, &patterns[i], &f, &rank);
+				fill(c, &patterns[i], &f, &rank);
 		}
 	}
 }

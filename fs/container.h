@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Which container, pod, batch job or unit a process belongs to, as the path of its cgroup tells. */
+/* Which container, pod, batch job or unit a process belongs to, by the path of its cgroup. */
 #ifndef GT_CONTAINER_H
 #define GT_CONTAINER_H
 
 /**
- * struct gt_container - what a path tells; "" where it does not
+ * struct gt_container - what a path contains; "" where it lacks it
  * @runtime: who made the innermost: "docker", "podman", "slurm", "systemd" …
  * @container: its id as the runtime prints it, 64 hexadecimal digits; of LXC and systemd-nspawn the
  *	name

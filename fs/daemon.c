@@ -16,6 +16,7 @@
 #define PROGRAM "mount.gputrace"
 
 static int result = -1; /* write end of the pipe to the process that waits */
+static int null = -1;	/* /dev/null, from when it may still be opened for writing */
 
 /* What the background process says: an exit code, then the reason. */
 struct verdict {
@@ -30,8 +31,8 @@ static void wait_for_verdict(int fd, pid_t child)
 	ssize_t n;
 	int status;
 
-	while (got < sizeof(v) && ((n = read(fd, (char *)&v + got, sizeof(v) - got)) > 0 ||
-				   (n < 0 && errno == EINTR)))
+	while (got < sizeof(v) &&
+	       ((n = read(fd, (char *)&v + got, sizeof(v) - got)) > 0 || (n < 0 && errno == EINTR)))
 		got += n > 0 ? (size_t)n : 0;
 	if (got < sizeof(v)) {
 		/* it died without a word */
@@ -64,6 +65,7 @@ int gt_daemon_detach(bool foreground)
 	}
 	close(fds[0]);
 	result = fds[1];
+	null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	setsid();
 	return chdir("/") ? -errno : 0;
 }
@@ -82,7 +84,7 @@ static void say(int code, const char *why)
 /* sd_notify(3): a datagram to the service manager's socket; an abstract one's name begins with @. */
 static void notify(const char *text)
 {
-	const char *path = getenv("NOTIFY_SOCKET");
+	const char *path = secure_getenv("NOTIFY_SOCKET");
 	struct sockaddr_un a = { .sun_family = AF_UNIX };
 	int fd;
 
@@ -102,14 +104,11 @@ static void notify(const char *text)
 
 void gt_daemon_ready(void)
 {
-	int null;
-
 	if (result < 0) {
 		notify("READY=1");
 		return;
 	}
 	say(0, "");
-	null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	if (null < 0)
 		return;
 	dup2(null, STDIN_FILENO);
@@ -119,6 +118,7 @@ void gt_daemon_ready(void)
 #endif
 	if (null > STDERR_FILENO)
 		close(null);
+	null = -1;
 }
 
 void gt_daemon_failed(const char *why, int code)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Going to the background, with the caller, or the service manager, told how the start went. */
+/* Going to the background, and the report of the start to the caller or the service manager. */
 #ifndef GT_DAEMON_H
 #define GT_DAEMON_H
 
@@ -8,7 +8,7 @@
 /**
  * gt_daemon_detach() - returns in the background process; the caller's process waits until
  *	gt_daemon_ready() or gt_daemon_failed() and exits accordingly. Before any thread is made
- * @foreground: stays where it is; a failure is only printed, a start that went well told to the
+ * @foreground: stays where it is; a failure is only printed, a start that went well is reported to the
  *	service manager that the environment names as NOTIFY_SOCKET
  */
 int gt_daemon_detach(bool foreground);

@@ -1,21 +1,260 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * GPUs as sysfs tells of them: class/drm has every device with a DRM driver, bus/pci/drivers/nvidia
+ * GPUs, as sysfs lists them: class/drm has every device with a DRM driver, bus/pci/drivers/nvidia
  * those of NVIDIA's own where nvidia-drm is not loaded, class/kfd/kfd/topology the numbers that
  * ROCm gives them.
  */
+#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <limits.h>
+#include <linux/capability.h>
+#include <linux/posix_acl.h>
+#include <linux/posix_acl_xattr.h>
+#include <pwd.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
-#include "../backend/sysroot.h"
+#include "../backend/lib/file.h"
 #include "devices.h"
+#include "privs.h"
+
+#define DRM_MAJOR 226 /* Documentation/admin-guide/devices.txt */
+
+static void close_dir(DIR **d)
+{
+	if (*d)
+		closedir(*d);
+}
+
+static bool known(const unsigned int *minors, int n, unsigned int minor)
+{
+	for (int i = 0; i < n; i++)
+		if (minors[i] == minor)
+			return true;
+	return false;
+}
+
+/*
+ * The kernel follows the link to the file itself, whatever its name is there. What is known of the
+ * file must do: one that would first ask a file system, as FUSE does, may wait for ever for it.
+ */
+static bool is_drm(int dir, const char *name, unsigned int *minor)
+{
+	struct statx st;
+
+	if (statx(dir, name, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_TYPE, &st))
+		return false;
+	*minor = st.stx_rdev_minor;
+	return S_ISCHR(st.stx_mode) && st.stx_rdev_major == DRM_MAJOR;
+}
+
+static int look_at(uint32_t pid, unsigned int *minors, int max, unsigned int *look)
+{
+	__attribute__((cleanup(close_dir))) DIR *dir = NULL;
+	struct dirent *e;
+	unsigned int minor;
+	char path[32];
+	int n = 0;
+
+	snprintf(path, sizeof(path), "/proc/%u/fd", pid);
+	dir = opendir(path);
+	if (!dir)
+		return -errno;
+	while ((e = readdir(dir))) {
+		if (!*look)
+			return -E2BIG;
+		--*look;
+		if (!is_drm(dirfd(dir), e->d_name, &minor) || known(minors, n, minor))
+			continue;
+		if (n == max)
+			return -E2BIG;
+		minors[n++] = minor;
+	}
+	return n;
+}
+
+int gt_drmfds(uint32_t pid, unsigned int *minors, int max, unsigned int *look)
+{
+	/* the folder is its user's alone, to open and to look a name up */
+	uint64_t caps = gt_privs_raise(1ULL << CAP_DAC_READ_SEARCH);
+	int n = look_at(pid, minors, max, look);
+
+	gt_privs_lower(caps);
+	return n;
+}
+
+#define GROUPS	  256
+#define PROCESSES 8192 /* that are looked at */
+#define ENTRIES	  128  /* of an ACL */
+#define RW	  (ACL_READ | ACL_WRITE)
+
+/** struct groups - what is known of a user's */
+struct groups {
+	gid_t gid[GROUPS];
+	unsigned int n;
+};
+
+static void add(struct groups *g, gid_t gid)
+{
+	if (g->n < GROUPS)
+		g->gid[g->n++] = gid;
+}
+
+static bool has(const struct groups *g, gid_t gid)
+{
+	for (unsigned int i = 0; i < g->n; i++)
+		if (g->gid[i] == gid)
+			return true;
+	return false;
+}
+
+/* Without the name service, which may ask somebody and wait */
+static void of_files(struct groups *g, uint32_t uid)
+{
+	FILE *f = fopen("/etc/passwd", "re");
+	const struct passwd *pw;
+	const struct group *gr;
+	char name[256] = "";
+
+	while (f && (pw = fgetpwent(f))) {
+		if (pw->pw_uid != uid)
+			continue;
+		snprintf(name, sizeof(name), "%s", pw->pw_name);
+		add(g, pw->pw_gid);
+		break;
+	}
+	if (f)
+		fclose(f);
+	f = *name ? fopen("/etc/group", "re") : NULL;
+	while (f && (gr = fgetgrent(f)))
+		for (char **m = gr->gr_mem; *m; m++)
+			if (!strcmp(*m, name))
+				add(g, gr->gr_gid);
+	if (f)
+		fclose(f);
+}
+
+/* "Gid:" and "Groups:" of a process's status */
+static void of_status(struct groups *g, FILE *f)
+{
+	char *line = NULL, *s, *end;
+	size_t room = 0;
+
+	while (getline(&line, &room, f) > 0) {
+		if (strncmp(line, "Gid:", 4) && strncmp(line, "Groups:", 7))
+			continue;
+		for (s = strchr(line, ':') + 1;; s = end) {
+			unsigned long gid = strtoul(s, &end, 10);
+
+			if (end == s)
+				break;
+			add(g, (gid_t)gid);
+		}
+	}
+	free(line);
+}
+
+/* The first of the user's processes: a login's have the same groups */
+static void of_processes(struct groups *g, uint32_t uid)
+{
+	DIR *d = opendir("/proc");
+	const struct dirent *e;
+	char path[64];
+	struct stat st;
+	FILE *f;
+
+	for (unsigned int n = 0; d && n < PROCESSES && (e = readdir(d)); n++) {
+		if (!isdigit((unsigned char)e->d_name[0]) || fstatat(dirfd(d), e->d_name, &st, 0) ||
+		    st.st_uid != uid)
+			continue;
+		snprintf(path, sizeof(path), "/proc/%.20s/status", e->d_name);
+		f = fopen(path, "re");
+		if (!f)
+			continue;
+		of_status(g, f);
+		fclose(f);
+		break;
+	}
+	if (d)
+		closedir(d);
+}
+
+static bool by_mode(const struct stat *st, uint32_t uid, const struct groups *g)
+{
+	if (st->st_uid == uid)
+		return (st->st_mode >> 6 & RW) == RW;
+	if (has(g, st->st_gid))
+		return (st->st_mode >> 3 & RW) == RW;
+	return (st->st_mode & RW) == RW;
+}
+
+/* As acl(5) says. 1 or 0; -1: there is no ACL */
+static int by_acl(const char *node, const struct stat *st, uint32_t uid, const struct groups *g)
+{
+	struct {
+		struct posix_acl_xattr_header head;
+		struct posix_acl_xattr_entry entry[ENTRIES];
+	} acl;
+	ssize_t len = getxattr(node, "system.posix_acl_access", &acl, sizeof(acl));
+	unsigned int n, mask = RW, group = 0, other = 0;
+	int named = -1;
+	bool in = false;
+
+	if (len < (ssize_t)sizeof(acl.head) || acl.head.a_version != POSIX_ACL_XATTR_VERSION)
+		return -1;
+	n = (unsigned int)(((size_t)len - sizeof(acl.head)) / sizeof(acl.entry[0]));
+	for (unsigned int i = 0; i < n; i++) {
+		const struct posix_acl_xattr_entry *e = &acl.entry[i];
+		bool ours = (e->e_tag == ACL_GROUP_OBJ && has(g, st->st_gid)) ||
+			    (e->e_tag == ACL_GROUP && has(g, e->e_id));
+
+		if (e->e_tag == ACL_USER_OBJ && st->st_uid == uid)
+			return (e->e_perm & RW) == RW;
+		if (e->e_tag == ACL_USER && e->e_id == uid)
+			named = e->e_perm;
+		if (e->e_tag == ACL_MASK)
+			mask = e->e_perm;
+		if (e->e_tag == ACL_OTHER)
+			other = e->e_perm;
+		in |= ours;
+		if (ours && (e->e_perm & RW) == RW)
+			group = RW;
+	}
+	if (named >= 0)
+		return ((unsigned int)named & mask & RW) == RW;
+	return ((in ? group & mask : other) & RW) == RW;
+}
+
+static bool may(const char *node, const struct stat *st, uint32_t uid, const struct groups *g)
+{
+	int acl = by_acl(node, st, uid, g);
+
+	return acl < 0 ? by_mode(st, uid, g) : acl;
+}
+
+bool gt_device_access(const char *node, uint32_t uid)
+{
+	struct groups g = { .n = 0 };
+	struct stat st;
+
+	if (stat(node, &st) < 0)
+		return false;
+	if (!uid)
+		return true;
+	of_files(&g, uid);
+	if (may(node, &st, uid, &g))
+		return true;
+	of_processes(&g, uid);
+	return may(node, &st, uid, &g);
+}
 
 #define DEVICES_MAX 256 /* a bound on what is read, not on what there can be */
 
@@ -37,7 +276,7 @@ void gt_device_name(char *out, unsigned long len, const char *driver, unsigned i
 
 	nl = snprintf(number, sizeof(number), "%s%u",
 		      dl && driver[dl - 1] >= '0' && driver[dl - 1] <= '9' ? "-" : "", n);
-	/* a driver's name is cut rather than its number: that one tells devices apart */
+	/* a driver's name is cut rather than its number, which makes the name unique */
 	if (dl + (size_t)nl + 1 > len)
 		dl = len > (size_t)nl ? len - (size_t)nl - 1 : 0;
 	snprintf(out, len, "%.*s%s", (int)dl, driver, number);
@@ -197,7 +436,8 @@ static int add_card(const struct gt_root *root, struct gt_devices *d, const char
 	strcat(device, "/device");
 	ret = gt_root_real(root, device, real, sizeof(real));
 	if (ret)
-		return ret == -EAGAIN || ret == -EMFILE || ret == -ENFILE || ret == -ENOMEM ? ret : 0;
+		return ret == -EAGAIN || ret == -EMFILE || ret == -ENFILE || ret == -ENOMEM ? ret
+											    : 0;
 	snprintf(dev.card, sizeof(dev.card), "%.15s", card);
 	snprintf(dev.dev, sizeof(dev.dev), "%.31s", strrchr(real, '/') + 1);
 	find_driver(root, &dev, device);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The GPUs this machine has, as sysfs tells: names, PCI order, card and render nodes. */
+/* The GPUs of this machine, as in sysfs: names, PCI order, card and render nodes. */
 #ifndef GT_DEVICES_H
 #define GT_DEVICES_H
 
@@ -8,7 +8,7 @@
 
 /** struct gt_device - one GPU; "" is unknown */
 struct gt_device {
-	char name[16];	 /* directory: driver and number in PCI order */
+	char name[16]; /* directory: driver and number in PCI order */
 	char driver[16];
 	char module[32]; /* of the driver */
 	char dev[32];	 /* name on its bus */
@@ -17,8 +17,8 @@ struct gt_device {
 	char uuid[48];
 	char partition[16]; /* how it is divided, "SPX/NPS1" */
 	uint32_t kfd_id;
-	int kfd_node;	 /* its number in KFD's topology, -1 none */
-	int minor;	 /* of card<N>, -1 none */
+	int kfd_node;	   /* its number in KFD's topology, -1 none */
+	int minor;	   /* of card<N>, -1 none */
 	uint64_t instance; /* another each time its driver takes it; 0 unknown */
 };
 
@@ -32,11 +32,33 @@ struct gt_devices {
  * names them */
 int gt_devices_scan(struct gt_devices *d, const char *sysfs);
 void gt_devices_free(struct gt_devices *d);
-/** gt_device_uses() - does its driver's module use @module? True also where that cannot be told */
+/** gt_device_uses() - does its driver's module use @module? True also where that is not known */
 bool gt_device_uses(const struct gt_device *dev, const char *module);
 /** gt_device_is() - is @minor its card's or its render node's? */
 bool gt_device_is(const struct gt_device *dev, unsigned int minor);
 /** gt_device_name() - "<driver><n>", with a dash if the driver ends in a digit */
 void gt_device_name(char *out, unsigned long len, const char *driver, unsigned int n);
+
+/* Which DRM devices a process has open. */
+/**
+ * gt_drmfds() - the distinct minors of DRM devices (cards and render nodes) that @pid has open
+ * @pid: a process or a thread, in the namespace of this /proc
+ * @look: so many descriptors may be looked at; those that were are taken off
+ *
+ * Asks nobody but the kernel: a descriptor may be of a file system that never answers.
+ *
+ * Return: how many are in @minors, which is all; -E2BIG if there may be more: than @max, or behind
+ * @look; -errno if the process is gone or cannot be asked.
+ */
+int gt_drmfds(uint32_t pid, unsigned int *minors, int max, unsigned int *look);
+
+/* May a user open a GPU's device? As the kernel would answer, but nobody asks it. */
+/**
+ * gt_device_access() - may @uid read and write @node, by its owner, group, mode and ACL?
+ *
+ * The user's groups are those of passwd(5) and group(5), and of processes that the user has now:
+ * what only a directory service knows is known of these.
+ */
+bool gt_device_access(const char *node, uint32_t uid);
 
 #endif

@@ -8,11 +8,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../backend/trusted.h"
+#include "../backend/lib/file.h"
 #include "../conf/profile.h"
 #include "keep.h"
 #include "text/text.h"
 #include "tree/shows.h"
+#include "writer.h"
 
 #define FILE_MAX (64 << 10)
 #define NAME_LEN 128
@@ -21,8 +22,9 @@
 /** struct gt_keep - @dir: the folder; @has: what the file holds, by number in gt_conf_items */
 struct gt_keep {
 	char path[PATH_MAX];
-	char name[NAME_LEN], next[NAME_LEN + 8];
+	char name[NAME_LEN];
 	int dir;
+	struct gt_writer *writer;
 	bool has[GT_KEEP_ITEMS];
 	char refused[512];
 };
@@ -38,11 +40,10 @@ static void open_folder(struct gt_keep *k)
 	const char *name = strrchr(k->path, '/');
 
 	if (!name || *k->path != '/' || !name[1] || strlen(name + 1) >= NAME_LEN) {
-		refuse(k, "needs the whole path of a file, whose name is at most 127 bytes");
+		refuse(k, "needs the whole path of a file, with a name of at most 127 bytes");
 		return;
 	}
 	snprintf(k->name, sizeof(k->name), "%s", name + 1);
-	snprintf(k->next, sizeof(k->next), "%s.new", k->name);
 	snprintf(folder, sizeof(folder), "%.*s", (int)(name - k->path + 1), k->path);
 	k->dir = gt_trusted_open(AT_FDCWD, folder, S_IFDIR, err, sizeof(err));
 	if (k->dir < 0)
@@ -68,6 +69,17 @@ void gt_keep_free(struct gt_keep *k)
 	if (k->dir >= 0)
 		close(k->dir);
 	free(k);
+}
+
+const char *gt_keep_file(const struct gt_keep *k, int *folder)
+{
+	*folder = k && !*k->refused ? k->dir : -1;
+	return *folder < 0 ? NULL : k->path;
+}
+
+void gt_keep_by(struct gt_keep *k, struct gt_writer *w)
+{
+	k->writer = w;
 }
 
 const char *gt_keep_refused(const struct gt_keep *k)
@@ -186,39 +198,6 @@ static bool print(const struct gt_keep *k, const struct gt_config *c, const char
 	return left;
 }
 
-static int write_all(int fd, const struct gt_text *t)
-{
-	for (size_t at = 0; at < t->len;) {
-		ssize_t n = write(fd, t->buf + at, t->len - at);
-
-		if (n < 0)
-			return -errno;
-		at += (size_t)n;
-	}
-	return fsync(fd) ? -errno : 0;
-}
-
-/* Whoever reads it has the old one or the new one, even if the machine fails meanwhile. */
-static int replace(const struct gt_keep *k, const struct gt_text *t)
-{
-	int fd, ret;
-
-	unlinkat(k->dir, k->next, 0);
-	fd = openat(k->dir, k->next, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (fd < 0)
-		return -errno;
-	ret = write_all(fd, t);
-	if (close(fd) && !ret)
-		ret = -errno;
-	if (!ret && renameat(k->dir, k->next, k->dir, k->name))
-		ret = -errno;
-	if (ret)
-		unlinkat(k->dir, k->next, 0);
-	else
-		fsync(k->dir);
-	return ret;
-}
-
 int gt_keep_save(struct gt_keep *k, const struct gt_config *c, const char *key, char *err,
 		 size_t len)
 {
@@ -232,7 +211,7 @@ int gt_keep_save(struct gt_keep *k, const struct gt_config *c, const char *key, 
 	}
 	gt_text_init(&t, FILE_MAX);
 	left = print(k, c, key, &t);
-	ret = t.failed ? -E2BIG : replace(k, &t);
+	ret = t.failed ? -E2BIG : gt_writer_replace(k->writer, k->dir, k->path, t.buf, t.len);
 	if (ret)
 		snprintf(err, len, "%.200s: %s", k->path, strerror(-ret));
 	else if (left)

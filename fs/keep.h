@@ -12,6 +12,7 @@
 #define GT_KEEP_ITEMS 128 /* at least the keys there are */
 
 struct gt_keep;
+struct gt_writer; /* writer.h */
 
 /**
  * gt_keep_new() - @path is a file in a folder of root's, or need not be there yet
@@ -24,6 +25,11 @@ void gt_keep_free(struct gt_keep *k);
 /** gt_keep_read() - sets what is kept; all of it, or nothing. @given: keys that are not to be
  * changed; gets those that were */
 void gt_keep_read(struct gt_keep *k, struct gt_config *c, bool *given);
+/** gt_keep_file() - the file's path, NULL if nothing is kept; @folder: out: the one that it is in,
+ * open */
+const char *gt_keep_file(const struct gt_keep *k, int *folder);
+/** gt_keep_by() - @w writes the file */
+void gt_keep_by(struct gt_keep *k, struct gt_writer *w);
 /** gt_keep_refused() - why nothing is kept; NULL: it is */
 const char *gt_keep_refused(const struct gt_keep *k);
 /** gt_keep_mark() - @key was changed; gt_keep_save() writes it. NULL keeps nothing */

@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <linux/capability.h>
 #include <malloc.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,9 +31,10 @@
 #include "tree/perms.h"
 #include "tree/writelog.h"
 #include "uevent.h"
+#include "writer.h"
 
 #define REPLAY_WAIT_MS 10000 /* a small recording is read when mount returns */
-#define NS 1000000000ULL
+#define NS	       1000000000ULL
 
 /** struct gt_daemon - everything that is started, in the order of starting */
 struct gt_daemon {
@@ -44,10 +46,13 @@ struct gt_daemon {
 	struct gt_pipeline *pipeline;
 	struct gt_fs *fs;
 	struct gt_mounter mounter;
+	struct gt_writer writer;
+	char **argv;
 	char dir[PATH_MAX], plugin_dir[PATH_MAX], events_dir[PATH_MAX];
 	char tracefs[PATH_MAX];
 	char buffer_size[24];
 	char *replay; /* recordings, a colon between two */
+	bool named;   /* backend= names some */
 	char err[1024];
 };
 
@@ -94,6 +99,7 @@ static int configure_replay(struct gt_daemon *d)
 		return 0;
 	err = gt_absolute_files(d->args.replay, &d->replay, d->err, sizeof(d->err));
 	d->app.replay = !err;
+	d->app.paced = d->args.speed && strcmp(d->args.speed, "0");
 	return err;
 }
 
@@ -103,17 +109,39 @@ static int configure_sysroot(struct gt_daemon *d)
 	char path[PATH_MAX];
 	int err = 0;
 
+	d->named = *d->conf.backend;
 	if (!*d->conf.sysroot)
 		return 0;
 	if (!realpath(d->conf.sysroot, path)) {
 		err = -errno;
-		snprintf(d->err, sizeof(d->err), "sysroot=%s: %s", d->conf.sysroot, strerror(errno));
+		snprintf(d->err, sizeof(d->err), "sysroot=%s: %s", d->conf.sysroot,
+			 strerror(errno));
 	}
 	if (!err)
 		err = gt_config_set(&d->conf, "sysroot", path, d->err, sizeof(d->err));
-	if (!err && !*d->conf.backend)
+	if (!err && !d->named)
 		err = gt_config_set(&d->conf, "backend", "sysfs", d->err, sizeof(d->err));
 	return err;
+}
+
+/* A replay's history is the whole recording. Where no file can be made it is what memory has room for. */
+static void keep_all(struct gt_app *app)
+{
+	const char *dirs[] = { secure_getenv("TMPDIR"), "/var/tmp", "/tmp" };
+	void (*old)(int) = signal(SIGXFSZ, SIG_IGN); /* a limit of files' sizes is an error */
+	int err = -ENOENT;
+
+	for (size_t i = 0; err && i < sizeof(dirs) / sizeof(dirs[0]); i++)
+		if (dirs[i] && *dirs[i] == '/')
+			err = gt_log_to_file(app->log, dirs[i]);
+	signal(SIGXFSZ, old);
+	if (!err)
+		return;
+	snprintf(app->history, sizeof(app->history),
+		 "no file for the history in $TMPDIR, /var/tmp or /tmp (%s): it is what "
+		 "history_size "
+		 "has room for",
+		 strerror(-err));
 }
 
 static int make_parts(struct gt_daemon *d)
@@ -134,8 +162,13 @@ static int make_parts(struct gt_daemon *d)
 	gt_gate_init(&d->gate, app->model);
 	gt_gate_configure(&d->gate, c);
 	if (app->model)
-		app->model->window_ns = c->aggregator_enable ? (uint64_t)c->aggregator_window * 1000000 : 0;
+		app->model->window_ns =
+			c->aggregator_enable ? (uint64_t)c->aggregator_window * 1000000 : 0;
 	app->log = gt_log_new((uint64_t)c->history_size, !app->replay);
+	if (app->log)
+		app->log->user_percent = (unsigned int)c->history_user_percent;
+	if (app->log && app->replay && c->history_size)
+		keep_all(app);
 	app->writes = gt_writelog_new();
 	gt_access_init(app, d->args.gid);
 	if (!app->replay)
@@ -178,6 +211,13 @@ static bool each_option(void *arg, unsigned int i, const char **backend, const c
 	return gt_config_backend_each(&d->conf, i, backend, key);
 }
 
+static int open_file(void *arg, enum gt_file_op op, const char *path, int flags)
+{
+	struct gt_daemon *d = arg;
+
+	return gt_writer_file(&d->writer, op, path, flags);
+}
+
 static int make_host(struct gt_daemon *d)
 {
 	struct gt_host_conf hc = {
@@ -190,18 +230,23 @@ static int make_host(struct gt_daemon *d)
 		.option_each = each_option,
 		.option_where = where_option,
 		.strict = true,
+		.may_be_empty = !d->replay && !d->named,
 		.option_arg = d,
+		.file = open_file,
+		.file_arg = d,
 		.raise = gt_privs_raise,
 		.lower = gt_privs_lower,
 		.level = (int)d->conf.level,
 		.job_age = (uint64_t)d->conf.max_job_age_s * NS,
-		.has_gpu = d->devices.n > 0,
 	};
 	struct gt_sink sink;
 
 	gt_pipeline_sink(d->pipeline, &sink);
 	d->app.host = gt_host_new(&hc, &sink, d->err, sizeof(d->err));
-	return d->app.host ? 0 : -EINVAL;
+	if (!d->app.host) /* a recording is looked at there */
+		return d->app.replay ? -ENODATA : -EINVAL;
+	d->app.model->several = gt_host_recordings(d->app.host) > 1;
+	return 0;
 }
 
 static int make_fs(struct gt_daemon *d)
@@ -214,7 +259,8 @@ static int make_fs(struct gt_daemon *d)
 	snprintf(opts, sizeof(opts), "-odefault_permissions,fsname=gputrace,subtype=gputrace%s",
 		 root ? ",allow_other,nosuid,nodev,noexec" : "");
 	if (fuse_opt_add_arg(&args, "gputrace") || fuse_opt_add_arg(&args, opts) ||
-	    (d->args.fuse && (fuse_opt_add_arg(&args, "-o") || fuse_opt_add_arg(&args, d->args.fuse)))) {
+	    (d->args.fuse &&
+	     (fuse_opt_add_arg(&args, "-o") || fuse_opt_add_arg(&args, d->args.fuse)))) {
 		snprintf(d->err, sizeof(d->err), "not enough memory");
 		fuse_opt_free_args(&args);
 		return -ENOMEM;
@@ -239,8 +285,41 @@ static void find_simulated(struct gt_app *app)
 	struct gt_backend_info info;
 
 	for (unsigned int i = 0; gt_host_info(app->host, i, &info); i++)
-		if (info.state == GT_BS_RUNNING && (info.flags & GT_BACKEND_FALLBACK))
+		if (info.state == GT_BS_RUNNING && (info.flags & GT_BACKEND_SIMULATED))
 			app->simulated = true;
+}
+
+struct writes {
+	char *path[GT_WRITER_PLACES];
+	unsigned int n;
+};
+
+static void add_path(void *arg, const char *path)
+{
+	struct writes *w = arg;
+
+	if (w->n < GT_WRITER_PLACES)
+		w->path[w->n] = strdup(path);
+	w->n += w->n < GT_WRITER_PLACES && w->path[w->n];
+}
+
+/* What is written from now on is opened by a process that can open nothing else. */
+static int start_writer(struct gt_daemon *d)
+{
+	struct gt_writer_conf c = { .argv = d->argv, .dir = d->dir };
+	struct writes w = { .n = 0 };
+	int err;
+
+	gt_host_writes(d->app.host, add_path, &w);
+	c.path = (const char *const *)w.path;
+	c.n = w.n;
+	c.kept = gt_keep_file(d->app.keep, &c.folder);
+	err = gt_writer_start(&d->writer, &c, d->err, sizeof(d->err));
+	if (d->writer.sock >= 0)
+		d->app.writer = &d->writer;
+	while (w.n)
+		free(w.path[--w.n]);
+	return err;
 }
 
 /*
@@ -255,17 +334,19 @@ static int drop_rights(struct gt_daemon *d)
 
 	if (!d->app.replay)
 		raised |= 1ULL << CAP_DAC_READ_SEARCH;
-	err = gt_privs_drop(1ULL << CAP_SYS_PTRACE | gt_host_caps(d->app.host, false), raised, d->err,
-			    sizeof(d->err));
+	err = start_writer(d);
+	if (err)
+		return err;
+	err = gt_privs_drop(1ULL << CAP_SYS_PTRACE | gt_host_caps(d->app.host, false), raised,
+			    d->err, sizeof(d->err));
 	if (err)
 		return err;
 	gt_host_syscalls(d->app.host, calls, sizeof(calls));
-	if (d->app.keep) /* see keep.c */
-		strncat(calls, " fsync rename renameat renameat2", sizeof(calls) - strlen(calls) - 1);
 	err = gt_seccomp_drop(calls, d->err, sizeof(d->err));
 	if (err != -EOPNOTSUPP)
 		return err;
-	syslog(LOG_WARNING, "%s: this kernel has no filters of system calls (seccomp): none is set", d->dir);
+	syslog(LOG_WARNING, "%s: this kernel has no filters of system calls (seccomp): none is set",
+	       d->dir);
 	d->app.unfiltered = true;
 	return 0;
 }
@@ -278,6 +359,8 @@ static int build(struct gt_daemon *d)
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
 	d->app.started = (uint64_t)ts.tv_sec * NS + (uint64_t)ts.tv_nsec;
+	if (d->app.keep)
+		gt_keep_by(d->app.keep, &d->writer);
 	err = make_parts(d);
 	if (!err)
 		err = make_host(d);
@@ -293,6 +376,50 @@ static int start_host(struct gt_daemon *d)
 	if (!err && d->app.replay && gt_host_replay_failed(d->app.host, d->err, sizeof(d->err)))
 		err = -EINVAL; /* there is nothing else to show */
 	return err;
+}
+
+/* What a recording lacks, said where it is mounted: few look into doctor when there is something to see */
+static void warn_of_recordings(const struct gt_daemon *d)
+{
+	struct gt_backend_info info;
+
+	if (*d->app.history)
+		fprintf(stderr, "mount.gputrace: warning: %s\n", d->app.history);
+	if (d->app.log->full)
+		fprintf(stderr,
+			"mount.gputrace: warning: the history is full, later events are not in it: "
+			"%s; TMPDIR=DIR names a folder with more room\n",
+			strerror(d->app.log->full));
+	for (unsigned int i = 0; d->app.replay && gt_host_info(d->app.host, i, &info); i++)
+		if (*info.last_error && info.state != GT_BS_REFUSED && info.state != GT_BS_OFF)
+			fprintf(stderr, "mount.gputrace: warning: backend %s: %s\n", info.name,
+				info.last_error);
+}
+
+/* An empty tree says nothing: the mount's output says where to look */
+static void warn_of_no_gpu(const struct gt_daemon *d)
+{
+	struct gt_model *m = d->app.model;
+	unsigned int n;
+	{
+		GT_MODEL_LOCK(m);
+		n = m->ngpus;
+	}
+	if (!d->app.replay && !n)
+		fprintf(stderr,
+			"mount.gputrace: no GPU was found: %s/doctor explains why; "
+			"-o backend=sim simulates one\n",
+			d->dir);
+}
+
+/* A small recording is read now: only that shows whether it is one */
+static int read_recordings(struct gt_daemon *d)
+{
+	if (!d->app.replay)
+		return 0;
+	if (!d->app.paced)
+		gt_host_drained(d->app.host, REPLAY_WAIT_MS);
+	return gt_host_replay_failed(d->app.host, d->err, sizeof(d->err)) ? -ENODATA : 0;
 }
 
 static int start(struct gt_daemon *d)
@@ -311,8 +438,11 @@ static int start(struct gt_daemon *d)
 	if (d->app.keep && gt_keep_refused(d->app.keep))
 		syslog(LOG_WARNING, "%s: %s", d->dir, gt_keep_refused(d->app.keep));
 	find_simulated(&d->app);
-	if (d->app.replay && (!d->args.speed || !strcmp(d->args.speed, "0")))
-		gt_host_drained(d->app.host, REPLAY_WAIT_MS);
+	err = read_recordings(d);
+	if (err)
+		return err;
+	if (d->app.replay)
+		gt_pipeline_settle(d->pipeline);
 	return gt_fs_mount(d->fs, d->dir, d->err, sizeof(d->err));
 }
 
@@ -327,6 +457,7 @@ static void stop(struct gt_daemon *d)
 	}
 	if (d->fs)
 		gt_fs_free(d->fs);
+	gt_writer_stop(&d->writer);
 	gt_mounter_stop(&d->mounter);
 	gt_pipeline_free(d->pipeline);
 	gt_writelog_free(d->app.writes);
@@ -416,12 +547,12 @@ static int code_of(int err)
 	return err == -EINVAL || err == -ERANGE ? GT_EXIT_USAGE : GT_EXIT_MOUNT;
 }
 
-/* -f: a recording is read, as only that tells whether it is one; nothing else is started */
+/* -f: a recording is read, as only that shows whether it is one; nothing else is started */
 static int check(struct gt_daemon *d)
 {
 	if (!d->app.replay)
 		return 0;
-	return drop_rights(d) || start_host(d) ? GT_EXIT_MOUNT : 0;
+	return drop_rights(d) || start_host(d) || read_recordings(d) ? GT_EXIT_MOUNT : 0;
 }
 
 static int fail(struct gt_daemon *d, int code)
@@ -433,10 +564,19 @@ static int fail(struct gt_daemon *d, int code)
 
 int main(int argc, char **argv)
 {
-	static struct gt_daemon d = { .mounter = { .sock = -1, .mountinfo = -1 } };
+	static struct gt_daemon d = { .mounter = { .sock = -1, .mountinfo = -1 },
+				      .writer = GT_WRITER_NONE };
 	int err;
 
+	d.argv = argv;
 	openlog("gputrace", LOG_PID, LOG_DAEMON);
+	if (getuid() != geteuid() || getgid() != getegid()) {
+		snprintf(d.err, sizeof(d.err),
+			 "is set-uid or set-gid, which it must not be: it would read what the "
+			 "caller "
+			 "may not, and show the caller everybody's work");
+		return fail(&d, GT_EXIT_USAGE);
+	}
 	if (gt_mountargs_parse(&d.args, argc, argv, d.err, sizeof(d.err)))
 		return fail(&d, GT_EXIT_USAGE);
 	if (d.args.help || d.args.version) {
@@ -468,6 +608,8 @@ int main(int argc, char **argv)
 	}
 	if (start(&d))
 		return fail(&d, GT_EXIT_MOUNT);
+	warn_of_recordings(&d);
+	warn_of_no_gpu(&d);
 	gt_daemon_ready();
 	err = gt_fs_run(d.fs);
 	if (err)

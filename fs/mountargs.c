@@ -11,17 +11,18 @@
 
 /* What mount(8), fstab and systemd put among the options for themselves. */
 static const char *const ignored[] = {
-	"auto", "noauto", "user", "nouser", "users", "owner", "group", "_netdev", "nofail",
-	"defaults", "rw", "async", "sync", "relatime", "noatime", "strictatime", "nodiratime",
-	"lazytime", "nolazytime", "silent", "loud", "nomand", "suid", "dev", "exec", NULL
+	"auto",	   "noauto",	  "user",	"nouser",   "users",	  "owner",  "group",
+	"_netdev", "nofail",	  "defaults",	"rw",	    "async",	  "sync",   "relatime",
+	"noatime", "strictatime", "nodiratime", "lazytime", "nolazytime", "silent", "loud",
+	"nomand",  "suid",	  "dev",	"exec",	    NULL
 };
 
 /* The kernel's and libfuse's own, handed on. */
-static const char *const fuses[] = {
-	"allow_other", "allow_root", "default_permissions", "nosuid", "nodev", "noexec", "debug",
-	"max_read", "fsname", "subtype", "context", "fscontext", "defcontext",
-	"rootcontext", NULL
-};
+static const char *const fuses[] = { "allow_other", "allow_root",  "default_permissions",
+				     "nosuid",	    "nodev",	   "noexec",
+				     "debug",	    "max_read",	   "fsname",
+				     "subtype",	    "context",	   "fscontext",
+				     "defcontext",  "rootcontext", NULL };
 
 static bool is_in(const char *const *list, const char *name)
 {
@@ -85,7 +86,8 @@ static int set_gid(struct gt_mountargs *a, const char *value, char *err, size_t 
 }
 
 /* FUSE's own, but the daemon must know it too */
-static int set_max_read(struct gt_mountargs *a, const char *value, const char *opt, char *err, size_t len)
+static int set_max_read(struct gt_mountargs *a, const char *value, const char *opt, char *err,
+			size_t len)
 {
 	char *end;
 	unsigned long v = strtoul(value, &end, 10);
@@ -129,7 +131,8 @@ static int with_value(struct gt_mountargs *a, const char *key, const char *value
 static int without_value(struct gt_mountargs *a, const char *key, char *err, size_t len)
 {
 	if (!strcmp(key, "remount")) {
-		snprintf(err, len, "remount is not supported: change files under config/, or unmount");
+		snprintf(err, len,
+			 "remount is not supported: change files under config/, or unmount");
 		return -EINVAL;
 	}
 	if (!strcmp(key, "foreground")) {
@@ -148,8 +151,8 @@ static int without_value(struct gt_mountargs *a, const char *key, char *err, siz
 		return 0;
 	if (is_in(fuses, key))
 		return add_fuse(a, key);
-	if (is_setting(key) || !strcmp(key, "conf") || !strcmp(key, "replay") || !strcmp(key, "gid") ||
-	    !strcmp(key, "mountns"))
+	if (is_setting(key) || !strcmp(key, "conf") || !strcmp(key, "replay") ||
+	    !strcmp(key, "gid") || !strcmp(key, "mountns"))
 		snprintf(err, len, "mount option '%s' needs a value", key);
 	else
 		snprintf(err, len, "mount option '%s' is not known (see --help)", key);
@@ -204,7 +207,20 @@ static int operands(struct gt_mountargs *a, int n, char **v, char *err, size_t l
 	return set_string(&a->dir, v[n - 1]);
 }
 
-static int flag(struct gt_mountargs *a, int c, char *err, size_t len)
+/* What getopt_long() refused; @arg: the argument, if it is a long one: then optopt is 0 or its letter */
+static void name_flag(const char *arg, char *err, size_t len)
+{
+	if (!optopt)
+		snprintf(err, len, "option %.100s is not known (see --help)", arg);
+	else if (strchr("hV", optopt))
+		snprintf(err, len, "option %.100s takes no value", arg);
+	else if (strchr("oNt", optopt))
+		snprintf(err, len, "option -%c needs a value", optopt);
+	else
+		snprintf(err, len, "option -%c is not known (see --help)", optopt);
+}
+
+static int flag(struct gt_mountargs *a, int c, const char *arg, char *err, size_t len)
 {
 	switch (c) {
 	case 's':
@@ -231,7 +247,7 @@ static int flag(struct gt_mountargs *a, int c, char *err, size_t len)
 		a->version = true;
 		return 0;
 	default:
-		snprintf(err, len, "unknown option (see --help)");
+		name_flag(arg, err, len);
 		return -EINVAL;
 	}
 }
@@ -250,7 +266,7 @@ int gt_mountargs_parse(struct gt_mountargs *a, int argc, char **argv, char *err,
 	for (int i = 1; i < argc; i++)
 		a->sloppy |= !strcmp(argv[i], "-s");
 	while (!ret && (c = getopt_long(argc, argv, "sfnvrt:N:o:hV", longs, NULL)) != -1)
-		ret = flag(a, c, err, len);
+		ret = flag(a, c, argv[optind - 1], err, len);
 	if (ret || a->help || a->version)
 		return ret;
 	return operands(a, argc - optind, argv + optind, err, len);
@@ -294,7 +310,8 @@ void gt_mountargs_help(const char *program)
 {
 	printf("Usage: %s [SOURCE] DIR [-s] [-f] [-n] [-v] [-o OPTIONS]\n"
 	       "\n"
-	       "Mounts a tree at DIR that shows what the GPUs of this machine, or of a recording, are\n"
+	       "Mounts a tree at DIR that shows what the GPUs of this machine, or of a recording, "
+	       "are\n"
 	       "doing. Read DIR/README; unmount with `umount DIR`.\n"
 	       "\n"
 	       "  -f          only check: mount nothing\n"
@@ -305,9 +322,12 @@ void gt_mountargs_help(const char *program)
 	       "  --help, --version\n"
 	       "\n"
 	       "Mount options:\n"
-	       "  conf=FILE           configuration (default: " GT_SYSCONFDIR "/gputrace.conf, if there)\n"
-	       "  replay=FILE[:FILE]  a recording instead of this machine\n"
-	       "  speed=N             of the replay, in times of real time; 0: as fast as it reads\n"
+	       "  conf=FILE           configuration (default: " GT_SYSCONFDIR
+	       "/gputrace.conf, if there)\n"
+	       "  replay=FILE[:FILE]  a recording instead of this machine; a colon in a name is "
+	       "\\:\n"
+	       "  speed=N             of the replay, in times of real time; 0: as fast as it "
+	       "reads\n"
 	       "  gid=N               group that may write settings and sees everything\n"
 	       "  ro                  settings cannot be written\n"
 	       "  foreground          do not go to the background\n"

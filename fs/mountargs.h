@@ -8,9 +8,9 @@
 #include <stdint.h>
 
 /* mount(8)'s exit codes */
-#define GT_EXIT_USAGE 1
+#define GT_EXIT_USAGE  1
 #define GT_EXIT_SYSTEM 2
-#define GT_EXIT_MOUNT 32
+#define GT_EXIT_MOUNT  32
 
 /**
  * struct gt_setting - `key=value` for gputrace.conf's table, in the order given

@@ -39,16 +39,16 @@ static void log_process(struct gt_app *app, const struct gt_proc *p, uint64_t ts
 
 /*
  * A process that was not known: /proc is asked while it is there, it is watched until it ends, and
- * readers are told of it before its events. @r may be the record that told of it.
+ * readers get its name before its events. @r may be the record that named it.
  */
 static void meet(struct gt_pipeline *p, struct gt_proc *proc, union gt_record *r, bool live)
 {
 	struct gt_model *m = p->app->model;
 
 	if (live) {
-		gt_procwatch_met(m, p->processes, proc->pid);
+		gt_procwatch_add(m, p->processes, proc->pid);
 		if (p->app->host)
-			gt_host_met(p->app->host, proc->pid);
+			gt_host_process_seen(p->app->host, proc->pid);
 		proc = gt_model_proc(m, proc->pid);
 		if (!proc)
 			return;
@@ -61,38 +61,59 @@ static void meet(struct gt_pipeline *p, struct gt_proc *proc, union gt_record *r
 		log_process(p->app, proc, r->ev.ts);
 }
 
-static void record(struct gt_app *app, const union gt_record *r)
+static void record(struct gt_app *app, const union gt_record *r, unsigned int owner)
 {
-	gt_log_append(app->log, r);
+	gt_log_append_of(app->log, r, owner);
 	gt_model_recorded(app->model, r);
 }
 
-static void one(struct gt_pipeline *p, union gt_record *r, bool live)
+/* Owner, in the log, of the file that @r is from */
+static unsigned int owner_of(struct gt_app *app, const union gt_record *r)
+{
+	return gt_log_owner(app->log, r->ev.type == GT_QUEUE ? r->queue.uid : r->ev.uid);
+}
+
+/* @own: of a file that a user wrote */
+static void one(struct gt_pipeline *p, union gt_record *r, bool live, bool own)
 {
 	struct gt_app *app = p->app;
 	const union gt_record *held;
+	unsigned int owner = 0;
 	struct gt_folded f;
-	bool pass;
+	bool pass, full = false;
 
 	if (!live) /* a recording has no tallies */
 		r->ev.flags &= (uint8_t)~GT_F_COUNTED;
 	gt_model_event(app->model, r, &f);
 	if (f.new_proc)
 		meet(p, f.new_proc, r, live);
+	if (f.new_ring)
+		gt_naming_log_ring(app, f.new_ring);
 	pass = gt_gate_pass(app->gate, r, f.job, f.finished ? f.fin.total : GT_NONE64);
+	if (pass && own) {
+		owner = owner_of(app, r);
+		full = !gt_log_has_room(app->log, owner, app->model->now, f.finished);
+	}
+	if (full) {
+		gt_gate_no_room(app->gate, r);
+		pass = false;
+	}
 	while ((held = gt_gate_held(app->gate)))
-		record(app, held);
+		record(app, held, owner);
 	if (pass) {
-		record(app, r);
+		record(app, r, owner);
 		if (f.finished)
-			gt_model_logged(app->model, &f, gt_log_finished(app->log, &f.fin));
+			gt_model_logged(app->model, &f,
+					gt_log_finished_of(app->log, &f.fin, owner));
+	} else if (f.finished && !full) {
+		gt_log_finished_bare(app->log, &f.fin);
 	}
 	for (unsigned int i = 0; i < f.nlate; i++)
 		gt_log_fin_ioctl(app->log, f.late[i], f.ioctl);
 	gt_model_done(app->model, &f);
 }
 
-static void on_records(void *arg, const union gt_record *r, size_t n, bool live)
+static void on_records(void *arg, const union gt_record *r, size_t n, bool live, bool own)
 {
 	struct gt_pipeline *p = arg;
 
@@ -108,7 +129,7 @@ static void on_records(void *arg, const union gt_record *r, size_t n, bool live)
 			if (i < GT_FETCH_AHEAD)
 				continue;
 			copy = r[i - GT_FETCH_AHEAD];
-			one(p, &copy, live);
+			one(p, &copy, live, own);
 		}
 		r += some;
 		n -= some;
@@ -116,8 +137,8 @@ static void on_records(void *arg, const union gt_record *r, size_t n, bool live)
 }
 
 /*
- * Processes are met as by an event. The log is not told of them here: records that are older may still
- * be on their way. A source tells it itself, before the process's first record.
+ * Processes are created as by an event. They get no record in the log here: records that are older may
+ * still be on their way. A source emits it itself, before the process's first record.
  */
 static void on_tally(void *arg, const struct gt_tally *t)
 {
@@ -149,7 +170,7 @@ static void on_reading(void *arg, const struct gt_reading *r)
 	gt_model_reading(p->app->model, r);
 }
 
-/* As by an event; but the history need not know of who only holds something. */
+/* Counts what a process uses, as an event would. A process that only holds memory is not in the history. */
 static void on_usage(void *arg, const struct gt_usage *u)
 {
 	struct gt_pipeline *p = arg;
@@ -167,7 +188,7 @@ static void on_usage(void *arg, const struct gt_usage *u)
 	gt_model_usage(m, u, &f);
 	if (!f.new_proc || who)
 		return;
-	gt_procwatch_met(m, p->processes, u->pid);
+	gt_procwatch_add(m, p->processes, u->pid);
 }
 
 static void on_queues_hw(void *arg, const struct gt_queue_hw *q, size_t n)
@@ -205,7 +226,7 @@ static void adapt(struct gt_app *app)
 	now = clock_ns(CLOCK_MONOTONIC);
 	if (gt_adapt_due(&app->gate->adapt, now) &&
 	    gt_gate_adapt(app->gate, now, clock_ns(CLOCK_PROCESS_CPUTIME_ID)) && app->host)
-		gt_host_tell_wanted(app->host);
+		gt_host_wanted_changed(app->host);
 }
 
 static void on_idle(void *arg)
@@ -276,6 +297,58 @@ static uint32_t on_ring_refused(void *arg, uint16_t gpu, uint16_t ring)
 	return gt_gate_ring_refused(p->app->gate, gpu, ring);
 }
 
+/* --- what ends jobs of sources that count themselves ---------------------------------------- */
+
+static bool on_process_ended(void *arg, uint32_t pid, uint64_t start)
+{
+	struct gt_pipeline *p = arg;
+	GT_MODEL_LOCK(p->app->model);
+
+	return gt_model_ended(p->app->model, pid, start);
+}
+
+static uint64_t on_ring_reset(void *arg, uint16_t gpu, uint16_t ring)
+{
+	struct gt_pipeline *p = arg;
+	GT_MODEL_LOCK(p->app->model);
+
+	return gt_model_reset_at(p->app->model, gpu, ring);
+}
+
+static uint64_t on_over_share(void *arg, uint32_t uid)
+{
+	return gt_log_over_share(((struct gt_pipeline *)arg)->app->log, uid);
+}
+
+static void on_observing(void *arg, unsigned int what)
+{
+	struct gt_model *m = ((struct gt_pipeline *)arg)->app->model;
+
+	gt_model_observe(m, GT_OBSERVED_EVENTS, what & GT_OBSERVES_EVENTS);
+	gt_model_observe(m, GT_OBSERVED_USE, what & GT_OBSERVES_USE);
+}
+
+static void on_ring_observing(void *arg, uint16_t gpu, uint16_t ring, bool on)
+{
+	gt_model_observe_ring(((struct gt_pipeline *)arg)->app->model, gpu, ring, on);
+}
+
+/* --- a recording is played again ------------------------------------------------------------ */
+
+static int on_reset(void *arg)
+{
+	struct gt_app *app = ((struct gt_pipeline *)arg)->app;
+	int ret;
+	GT_MODEL_LOCK(app->model);
+
+	ret = gt_model_reset(app->model);
+	if (ret)
+		return ret;
+	gt_gate_reset(app->gate);
+	gt_log_reset(app->log);
+	return 0;
+}
+
 /* --- */
 
 struct gt_pipeline *gt_pipeline_new(struct gt_app *app, struct gt_devices *devices)
@@ -323,6 +396,12 @@ void gt_pipeline_sink(struct gt_pipeline *p, struct gt_sink *out)
 		.kernel_text = on_kernel_text,
 		.wanted = on_wanted,
 		.ring_refused = on_ring_refused,
+		.process_ended = on_process_ended,
+		.ring_reset = on_ring_reset,
+		.observing = on_observing,
+		.ring_observing = on_ring_observing,
+		.reset = on_reset,
+		.over_share = on_over_share,
 	};
 }
 
@@ -332,6 +411,11 @@ void gt_pipeline_notify(struct gt_pipeline *p, void (*fn)(void *arg), void *arg,
 	p->notify_arg = arg;
 	p->wanted = wanted;
 	p->notify = fn;
+}
+
+void gt_pipeline_settle(struct gt_pipeline *p)
+{
+	gt_naming_settle(p->naming);
 }
 
 int gt_pipeline_processes(const struct gt_pipeline *p)

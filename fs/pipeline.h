@@ -18,6 +18,8 @@ void gt_pipeline_sink(struct gt_pipeline *p, struct gt_sink *out);
 /** gt_pipeline_notify() - @fn(@arg) is called after each round that brought something, if *@wanted */
 void gt_pipeline_notify(struct gt_pipeline *p, void (*fn)(void *arg), void *arg,
 			_Atomic bool *wanted);
+/** gt_pipeline_settle() - names of GPUs stay as they are from now on */
+void gt_pipeline_settle(struct gt_pipeline *p);
 /** gt_pipeline_processes() - descriptor for gt_procwatch_ended(), or -1 */
 int gt_pipeline_processes(const struct gt_pipeline *p);
 

@@ -104,7 +104,7 @@ static bool watch(int epfd, uint32_t pid, uint32_t slot)
 	return true;
 }
 
-void gt_procwatch_met(struct gt_model *m, int epfd, uint32_t pid)
+void gt_procwatch_add(struct gt_model *m, int epfd, uint32_t pid)
 {
 	gt_proc_auto char *status = gt_proc_text(pid, "status");
 	char stat[1024], comm[16], cgroup[GT_CGROUP_MAX];
@@ -115,7 +115,7 @@ void gt_procwatch_met(struct gt_model *m, int epfd, uint32_t pid)
 
 	if (there && p && p->start && p->start != start_ns(stat))
 		there = false; /* another has its number already */
-	gt_pidns_met(pid, from, there ? start_ns(stat) : 0, there ? status : NULL);
+	gt_pidns_add(pid, from, there ? start_ns(stat) : 0, there ? status : NULL);
 	if (there) {
 		comm_of(stat, comm, sizeof(comm));
 		cgroup_of(pid, cgroup, sizeof(cgroup));
@@ -124,7 +124,7 @@ void gt_procwatch_met(struct gt_model *m, int epfd, uint32_t pid)
 		if (!p || epfd < 0 || watch(epfd, pid, p->slot))
 			return;
 	}
-	/* ended already: nothing will tell of that any more */
+	/* ended already: nothing will report that any more */
 	p = gt_model_proc(m, pid);
 	if (p)
 		gt_model_exit(m, p->slot);

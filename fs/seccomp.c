@@ -5,6 +5,7 @@
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <seccomp.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -14,20 +15,25 @@
 
 #include "seccomp.h"
 
+/* Who looks for faults has the process write of them at its end. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(GT_COVERAGE)
+#define REPORTS
+#endif
+
 /*
  * What is here is used by the daemon, by its plugins or by the libraries under them, in what form
  * that library's version likes best: a glibc of some years ago or to come takes another call for
  * the same thing. Names that are not this machine's are left out by libseccomp.
  */
 static const char calls[] =
-	/* files: /proc, sysfs, tracefs, recordings */
-	"access close close_range dup dup2 dup3 faccessat faccessat2 fadvise64 "
+	/* files: /proc, sysfs, tracefs, recordings. See open() below */
+	"access close close_range dup dup2 dup3 faccessat faccessat2 fadvise64 fallocate "
 	"fstat fstat64 fstatat64 fstatfs fstatfs64 ftruncate ftruncate64 getcwd getdents "
-	"getdents64 _llseek lseek lstat lstat64 mkdir mkdirat newfstatat open openat "
-	"openat2 pipe pipe2 pread64 preadv preadv2 pwrite64 pwritev pwritev2 read readlink "
-	"readlinkat readv rmdir splice stat stat64 statfs statfs64 statx umask unlink "
-	"unlinkat vmsplice write writev "
-	/* the mount, whose capability is in force for the moment; fs/fuse/guard.c */
+	"getdents64 getxattr _llseek lseek lstat lstat64 newfstatat pipe pipe2 pread64 preadv "
+	"preadv2 "
+	"pwrite64 pwritev pwritev2 read readlink readlinkat readv splice stat stat64 statfs "
+	"statfs64 statx umask vmsplice write writev "
+	/* the mount, with a capability that is in force for the moment; fs/fuse/guard.c */
 	"mount umount umount2 io_cancel io_destroy io_getevents io_pgetevents "
 	"io_pgetevents_time64 io_setup io_submit "
 	/* waiting */
@@ -35,7 +41,7 @@ static const char calls[] =
 	"eventfd2 poll ppoll ppoll_time64 pselect6 pselect6_time64 select _newselect signalfd "
 	"signalfd4 timerfd_create timerfd_gettime timerfd_gettime64 timerfd_settime "
 	"timerfd_settime64 "
-	/* the log: see socket() below; messages of the kernel, whose socket is open already */
+	/* the log: see socket() below; messages of the kernel, on a socket that is open already */
 	"connect getsockname getsockopt recv recvfrom recvmmsg recvmmsg_time64 recvmsg "
 	"send sendmmsg sendmsg sendto setsockopt shutdown "
 	/* memory: see mmap() below */
@@ -60,9 +66,9 @@ static const char calls[] =
 	"setrlimit sysinfo ugetrlimit uname "
 	/* filters may be added, for a child that needs less */
 	"landlock_add_rule landlock_create_ruleset landlock_restrict_self seccomp "
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-	/* at the end it looks for leaks from without, and a report is told by another program */
-	"execve personality process_vm_readv ptrace "
+#ifdef REPORTS
+	/* at the end it looks for leaks from without, and another program writes the report */
+	"execve mkdir open openat personality process_vm_readv ptrace "
 #endif
 	;
 
@@ -76,9 +82,13 @@ static const char calls[] =
 #define CLONE_FLAGS 0
 #endif
 
+/* Of open(2): whatever changes a file, or makes one */
+#define WRITES (O_ACCMODE | O_CREAT | O_TRUNC | O_APPEND | (O_TMPFILE & ~O_DIRECTORY))
+
 /*
  * Those allowed with some arguments only: where the bits of @mask in argument @arg are @value.
- * Memory is never made a program: plugins were loaded before.
+ * Memory is never made a program: plugins were loaded before. No file is opened for writing: those
+ * that were open go on, and writer.c opens others.
  */
 static const struct limited {
 	const char *name;
@@ -94,7 +104,19 @@ static const struct limited {
 	{ "prlimit64", 0, UINT32_MAX, 0 },
 	{ "socket", 0, UINT32_MAX, AF_UNIX },
 	{ "socketpair", 0, UINT32_MAX, AF_UNIX },
+#ifndef REPORTS
+	{ "open", 1, WRITES, 0 },
+	{ "openat", 2, WRITES, 0 },
+#endif
 };
+
+#ifndef REPORTS
+/* A new file, which was nobody's, as mkstemp(3) makes it */
+static const struct limited new_file[] = {
+	{ "open", 1, O_CREAT | O_EXCL, O_CREAT | O_EXCL },
+	{ "openat", 2, O_CREAT | O_EXCL, O_CREAT | O_EXCL },
+};
+#endif
 
 static int allow(scmp_filter_ctx ctx, const char *name)
 {
@@ -113,6 +135,27 @@ static int allow_limited(scmp_filter_ctx ctx, const struct limited *l)
 				SCMP_CMP(l->arg, SCMP_CMP_MASKED_EQ, l->mask, l->value));
 }
 
+static int allow_all_limited(scmp_filter_ctx ctx, const struct limited *l, size_t n)
+{
+	int ret = 0;
+
+	for (size_t i = 0; i < n && !ret; i++)
+		ret = allow_limited(ctx, &l[i]);
+	return ret;
+}
+
+/* … and takes its name away */
+static int allow_mkstemp(scmp_filter_ctx ctx)
+{
+	int ret = allow(ctx, "unlink");
+
+#ifndef REPORTS
+	if (!ret)
+		ret = allow_all_limited(ctx, new_file, sizeof(new_file) / sizeof(*new_file));
+#endif
+	return ret;
+}
+
 /* "perf_event_open bpf" */
 static int allow_words(scmp_filter_ctx ctx, const char *words)
 {
@@ -125,12 +168,12 @@ static int allow_words(scmp_filter_ctx ctx, const char *words)
 		if (n >= sizeof(name))
 			continue;
 		snprintf(name, sizeof(name), "%.*s", (int)n, words);
-		ret = allow(ctx, name);
+		ret = strcmp(name, "mkstemp") ? allow(ctx, name) : allow_mkstemp(ctx);
 	}
 	return ret;
 }
 
-/* Not those by which a file's owner, whoever that is made, is sent a signal when data comes. */
+/* F_SETOWN and F_SETSIG are not among them: with these the kernel sends a file's owner signals. */
 static const int fcntls[] = { F_DUPFD,	   F_GETFD,	F_SETFD,	F_GETFL,      F_SETFL,
 			      F_GETLK,	   F_SETLK,	F_SETLKW,	F_GETPIPE_SZ, F_SETPIPE_SZ,
 			      F_ADD_SEALS, F_GET_SEALS, F_DUPFD_CLOEXEC };
@@ -179,17 +222,20 @@ static int add_rules(scmp_filter_ctx ctx, const char *more)
 {
 	int ret = allow_words(ctx, calls);
 
-	for (size_t i = 0; i < sizeof(limited) / sizeof(*limited) && !ret; i++)
-		ret = allow_limited(ctx, &limited[i]);
+	if (!ret)
+		ret = allow_all_limited(ctx, limited, sizeof(limited) / sizeof(*limited));
 	if (!ret)
 		ret = allow_own(ctx);
-	/* its flags are in memory, where no filter sees them: glibc takes clone() then */
+	/* clone3() has its flags in memory, where no filter sees them; glibc then takes clone() */
 	if (!ret)
 		ret = seccomp_rule_add(ctx, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
+	if (!ret && !strstr(more, "openat2"))
+		ret = seccomp_rule_add(ctx, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(openat2), 0);
 	return ret ? ret : allow_words(ctx, more);
 }
 
-static int install(const char *more)
+/* @only: these calls, and not those of the tables */
+static int install(const char *more, bool only)
 {
 	scmp_filter_ctx ctx = seccomp_init(SCMP_ACT_ERRNO(EPERM));
 	int ret;
@@ -202,14 +248,14 @@ static int install(const char *more)
 	/* a tree in place of a list, for kernels that do not remember what is always allowed */
 	seccomp_attr_set(ctx, SCMP_FLTATR_CTL_OPTIMIZE, 2);
 	if (!ret)
-		ret = add_rules(ctx, more);
+		ret = only ? allow_words(ctx, more) : add_rules(ctx, more);
 	if (!ret)
 		ret = seccomp_load(ctx);
 	seccomp_release(ctx);
 	return ret;
 }
 
-int gt_seccomp_drop(const char *more, char *err, size_t len)
+static int drop(const char *more, bool only, char *err, size_t len)
 {
 	int ret;
 
@@ -218,8 +264,22 @@ int gt_seccomp_drop(const char *more, char *err, size_t len)
 	/* a kernel that has filters stumbles over the address */
 	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, NULL, 0, 0) && errno == EINVAL)
 		return -EOPNOTSUPP;
-	ret = install(more);
+	ret = install(more, only);
 	if (ret)
 		snprintf(err, len, "system calls cannot be given up (seccomp): %s", strerror(-ret));
 	return ret;
+}
+
+int gt_seccomp_drop(const char *more, char *err, size_t len)
+{
+	return drop(more, false, err, len);
+}
+
+int gt_seccomp_only(const char *calls_left, char *err, size_t len)
+{
+#ifdef REPORTS
+	return drop(calls_left, false, err, len);
+#else
+	return drop(calls_left, true, err, len);
+#endif
 }

@@ -35,6 +35,7 @@ void gt_tracefs_find(const char *wanted, char *out, unsigned long len)
 	}
 	if (!mounted_at(out, len))
 		return;
-	if (!geteuid() && !mount("tracefs", PLACE, "tracefs", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL))
+	if (!geteuid() &&
+	    !mount("tracefs", PLACE, "tracefs", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL))
 		snprintf(out, len, PLACE);
 }

@@ -48,7 +48,7 @@ int gt_uevent_about(const char *msg, size_t len)
 		drm |= is(f, "SUBSYSTEM=", "drm");
 		pci |= is(f, "SUBSYSTEM=", "pci");
 		module |= is(f, "SUBSYSTEM=", "module");
-		/* what has no DRM device, as with NVIDIA's own driver, tells no more than this */
+		/* without a DRM device, as with NVIDIA's own driver, there is no more than this */
 		driver |= is(f, "ACTION=", "bind") || is(f, "ACTION=", "unbind");
 	}
 	return (drm || (pci && driver) ? GT_UEVENT_DEVICE : 0) | (module ? GT_UEVENT_MODULE : 0);

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # run.sh [NAME...] - runs every unit test and every executable case, or those whose name holds a NAME;
-# then the cases of tests/vm in guests of Linux 6.1 and 6.12 (--guests: only these cases, on four
-# kernels; --host: none). With --check it is the unit tests and the cases with a line "# Quick", and no guest.
+# then the cases of tests/vm in guests of the oldest and the newest kernel (--guests: only these cases, on all
+# four; --host: none). With --check it is the unit tests and the cases with a line "# Quick", and no guest.
 #
 # UNITS and CASES are the folders; in a guest CASES is tests/vm/cases. KERNEL=6.17 boots that kernel
 # instead, and KERNEL="6.12-rt 7" two: tests/vm/fetch.sh says what there is.
@@ -19,7 +19,8 @@
 # A unit test is alone if it uses tests/lib/tracefs.h.
 #
 # A test prints TAP, runs in a folder of its own, and may take TIME_LIMIT seconds. It fails if it says
-# so, exits with anything but 0 or 77 (skipped: its last line says why), writes a sanitizer's report, or
+# so, exits with anything but 0 or 77 (skipped: its last line says why), ends without the plan `1..N` or with
+# another number of checks, writes a sanitizer's report, or
 # leaves a mount, a process, a tracefs instance or a probe behind. What others on this machine have, another
 # run of this too, is not looked at: processes are ours by descent (tests/tools/reap.c), instances are named
 # after their daemon's pid, and probes after GT_ID, which each test has its own of.
@@ -36,14 +37,14 @@ limit=${TIME_LIMIT:-900} # ten times what the longest takes where nothing else r
 work=$(mktemp -d "${TMPDIR:-/tmp}/gputrace-test.XXXXXX")
 chmod 755 "$work"
 mkdir "$work/claims" "$work/now"
-: >"$work/counts" >"$work/failures"
+: >"$work/counts" >"$work/failures" >"$work/reasons"
 passed=0 failed=0 skipped=0 lanes=()
 counts='^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$'
 tracing=/sys/kernel/tracing
 reap=$GT_OUT/tests/tools/reap
 [ -x "$reap" ] || { echo "run.sh: $reap is not built: make tools" >&2; exit 1; }
 
-mode=all kernels="6.1 6.12"
+mode=all kernels="6.1 7"
 case ${1-} in
 --guests)
 	mode=guests kernels="6.1 6.12 6.18 7" && shift
@@ -99,6 +100,8 @@ count() { # of what was run elsewhere: $1 is what that printed, $2 the kernel's 
 	sed -n 's/^FAILED  \([^ ]*\) .*/\1/p' "$1" | while read -r name; do
 		echo "$name make test-vm KERNEL=${2-} T=$name"
 		[ ! -e "$(dirname "$1")/logs/$name.log" ] || keep_log "$name.${2-}" "$(dirname "$1")/logs/$name.log"
+		awk -v name="$name" '/^(FAILED|passed|skipped)/ { on = $1 == "FAILED" && $2 == name }
+			on && /^not ok/' "$1" | head -n 3 | sed "s/^/$name on ${2-}: /" >>"$work/reasons"
 	done >>"$work/failures"
 }
 
@@ -178,7 +181,7 @@ close_all() {
 
 run() { # run NAME FILE LANE
 	local name=$1 file=$2 lane=$3 dir=$work/$1 log=$work/$1/log reaped=$work/reaped.$3 out=$work/out.$3
-	local max=$limit rc left ok not skip cpu began turn=()
+	local max=$limit rc left ok not plan skip cpu began turn=()
 	local -x GT_ID=$$_$lane$((ran += 1))
 	mkdir -p "$dir"
 	chmod 755 "$dir"
@@ -191,7 +194,7 @@ run() { # run NAME FILE LANE
 	(close_all; cd "$dir" && TMPDIR=$dir exec ${turn[@]+"${turn[@]}"} timeout -k 10 "$max" "$reap" "$reaped" "$file") \
 		>"$log" 2>&1 </dev/null
 	rc=$?
-	for _ in {1..150}; do # who was told to end may not have done so yet, on a busy machine
+	for _ in {1..150}; do # who got a signal to end may not have done so yet, on a busy machine
 		left=$(leftovers "$dir" "$reaped" "$GT_ID")
 		[ -n "$left" ] || break
 		sleep .1
@@ -203,6 +206,11 @@ run() { # run NAME FILE LANE
 		ok=1 skip=1 not=0
 	elif [ $rc != 0 ] && [ "$not" = 0 ]; then
 		not=1
+	fi
+	plan=$(sed -n 's/^1\.\.\([0-9]*\).*/\1/p' "$log" | tail -n 1)
+	if [ $rc = 0 ] && [ "${plan:-none}" != $((ok + not)) ]; then
+		echo "# planned: ${plan:-nothing}, but $((ok + not)) checks ran" >>"$log"
+		not=$((not + 1))
 	fi
 	if [ $rc = 124 ] || [ $rc = 137 ]; then echo "# took more than $max s" >>"$log"; fi
 	if grep -qE 'Sanitizer|runtime error:' "$log" "$dir"/*.san* 2>/dev/null; then
@@ -221,6 +229,7 @@ run() { # run NAME FILE LANE
 		[ "$ok" != 0 ] || tail -n 20 "$log"
 		echo "$name $(again "$name")" >>"$work/failures"
 		keep_log "$name" "$log"
+		grep -E '^not ok|Sanitizer|^# (left behind|took more|planned)' "$log" | head -n 3 | sed "s/^/$name: /" >>"$work/reasons"
 	elif [ $rc = 77 ]; then
 		printf 'skipped %-24s %s\n' "$name" "$(grep -E '^skipped: ' "$log" | tail -n 1 | cut -c10-)"
 	else
@@ -244,8 +253,12 @@ guest() { # release
 	grep -vE "$counts" "$dir/log" | sed 's/^/  /'
 	count "$dir/log" "$1"
 	[ $rc != 0 ] || again=1 # only what ran to its end has run once
-	[ $rc = 0 ] || [ $failed -gt "$before" ] || failed=$((failed + 1)) # none that was counted
-	true
+	if [ $rc != 0 ] && [ $failed = "$before" ]; then # no test's failure: the guest's own
+		failed=$((failed + 1))
+		echo "guest-$1 make test-vm KERNEL=$1" >>"$work/failures"
+		keep_log "guest-$1" "$dir/log"
+		grep -hE '^(run|boot)\.sh: ' "$dir/log" | sed "s/^/guest-$1: /" >>"$work/reasons"
+	fi
 }
 
 guests() {
@@ -352,6 +365,8 @@ if [ -s "$work/failures" ] && [ -z "${GT_GUEST-}" ]; then
 	echo "Failed, and how to run each again:"
 	while read -r name how; do printf '  %-24s %s\n' "$name" "$how"; done <"$work/failures"
 	[ ! -d "$logs" ] || echo "Their logs are in $logs"
+	# A log's last lines are often all that is left of it
+	head -n 15 "$work/reasons" | cut -c1-200 | sed 's/^/  /'
 fi
 echo "$passed passed, $failed failed, $skipped skipped"
 [ $failed = 0 ] && { [ $((passed + skipped)) -gt 0 ] || [ -n "${CLAIMS-}" ]; }

@@ -11,12 +11,18 @@ static const struct gt_option options[] = {
 	  .flags = GT_OPT_RUNTIME,
 	  .off = offsetof(struct gt_amd_options, files),
 	  .help = "logs to follow: files, folders or patterns, separated by commas" },
+	{ .name = "speed",
+	  .type = GT_OPT_STR,
+	  .flags = GT_OPT_HIDDEN,
+	  .off = offsetof(struct gt_amd_options, speed),
+	  .def = "0",
+	  .help = "0: recordings are read as fast as it goes" },
 	{ .name = NULL },
 };
 
 static const struct gt_backend_file files[] = {
 	{ .name = "logs",
-	  .help = "table of the logs that are followed: whose, how far, what was not understood",
+	  .help = "logs that are followed: owner, position, lines that were not understood",
 	  .show = gt_amd_show_files },
 	{ .name = NULL },
 };
@@ -28,7 +34,7 @@ GT_EXPORT const struct gt_backend gt_backend = {
 	.version = "1",
 	.help = "follows and plays logs of AMD's runtime (AMD_LOG_LEVEL): queues, dispatches, "
 		"copies",
-	.flags = GT_BACKEND_LIVE_PIDS,
+	.flags = GT_BACKEND_LIVE_PIDS | GT_BACKEND_USERS,
 	.options = options,
 	.options_size = sizeof(struct gt_amd_options),
 	.probe = gt_amd_probe,
@@ -38,8 +44,8 @@ GT_EXPORT const struct gt_backend gt_backend = {
 	.set = gt_amd_set,
 	.control = gt_amd_control,
 	.doctor = gt_amd_doctor,
-	.start_caps = 1ULL << CAP_DAC_READ_SEARCH, /* users' logs are theirs; see folder.c */
-	.syscalls = "inotify_init1 inotify_add_watch inotify_rm_watch",
+	.start_caps = 1ULL << CAP_DAC_READ_SEARCH, /* users' logs are theirs; see file.c */
+	.syscalls = "kill inotify_init1 inotify_add_watch inotify_rm_watch",
 	.files = files,
-	.knows = gt_amd_knows,
+	.probe_recording = gt_amd_knows,
 };

@@ -3,21 +3,14 @@
  * The amdlog backend's own interfaces: what AMD's runtime writes with AMD_LOG_LEVEL.
  *
  *	amdlog.c   the vtable and the options
- *	follow.c   start, drain, stop: the files, by inotify or as a recording
- *	folder.c   which folders logs are in, by the option's patterns
- *	find.c     which files there are in them
- *	file.c     one file: opened, read in pieces, cut into lines; it grows, shrinks, goes
- *	line.c     what is before a line's message, in every form that there was
- *	message.c  the messages that are of use, and their fields
- *	log.c      from messages to records: kernels, copies, errors
- *	merge.c    records of all logs by time
- *	queue.c    of queues: made, shared, given back, deleted
- *	packet.c   of packets: enqueued, ended; how many a queue holds
- *	table.c    what a log knows by pointer
- *	show.c     doctor's lines, and the backend's own files
+ *	follow.c   start, drain, stop; records of all logs by time; doctor and the backend's files
+ *	file.c     which folders and files the option's patterns name; one file as it grows and shrinks
+ *	reader.c   the process that takes lines apart
+ *	message.c  the text before a line's message, the messages that are of use, their fields
+ *	log.c      from messages to records: kernels, copies, errors, queues, packets
  *
  * A log is whatever a user writes, so every line is bounded, every table is, and what a line claims
- * is believed of the file's owner only.
+ * is believed of the file's owner only. message.c runs in a process without rights.
  */
 #ifndef GT_AMDLOG_INTERNAL_H
 #define GT_AMDLOG_INTERNAL_H
@@ -28,6 +21,8 @@
 #include <sys/types.h>
 
 #include "../backend.h"
+#include "../lib/detail.h"
+#include "../lib/sandbox.h"
 
 #define GT_AMD_BLOCK	  (256u << 10) /* read at a time */
 #define GT_AMD_LINE_MAX	  65536u       /* longer lines are left out */
@@ -38,19 +33,20 @@
 #define GT_AMD_FAULTS	  8
 #define GT_AMD_QUEUES	  1024 /* of a log that live */
 #define GT_AMD_THREADS	  256
+#define GT_AMD_PLACES	  8 /* of them that a thread may have */
 #define GT_AMD_SIGNALS	  4096
-#define GT_AMD_OPEN	  256  /* dispatches of a queue whose end is waited for */
+#define GT_AMD_OPEN	  256  /* dispatches of a queue with an end that is awaited */
 #define GT_AMD_RECORDS	  4096 /* of a file that wait to be merged */
 #define GT_AMD_PER_LINE	  512  /* records of a line at most: a barrier ends what was before it */
-#define GT_AMD_QUEUE_BASE 2000000u /* numbers below queues/ from here on; see gt_amd_number() */
+#define GT_AMD_QUEUE_BASE 2000000u /* numbers below queues/ from here on */
 #define GT_AMD_QUEUES_ALL 65536u
 #define GT_AMD_NAMES	  512
 
-/* line.c */
+/* message.c */
 
 /**
  * struct gt_amd_line - a line of a log; the strings are parts of it
- * @us: GT_NONE64: the line does not tell
+ * @us: GT_NONE64: the line has none
  * @pid, @tid: 0: likewise; @tid is the runtime's own number, not the kernel's
  * @msg: without the blanks and the colours around it
  */
@@ -65,6 +61,10 @@ struct gt_amd_line {
 /** gt_amd_line() - is @p, @len bytes without the newline, a log's line? What a program wrote before
  * it in the same line is left out */
 bool gt_amd_line(const char *p, size_t len, struct gt_amd_line *out);
+/** gt_amd_line_message() - @p is the message of @out, in a line of its own */
+void gt_amd_line_message(const char *p, size_t len, struct gt_amd_line *out);
+/** gt_amd_line_begins() - does it begin as a log's line does? One that is none is damaged then */
+bool gt_amd_line_begins(const char *p, size_t len);
 
 /* message.c */
 
@@ -75,18 +75,19 @@ enum gt_amd_what {
 	GT_AMD_SELECTED,
 	GT_AMD_RELEASED,
 	GT_AMD_DELETED,
-	GT_AMD_ASKED,	 /* how many hardware queues there are, told before one is made */
-	GT_AMD_DISPATCH, /* a packet: hwq, signal, object, rptr and wptr if told */
+	GT_AMD_ASKED,	 /* how many hardware queues there are, logged before one is made */
+	GT_AMD_DISPATCH, /* a packet: hwq, signal, object, rptr and wptr if known */
 	GT_AMD_BARRIER,
 	GT_AMD_KERNEL, /* its name; a packet follows */
 	GT_AMD_COMMAND,
 	GT_AMD_SIGNAL,	/* signal; start and end, ns */
 	GT_AMD_HANDLER, /* signal's handler was called: it is done */
 	GT_AMD_COPY,	/* number: bytes */
-	GT_AMD_CALL,	/* of the runtime's API; number: bytes of a copy if told */
+	GT_AMD_CALL,	/* of the runtime's API; number: bytes of a copy if known */
 	GT_AMD_RETURN,
-	GT_AMD_ABORT, /* hwq failed */
-	GT_AMD_BAD,   /* begins like one of these, and is none */
+	GT_AMD_ABORT,	/* hwq failed */
+	GT_AMD_REFUSED, /* the runtime did not hand over the kernel that it named before */
+	GT_AMD_BAD,	/* begins like one of these, and is none */
 };
 
 /** struct gt_amd_msg - fields that a message does not have are all ones */
@@ -101,8 +102,77 @@ struct gt_amd_msg {
 void gt_amd_message(const struct gt_amd_line *l, struct gt_amd_msg *m);
 /** gt_amd_is_copy() - of a command's or a call's name */
 bool gt_amd_is_copy(const char *name, size_t len);
+/** gt_amd_is_kernel() - of a command's: it runs a kernel */
+bool gt_amd_is_kernel(const char *name, size_t len);
 
-/* table.c */
+/* reader.c */
+
+/** struct gt_amd_head - @headed: the last line had no message, which is in the next one then; it
+ * began as @line */
+struct gt_amd_head {
+	bool headed;
+	struct gt_amd_line line;
+};
+
+enum gt_amd_kind {
+	GT_AMD_EMPTY,	/* nothing is in it */
+	GT_AMD_FOREIGN, /* none of a log */
+	GT_AMD_DAMAGED,
+	GT_AMD_MESSAGE,
+	GT_AMD_KINDS
+};
+
+#define GT_AMD_EXCERPT 64
+
+/**
+ * struct gt_amd_item - what a line is
+ * @headed: see struct gt_amd_head
+ * @line, @msg: of a message; in the former only its time, process, thread and level are filled in
+ * @text: of one that makes no record, its beginning
+ */
+struct gt_amd_item {
+	enum gt_amd_kind kind;
+	bool headed;
+	struct gt_amd_line line;
+	struct gt_amd_msg msg;
+	char text[GT_AMD_EXCERPT];
+};
+
+/** gt_amd_item_bad() - does it make no record? No clock gets near the end of all times: taken as it is,
+ * all later lines would be late */
+static inline bool gt_amd_item_bad(const struct gt_amd_item *item)
+{
+	return item->kind == GT_AMD_DAMAGED ||
+	       (item->kind == GT_AMD_MESSAGE &&
+		(item->msg.what == GT_AMD_BAD ||
+		 (item->line.us != GT_NONE64 && item->line.us > INT64_MAX / 1000)));
+}
+
+/** gt_amd_item() - takes a line apart, which comes after @h */
+void gt_amd_item(struct gt_amd_head *h, const char *p, size_t len, struct gt_amd_item *item);
+
+/** struct gt_amd_reader - the process; @said: what it said of a block, from @at to @len still to be
+ * taken */
+struct gt_amd_reader {
+	struct gt_sandbox child;
+	char *said;
+	size_t len, at;
+};
+
+/**
+ * gt_amd_read() - has the process take apart the @len bytes at @p
+ * @h: the line before; @skip: the first line is left out; @last: what is behind the last newline is
+ * a line, too
+ *
+ * Return: 0; -EPROTO: the process has failed on that, and is ended; -errno: there is no process
+ */
+int gt_amd_read(struct gt_amd_reader *r, const struct gt_amd_head *h, const char *p, size_t len,
+		bool skip, bool last);
+/** gt_amd_next() - the next line; false: it said no more */
+bool gt_amd_next(struct gt_amd_reader *r, struct gt_amd_item *item);
+void gt_amd_reader_end(struct gt_amd_reader *r);
+
+/* log.c */
 
 /** struct gt_amd_map - from a number that is not 0 to an index; @cap is a power of two */
 struct gt_amd_map {
@@ -114,30 +184,18 @@ struct gt_amd_map {
 	uint64_t salt;
 };
 
-int gt_amd_map_init(struct gt_amd_map *m, uint32_t cap);
-void gt_amd_map_free(struct gt_amd_map *m);
-/** gt_amd_map_get() - GT_NONE32 if there is none */
-uint32_t gt_amd_map_get(const struct gt_amd_map *m, uint64_t key);
-/** gt_amd_map_set() - false: it is full */
-bool gt_amd_map_set(struct gt_amd_map *m, uint64_t key, uint32_t value);
-void gt_amd_map_del(struct gt_amd_map *m, uint64_t key);
-
 /** struct gt_amd_numbers - numbers below queues/: no two that live have the same */
 struct gt_amd_numbers {
 	uint32_t used, nfree;
 	uint32_t *free;
 };
 
-/** gt_amd_number() - GT_NONE32: too many live */
-uint32_t gt_amd_number(struct gt_amd_numbers *n);
-void gt_amd_number_put(struct gt_amd_numbers *n, uint32_t number);
-
 /* log.c */
 
 struct gt_amd;
 
 /** struct gt_amd_open - a dispatch that has not ended: the packet's number in its queue, @wptr as
- * told */
+ * logged */
 struct gt_amd_open {
 	uint64_t nth, ts;
 	uint32_t pid, wptr;
@@ -146,23 +204,23 @@ struct gt_amd_open {
 /**
  * struct gt_amd_queue - a hardware queue
  * @hwq: as the log names it, 0: the slot is free
- * @id: below queues/; @users: streams that have it; @depth: as told last; GT_NONE32: not known
- * @told: its description was told as it is now; @mapped: it has users, and that was told
+ * @id: below queues/; @users: streams that have it; @depth: as logged last; GT_NONE32: not known
+ * @reported: its current description was emitted; @mapped: it has users, and that was emitted
  * @packets: so many were seen; @open: the last GT_AMD_OPEN that have not ended, a ring from @first
  */
 struct gt_amd_queue {
 	uint64_t hwq, size, packets;
 	uint32_t id, pid, users, depth, priority;
-	bool told, mapped;
+	bool reported, mapped;
 	struct gt_amd_open *open;
 	uint32_t first, nopen;
 };
 
-/** struct gt_amd_packet - one that a signal tells the end of; @queue: its slot, of hardware queue
+/** struct gt_amd_packet - one with an end that a signal marks; @queue: its slot, of hardware queue
  * @hwq;
- * @done: its end was told */
+ * @kernel: of a dispatch, GT_NONE64 unknown; @done: its end was emitted */
 struct gt_amd_packet {
-	uint64_t signal, hwq, nth;
+	uint64_t signal, hwq, nth, kernel;
 	uint32_t queue, pid, wptr;
 	bool barrier, done;
 };
@@ -170,20 +228,21 @@ struct gt_amd_packet {
 /**
  * struct gt_amd_thread - what a line begins and a later one of the same thread ends
  * @kernel_ts: 0: no kernel waits for its packet; @copy_ts: 0: no copy for its command
+ * @command_ts: 0: no command that runs a kernel waits for that kernel's name or packet
  */
 struct gt_amd_thread {
-	uint64_t tid, kernel_ts, kernel, copy_ts, copy_bytes;
-	uint32_t kernel_pid, copy_pid;
+	uint64_t tid, kernel_ts, kernel, copy_ts, copy_bytes, command_ts;
+	uint32_t kernel_pid, copy_pid, command_pid;
 };
 
-/** struct gt_amd_made - a hardware queue that was made, whose address is told when it is acquired
+/** struct gt_amd_made - a hardware queue that was made; its address is logged when it is acquired
  */
 struct gt_amd_made {
 	uint64_t ts, size;
 	uint32_t priority;
 };
 
-/** struct gt_amd_pid - a process that a log told; @round: when it was looked at last; @good: it is
+/** struct gt_amd_pid - a process that a log named; @round: when it was looked at last; @good: it is
  * of the log's owner */
 struct gt_amd_pid {
 	uint32_t pid;
@@ -191,21 +250,30 @@ struct gt_amd_pid {
 	uint64_t round;
 };
 
-/** struct gt_amd_counts - of a log */
+/**
+ * struct gt_amd_counts - of a log
+ * @lines: all; each is one of @used, @other (of the runtime, of no use here), @foreign (not the
+ *	runtime's), @untimed (neither it nor one before it has a time), @damaged and @too_long
+ * @cut: the last one had no end
+ */
 struct gt_amd_counts {
-	uint64_t lines, other, foreign, damaged, too_long, cut;
-	uint64_t queues, dispatches, barriers, copies, commands, completions;
+	uint64_t lines, used, other, foreign, untimed, damaged, too_long, cut;
+	uint64_t queues, dispatches, refused_dispatches, barriers, copies, commands, completions;
 	uint64_t refused, older, records;
 };
 
 /**
  * struct gt_amd_log - what is known of one log
- * @pid: of its name, or of its last line that told one, 0 none; @uid: the file's owner, GT_NONE32
- *unknown
- * @since: ns; what is older is read, but not told
+ * @pid: of its name, or of its last line that named one, 0 none; @uid: the file's owner, GT_NONE32
+ * unknown
+ * @since: ns; what is older is read, but not emitted
  * @now: time of the last line, ns
- * @has_calls, @has_commands: it tells of them, so that a copy is not told twice; @has_packets: so
- *that a kernel's is waited for
+ * @has_calls, @has_commands: it has them, so that a copy is not emitted twice; @has_packets: so
+ *	that a kernel's is waited for; @has_kernels: it has kernels' names or packets, so that the
+ *	commands that run them are not dispatches of their own
+ * @filecount: what became of the lines, for a recording's doctor()
+ * @first_foreign: number of the first line that is none of a log, from 1; 0: there is none
+ * @line: the last one
  * @name: the last kernels' names, by hash, and their numbers
  * @out: records that wait, by time but for @unsorted, from @head
  */
@@ -214,8 +282,11 @@ struct gt_amd_log {
 	uint32_t pid, uid;
 	uint16_t gpu;
 	uint64_t since, now;
-	bool has_calls, has_commands, has_packets;
+	bool has_calls, has_commands, has_packets, has_kernels;
 	struct gt_amd_counts n;
+	struct gt_filecount filecount;
+	uint64_t first_foreign;
+	struct gt_amd_head line;
 	struct gt_amd_queue *queue;
 	struct gt_amd_packet *packet;
 	struct gt_amd_thread thread[GT_AMD_THREADS];
@@ -233,51 +304,30 @@ struct gt_amd_log {
 	struct gt_amd_pid pids[GT_AMD_PIDS];
 };
 
-/** gt_amd_log_event() - an event of a line's time and process, to be filled; it is of @q, NULL:
- * none */
-void gt_amd_log_event(struct gt_amd_log *l, enum gt_type type, uint64_t ts, uint32_t pid,
-		      struct gt_amd_queue *q, union gt_record *r);
 /** gt_amd_log_pid() - @pid, if it is of the log's owner and was there at @ts, else GT_NONE32; 0:
  * none
  */
 uint32_t gt_amd_log_pid(struct gt_amd_log *l, uint32_t pid, uint64_t ts);
 
-/* merge.c */
+/* follow.c */
 
 /** gt_amd_log_put() - it waits to be merged */
 void gt_amd_log_put(struct gt_amd_log *l, const union gt_record *r);
-/** gt_amd_hand_over() - tells the host what waits, by time; how many records */
-int gt_amd_hand_over(struct gt_amd *a);
 
-/* queue.c */
-
-/** gt_amd_queue() - the queue at @hwq; made if it is new. NULL: there are too many */
-struct gt_amd_queue *gt_amd_queue(struct gt_amd_log *l, uint64_t hwq, uint32_t pid);
-/** gt_amd_queue_message() - CREATED, ACQUIRED, SELECTED, RELEASED, DELETED */
-void gt_amd_queue_message(struct gt_amd_log *l, const struct gt_amd_msg *m, uint64_t ts,
-			  uint32_t pid);
-/** gt_amd_queue_tell() - its description, if it was not told as it is now */
-void gt_amd_queue_tell(struct gt_amd_log *l, struct gt_amd_queue *q, uint64_t ts);
-/** gt_amd_queue_delete() - tells its end, and forgets it */
-void gt_amd_queue_delete(struct gt_amd_log *l, struct gt_amd_queue *q, uint64_t ts, uint32_t pid);
-
-/* packet.c */
-
-/** gt_amd_packet() - DISPATCH (of @kernel, GT_NONE64 unknown) and BARRIER */
-void gt_amd_packet(struct gt_amd_log *l, const struct gt_amd_msg *m, uint64_t ts, uint32_t pid,
-		   uint64_t kernel);
-/** gt_amd_packet_signal() - SIGNAL, HANDLER */
-void gt_amd_packet_signal(struct gt_amd_log *l, const struct gt_amd_msg *m, uint64_t ts);
+/* log.c */
 
 int gt_amd_log_init(struct gt_amd_log *l, struct gt_amd *a);
 /** gt_amd_log_free() - its numbers are free again */
 void gt_amd_log_free(struct gt_amd_log *l);
-/** gt_amd_log_line() - one line, without its newline */
-void gt_amd_log_line(struct gt_amd_log *l, const char *p, size_t len);
-/** gt_amd_log_settle() - nothing more came: what a later line could have completed is told as it
- * is. A kernel whose packet must follow waits on, but not with @all */
+/** gt_amd_log_damaged() - the last line counted could not be read; of a recording the host
+ * gets the first, with @what; NULL: it is damaged, and begins as @text */
+void gt_amd_log_damaged(struct gt_amd_log *l, const char *what, const char *text);
+/** gt_amd_log_line() - one line */
+void gt_amd_log_line(struct gt_amd_log *l, const struct gt_amd_item *item);
+/** gt_amd_log_settle() - nothing more came: what a later line could have completed is emitted as it
+ * is. A kernel with a packet that must follow waits on, but not with @all */
 void gt_amd_log_settle(struct gt_amd_log *l, bool all);
-/** gt_amd_log_end() - nothing more will be read of it: what it tells of is not followed any more */
+/** gt_amd_log_end() - nothing more will be read of it: its objects are not followed any more */
 void gt_amd_log_end(struct gt_amd_log *l);
 
 /* file.c */
@@ -307,24 +357,22 @@ static_assert(offsetof(struct gt_amd_file, log) == 0, "gt_amd_file_of()");
 
 struct gt_amd_folder;
 
-/** gt_amd_file_open() - @name in folder @d, NULL: of a recording. -errno with the sentence told;
+/** gt_amd_file_open() - @name in folder @d, NULL: of a recording. -errno with the sentence reported;
  * -EEXIST: it is followed already */
 int gt_amd_file_open(struct gt_amd *a, const struct gt_amd_folder *d, const char *name,
 		     struct gt_amd_file **out);
-/** gt_amd_followed() - is this file one of those that are open? */
-bool gt_amd_followed(const struct gt_amd *a, const struct stat *st);
 void gt_amd_file_close(struct gt_amd_file *f);
-/** gt_amd_file_read() - reads on, as long as there is room for what its lines tell: bytes, 0:
+/** gt_amd_file_read() - reads on, as long as there is room for the records of its lines: bytes, 0:
  * nothing more now, or -errno */
 ssize_t gt_amd_file_read(struct gt_amd_file *f);
-/** gt_amd_name_pid() - the process that a file's name tells, "log_1234"; 0: none */
+/** gt_amd_name_pid() - the process in a file's name, "log_1234"; 0: none */
 uint32_t gt_amd_name_pid(const char *path);
 
-/* folder.c */
+/* file.c */
 
 /**
- * struct gt_amd_folder - one whose names are looked at
- * @pattern: of names that are logs, NULL: all; @uid: whose it is; @dir: open for its names; @wd:
+ * struct gt_amd_folder - one that is read
+ * @pattern: of names that are logs, NULL: all; @uid: its owner; @dir: open for its names; @wd:
  * inotify's number of it, -1 none
  * @scan: it is being looked through, @looked names of it; @scanned: when that began; @again: it is
  * to be
@@ -344,12 +392,8 @@ struct gt_amd_folder {
 /** gt_amd_folders() - adds those that the option names and that there are now */
 void gt_amd_folders(struct gt_amd *a);
 void gt_amd_folder_free(struct gt_amd_folder *f);
-/** gt_amd_raise() - from here to gt_amd_lower(@what it returned) what only its owner may read can
- * be opened, if the configuration names it */
-uint64_t gt_amd_raise(const struct gt_amd *a);
-void gt_amd_lower(uint64_t raised);
 
-/* find.c */
+/* file.c */
 
 /** gt_amd_find() - opens what came, as long as there is time. True: there is more to be looked at
  */
@@ -362,18 +406,19 @@ void gt_amd_find_again(struct gt_amd *a);
 /** struct gt_amd_options - @files: patterns and folders, separated by commas; of a recording paths,
  * separated by colons. @written: it is not what the configuration says any more */
 struct gt_amd_options {
-	char *files;
+	char *files, *speed;
 	bool written;
 };
 
 /**
  * struct gt_amd - the plugin
  * @names: inotify for the folders; -1: a recording
+ * @paused: of a recording: nothing is handed over, but up to @seek; @pos: time of the last record
  * @awake: files are read at intervals, and inotify is not listened to
- * @since: CLOCK_MONOTONIC of the start: what is older in a log is not told
+ * @since: CLOCK_MONOTONIC of the start: what is older in a log is not emitted
  * @deadline: of the hook that is being called; @turn, @folder_turn: what is read next; @round:
  * counts drains
- * @ending: a log is to be closed when what it told is handed over
+ * @ending: a log is to be closed when its records are handed over
  * @waiting: a log may be found when one has gone, as its owner had enough of them, which @over
  *	counts, or as the file has another owner
  * @left_out: folders with more names than are looked at
@@ -381,6 +426,7 @@ struct gt_amd_options {
  * @fault: the last things that were left out and why, @faults in all
  * @events: of inotify; those from @heard_at to @heard are still to be looked at
  * @gone: counters of files that are closed; @block: what is read at a time; @sorting: room for that
+ * @reader: takes that apart; @readers_failed: so many have failed on a log
  */
 struct gt_amd {
 	struct gt_plugin *p;
@@ -388,12 +434,15 @@ struct gt_amd {
 	struct gt_amd_folder folder[GT_AMD_FOLDERS];
 	unsigned int n, nfolders, turn, folder_turn;
 	int names;
-	bool awake, told, waiting, ending;
+	bool awake, reported, waiting, ending, paused;
+	uint64_t seek, pos;
 	uint64_t since, deadline, round, closed, refused, forged, over, left_out, faults;
 	struct gt_amd_numbers numbers;
 	struct gt_amd_counts gone;
 	char fault[GT_AMD_FAULTS][256];
 	char *block;
+	struct gt_amd_reader reader;
+	uint64_t readers_failed;
 	union gt_record *sorting;
 	size_t heard, heard_at;
 	_Alignas(8) char events[16384];
@@ -413,11 +462,11 @@ int gt_amd_drain(struct gt_plugin *p);
 void gt_amd_stop(struct gt_plugin *p);
 int gt_amd_set(struct gt_plugin *p, const struct gt_option *o);
 int gt_amd_control(struct gt_plugin *p, enum gt_control what, int64_t arg);
-/** gt_amd_fault() - tells why a file or folder is left out; the first sentence stays. Everybody
+/** gt_amd_fault() - reports why a file or folder is left out; the first sentence stays. Everybody
  * reads it: it names only what is played. Returns -@err */
 int gt_amd_fault(struct gt_amd *a, int err, const char *path, const char *why);
 
-/* show.c */
+/* follow.c */
 void gt_amd_doctor(struct gt_plugin *p, char *buf, size_t len);
 void gt_amd_show_files(struct gt_plugin *p, char *buf, size_t len);
 

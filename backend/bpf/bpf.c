@@ -92,13 +92,13 @@ static int drain(struct gt_plugin *p)
 	return n;
 }
 
-static void fold(struct gt_plugin *p)
+static void collect_counters(struct gt_plugin *p)
 {
 	struct gb *b = p->priv;
 
 	for (unsigned int i = 0; i < GT_BPF_PARTS; i++)
-		if (!b->state[i] && gb_part(i)->fold)
-			gb_part(i)->fold(b);
+		if (!b->state[i] && gb_part(i)->collect_counters)
+			gb_part(i)->collect_counters(b);
 }
 
 static void stop(struct gt_plugin *p)
@@ -143,6 +143,14 @@ static int wanted(struct gb *b)
 	return 0;
 }
 
+/* What is in flight may end unseen. */
+static void paused(struct gb *b)
+{
+	for (unsigned int i = 0; i < GT_BPF_PARTS; i++)
+		if (!b->state[i] && gb_part(i)->paused)
+			gb_part(i)->paused(b);
+}
+
 static int control(struct gt_plugin *p, enum gt_control what, int64_t arg)
 {
 	struct gb *b = p->priv;
@@ -150,6 +158,8 @@ static int control(struct gt_plugin *p, enum gt_control what, int64_t arg)
 	switch (what) {
 	case GT_CTL_PAUSE:
 		gb_ring_pause(b, true);
+		gb_ring_drain_all(b); /* before the mark that nothing comes any more */
+		paused(b);
 		return 0;
 	case GT_CTL_RESUME:
 		gb_ring_pause(b, false);
@@ -159,6 +169,7 @@ static int control(struct gt_plugin *p, enum gt_control what, int64_t arg)
 		b->level = (int)arg;
 		break;
 	case GT_CTL_RESCAN:
+		b->resumed = arg;
 		break;
 	case GT_CTL_WANTED:
 		return wanted(b);
@@ -185,8 +196,8 @@ static const struct gt_option options[] = {
 		.type = GT_OPT_BOOL,
 		.off = offsetof(struct gb_options, tracepoints),
 		.def = "1",
-		.help = "1: the event maps' tracepoints are told by BPF programs; 0: that is left "
-			"to others",
+		.help = "1: BPF programs at the event maps' tracepoints; 0: none, another backend "
+			"reads these",
 	},
 	{
 		.name = "record_rate",
@@ -251,7 +262,7 @@ static const struct gt_option options[] = {
 		.type = GT_OPT_STR,
 		.flags = GT_OPT_HIDDEN,
 		.off = offsetof(struct gb_options, ioctl_by),
-		.help = "where ioctls may be told: fentry, kprobe, tracepoint; empty: the best",
+		.help = "how ioctls may be seen: fentry, kprobe, tracepoint; empty: the best",
 	},
 	{
 		.name = "sysfs",
@@ -265,7 +276,8 @@ static const struct gt_option options[] = {
 		.type = GT_OPT_STR,
 		.flags = GT_OPT_RUNTIME,
 		.off = offsetof(struct gb_options, runtimes),
-		.help = "libraries whose calls are told: hsa, hip, cuda, cudart; empty: none",
+		.help = "libraries with calls that are reported: hsa, hip, cuda, cudart; empty: "
+			"none",
 	},
 	{
 		.name = "probes_singly",
@@ -306,5 +318,5 @@ GT_EXPORT const struct gt_backend gt_backend = {
 		      1ULL << CAP_DAC_READ_SEARCH,
 	.syscalls = "bpf perf_event_open",
 	.files = files,
-	.fold = fold,
+	.collect_counters = collect_counters,
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Private to the BPF backend: bpf.c (the vtable), part.c (its parts begin and end), buffer.c and
- * ring.c (records on their way from the programs), one file for each part; kernel.c (what several
- * ask of the kernel); stats.c (doctor).
+ * Private to the BPF backend: bpf.c (the vtable), part.c (its parts begin and end, what is in the
+ * way of one, doctor), ring.c (records on their way from the programs), rules.c (programs that are
+ * entered again on their CPU), one file or folder for each part.
  *
  * A part is one object of bpf/NAME.bpf.c with what belongs to it here. What is in the way of one
  * makes that one unavailable, with a sentence; the others go on. A new part is an entry in parts[]
@@ -17,10 +17,10 @@
 #include <bpf/libbpf.h>
 #include <stdlib.h>
 
-#include "../rights.h"
+#include "../lib/proc.h"
 #include "../../bpf/shared.h"
 #include "../backend.h"
-#include "../detail.h"
+#include "../lib/detail.h"
 
 #define GB_SENTENCE 400
 #define GB_DRAIN_NS 20000000ull /* between drains while records come */
@@ -45,15 +45,16 @@ struct gb;
  *	is nothing more to hand over than what it gave to gb_out()
  * @lost: some of its records had no room. Optional
  * @on_its_way: the time of the oldest event that is not in the ring yet, UINT64_MAX: none; 0: not
- *	known. Of a part whose programs read the clock before they reserve. Optional
+ *	known. Of a part with programs that read the clock before they reserve. Optional
  * @raw: a record of another layout, with @len bytes behind it: gives what it means to gb_out(). Of
- *	a part whose programs send such
- * @round: all records up to @until are told; may tell more of that time. Optional
- * @fold: hands over what its programs counted. Optional
+ *	a part with programs that send such
+ * @round: all records up to @until are emitted; may emit more of that time. Optional
+ * @collect_counters: hands over what its programs counted. Optional
  * @wanted: what is wanted in records has changed. Optional
  * @drained: after all that drain() does: the part may ask others to look again. Optional
- * @look: looks again for what there is (GT_CTL_RESCAN, another level, or after a pause, of which
- *	nothing was told); a part that does not run is probed and started anew instead. Optional
+ * @look: looks again for what there is (GT_CTL_RESCAN, another level, or after a pause, which
+ *	hides all events); a part that does not run is probed and started anew instead. Optional
+ * @paused: events from now on are not delivered, until look(). Optional
  * @option, @set: an option that is the part's, as it runs, and what is done when it was changed: 0,
  *	or -errno with the sentence. Optional
  * @doctor: lines of its own, by gt_detail(). Optional
@@ -69,10 +70,11 @@ struct gb_part {
 	uint64_t (*on_its_way)(struct gb *b);
 	void (*raw)(struct gb *b, const struct gt_bpf_raw *raw, const void *data, size_t len);
 	void (*round)(struct gb *b, uint64_t until);
-	void (*fold)(struct gb *b);
+	void (*collect_counters)(struct gb *b);
 	void (*wanted)(struct gb *b);
 	void (*drained)(struct gb *b);
 	int (*look)(struct gb *b, char *err, size_t len);
+	void (*paused)(struct gb *b);
 	const char *option;
 	int (*set)(struct gb *b, char *err, size_t len);
 	void (*doctor)(struct gb *b, struct gt_details *t);
@@ -107,9 +109,9 @@ struct gb_drained {
 	bool some, full, held;
 };
 
-/** struct gb_loss - records that had no room: @heard: from the programs; @told: to the host */
+/** struct gb_loss - records that had no room: @heard: from the programs; @reported: reported to the host */
 struct gb_loss {
-	uint64_t heard, told;
+	uint64_t heard, reported;
 };
 
 /**
@@ -134,7 +136,7 @@ struct gb_ring {
 	uint32_t n, used;
 	unsigned int nout;
 	bool flowing;
-	uint64_t last, newest, until, told;
+	uint64_t last, newest, until, reported;
 	uint64_t drains, full, left_out, late;
 	struct gb_loss loss[GT_BPF_PARTS];
 	union gt_record out[GB_OUT];
@@ -187,7 +189,7 @@ void gb_parts_stop(struct gb *b);
 /** gb_parts_look() - those that run look again, others are tried again */
 void gb_parts_look(struct gb *b);
 
-/* buffer.c */
+/* ring.c */
 
 /** gb_ring_size() - bytes of a ring for all CPUs, if @asked is wanted for each and the machine has
  * @memory: a power of two of pages, and no more than tree.md allows all buffers together */
@@ -206,29 +208,27 @@ static inline uint32_t gb_said(const uint32_t *word)
 {
 	return __atomic_load_n(word, __ATOMIC_SEQ_CST);
 }
-/** gb_ring_take() - libbpf's callback: a record waits from now on; -ENOSPC: no more can */
-int gb_ring_take(void *ring, void *data, size_t size);
 /** gb_ring_drain() - the plugin's drain() */
 int gb_ring_drain(struct gb *b);
 /** gb_ring_drain_all() - likewise, also what came just now */
 void gb_ring_drain_all(struct gb *b);
 /** gb_ring_flush() - what gb_out() was given goes to the daemon */
 void gb_ring_flush(struct gb *b);
-/** gb_ring_pause() - programs tell nothing (@on), or do again */
+/** gb_ring_pause() - programs send nothing (@on), or do again */
 void gb_ring_pause(struct gb *b, bool on);
 /** gb_out() - a record takes its place in the order of what is handed over */
 void gb_out(struct gb *b, const union gt_record *r);
 /** gb_ring_counts() - of part @i, all CPUs together; false: not known */
 bool gb_ring_counts(const struct gb *b, unsigned int i, struct gt_bpf_count *out);
 
-/* why.c */
+/* part.c */
 
 #define GB_PATH 512
 
 /**
  * struct gb_facts - what decides whether the kernel allows BPF
  * @caps: in force; @locked: no kernel memory may be read; @release: as uname -r
- * @paranoid: as gb_paranoid()
+ * @paranoid: the setting kernel.perf_event_paranoid
  */
 struct gb_facts {
 	uint64_t caps;
@@ -262,22 +262,20 @@ int gb_tracefs(const struct gb *b, const char *call, char *err, size_t len);
 /** gb_btf() - @path of the kernel's types; -errno with a sentence if they cannot be read */
 int gb_btf(struct gb *b, char path[GB_PATH], char *err, size_t len);
 
-/* kernel.c */
+/* part.c */
 
-/** gb_paranoid() - the setting kernel.perf_event_paranoid */
-int gb_paranoid(void);
 /**
  * gb_perf_rights() - what perf_event_open() wants beside CAP_PERFMON, to attach to a tracepoint or
- *a function: CAP_SYS_ADMIN above a perf_event_paranoid of 2, which only Debian's kernels and their
- *kin know (their patch "security,perf: Allow further restriction of perf_event_open") and have by
- *default
+ * a function: CAP_SYS_ADMIN above a perf_event_paranoid of 2, which only Debian's kernels and their
+ * kin know (their patch "security,perf: Allow further restriction of perf_event_open") and have by
+ * default
  */
 uint64_t gb_perf_rights(void);
 /** gb_module_instance() - another number each time that a module of this name is loaded; 0: it is
  * not, or part of the kernel */
 uint64_t gb_module_instance(const char *module);
 
-/* stats.c */
+/* part.c */
 /** gb_missed_by() - adds to @n the events for which the kernel skipped @prog; false: it does not
  * say */
 bool gb_missed_by(const struct bpf_program *prog, uint64_t *n);

@@ -5,7 +5,7 @@
  * hooks of the patched module; and its function at the end of a file.
  *
  * All are kprobes, which do not keep the module from being unloaded (kernel/kprobes.c; fentry
- * would: ioctl/way.c), and its types are seldom there.
+ * would: ioctl/attach.c), and its types are seldom there.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -48,7 +48,7 @@ static const char *const functions[FUNCTIONS] = {
 /**
  * struct nvidia - of a running part
  * @calls, @ends: links at tracepoints; @link: at functions, @end: where those return
- * @call: function at which calls are told, FUNCTIONS: at none
+ * @call: function at which calls are seen, FUNCTIONS: at none
  * @module: that the functions are of; @instance: which of that name was looked into, 0 none
  */
 struct nvidia {
@@ -127,7 +127,7 @@ static int look_up(struct gb *b, struct nvidia *n, bool *listed, char *err, size
 	return 0;
 }
 
-/* The end first: a call whose begin was told has its end told, too. */
+/* The end first: a call with a reported begin has its end reported, too. */
 static int attach(struct nvidia *n, enum function at, struct bpf_program *begin,
 		  struct bpf_program *end)
 {
@@ -169,7 +169,7 @@ static void attach_call(struct nvidia *n, const bool *listed)
 	n->link[at] = n->end[at] = NULL;
 }
 
-/* Older releases of the patched module have other names for two of its hooks. Calls are told of
+/* Older releases of the patched module have other names for two of its hooks. Calls are reported
  * when they begin before any hook is: one inside is the call's then. */
 static int attach_hooks(struct nvidia *n, const bool *listed)
 {
@@ -225,7 +225,7 @@ static void attach_functions(struct gb *b, struct nvidia *n, char *why, size_t l
 			 functions[TASK_INIT], strerror(-ret));
 }
 
-/* Where the calls are not told at a function, every ioctl of the machine is asked what it is. */
+/* Where the calls are not seen at a function, every ioctl of the machine is asked what it is. */
 static void attach_tracepoints(const struct gb *b, struct nvidia *n)
 {
 	bool wanted = n->call == FUNCTIONS && (gb_nvidia_loaded() || b->o->nvidia_any_result);
@@ -242,7 +242,7 @@ static void attach_tracepoints(const struct gb *b, struct nvidia *n)
 		n->calls[0] = bpf_program__attach(n->skel->progs.gt_nv_ioctl);
 }
 
-/* Where the end of a file is not told by a probe, its last close() is it, or execve(). */
+/* Where no probe reports the end of a file, its last close() is it, or execve(). */
 static void attach_closes(struct nvidia *n)
 {
 	for (int i = CLOSE; i <= EXEC && n->v.release; i++) {
@@ -255,7 +255,7 @@ static void attach_closes(struct nvidia *n)
 		n->ends[EXEC] = bpf_program__attach(n->skel->progs.gt_nv_exec);
 }
 
-static void tell_sources(const struct nvidia *n, const char *why, char *out, size_t len)
+static void report_sources(const struct nvidia *n, const char *why, char *out, size_t len)
 {
 	bool function = n->call != FUNCTIONS;
 
@@ -334,7 +334,7 @@ static void refresh(struct gb *b, struct nvidia *n, char *out, size_t len)
 	attach_functions(b, n, why, sizeof(why));
 	attach_tracepoints(b, n);
 	attach_closes(n);
-	tell_sources(n, why, out, len);
+	report_sources(n, why, out, len);
 }
 
 static int start(struct gb *b, char *err, size_t len)
@@ -362,7 +362,7 @@ static int look(struct gb *b, char *err, size_t len)
 	struct nvidia *n = b->priv[GT_BPF_NVIDIA];
 
 	refresh(b, n, err, len);
-	/* nothing came while all was paused; what ended is told with the next drain */
+	/* nothing came while all was paused; what ended is reported with the next drain */
 	n->v.lost = true;
 	n->v.looked = 0;
 	b->p->host->timer(b->p, GB_SLACK_NS);

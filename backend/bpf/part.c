@@ -1,13 +1,252 @@
 /* SPDX-License-Identifier: GPL-2.0 */
+/* What several parts ask of the kernel, or of this thread's rights. */
 #include <errno.h>
+#include <inttypes.h>
+#include <linux/capability.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
 #include <syslog.h>
+#include <unistd.h>
 
+#include "../live/live.h"
 #include "internal.h"
 #include "rules.h"
+
+/* The setting kernel.perf_event_paranoid */
+static int paranoid_level(void)
+{
+	FILE *f = fopen("/proc/sys/kernel/perf_event_paranoid", "re");
+	int paranoid = 0;
+
+	if (f && fscanf(f, "%d", &paranoid) != 1)
+		paranoid = 0;
+	if (f)
+		fclose(f);
+	return paranoid;
+}
+
+uint64_t gb_perf_rights(void)
+{
+	return paranoid_level() > 2 ? 1ull << CAP_SYS_ADMIN : 0;
+}
+
+uint64_t gb_module_instance(const char *module)
+{
+	char path[96];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/sys/module/%s", module);
+	return stat(path, &st) ? 0 : st.st_ino;
+}
+
+/* Why the kernel refuses, and what to do about it: errors of bpf(2) alone say little. */
+
+char gb_words[200];
+
+/* The capabilities of this thread that are in force now */
+static uint64_t caps_in_force(void)
+{
+	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = { 0 };
+
+	if (syscall(SYS_capget, &head, data))
+		return ~0ull;
+	return data[0].effective | (uint64_t)data[1].effective << 32;
+}
+
+/* Capabilities in a user namespace of one's own are none for BPF. */
+static bool first_userns(void)
+{
+	gt_live_auto_free char *map = gt_live_read("/proc/self", "uid_map", NULL);
+	unsigned int inside, outside, n;
+
+	return !map || (sscanf(map, " %u %u %u", &inside, &outside, &n) == 3 && !inside &&
+			!outside && n == 4294967295u);
+}
+
+void gb_facts(struct gb_facts *f)
+{
+	gt_live_auto_free char *lockdown = gt_live_read("/sys/kernel/security", "lockdown", NULL);
+	struct utsname u;
+
+	*f = (struct gb_facts){ .caps = caps_in_force(),
+				.first_userns = first_userns(),
+				.paranoid = paranoid_level() };
+	f->locked = lockdown && strstr(lockdown, "[confidentiality]");
+	if (!uname(&u))
+		snprintf(f->release, sizeof(f->release), "%.60s", u.release);
+}
+
+static bool before(const char *release, int major, int minor)
+{
+	int a = 0, b = 0;
+
+	if (sscanf(release, "%d.%d", &a, &b) != 2)
+		return false;
+	return a < major || (a == major && b < minor);
+}
+
+/* The kernel does not say EPERM then: its programs lack the functions that read its memory, and
+ * some of tracefs' files are not made. */
+static int locked_down(int e, char *err, size_t len)
+{
+	return gb_sentence(err, len, e,
+			   "the kernel is locked down (confidentiality), which forbids BPF to read "
+			   "its memory; boot with lockdown=integrity, or Secure Boot off");
+}
+
+bool gb_kernel_before(int major, int minor)
+{
+	struct utsname u;
+
+	return !uname(&u) && before(u.release, major, minor);
+}
+
+/* Of a kernel built for more than one way the line says so, too, whichever it was booted with. */
+bool gb_kernel_preemptible(void)
+{
+	struct utsname u;
+
+	return uname(&u) || strstr(u.version, "PREEMPT");
+}
+
+static int not_allowed(const struct gb_facts *f, int e, char *err, size_t len)
+{
+	static const uint64_t bpf = 1ull << CAP_BPF, perfmon = 1ull << CAP_PERFMON,
+			      admin = 1ull << CAP_SYS_ADMIN;
+	bool b = f->caps & (bpf | admin), p = f->caps & (perfmon | admin);
+
+	if (!b || !p)
+		return gb_sentence(
+			err, len, e,
+			"%s%s%s %s missing: mount as root, or give the program both CAP_BPF "
+			"and CAP_PERFMON",
+			b ? "" : "CAP_BPF", b || p ? "" : " and ", p ? "" : "CAP_PERFMON",
+			b || p ? "is" : "are");
+	if (!f->first_userns)
+		return gb_sentence(
+			err, len, e,
+			"in a user namespace the kernel allows no BPF, whatever capabilities "
+			"there are; mount on the machine itself");
+	if (f->paranoid > 2 && !(f->caps & admin))
+		return gb_sentence(
+			err, len, e,
+			"kernel.perf_event_paranoid is %d: above 2 it takes CAP_SYS_ADMIN to "
+			"attach to the kernel; mount as root, or sysctl "
+			"kernel.perf_event_paranoid=2",
+			f->paranoid);
+	return gb_sentence(
+		err, len, e,
+		"the kernel forbids BPF though CAP_BPF and CAP_PERFMON are there: a security "
+		"module or a container's seccomp filter does; allow bpf and perf_event_open");
+}
+
+int gb_why(const struct gb_facts *f, int e, const char *what, const char *words, char *err,
+	   size_t len)
+{
+	if (f->locked)
+		return locked_down(e, err, len);
+	if ((e == EPERM || e == EACCES) && !words[0])
+		return not_allowed(f, e, err, len);
+	if (before(f->release, 5, 8))
+		return gb_sentence(err, len, e,
+				   "%s: Linux %s has no BPF ring buffer, which 5.8 brought", what,
+				   f->release);
+	if (before(f->release, 5, 15))
+		return gb_sentence(
+			err, len, e,
+			"%s: Linux %s does not say to a BPF program which event it runs for; "
+			"5.15 does",
+			what, f->release);
+	if (e == ENOSYS)
+		return gb_sentence(err, len, e,
+				   "this kernel has no BPF: it needs CONFIG_BPF_SYSCALL and "
+				   "CONFIG_BPF_EVENTS");
+	if (e == ENOMEM)
+		return gb_sentence(
+			err, len, e,
+			"%s: no memory that BPF may use; raise the cgroup's memory.max, or "
+			"lower buffer_size in [backend bpf] of gputrace.conf",
+			what);
+	if (words[0])
+		return gb_sentence(err, len, e, "%s: the kernel refuses the program: %s", what,
+				   words);
+	return gb_sentence(err, len, e, "%s: %s", what, strerror(e));
+}
+
+int gb_refused(int e, const char *what, const char *words, char *err, size_t len)
+{
+	struct gb_facts f;
+
+	gb_facts(&f);
+	return gb_why(&f, e, what, words, err, len);
+}
+
+/* The last line of the verifier's log that says something, of what libbpf prints around it */
+void gb_last_words(const char *log, char *out, size_t len)
+{
+	const char *at = strstr(log, "BEGIN PROG LOAD LOG"), *end;
+
+	if (!at || !(at = strchr(at, '\n')))
+		return;
+	for (; *at; at = end) {
+		at += *at == '\n';
+		end = at + strcspn(at, "\n");
+		if (end == at || !strncmp(at, "processed ", 10) || !strncmp(at, "-- END", 6))
+			continue;
+		snprintf(out, len, "%.*s", (int)(end - at), at);
+	}
+}
+
+int gb_btf(struct gb *b, char path[GB_PATH], char *err, size_t len)
+{
+	const char *dir = b->o->btf && *b->o->btf ? b->o->btf : GT_BTF_DIR;
+
+	snprintf(path, GB_PATH, "%s/vmlinux", dir);
+	if (!gt_live_access(path, R_OK))
+		return 0;
+	return gb_sentence(err, len, errno,
+			   "%s cannot be read (%s): the kernel needs CONFIG_DEBUG_INFO_BTF", path,
+			   strerror(errno));
+}
+
+int gb_tracefs(const struct gb *b, const char *call, char *err, size_t len)
+{
+	char path[4352];
+	struct gb_facts f;
+
+	if (!b->p->tracefs)
+		return gb_sentence(err, len, ENOENT,
+				   "tracefs is not mounted: mount -t tracefs nodev "
+				   "/sys/kernel/tracing");
+	snprintf(path, sizeof(path), "%s/events", b->p->tracefs);
+	gb_facts(&f);
+	if (gt_live_access(path, F_OK) && f.locked)
+		return locked_down(EPERM, err, len);
+	if (gt_live_access(path, F_OK) && errno == ENOENT)
+		return gb_sentence(err, len, ENOENT,
+				   "%s is not there: the kernel needs CONFIG_EVENT_TRACING", path);
+	if (gt_live_access(path, R_OK | X_OK))
+		return gb_sentence(
+			err, len, errno,
+			"%s may not be read by uid %u: mount as root, or let its group (mount -o "
+			"remount,gid=GID %s)",
+			path, (unsigned int)geteuid(), b->p->tracefs);
+	if (!call)
+		return 0;
+	snprintf(path, sizeof(path), "%s/events/syscalls/sys_enter_%s/id", b->p->tracefs, call);
+	if (gt_live_access(path, R_OK))
+		return gb_sentence(err, len, errno,
+				   "the kernel has no tracepoints for system calls "
+				   "(CONFIG_FTRACE_SYSCALLS): %s",
+				   strerror(errno));
+	return 0;
+}
 
 static const struct gb_part *const parts[GT_BPF_PARTS] = {
 	[GT_BPF_IOCTL] = &gb_ioctl,
@@ -95,7 +334,7 @@ int gb_bodies_put(const struct bpf_map *next, const struct bpf_program *const bo
 
 static void start(struct gb *b, unsigned int i)
 {
-	uint64_t raised = gt_rights(gb_perf_rights(), 0);
+	uint64_t raised = gt_caps_set(gb_perf_rights(), 0);
 	char was[GB_SENTENCE];
 
 	snprintf(was, sizeof(was), "%s", b->why[i]);
@@ -103,7 +342,7 @@ static void start(struct gb *b, unsigned int i)
 	b->state[i] = parts[i]->probe(b, b->why[i], GB_SENTENCE);
 	if (!b->state[i])
 		b->state[i] = parts[i]->start(b, b->why[i], GB_SENTENCE);
-	gt_rights(0, raised);
+	gt_caps_set(0, raised);
 	if (b->state[i] && strcmp(was, b->why[i]) != 0)
 		b->p->host->log(b->p, LOG_INFO, "%s: %s", parts[i]->name, b->why[i]);
 }
@@ -121,10 +360,10 @@ int gb_parts_start(struct gb *b)
 
 static void look(struct gb *b, unsigned int i)
 {
-	uint64_t raised = gt_rights(gb_perf_rights(), 0);
+	uint64_t raised = gt_caps_set(gb_perf_rights(), 0);
 
 	b->state[i] = parts[i]->look(b, b->why[i], GB_SENTENCE);
-	gt_rights(0, raised);
+	gt_caps_set(0, raised);
 }
 
 void gb_parts_look(struct gb *b)
@@ -142,4 +381,60 @@ void gb_parts_stop(struct gb *b)
 	for (unsigned int i = 0; i < GT_BPF_PARTS; i++)
 		if (!b->state[i])
 			parts[i]->stop(b);
+}
+
+/* What doctor and backends/bpf/stats say. */
+
+bool gb_missed_by(const struct bpf_program *prog, uint64_t *n)
+{
+	struct bpf_prog_info info = { 0 };
+	uint32_t len = sizeof(info);
+
+	if (bpf_obj_get_info_by_fd(bpf_program__fd(prog), &info, &len))
+		return false;
+	*n += info.recursion_misses;
+	return true;
+}
+
+uint64_t gb_missed(const struct bpf_object *o)
+{
+	struct bpf_program *p;
+	uint64_t n = 0;
+
+	bpf_object__for_each_program (p, o)
+		if (bpf_program__fd(p) >= 0 && !strstr(bpf_program__name(p), "_again"))
+			gb_missed_by(p, &n);
+	return n;
+}
+
+static void part(struct gt_details *t, struct gb *b, unsigned int i)
+{
+	const char *name = gb_part(i)->name;
+	struct gt_bpf_count c;
+
+	gt_detail(t, "%s %s%s\n", name, b->state[i] ? "unavailable: " : "running", b->why[i]);
+	if (b->state[i] || !gb_ring_counts(b, i, &c))
+		return;
+	gt_detail(t, "%s_events %" PRIu64 "\n", name, c.seen);
+	gt_detail(t, "%s_other %" PRIu64 "\n", name, c.other);
+	gt_detail(t, "%s_records %" PRIu64 "\n", name, c.sent);
+	gt_detail(t, "%s_lost %" PRIu64 "\n", name, c.lost);
+	if (gb_part(i)->doctor)
+		gb_part(i)->doctor(b, t);
+}
+
+void gb_doctor(struct gt_plugin *p, char *buf, size_t len)
+{
+	struct gt_details t = { buf, len };
+	struct gb *b = p->priv;
+
+	if (!b)
+		return;
+	for (unsigned int i = 0; i < GT_BPF_PARTS; i++)
+		part(&t, b, i);
+	gt_detail(&t, "buffer_total %zu\n", b->ring.size);
+	gt_detail(&t, "ring_drains %" PRIu64 "\n", b->ring.drains);
+	gt_detail(&t, "ring_drains_full %" PRIu64 "\n", b->ring.full);
+	gt_detail(&t, "left_out %" PRIu64 "\n", b->ring.left_out);
+	gt_detail(&t, "late %" PRIu64 "\n", b->ring.late);
 }

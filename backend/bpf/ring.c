@@ -16,10 +16,146 @@
  */
 #include <errno.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/param.h>
 #include <unistd.h>
 
 #include "internal.h"
+
+static int gb_ring_take(void *ctx, void *data, size_t size);
+
+/* The ring buffer is made: how large it may be, and what the programs and the daemon share beside
+ * it. */
+
+size_t gb_ring_size(int64_t asked, int64_t ncpus, int64_t memory)
+{
+	int64_t page = sysconf(_SC_PAGESIZE), cap = MIN(GB_RING_MAX, memory / 64), size = page;
+	int64_t want = asked > cap / ncpus ? cap : asked * ncpus;
+
+	while (size < want && size <= cap / 2)
+		size *= 2;
+	return (size_t)size;
+}
+
+/* As large as may be, else smaller: the kernel locks all of it in memory. */
+static int make_ring(struct gb_ring *ring, struct gb_options *o)
+{
+	int64_t ncpus = MAX(sysconf(_SC_NPROCESSORS_ONLN), 1);
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	int64_t memory = (int64_t)sysconf(_SC_PHYS_PAGES) * (int64_t)page;
+
+	ring->size = gb_ring_size(o->buffer_size, ncpus, memory);
+	for (;; ring->size /= 2) {
+		ring->fd = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "gt_ring", 0, 0,
+					  (uint32_t)ring->size, NULL);
+		if (ring->fd != -ENOMEM || ring->size <= page)
+			break;
+	}
+	if (ring->fd < 0)
+		return ring->fd;
+	o->buffer_size = (int64_t)ring->size / ncpus; /* what it reads as from now on */
+	return 0;
+}
+
+static int make_wake(struct gb_ring *ring)
+{
+	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_MMAPABLE);
+	void *at;
+
+	ring->wake_fd =
+		bpf_map_create(BPF_MAP_TYPE_ARRAY, "gt_wake", 4, sizeof(*ring->wake), 1, &opts);
+	if (ring->wake_fd < 0)
+		return ring->wake_fd;
+	at = mmap(NULL, (size_t)sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE, MAP_SHARED,
+		  ring->wake_fd, 0);
+	if (at == MAP_FAILED)
+		return -errno;
+	ring->wake = at;
+	return 0;
+}
+
+/* kernel/bpf/ringbuf.c: the consumer's page, then the producer's. libbpf has them, too, but shows
+ * them only from 1.3 on. */
+static int map_positions(struct gb_ring *ring)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	uint8_t *at = mmap(NULL, 2 * page, PROT_READ, MAP_SHARED, ring->fd, 0);
+
+	if (at == MAP_FAILED)
+		return -errno;
+	ring->read = (const unsigned long *)at;
+	ring->reserved = (const unsigned long *)(at + page);
+	return 0;
+}
+
+static int make_maps(struct gb_ring *ring, struct gb_options *o)
+{
+	int ret = make_ring(ring, o);
+
+	if (!ret)
+		ret = map_positions(ring);
+	if (!ret)
+		ret = make_wake(ring);
+	if (ret)
+		return ret;
+	ring->count_fd = bpf_map_create(BPF_MAP_TYPE_PERCPU_ARRAY, "gt_count", 4,
+					sizeof(struct gt_bpf_count), GT_BPF_COUNTS, NULL);
+	return ring->count_fd < 0 ? ring->count_fd : 0;
+}
+
+static bool make_room(struct gb_ring *ring)
+{
+	ring->waiting = calloc(GB_WAITING, sizeof(*ring->waiting));
+	ring->bytes = malloc(GB_BYTES);
+	ring->spare = malloc(GB_BYTES);
+	return ring->waiting && ring->bytes && ring->spare;
+}
+
+int gb_ring_open(struct gb *b, char *err, size_t len)
+{
+	struct gb_ring *ring = &b->ring;
+	int ret;
+
+	*ring = (struct gb_ring){ .fd = -1, .wake_fd = -1, .count_fd = -1 };
+	ret = make_maps(ring, b->o);
+	if (ret)
+		return gb_refused(-ret, "the ring buffer", "", err, len);
+	if (!make_room(ring))
+		return gb_sentence(err, len, ENOMEM, "no memory");
+	ring->rb = ring_buffer__new(ring->fd, gb_ring_take, ring, NULL);
+	if (!ring->rb)
+		return gb_sentence(err, len, errno, "the ring buffer cannot be mapped: %s",
+				   strerror(errno));
+	gb_say(&ring->wake->level, (uint32_t)MIN(GB_LEVEL, ring->size / 4));
+	gb_say(&ring->wake->idle, 1);
+	ret = b->p->host->watch(b->p, ring_buffer__epoll_fd(ring->rb), true);
+	return ret ? gb_sentence(err, len, -ret, "the ring buffer cannot be waited for: %s",
+				 strerror(-ret))
+		   : 0;
+}
+
+void gb_ring_close(struct gb *b)
+{
+	struct gb_ring *ring = &b->ring;
+
+	if (ring->rb) {
+		b->p->host->watch(b->p, ring_buffer__epoll_fd(ring->rb), false);
+		ring_buffer__free(ring->rb);
+	}
+	if (ring->read)
+		munmap((void *)(uintptr_t)ring->read, 2 * (size_t)sysconf(_SC_PAGESIZE));
+	if (ring->wake)
+		munmap(ring->wake, (size_t)sysconf(_SC_PAGESIZE));
+	for (int i = 0; i < 3; i++) {
+		int fd = i == 0 ? ring->fd : i == 1 ? ring->wake_fd : ring->count_fd;
+
+		if (fd >= 0)
+			close(fd);
+	}
+	free(ring->waiting);
+	free(ring->bytes);
+	free(ring->spare);
+}
 
 #define RECORD_MAX ((sizeof(struct gt_bpf_raw) + GT_BPF_RAW_MAX + 7) & ~7ul)
 
@@ -33,7 +169,8 @@ static bool sound(const void *data, size_t size)
 	return size >= sizeof(*raw) && raw->type == GT_BPF_RAW && raw->len <= size - sizeof(*raw);
 }
 
-int gb_ring_take(void *ctx, void *data, size_t size)
+/** gb_ring_take() - libbpf's callback: a record waits from now on; -ENOSPC: no more can */
+static int gb_ring_take(void *ctx, void *data, size_t size)
 {
 	struct gb_ring *ring = ctx;
 
@@ -81,7 +218,7 @@ void gb_ring_flush(struct gb *b)
 {
 	if (b->ring.nout)
 		b->p->host->push(b->p, b->ring.out, b->ring.nout);
-	b->ring.told += b->ring.nout;
+	b->ring.reported += b->ring.nout;
 	b->ring.nout = 0;
 }
 
@@ -92,7 +229,7 @@ void gb_out(struct gb *b, const union gt_record *r)
 	b->ring.out[b->ring.nout++] = *r;
 }
 
-static void tell_loss(struct gb *b, unsigned int part, union gt_record *r, uint64_t count)
+static void emit_loss(struct gb *b, unsigned int part, union gt_record *r, uint64_t count)
 {
 	r->lost.count = count;
 	if (gb_part(part)->lost)
@@ -100,21 +237,22 @@ static void tell_loss(struct gb *b, unsigned int part, union gt_record *r, uint6
 	gb_out(b, r);
 }
 
-/* A program tells of what had no room before. Some of it may have been told by look_for_losses().
+/* A program reports what had no room before. Some of it may have been reported by look_for_losses().
  */
 static void heard_of_loss(struct gb *b, unsigned int part, union gt_record *r)
 {
 	struct gb_loss *l = &b->ring.loss[part];
 
 	l->heard += r->lost.count;
-	if (l->heard <= l->told)
+	if (l->heard <= l->reported)
 		return;
-	tell_loss(b, part, r, l->heard - l->told);
-	l->told = l->heard;
+	emit_loss(b, part, r, l->heard - l->reported);
+	l->reported = l->heard;
 }
 
-/* What had no room is told by its program's next record there. There may be none for long. */
-static void look_for_losses(struct gb *b, uint64_t now)
+/* The next record of its program there counts what had no room. There may be none for long. Records up
+ * to @until have been handed over, and what is counted came up to now. */
+static void look_for_losses(struct gb *b, uint64_t until)
 {
 	struct gt_bpf_count c;
 	union gt_record r;
@@ -125,17 +263,18 @@ static void look_for_losses(struct gb *b, uint64_t now)
 	for (unsigned int i = 0; i < GT_BPF_PARTS; i++) {
 		struct gb_loss *l = &b->ring.loss[i];
 
-		if (b->state[i] || !gb_ring_counts(b, i, &c) || c.lost <= l->told)
+		if (b->state[i] || !gb_ring_counts(b, i, &c) || c.lost <= l->reported)
 			continue;
-		r.lost = (struct gt_lost){ .ts = now,
+		r.lost = (struct gt_lost){ .ts = until,
+					   .until = b->p->host->now(b->p),
 					   .type = GT_LOST,
 					   .cpu = GT_NONE16,
 					   .gpu = GT_NONE16,
 					   .ring = GT_NONE16,
-					   .since = b->ring.last ? b->ring.last : now,
+					   .since = b->ring.last ? b->ring.last : until,
 					   .cause = GT_LOST_SOURCE };
-		tell_loss(b, i, &r, c.lost - l->told);
-		l->told = c.lost;
+		emit_loss(b, i, &r, c.lost - l->reported);
+		l->reported = c.lost;
 	}
 }
 
@@ -263,7 +402,7 @@ static void drain(struct gb *b, uint64_t until, struct gb_drained *d)
 
 /*
  * In how many ns to look next. While records come, now and then. When none do, the programs are
- * told that the next one is to wake us (0); one that came before they knew is found by one look
+ * informed that the next one is to wake us (0); one that came before they knew is found by one look
  * more.
  */
 static uint64_t rest(struct gb *b, const struct gb_drained *d, bool woken)
@@ -295,13 +434,13 @@ static void come_again(struct gb *b, uint64_t ns)
 int gb_ring_drain(struct gb *b)
 {
 	struct gb_ring *ring = &b->ring;
-	uint64_t told = ring->told;
+	uint64_t reported = ring->reported;
 	struct gb_drained d;
 
 	drain(b, b->p->host->now(b->p) - GB_SLACK_NS, &d);
 	come_again(b, rest(b, &d, !ring->flowing));
 	ring->flowing = d.some;
-	return (int)(ring->told - told);
+	return (int)(ring->reported - reported);
 }
 
 void gb_ring_drain_all(struct gb *b)
@@ -330,7 +469,7 @@ bool gb_ring_counts(const struct gb *b, unsigned int i, struct gt_bpf_count *out
 			out->other += c[cpu].other;
 			out->sent += c[cpu].sent;
 			out->lost += c[cpu].lost;
-			out->untold += c[cpu].untold;
+			out->unreported += c[cpu].unreported;
 			out->spared += c[cpu].spared;
 		}
 	}

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Event maps: conf/events.d/<driver>.ini say which tracepoint is which event, and which field is
- * what, for raw records and for printed text alike. Format: gputrace-events.d(5).
+ * Event maps: the files of conf/events.d say which tracepoint means which event, and which field is what,
+ * for raw records and for printed text. Format: gputrace-events.d(5).
  *
- * A source loads the maps once, binds the tracepoints it meets to the formats of its kernel or
- * recording, and hands over each event in order of time. What is kept between events (fence pointer
- * to job, last seqno of a ring) lives in struct gt_eventmap: one instance per source.
+ * A source loads the maps once, binds the tracepoints that it finds to the formats of its kernel or
+ * recording, and passes each event in order of time. What is kept between events (the job of a fence
+ * pointer, the last seqno of a ring) is in struct gt_eventmap, of which each source has one.
  */
 #ifndef GT_EVENTMAP_H
 #define GT_EVENTMAP_H
@@ -18,20 +18,22 @@ struct gt_tp; /* one tracepoint, with all sections of all maps that name it */
 /**
  * struct gt_eventmap_stats - counters, never reset
  * @decoded: records made
- * @ignored: events of a map that a condition (`where`, `unless`, `match`) left out
- * @unmatched: completions of jobs never seen (begun before tracing, or lost); told with the ring
- *	that their context had lately, or without any
- * @malformed: events whose fields did not fit: too short, out of bounds, no such key in the text
- * @forgotten: remembered jobs that left the table because it was full
+ * @ignored: events that a condition (`where`, `unless`, `match`) left out
+ * @unmatched: completions of jobs never seen (begun before tracing, or lost); they are reported with
+ *	the ring that their context had last, or without one
+ * @malformed: events with fields that do not fit: too short, out of bounds, no such key in the text
+ * @forgotten: remembered jobs that were dropped because the table was full
  */
 struct gt_eventmap_stats {
 	uint64_t decoded, ignored, unmatched, malformed, forgotten;
 };
 
 /**
- * struct gt_evctx - what a trace says of every event
- * @tid: the thread; @pid: its thread group or GT_NONE32; @cpu: GT_NONE16 if unknown
- * @known: the source knows where the job runs that a wait is for, @gpu and @ring, and its whole @ctx
+ * struct gt_evctx - what a trace has for every event
+ * @tid: the thread
+ * @pid: its thread group, or GT_NONE32
+ * @cpu: GT_NONE16 if unknown
+ * @known: of a wait: the source knows @gpu and @ring of the job, and all 64 bits of its context, @ctx,
  *	if it has not ended
  */
 struct gt_evctx {
@@ -46,34 +48,37 @@ struct gt_evctx {
 
 /**
  * gt_eventmap_load() - reads every *.ini of @dir, in order of name
- * @p: whose host->gpu(), ring() and push() are used (push: NAME records of custom events only)
- * @err: the sentence that says file, line and fault of the first bad file. A bad file is left out
- *	(its other sections too) and the rest is loaded; @err is empty if all is well
+ * @p: its host->gpu(), ring() and push() are used (push: NAME records of custom events only)
+ * @err: file, line and fault of the first bad file, "" if there is none. A bad file is left out whole,
+ *	and the others are loaded
  *
  * Return: the maps, or NULL with @err if there is no memory or no usable file.
  */
 struct gt_eventmap *gt_eventmap_load(struct gt_plugin *p, const char *dir, char *err, size_t len);
 void gt_eventmap_free(struct gt_eventmap *m);
 
-/** gt_eventmap_present() - is @event (with @system, or any if NULL) offered here? */
-typedef bool (*gt_eventmap_present)(void *arg, const char *system, const char *event);
+/** gt_tracepoint_exists_fn() - does the tracepoint exist? @system NULL: in any system */
+typedef bool (*gt_tracepoint_exists_fn)(void *arg, const char *system, const char *event);
 
 /**
  * gt_eventmap_select() - decides which sections are in use
- * @present: says which tracepoints the kernel or the recording has. Sections whose `unless`
- *	tracepoint is present are left out, so that no job is told twice
+ * @present: which tracepoints the kernel or the recording has. A section is left out if a tracepoint
+ *	of its `unless` exists, so that no job is reported twice
  * @level: 2 normal, 3 verbose: sections of a higher level are left out
  *
- * Call it before the first event, and again after a change of level or of what is present; what is
- * remembered stays.
+ * Call it before the first event, and again when the level or the set of tracepoints has changed; what
+ * is remembered stays.
  */
-void gt_eventmap_select(struct gt_eventmap *m, gt_eventmap_present present, void *arg, int level);
+void gt_eventmap_select(struct gt_eventmap *m, gt_tracepoint_exists_fn present, void *arg,
+			int level);
 
 /**
- * gt_eventmap_look() - which tracepoints have come or gone: what one that is gone told better is no
- *	longer left out. To be called before the rest of a buffer is decoded; then select
+ * gt_eventmap_refresh() - checks again which tracepoints exist
+ *
+ * Events that a tracepoint made superfluous are used again if it is gone. To be called before the rest
+ * of a buffer is decoded, and gt_eventmap_select() after that.
  */
-void gt_eventmap_look(struct gt_eventmap *m, gt_eventmap_present present, void *arg);
+void gt_eventmap_refresh(struct gt_eventmap *m, gt_tracepoint_exists_fn present, void *arg);
 
 /**
  * gt_eventmap_each() - the tracepoints with a section in use, in order of the files
@@ -83,18 +88,18 @@ struct gt_tp *gt_eventmap_each(struct gt_eventmap *m, unsigned int i);
 
 #define GT_PROBE_FIELDS 16
 
-/** struct gt_probe_field - NAME=EXPR; the expression's syntax is right */
+/** struct gt_probe_field - NAME=EXPR; the syntax of the expression is checked */
 struct gt_probe_field {
 	char name[32];
 	char expr[192];
 };
 
 /**
- * struct gt_probe - how to make an event that the kernel lacks
- * @function: its source is a function; else the tracepoint @scope/@name
+ * struct gt_probe - a synthetic tracepoint: how to make an event that the kernel lacks
+ * @function: it is made of a function; else of the tracepoint @scope/@name
+ * @family: of those with the same number all are made, or none; 0: independent
  * @scope: a function's module, or "" for the kernel itself
- * @module: where the types of a tracepoint's fields are besides the kernel's own; may be ""
- * @family: of those of one number either all are made or none; 0: stands alone
+ * @module: module with types of a tracepoint's fields besides the kernel's own; may be ""
  */
 struct gt_probe {
 	bool function;
@@ -118,76 +123,80 @@ struct gt_probe_step {
 	char name[128];
 };
 
-/** gt_probe_next() - the step of an expression at *@p, which is moved behind it; false: there is
- * none */
+/** gt_probe_next() - takes the next step of an expression off *@p; false: no valid one */
 bool gt_probe_next(const char **p, struct gt_probe_step *s);
-/** gt_probe_expr_ok() - is the expression's syntax right? */
+/** gt_probe_expr_ok() - is the syntax of the expression valid? */
 bool gt_probe_expr_ok(const char *expr);
 
-/** gt_tp_probe() - how to make the tracepoint's events where there are none; NULL: not at all */
+/** gt_tp_probe() - how to make the events if the tracepoint does not exist; NULL: impossible */
 const struct gt_probe *gt_tp_probe(const struct gt_tp *tp);
 
 /**
- * gt_tp_args() - its fields from the arguments of the tracepoint, or of the one that gt_tp_probe()
- *makes it of, for a source that sees those: as of a function, whose @scope is the module of the
- *types
+ * gt_tp_args() - how to get the fields from the arguments of the tracepoint, or of the one that
+ * gt_tp_probe() makes it of, for a source that sees arguments
  *
- * Return: NULL: there are none, or not for all of its sections in use.
+ * Return: as for a function, with the module of the types in @scope. NULL: not given for all sections
+ * in use.
  */
 const struct gt_probe *gt_tp_args(const struct gt_tp *tp);
 
 /**
- * gt_tp_stand_in() - events made by gt_tp_probe() are (@on) what is bound to @tp and decoded by it
+ * gt_tp_set_synth() - @on: the events bound to @tp and decoded by it are made by gt_tp_probe()
  *
- * From the next gt_eventmap_select() on, sections of the tracepoint that is its source are left
- * out, if they are in the same file: its events are told already.
+ * From the next gt_eventmap_select() on, sections of the tracepoint that they are made of are left out
+ * if they are in the same file: they would report the same events again.
  */
-void gt_tp_stand_in(struct gt_tp *tp, bool on);
+void gt_tp_set_synth(struct gt_tp *tp, bool on);
 
-/** gt_eventmap_find() - a tracepoint in use by name; @system NULL: any (text does not tell it) */
+/** gt_eventmap_find() - a tracepoint in use by name; @system NULL: any, as text does not have it */
 struct gt_tp *gt_eventmap_find(struct gt_eventmap *m, const char *system, const char *event);
 
 const char *gt_tp_system(const struct gt_tp *tp);
 const char *gt_tp_event(const struct gt_tp *tp);
 
-/** gt_tp_types() - which types of events it tells: a bit for each, of all sections in use */
-uint32_t gt_tp_types(const struct gt_tp *tp);
-/** gt_tp_of() - are all sections in use of @driver's maps? */
+/** gt_tp_types() - types of its events: a bit for each, of all sections in use */
+uint64_t gt_tp_types(const struct gt_tp *tp);
+/** gt_tp_of() - are all sections in use from maps of @driver? */
 bool gt_tp_of(const struct gt_tp *tp, const char *driver);
 
 /**
- * gt_tp_bind() - takes field offsets and sizes from a `format` file's text
- * @id: out: the event's number in common_type, may be NULL
- * @err: which field is missing or odd, if any
+ * gt_tp_bind() - takes field offsets and sizes from the text of a `format` file
+ * @id: gets the event's number in common_type; may be NULL
+ * @err: gets a field that is missing or unusable, if there is one
  *
- * Return: 0, or -EINVAL if a field that the map needs is missing (the tracepoint is then not
- * usable raw; text still is). Optional fields may be missing.
+ * Return: 0, or -EINVAL if a field that the map needs is missing: then raw records cannot be decoded,
+ * but text can. Optional fields may be missing.
  */
 int gt_tp_bind(struct gt_tp *tp, const char *format, size_t len, int *id, char *err, size_t errlen);
 
 enum gt_format_kind { GT_F_ABSENT, GT_F_SIGNED, GT_F_UNSIGNED, GT_F_POINTER, GT_F_STRING };
 
-/** gt_format_field() - what field @name is by a `format` file's text; @size: bytes of a number */
+/** gt_format_field() - kind of field @name by the text of a `format` file; @size: bytes of a number */
 enum gt_format_kind gt_format_field(const char *format, size_t len, const char *name,
 				    unsigned int *size);
 
 /**
- * struct gt_tp_where - a condition on an integer of the record: what does not meet it is ignored
- * @off, @size, @sign: where it is; @bits: any of @value's bits; else equal, or @unlike it
+ * struct gt_tp_condition - a condition on an integer of the raw record; others are ignored
+ * @off, @size, @sign: the integer
+ * @bits: any bit of @value is set in it; else it is equal to @value
+ * @unlike: it differs from @value
  */
-struct gt_tp_where {
+struct gt_tp_condition {
 	uint16_t off, size;
 	bool sign, bits, unlike;
 	uint64_t value;
 };
-/** gt_tp_where() - since gt_tp_bind() and a selection: the condition that all of the tracepoint's
- * events must meet; false: there is none, or it matters also that others come */
-bool gt_tp_where(const struct gt_tp *tp, struct gt_tp_where *out);
+/** gt_tp_condition() - the condition of all used events of a tracepoint that is bound and selected; false:
+ * there is none, or other sections need to know of the other events, too */
+bool gt_tp_condition(const struct gt_tp *tp, struct gt_tp_condition *out);
 
 enum gt_piece_kind { GT_PIECE_INT, GT_PIECE_DYN, GT_PIECE_REL, GT_PIECE_CHARS };
 
-/** struct gt_tp_piece - @size bytes at @off of a record: an integer, or characters, or a word that
- * says where they are (`__data_loc`, `__rel_loc`); @size 0: there is none */
+/**
+ * struct gt_tp_piece - @size bytes at @off of a raw record; @size 0: none
+ * @kind: enum gt_piece_kind: an integer, characters, or a word with the place of characters
+ *	(`__data_loc`, `__rel_loc`)
+ */
 struct gt_tp_piece {
 	uint16_t off;
 	uint8_t size, kind;
@@ -201,19 +210,19 @@ struct gt_tp_piece {
 #define GT_KEY_RING  0x8
 
 /**
- * struct gt_tp_job - how the jobs of a tracepoint can be matched and counted by whoever has its
- *records
+ * struct gt_tp_job - how a source can match and count the jobs of a tracepoint by raw records
  * @types: bits of SUBMIT, COMMIT or both, or COMPLETE
- * @map: number of its file: what is of one file goes one way
- * @begins: a job that is not known yet begins with it; @known: of one that is not known it is left out
- * @vague: what records tell as ctx and seqno is something else than @ctx and @seqno, or may be
- * @key: which of @fence, @ctx, @seqno and the ring make the key: GT_KEY_*; a key with a context
- *compares the low 32 bits of both
- * @piece: @npiece, which with @seed tell GPU and ring: what is the same in all is the same ring.
- *None, and a seed of the file only: the ring is its job's
+ * @map: number of its file; the sections of one file belong together
+ * @begins: an unknown job begins with this event
+ * @known: this event of an unknown job is left out
+ * @vague: ctx and seqno of the records differ from @ctx and @seqno, or may
+ * @key: parts of the key, GT_KEY_*, from @fence, @ctx, @seqno and the ring; with a context, the low 32
+ *	bits of both are compared
+ * @seed, @piece: together these identify GPU and ring: where @seed and all @npiece pieces are equal,
+ *	the ring is the same. Without a piece and with a seed of the file alone, the ring is the job's
  */
 struct gt_tp_job {
-	uint32_t types;
+	uint64_t types;
 	uint16_t map;
 	bool begins, known, vague;
 	uint8_t key, npiece;
@@ -221,39 +230,42 @@ struct gt_tp_job {
 	struct gt_tp_piece ctx, seqno, fence;
 	struct gt_tp_piece piece[GT_TP_PIECES];
 };
-/** gt_tp_job() - since gt_tp_bind() of all and a selection. False: they are for gt_tp_raw() alone;
- * a condition (gt_tp_where()) must hold before */
+/** gt_tp_job() - valid when all tracepoints are bound and selected. False: only gt_tp_raw() can match
+ * them. A condition (gt_tp_condition()) must hold first */
 bool gt_tp_job(const struct gt_tp *tp, struct gt_tp_job *out);
-/** gt_tp_wait() - likewise the key of the job that a tracepoint's waits are for, or that waits for
- * another; false: it tells none, or more than that. @out: only @key, @ctx and @seqno */
+/** gt_tp_wait() - likewise the key of the job that a wait of this tracepoint is for, or that waits for
+ * another job; false: none, or more than that. @out: only @key, @ctx and @seqno */
 bool gt_tp_wait(const struct gt_tp *tp, struct gt_tp_job *out);
-/** gt_tp_place() - GPU and ring that such a record names; false: it names none, or there are too
- * many */
+/** gt_tp_place() - GPU and ring that a raw record names; false: it names none, or there are too many */
 bool gt_tp_place(struct gt_tp *tp, const struct gt_evctx *c, const void *rec, size_t len,
 		 uint16_t *gpu, uint16_t *ring);
 
 /**
- * gt_tp_raw() - one raw record (from common_type on) to at most @max records in @out
+ * gt_tp_raw() - decodes a raw record, from common_type on, to at most @max records in @out
  *
- * Return: how many (0: left out, and counted).
+ * Return: their number; 0: left out, and counted.
  */
 int gt_tp_raw(struct gt_tp *tp, const struct gt_evctx *c, const void *rec, size_t len,
 	      union gt_record *out, int max);
 
 /**
- * gt_tp_text() - the same from printed text: what stands behind "event: " on a line
+ * gt_tp_text() - decodes printed text: the part of a line after "event: "
  * @text: need not be NUL-terminated
  */
 int gt_tp_text(struct gt_tp *tp, const struct gt_evctx *c, const char *text, size_t len,
 	       union gt_record *out, int max);
 
-/** gt_tp_text_dev() - the device a line names, into @buf; false if it names none */
+/** gt_tp_text_dev() - writes the device that a line names to @buf; false if it names none */
 bool gt_tp_text_dev(struct gt_tp *tp, const char *text, size_t len, char *buf, size_t buflen);
 /** gt_tp_raw_dev() - the same for a raw record */
 bool gt_tp_raw_dev(struct gt_tp *tp, const void *rec, size_t len, char *buf, size_t buflen);
+/** gt_tp_text_ring() - notes the device of a ring, before a recording is played */
+void gt_tp_text_ring(struct gt_tp *tp, const char *text, size_t len);
+/** gt_tp_raw_ring() - the same for a raw record */
+void gt_tp_raw_ring(struct gt_tp *tp, const void *rec, size_t len);
 
 const struct gt_eventmap_stats *gt_eventmap_stats(const struct gt_eventmap *m);
 
-#define GT_TP_MAX_RECORDS 4 /* what one event may become */
+#define GT_TP_MAX_RECORDS 4 /* of one event */
 
 #endif

@@ -8,7 +8,7 @@ struct text {
 	const char *p, *end;
 };
 
-/* Moves behind the next @word in @t; false if there is none. */
+/* Skips past the next @word in @t; false if there is none */
 static bool after(struct text *t, const char *word)
 {
 	const char *at = memmem(t->p, (size_t)(t->end - t->p), word, strlen(word));
@@ -19,7 +19,7 @@ static bool after(struct text *t, const char *word)
 	return true;
 }
 
-/* The number that stands next in @t, after nothing but spaces; at most @max. */
+/* Parses the number at @t, after spaces; at most @max */
 static bool number(struct text *t, uint32_t max, uint32_t *out)
 {
 	uint64_t v = 0;
@@ -44,7 +44,7 @@ static bool field(struct text t, const char *name, uint32_t *off, uint32_t *size
 	       after(&t, "size:") && number(&t, GT_PAGE_SIZE_MAX, size);
 }
 
-/* "padding     : type == 29": is it @want? A line that a kernel does not have yet passes. */
+/* "padding     : type == 29": is the number @want? A missing line is fine unless @needed. */
 static bool says(struct text t, const char *name, const char *before, uint32_t want, bool needed)
 {
 	uint32_t v;
@@ -76,7 +76,7 @@ int gt_page_format_parse(struct gt_page_format *f, const char *header_page, size
 	struct text t = { header_page, header_page + page_len };
 	uint32_t stamp, stamp_size, commit, commit_size, data, data_size;
 
-	/* The bits of an event's head are packed from the other end there: not walked here. */
+	/* Big-endian pages pack the bits of an event's head from the other end: not supported. */
 	if (big_endian || host_big_endian())
 		return -EOPNOTSUPP;
 	if (!field(t, " timestamp;", &stamp, &stamp_size) ||
@@ -114,7 +114,7 @@ int gt_page_format_default(struct gt_page_format *f, size_t size, unsigned int l
 	return 0;
 }
 
-/* What the lost marks of @commit say; the count, if any, is behind the @used bytes of data. */
+/* Events lost, by the flags of @commit; the count, if there is one, follows the @used bytes of data. */
 static uint64_t missed(const struct gt_page_format *f, const uint8_t *data, size_t room,
 		       uint32_t commit, size_t used)
 {
@@ -163,7 +163,7 @@ static bool stop(struct gt_page_iter *it, bool malformed)
 	return false;
 }
 
-/* An absolute time has 59 bits; the rest is that of the time before, see rb_fix_abs_ts(). */
+/* An absolute time has 59 bits; the upper ones are those of the time before, see rb_fix_abs_ts(). */
 static uint64_t absolute(uint64_t before, uint64_t stamp)
 {
 	uint64_t high = before >> GT_PAGE_STAMP_BITS << GT_PAGE_STAMP_BITS;
@@ -174,7 +174,7 @@ static uint64_t absolute(uint64_t before, uint64_t stamp)
 	return stamp < before ? stamp + (1ull << GT_PAGE_STAMP_BITS) : stamp;
 }
 
-/* Data whose length is in array[0], which counts itself; @left bytes from the head on. */
+/* Data with the length in array[0], which counts itself; @left bytes from the head on. */
 static bool long_data(struct gt_page_iter *it, struct gt_page_event *ev, uint32_t head,
 		      uint32_t array, size_t left)
 {
@@ -190,7 +190,7 @@ static bool long_data(struct gt_page_iter *it, struct gt_page_event *ev, uint32_
 	return true;
 }
 
-/* A discarded event, of which array[0] is the length; false if it is not within @left. */
+/* A discarded event with its length in array[0]; false if it does not fit into @left */
 static bool skip_padding(struct gt_page_iter *it, uint32_t head, uint32_t array, size_t left)
 {
 	uint64_t total = 4 + (uint64_t)array;
@@ -202,7 +202,7 @@ static bool skip_padding(struct gt_page_iter *it, uint32_t head, uint32_t array,
 	return true;
 }
 
-/* What has a time but no data, and is no data event: false when that ends the page. */
+/* Skips what is no data event; false at the end of the page */
 static bool skip(struct gt_page_iter *it, uint32_t head, uint32_t array, size_t left)
 {
 	uint64_t time = ((uint64_t)array << GT_PAGE_DELTA_BITS) + (head >> 5);
@@ -216,7 +216,7 @@ static bool skip(struct gt_page_iter *it, uint32_t head, uint32_t array, size_t 
 	case GT_PAGE_TYPE_TIMESTAMP:
 		it->ts = absolute(it->ts, time);
 		break;
-	default: /* plain data that would reach over the end */
+	default: /* data beyond the end */
 		return stop(it, true);
 	}
 	it->p += 8;
@@ -232,7 +232,7 @@ bool gt_page_next_odd(struct gt_page_iter *it, struct gt_page_event *ev)
 		memcpy(&head, it->p, sizeof(head));
 		type = head & 31;
 		if (type == GT_PAGE_TYPE_PADDING && !(head >> 5))
-			return stop(it, false); /* without a time: the rest is not used */
+			return stop(it, false); /* without a time: the rest is unused */
 		if (type - 1 < GT_PAGE_TYPE_DATA_MAX && 4 * type <= left - sizeof(head))
 			return gt_page_next(it, ev);
 		if (left < 8)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The kernel's ring-buffer sub-buffers ("pages"), as trace_pipe_raw and trace.dat give them.
+ * Decodes the kernel's ring-buffer sub-buffers ("pages"), as in trace_pipe_raw and trace.dat.
  *
  * Layout: Linux kernel/trace/ring_buffer.c (struct buffer_data_page, struct ring_buffer_event) and
- * include/linux/ring_buffer.h, told to user space by events/header_page and events/header_event.
+ * include/linux/ring_buffer.h, described to user space by events/header_page and header_event.
  * A page is u64 time stamp, commit (a long: bytes used, and the lost marks), then events: 5 bits
  * type_len, 27 bits time delta, and 32 bits of array[0] where the type has it.
  *
@@ -19,7 +19,7 @@
  *	if (it.malformed)
  *		... the rest of the page made no sense
  *
- * Nothing outside the @bytes given is ever read, whatever the page says.
+ * Nothing outside of the @bytes given is read, whatever the page holds.
  */
 #ifndef GT_PAGES_H
 #define GT_PAGES_H
@@ -30,7 +30,7 @@
 #include <string.h>
 
 #define GT_PAGE_MISSED_EVENTS  (1u << 31) /* in commit: events were lost before this page */
-#define GT_PAGE_MISSED_STORED  (1u << 30) /* and how many stands behind the data, as a long */
+#define GT_PAGE_MISSED_STORED  (1u << 30) /* their number follows the data, as a long */
 #define GT_PAGE_COMMIT_MASK    ((1u << 27) - 1)
 #define GT_PAGE_TYPE_DATA_MAX  28u /* lengths 4 to 112 in type_len itself; 0: in array[0] */
 #define GT_PAGE_TYPE_PADDING   29u
@@ -41,7 +41,7 @@
 #define GT_PAGE_SIZE_MAX       (64u << 20)
 
 /**
- * struct gt_page_format - where the parts of a page are, in bytes
+ * struct gt_page_format - offsets of the parts of a page, in bytes
  * @size: a whole sub-buffer, header included
  * @long_size: 4 or 8, of commit and of the count of lost events
  */
@@ -54,13 +54,13 @@ struct gt_page_format {
 };
 
 /**
- * gt_page_format_parse() - takes the layout from the kernel's (or a recording's) own description
+ * gt_page_format_parse() - takes the layout from the kernel's or a recording's own description
  * @header_page: text of events/header_page, @page_len bytes, need not be NUL-terminated
- * @header_event: text of events/header_event; NULL: the numbers every kernel since 2.6.30 has
- * @big_endian: of the pages
+ * @header_event: text of events/header_event; NULL: the numbers of every kernel since 2.6.30
+ * @big_endian: byte order of the pages
  *
- * Return: 0; -EINVAL if the text is not understood or describes events of other widths or types
- * than this walk knows; -EOPNOTSUPP for pages of the other byte order.
+ * Return: 0; -EINVAL if the text cannot be parsed or describes events of other widths or types than
+ * this decoder knows; -EOPNOTSUPP for big-endian pages.
  */
 int gt_page_format_parse(struct gt_page_format *f, const char *header_page, size_t page_len,
 			 const char *header_event, size_t event_len, bool big_endian);
@@ -74,8 +74,9 @@ int gt_page_format_parse(struct gt_page_format *f, const char *header_page, size
 int gt_page_format_default(struct gt_page_format *f, size_t size, unsigned int long_size);
 
 /**
- * struct gt_page_event - one event; @data belongs to the page, is 4-byte aligned in it, and begins
- * with common_type; @len may have up to 3 bytes more than were written (rounded up by the kernel)
+ * struct gt_page_event - one event
+ * @data: points into the page, 4-byte aligned there, and starts with common_type
+ * @len: rounded up by the kernel, so up to 3 bytes more than were written
  */
 struct gt_page_event {
 	uint64_t ts;
@@ -85,11 +86,11 @@ struct gt_page_event {
 
 /**
  * struct gt_page_iter - a walk through a page
- * @missed: events lost before this page: 0 none, GT_PAGE_MISSED_UNKNOWN some, not told how many
- * @malformed: set when the walk ended because the page made no sense
- * @ts: time of the last thing walked over; to begin with, the page's
+ * @ts: time of the last event; at first, the page's
+ * @missed: events lost before this page: 0 none, GT_PAGE_MISSED_UNKNOWN an unknown number
+ * @malformed: the walk ended because the page is not valid
  *
- * The other members are the walk's own.
+ * Other members are private.
  */
 struct gt_page_iter {
 	const uint8_t *p, *end;
@@ -100,20 +101,20 @@ struct gt_page_iter {
 #define GT_PAGE_MISSED_UNKNOWN UINT64_MAX
 
 /**
- * gt_page_begin() - begins to walk @page
- * @bytes: how many there are; more than the sub-buffer's size is not looked at
+ * gt_page_begin() - starts to walk through @page
+ * @bytes: its length; bytes beyond the size of a sub-buffer are ignored
  *
- * Return: 0; -EINVAL if it is too short for a header or says it holds more than there is (then
- * @it->malformed is set too and what there is can be walked).
+ * Return: 0; -EINVAL if it is too short for a header, or shorter than its header says: then
+ * @it->malformed is set as well, and the part that exists can be walked.
  */
 int gt_page_begin(struct gt_page_iter *it, const struct gt_page_format *f, const void *page,
 		  size_t bytes);
 
-/** gt_page_next_odd() - the types that are not plain data; use gt_page_next() */
+/** gt_page_next_odd() - gt_page_next() for types that are not plain data */
 bool gt_page_next_odd(struct gt_page_iter *it, struct gt_page_event *ev);
 
 /**
- * gt_page_next() - the next data event; padding and time stamps are stepped over
+ * gt_page_next() - the next data event; skips padding and time stamps
  *
  * Return: false at the end, or with @it->malformed set.
  */

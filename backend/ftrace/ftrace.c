@@ -35,7 +35,7 @@ static void shadow_push(struct gt_plugin *p, const union gt_record *r, size_t n)
 
 	for (size_t i = 0; i < n; i++) {
 		named = r[i];
-		/* Names told while the maps are loaded have no event's time. */
+		/* Names emitted while the maps are loaded have no event's time. */
 		if (!named.ev.ts)
 			named.ev.ts = ft->mark ? ft->mark : ft->p->host->now(ft->p);
 		ft_out(ft, &named);
@@ -94,7 +94,7 @@ static int begin(struct ft *ft)
 	ret = ft_select(ft);
 	if (ret < 0)
 		return host->error(ft->p, -ret, "no memory for the tracepoints");
-	if (!ret && !ft->told_by[0])
+	if (!ret && !ft->reported_by[0])
 		return host->error(ft->p, ENOENT, "no tracepoint could be enabled: %s",
 				   ft->bind_error);
 	ret = ft_functions_set(ft, ft->o->functions, false, err, sizeof(err));
@@ -137,6 +137,7 @@ static void stop(struct gt_plugin *p)
 {
 	struct ft *ft = p->priv;
 
+	ft_drain_all(ft); /* what came until now was observed */
 	p->host->timer(p, 0);
 	ft_watch(ft, false);
 	p->priv = NULL;
@@ -161,9 +162,9 @@ static int rescan(struct ft *ft)
 {
 	int n;
 
-	/* What came is told in the way that it was chosen for. A tracepoint that is gone told nothing
+	/* What came is reported in the way that it was chosen for. A tracepoint that is gone reported nothing
 	 * of the last of it. */
-	gt_eventmap_look(ft->map, gt_live_present, ft->dir);
+	gt_eventmap_refresh(ft->map, gt_tracepoint_exists, ft->dir);
 	ft_drain_all(ft);
 	n = ft_select(ft);
 
@@ -188,13 +189,23 @@ static int resume(struct ft *ft)
 	return ret;
 }
 
+/* What the buffers hold is emitted before the mark that nothing comes any more. */
+static int pause_it(struct ft *ft)
+{
+	int ret = ft_tracing_on(ft, false);
+
+	if (!ret)
+		ft_drain_all(ft);
+	return ret;
+}
+
 static int control(struct gt_plugin *p, enum gt_control what, int64_t arg)
 {
 	struct ft *ft = p->priv;
 
 	switch (what) {
 	case GT_CTL_PAUSE:
-		return ft_tracing_on(ft, false);
+		return pause_it(ft);
 	case GT_CTL_RESUME:
 		return resume(ft);
 	case GT_CTL_LEVEL:
@@ -223,7 +234,8 @@ static const struct gt_option options[] = {
 		.type = GT_OPT_STR,
 		.flags = GT_OPT_RUNTIME,
 		.off = offsetof(struct ft_options, functions),
-		.help = "kernel functions whose calls are told, in ftrace's syntax: amdgpu_* "
+		.help = "kernel functions with calls that are reported, in ftrace's syntax: "
+			"amdgpu_* "
 			":mod:xe !*_irq",
 	},
 	{
@@ -263,5 +275,6 @@ GT_EXPORT const struct gt_backend gt_backend = {
 	.set = set,
 	.control = control,
 	.doctor = ft_doctor,
+	.writes = ft_writes,
 	.caps = 1ULL << CAP_SYSLOG, /* addresses in /proc/kallsyms */
 };

@@ -7,27 +7,137 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/param.h>
 #include <sys/stat.h>
 #include <syslog.h>
+#include <tracefs.h>
 
+#include "internal.h"
 #include "probes.h"
 
-int ft_write(const char *dir, const char *file, const char *text)
+/* How large the kernel's buffers are: asked, bounded by the machine's memory, and granted. */
+
+int64_t ft_buffer_cap(int64_t memory, int64_t ncpus)
 {
-	ft_auto_close int fd = -1;
+	return MAX(gt_live_buffer_cap(memory, ncpus), FT_BUFFER_MIN);
+}
+
+/* KiB in DIR/@file; a buffer not yet in use says "7 (expanded: 1408)". 0 if it does not say. */
+static int64_t kib(struct ft *ft, const char *file)
+{
+	ft_auto_free char *text = gt_live_read(ft->dir, file, NULL);
+
+	return text ? strtoll(text, NULL, 10) : 0;
+}
+
+void ft_buffer_ask(struct ft *ft, int64_t bytes)
+{
+	int64_t memory = (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
+	int64_t ncpus = sysconf(_SC_NPROCESSORS_ONLN);
+	int64_t want;
+	char text[32];
+
+	ft->buffer.asked = bytes;
+	ft->buffer.cap = ft_buffer_cap(memory, ncpus);
+	/* The kernel may end processes to find memory: what is too much is not even tried. */
+	want = MAX(MIN(bytes, ft->buffer.cap), FT_BUFFER_MIN);
+	for (; want >= FT_BUFFER_MIN; want /= 2) {
+		snprintf(text, sizeof(text), "%lld", (long long)(want / 1024));
+		if (!ft_write(ft->p, ft->dir, "buffer_size_kb", text))
+			break;
+	}
+	/* With all refused the buffer keeps the size it has. */
+	ft->buffer.granted = kib(ft, "buffer_size_kb") * 1024;
+	ft->buffer.total = kib(ft, "buffer_total_size_kb") * 1024;
+	if (ft->buffer.granted > 0)
+		ft->o->buffer_size = ft->buffer.granted;
+	if (ft->buffer.granted < bytes)
+		ft->p->host->log(ft->p, LOG_INFO, "buffers of %lld bytes per CPU, %lld were asked",
+				 (long long)ft->buffer.granted, (long long)bytes);
+}
+
+/* Can the backend work here? If not: what exactly is in the way, and what to do about it. */
+
+static bool locked_down(void)
+{
+	ft_auto_free char *text = gt_live_read("/sys/kernel/security", "lockdown", NULL);
+
+	return text && strstr(text, "[confidentiality]");
+}
+
+/* Why tracefs cannot be used, after @err of trying. */
+static int refused(struct gt_plugin *p, int err, const char *path)
+{
+	if (locked_down())
+		return p->host->error(p, EPERM,
+				      "the kernel is locked down (confidentiality), which forbids "
+				      "tracing; boot with lockdown=integrity, or Secure Boot off");
+	if (err == EACCES || err == EPERM)
+		return p->host->error(p, err,
+				      "%s may not be used by uid %u; mount as root, or with "
+				      "CAP_DAC_OVERRIDE",
+				      path, (unsigned int)geteuid());
+	return p->host->error(p, err, "%s: %s; this kernel may lack CONFIG_TRACING", path,
+			      strerror(err));
+}
+
+/* Faults that need no kernel to be found */
+static int check_options(struct gt_plugin *p)
+{
+	const struct ft_options *o = p->options;
+	ft_auto_free struct ft_filter *f = NULL;
+	char err[400] = "";
+	int ret = o->functions ? ft_filter_parse(o->functions, &f, err, sizeof(err)) : 0;
+
+	return ret ? p->host->error(p, -ret, "%s", err) : 0;
+}
+
+int ft_probe(struct gt_plugin *p)
+{
+	static const char *const files[] = { "events/header_page", "trace_clock" };
+	char path[PATH_MAX], err[600];
+	int ret = check_options(p);
+
+	if (ret)
+		return ret;
+	if (!p->tracefs)
+		return p->host->error(p, ENOENT,
+				      "tracefs is not mounted: mount -t tracefs nodev "
+				      "/sys/kernel/tracing");
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		ft_auto_close int fd = -1;
+
+		snprintf(path, sizeof(path), "%s/%s", p->tracefs, files[i]);
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+		if (fd < 0)
+			return refused(p, errno, path);
+	}
+	snprintf(path, sizeof(path), "%s/instances", p->tracefs);
+	if (gt_live_access(path, W_OK | X_OK))
+		return refused(p, errno, path);
+	ret = gt_live_check(p, err, sizeof(err));
+	return ret ? p->host->error(p, -ret, "%s", err) : 0;
+}
+
+int ft_open(struct gt_plugin *p, const char *dir, const char *file, int flags)
+{
 	char path[PATH_MAX];
-	ssize_t n;
 
 	if (snprintf(path, sizeof(path), "%s/%s", dir, file) >= (int)sizeof(path))
 		return -ENAMETOOLONG;
-	fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	n = write(fd, text, strlen(text));
-	return n < 0 ? -errno : 0;
+	return p->host->file(p, GT_FILE_OPEN, path, O_WRONLY | flags);
 }
 
-/* A process that was killed may stay a zombie: in a container whose first process does not reap. */
+int ft_write(struct gt_plugin *p, const char *dir, const char *file, const char *text)
+{
+	ft_auto_close int fd = ft_open(p, dir, file, O_TRUNC);
+
+	if (fd < 0)
+		return fd;
+	return write(fd, text, strlen(text)) < 0 ? -errno : 0;
+}
+
+/* A process that was killed may stay a zombie: in a container with a first process that does not reap. */
 static bool is_alive(pid_t pid)
 {
 	ft_auto_free char *stat = NULL;
@@ -68,7 +178,7 @@ static void remove_stale(struct gt_plugin *p)
 		if (!ft_is_stale(d->d_name, FT_INSTANCE_PREFIX))
 			continue;
 		snprintf(path, sizeof(path), "%s/instances/%s", p->tracefs, d->d_name);
-		if (!rmdir(path))
+		if (!p->host->file(p, GT_FILE_RMDIR, path, 0))
 			p->host->log(p, LOG_NOTICE, "removed %s, left by a gputrace that is gone",
 				     path);
 	}
@@ -76,13 +186,14 @@ static void remove_stale(struct gt_plugin *p)
 		closedir(dir);
 }
 
-/* Layout of our pages: header_page tells the top-level buffer's size, an instance may differ. */
+/* Layout of our pages: header_page has the top-level buffer's size, an instance may differ. */
 static int read_format(struct ft *ft)
 {
 	size_t page_len = 0, event_len = 0;
 	ft_auto_free char *page = gt_live_read(ft->p->tracefs, "events/header_page", &page_len);
 	ft_auto_free char *event = gt_live_read(ft->p->tracefs, "events/header_event", &event_len);
-	ft_auto_free char *subbuf = gt_live_read(ft->dir, "buffer_subbuf_size_kb", NULL);
+	ft_auto_free char *subbuf =
+		tracefs_instance_file_read(ft->instance, "buffer_subbuf_size_kb", NULL);
 	long kib = subbuf ? strtol(subbuf, NULL, 10) : 0;
 	int ret;
 
@@ -105,22 +216,33 @@ static int set_up(struct ft *ft)
 	int ret;
 
 	ft_tracing_on(ft, false);
-	ret = ft_write(ft->dir, "trace_clock", "mono");
+	ret = ft_write(ft->p, ft->dir, "trace_clock", "mono");
 	if (ret)
 		return ft->p->host->error(ft->p, -ret, "trace_clock cannot be set to mono");
 	/* Wishes: an older kernel may lack one, and works without. */
-	ft_write(ft->dir, "trace_options", "overwrite");
-	ft_write(ft->dir, "trace_options", "record-cmd");
-	ft_write(ft->dir, "trace_options", "record-tgid");
+	ft_write(ft->p, ft->dir, "trace_options", "overwrite");
+	ft_write(ft->p, ft->dir, "trace_options", "record-cmd");
+	ft_write(ft->p, ft->dir, "trace_options", "record-tgid");
 	/* Readable from the first event on, not when half full. */
-	ft_write(ft->dir, "buffer_percent", "0");
+	ft_write(ft->p, ft->dir, "buffer_percent", "0");
 	return read_format(ft);
+}
+
+void ft_writes(struct gt_plugin *p, void (*add)(void *arg, const char *path), void *arg)
+{
+	static const char *const what[] = { "instances", "dynamic_events" };
+	char path[PATH_MAX];
+
+	for (size_t i = 0; p->tracefs && i < sizeof(what) / sizeof(what[0]); i++)
+		if (snprintf(path, sizeof(path), "%s/%s", p->tracefs, what[i]) < (int)sizeof(path))
+			add(arg, path);
 }
 
 int ft_instance_create(struct ft *ft)
 {
 	struct gt_plugin *p = ft->p;
 	char name[32];
+	int ret;
 
 	remove_stale(p);
 	ft_dynamic_clean(p); /* they cannot go while an instance has them enabled */
@@ -128,13 +250,14 @@ int ft_instance_create(struct ft *ft)
 	if (snprintf(ft->dir, sizeof(ft->dir), "%s/instances/%s", p->tracefs, name) >=
 	    (int)sizeof(ft->dir))
 		return p->host->error(p, ENAMETOOLONG, "the path of tracefs is too long");
-	if (mkdir(ft->dir, 0750))
-		return p->host->error(p, errno, "%s cannot be made (%s)%s", ft->dir,
-				      strerror(errno),
-				      errno == EEXIST ? ": something else uses it" : "");
+	ret = p->host->file(p, GT_FILE_MKDIR, ft->dir, 0);
+	if (ret)
+		return p->host->error(p, -ret, "%s cannot be made (%s)%s", ft->dir, strerror(-ret),
+				      ret == -EEXIST ? ": something else uses it" : "");
+	/* what is there already: the library makes, removes and writes nothing */
 	ft->instance = tracefs_instance_alloc(p->tracefs, name);
 	if (!ft->instance) {
-		rmdir(ft->dir);
+		p->host->file(p, GT_FILE_RMDIR, ft->dir, 0);
 		return p->host->error(p, ENOMEM, "%s cannot be used", ft->dir);
 	}
 	return set_up(ft);
@@ -146,8 +269,8 @@ void ft_instance_destroy(struct ft *ft)
 		return;
 	ft_tracing_on(ft, false);
 	/* It stays while somebody looks into it; what is made for it shall go all the same. */
-	ft_write(ft->dir, "events/enable", "0");
-	if (tracefs_instance_destroy(ft->instance))
+	ft_write(ft->p, ft->dir, "events/enable", "0");
+	if (ft->p->host->file(ft->p, GT_FILE_RMDIR, ft->dir, 0))
 		ft->p->host->log(ft->p, LOG_WARNING, "%s could not be removed", ft->dir);
 	tracefs_instance_free(ft->instance);
 	ft->instance = NULL;
@@ -155,7 +278,7 @@ void ft_instance_destroy(struct ft *ft)
 
 int ft_tracing_on(struct ft *ft, bool on)
 {
-	int ret = ft_write(ft->dir, "tracing_on", on ? "1" : "0");
+	int ret = ft_write(ft->p, ft->dir, "tracing_on", on ? "1" : "0");
 
 	return ret ? ft->p->host->error(ft->p, -ret, "%s/tracing_on cannot be written", ft->dir)
 		   : 0;

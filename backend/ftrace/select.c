@@ -43,10 +43,10 @@ static int enable(struct ft *ft, const char *name, bool on)
 	char file[PATH_MAX];
 
 	snprintf(file, sizeof(file), "events/%s/enable", name);
-	return ft_write(ft->dir, file, on ? "1" : "0");
+	return ft_write(ft->p, ft->dir, file, on ? "1" : "0");
 }
 
-/* "system/event" of what tells @tp here, malloc()ed; NULL if nothing does, or there is no memory.
+/* "system/event" of what reports @tp here, malloc()ed; NULL if nothing does, or there is no memory.
  */
 static char *name_of(struct ft *ft, struct gt_tp *tp)
 {
@@ -55,7 +55,7 @@ static char *name_of(struct ft *ft, struct gt_tp *tp)
 
 	if (!group)
 		group = gt_tp_system(tp);
-	if (!gt_live_present(ft->dir, group, gt_tp_event(tp)) ||
+	if (!gt_tracepoint_exists(ft->dir, group, gt_tp_event(tp)) ||
 	    asprintf(&name, "%s/%s", group, gt_tp_event(tp)) < 0)
 		return NULL;
 	return name;
@@ -82,6 +82,11 @@ void ft_select_free(struct ft *ft)
 	free(ft->by_id);
 }
 
+static bool ends_jobs(const struct gt_tp *tp)
+{
+	return gt_tp_types(tp) & (GT_BIT(GT_COMPLETE) | GT_BIT(GT_END));
+}
+
 /* The tracepoints in use that there are and that can be bound, into @tps and @names. */
 static unsigned int find_all(struct ft *ft, struct gt_tp **tps, char **names, unsigned int max)
 {
@@ -90,9 +95,14 @@ static unsigned int find_all(struct ft *ft, struct gt_tp **tps, char **names, un
 	int id;
 
 	memset(ft->by_id, 0, FT_MAX_ID * sizeof(struct gt_tp *));
-	for (unsigned int i = 0; i < max && (tp = gt_eventmap_each(ft->map, i)); i++) {
-		char *name = name_of(ft, tp);
+	/* The ends of jobs before their beginnings: who is seen to begin is seen to end. */
+	for (unsigned int i = 0; i < 2 * max; i++) {
+		char *name;
 
+		tp = gt_eventmap_each(ft->map, i % max);
+		if (ends_jobs(tp) != (i < max))
+			continue;
+		name = name_of(ft, tp);
 		id = name ? bind(ft, tp, name) : -1;
 		if (id < 0) {
 			free(name);
@@ -136,11 +146,11 @@ static int select_once(struct ft *ft)
 	char **names;
 	bool again;
 
-	gt_eventmap_select(ft->map, gt_live_present, ft->dir, (int)ft->o->level);
+	gt_eventmap_select(ft->map, gt_tracepoint_exists, ft->dir, (int)ft->o->level);
 	if (ft_standins_update(ft))
 		return -ENOMEM;
-	gt_eventmap_select(ft->map, gt_live_present, ft->dir, (int)ft->o->level);
-	while (!ft->told_by[0] && gt_eventmap_each(ft->map, count))
+	gt_eventmap_select(ft->map, gt_tracepoint_exists, ft->dir, (int)ft->o->level);
+	while (!ft->reported_by[0] && gt_eventmap_each(ft->map, count))
 		count++;
 	names = calloc(count + 1, sizeof(*names));
 	tps = calloc(count + 1, sizeof(*tps));
@@ -149,7 +159,7 @@ static int select_once(struct ft *ft)
 		return -ENOMEM;
 	}
 	n = find_all(ft, tps, names, count);
-	/* First of all these, or a job could be told in two ways. */
+	/* First of all these, or a job could be reported in two ways. */
 	for (unsigned int i = 0; i < ft->nenabled; i++)
 		if (!listed(names, n, ft->enabled[i]))
 			enable(ft, ft->enabled[i], false);
@@ -169,14 +179,14 @@ static void yield(const struct gt_host *host, struct gt_plugin *p, const char *w
 
 int ft_select(struct ft *ft)
 {
-	bool told = !ft->told_by[0] && ft->nenabled;
+	bool reported = !ft->reported_by[0] && ft->nenabled;
 	int ret;
 
 	ft->bind_error[0] = '\0';
-	/* Another backend may be better at these; functions are told here all the same. */
-	yield(ft->p->host, ft->p, GT_CLAIM_TRACEPOINTS, ft->told_by);
-	if (told && ft->told_by[0])
-		gt_live_handed_over(ft->p);
+	/* Another backend may be better at these; functions are reported here all the same. */
+	yield(ft->p->host, ft->p, GT_CLAIM_TRACEPOINTS, ft->reported_by);
+	if (reported && ft->reported_by[0])
+		gt_live_report_handover(ft->p);
 	yield(ft->p->host, ft->p, GT_CLAIM_KFD_QUEUES, ft->queues_by);
 	ft_standins_retry(ft);
 	do

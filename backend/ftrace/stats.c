@@ -2,7 +2,7 @@
 /* What doctor and backends/ftrace/stats say. */
 #include <inttypes.h>
 
-#include "../detail.h"
+#include "../lib/detail.h"
 #include "probes.h"
 
 static void buffers(struct gt_details *t, const struct ft *ft)
@@ -20,8 +20,9 @@ static void counters(struct gt_details *t, const struct ft *ft)
 
 	gt_detail(t, "events %" PRIu64 "\n", ft->stats.events);
 	gt_detail(t, "records %" PRIu64 "\n", ft->stats.records);
-	/* Losses whose number the page had no room for are taken from per_cpu/cpuN/stats. */
+	/* Losses without room for their number in the page are taken from per_cpu/cpuN/stats. */
 	gt_detail(t, "lost %" PRIu64 "\n", ft->stats.lost);
+	gt_detail(t, "lost_not_in_buffer %" PRIu64 "\n", ft->stats.dropped);
 	gt_detail(t, "lost_marks_without_count %" PRIu64 "\n", ft->stats.guessed);
 	gt_detail(t, "late %" PRIu64 "\n", ft->stats.late);
 	gt_detail(t, "events_unknown %" PRIu64 "\n", ft->stats.unknown);
@@ -66,7 +67,7 @@ void ft_doctor(struct gt_plugin *p, char *buf, size_t len)
 {
 	struct gt_details t = { buf, len };
 	struct ft *ft = p->priv;
-	char told[500];
+	char reported[500];
 
 	if (!len)
 		return;
@@ -76,29 +77,29 @@ void ft_doctor(struct gt_plugin *p, char *buf, size_t len)
 	ft_functions_rescan(ft);
 	gt_detail(&t,
 		  "instance %s\nclock mono\nclock_offset_ns 0\nclock_uncertainty_ns 0\n"
-		  "clock_measured trace_clock of the instance is CLOCK_MONOTONIC\ncpus %u\n",
+		  "clock_measured trace_clock\ncpus %u\n",
 		  ft->dir, ft->ncpus);
 	buffers(&t, ft);
 	counters(&t, ft);
 	functions(&t, ft);
 	gt_detail(&t, "tracepoints %u\n", ft->nenabled);
-	if (ft->told_by[0])
-		gt_detail(&t, "tracepoints_told_by %s, which is better at it here\n", ft->told_by);
+	if (ft->reported_by[0])
+		gt_detail(&t, "tracepoints_reported_by %s, which is better at it here\n",
+			  ft->reported_by);
 	if (ft->queues_by[0])
 		gt_detail(&t,
-			  "kfd_queues_told_by %s, as programs ask for them: the functions are "
+			  "kfd_queues_reported_by %s, as programs ask for them: the functions are "
 			  "calls\n",
 			  ft->queues_by);
 	if (gt_tasks_foreign(ft->tasks))
-		gt_detail(
-			&t,
-			"pids unknown: not in the first PID namespace, whose pids the trace has\n");
+		gt_detail(&t, "pids unknown: the trace has pids of the first PID namespace, and "
+			      "this is another\n");
 	if (ft->map_error[0])
 		gt_detail(&t, "event_map_error %s\n", ft->map_error);
 	if (ft->bind_error[0])
 		gt_detail(&t, "tracepoint_error %s\n", ft->bind_error);
-	for (unsigned int i = 0; ft_standins_tell(ft, i, told, sizeof(told)); i++)
-		gt_detail(&t, "%s\n", told);
+	for (unsigned int i = 0; ft_standins_emit(ft, i, reported, sizeof(reported)); i++)
+		gt_detail(&t, "%s\n", reported);
 	for (unsigned int i = 0; i < ft->nenabled; i++)
 		gt_detail(&t, "tracepoint %s\n", ft->enabled[i]);
 }

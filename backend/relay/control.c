@@ -7,19 +7,400 @@
  * Sampling, filters, watch lists and the rate limit are not handed on: statistics have all events
  * here, whatever is recorded of them, and what grtrace left out they would not have, as it does not
  * say how slow that was. Nor is overwrite mode: who reads all the time needs the oldest no less
- * than the newest. What grtrace does leave out is told (stats.c).
+ * than the newest. What grtrace does leave out is shown (stats.c).
  *
  * debugfs has no links. In another folder, which may be somebody's own, one could lead anywhere,
  * and this is root.
  */
+#include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <mntent.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/param.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <syslog.h>
 
 #include "internal.h"
+
+/*
+ * Where grtrace's files are. Its documents call them events0, trace0 and buffer0, in debugfs, which
+ * is usually at /sys/kernel/debug. They come and go with the module, and with CPUs.
+ */
+
+#define LOCKDOWN "/sys/kernel/security/lockdown"
+
+static void close_dir(DIR **d)
+{
+	if (*d)
+		closedir(*d);
+}
+#define AUTO_DIR __attribute__((cleanup(close_dir))) DIR *
+
+/* "none [integrity] confidentiality": what is in brackets; "" where there is no such thing */
+static void lockdown(char *out, size_t len)
+{
+	char text[128] = "", *from, *to;
+
+	*out = '\0';
+	gr_read("/sys/kernel/security", "lockdown", text, sizeof(text));
+	from = strchr(text, '[');
+	to = from ? strchr(from, ']') : NULL;
+	if (to && strncmp(from, "[none]", 6))
+		snprintf(out, len, "%.*s", (int)(to - from - 1), from + 1);
+}
+
+static bool locked(char *err, size_t len)
+{
+	char mode[32];
+
+	lockdown(mode, sizeof(mode));
+	if (!*mode)
+		return false;
+	snprintf(err, len,
+		 "this kernel is locked down (%s, see " LOCKDOWN "): it forbids relay files, so "
+		 "grtrace cannot be read. %s reads the same tracepoints instead; secure boot, "
+		 "or lockdown= on the kernel's command line, is what locks it",
+		 mode,
+		 strcmp(mode, "integrity") ? "ftrace, where that is allowed," : "bpf or ftrace");
+	return true;
+}
+
+static int find_debugfs(char *dir, size_t len)
+{
+	FILE *f = setmntent("/proc/self/mounts", "re");
+	struct mntent *e;
+	int ret = -ENOENT;
+
+	while (f && ret && (e = getmntent(f)))
+		if (!strcmp(e->mnt_type, "debugfs"))
+			ret = snprintf(dir, len, "%s/grtrace", e->mnt_dir) < (int)len
+				      ? 0
+				      : -ENAMETOOLONG;
+	if (f)
+		endmntent(f);
+	return ret;
+}
+
+int gr_find(const char *path, char *dir, size_t len, char *err, size_t errlen)
+{
+	struct stat st;
+
+	if (path && *path) {
+		snprintf(dir, len, "%s", path);
+	} else if (locked(err, errlen)) {
+		return -EPERM;
+	} else if (find_debugfs(dir, len)) {
+		snprintf(err, errlen,
+			 "debugfs is not mounted, where grtrace has its files: mount -t debugfs "
+			 "none /sys/kernel/debug, then write rescan to control");
+		return -ENOENT;
+	}
+	if (!stat(dir, &st) && S_ISDIR(st.st_mode))
+		return 0;
+	if (errno == EACCES)
+		snprintf(err, errlen, "%s may not be entered by this user: mount as root", dir);
+	else
+		snprintf(err, errlen,
+			 "there is no %s: grtrace is not loaded; modprobe grtrace, then write "
+			 "rescan to control",
+			 dir);
+	return errno == EACCES ? -EACCES : -ENOENT;
+}
+
+void gr_writes(struct gt_plugin *p, void (*add)(void *arg, const char *path), void *arg)
+{
+	const struct gr_options *o = p->options;
+	char dir[PATH_MAX];
+
+	if (o->path && *o->path)
+		snprintf(dir, sizeof(dir), "%s", o->path);
+	else if (find_debugfs(dir, sizeof(dir))) /* it may be mounted yet */
+		snprintf(dir, sizeof(dir), "/sys/kernel/debug/grtrace");
+	add(arg, dir);
+}
+
+/* "events12" of any of the spellings; -1: none */
+static int number_of(const char *name, int *kind)
+{
+	static const char *const spellings[] = { "events", "trace", "buffer" };
+	char *end;
+	long v;
+
+	for (int i = 0; i < 3; i++) {
+		size_t n = strlen(spellings[i]);
+
+		if (strncmp(name, spellings[i], n) || name[n] < '0' || name[n] > '9')
+			continue;
+		v = strtol(name + n, &end, 10);
+		*kind = i;
+		return *end || v >= GR_CPUS ? -1 : (int)v;
+	}
+	return -1;
+}
+
+/* The first spelling of which there is a file: the others' are the same records. */
+static int spelling(const char *dir)
+{
+	AUTO_DIR d = opendir(dir);
+	struct dirent *e;
+	int best = 3, kind;
+
+	while (d && (e = readdir(d)))
+		if (number_of(e->d_name, &kind) >= 0 && kind < best)
+			best = kind;
+	return best;
+}
+
+/* Files as relay has them, and FIFOs, which tests may use. In a folder that is somebody's own, a
+ * link leads anywhere, and to open a device may do something: nothing is opened before it is known.
+ */
+static int open_file(int dir, const char *name, struct stat *st)
+{
+	gt_live_auto_close int at = openat(dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	char path[32];
+	int fd;
+
+	if (at < 0 || fstat(at, st))
+		return -errno;
+	if (!S_ISREG(st->st_mode) && !S_ISFIFO(st->st_mode))
+		return -EINVAL;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", at);
+	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+	return fd < 0 ? -errno : fd;
+}
+
+int gr_check(const char *dir, char *err, size_t len)
+{
+	AUTO_DIR d = opendir(dir);
+	int best = spelling(dir), kind, fd = -ENOENT;
+	struct dirent *e;
+	struct stat st;
+
+	while (d && fd == -ENOENT && (e = readdir(d)))
+		if (number_of(e->d_name, &kind) >= 0 && kind == best)
+			fd = open_file(dirfd(d), e->d_name, &st);
+	if (fd >= 0) {
+		close(fd);
+		return 0;
+	}
+	if (fd == -EPERM && locked(err, len))
+		return fd;
+	if (fd == -EPERM)
+		snprintf(err, len,
+			 "the files in %s may not be opened, by root neither, as where a kernel is "
+			 "locked down (mount securityfs at /sys/kernel/security to see): bpf or "
+			 "ftrace read the same tracepoints instead",
+			 dir);
+	else if (fd == -EINVAL)
+		snprintf(err, len,
+			 "what has the name of a CPU's file in %s is a link, a folder or a device: "
+			 "it is left alone",
+			 dir);
+	else if (fd == -ENOENT)
+		snprintf(err, len, "%s has no file events0, trace0 or buffer0 of any CPU", dir);
+	else
+		snprintf(err, len, "the files in %s cannot be opened: %s", dir, strerror(-fd));
+	return fd;
+}
+
+static void on_fault(void *arg, uint64_t at, const char *what)
+{
+	struct gr *gr = arg;
+
+	if (!gr->faults++)
+		snprintf(gr->fault, sizeof(gr->fault), "byte %llu: %s", (unsigned long long)at,
+			 what);
+}
+
+static bool known(const struct gr *gr, const struct stat *st)
+{
+	for (unsigned int i = 0; i < gr->n; i++)
+		if (gr->cpu[i]->ino == st->st_ino && gr->cpu[i]->dev == st->st_dev)
+			return true;
+	return false;
+}
+
+static void add(struct gr *gr, int fd, unsigned int number, const struct stat *st)
+{
+	struct gr_cpu *c = calloc(1, sizeof(*c));
+
+	if (!c || gt_grt_init(&c->g, &gr->set, number, gr->began)) {
+		if (c)
+			gt_grt_free(&c->g);
+		free(c);
+		close(fd);
+		return;
+	}
+	c->g.fault = on_fault;
+	c->g.arg = gr;
+	c->fd = fd;
+	c->cpu = number;
+	c->dev = st->st_dev;
+	c->ino = st->st_ino;
+	c->waits = S_ISREG(st->st_mode);
+	gr->cpu[gr->n++] = c;
+	gr->opened++;
+	if (gr->watching && c->waits)
+		gr->p->host->watch(gr->p, fd, true);
+}
+
+static void open_new(struct gr *gr, int dir, const char *name, unsigned int number)
+{
+	struct stat st;
+	int fd;
+
+	if (gr->n == GR_CPUS || fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) || known(gr, &st))
+		return;
+	fd = open_file(dir, name, &st);
+	if (fd < 0)
+		return;
+	if (known(gr, &st))
+		close(fd);
+	else
+		add(gr, fd, number, &st);
+}
+
+unsigned int gr_look(struct gr *gr)
+{
+	int best = spelling(gr->dir), kind, number;
+	AUTO_DIR d = opendir(gr->dir);
+	struct dirent *e;
+
+	while (d && (e = readdir(d))) {
+		number = number_of(e->d_name, &kind);
+		if (number >= 0 && kind == best)
+			open_new(gr, dirfd(d), e->d_name, (unsigned int)number);
+	}
+	gr->began = true;
+	return gr->n;
+}
+
+void gr_sum(struct gt_grt_stats *to, const struct gt_grt_stats *from)
+{
+	const uint64_t *f = (const uint64_t *)from;
+	uint64_t *t = (uint64_t *)to;
+
+	for (size_t i = 0; i < sizeof(*to) / sizeof(*t); i++)
+		t[i] += f[i];
+}
+
+void gr_close(struct gr *gr, unsigned int i)
+{
+	struct gr_cpu *c = gr->cpu[i];
+
+	if (gr->watching && c->waits)
+		gr->p->host->watch(gr->p, c->fd, false);
+	gr_sum(&gr->gone, &c->g.n);
+	gt_grt_free(&c->g);
+	close(c->fd);
+	free(c);
+	gr->cpu[i] = gr->cpu[--gr->n];
+	gr->closed++;
+}
+
+void gr_close_all(struct gr *gr)
+{
+	while (gr->n)
+		gr_close(gr, gr->n - 1);
+}
+
+/* Whether somebody else has one of the files open: each record goes to one reader only, so they
+ * take each other's. Who that is, is not shown: everybody reads stats and doctor. */
+
+#define LOOK_NS	 5000000ull
+#define START_NS 1000000000ull
+#define AGAIN_NS 5000000000ull
+
+static bool is_ours(const struct gr *gr, int dir, const char *name)
+{
+	struct statx st;
+	dev_t dev;
+
+	if (statx(dir, name, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_INO, &st))
+		return false;
+	dev = makedev(st.stx_dev_major, st.stx_dev_minor);
+	for (unsigned int i = 0; i < gr->n; i++)
+		if (gr->cpu[i]->ino == st.stx_ino && gr->cpu[i]->dev == dev)
+			return true;
+	return false;
+}
+
+/* What links in a folder of descriptors say is looked at before the file. Anybody may call a file
+ * so, also in a file system that does not answer, as this daemon's own while this thread is busy:
+ * so the file system is not asked, either. */
+static bool is_candidate(int dir, const char *name)
+{
+	static const char *const spellings[] = { "/events", "/trace", "/buffer" };
+	char path[PATH_MAX], *slash;
+	ssize_t n = readlinkat(dir, name, path, sizeof(path) - 1);
+
+	if (n <= 0)
+		return false;
+	path[n] = '\0';
+	slash = strrchr(path, '/');
+	for (int i = 0; slash && i < 3; i++)
+		if (!strncmp(slash, spellings[i], strlen(spellings[i])))
+			return true;
+	return false;
+}
+
+static bool reads(const struct gr *gr, const char *pid, uint64_t deadline)
+{
+	char path[64];
+	AUTO_DIR d = NULL;
+	struct dirent *e;
+
+	snprintf(path, sizeof(path), "/proc/%.16s/fd", pid);
+	d = opendir(path);
+	while (d && (e = readdir(d)) && gr->p->host->now(gr->p) < deadline)
+		if (isdigit((unsigned char)*e->d_name) && is_candidate(dirfd(d), e->d_name) &&
+		    is_ours(gr, dirfd(d), e->d_name))
+			return true;
+	return false;
+}
+
+/* On from where the last look ended, a process at least: whether that was the last one */
+static bool look_on(struct gr *gr, uint64_t until)
+{
+	AUTO_DIR d = opendir("/proc");
+	struct dirent *e;
+	char self[32];
+
+	snprintf(self, sizeof(self), "%d", (int)getpid());
+	if (d && gr->readers_at)
+		seekdir(d, gr->readers_at);
+	while (d && (e = readdir(d))) {
+		gr->readers_at = e->d_off;
+		if (isdigit((unsigned char)*e->d_name) && strcmp(e->d_name, self))
+			gr->readers_found += reads(gr, e->d_name, until);
+		if (gr->p->host->now(gr->p) >= until)
+			return false;
+	}
+	return true;
+}
+
+void gr_readers(struct gr *gr, bool now)
+{
+	uint64_t t = gr->p->host->now(gr->p);
+
+	if (now)
+		gr->readers_at = 0;
+	else if (!gr->readers_at && gr->asked_readers && t - gr->asked_readers < AGAIN_NS)
+		return;
+	if (!gr->readers_at)
+		gr->readers_found = 0;
+	gr->asked_readers = t;
+	if (look_on(gr, t + (now ? START_NS : LOOK_NS))) {
+		gr->readers = gr->readers_found;
+		gr->readers_at = 0;
+	} else if (gr->readers < gr->readers_found) {
+		gr->readers = gr->readers_found;
+	}
+}
 
 void gr_read_lines(const char *dir, const char *file, char *buf, size_t len)
 {
@@ -93,16 +474,16 @@ static int put(struct gr *gr, const char *file, const char *text)
 {
 	char path[PATH_MAX];
 	gt_live_auto_close int fd = -1;
-	ssize_t n = (ssize_t)strlen(text), done = -1;
+	ssize_t n = (ssize_t)strlen(text), done;
 	int ret = 0;
 
 	if (snprintf(path, sizeof(path), "%s/%s", gr->dir, file) >= (int)sizeof(path))
 		return -ENAMETOOLONG;
-	fd = open(path, O_WRONLY | O_TRUNC | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
-	if (fd >= 0)
-		done = write(fd, text, (size_t)n);
+	fd = gr->p->host->file(gr->p, GT_FILE_OPEN, path,
+			       O_WRONLY | O_TRUNC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+	done = fd < 0 ? fd : write(fd, text, (size_t)n);
 	if (done != n)
-		ret = done < 0 ? -errno : -EIO;
+		ret = fd < 0 ? fd : done < 0 ? -errno : -EIO;
 	if (ret && ret != -ENOENT)
 		gr->p->host->log(gr->p, LOG_WARNING, "%s: \"%s\" cannot be written: %s", path, text,
 				 strerror(-ret));
@@ -162,6 +543,7 @@ void gr_tracing(struct gr *gr, bool on)
 		gr->started = !put(gr, "control", "start");
 	}
 	granted(gr);
+	gr_look(gr); /* with buffers of another size it has other files */
 }
 
 void gr_level(struct gr *gr)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * grtrace's records (kmod/format.h, grtrace(5)) from one CPU's file, live or saved: into this
- * daemon's records. decode.c finds where records begin and what is missing between them, record.c
- * says what they mean. The bytes may be anything: nothing here trusts a size, a number or a name.
+ * grtrace's records (kmod/format.h, grtrace(5)) from one CPU's file, live or saved, to this daemon's
+ * records. decode.c finds where records begin, what is missing between them, and what they mean. The
+ * bytes may be anything: nothing here trusts a size, a number or a name.
  */
 #ifndef GT_RELAY_DECODE_H
 #define GT_RELAY_DECODE_H
@@ -26,7 +26,7 @@ enum gt_grt_kind {
 /**
  * struct gt_grt_set - what the files of one producer share
  * @p: the plugin: its host numbers GPUs and rings
- * @types: enum gt_type or gt_grt_kind by a record's type, as long as METADATA does not tell
+ * @types: enum gt_type or gt_grt_kind by a record's type, as long as METADATA does not have it
  * @custom: names of drivers' own events, in order of their numbers
  */
 struct gt_grt_set {
@@ -40,7 +40,7 @@ struct gt_grt_set {
  * @records: handed over that are events
  * @descriptions: records that describe
  * @unknown: of a type that is not known: left out by their size
- * @lost: events that gaps in cseq tell of; @gaps: how many
+ * @lost: events by gaps in cseq; @gaps: how many
  * @sessions: that began
  * @damaged: places where no record was as it must be; @skipped: bytes left out there
  * @padding: bytes of zeros between records
@@ -48,7 +48,7 @@ struct gt_grt_set {
  * @cut: records that the file ends inside
  * @unnamed: events of drivers' own that there was no number for
  * @ringless: events of a ring_id too high to be remembered
- * @layout: METADATA that tells other widths than grtrace(5)
+ * @layout: METADATA with other widths than grtrace(5)
  */
 struct gt_grt_stats {
 	uint64_t records, descriptions, unknown, lost, gaps, sessions;
@@ -56,22 +56,22 @@ struct gt_grt_stats {
 };
 
 struct gt_grt_ring {
-	uint64_t told; /* hash of what was told of it; 0: nothing */
+	uint64_t reported; /* hash of what was emitted of it; 0: nothing */
 	uint16_t gpu, ring;
 };
 
 /**
  * struct gt_grt - one file
  * @fault: called for each damaged place: @at bytes from the file's beginning; may be NULL
- * @cpu: whose file it is; GT_NONE32: as its records tell
+ * @cpu: of the file; GT_NONE32: as in its records
  * @whole: the file begins where its first session does: what is missing before its first record
  *	was lost
  * @buf: @len bytes of the file from @off; @pos: where the next record is; @prev: where the last was
- * @synced: @pos is where a record begins; else @mark is where none was, and @told if that was
+ * @synced: @pos is where a record begins; else @mark is where none was, and @reported if that was
  * @padded: there were zeros right before @pos
  * @now: live: no time is later; else 0
  * @next: cseq of the next event at the least, if @numbered; @last_ts: time of the last record
- * @session: id of the present one, 0: none was told; @info: what was told of it
+ * @session: id of the present one, 0: none came; @info: what came of it
  * @gseq_min, @gseq_max: of this session's events, @events of them, and @lost
  */
 struct gt_grt {
@@ -83,7 +83,7 @@ struct gt_grt {
 	uint8_t *buf;
 	size_t pos, len, prev;
 	uint64_t off;
-	bool synced, padded, numbered, eof, told;
+	bool synced, padded, numbered, eof, reported;
 	uint64_t now, mark, next, last_ts;
 	uint64_t session;
 	struct grt_stream_info info;
@@ -123,16 +123,9 @@ static inline bool gt_grt_waiting(const struct gt_grt *g)
 }
 
 /** gt_grt_detect() - is there a record of grtrace's in the first bytes of a file? @version: of its
- * format, 0 if not told */
+ * format, 0 if not known */
 bool gt_grt_detect(const uint8_t *head, size_t len, unsigned int *version);
 
-/* record.c, for decode.c */
-
-/** gt_grt_event() - an event into @out; @n: bytes of payload, which may be fewer or more than are
- * known. 1; 0: left out, and counted; -EAGAIN: @out has what must be told before it */
-int gt_grt_event(struct gt_grt *g, const struct grt_header *h, unsigned int kind,
-		 const uint8_t *payload, size_t n, union gt_record *out);
-void gt_grt_metadata(struct gt_grt *g, const uint8_t *payload, size_t n);
-void gt_grt_ring_info(struct gt_grt *g, const uint8_t *payload, size_t n);
+/* decode.c */
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Private to the relay backend: dir.c (where grtrace's files are, opening them), control.c (its own
- * settings), readers.c (who else reads), merge.c (all CPUs in order of time), stats.c (doctor).
- * decode.c and record.c are of the replay backend, too: decode.h.
+ * Private to the relay backend: control.c (where grtrace's files are, its settings, who else reads
+ * them), merge.c (all CPUs in order of time), stats.c (doctor). decode.c is part of the replay
+ * backend, too: decode.h.
  */
 #ifndef GT_RELAY_INTERNAL_H
 #define GT_RELAY_INTERNAL_H
@@ -16,7 +16,7 @@
 
 #define GR_CPUS	       1024
 #define GR_DRAIN_NS    20000000ull  /* between drains while something flows */
-#define GR_IDLE_NS     500000000ull /* at most: poll() tells of whole sub-buffers only */
+#define GR_IDLE_NS     500000000ull /* at most: poll() reports whole sub-buffers only */
 #define GR_LOOK_NS     1000000000ull
 #define GR_MARGIN_NS   5000000ull /* until what happened on a CPU is in its file */
 #define GR_EVENTS      65536	  /* at most in one drain */
@@ -51,12 +51,14 @@ struct gr_cpu {
  * struct gr - a running backend
  * @dir: of grtrace's files; "" while there is none
  * @started: tracing was begun by this one; @level: grtrace's own before, "" if it was not changed
- * @told_by: the backend that tells of the tracepoints; "": this one
+ * @reported_by: the backend that reports the tracepoints; "": this one
  * @refused: tracepoints that grtrace does not hook, as they are not what it takes them for
  * @gone: counters of files that are closed
  * @mark: the last watermark; @late: records older than it
  * @from: what is older was before this daemon, or while it paused: @before
  * @more: the last drain did not come to its end
+ * @readers: other processes that have a file open, @readers_found: so far in this round, which goes
+ * on in /proc at @readers_at, 0: from its beginning
  * @began: files found by the first look were there before this daemon
  */
 struct gr {
@@ -70,8 +72,9 @@ struct gr {
 	bool started, began, paused, watching, more;
 	int verbose;
 	char level[32];
-	char told_by[32];
-	unsigned int readers, refused;
+	char reported_by[32];
+	unsigned int readers, readers_found, refused;
+	long readers_at;
 	uint64_t asked_readers, looked, idle, mark, merged, from;
 	struct gt_grt_stats gone;
 	uint64_t records, before, late, full, drains, opened, closed, faults;
@@ -82,15 +85,17 @@ struct gr {
 
 /* relay.c */
 
-/** gr_take() - looks for the files, and asks to be the one that tells of the tracepoints; without
- * files it looks again later, and leaves that to others. -errno with the sentence told */
+/** gr_take() - looks for the files, and claims the tracepoints; without
+ * files it looks again later, and leaves that to others. -errno with the sentence reported */
 int gr_take(struct gr *gr);
 
-/* dir.c */
+/* control.c */
 
 /** gr_find() - grtrace's folder into @dir: @path, or in debugfs. 0, or -errno with why not in @err
  */
 int gr_find(const char *path, char *dir, size_t len, char *err, size_t errlen);
+/** gr_writes() - gt_backend.writes: grtrace's folder */
+void gr_writes(struct gt_plugin *p, void (*add)(void *arg, const char *path), void *arg);
 /** gr_check() - can its files be read? 0, or -errno with the sentence in @err */
 int gr_check(const char *dir, char *err, size_t len);
 /** gr_look() - opens files that have come, and the folder itself: how many are open */
@@ -120,17 +125,19 @@ bool gr_refused_next(const char **at, struct gr_refused *r);
 bool gr_refuses(struct gr *gr);
 /** gr_traces() - does grtrace trace? One that does not say so is traced by somebody else */
 bool gr_traces(const struct gr *gr);
-/** gr_tracing() - starts (@on) grtrace if it does not trace, or stops it if this one started it */
+/** gr_tracing() - starts (@on) grtrace if it does not trace, and opens the files that it has then,
+ * or stops it if this one started it */
 void gr_tracing(struct gr *gr, bool on);
-/** gr_level() - grtrace tells also of what is verbose, or leaves that out again */
+/** gr_level() - grtrace records also what is verbose, or leaves that out again */
 void gr_level(struct gr *gr);
 /** gr_restore() - its settings are what they were */
 void gr_restore(struct gr *gr);
 
-/* readers.c */
+/* control.c */
 
-/** gr_readers() - counts other processes that have one of the files open, and names the first;
- * takes some ms at most, and does so once in a while only */
+/** gr_readers() - counts other processes that have one of the files open. It takes some ms at most:
+ * where there are too many processes for that, the next call goes on with the next process. Once
+ * all have been looked at, the next round begins some seconds later; @now: it begins now */
 void gr_readers(struct gr *gr, bool now);
 
 /* merge.c */

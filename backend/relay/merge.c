@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "../lib/heap.h"
 #include "internal.h"
 
 #define READS	     64		   /* of a file in a row, in which there is no record */
@@ -26,25 +27,11 @@ static void out(struct gr *gr, const union gt_record *r)
 	gr->out[gr->nout++] = *r;
 }
 
-static bool older(const struct gr_cpu *a, const struct gr_cpu *b)
+static bool older(struct gr_cpu *const *a, struct gr_cpu *const *b)
 {
-	return a->next.ev.ts < b->next.ev.ts || (a->next.ev.ts == b->next.ev.ts && a->cpu < b->cpu);
-}
+	const struct gt_event *x = &(*a)->next.ev, *y = &(*b)->next.ev;
 
-static void sift_down(struct gr *gr, unsigned int i)
-{
-	struct gr_cpu **h = gr->heap, *c = h[i];
-	unsigned int child;
-
-	while ((child = 2 * i + 1) < gr->nheap) {
-		if (child + 1 < gr->nheap && older(h[child + 1], h[child]))
-			child++;
-		if (!older(h[child], c))
-			break;
-		h[i] = h[child];
-		i = child;
-	}
-	h[i] = c;
+	return x->ts < y->ts || (x->ts == y->ts && (*a)->cpu < (*b)->cpu);
 }
 
 /* Never waits: relay's read() does not, and of another kind of file O_NONBLOCK asks for that. 0:
@@ -78,7 +65,7 @@ static int next(struct gr *gr, struct gr_cpu *c)
 		if (ret <= 0)
 			return ret;
 	}
-	/* a gap is told of at its begin, as the others go on within it: what they told goes before
+	/* a gap is reported at its begin, as the others go on within it: what they reported goes before
 	 */
 	if (c->next.ev.type == GT_LOST && c->next.ev.ts < gr->merged)
 		c->next.ev.ts = gr->merged < c->next.lost.until ? gr->merged : c->next.lost.until;
@@ -98,8 +85,7 @@ static void fill_heap(struct gr *gr)
 		if (c->have)
 			gr->heap[gr->nheap++] = c;
 	}
-	for (unsigned int i = gr->nheap / 2; i-- > 0;)
-		sift_down(gr, i);
+	GT_HEAP_MAKE(gr->heap, gr->nheap, older);
 }
 
 static void hand_over(struct gr *gr, struct gr_cpu *c)
@@ -133,7 +119,7 @@ static uint64_t merge(struct gr *gr, uint64_t until)
 		if (!c->have)
 			gr->heap[0] = gr->heap[--gr->nheap];
 		if (gr->nheap)
-			sift_down(gr, 0);
+			GT_HEAP_SINK(gr->heap, gr->nheap, 0, older);
 	}
 	return until;
 }
@@ -197,11 +183,11 @@ int gr_drain(struct gt_plugin *p)
 	bool busy;
 	int n;
 
-	if (gr->paused || gr->told_by[0])
+	if (gr->paused || gr->reported_by[0])
 		return 0;
 	look(gr, now);
 	if (!gr->n) {
-		if (!gr->told_by[0])
+		if (!gr->reported_by[0])
 			p->host->timer(p, GR_LOOK_NS);
 		return 0;
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The relay backend: grtrace, a kernel module that traces GPU rings into relay files, one of each
- * CPU. It sees the scheduler's tracepoints, as bpf and ftrace do, and what drivers tell it
+ * CPU. It sees the scheduler's tracepoints, as bpf and ftrace do, and what drivers report
  * themselves; where it is loaded it was meant to be used, so it goes before the others, unless
  * somebody reads its files already: each record goes to one reader only. Where it does not hook a
  * tracepoint because the kernel's or a driver's is not what it was built for, it lacks steps of
@@ -33,7 +33,7 @@ static const char *claim(struct gr *gr, int rank)
 	return gr->p->host->claim ? gr->p->host->claim(gr->p, GT_CLAIM_TRACEPOINTS, rank) : NULL;
 }
 
-/* There is nothing to read: others may tell of the tracepoints until there is. */
+/* There is nothing to read: others may report the tracepoints until there is. */
 static int leave(struct gr *gr, int err, const char *why)
 {
 	gr_close_all(gr);
@@ -57,7 +57,7 @@ int gr_take(struct gr *gr)
 	gr_look(gr);
 	gr_readers(gr, true);
 	by = claim(gr, gr_refuses(gr) || gr->readers ? RANK_OUT : RANK);
-	snprintf(gr->told_by, sizeof(gr->told_by), "%s", by ? by : "");
+	snprintf(gr->reported_by, sizeof(gr->reported_by), "%s", by ? by : "");
 	if (by) {
 		gr_restore(gr);
 		gr_tracing(gr, false);
@@ -68,12 +68,11 @@ int gr_take(struct gr *gr)
 	if (gr->readers)
 		gr->p->host->error(gr->p, EBUSY,
 				   "another process has one of the files in %s open: it and this "
-				   "daemon take each other's records; end it (fuser -v %s/* tells "
+				   "daemon take each other's records; end it (fuser -v %s/* shows "
 				   "root which), or leave out backend relay",
 				   gr->dir, gr->dir);
 	if (!gr->paused)
 		gr_tracing(gr, true);
-	gr_look(gr); /* with buffers of another size it has other files */
 	gr_level(gr);
 	gr->p->host->timer(gr->p, 1);
 	return 0;
@@ -98,7 +97,7 @@ static int start(struct gt_plugin *p)
 	gr->o = p->options;
 	gr->idle = GR_DRAIN_NS;
 	gr->from = p->host->now(p);
-	gr->tasks = gt_tasks_new(p->tracefs ? p->tracefs : "");
+	gr->tasks = gt_tasks_new(NULL); /* nobody records threads for the kernel's lists */
 	ret = gt_grt_set_init(&gr->set, p, gr->o->types, err, sizeof(err));
 	if (ret)
 		ret = p->host->error(p, -ret, "types: %s", err);
@@ -117,10 +116,12 @@ static void stop(struct gt_plugin *p)
 {
 	struct gr *gr = p->priv;
 
-	p->host->timer(p, 0);
-	gr_watch(gr, false);
 	gr_restore(gr);
 	gr_tracing(gr, false);
+	if (gr->n && !gr->reported_by[0] && !gr->paused)
+		gr_drain_all(gr); /* what came until now was observed */
+	p->host->timer(p, 0);
+	gr_watch(gr, false);
 	p->priv = NULL;
 	gr_free(gr);
 }
@@ -138,7 +139,7 @@ static void pause_it(struct gr *gr, bool on)
 }
 
 /* What happened since the old files' end is in none: jobs in flight may have ended there. */
-static void tell_gap(struct gr *gr)
+static void emit_gap(struct gr *gr)
 {
 	union gt_record r;
 
@@ -162,9 +163,8 @@ static int restart(struct gr *gr, int64_t old)
 		gr->o->buffer_size = old;
 	gr_watch(gr, false);
 	gr_tracing(gr, true);
-	gr_look(gr);
 	if (gr->mark)
-		tell_gap(gr);
+		emit_gap(gr);
 	gr->p->host->timer(gr->p, 1);
 	if (!gr->started)
 		return gr->p->host->error(gr->p, EIO, "grtrace could not be started again");
@@ -183,7 +183,7 @@ static int set(struct gt_plugin *p, const struct gt_option *o)
 
 	if (o->type != GT_OPT_INT)
 		return -EOPNOTSUPP;
-	if (gr->told_by[0] || gr->paused || !*gr->dir)
+	if (gr->reported_by[0] || gr->paused || !*gr->dir)
 		return 0; /* it is asked when tracing is started */
 	if (!gr->started && gr_traces(gr))
 		return p->host->error(p, EBUSY,
@@ -211,17 +211,17 @@ static int control(struct gt_plugin *p, enum gt_control what, int64_t arg)
 	switch (what) {
 	case GT_CTL_PAUSE:
 	case GT_CTL_RESUME:
-		if (!gr->told_by[0])
+		if (!gr->reported_by[0])
 			pause_it(gr, what == GT_CTL_PAUSE);
 		return 0;
 	case GT_CTL_LEVEL:
 		gr->verbose = arg > 2;
-		if (!gr->told_by[0])
+		if (!gr->reported_by[0])
 			gr_level(gr);
 		return 0;
 	case GT_CTL_RESCAN:
 		gr->looked = 0;
-		gr_take(gr); /* what is wrong is told; it looks again by itself */
+		gr_take(gr); /* what is wrong is reported; it looks again by itself */
 		return 0;
 	default:
 		return -EOPNOTSUPP;
@@ -240,7 +240,7 @@ static const struct gt_option options[] = {
 		.name = "types",
 		.type = GT_OPT_STR,
 		.off = offsetof(struct gr_options, types),
-		.help = "numbers of grtrace's types where it does not tell them: "
+		.help = "numbers of grtrace's types where it has no table of them: "
 			"SUBMIT=0,START=4; empty: its own",
 	},
 	{
@@ -273,5 +273,6 @@ GT_EXPORT const struct gt_backend gt_backend = {
 	.set = set,
 	.control = control,
 	.doctor = gr_doctor,
+	.writes = gr_writes,
 	.start_caps = 1ULL << CAP_DAC_READ_SEARCH, /* descriptors of others */
 };

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../detail.h"
+#include "../lib/detail.h"
 #include "internal.h"
 
 static void counters(struct gt_details *t, const struct gr *gr)
@@ -121,14 +121,14 @@ void gr_doctor(struct gt_plugin *p, char *buf, size_t len)
 		return;
 	if (*gr->dir)
 		refused(&t, gr);
-	if (gr->told_by[0]) {
-		gt_detail(&t, "tracepoints_told_by %s: grtrace's files are left alone\n",
-			  gr->told_by);
+	if (gr->reported_by[0]) {
+		gt_detail(&t, "tracepoints_reported_by %s: grtrace's files are left alone\n",
+			  gr->reported_by);
 		return;
 	}
 	gt_detail(&t, "folder %.300s\n", *gr->dir ? gr->dir : "none");
 	gt_detail(&t, "files %u\nclock mono\nclock_offset_ns 0\nclock_uncertainty_ns 0\n", gr->n);
-	gt_detail(&t, "clock_measured grtrace's clock is CLOCK_MONOTONIC\n");
+	gt_detail(&t, "clock_measured by_definition\n");
 	if (!*gr->dir)
 		return;
 	gr_readers(gr, false);

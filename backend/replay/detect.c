@@ -3,7 +3,9 @@
  * What a file is, by its content. A new kind of recording is a file with a struct gt_reader and a
  * line in the table.
  */
-#include "../pread.h"
+#include "../lib/file.h"
+#include "../lib/recording.h"
+#include "play.h"
 #include "internal.h"
 
 #include <errno.h>
@@ -17,15 +19,12 @@
 
 /* In this order: what has a magic number comes first, text last. */
 static const struct gt_reader *const readers[] = {
-	&gt_reader_stream,
-	&gt_reader_dat,
-	&gt_reader_grtrace,
-	&gt_reader_annotate,
-	&gt_reader_text,
+	&gt_reader_stream,   &gt_reader_dat,	&gt_reader_grtrace,
+	&gt_reader_annotate, &gt_reader_nvtext, &gt_reader_text,
 };
 
 #define HOLES_MATTER (256u << 20)
-#define NREADERS (sizeof(readers) / sizeof(*readers))
+#define NREADERS     (sizeof(readers) / sizeof(*readers))
 
 ssize_t gt_source_pread(const struct gt_source *s, void *buf, size_t len, uint64_t off)
 {
@@ -50,18 +49,24 @@ int gt_source_error(struct gt_source *s, int err, const char *fmt, ...)
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	printable(text);
-	(void)gt_replay_told(s->r);
+	(void)gt_replay_reported(s->r);
 	return p->host->error(p, err, "%s: %s", s->path, text);
 }
 
-void gt_source_fault(struct gt_source *s, const char *fmt, ...)
+void gt_source_skip(struct gt_source *s, uint64_t n)
+{
+	s->count.events += n;
+	gt_file_skip(&s->count, "other_tracepoints", n);
+}
+
+void gt_source_fault(struct gt_source *s, enum gt_place place, uint64_t at, const char *fmt, ...)
 {
 	struct gt_plugin *p = gt_replay_plugin(s->r);
 	char text[320];
 	va_list ap;
 
-	s->bad++;
-	if (!gt_replay_told(s->r))
+	gt_file_damaged(&s->count, place, at);
+	if (!gt_replay_reported(s->r))
 		return;
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
@@ -70,15 +75,23 @@ void gt_source_fault(struct gt_source *s, const char *fmt, ...)
 	p->host->error(p, EBADMSG, "%s: %s", s->path, text);
 }
 
-void gt_item_lost(struct gt_item *it, uint64_t ts, uint64_t since, uint64_t count, uint16_t cpu)
+void gt_item_lost(struct gt_item *it, uint64_t ts, uint64_t since, uint64_t until, uint64_t count,
+		  uint16_t cpu)
 {
 	gt_record_init(&it->rec, ts, GT_LOST);
 	it->rec.lost.cpu = cpu;
-	it->rec.lost.count = count == GT_NONE64 ? 1 : count;
+	it->rec.lost.count = count;
 	it->rec.lost.since = since < ts ? since : ts;
+	it->rec.lost.until = until > ts ? until : 0;
 	it->rec.lost.cause = GT_LOST_SOURCE;
 	it->kind = GT_ITEM_RECORD;
 	it->ts = ts;
+}
+
+void gt_item_begin(struct gt_item *it, uint64_t ts, uint64_t since, uint16_t cpu)
+{
+	gt_item_lost(it, ts, since, 0, 0, cpu);
+	it->rec.lost.cause = GT_LOST_BEGIN;
 }
 
 static const struct gt_reader *detect(struct gt_source *s, int *err)
@@ -101,11 +114,21 @@ static const struct gt_reader *detect(struct gt_source *s, int *err)
 	else if (!n)
 		*err = gt_source_error(s, ENODATA, "is empty");
 	else if (!found)
-		*err = gt_source_error(s, EINVAL,
-				       "is no recording that is known here: neither a saved stream "
-				       "nor trace.dat nor grtrace's records nor ftrace or "
-				       "annotator's text");
+		*err = gt_source_error(
+			s, EINVAL,
+			"is no recording that is known here: neither a saved stream "
+			"nor trace.dat nor grtrace's records nor text of "
+			"ftrace, grtrace's annotator or gpu_sched_trace, nor results "
+			"of rocprof, a log of AMD's runtime or a dump of KFD's queues");
 	return found;
+}
+
+bool gt_replay_knows(const char *path, const uint8_t *head, size_t len)
+{
+	for (size_t i = 0; head && i < NREADERS; i++)
+		if (readers[i]->detect(head, len))
+			return true;
+	return false;
 }
 
 int gt_source_reopen(struct gt_source *s, const struct gt_reader *reader)
@@ -127,6 +150,7 @@ static uint64_t without_holes(uint64_t size, uint64_t stored)
 int gt_source_open(struct gt_replay *r, struct gt_source *s, const char *path)
 {
 	const struct gt_reader *reader;
+	const char *damage;
 	struct stat st;
 	int err = 0;
 
@@ -135,16 +159,21 @@ int gt_source_open(struct gt_replay *r, struct gt_source *s, const char *path)
 	s->path = strdup(path);
 	if (!s->path)
 		return -ENOMEM;
-	/* Not to wait for a pipe's writer or for trace_pipe's next event. */
-	s->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	s->fd = gt_recording_open(gt_replay_plugin(r), path, &damage);
 	if (s->fd < 0)
-		return gt_source_error(s, errno, "cannot be opened: %s", strerror(errno));
+		return gt_source_error(s, -s->fd, "cannot be opened: %s", strerror(-s->fd));
 	if (fstat(s->fd, &st) < 0)
 		return gt_source_error(s, errno, "cannot be read: %s", strerror(errno));
+	if (S_ISDIR(st.st_mode))
+		return gt_source_error(s, EISDIR,
+				       "is a folder without a result of rocprof: "
+				       "name the files of other recordings one by one");
 	if (!S_ISREG(st.st_mode))
 		return gt_source_error(s, EINVAL, "is not a regular file");
 	s->size = (uint64_t)st.st_size;
 	s->stored = without_holes(s->size, (uint64_t)st.st_blocks * 512);
+	if (damage)
+		gt_source_fault(s, GT_PLACE_NONE, 0, "%s", damage);
 	reader = detect(s, &err);
 	return reader ? gt_source_reopen(s, reader) : err;
 }
@@ -161,4 +190,5 @@ void gt_source_close(struct gt_source *s)
 	s->path = NULL;
 	free(s->said);
 	s->said = NULL;
+	gt_clocks_free(s);
 }

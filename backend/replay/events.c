@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const struct gt_eventmap_stats *gt_events_stats(const struct gt_events *e);
+
 #define KINDS_MAX  8192u
 #define HASH_SIZE  32768u /* a power of two, well above KINDS_MAX */
 #define IDS	   65536u /* common_type is 16 bits wide */
@@ -17,10 +19,11 @@
 #define NO_KIND	   UINT16_MAX
 
 struct kind {
-	char *system; /* NULL: not told */
+	char *system; /* NULL: not known */
 	char *name;
 	struct gt_tp *tp; /* NULL: no map has use for it, or its format does not fit */
 	bool seen, odd;
+	bool commits; /* hand-overs of its jobs are in the recording, too */
 };
 
 struct gt_events {
@@ -80,7 +83,7 @@ struct gt_events *gt_events_new(struct gt_source *s)
 		gt_events_free(e);
 		return NULL;
 	}
-	if (*err && gt_replay_told(s->r))
+	if (*err && gt_replay_reported(s->r))
 		p->host->error(p, EINVAL, "%s", err);
 	gt_eventmap_select(e->map, nothing_present, NULL, 3);
 	return e;
@@ -147,7 +150,7 @@ static void bind(struct gt_events *e, struct kind *k, const char *format, size_t
 	char err[256] = "";
 
 	if (k->tp && gt_tp_bind(k->tp, format, len, NULL, err, sizeof(err)) < 0) {
-		gt_source_fault(e->s, "tracepoint %s: %s", k->name, err);
+		gt_source_fault(e->s, GT_PLACE_NONE, 0, "tracepoint %s: %s", k->name, err);
 		k->tp = NULL;
 		k->odd = true;
 	}
@@ -201,7 +204,7 @@ bool gt_events_wanted(const struct gt_events *e, int ev)
 	return ev >= 0 && e->kind[ev].tp;
 }
 
-/* As the event maps clean a name (eventmap/names.c), so that it is the same GPU. */
+/* As the event maps clean a name (eventmap/place.c), so that it is the same GPU. */
 static void clean(char *dev)
 {
 	for (char *p = dev; *p; p++)
@@ -209,7 +212,7 @@ static void clean(char *dev)
 			*p = '_';
 }
 
-/* The driver that a map tells for the device its events name; the scheduler's maps tell none. */
+/* The driver that a map has for the device of its events; the scheduler's maps have none. */
 static const char *driver_of(const struct gt_tp *tp)
 {
 	for (const struct gt_section *s = tp->sections; s; s = s->next)
@@ -249,6 +252,10 @@ void gt_events_seen(struct gt_events *e, int ev, const void *data, size_t len, b
 	k->seen = true;
 	if (!k->tp)
 		return;
+	if (raw)
+		gt_tp_raw_ring(k->tp, data, len);
+	else
+		gt_tp_text_ring(k->tp, data, len);
 	if (raw ? gt_tp_raw_dev(k->tp, data, len, dev, sizeof(dev))
 		: gt_tp_text_dev(k->tp, data, len, dev, sizeof(dev)))
 		learn_dev(e, dev, driver_of(k->tp));
@@ -268,6 +275,23 @@ static bool present(void *arg, const char *system, const char *event)
 	return false;
 }
 
+/* Has @tp a section in use that emits @type? Of map @map, GT_NONE16: of any; returns it */
+static uint16_t map_with(const struct gt_tp *tp, enum gt_type type, uint16_t map)
+{
+	for (const struct gt_section *s = tp ? tp->sections : NULL; s; s = s->next)
+		if (s->use && s->bits & GT_BIT(type) && (map == GT_NONE16 || s->map == map))
+			return s->map;
+	return GT_NONE16;
+}
+
+static bool has_commits(const struct gt_events *e, uint16_t map)
+{
+	for (unsigned int i = 0; i < e->n; i++)
+		if (e->kind[i].seen && map_with(e->kind[i].tp, GT_COMMIT, map) != GT_NONE16)
+			return true;
+	return false;
+}
+
 void gt_events_select(struct gt_events *e, int level)
 {
 	gt_eventmap_select(e->map, present, e, level < 2 ? 2 : level);
@@ -275,6 +299,11 @@ void gt_events_select(struct gt_events *e, int level)
 		struct kind *k = &e->kind[i];
 
 		k->tp = k->odd ? NULL : gt_eventmap_find(e->map, k->system, k->name);
+	}
+	for (unsigned int i = 0; i < e->n; i++) {
+		uint16_t map = map_with(e->kind[i].tp, GT_SUBMIT, GT_NONE16);
+
+		e->kind[i].commits = map != GT_NONE16 && has_commits(e, map);
 	}
 }
 
@@ -290,14 +319,19 @@ int gt_events_decode(struct gt_events *e, const struct gt_item *it, union gt_rec
 		n = gt_tp_raw(k->tp, &it->ctx, it->data, it->len, out, GT_TP_MAX_RECORDS);
 	else
 		n = gt_tp_text(k->tp, &it->ctx, it->data, it->len, out, GT_TP_MAX_RECORDS);
+	for (int i = 0; k->commits && i < n; i++)
+		if (out[i].ev.type == GT_SUBMIT)
+			out[i].ev.flags |= GT_F_COMMITS;
 	if (gt_events_stats(e)->malformed == malformed)
 		return n;
 	if (it->where)
-		gt_source_fault(e->s, "line %llu: %s: its fields are not as the event map says",
+		gt_source_fault(e->s, GT_PLACE_LINE, it->where,
+				"line %llu: %s: its fields are not as the event map says",
 				(unsigned long long)it->where, k->name);
 	else
-		gt_source_fault(e->s, "%s at %llu ns: its fields are not as the event map says",
-				k->name, (unsigned long long)it->ts);
+		gt_source_fault(e->s, GT_PLACE_NS, it->ts,
+				"%s at %llu ns: its fields are not as the event map says", k->name,
+				(unsigned long long)it->ts);
 	return n;
 }
 
@@ -312,12 +346,7 @@ const char *gt_events_driver(const struct gt_events *e, unsigned int i)
 	return e->driver[i];
 }
 
-const char *gt_events_name(const struct gt_events *e, int ev)
-{
-	return e->kind[ev].name;
-}
-
-const struct gt_eventmap_stats *gt_events_stats(const struct gt_events *e)
+static const struct gt_eventmap_stats *gt_events_stats(const struct gt_events *e)
 {
 	return gt_eventmap_stats(e->map);
 }

@@ -3,19 +3,16 @@
  * The replay backend's own interfaces.
  *
  *	replay.c    the vtable and the options
- *	play.c      start, merge of several files, the end
- *	pace.c      speed, pause, seek
+ *	play.c      start, merge of several files, speed, pause, seek, CPUs with different clocks, the
+ *		    end
  *	detect.c    what a file is, by its content; opening
  *	stream.c    a stream saved from an `events` pipe
- *	grtrace.c   what was saved of grtrace's relay files
- *	annotate.c  the text of grtrace's annotator
- *	text.c      ftrace text; line.c reads one line of it
- *	lines.c     lines of a file; window.c puts what they tell in order
- *	dat.c       trace.dat through libtracecmd, in a child process: child.c
- *	dat6.c      trace.dat of version 6 without libtracecmd; head6.c reads its header
- *	head7.c     finds a trace.dat of version 7 that is cut short
- *	events.c    tracepoints of a recording: which occur, of which devices, and what they decode
- *to procs.c     names of processes
+ *	grtrace.c   what was saved of grtrace's relay files, and the text of its annotator
+ *	nvtext.c    the text of gpu_sched_trace, of NVIDIA's driver
+ *	text.c      ftrace text: lines of a file, and a window that orders them; line.c reads one line
+ *	dat.c       trace.dat through libtracecmd, in a child process
+ *	dat6.c      trace.dat of version 6 without libtracecmd; one of version 7 that is cut short
+ *	events.c    tracepoints of a recording: which occur, of which devices, and what they decode to
  *
  * A recording of tracepoints is read twice: the first time to know which tracepoints occur (what an
  * event map's `unless` asks) and which devices they name (so that a GPU's number does not depend on
@@ -30,11 +27,14 @@
 
 #include "../backend.h"
 #include "../eventmap/eventmap.h"
+#include "../lib/detail.h"
+#include "../lib/sandbox.h"
 
 struct gt_replay;
 struct gt_source;
 struct gt_events;
 struct gt_procs;
+struct gt_clocks;
 
 #define GT_REPLAY_COMM 16
 #define GT_REPLAY_DEV  49 /* as long as the event maps take them */
@@ -81,7 +81,7 @@ struct gt_item {
  * @open: reads what is needed to read on. 0, or -errno with the sentence set by gt_source_error()
  * @scan: a piece of the first reading; 0 when there is more, 1 when done. NULL: none is needed
  * @next: fills s->item: 1; 0 when nothing is there yet (ask again); -ENODATA at the end, another
- *	-errno when the rest cannot be read (told with gt_source_error())
+ *	-errno when the rest cannot be read (reported with gt_source_error())
  * @close: frees what open() made; also called after a failed open()
  */
 struct gt_reader {
@@ -100,6 +100,7 @@ extern const struct gt_reader gt_reader_dat;
 extern const struct gt_reader gt_reader_dat6;
 extern const struct gt_reader gt_reader_grtrace;
 extern const struct gt_reader gt_reader_annotate;
+extern const struct gt_reader gt_reader_nvtext;
 extern const struct gt_reader gt_reader_text;
 
 /**
@@ -108,10 +109,10 @@ extern const struct gt_reader gt_reader_text;
  * @stored: @size without its holes, for limits of time
  * @begin: where a reader begins (text inside a trace.dat)
  * @events: of a recording of tracepoints, else NULL
+ * @clocks: the last jobs, to find CPUs with different clocks
  * @said: names of a saved stream's functions, by its numbers
  * @empty: why it has no event, if there is more to say of that than that there is none
- * @items, @bad, @skipped, @lost: handed over; damaged parts left out; what is not ours; as the
- *	recording tells
+ * @count: what became of what is in it
  */
 struct gt_source {
 	struct gt_replay *r;
@@ -123,33 +124,47 @@ struct gt_source {
 	void *priv;
 	struct gt_events *events;
 	struct gt_item item;
+	struct gt_clocks *clocks;
 	char (*said)[GT_FUNCTION_NAME];
 	bool have, scanned, ended;
 	const char *empty;
-	uint64_t items, bad, skipped, lost;
+	struct gt_filecount count;
 };
 
 /* detect.c */
 
-/** gt_source_open() - opens @path and its reader; -errno with the sentence told to the host */
+/** gt_source_open() - opens @path and its reader; -errno with the sentence reported to the host */
 int gt_source_open(struct gt_replay *r, struct gt_source *s, const char *path);
 void gt_source_close(struct gt_source *s);
 /** gt_source_reopen() - lets another reader have the file instead; frees the first one's */
 int gt_source_reopen(struct gt_source *s, const struct gt_reader *reader);
-/** gt_source_fault() - counts a damaged part of the file and keeps the first sentence */
-void gt_source_fault(struct gt_source *s, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
-/** gt_source_error() - tells the host why the file cannot be read (on); returns -@err */
+/** gt_source_fault() - counts a damaged part of the file, @at in @place; the host gets the first
+ * sentence */
+void gt_source_fault(struct gt_source *s, enum gt_place place, uint64_t at, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+/** gt_source_skip() - @n events of tracepoints that no map has use for */
+void gt_source_skip(struct gt_source *s, uint64_t n);
+/** gt_source_error() - reports to the host why the file cannot be read (on); returns -@err */
 int gt_source_error(struct gt_source *s, int err, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 /** gt_source_pread() - reads all of @len at @off, or up to the end of the file; bytes or -errno */
 ssize_t gt_source_pread(const struct gt_source *s, void *buf, size_t len, uint64_t off);
-/** gt_item_lost() - makes @it a LOST record: @count events since @since. Where the recording only
- * says that some were lost, GT_NONE64, it is one: that many at least, and sums stay sums */
-void gt_item_lost(struct gt_item *it, uint64_t ts, uint64_t since, uint64_t count, uint16_t cpu);
+/**
+ * gt_item_lost() - makes @it a LOST record
+ * @ts: its time: when the gap begins, as other CPUs go on within it
+ * @since, @until: the gap
+ * @count: events; where the recording only says that some were lost, GT_NONE64, it is one: that many
+ *	at least, and sums stay sums
+ */
+void gt_item_lost(struct gt_item *it, uint64_t ts, uint64_t since, uint64_t until, uint64_t count,
+		  uint16_t cpu);
+/** gt_item_begin() - makes @it a GT_LOST_BEGIN: the records of @cpu begin at @ts, others' at @since
+ */
+void gt_item_begin(struct gt_item *it, uint64_t ts, uint64_t since, uint16_t cpu);
 
-/* play.c: the plugin's hooks, as backend.h tells them */
+/* play.c: the plugin's hooks, as in backend.h */
 
+bool gt_replay_knows(const char *path, const uint8_t *head, size_t len);
 int gt_replay_probe(struct gt_plugin *p);
 int gt_replay_start(struct gt_plugin *p);
 int gt_replay_drain(struct gt_plugin *p);
@@ -158,21 +173,21 @@ int gt_replay_set(struct gt_plugin *p, const struct gt_option *o);
 int gt_replay_control(struct gt_plugin *p, enum gt_control what, int64_t arg);
 void gt_replay_doctor(struct gt_plugin *p, char *buf, size_t len);
 
-/** gt_replay_plugin() - whose replay this is */
+/** gt_replay_plugin() - the plugin of this replay */
 struct gt_plugin *gt_replay_plugin(const struct gt_replay *r);
 /** gt_replay_source() - its file @i, or NULL */
 struct gt_source *gt_replay_source(struct gt_replay *r, unsigned int i);
-/** gt_replay_told() - may a first sentence be told? True once */
-bool gt_replay_told(struct gt_replay *r);
+/** gt_replay_reported() - may a first sentence be reported? True once */
+bool gt_replay_reported(struct gt_replay *r);
 
 /* events.c */
 
-/** gt_events_new() - loads the event maps, every section in use; NULL with the sentence told */
+/** gt_events_new() - loads the event maps, every section in use; NULL with the sentence reported */
 struct gt_events *gt_events_new(struct gt_source *s);
 void gt_events_free(struct gt_events *e);
 /**
  * gt_events_add() - a tracepoint the recording may hold
- * @system: NULL if not told
+ * @system: NULL if not known
  * @id: its common_type, or -1 in text
  * @format: text of its `format` file, @len bytes; NULL in text
  *
@@ -197,41 +212,37 @@ void gt_events_select(struct gt_events *e, int level);
 int gt_events_decode(struct gt_events *e, const struct gt_item *it, union gt_record *out);
 /** gt_events_devs() - names of devices, sorted; @n: how many */
 const char (*gt_events_devs(const struct gt_events *e, unsigned int *n))[GT_REPLAY_DEV];
-/** gt_events_driver() - the driver that device @i was told by, or NULL */
+/** gt_events_driver() - the driver that named device @i, or NULL */
 const char *gt_events_driver(const struct gt_events *e, unsigned int i);
-/** gt_events_name() - of a tracepoint */
-const char *gt_events_name(const struct gt_events *e, int ev);
-const struct gt_eventmap_stats *gt_events_stats(const struct gt_events *e);
 struct gt_procs *gt_events_procs(struct gt_events *e);
 
-/* calls.c: the function tracer's */
+/* text.c: the function tracer's */
 
-/** gt_call_event() - index of what an event map makes of a call of @name, or -1 */
-int gt_call_event(struct gt_events *e, const char *name, size_t len);
 struct gt_calls;
-/** gt_call_records() - @it to at most GT_CALL_RECORDS in @out: the call, and its name before the first
+/** gt_call_records() - @it to at most GT_CALL_RECORDS in @out: the call, and its name before the
+ * first
  */
 int gt_call_records(struct gt_calls *c, struct gt_source *s, const struct gt_item *it,
 		    union gt_record *out);
 /** gt_call_learn() - a NAME record of a saved stream, of a function */
 void gt_call_learn(struct gt_source *s, const struct gt_name *n);
-/** gt_call_again() - likewise its FUNCTION record @r as gt_call_records() tells one */
+/** gt_call_again() - likewise its FUNCTION record @r as gt_call_records() emits one */
 int gt_call_again(struct gt_calls *c, struct gt_source *s, const union gt_record *r,
 		  union gt_record *out);
 
-/* procs.c */
+/* play.c */
 
 struct gt_procs *gt_procs_new(void);
 void gt_procs_free(struct gt_procs *p);
 /** gt_procs_learn() - thread @tid, which leads its group, is called @comm */
 void gt_procs_learn(struct gt_procs *p, uint32_t tid, const char *comm);
 /**
- * gt_procs_tell() - is there something new to tell of @pid, which thread @tid called @comm acts
+ * gt_procs_emit() - is there something new to report of @pid, which thread @tid called @comm acts
  * for?
  *
- * Return: the name to tell, or NULL. Of a group whose leader was not seen it is the thread's.
+ * Return: the name to emit, or NULL. Of a group without a seen leader it is the thread's.
  */
-const char *gt_procs_tell(struct gt_procs *p, uint32_t pid, uint32_t tid, const char *comm);
+const char *gt_procs_emit(struct gt_procs *p, uint32_t pid, uint32_t tid, const char *comm);
 /** gt_procs_record() - the record that says so */
 void gt_procs_record(union gt_record *r, uint64_t ts, uint32_t pid, const char *comm);
 /** gt_comm_set() - takes a name from a trace; "<...>" is none */
@@ -249,11 +260,12 @@ enum gt_line_kind {
 
 /**
  * struct gt_line - a line of ftrace text; the strings are parts of it
- * @system: NULL if the line does not tell
- * @tgid: GT_NONE32 if the line does not tell
+ * @system: NULL if the line has none
+ * @tid, @tgid: GT_NONE32 if the line has none
  * @cpu: GT_NONE16 likewise
  * @interrupt: in one, whatever thread that came to
- * @lost: of a GT_LINE_LOST: how many, GT_NONE64 if not told
+ * @lost: of a GT_LINE_LOST: how many; @ts: when its gap ends; both GT_NONE64 if the line does not
+ *	say so
  */
 struct gt_line {
 	const char *comm, *system, *event, *text;
@@ -266,10 +278,11 @@ struct gt_line {
 
 /** gt_line_parse() - what line @p of @len bytes, without its newline, is */
 enum gt_line_kind gt_line_parse(const char *p, size_t len, struct gt_line *out);
-/** gt_line_seconds() - "12.345678" at the beginning of @p, as ns; how long it is, 0: there is none */
+/** gt_line_seconds() - "12.345678" at the beginning of @p, as ns; how long it is, 0: there is none
+ */
 size_t gt_line_seconds(const char *p, size_t len, uint64_t *ns);
 
-/* child.c */
+/* dat.c */
 
 enum gt_frame_kind {
 	GT_FRAME_OPEN,	 /* the file is open */
@@ -277,11 +290,12 @@ enum gt_frame_kind {
 	GT_FRAME_SEEN,	 /* first reading: a record */
 	GT_FRAME_SCANNED,
 	GT_FRAME_EVENT, /* second reading: a record, in order of time */
-	GT_FRAME_LOST,	/* missed: how many, GT_NONE64 if not told; payload: u64 since */
+	GT_FRAME_LOST,	/* missed: how many, GT_NONE64 if not known; payload: u64 since, until */
+	GT_FRAME_BEGIN, /* second reading: a CPU's first record; missed: the time of the file's */
 	GT_FRAME_FAULT, /* payload: a sentence; something was left out */
 	GT_FRAME_FAIL,	/* payload: a sentence; nothing can be read */
-	GT_FRAME_ALIVE, /* nothing to tell for a long time */
-	GT_FRAME_END,
+	GT_FRAME_ALIVE, /* nothing to report for a long time */
+	GT_FRAME_END,	/* missed: how many records no map has use for */
 	GT_FRAME_KINDS
 };
 
@@ -309,23 +323,7 @@ struct gt_frame {
  */
 void gt_child_main(int fd, uint64_t size, int out, pid_t parent, const struct gt_events *e)
 	__attribute__((noreturn));
-/**
- * gt_child_begin() - what a child that reads hostile files does first: a group and signals of its own,
- *	and it ends with the process that started it, @parent
- */
-void gt_child_begin(pid_t parent);
-/**
- * gt_child_limit() - takes all rights from this process, and bounds it: it ends if it reaches them
- * @file: bytes of a file that it writes; @cpu: seconds; @memory: bytes above what is mapped now
- */
-void gt_child_limit(uint64_t file, uint64_t cpu, uint64_t memory);
-/**
- * gt_child_confine() - allows this process only the system calls that reading a trace.dat takes, for
- *	good. 0 also where the kernel has no seccomp filters; -errno
- */
-int gt_child_confine(void);
-
-/* head6.c */
+/* dat6.c */
 
 /** struct gt_cpu6 - a CPU's pages in the file, bytes */
 struct gt_cpu6 {
@@ -349,12 +347,7 @@ struct gt_head6 {
 	uint32_t cpus;
 };
 
-/** gt_head6_read() - reads it and adds its tracepoints to s->events; -errno with the sentence told
- */
-int gt_head6_read(struct gt_source *s, struct gt_head6 *h);
-void gt_head6_free(struct gt_head6 *h);
-
-/* head7.c */
+/* dat6.c */
 
 /** gt_head7_whole() - false with a sentence if a trace.dat of version 7 is cut short */
 bool gt_head7_whole(struct gt_source *s, char *text, size_t len);

@@ -8,7 +8,15 @@
  *	  COMM-TID     CPUFLAGS  MICROSECONDSus+: EVENT: TEXT
  *	            COMM     TID CPU FLAGS COUNT INDEX [TIME] MS.USms (+MS.USms): EVENT: TEXT
  *
- * (the last with the options latency-format and verbose; COUNT, INDEX and TIME are hexadecimal).
+ * (the last with the options latency-format and verbose; COUNT, INDEX and TIME are hexadecimal),
+ * and what perf script prints (print_sample_start() of tools/perf/builtin-script.c, seen with perf
+ * 6.1), where -F leaves out each field but the time, and -g has the name without its blanks:
+ *
+ *	            COMM     TID [CPU]  SEC.FRACTION:  SYSTEM:EVENT: TEXT
+ *	            COMM     PID/TID     [CPU] MISC  SEC.FRACTION:  PERIOD  SYSTEM:EVENT: TEXT
+ *	            COMM     TID [CPU]  SEC.FRACTION: PERF_RECORD_LOST lost COUNT
+ *	<tab>        ADDRESS SYMBOL+0xOFFSET (FILE)
+ *
  * TGID, CPU and FLAGS may be missing, and a name of 15 bytes may hold blanks, dashes, brackets and
  * all of the above. The name ends in column 16 where it was not trimmed, so that place is tried
  * first; then each dash from the left.
@@ -18,7 +26,10 @@
 #include <ctype.h>
 #include <string.h>
 
-#define COMM_COLUMNS 16
+#define COMM_COLUMNS	16
+#define COMM_TRIED	64 /* columns that a name of perf's may take */
+#define ADDRESS_COLUMNS 16
+#define HEADER_MAX	512 /* bytes that a header of perf's may take: each column is tried */
 
 /* A place in the line; every step checks against the end. */
 struct cur {
@@ -151,15 +162,18 @@ static bool is_flag(char ch)
 }
 
 /* Four to six characters of flags, perhaps a CPU's number before, and the blanks behind them. The
- * third says what interrupt it is in. */
+ * third says what interrupt it is in. A number alone is perf's, of a thread. */
 static bool flags(struct cur *c, struct gt_line *l)
 {
 	const char *from = c->p;
+	bool digits = true;
 
 	l->interrupt = false;
-	while (c->p < c->end && is_flag(*c->p))
-		l->interrupt |= strchr("hHsZz", *c->p++) != NULL;
-	if (c->p - from < 3 || c->p - from > 10 || c->p == c->end || *c->p != ' ')
+	for (; c->p < c->end && is_flag(*c->p); c->p++) {
+		l->interrupt |= strchr("hHsZz", *c->p) != NULL;
+		digits &= is_digit(*c->p);
+	}
+	if (digits || c->p - from < 3 || c->p - from > 10 || c->p == c->end || *c->p != ' ')
 		return false;
 	blanks(c);
 	return true;
@@ -284,6 +298,166 @@ static bool verbose_header(const char *p, const char *end, struct gt_line *l, st
 	return true;
 }
 
+static size_t identifier(const struct cur *c)
+{
+	const char *q = c->p;
+
+	while (q < c->end && (isalnum((unsigned char)*q) || *q == '_' || *q == '-' || *q == '.'))
+		q++;
+	return (size_t)(q - c->p);
+}
+
+static bool starts(const struct cur *c, const char *what)
+{
+	size_t n = strlen(what);
+
+	return (size_t)(c->end - c->p) >= n && !memcmp(c->p, what, n);
+}
+
+/* "TID" or "PID/TID" */
+static bool perf_ids(struct cur *c, struct gt_line *l)
+{
+	uint64_t v, group = GT_NONE32;
+
+	if (!number(c, &v) || v > INT32_MAX)
+		return false;
+	if (take(c, '/')) {
+		group = v;
+		if (!number(c, &v) || v > INT32_MAX)
+			return false;
+	}
+	if (c->p == c->end || *c->p != ' ')
+		return false;
+	l->tid = (uint32_t)v;
+	l->tgid = (uint32_t)group;
+	return true;
+}
+
+/* "SYSTEM:EVENT:", or another kind of record */
+static bool perf_event(struct cur c)
+{
+	if (starts(&c, "PERF_RECORD_"))
+		return true;
+	for (int i = 0; i < 2; i++) {
+		size_t n = identifier(&c);
+
+		c.p += n;
+		if (!n || !take(&c, ':'))
+			return false;
+	}
+	return true;
+}
+
+/* What a line of perf's must have before its time */
+enum perf_needs { PERF_IDS, PERF_CPU, PERF_NOTHING };
+
+/* What stands between name and event. Where much is missing only an event with its system makes it
+ * perf's. */
+static bool perf_fields(struct cur *c, struct gt_line *l, enum perf_needs needs)
+{
+	struct cur t;
+	uint64_t period;
+	bool sample;
+	size_t n;
+
+	l->tid = l->tgid = GT_NONE32;
+	l->cpu = GT_NONE16;
+	l->interrupt = false;
+	blanks(c);
+	if (needs == PERF_IDS && !perf_ids(c, l))
+		return false;
+	blanks(c);
+	if (take(c, '[') && (!cpu_number(c, l) || !take(c, ']')))
+		return false;
+	if (needs == PERF_CPU && l->cpu == GT_NONE16)
+		return false;
+	for (blanks(c); c->p < c->end && *c->p >= 'A' && *c->p <= 'Z';) /* "K": where it was */
+		c->p++;
+	blanks(c);
+	n = gt_line_seconds(c->p, (size_t)(c->end - c->p), &l->ts);
+	c->p += n;
+	if (!n || !take(c, ':') || !take(c, ' '))
+		return false;
+	blanks(c);
+	t = *c;
+	sample = number(&t, &period) && take(&t, ' ');
+	if (sample)
+		blanks(&t);
+	else
+		t = *c;
+	if (perf_event(t)) {
+		*c = t;
+		return true;
+	}
+	return needs == PERF_IDS && (sample || l->cpu != GT_NONE16);
+}
+
+/* What perf calls a thread that it has no name of: ":1234" */
+static bool unnamed(const struct gt_line *l)
+{
+	struct cur c = { l->comm, l->comm + l->comm_len };
+	uint64_t v;
+
+	return take(&c, ':') && number(&c, &v) && c.p == c.end;
+}
+
+/* The header, if the name is what stands before @at. */
+static bool perf_named(const char *p, const char *at, const char *end, struct gt_line *l,
+		       struct cur *rest, enum perf_needs needs)
+{
+	struct cur c = { at, end };
+
+	/* within a run of blanks each column says the same as the first */
+	if (at > p && (*at != ' ' || at[-1] == ' '))
+		return false;
+	if (!perf_fields(&c, l, needs))
+		return false;
+	while (p < at && *p == ' ')
+		p++;
+	while (at > p && at[-1] == ' ')
+		at--;
+	l->comm = p;
+	l->comm_len = (size_t)(at - p);
+	if (unnamed(l))
+		l->comm_len = 0;
+	*rest = c;
+	return true;
+}
+
+/* Is there a colon behind a digit, as a time has one? */
+static bool may_have_time(const char *p, const char *end)
+{
+	const char *colon = p;
+
+	while ((colon = memchr(colon, ':', (size_t)(end - colon))) != NULL) {
+		if (colon > p && is_digit(colon[-1]))
+			return true;
+		colon++;
+	}
+	return false;
+}
+
+/* A name may look like what follows it: the longest one of up to 16 columns is taken. */
+static bool perf_header(const char *p, const char *end, struct gt_line *l, struct cur *rest)
+{
+	ptrdiff_t len = end - p < HEADER_MAX ? end - p : HEADER_MAX;
+	const char *most = p + len;
+	bool found = false;
+
+	if (!may_have_time(p, most))
+		return false;
+	for (int needs = PERF_IDS; !found && needs <= PERF_NOTHING; needs++) {
+		ptrdiff_t i = len > COMM_COLUMNS ? COMM_COLUMNS : len - 1;
+
+		for (; !found && i >= 0; i--)
+			found = perf_named(p, p + i, most, l, rest, (enum perf_needs)needs);
+		for (i = COMM_COLUMNS + 1; !found && i < len && i < COMM_TRIED; i++)
+			found = perf_named(p, p + i, most, l, rest, (enum perf_needs)needs);
+	}
+	rest->end = end;
+	return found;
+}
+
 static bool find_header(const char *p, const char *end, struct gt_line *l, struct cur *rest)
 {
 	const char *dash = p;
@@ -296,16 +470,7 @@ static bool find_header(const char *p, const char *end, struct gt_line *l, struc
 			return true;
 		dash++;
 	}
-	return verbose_header(p, end, l, rest);
-}
-
-static size_t identifier(const struct cur *c)
-{
-	const char *q = c->p;
-
-	while (q < c->end && (isalnum((unsigned char)*q) || *q == '_' || *q == '-' || *q == '.'))
-		q++;
-	return (size_t)(q - c->p);
+	return verbose_header(p, end, l, rest) || perf_header(p, end, l, rest);
 }
 
 /* "(+1724)" of `trace-cmd report --ts-diff` */
@@ -351,6 +516,23 @@ static bool call(struct cur c, struct gt_line *l)
 	return true;
 }
 
+/* "PERF_RECORD_LOST lost 5", "PERF_RECORD_LOST_SAMPLES lost 5"; others are of threads and their
+ * memory */
+static enum gt_line_kind perf_record(struct cur c, struct gt_line *l)
+{
+	if (!starts(&c, "PERF_RECORD_LOST"))
+		return GT_LINE_SKIP;
+	c.p += identifier(&c);
+	take(&c, ':');
+	blanks(&c);
+	l->lost = GT_NONE64;
+	if (starts(&c, "lost ")) {
+		c.p += 5;
+		(void)number(&c, &l->lost);
+	}
+	return GT_LINE_LOST;
+}
+
 /* "event: text" or "system:event: text"; anything else is of another kind of tracer */
 static enum gt_line_kind event(struct cur c, struct gt_line *l)
 {
@@ -358,6 +540,8 @@ static enum gt_line_kind event(struct cur c, struct gt_line *l)
 
 	blanks(&c);
 	skip_diff(&c);
+	if (starts(&c, "PERF_RECORD_"))
+		return perf_record(c, l);
 	n = identifier(&c);
 	if (!n || c.p + n == c.end || c.p[n] != ':')
 		return call(c, l) ? GT_LINE_CALL : GT_LINE_SKIP;
@@ -382,13 +566,6 @@ static enum gt_line_kind event(struct cur c, struct gt_line *l)
 	return GT_LINE_EVENT;
 }
 
-static bool starts(const struct cur *c, const char *what)
-{
-	size_t n = strlen(what);
-
-	return (size_t)(c->end - c->p) >= n && !memcmp(c->p, what, n);
-}
-
 /* "CPU:3 [LOST 27 EVENTS]" (kernel), "CPU:3 [27 EVENTS DROPPED]" (trace-cmd), both without number
  */
 static bool lost(struct cur c, struct gt_line *l)
@@ -403,6 +580,7 @@ static bool lost(struct cur c, struct gt_line *l)
 		return false;
 	if (starts(&c, "LOST "))
 		c.p += 5;
+	l->ts = GT_NONE64;
 	if (number(&c, &l->lost))
 		blanks(&c);
 	else
@@ -410,15 +588,49 @@ static bool lost(struct cur c, struct gt_line *l)
 	return starts(&c, "EVENTS]") || starts(&c, "EVENTS DROPPED]");
 }
 
+/* "##### CPU 2 buffer started ####": that buffer ran over, so what was there before is not in the
+ * trace */
+static bool begins_late(struct cur c, struct gt_line *l)
+{
+	while (c.p < c.end && *c.p == '#')
+		c.p++;
+	blanks(&c);
+	if (!starts(&c, "CPU "))
+		return false;
+	c.p += 4;
+	if (!cpu_number(&c, l))
+		return false;
+	blanks(&c);
+	l->ts = l->lost = GT_NONE64;
+	return starts(&c, "buffer started");
+}
+
+/* A frame of perf's stacks, "\tffffffff8139bb71 schedule+0x23 ([kernel.kallsyms])": an address of
+ * 16 columns, which no name that begins so leaves room for */
+static bool frame(struct cur c)
+{
+	struct cur address;
+	uint64_t v;
+
+	if (!take(&c, '\t') || c.end - c.p < ADDRESS_COLUMNS)
+		return false;
+	address = (struct cur){ c.p, c.p + ADDRESS_COLUMNS };
+	blanks(&address);
+	c.p += ADDRESS_COLUMNS;
+	return hex(&address, &v) && address.p == c.p && (c.p == c.end || *c.p == ' ');
+}
+
 /* Lines that tools print around events, and those of function_graph and of stack traces. */
 static bool other(struct cur c)
 {
-	static const char *const known[] = { "=> ",	"{",	    "cpus=",	"version = ",
-					     "CPU ",	"---",	    "filter:",	"<stack trace",
-					     "Kernel ", "  Note: ", "trace-cmd" };
+	static const char *const known[] = { "=> ",	"{",	    "cpus=",	 "version = ",
+					     "CPU ",	"---",	    "filter:",	 "<stack trace",
+					     "Kernel ", "  Note: ", "trace-cmd", "PERF_RECORD_" };
 	struct cur t;
 	uint64_t v;
 
+	if (c.p < c.end && *c.p == '\t') /* a frame without its address */
+		return true;
 	blanks(&c);
 	if (c.p == c.end)
 		return true;
@@ -459,10 +671,14 @@ enum gt_line_kind gt_line_parse(const char *p, size_t len, struct gt_line *out)
 
 	while (c.end > p && (c.end[-1] == '\r' || c.end[-1] == ' '))
 		c.end--;
-	if (c.end == p || *p == '#')
+	if (c.end == p)
 		return GT_LINE_SKIP;
+	if (*p == '#')
+		return begins_late(c, out) ? GT_LINE_LOST : GT_LINE_SKIP;
 	if (lost(c, out))
 		return GT_LINE_LOST;
+	if (frame(c))
+		return GT_LINE_SKIP;
 	if (find_header(p, c.end, out, &rest))
 		return event(rest, out);
 	if (other(c) || ends_in_cpus(c))

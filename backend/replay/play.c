@@ -3,13 +3,545 @@
  * Plays the files of the `files` option: reads each for the first time, gives the devices they name
  * their numbers, then hands over what they hold, merged by time, at the pace asked for.
  */
-#include "../detail.h"
-#include "play.h"
-
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "../lib/detail.h"
+#include "../lib/recording.h"
+#include "internal.h"
+#include "play.h"
+
+static void gt_replay_select(struct gt_replay *r);
+
+/* The pace of a replay: speed, pause, seek. */
+
+#define SPEED_MAX 1e6
+#define LEAD_NS	  1000000000u /* before the first event, so that readers can be there */
+
+/* Real time since @base_now, ns; below 0 in the lead */
+static double passed(const struct gt_replay *r)
+{
+	return (double)(int64_t)(r->p->host->now(r->p) - r->base_now);
+}
+
+/** gt_pace_parse() - the option's text; -EINVAL with the sentence reported */
+static int gt_pace_parse(struct gt_plugin *p, const char *text, double *speed)
+{
+	double v = 0, digit = 1;
+	const char *c = text;
+
+	/* By hand: strtod() takes names, exponents and the locale's comma. */
+	for (; *c >= '0' && *c <= '9'; c++)
+		v = v * 10 + (*c - '0');
+	if (*c == '.')
+		for (c++; *c >= '0' && *c <= '9'; c++)
+			v += (*c - '0') * (digit /= 10);
+	if (*c || c == text || !strcmp(text, ".") || v > SPEED_MAX)
+		return p->host->error(
+			p, EINVAL, "speed \"%.40s\" is not a number from 0 to 1000000, such as 0.5",
+			text);
+	*speed = v;
+	return 0;
+}
+
+/** gt_pace_position() - where it plays: time goes on between records, but never beyond the next */
+static uint64_t gt_pace_position(const struct gt_replay *r)
+{
+	uint64_t pos;
+	double ns;
+
+	if (r->speed == 0 || !r->based || r->paused || r->seek)
+		return r->pos;
+	ns = passed(r) * r->speed;
+	if (ns < 0 || ns > 9e18 - (double)r->base_ts)
+		return r->pos;
+	pos = r->base_ts + (uint64_t)ns;
+	for (unsigned int i = 0; i < r->n; i++)
+		if (r->src[i].have && r->src[i].item.ts < pos)
+			pos = r->src[i].item.ts;
+	return pos > r->pos ? pos : r->pos;
+}
+
+/** gt_pace_due() - ns until a record of time @ts is to be played, 0 if now */
+static uint64_t gt_pace_due(struct gt_replay *r, uint64_t ts)
+{
+	double ns;
+
+	if (r->seek && ts >= r->seek) {
+		if (r->pos < r->seek)
+			r->pos = r->seek;
+		r->seek = 0;
+		r->based = false;
+	}
+	if (r->seek)
+		return 0;
+	if (r->paused)
+		return GT_REPLAY_SLEEP;
+	if (r->speed == 0)
+		return 0;
+	if (!r->based) {
+		r->base_ts = r->pos ? r->pos : ts;
+		r->base_now = r->p->host->now(r->p) + (r->pos ? 0 : LEAD_NS);
+		r->based = true;
+	}
+	ns = (ts > r->base_ts ? (double)(ts - r->base_ts) / r->speed : 0) - passed(r);
+	if (ns < 1)
+		return 0;
+	return ns < GT_REPLAY_SLEEP ? (uint64_t)ns : GT_REPLAY_SLEEP;
+}
+
+int gt_replay_set(struct gt_plugin *p, const struct gt_option *o)
+{
+	const struct gt_replay_options *opt = p->options;
+	struct gt_replay *r = p->priv;
+	double speed;
+	int ret;
+
+	if (strcmp(o->name, "speed"))
+		return -EOPNOTSUPP;
+	ret = gt_pace_parse(p, opt->speed && *opt->speed ? opt->speed : "0", &speed);
+	if (ret < 0 || !r)
+		return ret;
+	if (r->pos)
+		r->pos = gt_pace_position(r);
+	r->speed = speed;
+	r->based = false;
+	p->host->timer(p, 1);
+	return 0;
+}
+
+int gt_replay_control(struct gt_plugin *p, enum gt_control what, int64_t arg)
+{
+	struct gt_replay *r = p->priv;
+
+	switch (what) {
+	case GT_CTL_PAUSE:
+		if (r->pos)
+			r->pos = gt_pace_position(r);
+		r->paused = true;
+		if (r->pos) /* where it stands is what it is asked to go on from */
+			p->host->watermark(p, r->pos);
+		p->host->timer(p, 0);
+		return 0;
+	case GT_CTL_RESUME:
+		r->paused = false;
+		r->based = false;
+		p->host->timer(p, 1);
+		return 0;
+	case GT_CTL_SEEK:
+		r->seek = arg > 0 ? (uint64_t)arg : 0;
+		p->host->timer(p, 1);
+		return 0;
+	case GT_CTL_LEVEL:
+		r->level = arg > 2 ? (int)arg : 2; /* statistics need what records do */
+		if (r->phase == GT_REPLAY_PLAYS)
+			gt_replay_select(r);
+		return 0;
+	default:
+		return -EOPNOTSUPP;
+	}
+}
+
+/*
+ * Names of a recording's processes. A trace names threads; a process is called what the thread that
+ * leads it is, or, if that one is never seen, what the first thread is that acts for it.
+ */
+
+#define PROCS_SIZE 65536u /* a power of two */
+#define PROCS_MAX  (PROCS_SIZE / 4 * 3)
+
+struct proc {
+	uint32_t pid;
+	bool used, leader, reported;
+	char comm[GT_REPLAY_COMM];
+};
+
+struct gt_procs {
+	unsigned int n;
+	struct proc proc[PROCS_SIZE];
+};
+
+struct gt_procs *gt_procs_new(void)
+{
+	return calloc(1, sizeof(struct gt_procs));
+}
+
+void gt_procs_free(struct gt_procs *p)
+{
+	free(p);
+}
+
+void gt_comm_set(char out[GT_REPLAY_COMM], const char *comm, size_t len)
+{
+	memset(out, 0, GT_REPLAY_COMM);
+	if (len >= GT_REPLAY_COMM)
+		len = GT_REPLAY_COMM - 1;
+	if (len == 5 && !memcmp(comm, "<...>", 5))
+		return;
+	memcpy(out, comm, len);
+}
+
+static struct proc *get(struct gt_procs *p, uint32_t pid)
+{
+	uint32_t i = (pid * 2654435761u) >> 16;
+
+	if (p->n >= PROCS_MAX) {
+		/* All names are emitted again: better than to remember without bounds. */
+		memset(p->proc, 0, sizeof(p->proc));
+		p->n = 0;
+	}
+	while (p->proc[i].used && p->proc[i].pid != pid)
+		i = (i + 1) & (PROCS_SIZE - 1);
+	if (!p->proc[i].used) {
+		p->proc[i].used = true;
+		p->proc[i].pid = pid;
+		p->n++;
+	}
+	return &p->proc[i];
+}
+
+static void name(struct proc *e, const char *comm, bool leader)
+{
+	if (!*comm || (e->leader && !leader) || (*e->comm && e->leader == leader && !leader))
+		return;
+	e->leader = leader;
+	if (!strcmp(e->comm, comm))
+		return;
+	gt_comm_set(e->comm, comm, strlen(comm));
+	e->reported = false;
+}
+
+void gt_procs_learn(struct gt_procs *p, uint32_t tid, const char *comm)
+{
+	name(get(p, tid), comm, true);
+}
+
+void gt_procs_record(union gt_record *r, uint64_t ts, uint32_t pid, const char *comm)
+{
+	gt_record_init(r, ts, GT_PROCESS);
+	r->process.pid = pid;
+	r->process.start = 0;
+	gt_comm_set(r->process.comm, comm, strlen(comm));
+}
+
+const char *gt_procs_emit(struct gt_procs *p, uint32_t pid, uint32_t tid, const char *comm)
+{
+	struct proc *e = get(p, pid);
+
+	name(e, comm, pid == tid);
+	if (!*e->comm || e->reported)
+		return NULL;
+	e->reported = true;
+	return e->comm;
+}
+
+/*
+ * CPUs with different clocks: a job that ended before it was submitted, handed over or began ended on
+ * a CPU with a clock behind that of the other, by as much at least. Jobs that were handed over long
+ * before they were submitted show the same, but for one or two, where the thread that submits may
+ * have been preempted. From then on no time is made of two that were measured on such CPUs. A CPU
+ * that differs from several is the one that is wrong, and differs from all; of two of which neither
+ * differs from a third, either may be, unless it agrees with a third: jobs that were submitted on
+ * one were handed over on the other soon after, and the other way round.
+ */
+
+#define CTXS  64	    /* contexts, by number; others share a place */
+#define JOBS  256	    /* of each that are remembered */
+#define CPUS  512	    /* beyond, clocks count as the same */
+#define RINGS 256	    /* by number; others share a place */
+#define ENDS  8		    /* of a ring: one of another clock may have come after the latest */
+#define RACE  100000ull	    /* ns: so late a submission may be noted after its hand-over */
+#define RACES 3		    /* so many jobs of which it was later show that clocks differ */
+#define MOST  1000000000ull /* ns: what comes later is another job with the same number */
+
+/**
+ * struct seen - what was seen of a job
+ * @types: as bits; @ts, @cpu: of its end; @begin: when it was submitted; @hand: handed over
+ * @submit, @commit, @start, @fin: on which CPU; @fin: its END, which was at @fin_ts
+ */
+struct seen {
+	uint64_t ctx, seqno, ts, begin, hand, fin_ts;
+	uint64_t types;
+	uint16_t gpu, ring, cpu, submit, commit, start, fin;
+};
+
+/** struct ends - the CPUs of a ring's last ends, in a circle; @n: how many there were so far */
+struct ends {
+	uint64_t n;
+	uint16_t cpu[ENDS];
+};
+
+/**
+ * struct gt_clocks - of a recording
+ * @differ: of each CPU, those with another clock, as far as jobs have shown it; @any: there are
+ * some
+ * @n: how many, @with: the last of them
+ * @soon: of each CPU, those where what it submitted was handed over soon after
+ * @agree: those of which that is so both ways
+ * @races: jobs that were submitted long after their hand-over, by the CPUs of both
+ * @odd: CPUs that count as different from all others
+ * @ends: by ring
+ */
+struct gt_clocks {
+	struct seen job[CTXS][JOBS];
+	uint64_t differ[CPUS][CPUS / 64];
+	bool any;
+	uint16_t n[CPUS], with[CPUS];
+	uint64_t soon[CPUS][CPUS / 64], agree[CPUS][CPUS / 64];
+	uint8_t races[CPUS][CPUS];
+	uint64_t odd[CPUS / 64];
+	struct ends ends[RINGS];
+};
+
+#define BEGINS (GT_BIT(GT_SUBMIT) | GT_BIT(GT_COMMIT) | GT_BIT(GT_START))
+
+static bool has(const uint64_t *set, unsigned int cpu)
+{
+	return set[cpu / 64] >> cpu % 64 & 1;
+}
+
+static void put(uint64_t *set, unsigned int cpu)
+{
+	set[cpu / 64] |= 1ull << cpu % 64;
+}
+
+/* Are the clocks of these CPUs known to differ, or may they? */
+static bool differ(const struct gt_clocks *k, uint16_t a, uint16_t b)
+{
+	return a < CPUS && b < CPUS && a != b &&
+	       (has(k->differ[a], b) || has(k->odd, a) || has(k->odd, b));
+}
+
+static bool agrees(const struct gt_clocks *k, unsigned int cpu)
+{
+	uint64_t some = 0;
+
+	for (unsigned int i = 0; i < CPUS / 64; i++)
+		some |= k->agree[cpu][i] & ~k->differ[cpu][i];
+	return some;
+}
+
+static bool is_odd(const struct gt_clocks *k, unsigned int cpu)
+{
+	return k->n[cpu] > 1 || (k->n[cpu] == 1 && k->n[k->with[cpu]] == 1 && !agrees(k, cpu));
+}
+
+static void find_odd(struct gt_clocks *k)
+{
+	memset(k->odd, 0, sizeof(k->odd));
+	for (unsigned int i = 0; i < CPUS; i++)
+		if (is_odd(k, i))
+			put(k->odd, i);
+}
+
+static void note_differ(struct gt_clocks *k, uint16_t a, uint16_t b)
+{
+	if (a >= CPUS || b >= CPUS || a == b || has(k->differ[a], b))
+		return;
+	put(k->differ[a], b);
+	put(k->differ[b], a);
+	k->with[a] = b;
+	k->with[b] = a;
+	k->n[a]++;
+	k->n[b]++;
+	k->any = true;
+	find_odd(k);
+}
+
+/* A job was submitted on CPU @a and soon after handed over on @b */
+static void note_soon(struct gt_clocks *k, uint16_t a, uint16_t b)
+{
+	if (a >= CPUS || b >= CPUS || a == b || has(k->soon[a], b))
+		return;
+	put(k->soon[a], b);
+	if (!has(k->soon[b], a))
+		return;
+	put(k->agree[a], b);
+	put(k->agree[b], a);
+	if (k->any)
+		find_odd(k);
+}
+
+/* A job was handed over on CPU @a and long after submitted on @b. Is that one too many? */
+static bool note_race(struct gt_clocks *k, uint16_t a, uint16_t b)
+{
+	if (a >= CPUS || b >= CPUS)
+		return false;
+	k->races[a][b] += k->races[a][b] < RACES;
+	return k->races[a][b] == RACES;
+}
+
+/* The clock of CPU @behind is at least @ns behind that of @ahead, if it is another one */
+static void note_behind(struct gt_source *s, uint16_t behind, uint16_t ahead, uint64_t ns)
+{
+	struct gt_filecount *c = &s->count;
+
+	if (behind == ahead || behind == GT_NONE16 || ahead == GT_NONE16)
+		return;
+	note_differ(s->clocks, behind, ahead);
+	if (ns <= c->behind_ns)
+		return;
+	c->behind_ns = ns;
+	c->behind = behind;
+	c->ahead = ahead;
+}
+
+static bool same_job(const struct seen *j, const struct gt_event *e)
+{
+	return j->ctx == e->ctx && j->seqno == e->seqno && j->gpu == e->gpu && j->ring == e->ring;
+}
+
+static unsigned int place(const struct gt_event *e)
+{
+	return (e->ring + 61u * e->gpu) % RINGS;
+}
+
+/* Is there another clock than that of @cpu among these ends? */
+static bool differs_from(const struct gt_clocks *k, uint16_t cpu, const struct ends *ends)
+{
+	for (unsigned int i = 0; i < ENDS && i < ends->n; i++)
+		if (differ(k, cpu, ends->cpu[i]))
+			return true;
+	return false;
+}
+
+/* Which times of @e's job, of which @j was seen, are made of two clocks */
+static uint8_t mixed(const struct gt_clocks *k, const struct gt_event *e, const struct seen *j)
+{
+	const struct ends *ends = &k->ends[place(e)];
+	uint16_t hand = j->commit != GT_NONE16 ? j->commit : j->submit;
+	uint16_t end = j->fin != GT_NONE16 ? j->fin : e->cpu;
+	uint8_t flags = 0;
+
+	/* of a job that has left the table the CPU is not known */
+	if (e->type == GT_SUBMIT)
+		return differ(k, j->submit, j->commit) ? GT_F_CLOCK : 0;
+	if (e->type == GT_COMMIT)
+		return j->submit == GT_NONE16 || differ(k, j->submit, j->commit) ? GT_F_CLOCK : 0;
+	if (e->type != GT_COMPLETE)
+		return 0;
+	if (j->submit == GT_NONE16 || differ(k, j->submit, e->cpu))
+		flags |= GT_F_CLOCK;
+	if (differ(k, end, e->cpu))
+		flags |= GT_F_CLOCK_END;
+	if (j->start != GT_NONE16)
+		flags |= differ(k, hand, j->start) || differ(k, j->start, end) ? GT_F_CLOCK_HW : 0;
+	else if (hand == GT_NONE16 || differ(k, hand, end) || differs_from(k, end, ends) ||
+		 differs_from(k, hand, ends))
+		flags |= GT_F_CLOCK_HW;
+	return flags;
+}
+
+/* What was seen of @e's job */
+static struct seen *seen_of(struct gt_clocks *k, const struct gt_event *e)
+{
+	struct seen *j = &k->job[e->ctx % CTXS][e->seqno % JOBS];
+
+	if (!j->types || !same_job(j, e) || (e->type == GT_SUBMIT && j->types & GT_BIT(GT_SUBMIT)))
+		*j = (struct seen){ .ctx = e->ctx,
+				    .seqno = e->seqno,
+				    .gpu = e->gpu,
+				    .ring = e->ring,
+				    .submit = GT_NONE16,
+				    .commit = GT_NONE16,
+				    .start = GT_NONE16,
+				    .fin = GT_NONE16 };
+	return j;
+}
+
+/* Has the job of @e, which begins it, ended before? */
+static bool note_early(struct gt_source *s, const struct gt_event *e, const struct seen *j)
+{
+	bool complete = j->types & GT_BIT(GT_COMPLETE);
+	uint64_t ts = complete ? j->ts : j->fin_ts;
+
+	if (!(complete || j->types & GT_BIT(GT_END)) || e->ts < ts || e->ts - ts >= MOST)
+		return false;
+	s->count.early++;
+	note_behind(s, complete ? j->cpu : j->fin, e->cpu, e->ts - ts);
+	return true;
+}
+
+static void note_begin(struct gt_source *s, const struct gt_event *e, struct seen *j)
+{
+	if (e->type == GT_COMMIT) {
+		j->commit = e->cpu;
+		j->hand = e->ts;
+		if (j->types & GT_BIT(GT_SUBMIT) && e->ts - j->begin < RACE)
+			note_soon(s->clocks, j->submit, e->cpu);
+	}
+	if (e->type == GT_START)
+		j->start = e->cpu;
+	if (e->type != GT_SUBMIT)
+		return;
+	j->submit = e->cpu;
+	j->begin = e->ts;
+	if (j->types & GT_BIT(GT_COMMIT) && e->ts >= j->hand + RACE && e->ts - j->hand < MOST &&
+	    note_race(s->clocks, j->commit, e->cpu))
+		note_behind(s, j->commit, e->cpu, e->ts - j->hand);
+}
+
+/** gt_clocks_see() - counts in s->count if @e is of a job that has ended before; sets GT_F_CLOCK
+ * and GT_F_CLOCK_HW where the clocks of two CPUs are known to differ, or it is */
+static void gt_clocks_see(struct gt_source *s, struct gt_event *e)
+{
+	struct gt_clocks *k = s->clocks ? s->clocks : calloc(1, sizeof(*k));
+	struct ends *ends;
+	struct seen *j;
+	bool late = false;
+
+	s->clocks = k;
+	if (!k || e->type >= GT_NTYPES ||
+	    !(GT_BIT(e->type) & (BEGINS | GT_BIT(GT_END) | GT_BIT(GT_COMPLETE))) ||
+	    e->ctx == GT_NONE64 || e->seqno == GT_NONE64)
+		return;
+	j = seen_of(k, e);
+	if (e->type == GT_COMPLETE) {
+		j->ts = e->ts;
+		j->cpu = e->cpu;
+	} else if (e->type == GT_END) {
+		j->fin_ts = e->ts;
+		j->fin = e->cpu;
+	} else if (!(j->types & GT_BIT(e->type))) {
+		late = note_early(s, e, j);
+		note_begin(s, e, j);
+	}
+	if (k->any)
+		e->flags |= mixed(k, e, j);
+	if (late)
+		e->flags |= GT_F_CLOCK;
+	if (e->type == GT_COMPLETE) {
+		ends = &k->ends[place(e)];
+		ends->cpu[ends->n++ % ENDS] = j->fin != GT_NONE16 ? j->fin : e->cpu;
+	}
+	j->types |= GT_BIT(e->type);
+}
+
+/** gt_clocks_emit() - at the end: the sentence, if clocks differ or lines were not in order */
+static void gt_clocks_emit(struct gt_source *s)
+{
+	const struct gt_filecount *c = &s->count;
+
+	if (c->behind_ns && gt_replay_reported(s->r))
+		gt_source_error(s, EILSEQ,
+				"the clock of CPU %u is at least %llu us behind that of CPU %u: "
+				"events that came after the end of their job: %llu",
+				c->behind, (unsigned long long)c->behind_ns / 1000, c->ahead,
+				(unsigned long long)c->early);
+	else if (c->late && gt_replay_reported(s->r))
+		gt_source_error(s, EILSEQ,
+				"lines that came too late to be put in order of time: %llu, by up "
+				"to %llu us",
+				(unsigned long long)c->late, (unsigned long long)c->late_ns / 1000);
+}
+
+void gt_clocks_free(struct gt_source *s)
+{
+	free(s->clocks);
+	s->clocks = NULL;
+}
 
 #define FILES_MAX 64
 #define DRAIN_MAX 16384	  /* records a call of drain() */
@@ -26,11 +558,11 @@ struct gt_source *gt_replay_source(struct gt_replay *r, unsigned int i)
 	return i < r->n ? &r->src[i] : NULL;
 }
 
-bool gt_replay_told(struct gt_replay *r)
+bool gt_replay_reported(struct gt_replay *r)
 {
-	bool first = !r->told;
+	bool first = !r->reported;
 
-	r->told = true;
+	r->reported = true;
 	return first;
 }
 
@@ -45,14 +577,14 @@ int gt_replay_probe(struct gt_plugin *p)
 
 static int open_files(struct gt_replay *r, const char *files)
 {
-	char *list = strdup(files), *save = NULL;
+	char *list = strdup(files), *rest = list;
 	int ret = list ? 0 : -ENOMEM;
 
 	r->src = calloc(FILES_MAX, sizeof(*r->src));
 	if (!r->src)
 		ret = -ENOMEM;
-	for (char *f = ret ? NULL : strtok_r(list, ":", &save); f && !ret;
-	     f = strtok_r(NULL, ":", &save)) {
+	for (char *f = ret ? NULL : gt_path_next(&rest, ':'); f && !ret;
+	     f = gt_path_next(&rest, ':')) {
 		if (r->n == FILES_MAX)
 			ret = r->p->host->error(r->p, E2BIG, "more than %d files", FILES_MAX);
 		else
@@ -133,7 +665,8 @@ static void register_devices(struct gt_replay *r)
 	}
 }
 
-void gt_replay_select(struct gt_replay *r)
+/** gt_replay_select() - the maps' level changed, or the first reading is done */
+static void gt_replay_select(struct gt_replay *r)
 {
 	for (unsigned int i = 0; i < r->n; i++)
 		if (r->src[i].events)
@@ -176,7 +709,7 @@ static void add(struct gt_replay *r, const union gt_record *rec)
 }
 
 /* The name of whoever submits or calls, before the first. */
-static int tell_process(struct gt_replay *r, struct gt_source *s, const union gt_record *rec)
+static int emit_process(struct gt_replay *r, struct gt_source *s, const union gt_record *rec)
 {
 	union gt_record proc;
 	const char *comm;
@@ -184,7 +717,7 @@ static int tell_process(struct gt_replay *r, struct gt_source *s, const union gt
 	if ((rec->ev.type != GT_SUBMIT && rec->ev.type != GT_FUNCTION) || !s->events ||
 	    rec->ev.pid == GT_NONE32 || !rec->ev.pid)
 		return 0;
-	comm = gt_procs_tell(gt_events_procs(s->events), rec->ev.pid, rec->ev.tid, s->item.comm);
+	comm = gt_procs_emit(gt_events_procs(s->events), rec->ev.pid, rec->ev.tid, s->item.comm);
 	if (!comm)
 		return 0;
 	gt_procs_record(&proc, rec->ev.ts, rec->ev.pid, comm);
@@ -195,14 +728,23 @@ static int tell_process(struct gt_replay *r, struct gt_source *s, const union gt
 static int emit(struct gt_replay *r, struct gt_source *s)
 {
 	union gt_record out[GT_TP_MAX_RECORDS + GT_CALL_RECORDS];
+	uint64_t damaged;
 	int n, total = 0;
 
 	s->have = false;
-	s->items++;
-	if (s->item.kind == GT_ITEM_RECORD && s->item.rec.ev.type != GT_FUNCTION) {
+	/* names, processes, queues and losses are no events of the file */
+	if (s->item.kind == GT_ITEM_RECORD && s->item.rec.ev.type >= GT_NTYPES) {
 		add(r, &s->item.rec);
 		return 1;
 	}
+	s->count.events++;
+	if (s->item.kind == GT_ITEM_RECORD && s->item.rec.ev.type != GT_FUNCTION) {
+		s->count.used++;
+		gt_clocks_see(s, &s->item.rec.ev);
+		add(r, &s->item.rec);
+		return 1;
+	}
+	damaged = s->count.damaged;
 	if (s->item.kind == GT_ITEM_RECORD)
 		n = gt_call_again(&r->calls, s, &s->item.rec, out);
 	else if (s->item.kind == GT_ITEM_CALL)
@@ -210,9 +752,14 @@ static int emit(struct gt_replay *r, struct gt_source *s)
 	else
 		n = gt_events_decode(s->events, &s->item, out);
 	for (int i = 0; i < n; i++, total++) {
-		total += tell_process(r, s, &out[i]);
+		total += emit_process(r, s, &out[i]);
+		gt_clocks_see(s, &out[i].ev);
 		add(r, &out[i]);
 	}
+	if (n > 0)
+		s->count.used++;
+	else if (s->count.damaged == damaged)
+		gt_file_skip(&s->count, "without_record", 1);
 	return total;
 }
 
@@ -240,15 +787,32 @@ static struct gt_source *earliest(struct gt_replay *r, bool *ended)
 	return wait ? NULL : first;
 }
 
+/* Are there events that an event map names, and none of them gave a record? */
+static bool gives_none(const struct gt_filecount *c)
+{
+	for (unsigned int i = 0; i < GT_FILE_KINDS && c->skipped[i].kind; i++)
+		if (!strcmp(c->skipped[i].kind, "without_record"))
+			return c->skipped[i].n;
+	return false;
+}
+
+static const char *why_empty(const struct gt_source *s)
+{
+	if (s->empty)
+		return s->empty;
+	if (gives_none(&s->count))
+		return "none of its events gives a record: an end counts only behind its job's "
+		       "begin";
+	return "has no event that an event map names, see gputrace-events.d(5)";
+}
+
 /* An empty tree says nothing: this is why it is empty. */
-static void tell_empty(struct gt_replay *r)
+static void emit_empty(struct gt_replay *r)
 {
 	for (unsigned int i = 0; i < r->n; i++)
-		if (!r->src[i].items && gt_replay_told(r))
+		if (!r->src[i].count.used && gt_replay_reported(r))
 			r->p->host->error(r->p, ENODATA, "%s: %s", r->src[i].path,
-					  r->src[i].empty ? r->src[i].empty
-							  : "has no event that an event map names, "
-							    "see gputrace-events.d(5)");
+					  why_empty(&r->src[i]));
 }
 
 static int play(struct gt_replay *r, uint64_t deadline)
@@ -276,7 +840,9 @@ static int play(struct gt_replay *r, uint64_t deadline)
 	flush(r);
 	if (ended) {
 		r->phase = GT_REPLAY_ENDED;
-		tell_empty(r);
+		emit_empty(r);
+		for (unsigned int i = 0; i < r->n; i++)
+			gt_clocks_emit(&r->src[i]);
 	}
 	if (r->pos)
 		r->p->host->watermark(r->p, gt_pace_position(r));
@@ -311,17 +877,10 @@ void gt_replay_doctor(struct gt_plugin *p, char *buf, size_t len)
 	*buf = '\0';
 	if (!r)
 		return;
-	gt_detail(&d, "phase %s\nposition_ns %llu\n", phases[r->phase],
-	      (unsigned long long)r->pos);
+	gt_detail(&d, "phase %s\nposition_ns %llu\n", phases[r->phase], (unsigned long long)r->pos);
 	for (unsigned int i = 0; i < r->n; i++) {
 		const struct gt_source *s = &r->src[i];
 
-		gt_detail(&d, "file%u %s\nfile%u_kind %s\n", i, s->path, i,
-			  s->reader->name);
-		gt_detail(&d,
-		      "file%u_events %llu\nfile%u_damaged %llu\nfile%u_skipped %llu\nfile%u_lost "
-		      "%llu\n",
-		      i, (unsigned long long)s->items, i, (unsigned long long)s->bad, i,
-		      (unsigned long long)s->skipped, i, (unsigned long long)s->lost);
+		gt_file_detail(&d, i, s->path, s->reader->name, &s->count);
 	}
 }

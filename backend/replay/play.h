@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The state of a replay, for play.c and pace.c. */
+/* The state of a replay. */
 #ifndef GT_REPLAY_PLAY_H
 #define GT_REPLAY_PLAY_H
 
-#include "../callname.h"
+#include "../lib/callname.h"
 #include "internal.h"
 
 #define GT_REPLAY_BATCH 512
@@ -11,7 +11,7 @@
 
 #define GT_CALL_RECORDS (GT_CALLNAME_RECORDS + 1)
 
-/** struct gt_calls - calls of functions; @named: by number, whose names were told */
+/** struct gt_calls - calls of functions; @named: by number, those with emitted names */
 struct gt_calls {
 	bool named[GT_MAX_FUNCTIONS];
 };
@@ -33,19 +33,13 @@ struct gt_replay {
 	int level;
 	double speed;
 	uint64_t pos, base_ts, base_now, seek;
-	bool based, paused, told;
+	bool based, paused, reported;
 	struct gt_calls calls;
 	unsigned int batched;
 	union gt_record batch[GT_REPLAY_BATCH];
 };
 
-/** gt_pace_parse() - the option's text; -EINVAL with the sentence told */
-int gt_pace_parse(struct gt_plugin *p, const char *text, double *speed);
-/** gt_pace_due() - ns until a record of time @ts is to be played, 0 if now */
-uint64_t gt_pace_due(struct gt_replay *r, uint64_t ts);
-/** gt_pace_position() - where it plays: time goes on between records, but never beyond the next */
-uint64_t gt_pace_position(const struct gt_replay *r);
-/** gt_replay_select() - the maps' level changed, or the first reading is done */
-void gt_replay_select(struct gt_replay *r);
+/* Recordings of CPUs with different clocks */
+void gt_clocks_free(struct gt_source *s);
 
 #endif

@@ -7,7 +7,7 @@
 
 #include "internal.h"
 
-#define TEN_YEARS (3650LL * 86400 * 1000000000)
+#define TEN_YEARS  (3650LL * 86400 * 1000000000)
 #define OPT(field) offsetof(struct gt_replay_options, field)
 
 static const struct gt_option options[] = {
@@ -28,12 +28,13 @@ static const struct gt_option options[] = {
 	  .def = "0",
 	  .min = -TEN_YEARS,
 	  .max = TEN_YEARS,
-	  .help = "ns that are added to the times of grtrace's dumps, where their clock is not that "
-		  "of the other files" },
+	  .help = "ns added to the times of grtrace's dumps, if their clock is not that of the "
+		  "other files" },
 	{ .name = "relay_types",
 	  .type = GT_OPT_STR,
 	  .off = OPT(relay_types),
-	  .help = "numbers of grtrace's types where its dumps do not tell them: SUBMIT=0,START=4; "
+	  .help = "numbers of grtrace's types where its dumps have no table of them: "
+		  "SUBMIT=0,START=4; "
 		  "empty: grtrace's own" },
 	{ .name = NULL },
 };
@@ -54,6 +55,7 @@ GT_EXPORT const struct gt_backend gt_backend = {
 	.set = gt_replay_set,
 	.control = gt_replay_control,
 	.doctor = gt_replay_doctor,
+	.probe_recording = gt_replay_knows,
 	.start_caps = 1ULL << CAP_DAC_READ_SEARCH, /* root plays anybody's recording */
-	.syscalls = "kill",			   /* its child */
+	.syscalls = "kill mkstemp", /* its child, which unpacks a trace.dat to a file of its own */
 };

@@ -14,6 +14,7 @@
 #define RECORD_MAX 4096u
 #define GPUS_MAX   1024u
 #define RINGS_MAX  4096u
+#define PIECE	   4096 /* records without an item before the caller is asked again */
 
 struct ring_map {
 	uint16_t gpu, ring; /* the file's */
@@ -58,10 +59,10 @@ static bool stream_detect(const uint8_t *head, size_t len)
 /* A header begins new numbers: of another run of the daemon, perhaps. */
 static int take_header(struct gt_source *s, struct stream *st, const struct gt_header *h)
 {
-	if (h->version != GT_RECORD_VERSION)
+	if (!h->version || h->version > GT_RECORD_VERSION)
 		return gt_source_error(
 			s, EPROTONOSUPPORT,
-			"byte %llu: a stream of version %u; version %u is known here",
+			"byte %llu: a stream of version %u; versions up to %u are known here",
 			(unsigned long long)(st->off + st->pos), h->version, GT_RECORD_VERSION);
 	if (h->record_size < GT_RECORD_SIZE || h->record_size > RECORD_MAX)
 		return gt_source_error(s, EPROTO, "byte %llu: records of %u bytes",
@@ -102,6 +103,7 @@ static int stream_open(struct gt_source *s)
 		return gt_source_error(s, ENOMEM, "no memory");
 	memset(st->gpu, 0xff, GPUS_MAX * sizeof(*st->gpu));
 	st->size = GT_RECORD_SIZE;
+	s->empty = "is a stream without an event";
 	/* The first record is read here, so that a version that is not known fails the start. */
 	if (gt_source_pread(s, st->buf, GT_RECORD_SIZE, 0) != GT_RECORD_SIZE)
 		return gt_source_error(s, EBADMSG, "ends inside its first record");
@@ -215,12 +217,14 @@ static int take(struct gt_source *s, struct stream *st, union gt_record *r)
 	if (is_header(r))
 		return take_header(s, st, &r->header);
 	if (!gt_type_known(r->ev.type) || r->ev.type == GT_HEADER) {
-		gt_source_fault(s, "byte %llu: a record of type %u, which is not known", at,
+		gt_source_fault(s, GT_PLACE_BYTE, at,
+				"byte %llu: a record of type %u, which is not known", at,
 				r->ev.type);
 		return 0;
 	}
 	if (r->ev.ts == GT_NONE64 || time_is_damaged(st, r)) {
-		gt_source_fault(s, "byte %llu: the record's time makes no sense", at);
+		gt_source_fault(s, GT_PLACE_BYTE, at, "byte %llu: the record's time makes no sense",
+				at);
 		return 0;
 	}
 	st->last = r->ev.ts;
@@ -236,8 +240,8 @@ static int take(struct gt_source *s, struct stream *st, union gt_record *r)
 	}
 	if (r->ev.type == GT_PROCESS)
 		r->process.comm[sizeof(r->process.comm) - 1] = '\0';
-	if (r->ev.type == GT_LOST && r->lost.count != GT_NONE64)
-		s->lost += r->lost.count;
+	if (r->ev.type == GT_LOST)
+		gt_file_lost(&s->count, r->lost.count);
 	map_numbers(st, &r->ev);
 	s->item.kind = GT_ITEM_RECORD;
 	s->item.ts = r->ev.ts;
@@ -245,18 +249,28 @@ static int take(struct gt_source *s, struct stream *st, union gt_record *r)
 	return 1;
 }
 
+static int at_end(struct gt_source *s, const struct stream *st)
+{
+	if (st->len > st->pos)
+		gt_source_fault(s, GT_PLACE_BYTE, (st->off + st->pos),
+				"byte %llu: ends inside a record, %zu bytes of %zu",
+				(unsigned long long)(st->off + st->pos), st->len - st->pos,
+				st->size);
+	return -ENODATA;
+}
+
 static int stream_next(struct gt_source *s)
 {
 	struct stream *st = s->priv;
 
-	for (;;) {
+	for (int i = 0; i < PIECE; i++) {
 		union gt_record r;
 		int ret = fill(s, st);
 
 		if (ret < 0)
 			return ret;
 		if (st->len - st->pos < st->size)
-			break;
+			return at_end(s, st);
 		memcpy(&r, st->buf + st->pos, sizeof(r));
 		ret = take(s, st, &r);
 		if (ret < 0)
@@ -265,11 +279,7 @@ static int stream_next(struct gt_source *s)
 		if (ret)
 			return ret;
 	}
-	if (st->len > st->pos)
-		gt_source_fault(s, "byte %llu: ends inside a record, %zu bytes of %zu",
-				(unsigned long long)(st->off + st->pos), st->len - st->pos,
-				st->size);
-	return -ENODATA;
+	return 0;
 }
 
 const struct gt_reader gt_reader_stream = {

@@ -4,13 +4,310 @@
  * for each instruction, occupancy.json one for each wave that began or ended. Both become texts of
  * their kernels.
  */
-#include "att.h"
-#include "walk.h"
-
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "internal.h"
+#include "json_stream.h"
+
+/* Rows of both files */
+#define RP_ATT_CELLS 12	  /* of a row that are looked at */
+#define RP_ATT_TEXT  1024 /* bytes of one */
+
+struct rp_hotspots;
+struct rp_occupancy;
+
+/* Instructions of a kernel by the time they took, from a thread trace; by samples, from PC
+ * sampling. */
+
+#define ROWS_MAX (1u << 18) /* of a kernel */
+
+enum { TEXT = 0, SOURCE = 3, HIT = 6, LATENCY, STALL, IDLE, ISSUED, STALLED };
+
+/** struct row - an instruction; @n: hits to idle, or with PC sampling issued and stalled */
+struct row {
+	char *text, *source;
+	double n[6];
+};
+
+struct rp_hotspots {
+	char *name;
+	struct row *row;
+	unsigned int n, room;
+	uint64_t left_out, mapped;
+	double sum[6];
+};
+
+static struct rp_hotspots *rp_hot_new(void)
+{
+	return calloc(1, sizeof(struct rp_hotspots));
+}
+
+static void clear(struct rp_hotspots *h)
+{
+	for (unsigned int i = 0; i < h->n; i++) {
+		free(h->row[i].text);
+		free(h->row[i].source);
+	}
+	free(h->name);
+	h->name = NULL;
+	h->n = 0;
+	h->left_out = h->mapped = 0;
+	memset(h->sum, 0, sizeof(h->sum));
+}
+
+static int longest_first(const void *a, const void *b)
+{
+	const struct row *x = a, *y = b;
+	double d = y->n[1] + y->n[4] + y->n[5] - x->n[1] - x->n[4] - x->n[5];
+
+	return d > 0 ? 1 : d < 0 ? -1 : 0;
+}
+
+static size_t line(char *out, size_t len, const struct row *r, bool sampled)
+{
+	char source[256] = "-";
+	int n;
+
+	if (r->source && *r->source)
+		snprintf(source, sizeof(source), "%s", r->source);
+	for (char *c = source; *c; c++)
+		if (*c == ' ')
+			*c = '_';
+	if (sampled)
+		n = snprintf(out, len, "%.0f %.0f %s %.200s\n", r->n[4], r->n[5], source, r->text);
+	else
+		n = snprintf(out, len, "%.0f %.0f %.0f %.0f %s %.200s\n", r->n[1], r->n[2], r->n[3],
+			     r->n[0], source, r->text);
+	return n > 0 && (size_t)n < len ? (size_t)n : 0;
+}
+
+static void emit_hotspots(struct rp_input *in, struct rp_hotspots *h)
+{
+	bool sampled = h->sum[1] == 0 && h->sum[4] + h->sum[5] > 0;
+	char *text = malloc(GT_KERNEL_TEXT_MAX);
+	unsigned int i;
+	size_t n, more;
+
+	if (!text || !h->name || !h->n) {
+		free(text);
+		return;
+	}
+	qsort(h->row, h->n, sizeof(*h->row), longest_first);
+	n = (size_t)snprintf(text, GT_KERNEL_TEXT_MAX,
+			     "# instructions: %u\n# with a source: %.2f %%\n", h->n,
+			     100.0 * (double)h->mapped / h->n);
+	if (!sampled)
+		n += (size_t)snprintf(text + n, 256,
+				      "# cycles: latency %.0f stall %.0f idle %.0f\n", h->sum[1],
+				      h->sum[2], h->sum[3]);
+	n += (size_t)snprintf(text + n, 256, "%s",
+			      sampled ? "# issued stalled source instruction\n"
+				      : "# latency stall idle hits source instruction\n");
+	for (i = 0; i < h->n; i++) {
+		more = line(text + n, GT_KERNEL_TEXT_MAX - 64 - n, &h->row[i], sampled);
+		if (!more)
+			break;
+		n += more;
+	}
+	if (i < h->n || h->left_out)
+		n += (size_t)snprintf(text + n, 64, "# %llu more\n",
+				      (unsigned long long)(h->n - i + h->left_out));
+	rp_emit_text(in, h->name, strlen(h->name), GT_KT_HOTSPOTS, text, n);
+	free(text);
+}
+
+static struct row *new_row(struct rp_hotspots *h)
+{
+	unsigned int room = h->room ? 2 * h->room : 1024;
+	struct row *more;
+
+	if (h->n == h->room) {
+		more = room <= ROWS_MAX ? reallocarray(h->row, room, sizeof(*more)) : NULL;
+		if (!more) {
+			h->left_out++;
+			return NULL;
+		}
+		h->row = more;
+		h->room = room;
+	}
+	return &h->row[h->n++];
+}
+
+/** rp_hot_row() - a row of code.json: text, -, line, source, object, address, hits, latency, stall,
+ * idle, issued, stalled. Its texts may be taken: set to NULL then */
+static void rp_hot_row(struct rp_input *in, struct rp_hotspots *h, const double *number,
+		       char **text)
+{
+	struct row *r;
+
+	if (!text[TEXT]) {
+		rp_fault(in, "a row of the code has no instruction: left out");
+		return;
+	}
+	if (!strncmp(text[TEXT], "; ",
+		     2)) { /* a kernel begins; its source column has its name as people write it */
+		emit_hotspots(in, h);
+		clear(h);
+		h->name = strdup(text[SOURCE] && *text[SOURCE] ? text[SOURCE] : text[TEXT] + 2);
+		return;
+	}
+	r = new_row(h);
+	if (!r)
+		return;
+	r->text = text[TEXT];
+	r->source = text[SOURCE];
+	text[TEXT] = text[SOURCE] = NULL;
+	h->mapped += r->source && *r->source;
+	for (unsigned int i = 0; i < 6; i++) {
+		r->n[i] = number[HIT + i] >= 0 && number[HIT + i] < 1e18 ? number[HIT + i] : 0;
+		h->sum[i] += r->n[i];
+	}
+}
+
+/** rp_hot_end() - there are no more: the last kernel is emitted, like each when the next begins */
+static void rp_hot_end(struct rp_input *in, struct rp_hotspots *h)
+{
+	if (h->n && !h->name)
+		rp_fault(in, "the code belongs to no kernel");
+	emit_hotspots(in, h);
+	clear(h);
+}
+
+static void rp_hot_free(struct rp_hotspots *h)
+{
+	if (!h)
+		return;
+	clear(h);
+	free(h->row);
+	free(h);
+}
+
+/* Waves of each dispatch on each compute unit, from a thread trace. */
+
+#define DISPATCHES 64
+#define SES	   32
+#define CUS	   64
+
+/** struct unit - a compute unit during a dispatch; times are cycles, @integral is waves by cycles
+ */
+struct unit {
+	uint64_t waves, first, last, at, integral;
+	uint32_t now, peak;
+};
+
+struct rp_occupancy {
+	struct unit unit[DISPATCHES][SES][CUS];
+	char name[DISPATCHES][512];
+	uint64_t strange;
+};
+
+static struct rp_occupancy *rp_occ_new(void)
+{
+	return calloc(1, sizeof(struct rp_occupancy));
+}
+
+/** rp_occ_row() - a row of occupancy.json: time, CU, SIMD, slot, began or ended, dispatch */
+static void rp_occ_row(struct rp_input *in, struct rp_occupancy *o, unsigned int se,
+		       const double *number, unsigned int n)
+{
+	uint64_t ts = number[0] >= 0 && number[0] < 9e18 ? (uint64_t)number[0] : 0;
+	struct unit *u;
+
+	if (n < 6 || se >= SES || !(number[1] >= 0 && number[1] < CUS) ||
+	    !(number[5] >= 0 && number[5] < DISPATCHES)) {
+		if (!o->strange++)
+			rp_fault(in, "a wave of no dispatch or unit that there could be: left out");
+		return;
+	}
+	u = &o->unit[(unsigned int)number[5]][se][(unsigned int)number[1]];
+	if (u->waves && ts > u->at)
+		u->integral += u->now * (ts - u->at);
+	if (ts > u->at || !u->waves)
+		u->at = ts;
+	if (number[4] != 0) {
+		if (!u->waves++)
+			u->first = ts;
+		if (++u->now > u->peak)
+			u->peak = u->now;
+	} else if (u->now) {
+		u->now--;
+	}
+	if (ts > u->last)
+		u->last = ts;
+}
+
+/** rp_occ_name() - which kernel dispatch @i is */
+static void rp_occ_name(struct rp_input *in, struct rp_occupancy *o, unsigned int i, const char *s,
+			size_t len)
+{
+	if (i < DISPATCHES)
+		snprintf(o->name[i], sizeof(o->name[i]), "%.*s", (int)(len < 511 ? len : 511), s);
+}
+
+static size_t unit_line(char *out, size_t len, unsigned int se, unsigned int cu,
+			const struct unit *u)
+{
+	double cycles = (double)(u->last - u->first);
+	int n = snprintf(out, len, "%u %u %llu %u %.2f %.0f\n", se, cu,
+			 (unsigned long long)u->waves, u->peak,
+			 cycles > 0 ? (double)u->integral / cycles : 0, cycles);
+
+	return n > 0 && (size_t)n < len ? (size_t)n : 0;
+}
+
+static size_t dispatch_lines(char *out, size_t len, const struct rp_occupancy *o, unsigned int i)
+{
+	size_t n = 0;
+
+	for (unsigned int se = 0; se < SES; se++)
+		for (unsigned int cu = 0; cu < CUS; cu++)
+			if (o->unit[i][se][cu].waves)
+				n += unit_line(out + n, len - n, se, cu, &o->unit[i][se][cu]);
+	return n;
+}
+
+/* A kernel that was dispatched several times has the first of these that was traced */
+static bool again(const struct rp_occupancy *o, unsigned int i)
+{
+	static char few[64];
+
+	for (unsigned int k = 0; k < i; k++)
+		if (!strcmp(o->name[k], o->name[i]) && dispatch_lines(few, sizeof(few), o, k))
+			return true;
+	return false;
+}
+
+static void nameless(struct rp_input *in, const struct rp_occupancy *o, unsigned int i)
+{
+	char few[64];
+
+	if (dispatch_lines(few, sizeof(few), o, i))
+		rp_fault(in, "the waves of dispatch %u are of no kernel that is named: left out",
+			 i);
+}
+
+static void rp_occ_end(struct rp_input *in, struct rp_occupancy *o)
+{
+	static const char head[] = "# se cu waves peak avg_waves cycles\n";
+	char *text = malloc(GT_KERNEL_TEXT_MAX);
+	size_t n;
+
+	for (unsigned int i = 0; text && i < DISPATCHES; i++) {
+		if (!*o->name[i])
+			nameless(in, o, i);
+		if (!*o->name[i] || again(o, i))
+			continue;
+		memcpy(text, head, sizeof(head));
+		n = sizeof(head) - 1;
+		n += dispatch_lines(text + n, GT_KERNEL_TEXT_MAX - n, o, i);
+		if (n > sizeof(head) - 1)
+			rp_emit_text(in, o->name[i], strlen(o->name[i]), GT_KT_OCCUPANCY, text, n);
+	}
+	free(text);
+}
 
 #define DEPTH 16
 
@@ -217,6 +514,7 @@ static void att_close(struct rp_input *in)
 
 const struct rp_format rp_format_att = {
 	.name = "att",
+	.last = true,
 	.detect = att_detect,
 	.open = att_open,
 	.first = att_first,

@@ -5,80 +5,79 @@
  * has been killed, and what it says is checked.
  */
 #include "internal.h"
-#include "../replay/internal.h" /* gt_child_*() */
+#include "../lib/sandbox.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/ioprio.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define OUT_FD	 3
-#define FIRST_FD 4
-#define MEMORY	 (1ull << 30) /* above what the daemon itself has mapped */
-#define CPU_S	 30	      /* and a second for each 4 MiB, */
-#define CPU_MOST 1800	      /* but no more than that: a file may be of any size, and empty */
-#define BUF	 (1u << 20)
-#define PIPE	 (1 << 20)
-#define SILENCE	 30000000000u /* ns without a word before it is given up */
-#define POLL_MS	 2
-#define POLLS	 100 /* until one that is to end is waited for no more */
-
-/* The pipe is 3, the files follow; 0 to 2 are /dev/null; nothing else stays open. */
-static void arrange(struct rp_source *s, unsigned int n, int out)
-{
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC), high;
-
-	for (unsigned int i = 0; i < n; i++)
-		s[i].fd = fcntl(s[i].fd, F_DUPFD_CLOEXEC, FIRST_FD + RP_FILES + 1);
-	high = fcntl(out, F_DUPFD_CLOEXEC, FIRST_FD + RP_FILES + 1);
-	if (null < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 || dup2(null, 2) < 0 ||
-	    dup2(high, OUT_FD) < 0)
-		_exit(1);
-	for (unsigned int i = 0; i < n; i++) {
-		if (dup2(s[i].fd, FIRST_FD + (int)i) < 0)
-			_exit(1);
-		s[i].fd = FIRST_FD + (int)i;
-	}
-	if (close_range(FIRST_FD + n, ~0u, 0) < 0)
-		_exit(1);
-}
+#define MEMORY	     (1ull << 30) /* above what the daemon itself has mapped */
+#define CPU_S	     30		  /* and a second for each 4 MiB, */
+#define CPU_MOST     1800	  /* but no more than that: a file may be of any size, and empty */
+#define BUF	     (1u << 20)
+#define PIPE	     (1 << 20)
+#define SILENCE	     30000000000u   /* ns without a word before it is given up */
+#define IDLE_SILENCE (20 * SILENCE) /* likewise where others leave it little of the CPU */
+#define POLL_MS	     2
 
 static void __attribute__((noreturn))
-child(struct rp_source *s, unsigned int n, int out, pid_t parent)
+child(struct rp_source *s, unsigned int n, int out, pid_t parent, uint64_t cpu_s)
 {
-	uint64_t cpu = 0, key[2] = { 0 };
+	uint64_t key[2] = { 0 };
+	int fds[RP_FILES];
 
-	gt_child_begin(parent);
 	for (unsigned int i = 0; i < n; i++)
-		cpu += s[i].size / (4 << 20);
-	arrange(s, n, out);
-	gt_child_limit(0, CPU_S + (cpu < CPU_MOST ? cpu : CPU_MOST), MEMORY);
+		fds[i] = s[i].fd;
+	gt_child_begin(parent);
+	gt_child_arrange(out, fds, n);
+	for (unsigned int i = 0; i < n; i++)
+		s[i].fd = fds[i];
+	gt_child_limit(0, cpu_s, MEMORY);
 	if (getrandom(key, sizeof(key), 0) != sizeof(key) || gt_child_confine())
 		_exit(1);
-	rp_read_all(s, n, key, OUT_FD);
+	rp_read_all(s, n, key, GT_SANDBOX_IO);
 }
-
-/* They outlive a stop of the backend. */
-static struct {
-	pid_t pid[RP_CHILDREN_LEFT];
-	unsigned int n;
-} left;
 
 int rp_child_full(struct gt_plugin *p)
 {
 	return p->host->error(p, EBUSY,
 			      "%u readers hang where results are: a file system does not answer",
-			      left.n);
+			      gt_reap_left());
+}
+
+uint64_t rp_child_cpu(const struct rp_source *s, unsigned int n)
+{
+	uint64_t more = 0;
+
+	for (unsigned int i = 0; i < n; i++)
+		more += s[i].size / (4 << 20);
+	return CPU_S + (more < CPU_MOST ? more : CPU_MOST);
+}
+
+/* What a user's reader is denied is of no concern to it: it then reads as others do */
+void rp_child_idle(struct rp_child *c)
+{
+	const struct sched_param none = { 0 };
+
+	c->idle = true;
+	sched_setscheduler(c->pid, SCHED_IDLE, &none);
+	syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, c->pid,
+		IOPRIO_PRIO_VALUE(IOPRIO_CLASS_IDLE, 0));
 }
 
 int rp_child_start(struct gt_plugin *p, struct rp_child *c, const struct rp_source *s,
-		   unsigned int n)
+		   unsigned int n, uint64_t cpu_s)
 {
 	struct rp_source *copy = calloc(n, sizeof(*copy));
 	pid_t self = getpid();
@@ -87,9 +86,11 @@ int rp_child_start(struct gt_plugin *p, struct rp_child *c, const struct rp_sour
 	c->fd = -1;
 	c->pid = 0;
 	c->pos = c->len = 0;
+	c->cpu_ns = 0;
+	c->idle = false;
 	c->buf = malloc(BUF);
 	c->since = p->host->now(p);
-	if (rp_child_left() == RP_CHILDREN_LEFT) {
+	if (gt_reap_left() >= RP_CHILDREN_LEFT) {
 		free(copy);
 		return rp_child_full(p);
 	}
@@ -101,7 +102,7 @@ int rp_child_start(struct gt_plugin *p, struct rp_child *c, const struct rp_sour
 	fcntl(pipes[0], F_SETPIPE_SZ, PIPE);
 	c->pid = fork();
 	if (!c->pid)
-		child(copy, n, pipes[1], self);
+		child(copy, n, pipes[1], self, cpu_s);
 	free(copy);
 	close(pipes[1]);
 	c->fd = pipes[0];
@@ -111,65 +112,32 @@ int rp_child_start(struct gt_plugin *p, struct rp_child *c, const struct rp_sour
 	return 0;
 }
 
-static bool has_ended(pid_t pid)
+static uint64_t ns_of(const struct timeval *t)
 {
-	siginfo_t si = { 0 };
-
-	return !waitid(P_PID, (id_t)pid, &si, WEXITED | WNOHANG | WNOWAIT) && si.si_pid == pid;
+	return (uint64_t)t->tv_sec * 1000000000 + (uint64_t)t->tv_usec * 1000;
 }
 
-unsigned int rp_child_left(void)
-{
-	unsigned int n = 0;
-
-	for (unsigned int i = 0; i < left.n; i++)
-		if (!waitpid(left.pid[i], NULL, WNOHANG))
-			left.pid[n++] = left.pid[i];
-	left.n = n;
-	return n;
-}
-
-void rp_child_leave(pid_t pid)
-{
-	if (left.n < RP_CHILDREN_LEFT)
-		left.pid[left.n++] = pid;
-}
-
-static bool await_end(pid_t pid)
-{
-	for (int i = 0; i < POLLS; i++) {
-		if (has_ended(pid))
-			return true;
-		poll(NULL, 0, POLL_MS);
-	}
-	return false;
-}
-
-/* What waitpid() says if it ended by itself, else -1. One that waits for a disk, or for NFS, does
- * not end before it has an answer, killed or not. */
+/* As gt_reap(); @await: its pipe is closed, so it is about to end, and its exit status matters */
 static int reap(struct rp_child *c, bool await)
 {
-	bool itself = false;
-	int status = -1;
+	struct rusage used;
+	int status;
 
 	if (c->pid <= 0)
 		return -1;
-	itself = await && await_end(c->pid);
-	kill(-c->pid, SIGKILL);
-	kill(c->pid, SIGKILL);
-	if (!await_end(c->pid))
-		rp_child_leave(c->pid);
-	else
-		waitpid(c->pid, &status, WNOHANG);
+	status = gt_reap(c->pid, await, &used);
+	c->cpu_ns = ns_of(&used.ru_utime) + ns_of(&used.ru_stime);
 	c->pid = 0;
-	return itself ? status : -1;
+	return status;
 }
 
-void rp_child_end(struct rp_child *c)
+void rp_child_end(struct rp_child *c, uint64_t *cpu_ns)
 {
 	if (c->fd >= 0)
 		close(c->fd);
 	reap(c, false);
+	if (cpu_ns)
+		*cpu_ns = c->cpu_ns;
 	free(c->buf);
 	c->buf = NULL;
 	c->fd = -1;
@@ -182,6 +150,8 @@ static int give_up(struct rp_child *c, char *err, size_t len, const char *why)
 
 	if (why)
 		snprintf(err, len, "%s", why);
+	else if (status >= 0 && WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU)
+		snprintf(err, len, "takes more CPU time than a reading may: the rest is left out");
 	else if (status >= 0 && WIFSIGNALED(status))
 		snprintf(err, len, "the reader failed on these files (signal %d)",
 			 WTERMSIG(status));
@@ -201,9 +171,9 @@ static int receive(struct gt_plugin *p, struct rp_child *c, char *err, size_t le
 	c->pos = 0;
 	n = read(c->fd, c->buf + c->len, BUF - c->len);
 	if (n < 0 && errno == EAGAIN) {
-		if (p->host->now(p) - c->since > SILENCE)
+		if (p->host->now(p) - c->since > (c->idle ? IDLE_SILENCE : SILENCE))
 			return give_up(c, err, len, "the reader hangs on these files");
-		if (poll(&pfd, 1, POLL_MS) <= 0)
+		if (!p->recording || poll(&pfd, 1, POLL_MS) <= 0)
 			return 0;
 		n = read(c->fd, c->buf + c->len, BUF - c->len);
 	}

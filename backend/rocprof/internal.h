@@ -3,22 +3,20 @@
  * The rocprof backend's own interfaces.
  *
  *	rocprof.c  the vtable and the options
- *	play.c     start, frames from the child, the end; watch.c folders that results appear in
- *	files.c    which files are results, and safe to open; names.c by their names and first bytes
- *	meet.c     which are new, or have changed, in folders that are watched
- *	child.c    starts, hears and ends the process that reads them
- *	tell.c     rows as records, kernels and counters for the host
- *	gpu.c      agents as GPUs, queues
+ *	play.c     start, frames from the child, the end
+ *	watch.c    folders that results appear in, and each user's share of readers, rows and CPU time
+ *	files.c    which files are results, by name and first bytes, which are new, and safe to open
+ *	child.c    starts the process that reads them, hears from it and ends it
+ *	emit.c     rows as records, kernels and counters for the host; duplicates; agents as GPUs
  *	jobs/      what to ask rocprofv3 for
  *
  * In the child, which holds nothing but the files and a pipe:
  *
  *	read.c     merges the files by time, writes frames
- *	table.c    CSV tables, columns.c what their columns are
- *	json.c     JSON, record.c what its values mean; v1json.c that of rocprof v1
+ *	csv.c      CSV tables, and what their columns are
+ *	json.c     JSON of rocprofv3; v1json.c that of rocprof v1
  *	rocpd.c    the SQLite database
- *	att.c      thread traces: hotspots.c, occupancy.c
- *	walk.c     what these three read JSON by
+ *	att.c      thread traces: hotspots, occupancy
  *
  * Every result is anybody's bytes: only the child looks into it, and what it says is checked.
  */
@@ -31,14 +29,16 @@
 #include <sys/types.h>
 
 #include "../backend.h"
+#include "../lib/detail.h"
 
 #define RP_FILES      256 /* of one reading */
 #define RP_NAMES      65536
 #define RP_AGENTS     256
-#define RP_PLACES     5	   /* in a file, one a table */
-#define RP_LIVE_FILES 1024 /* in folders that are watched */
-#define RP_USER_FILES 256  /* of these, of a user but root */
-#define RP_WATCHES    1024 /* folders that say when something changes */
+#define RP_PLACES     5		/* in a file, one a table */
+#define RP_LIVE_FILES 1024	/* in folders that are watched */
+#define RP_USER_FILES 256	/* of these, of a user but root */
+#define RP_WATCHES    1024	/* folders that say when something changes */
+#define RP_GROUPS     GT_NONE16 /* runs: a number each */
 #define RP_FRAME_MAX  (GT_KERNEL_NAME_MAX + 4096)
 
 /** struct rp_options - the plugin's options, filled by the host */
@@ -46,19 +46,20 @@ struct rp_options {
 	char *files;
 	char *dirs;
 	char *speed;
+	int64_t user_rows;
 };
 
-/* What the child tells
+/* What the child sends
  * ----------------------------------------------------------------------------- */
 
 enum rp_kind {
-	RP_ALIVE, /* nothing to tell for a long time */
+	RP_ALIVE, /* nothing to report for a long time */
 	RP_AGENT, /* struct rp_agent */
 	RP_NAME,  /* struct rp_name and its text */
 	RP_ROW,	  /* struct rp_row */
 	RP_TEXT,  /* struct rp_text and the text */
-	RP_FAULT, /* a sentence; something of the file was left out */
-	RP_FAIL,  /* a sentence; the file tells nothing more */
+	RP_FAULT, /* struct rp_where and a sentence; something of the file was left out */
+	RP_FAIL,  /* likewise; the file has nothing more */
 	RP_TABLE, /* a word: what the file is */
 	RP_AT,	  /* RP_PLACES u64: where to go on when the file has grown */
 	RP_END,	  /* all files have been read */
@@ -82,11 +83,16 @@ struct rp_agent {
 	bool gpu;
 };
 
-/** struct rp_name - names are told once, then meant by @id; @hash: of all of it, if it was cut,
+/** struct rp_name - names are sent once, then meant by @id; @hash: of all of it, if it was cut,
  * else 0 */
 struct rp_name {
 	uint32_t id, reserved;
 	uint64_t hash;
+};
+
+/** struct rp_where - where a fault is; @place: enum gt_place, what @at is counted in */
+struct rp_where {
+	uint64_t place, at;
 };
 
 /** struct rp_text - a text of kernel @name on device @agent; @which: enum gt_kernel_text */
@@ -98,7 +104,9 @@ struct rp_text {
 enum rp_row_kind {
 	RP_DISPATCH,
 	RP_COUNTER,
+	RP_READING, /* likewise, of a row that is sent already */
 	RP_API,
+	RP_MARKER, /* likewise, of a range that the program named: it is no call */
 	RP_COPY,
 	RP_ALLOC,
 	RP_SCRATCH,
@@ -127,21 +135,34 @@ struct rp_row {
 /** rp_row_ts() - by what rows are merged: when it ended, of a call when it began */
 static inline uint64_t rp_row_ts(const struct rp_row *r)
 {
-	return r->kind == RP_API ? r->start : r->end;
+	return r->kind == RP_API || r->kind == RP_MARKER ? r->start : r->end;
+}
+
+/** rp_row_reads() - is @value a reading of a counter? */
+static inline bool rp_row_reads(const struct rp_row *r)
+{
+	return r->kind == RP_COUNTER || r->kind == RP_READING;
 }
 
 /* The child
  * ---------------------------------------------------------------------------------------- */
 
+/** enum rp_stats - of what statistics are */
+enum rp_stats {
+	RP_STATS_EITHER, /* its rows have */
+	RP_STATS_KERNELS,
+	RP_STATS_CALLS
+};
+
 /**
  * struct rp_source - a file as the child is given it
  * @fd: open for reading; @size: what there is to read now
  * @group: files of one run have the same: agents are its
- * @pid: of the profiled process, as the file's name tells; GT_NONE32
+ * @pid: of the profiled process, by the file's name; GT_NONE32
  * @live: it may grow: what is not whole is left for another time; @at: what was read before, as
- *rp_tell_at() told
- * @agent: of a thread trace: its device's handle, as its folder's name tells
- * @statistics: of kernels, as the file's name tells
+ * rp_emit_at() reported
+ * @agent: of a thread trace: its device's handle, by its folder's name
+ * @statistics: of what a table of statistics is, by the end of the file's name
  */
 struct rp_source {
 	int fd;
@@ -150,39 +171,44 @@ struct rp_source {
 	bool live;
 	uint16_t group;
 	uint32_t pid;
-	bool statistics;
+	enum rp_stats statistics;
 };
 
 struct rp_reading;
+struct rp_walk;
 
-/** struct rp_input - a file being read, in the child; @packed: if gzip has packed it */
+/** struct rp_input - a file being read, in the child; of a table @line is the row at hand, of JSON
+ * @walk knows where it stands */
 struct rp_input {
 	struct rp_reading *r;
 	const struct rp_source *s;
 	const struct rp_format *format;
-	struct rp_packed *packed;
 	void *priv;
 	uint16_t index;
 	bool ended;
-	uint64_t faults;
-	/* rows that wait for earlier ones: a heap by time of indices of @row */
+	uint64_t faults, line;
+	const struct rp_walk *walk;
+	/* rows that wait for earlier ones: a heap by time, then as they came, of indices of @row */
 	struct rp_wait {
 		uint64_t ts;
-		uint32_t at;
+		uint32_t at, seq;
 	} * heap;
 	struct rp_row *row;
 	uint32_t *spare;
 	unsigned int n, room, nspare;
+	uint32_t seq;
 };
 
 /**
  * struct rp_format - one kind of file; read.c has the table
  * @detect: do these first @len bytes begin such a file?
- * @open: reads what is needed to read on; @first: whether it tells of agents only, for others' sake
+ * @open: reads what is needed to read on; @first: whether it has agents only, for others' sake
  * @feed: reads a piece: rows by rp_emit(). 1; 0: that was all; -errno after rp_fail()
+ * @last: its rows are of kernels and devices that other files name: it is read after them
  */
 struct rp_format {
 	const char *name;
+	bool last;
 	bool (*detect)(const char *head, size_t len);
 	int (*open)(struct rp_input *in);
 	bool (*first)(const struct rp_input *in);
@@ -204,28 +230,22 @@ static inline void rp_squeeze(char out[128], const char *head, size_t len)
 	out[n] = '\0';
 }
 
-/** rp_is_packed() - do these first bytes begin what gzip has packed? */
-bool rp_is_packed(const void *head, size_t len);
-/** rp_packed_open() - from then on rp_pread() unpacks */
-int rp_packed_open(struct rp_input *in);
-ssize_t rp_packed_pread(struct rp_packed *p, void *buf, size_t len, uint64_t off);
-void rp_packed_close(struct rp_input *in);
 /** rp_row_init() - a row of which nothing is known */
 void rp_row_init(struct rp_row *r, enum rp_row_kind kind);
 /** rp_emit() - hands a row over */
 void rp_emit(struct rp_input *in, const struct rp_row *r);
-/** rp_tell_agent() - likewise a device */
-void rp_tell_agent(struct rp_input *in, const struct rp_agent *a);
+/** rp_emit_agent() - likewise a device */
+void rp_emit_agent(struct rp_input *in, const struct rp_agent *a);
 /** rp_intern() - number of a name; GT_NONE32: there are too many */
 uint32_t rp_intern(struct rp_input *in, const char *text, size_t len);
-/** rp_tell_text() - a text of a kernel, by its name */
-void rp_tell_text(struct rp_input *in, const char *kernel, size_t klen, enum gt_kernel_text which,
+/** rp_emit_text() - a text of a kernel, by its name */
+void rp_emit_text(struct rp_input *in, const char *kernel, size_t klen, enum gt_kernel_text which,
 		  const char *text, size_t len);
-/** rp_tell_at() - where to go on if the file grows */
-void rp_tell_at(struct rp_input *in, const uint64_t at[RP_PLACES]);
+/** rp_emit_at() - where to go on if the file grows */
+void rp_emit_at(struct rp_input *in, const uint64_t at[RP_PLACES]);
 /** rp_table() - says what the file is */
 void rp_table(struct rp_input *in, const char *what);
-/** rp_fault() - something was left out; only the first few sentences of a file are told */
+/** rp_fault() - something was left out; only the first few sentences of a file are reported */
 void rp_fault(struct rp_input *in, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /** rp_fail() - nothing more can be read of the file. Returns -EBADMSG */
 int rp_fail(struct rp_input *in, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -234,73 +254,70 @@ ssize_t rp_pread(const struct rp_input *in, void *buf, size_t len, uint64_t off)
 
 /** rp_read_all() - the whole of the child's work: frames of all of @s to @out; does not return
  * @key: a secret */
-void rp_read_all(const struct rp_source *s, unsigned int n, const uint64_t key[2], int out) __attribute__((noreturn));
+void rp_read_all(const struct rp_source *s, unsigned int n, const uint64_t key[2], int out)
+	__attribute__((noreturn));
 
 /* child.c
  * ------------------------------------------------------------------------------------------ */
 
-#define RP_CHILDREN_LEFT 8
+#define RP_CHILDREN_LEFT 8 /* that hang, until no other begins */
 
-/** struct rp_child - the process that reads */
+/** struct rp_child - the process that reads; @since: of its last word; @cpu_ns: that it took, once
+ * it has ended; @idle: see rp_child_idle() */
 struct rp_child {
 	pid_t pid;
 	int fd;
 	uint8_t *buf;
 	size_t pos, len;
-	uint64_t since;
+	uint64_t since, cpu_ns;
+	bool idle;
 };
 
-/** rp_child_start() - has @n files read; 0 or -errno with the sentence told */
+/** rp_child_cpu() - seconds of CPU time that reading these may take */
+uint64_t rp_child_cpu(const struct rp_source *s, unsigned int n);
+/** rp_child_start() - has @n files read, in @cpu_s seconds of CPU time; 0 or -errno with the
+ * sentence reported */
 int rp_child_start(struct gt_plugin *p, struct rp_child *c, const struct rp_source *s,
-		   unsigned int n);
+		   unsigned int n, uint64_t cpu_s);
+/** rp_child_idle() - from now on it has the CPU and the disk when nobody else wants them */
+void rp_child_idle(struct rp_child *c);
 /** rp_child_next() - the next frame and its payload: 1; 0: none yet; -EIO with a sentence */
 int rp_child_next(struct gt_plugin *p, struct rp_child *c, struct rp_frame *f, const uint8_t **data,
 		  char *err, size_t len);
-void rp_child_end(struct rp_child *c);
-/** rp_child_leave() - one that was killed is still there, as a file system that does not answer
- * holds it; rp_child_left() - waits for none: how many are, whichever start of the backend they are
- * of */
-void rp_child_leave(pid_t pid);
-unsigned int rp_child_left(void);
-/** rp_child_full() - tells that there are so many that no other begins. Returns -EBUSY */
+/** rp_child_end() - it is ended if it has not; @cpu_ns: what it took, may be NULL */
+void rp_child_end(struct rp_child *c, uint64_t *cpu_ns);
+/** rp_child_full() - reports that there are so many that no other begins. Returns -EBUSY */
 int rp_child_full(struct gt_plugin *p);
 
-/* names.c
+/* files.c
  * ------------------------------------------------------------------------------------------ */
 
 /** rp_base_of() - a path's last part; rp_ends() - whether @s ends so */
 const char *rp_base_of(const char *path);
 bool rp_ends(const char *s, const char *with);
-/** rp_agent_of() - the device whose thread traces are in @folder, by its name; GT_NONE64: none are */
-uint64_t rp_agent_of(const char *folder);
-/** rp_is_result() - is @name in @folder one that is read? */
-bool rp_is_result(const char *folder, const char *name);
-/** rp_run_of() - bytes of @path that files of a run have alike */
-size_t rp_run_of(const char *path);
-/** rp_pid_of() - the process that a file's name tells, or GT_NONE32 */
-uint32_t rp_pid_of(const char *base);
-/** rp_of_kernels() - is it a table of statistics of kernels? */
-bool rp_of_kernels(const char *base);
-/** rp_part_only() - why what begins so shows nothing by itself, what else to play; NULL: it may */
-const char *rp_part_only(const char *head, size_t len);
-/** rp_head_known() - does something of rocprof begin so, be it a part only? */
-bool rp_head_known(const char *head, size_t len);
+/** rp_stats_of() - of what is a table of statistics? By the end of the file's name, which the tools
+ * set */
+enum rp_stats rp_stats_of(const char *name);
+/** rp_is_call() - is it the name of a function, or of a kind of them, and no kernel's? */
+bool rp_is_call(const char *s, size_t len);
 
 /* files.c
  * ------------------------------------------------------------------------------------------ */
 
 /**
  * struct rp_file - a result
- * @path: where it is; @uid: whose
- * @state: what became of it; @table: what it is
+ * @path: where it is; @uid: of its owner
+ * @state: what became of it; @table: what it is; @count: for doctor() of a recording
  * @dev, @ino, @born, @mtime: of a folder that is watched: which file it is, when it was made (0:
  *	not known) and when it changed
  * @there: it was there when the folders were looked through; @changed: since it was read; @busy:
- *somebody writes to it; @once: it is read once only
+ * somebody writes to it; @once: it is read once only
+ * @read: a reader has it; @turn: number of the turn in which it had last, 0: not yet; @again: it
+ *	could not be opened for now, and is not tried before
  * @means: which kernels its job asked for when its reading began: part of their names, "" for all;
  *	NULL: no job's, or an expression
  * @matched: dispatches of these, while the hash of what was asked for was @asked; @instructions of
- *a thread trace, and how many have a source (@mapped)
+ * a thread trace, and how many have a source (@mapped)
  */
 struct rp_file {
 	char *path, *means;
@@ -309,18 +326,20 @@ struct rp_file {
 	const char *state;
 	char table[32], error[256];
 	uint64_t rows, faults;
+	struct gt_filecount count;
 	uint64_t dev, ino, born, mtime;
-	bool there, changed, busy, once, named, whole;
+	bool there, changed, busy, once, named, whole, read;
+	uint64_t turn, again;
 	uint64_t matched, asked, instructions;
 	double mapped;
 };
 
-/* jobs/way.c: the way to what a user has named: links are not followed, and no mount is entered that
- * somebody else than the kernel may answer for; @whole: who named it sees everything */
+/* jobs/results.c: the way to what a user has named: links are not followed, and no mount is entered
+ * that somebody else than the kernel may answer for; @whole: who named it sees everything */
 
-/** rp_way_folder() - opens a folder, rp_way_file() a file; -1 */
-int rp_way_folder(const char *path, bool whole);
 int rp_way_file(const char *path, bool whole);
+/** rp_way_forget() - drops the list of mounts that is kept; the next way makes it anew */
+void rp_way_forget(void);
 /** rp_at() - opens what is in @dir, on the same mount; rp_stat_at() looks at it */
 int rp_at(int dir, const char *name, int flags);
 int rp_stat_at(int dir, const char *name, struct stat *st);
@@ -332,7 +351,7 @@ int rp_stat_at(int dir, const char *name, struct stat *st);
  * @path: without links; @there: it is a folder that is looked at
  * @looked: names; @others: of other users, so not looked at
  * @cut: there are more names than these, which are looked at, 0: not; @deep: folders too far below;
- * @over: results for which there is no room; @unwatched: folders that do not tell when something
+ * @over: results for which there is no room; @unwatched: folders that do not report when something
  * changes
  * @tries: looks for a folder that was not there, @again: when the next is due
  * @traces, @decoded: ui_output_agent_*, those with code; @raw: *.att, the largest of @raw_size
@@ -347,14 +366,23 @@ struct rp_job {
 	uint64_t again;
 };
 
+#define RP_OTHERS 8
+
 /** struct rp_files - what is read together; @looked: names that were looked at in folders,
- * @left_out: for which there was no room, both in the last look; @told: that there are more than
- * are kept */
+ * @others: files of a recording's folder that are no results, of which the first are named in
+ * @other
+ * @left_out: for which there was no room, @packed: results that are compressed, @deep: folders too
+ * far below, all in the last look; @later: what was being read then has to be looked at again;
+ * @reported: that there are more than are kept; @found: is handed what is compressed, with @arg, and
+ * nothing is read */
 struct rp_files {
 	struct rp_file *file;
-	unsigned int n, left_out, looked;
+	unsigned int n, left_out, looked, packed, deep, others;
+	char other[RP_OTHERS][256];
 	uint16_t groups;
-	bool live, told;
+	bool live, reported, later;
+	void (*found)(void *arg, int fd, const char *path);
+	void *arg;
 	int inotify;
 	unsigned int watches;
 	int watch[RP_WATCHES];
@@ -366,8 +394,9 @@ struct rp_files {
  * their owners', it names neither the file nor what is in it. Returns -@err */
 int rp_files_error(struct gt_plugin *p, const struct rp_files *f, int err, const char *path,
 		   const char *why);
-/** rp_files_forget() - those that are there no more; how many */
-unsigned int rp_files_forget(struct rp_files *f);
+/** rp_files_forget() - those that are there no more, and are not being read; how many
+ * @moved: by index: where those are now that stay */
+unsigned int rp_files_forget(struct rp_files *f, uint16_t moved[RP_LIVE_FILES]);
 /** rp_watch_folder() - says when something changes in it; false: it does not */
 bool rp_watch_folder(struct rp_files *f, int dir);
 
@@ -375,65 +404,68 @@ bool rp_watch_folder(struct rp_files *f, int dir);
  * @j: the job that named it, NULL: none did. False: it is a result, and there is no room for it */
 bool rp_files_found(struct gt_plugin *p, struct rp_files *f, const struct rp_job *j, int dir,
 		    const char *folder, const char *path, const char *name, const struct stat *st);
-/** rp_files_add() - a file, or all results in a folder and below it; -errno with the sentence told
+/** rp_files_add() - a file, or all results in a folder and below it; -errno with the sentence reported
  */
 int rp_files_add(struct gt_plugin *p, struct rp_files *f, const char *path);
 /** rp_files_once() - of a run that was written in several formats only one is read: the fullest */
 void rp_files_once(struct rp_files *f);
 void rp_files_close(struct rp_files *f);
 void rp_files_free(struct rp_files *f);
-/** rp_knows() - see gt_backend.knows */
+/** rp_knows() - see gt_backend.knows, rp_packed() - gt_backend.packed */
 bool rp_knows(const char *path, const uint8_t *head, size_t len);
+void rp_packed(const char *path, void (*found)(void *arg, int fd, const char *path), void *arg);
 
-/* tell.c, gpu.c
+/* emit.c
  * ------------------------------------------------------------------------------------- */
 
-struct rp_teller;
+struct rp_emitter;
+struct rp_said;
 
-/** rp_teller_new() - keeps what is known of names, agents, queues and kernels; NULL: no memory */
-struct rp_teller *rp_teller_new(struct gt_plugin *p, struct rp_files *files);
-void rp_teller_free(struct rp_teller *t);
-/** rp_teller_reading() - another child tells: of its @n files file i is ours @index[i] */
-void rp_teller_reading(struct rp_teller *t, const uint16_t *index, unsigned int n);
-/** rp_tell() - takes one frame; how many records it pushed or will push, -EBADMSG if it is not
- * sound */
-int rp_tell(struct rp_teller *t, const struct rp_frame *f, const uint8_t *data);
-/** rp_tell_flush() - what was gathered goes to the host */
-void rp_tell_flush(struct rp_teller *t);
-/** rp_teller_position() - time of the last record */
-uint64_t rp_teller_position(const struct rp_teller *t);
+/** rp_emitter_new() - keeps what is known of queues, calls and duplicates; NULL: no memory */
+struct rp_emitter *rp_emitter_new(struct gt_plugin *p, struct rp_files *files);
+void rp_emitter_free(struct rp_emitter *t);
+/** rp_said_new() - for a reader that begins: of its @n files file i is ours @index[i], which the
+ * caller keeps. NULL: no memory */
+struct rp_said *rp_said_new(struct rp_emitter *t, const uint16_t *index, unsigned int n);
+void rp_said_free(struct rp_said *s);
+/** rp_emit_frame() - takes one frame of the reader of @said; how many records it pushed or will push,
+ * -EBADMSG if it is not sound */
+int rp_emit_frame(struct rp_emitter *t, struct rp_said *said, const struct rp_frame *f,
+		  const uint8_t *data);
+/** rp_emit_flush() - what was gathered goes to the host */
+void rp_emit_flush(struct rp_emitter *t);
+/** rp_emitter_position() - time of the last record */
+uint64_t rp_emitter_position(const struct rp_emitter *t);
+/** rp_emitter_duplicates() - rows that were there before, and left out */
+uint64_t rp_emitter_duplicates(const struct rp_emitter *t);
 /** rp_show_calls(), rp_show_memory() - tables of the runtime's calls, and of its allocations */
-void rp_show_calls(const struct rp_teller *t, char *buf, size_t len);
-void rp_show_memory(const struct rp_teller *t, char *buf, size_t len);
+void rp_show_calls(const struct rp_emitter *t, char *buf, size_t len);
+void rp_show_memory(const struct rp_emitter *t, char *buf, size_t len);
 
 /** struct rp_place - a device as the host numbers it; @gpu: GT_NONE16: none */
 struct rp_place {
 	uint16_t group, gpu;
 	uint64_t key;
 };
-/** struct rp_places - devices and queues that were met */
+/** struct rp_places - devices that one reader has named; @uid: owner of its files: a GPU of this
+ * machine that this user may not use is not meant; GT_NONE32: of a recording */
 struct rp_places {
 	struct gt_plugin *p;
+	uint32_t uid;
 	struct rp_place place[RP_AGENTS];
 	unsigned int n, last;
+	uint64_t refused;
+};
+/** struct rp_queues - queues of all results */
+struct rp_queues {
 	struct rp_queue {
 		uint64_t handle;
 		uint32_t pid, uid;
 		uint16_t gpu, group;
 	} * queue;
-	unsigned int nqueues, last_queue, queue_base;
+	unsigned int n, last, base;
 	uint64_t refused;
 };
-/** rp_place_agent() - a device was told of */
-void rp_place_agent(struct rp_places *pl, uint16_t group, const struct rp_agent *a);
-/** rp_place_gpu() - the GPU that rows of @group call @key */
-uint16_t rp_place_gpu(struct rp_places *pl, uint16_t group, uint64_t key);
-/** rp_place_any() - likewise of whatever group: handles are not the same on two devices */
-uint16_t rp_place_any(struct rp_places *pl, uint16_t group, uint64_t key);
-/** rp_place_queue() - id of a queue; @is_new: it was not met before. GT_NONE32: there are too many
- */
-uint32_t rp_place_queue(struct rp_places *pl, uint16_t group, uint16_t gpu, uint64_t handle,
-			uint32_t pid, uint32_t uid, bool *is_new);
 
 /* jobs/: see jobs.h there
  * ------------------------------------------------ */
@@ -441,15 +473,13 @@ uint32_t rp_place_queue(struct rp_places *pl, uint16_t group, uint16_t gpu, uint
 /** rp_jobs_look() - looks through the folders of jobs; rp_jobs_forget() - what was seen there */
 void rp_jobs_look(struct gt_plugin *p, struct rp_files *f);
 void rp_jobs_forget(struct rp_files *f);
-/** rp_jobs_came() - has a job's folder come that was not there? It looks for some whose time it is,
+/** rp_jobs_came() - has a job's folder come that was not there? It looks for some that are due,
  * the less often the longer they are missing */
 bool rp_jobs_came(struct gt_plugin *p, struct rp_files *f);
 /** rp_jobs_due() - when to call that next, CLOCK_MONOTONIC; 0: no folder is missing */
 uint64_t rp_jobs_due(const struct rp_files *f);
 /** rp_jobs_wait() - is there a job that names a folder? */
 bool rp_jobs_wait(struct gt_plugin *p);
-/** rp_job_has() - is it a result of that job? */
-bool rp_job_has(const struct rp_job *j, const struct rp_file *f);
 /** rp_job_asks() - @file is about to be read: its job's settings of this moment say what of it
  * is counted, until the next reading */
 void rp_job_asks(struct gt_plugin *p, const struct rp_files *f, struct rp_file *file);
@@ -458,7 +488,7 @@ void rp_job_hotspots(struct rp_file *file, const char *text);
 /** rp_path_word() - a path as one word */
 void rp_path_word(char *out, size_t len, const char *s);
 
-/* play.c: the plugin's hooks, as backend.h tells them
+/* play.c: the plugin's hooks, as in backend.h
  * ------------------------------------------------ */
 
 int rp_probe(struct gt_plugin *p);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The files of the `files` option: opened, read by the child, told to the host as fast as they
+/* The files of the `files` option: opened, read by the child, emitted to the host as fast as they
  * come. */
-#include "../detail.h"
+#include "../lib/detail.h"
+#include "../lib/sandbox.h"
+#include "../lib/recording.h"
 #include "play.h"
 
 #include <errno.h>
@@ -11,7 +13,7 @@
 #include <unistd.h>
 
 #define DRAIN_MAX 65536	  /* frames a call of drain() */
-#define DRAIN_NS  5000000 /* and its time */
+#define DRAIN_NS  5000000 /* and its time, of a recording */
 #define WAIT_NS	  1000000 /* until the child is asked again */
 
 int rp_probe(struct gt_plugin *p)
@@ -38,9 +40,10 @@ void rp_stop(struct gt_plugin *p)
 
 	if (!r)
 		return;
-	if (r->reading)
-		rp_child_end(&r->child);
-	rp_teller_free(r->teller);
+	for (unsigned int i = 0; i < RP_READERS; i++)
+		if (r->reader[i].on)
+			rp_reader_end(r, &r->reader[i], NULL);
+	rp_emitter_free(r->emitter);
 	if (r->files.live && r->files.inotify >= 0)
 		close(r->files.inotify);
 	rp_files_free(&r->files);
@@ -48,43 +51,127 @@ void rp_stop(struct gt_plugin *p)
 	p->priv = NULL;
 }
 
+/* Those that came after the host had unpacked the others, or more than are read */
+static int say_packed(struct rp *r, const char *files)
+{
+	return r->p->host->error(r->p, ENOTSUP,
+				 "%s: %u results in it are compressed, and left out: name each in "
+				 "replay=, or unpack them",
+				 files, r->files.packed);
+}
+
+static int say_none(struct rp *r, const char *files)
+{
+	for (unsigned int i = 0; i < r->files.n; i++)
+		if (*r->files.file[i].error)
+			return r->p->host->error(r->p, ENOENT, "%s: no results in it: %s %s", files,
+						 rp_base_of(r->files.file[i].path),
+						 r->files.file[i].error);
+	return r->p->host->error(r->p, ENOENT, "%s: no results in it", files);
+}
+
 /* Whatever of it can be read, is: only nothing at all is a failure. */
 static int open_files(struct rp *r, const char *files)
 {
-	char *list = strdup(files), *save = NULL;
+	char *list = strdup(files), *rest = list;
 	unsigned int good = 0;
 	int ret = list ? 0 : -ENOMEM, bad = 0;
 
-	for (char *f = ret ? NULL : strtok_r(list, ":", &save); f; f = strtok_r(NULL, ":", &save))
+	for (char *f = ret ? NULL : gt_path_next(&rest, ':'); f; f = gt_path_next(&rest, ':'))
 		bad = rp_files_add(r->p, &r->files, f);
 	free(list);
 	rp_files_once(&r->files);
 	for (unsigned int i = 0; i < r->files.n; i++)
 		good += r->files.file[i].source.fd >= 0;
-	if (!ret && !good)
-		ret = bad ? bad : r->p->host->error(r->p, ENOENT, "%s: no results in it", files);
+	if (ret || (good && !r->files.packed))
+		return ret;
+	if (r->files.packed)
+		bad = say_packed(r, files);
+	if (good)
+		return 0;
+	return bad ? bad : say_none(r, files);
+}
+
+static void watch_pipe(struct rp *r, struct rp_reader *rd, bool on)
+{
+	if (rd->watched != on)
+		r->p->host->watch(r->p, rd->child.fd, on);
+	rd->watched = on;
+}
+
+int rp_reader_begin(struct rp *r, struct rp_reader *rd, const struct rp_source *s)
+{
+	uint64_t cpu_s = rp_child_cpu(s, rd->n);
+	int ret = -ENOMEM;
+
+	rd->idle = rd->dry = rd->watched = false;
+	rd->child = (struct rp_child){ .fd = -1 };
+	rd->begun = r->p->host->now(r->p);
+	rd->said = rp_said_new(r->emitter, rd->index, rd->n);
+	if (rd->user)
+		cpu_s = rp_user_begins(r, rd->user, cpu_s, &rd->idle);
+	if (rd->said)
+		ret = rp_child_start(r->p, &rd->child, s, rd->n, cpu_s);
+	rd->on = true;
+	r->reading++;
+	if (!ret && rd->idle)
+		rp_child_idle(&rd->child);
+	if (!ret && rd->user)
+		watch_pipe(r, rd, true);
 	return ret;
+}
+
+/* A reading that failed half-way is not tried again: its rows would be emitted twice. */
+static void mark(struct rp_file *f, bool failed)
+{
+	f->state = failed ? "failed" : "read";
+	f->once = f->source.live && (failed || !strcmp(f->table, "json"));
+}
+
+void rp_reader_end(struct rp *r, struct rp_reader *rd, const char *failed)
+{
+	uint64_t cpu_ns = 0;
+
+	watch_pipe(r, rd, false);
+	rp_child_end(&rd->child, &cpu_ns);
+	rp_said_free(rd->said);
+	rd->said = NULL;
+	rd->on = false;
+	r->reading--;
+	r->ended = r->p->recording;
+	for (unsigned int i = 0; i < rd->n; i++) {
+		struct rp_file *f = &r->files.file[rd->index[i]];
+
+		f->read = false;
+		if (strcmp(f->state, "reading")) /* it says already what came of it */
+			continue;
+		mark(f, failed);
+		if (failed && !*f->error)
+			snprintf(f->error, sizeof(f->error), "%s", failed);
+	}
+	if (rd->user)
+		rp_user_ended(r, rd->user, cpu_ns, failed);
+	if (r->files.later && !r->dirty)
+		r->dirty = r->p->host->now(r->p);
 }
 
 static int read_files(struct rp *r)
 {
+	struct rp_reader *rd = &r->reader[0];
 	struct rp_source s[RP_FILES];
-	unsigned int n = 0;
 	int ret;
 
-	/* those that could not be opened go to the end, so that both sides count alike */
 	for (unsigned int i = 0; i < r->files.n; i++) {
-		struct rp_file tmp = r->files.file[i];
+		struct rp_file *f = &r->files.file[i];
 
-		if (tmp.source.fd < 0)
+		if (f->source.fd < 0)
 			continue;
-		r->files.file[i] = r->files.file[n];
-		r->files.file[n] = tmp;
-		r->files.file[n].state = "reading";
-		s[n++] = tmp.source;
+		f->state = "reading";
+		f->read = true;
+		s[rd->n] = f->source;
+		rd->index[rd->n++] = (uint16_t)i;
 	}
-	ret = rp_child_start(r->p, &r->child, s, n);
-	r->reading = true;
+	ret = rp_reader_begin(r, rd, s);
 	rp_files_close(&r->files);
 	return ret;
 }
@@ -99,14 +186,13 @@ int rp_start(struct gt_plugin *p)
 		return p->host->error(p, ENOMEM, "no memory");
 	p->priv = r;
 	r->p = p;
-	r->child.fd = -1;
 	if (!ret && !p->recording)
 		ret = rp_watch_start(r);
 	else if (!ret)
 		ret = open_files(r, o->files);
 	if (!ret && p->recording) {
-		r->teller = rp_teller_new(p, &r->files);
-		ret = r->teller ? read_files(r) : p->host->error(p, ENOMEM, "no memory");
+		r->emitter = rp_emitter_new(p, &r->files);
+		ret = r->emitter ? read_files(r) : p->host->error(p, ENOMEM, "no memory");
 	}
 	if (ret < 0)
 		rp_stop(p);
@@ -115,54 +201,109 @@ int rp_start(struct gt_plugin *p)
 	return ret;
 }
 
-/* Where a reading @failed that got on, what was told is not told again by another. */
-static void finish(struct rp *r, bool failed)
+/* Is it a row that waits? Where a seek ends it does, if the recording is paused. */
+static bool waits_for_play(struct rp *r, const struct rp_row *row)
 {
-	rp_child_end(&r->child);
-	r->reading = false;
-	r->ended = r->p->recording;
-	for (unsigned int i = 0; i < r->files.n; i++) {
-		struct rp_file *f = &r->files.file[i];
-
-		if (strcmp(f->state, "reading"))
-			continue;
-		f->state = failed ? "failed" : "read";
-		f->once = f->source.live && (failed || !strcmp(f->table, "json"));
-	}
+	if (r->seek && rp_row_ts(row) < r->seek)
+		return false;
+	if (r->seek)
+		r->stood = r->seek;
+	r->seek = 0;
+	return r->paused;
 }
 
-int rp_hear(struct rp *r, bool *waits)
+#define HELD 2
+
+/* As rp_child_next(); HELD: the next row waits */
+static int next_frame(struct rp *r, struct rp_reader *rd, struct rp_frame *f, const uint8_t **data,
+		      char *err, size_t len)
 {
-	uint64_t until = r->p->host->now(r->p) + DRAIN_NS;
+	int ret;
+
+	if (r->held) {
+		if (waits_for_play(r, &r->row))
+			return HELD;
+		r->held = false;
+		*f = r->frame;
+		*data = (const uint8_t *)&r->row;
+		return 1;
+	}
+	ret = rp_child_next(r->p, &rd->child, f, data, err, len);
+	if (ret <= 0 || !(r->paused || r->seek) || f->kind != RP_ROW || f->len != sizeof(r->row))
+		return ret;
+	memcpy(&r->row, *data, sizeof(r->row));
+	r->held = waits_for_play(r, &r->row);
+	r->frame = *f;
+	return r->held ? HELD : ret;
+}
+
+/* May another frame be taken? What is more than its user's share waits in the pipe */
+static bool may_take(struct rp *r, struct rp_reader *rd, uint64_t now)
+{
+	bool dry = !rp_user_may(r, rd->user, now);
+
+	if (dry && !rd->dry)
+		rd->user->waits++;
+	if (dry != rd->dry) {
+		rd->dry = dry;
+		watch_pipe(r, rd, !dry);
+	}
+	if (dry)
+		rd->child.since = now; /* it is we who are silent */
+	return !dry;
+}
+
+int rp_hear(struct rp *r, struct rp_reader *rd, uint64_t ns, bool *waits)
+{
+	uint64_t now = r->p->host->now(r->p), until = now + ns;
 	const uint8_t *data;
 	struct rp_frame f;
 	char err[128];
-	int n = 0, ret;
+	int n = 0, ret = 0;
 
 	for (unsigned int i = 1; i < DRAIN_MAX; i++) {
-		ret = rp_child_next(r->p, &r->child, &f, &data, err, sizeof(err));
-		if (ret <= 0) {
+		if (rd->user && !may_take(r, rd, now)) {
+			*waits = true;
+			break;
+		}
+		ret = next_frame(r, rd, &f, &data, err, sizeof(err));
+		if (ret <= 0 || ret == HELD) {
 			*waits = !ret;
 			break;
 		}
 		if (f.kind == RP_END) {
-			finish(r, false);
+			rp_reader_end(r, rd, NULL);
 			return n;
 		}
-		ret = rp_tell(r->teller, &f, data);
+		if (rd->user)
+			rp_user_took(rd->user);
+		ret = rp_emit_frame(r->emitter, rd->said, &f, data);
 		if (ret < 0) {
 			snprintf(err, sizeof(err), "the reader failed on these files");
 			break;
 		}
 		n += ret;
-		if (i % 256 == 0 && r->p->host->now(r->p) >= until)
+		if (i % 256)
+			continue;
+		now = r->p->host->now(r->p);
+		if (now >= until)
 			break;
 	}
 	if (ret >= 0)
 		return n;
-	finish(r, true); /* what was told until then stands */
+	rp_reader_end(r, rd, err); /* what it emitted until then stays */
 	r->p->host->error(r->p, EIO, "%s", err);
 	return n;
+}
+
+static void emit_position(struct rp *r)
+{
+	uint64_t pos = rp_emitter_position(r->emitter);
+
+	if (r->stood > pos)
+		pos = r->stood;
+	if (pos)
+		r->p->host->watermark(r->p, pos);
 }
 
 int rp_set(struct gt_plugin *p, const struct gt_option *o)
@@ -171,13 +312,65 @@ int rp_set(struct gt_plugin *p, const struct gt_option *o)
 			    : rp_watch_look(p->priv);
 }
 
+/* The reader waits as long as nobody takes what it says. */
+static int control_recording(struct rp *r, enum gt_control what, int64_t arg)
+{
+	switch (what) {
+	case GT_CTL_PAUSE:
+		r->paused = true;
+		emit_position(r);
+		r->p->host->timer(r->p, 0);
+		return 0;
+	case GT_CTL_RESUME:
+		r->paused = false;
+		break;
+	case GT_CTL_SEEK:
+		r->seek = arg > 0 ? (uint64_t)arg : 0;
+		break;
+	default:
+		return -EOPNOTSUPP;
+	}
+	r->reader[0].child.since = r->p->host->now(r->p);
+	r->p->host->timer(r->p, 1);
+	return 0;
+}
+
 int rp_control(struct gt_plugin *p, enum gt_control what, int64_t arg)
 {
-	if (!p->recording && what == GT_CTL_MADE)
+	if (p->recording)
+		return control_recording(p->priv, what, arg);
+	if (what == GT_CTL_USERDIR)
 		return rp_watch_soon(p->priv);
-	if (p->recording || what != GT_CTL_RESCAN)
+	if (what != GT_CTL_RESCAN)
 		return -EOPNOTSUPP;
 	return rp_watch_look(p->priv);
+}
+
+/* All that was to be played was refused: a tree of nothing would say so nowhere. -errno */
+static int say_nothing(struct rp *r)
+{
+	const struct rp_file *first = NULL;
+	unsigned int n = 0;
+	bool read = false;
+
+	for (unsigned int i = 0; i < r->files.n; i++) {
+		const struct rp_file *f = &r->files.file[i];
+
+		if (f->rows)
+			return 0;
+		read |= !strcmp(f->state, "read");
+		n++;
+		if (!first && *f->error)
+			first = f;
+	}
+	if (!first && n)
+		r->p->host->error(r->p, ENODATA, "none of its files has a row that can be shown");
+	if (!first || read)
+		return 0;
+	if (n == 1)
+		return r->p->host->error(r->p, EBADMSG, "%s: %s", first->path, first->error);
+	return r->p->host->error(r->p, EBADMSG, "%s: %s; nor can %u other files be read",
+				 first->path, first->error, n - 1);
 }
 
 int rp_drain(struct gt_plugin *p)
@@ -190,12 +383,23 @@ int rp_drain(struct gt_plugin *p)
 		return rp_watch_drain(r);
 	if (r->ended)
 		return -ENODATA;
-	n = rp_hear(r, &waits);
-	rp_tell_flush(r->teller);
-	if (rp_teller_position(r->teller))
-		p->host->watermark(p, rp_teller_position(r->teller));
+	n = rp_hear(r, &r->reader[0], DRAIN_NS, &waits);
+	rp_emit_flush(r->emitter);
+	if (r->ended && say_nothing(r) < 0)
+		return -EBADMSG;
+	emit_position(r);
+	if (r->held && r->paused && !r->seek)
+		return n;
 	p->host->timer(p, waits ? WAIT_NS : 1);
 	return n ? n : 1;
+}
+
+/* A file that was not read has no table: why, the table `files` says. */
+static const char *kind_of(const struct rp_file *f)
+{
+	if (strcmp(f->state, "read") && strcmp(f->state, "reading") && !f->count.events)
+		return f->state;
+	return *f->table ? f->table : f->state;
 }
 
 void rp_doctor(struct gt_plugin *p, char *buf, size_t len)
@@ -215,13 +419,23 @@ void rp_doctor(struct gt_plugin *p, char *buf, size_t len)
 		faults += r->files.file[i].faults;
 		refused += !strcmp(r->files.file[i].state, "refused");
 	}
-	gt_detail(&d, "files %u\nfiles_refused %u\nfiles_left_out %u\nrows %llu\nfaults %llu\n",
-		  r->files.n, refused, r->files.left_out, (unsigned long long)rows,
-		  (unsigned long long)faults);
+	gt_detail(&d, "files %u\nfiles_refused %u\nfiles_left_out %u\n", r->files.n, refused,
+		  r->files.left_out);
+	gt_detail(&d, "files_compressed %u\nfolders_too_deep %u\n", r->files.packed, r->files.deep);
+	if (p->recording)
+		gt_detail(&d, "files_other %u\n", r->files.others);
+	for (unsigned int i = 0; p->recording && i < r->files.others && i < RP_OTHERS; i++)
+		gt_detail(&d, "file_other%u %s\n", i, r->files.other[i]);
+	gt_detail(&d, "rows %llu\nfaults %llu\nduplicates %llu\n", (unsigned long long)rows,
+		  (unsigned long long)faults,
+		  (unsigned long long)(r->emitter ? rp_emitter_duplicates(r->emitter) : 0));
 	if (!p->recording)
-		gt_detail(&d, "folders %u\nreaders_left %u\n", r->files.watches, rp_child_left());
+		gt_detail(&d, "folders %u\nreaders_left %u\n", r->files.watches, gt_reap_left());
 	if (!p->recording && d.left > 256)
 		p->host->clock_lines(p, GT_CLOCK_ID_BOOTTIME, d.p, d.left);
+	for (unsigned int i = 0; p->recording && i < r->files.n; i++)
+		gt_file_detail(&d, i, r->files.file[i].path, kind_of(&r->files.file[i]),
+			       &r->files.file[i].count);
 }
 
 void rp_path_word(char *out, size_t len, const char *s)
@@ -259,8 +473,8 @@ void rp_file_calls(struct gt_plugin *p, char *buf, size_t len)
 	const struct rp *r = p->priv;
 
 	*buf = '\0';
-	if (r && r->teller)
-		rp_show_calls(r->teller, buf, len);
+	if (r && r->emitter)
+		rp_show_calls(r->emitter, buf, len);
 }
 
 void rp_file_memory(struct gt_plugin *p, char *buf, size_t len)
@@ -268,6 +482,6 @@ void rp_file_memory(struct gt_plugin *p, char *buf, size_t len)
 	const struct rp *r = p->priv;
 
 	*buf = '\0';
-	if (r && r->teller)
-		rp_show_memory(r->teller, buf, len);
+	if (r && r->emitter)
+		rp_show_memory(r->emitter, buf, len);
 }

@@ -4,10 +4,12 @@
  * file rows come nearly in order (of begin, where we want that of the end): some thousand of them
  * wait.
  */
-#include "../pread.h"
-#include "internal.h"
+#include "../lib/file.h"
+#include "../lib/heap.h"
+#include "json_stream.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +20,7 @@
 #define WINDOW	  4096	     /* rows of a file that wait for earlier ones */
 #define ROWS_MAX  (1u << 18) /* that one piece of a file may give */
 #define HEAD	  65536
-#define SENTENCES 4   /* faults of a file that are told in words */
+#define SENTENCES 4   /* faults of a file that are reported in words */
 #define ALIVE	  256 /* pieces without a word */
 
 static const struct rp_format *const formats[] = {
@@ -75,12 +77,12 @@ static void put(struct rp_reading *r, enum rp_kind kind, unsigned int file, cons
 	r->len += blen;
 }
 
-void rp_tell_agent(struct rp_input *in, const struct rp_agent *a)
+void rp_emit_agent(struct rp_input *in, const struct rp_agent *a)
 {
 	put(in->r, RP_AGENT, in->index, a, sizeof(*a), NULL, 0);
 }
 
-void rp_tell_at(struct rp_input *in, const uint64_t at[RP_PLACES])
+void rp_emit_at(struct rp_input *in, const uint64_t at[RP_PLACES])
 {
 	put(in->r, RP_AT, in->index, at, RP_PLACES * sizeof(*at), NULL, 0);
 }
@@ -90,13 +92,21 @@ void rp_table(struct rp_input *in, const char *what)
 	put(in->r, RP_TABLE, in->index, what, strlen(what), NULL, 0);
 }
 
+static struct rp_where where_of(const struct rp_input *in)
+{
+	if (in->walk && in->walk->yajl)
+		return (struct rp_where){ GT_PLACE_BYTE, rp_walk_at(in->walk) };
+	return (struct rp_where){ in->line ? GT_PLACE_ROW : GT_PLACE_NONE, in->line };
+}
+
 static void sentence(struct rp_input *in, enum rp_kind kind, const char *fmt, va_list ap)
 {
+	struct rp_where where = where_of(in);
 	char text[200];
 	int n = vsnprintf(text, sizeof(text), fmt, ap);
 
-	put(in->r, kind, in->index, text, n < (int)sizeof(text) ? (size_t)n : sizeof(text) - 1,
-	    NULL, 0);
+	put(in->r, kind, in->index, &where, sizeof(where), text,
+	    n < (int)sizeof(text) ? (size_t)n : sizeof(text) - 1);
 }
 
 void rp_fault(struct rp_input *in, const char *fmt, ...)
@@ -104,7 +114,9 @@ void rp_fault(struct rp_input *in, const char *fmt, ...)
 	va_list ap;
 
 	if (in->faults++ >= SENTENCES) {
-		put(in->r, RP_FAULT, in->index, "", 0, NULL, 0);
+		struct rp_where where = where_of(in);
+
+		put(in->r, RP_FAULT, in->index, &where, sizeof(where), NULL, 0);
 		return;
 	}
 	va_start(ap, fmt);
@@ -169,7 +181,7 @@ static uint64_t hash_of(const uint64_t key[2], const char *s, size_t len)
 	return m ? m : 1;
 }
 
-/* Of a name that is told in part only: the same in each reading, as the kernel it means is */
+/* Of a name that is sent in part only: the same in each reading, as the kernel it means is */
 static uint64_t whole_hash(const char *s, size_t len)
 {
 	static const uint64_t fixed[2] = { 1, 2 };
@@ -198,7 +210,7 @@ uint32_t rp_intern(struct rp_input *in, const char *text, size_t len)
 	return n.id;
 }
 
-void rp_tell_text(struct rp_input *in, const char *kernel, size_t klen, enum gt_kernel_text which,
+void rp_emit_text(struct rp_input *in, const char *kernel, size_t klen, enum gt_kernel_text which,
 		  const char *text, size_t len)
 {
 	struct rp_text t = { .agent = in->s->agent,
@@ -241,35 +253,32 @@ static bool more_room(struct rp_input *in)
 	return true;
 }
 
-static void up(struct rp_wait *heap, unsigned int i)
+static bool before(const struct rp_wait *a, const struct rp_wait *b)
 {
-	struct rp_wait w = heap[i];
-
-	for (; i && heap[(i - 1) / 2].ts > w.ts; i = (i - 1) / 2)
-		heap[i] = heap[(i - 1) / 2];
-	heap[i] = w;
+	return a->ts != b->ts ? a->ts < b->ts : (int32_t)(a->seq - b->seq) < 0;
 }
 
-static void down(struct rp_wait *heap, unsigned int n)
+static void no_times(struct rp_input *in)
 {
-	struct rp_wait w = heap[0];
-	unsigned int i = 0, c;
-
-	while ((c = 2 * i + 1) < n) {
-		if (c + 1 < n && heap[c + 1].ts < heap[c].ts)
-			c++;
-		if (heap[c].ts >= w.ts)
-			break;
-		heap[i] = heap[c];
-		i = c;
-	}
-	heap[i] = w;
+	if (in->line)
+		rp_fault(in, "row %llu has no times: left out", (unsigned long long)in->line);
+	else
+		rp_fault(in, "a record has no times: left out");
 }
 
 void rp_emit(struct rp_input *in, const struct rp_row *r)
 {
+	bool untimed = !r->start && !r->end; /* 0 is a time that the profiler did not get */
 	uint32_t at;
 
+	if (untimed && !rp_row_reads(r)) {
+		no_times(in);
+		return;
+	}
+	if (rp_row_reads(r) && !isfinite(r->value)) {
+		rp_fault(in, "a reading of a counter is no number: left out");
+		return;
+	}
 	if (!in->nspare && !more_room(in)) {
 		rp_fault(in, "too many rows at once: some are left out");
 		return;
@@ -277,11 +286,15 @@ void rp_emit(struct rp_input *in, const struct rp_row *r)
 	at = in->spare[--in->nspare];
 	in->row[at] = *r;
 	in->row[at].file = in->index;
+	if (untimed)
+		in->row[at].start = in->row[at].end = GT_NONE64;
 	if (in->row[at].pid == GT_NONE32)
 		in->row[at].pid = in->s->pid;
 	in->heap[in->n].ts = rp_row_ts(r);
 	in->heap[in->n].at = at;
-	up(in->heap, in->n++);
+	in->heap[in->n].seq = in->seq++;
+	GT_HEAP_RISE(in->heap, in->n, before);
+	in->n++;
 }
 
 static void take_first(struct rp_input *in)
@@ -292,7 +305,7 @@ static void take_first(struct rp_input *in)
 	in->spare[in->nspare++] = at;
 	in->heap[0] = in->heap[--in->n];
 	if (in->n)
-		down(in->heap, in->n);
+		GT_HEAP_SINK(in->heap, in->n, 0, before);
 }
 
 /* Files -------------------------------------------------------------------------------------------
@@ -300,8 +313,6 @@ static void take_first(struct rp_input *in)
 
 ssize_t rp_pread(const struct rp_input *in, void *buf, size_t len, uint64_t off)
 {
-	if (in->packed)
-		return rp_packed_pread(in->packed, buf, len, off);
 	if (off >= in->s->size)
 		return 0;
 	return gt_pread(in->s->fd, buf, len < in->s->size - off ? len : in->s->size - off, off);
@@ -312,10 +323,6 @@ static int open_input(struct rp_input *in)
 	char *head = malloc(HEAD);
 	ssize_t n = head ? rp_pread(in, head, HEAD, 0) : -ENOMEM;
 
-	if (n > 0 && !in->s->live && rp_is_packed(head, (size_t)n)) {
-		n = rp_packed_open(in);
-		n = n ? n : rp_pread(in, head, HEAD, 0);
-	}
 	if (n > 0)
 		for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]) && !in->format; i++)
 			if (formats[i]->detect(head, (size_t)n))
@@ -326,9 +333,8 @@ static int open_input(struct rp_input *in)
 	if (!n)
 		return rp_fail(in, "is empty");
 	if (!in->format)
-		return rp_fail(in, "is no result of rocprof that is known here");
-	if (in->packed && in->format == &rp_format_db)
-		return rp_fail(in, "is a packed database: gzip -d unpacks it");
+		return rp_fail(in, "is no result of rocprof that is known here: play what "
+				   "rocprofv3 wrote with -f csv, json or rocpd");
 	rp_table(in, in->format->name);
 	return in->format->open(in);
 }
@@ -345,7 +351,6 @@ static void feed(struct rp_input *in)
 		return;
 	in->ended = true;
 	in->format->close(in);
-	rp_packed_close(in);
 	close(in->s->fd);
 }
 
@@ -360,14 +365,13 @@ static void open_all(struct rp_reading *r, const struct rp_source *s)
 		in->ended = open_input(in) < 0;
 		if (in->ended && in->format)
 			in->format->close(in);
-		if (in->ended)
-			rp_packed_close(in);
 		while (!in->ended && in->format->first(in))
 			feed(in);
 	}
 }
 
-static void merge(struct rp_reading *r)
+/* Of files that come @last, or of all others */
+static void merge(struct rp_reading *r, bool last)
 {
 	for (;;) {
 		struct rp_input *first = NULL;
@@ -375,6 +379,10 @@ static void merge(struct rp_reading *r)
 		for (unsigned int i = 0; i < r->n; i++) {
 			struct rp_input *in = &r->in[i];
 
+			if (in->ended && !in->n)
+				continue;
+			if (in->format->last != last)
+				continue;
 			while (!in->ended && in->n < WINDOW)
 				feed(in);
 			if (in->n && (!first || in->heap[0].ts < first->heap[0].ts))
@@ -401,7 +409,8 @@ void rp_read_all(const struct rp_source *s, unsigned int n, const uint64_t key[2
 	if (!r->buf || !r->hash || !r->id)
 		_exit(1);
 	open_all(r, s);
-	merge(r);
+	merge(r, false);
+	merge(r, true);
 	put(r, RP_END, 0, "", 0, NULL, 0);
 	put_out(r);
 	_exit(0);

@@ -6,21 +6,26 @@
  */
 #include "internal.h"
 
+#include <errno.h>
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define ROWS 2048 /* a piece */
+#define ROW_LEAST                                                                                  \
+	16 /* bytes of the file that a row takes: a table of fewer columns is none of these */
+#define TEXT_MOST (16 << 20) /* bytes of a value, or of a row */
 
 enum { Q_DISPATCH, Q_COUNTER, Q_API, Q_COPY, Q_MEMORY, QUERIES };
 
-/** struct rp_db - @next: the row of each table that comes next, if @have */
+/** struct rp_db - @next: the row of each table that comes next, if @have; @rows: of all so far;
+ * @denied: a query is none that is run; @failed: nothing more is read */
 struct rp_db {
 	sqlite3 *db;
 	sqlite3_stmt *stmt[QUERIES];
 	struct rp_row next[QUERIES];
-	bool have[QUERIES];
-	uint64_t at[RP_PLACES];
+	bool have[QUERIES], denied, failed;
+	uint64_t at[RP_PLACES], rows;
 };
 
 static_assert(QUERIES == RP_PLACES, "each table has its place");
@@ -166,6 +171,10 @@ static sqlite3_vfs vfs = {
 #define COMMON                                                                                     \
 	"r.start, r.\"end\", COALESCE(p.pid, r.pid), COALESCE(t.tid, r.tid), e.correlation_id"
 
+#define API(more, of)                                                                              \
+	"SELECT " COMMON ", n.string" more ", r.id FROM rocpd_region r "                           \
+	"LEFT JOIN rocpd_string n ON n.id = r.name_id" PROCESS EVENT of AFTER
+
 static const struct {
 	enum rp_row_kind kind;
 	const char *sql;
@@ -182,13 +191,13 @@ static const struct {
 			 "ON s.id = r.kernel_id" PROCESS EVENT AFTER },
 	[Q_COUNTER] = { RP_COUNTER,
 			"SELECT " COMMON ", COALESCE(s.display_name, s.kernel_name), r.agent_id, "
-					 "i.name, v.value, v.id "
+			"i.name, v.value, v.id "
 			"FROM rocpd_pmc_event v JOIN rocpd_info_pmc i ON i.id = v.pmc_id "
 			"JOIN rocpd_kernel_dispatch r ON r.event_id = v.event_id "
 			"LEFT JOIN rocpd_info_kernel_symbol s ON s.id = r.kernel_id" PROCESS EVENT
 			"WHERE v.id > ?1" },
-	[Q_API] = { RP_API, "SELECT " COMMON ", n.string, r.id FROM rocpd_region r "
-			    "LEFT JOIN rocpd_string n ON n.id = r.name_id" PROCESS EVENT AFTER },
+	[Q_API] = { RP_API, API(", c.string LIKE 'MARKER%'",
+				" LEFT JOIN rocpd_string c ON c.id = e.category_id ") },
 	[Q_COPY] = { RP_COPY,
 		     "SELECT " COMMON ", n.string, r.dst_agent_id, r.src_agent_id, r.size, r.id "
 		     "FROM rocpd_memory_copy r "
@@ -196,6 +205,9 @@ static const struct {
 	[Q_MEMORY] = { RP_ALLOC, "SELECT " COMMON ", r.type, r.agent_id, r.size, r.level, r.id "
 				 "FROM rocpd_memory_allocate r" PROCESS EVENT AFTER },
 };
+
+/* Of databases with events without a category */
+static const char plain_api[] = API("", "");
 
 static uint64_t whole(sqlite3_stmt *s, int i)
 {
@@ -244,6 +256,9 @@ static void take(struct rp_input *in, sqlite3_stmt *s, int q, struct rp_row *r)
 		r->queue = whole(s, 7);
 		r->dispatch = whole(s, 8);
 		take_values(r, s, 9);
+	} else if (q == Q_API) { /* column 6 is the row's number where there is no category */
+		if (sqlite3_column_count(s) > 7 && sqlite3_column_int(s, 6))
+			r->kind = RP_MARKER;
 	} else if (q == Q_COUNTER) {
 		r->counter = name(in, s, 7);
 		r->value = sqlite3_column_double(s, 8);
@@ -264,6 +279,36 @@ static bool sound(const struct rp_row *r)
 	return r->start < INT64_MAX && r->end < INT64_MAX && r->start <= r->end;
 }
 
+/*
+ * What a run's tables are called is a view of the tables that have the run's number in their names.
+ * A view may be any query: one that goes on without an end, or has the rows of a small table again
+ * and again. So none may call itself or a function but those of ours, and all of a file's rows are
+ * no more than have room in it.
+ */
+static int may_query(void *arg, int what, const char *a, const char *b, const char *db,
+		     const char *view)
+{
+	static const char *const functions[] = { "coalesce", "like", "json_valid", "json_extract" };
+
+	if (what == SQLITE_SELECT || what == SQLITE_READ)
+		return SQLITE_OK;
+	for (size_t i = 0; what == SQLITE_FUNCTION && i < 4; i++)
+		if (!strcmp(b, functions[i]))
+			return SQLITE_OK;
+	((struct rp_db *)arg)->denied = true;
+	return SQLITE_DENY;
+}
+
+static bool too_many(struct rp_input *in, struct rp_db *d)
+{
+	if (++d->rows <= in->s->size / ROW_LEAST)
+		return false;
+	if (!d->failed)
+		rp_fail(in, "has more rows than %llu bytes have room for: they are in no table",
+			(unsigned long long)in->s->size);
+	return d->failed = true;
+}
+
 /* The next row of a table that makes sense; false: there is none */
 static bool step(struct rp_input *in, struct rp_db *d, int q)
 {
@@ -271,6 +316,8 @@ static bool step(struct rp_input *in, struct rp_db *d, int q)
 
 	while (d->stmt[q]) {
 		ret = sqlite3_step(d->stmt[q]);
+		if (ret == SQLITE_ROW && too_many(in, d))
+			return false;
 		if (ret != SQLITE_ROW) {
 			if (ret != SQLITE_DONE)
 				rp_fault(in, "cannot be read to its end: %s",
@@ -289,7 +336,7 @@ static bool step(struct rp_input *in, struct rp_db *d, int q)
 	return false;
 }
 
-static void tell_agents(struct rp_input *in, struct rp_db *d)
+static void emit_agents(struct rp_input *in, struct rp_db *d)
 {
 	static const char sql[] =
 		"SELECT id, type = 'GPU', absolute_index, "
@@ -307,7 +354,7 @@ static void tell_agents(struct rp_input *in, struct rp_db *d)
 					      .domain = whole(s, 4),
 					      .gpu_id = whole(s, 5),
 					      .gpu = sqlite3_column_int(s, 1) };
-			rp_tell_agent(in, &a);
+			rp_emit_agent(in, &a);
 		}
 	sqlite3_finalize(s);
 }
@@ -320,6 +367,7 @@ static bool db_detect(const char *head, size_t len)
 static int db_open(struct rp_input *in)
 {
 	struct rp_db *d = calloc(1, sizeof(*d));
+	char why[256] = "";
 	int ret;
 
 	in->priv = d;
@@ -338,18 +386,27 @@ static int db_open(struct rp_input *in)
 	if (ret != SQLITE_OK)
 		return rp_fail(in, "is no sound database: %s",
 			       d->db ? sqlite3_errmsg(d->db) : "no memory");
-	if (sqlite3_prepare_v2(d->db, queries[Q_DISPATCH].sql, -1, &d->stmt[Q_DISPATCH], NULL) !=
-	    SQLITE_OK)
-		return rp_fail(in, "is no database of rocprof's that is known here: %s",
-			       sqlite3_errmsg(d->db));
+	sqlite3_limit(d->db, SQLITE_LIMIT_LENGTH, TEXT_MOST);
+	sqlite3_set_authorizer(d->db, may_query, d);
+	ret = sqlite3_prepare_v2(d->db, queries[Q_DISPATCH].sql, -1, &d->stmt[Q_DISPATCH], NULL);
+	if (ret != SQLITE_OK)
+		snprintf(why, sizeof(why), "%s", sqlite3_errmsg(d->db));
 	for (int q = Q_DISPATCH + 1; q < QUERIES; q++)
 		sqlite3_prepare_v2(d->db, queries[q].sql, -1, &d->stmt[q],
 				   NULL); /* versions have not all */
+	if (!d->stmt[Q_API])
+		sqlite3_prepare_v2(d->db, plain_api, -1, &d->stmt[Q_API], NULL);
+	if (d->denied)
+		return rp_fail(in,
+			       "has a query that calls itself, or a function, where rocprof has a "
+			       "table: it is not read");
+	if (ret != SQLITE_OK)
+		return rp_fail(in, "is no database of rocprof's that is known here: %s", why);
 	memcpy(d->at, in->s->at, sizeof(d->at));
 	for (int q = 0; q < QUERIES; q++)
 		if (d->stmt[q])
 			sqlite3_bind_int64(d->stmt[q], 1, (sqlite3_int64)d->at[q]);
-	tell_agents(in, d);
+	emit_agents(in, d);
 	return 0;
 }
 
@@ -372,8 +429,10 @@ static int db_feed(struct rp_input *in)
 			    (first < 0 || rp_row_ts(&d->next[q]) < rp_row_ts(&d->next[first])))
 				first = q;
 		}
+		if (d->failed)
+			return -EBADMSG;
 		if (first < 0) {
-			rp_tell_at(in, d->at);
+			rp_emit_at(in, d->at);
 			return 0;
 		}
 		rp_emit(in, &d->next[first]);

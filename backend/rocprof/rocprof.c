@@ -4,6 +4,7 @@
 
 #include "internal.h"
 #include "jobs/jobs.h"
+#include "play.h"
 
 #define OPT(field) offsetof(struct rp_options, field)
 
@@ -24,13 +25,25 @@ static const struct gt_option options[] = {
 	  .off = OPT(speed),
 	  .def = "0",
 	  .help = "0: results are read as fast as it goes" },
+	{ .name = "user_rows",
+	  .type = GT_OPT_INT,
+	  .flags = GT_OPT_RUNTIME,
+	  .off = OPT(user_rows),
+	  .def = "50000",
+	  .min = 0,
+	  .max = GT_RATE_MAX,
+	  .help = "rows a second of results of one user, but root; 0 any number" },
 	{ .name = NULL },
 };
 
 static const struct gt_backend_file files[] = {
-	{ "files", "table: each file, what it is, whose, what came of it", rp_show_files },
-	{ "calls", "table: calls of the runtimes' interfaces, by function", rp_file_calls },
-	{ "memory", "table: allocations of memory and of scratch, by operation", rp_file_memory },
+	{ "files", "each file: kind, owner, what came of it", rp_show_files, NULL },
+	{ "users", "each owner of results in watched folders: what was read, and what had to wait",
+	  rp_show_users, "uid files reading readings failed rows waits cpu_ns over_share" },
+	{ "calls", "calls of the runtimes' interfaces, by function", rp_file_calls,
+	  "function calls total_ns min_ns max_ns" },
+	{ "memory", "allocations of memory and of scratch, by operation", rp_file_memory,
+	  "kind operation gpu count bytes total_ns" },
 	{ 0 },
 };
 
@@ -40,7 +53,7 @@ GT_EXPORT const struct gt_backend gt_backend = {
 	.name = "rocprof",
 	.version = "1",
 	.help = "results of rocprofv3 and rocprof: kernels, copies, calls, counters",
-	.flags = GT_BACKEND_LIVE_PIDS | GT_BACKEND_STAYS,
+	.flags = GT_BACKEND_LIVE_PIDS | GT_BACKEND_STAYS | GT_BACKEND_LATER | GT_BACKEND_USERS,
 	.options = options,
 	.options_size = sizeof(struct rp_options),
 	.probe = rp_probe,
@@ -50,9 +63,11 @@ GT_EXPORT const struct gt_backend gt_backend = {
 	.set = rp_set,
 	.control = rp_control,
 	.doctor = rp_doctor,
-	.start_caps = 1ULL << CAP_DAC_READ_SEARCH,	    /* root plays anybody's results */
-	.syscalls = "kill inotify_init1 inotify_add_watch inotify_rm_watch", /* its child; folders */
+	.start_caps = 1ULL << CAP_DAC_READ_SEARCH,	  /* root plays anybody's results */
+	.syscalls = "kill sched_setscheduler ioprio_set " /* its children */
+		    "inotify_init1 inotify_add_watch inotify_rm_watch", /* folders */
 	.files = files,
-	.knows = rp_knows,
-	.made = &rp_jobs,
+	.probe_recording = rp_knows,
+	.userdirs = &rp_jobs,
+	.packed = rp_packed,
 };

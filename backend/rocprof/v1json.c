@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * JSON of rocprof v1: a list of Chrome's trace events. What a dispatch, call or copy has in its
- * "args" is named as the columns of v1's tables are, and read as these are (columns.c). All values
- * are texts there. Copies are told from calls by the "process" that they are shown under.
+ * "args" is named as the columns of v1's tables are, and read as these are (csv.c). All values
+ * are texts there. Copies, and ranges that the program named, differ from calls by the "process"
+ * that they are shown under.
  */
 #include "columns.h"
-#include "walk.h"
+#include "json_stream.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -33,7 +34,8 @@ static const char *const headers[TABLES][CELLS] = {
  * @columns: of each table; @header[..].n of them
  * @list: the list that is read is that of the events; @args: the map is an event's "args"
  * @key: of the value that comes next; @cell: texts of the event at hand
- * @shown, @copies: "process" that the event, or copies, are shown under
+ * @shown, @copies, @markers: "process" that the event, copies, or the program's ranges are shown
+ *	under
  */
 struct rp_v1 {
 	struct rp_walk walk;
@@ -47,7 +49,7 @@ struct rp_v1 {
 		size_t len;
 	} cell[CELLS];
 	unsigned int cells;
-	long long shown, copies;
+	long long shown, copies, markers;
 };
 
 static bool v1_detect(const char *head, size_t len)
@@ -89,7 +91,7 @@ static void end_event(struct rp_input *in, struct rp_v1 *v)
 	v->events++;
 	if (cell_of(v, "BeginNs") < 0 || cell_of(v, "EndNs") < 0)
 		return; /* an arrow between two others, or a name for people */
-	rp_row_init(&row, c->kind);
+	rp_row_init(&row, t == CALLS && v->shown == v->markers ? RP_MARKER : c->kind);
 	for (unsigned int i = 0; i < c->n && !bad; i++) {
 		int at = cell_of(v, headers[t][i]);
 
@@ -184,9 +186,11 @@ static int on_text(void *arg, const unsigned char *s, size_t len)
 			 (unsigned long long)v->events + 1, CELL_MAX);
 		return 1;
 	}
-	v->cell[v->cells].text = strndup((const char *)s, len);
+	v->cell[v->cells].text = malloc(len + 1); /* JSON may have a NUL in a text */
 	if (!v->cell[v->cells].text)
 		return 0;
+	memcpy(v->cell[v->cells].text, s, len);
+	v->cell[v->cells].text[len] = '\0';
 	memcpy(v->cell[v->cells].key, v->key, KEY_MAX);
 	v->cell[v->cells++].len = len;
 	return 1;
@@ -203,6 +207,8 @@ static int on_integer(void *arg, long long n)
 	name = cell_of(v, "name");
 	if (name >= 0 && !strcmp(v->cell[name].text, "COPY"))
 		v->copies = n;
+	else if (name >= 0 && !strcmp(v->cell[name].text, "Markers and Ranges"))
+		v->markers = n;
 	return 1;
 }
 
@@ -223,7 +229,7 @@ static int v1_open(struct rp_input *in)
 	in->priv = v;
 	if (!v)
 		return rp_fail(in, "no memory");
-	v->copies = -2; /* nothing is shown there */
+	v->copies = v->markers = -2; /* nothing is shown there */
 	for (unsigned int t = 0; t < TABLES; t++) {
 		unsigned int n = 0;
 

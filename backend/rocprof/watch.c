@@ -2,27 +2,144 @@
 /*
  * Folders that results appear in: inotify says that something changed, then all are looked through.
  * A table that grows is read on from where it ended; what is not a row a line is read when it has
- * been left alone. One process reads at a time, the files of one run together.
+ * been left alone. A process reads the files of one run together; each user has one at most, so
+ * that nobody waits for what another's results take, see watch.c.
  */
-#include "play.h"
-
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "../lib/detail.h"
+#include "../lib/file.h"
+#include "../lib/recording.h"
+#include "../lib/sandbox.h"
+#include "play.h"
+
+/*
+ * Shares of the users who have results in watched folders. A user has one reader at a time, and
+ * who had a turn longest ago comes next. Rows come no faster than option user_rows says: those
+ * that are more wait in the reader's pipe, so that none is lost. A reader begins like any process,
+ * so that small files appear at once on a busy machine too, and after QUICK_NS has the CPU time
+ * that nobody else wants; who reads all the time has that from the beginning. Each reading that
+ * fails halves what the next may take, and doubles the time until it begins.
+ */
+
+#define SECOND	   1000000000ull
+#define QUICK_EACH (25 * RP_QUICK_NS) /* a reading may begin so, as often as that */
+#define QUICK_SAVE 10		      /* and so many at once */
+#define STRIKES	   8
+#define BURST	   4 /* seconds of rows that come at once */
+
+/** rp_user_reads() - has that user a reader now? */
+static bool rp_user_reads(const struct rp *r, const struct rp_user *u)
+{
+	for (unsigned int i = 0; i < RP_READERS; i++)
+		if (r->reader[i].on && r->reader[i].user == u)
+			return true;
+	return false;
+}
+
+struct rp_user *rp_user_of(struct rp *r, uint32_t uid)
+{
+	struct rp_user *oldest = NULL;
+
+	for (unsigned int i = 0; i < RP_USERS; i++)
+		if (r->user[i].used && r->user[i].uid == uid)
+			return &r->user[i];
+	for (unsigned int i = 0; i < RP_USERS && (!oldest || oldest->used); i++) {
+		struct rp_user *u = &r->user[i];
+
+		if (!rp_user_reads(r, u) && (!oldest || !u->used || u->turn < oldest->turn))
+			oldest = u;
+	}
+	if (oldest)
+		*oldest = (struct rp_user){ .uid = uid, .used = true };
+	return oldest;
+}
+
+uint64_t rp_user_begins(struct rp *r, struct rp_user *u, uint64_t most, bool *idle)
+{
+	uint64_t now = r->p->host->now(r->p), saved = QUICK_SAVE * QUICK_EACH;
+
+	u->turn = ++r->turns;
+	u->readings++;
+	if (u->quick + saved < now)
+		u->quick = now - saved;
+	*idle = u->quick + QUICK_EACH > now;
+	if (!*idle)
+		u->quick += QUICK_EACH;
+	most >>= u->strikes;
+	return most ? most : 1;
+}
+
+void rp_user_ended(struct rp *r, struct rp_user *u, uint64_t cpu_ns, bool failed)
+{
+	u->cpu_ns += cpu_ns;
+	if (!failed) {
+		u->strikes -= u->strikes > 0;
+		return;
+	}
+	u->failed++;
+	u->strikes += u->strikes < STRIKES;
+	u->again = r->p->host->now(r->p) + (SECOND << u->strikes);
+}
+
+bool rp_user_may(struct rp *r, struct rp_user *u, uint64_t now)
+{
+	const struct rp_options *o = r->p->options;
+	uint64_t per_s = u->uid ? (uint64_t)o->user_rows : 0;
+
+	gt_rate_set(&u->rate, true, per_s, BURST * per_s);
+	return gt_rate_take(&u->rate, now, 0);
+}
+
+void rp_user_took(struct rp_user *u)
+{
+	u->rows++;
+	gt_rate_more(&u->rate, 1);
+}
+
+uint64_t rp_over_share(struct gt_plugin *p, uint32_t uid)
+{
+	return p->host->over_share ? p->host->over_share(p, uid) : 0;
+}
+
+void rp_show_users(struct gt_plugin *p, char *buf, size_t len)
+{
+	const struct rp *r = p->priv;
+	struct gt_details d = { buf, len };
+
+	for (unsigned int i = 0; r && i < RP_USERS && d.left > 256; i++) {
+		const struct rp_user *u = &r->user[i];
+		unsigned int files = 0;
+
+		if (!u->used)
+			continue;
+		for (unsigned int k = 0; k < r->files.n; k++)
+			files += r->files.file[k].uid == u->uid;
+		gt_detail(&d, "%u %u %u %llu %llu %llu %llu %llu %llu\n", u->uid, files,
+			  rp_user_reads(r, u), (unsigned long long)u->readings,
+			  (unsigned long long)u->failed, (unsigned long long)u->rows,
+			  (unsigned long long)u->waits, (unsigned long long)u->cpu_ns,
+			  (unsigned long long)rp_over_share(p, u->uid));
+	}
+}
 
 #define MS	1000000ull
 #define SETTLE	(200 * MS)  /* after a change, until the folders are looked through */
 #define QUIET	(1000 * MS) /* a database, or JSON, is left alone so long before it is read */
 #define LATER	(5000 * MS) /* after a reader that could not begin, until the next */
-#define READS	64 /* of what inotify tells, at once */
+#define DRAIN	(5 * MS)    /* for what readers say, all together, in one call */
+#define DRY	(20 * MS)   /* while rows wait for their user's share */
+#define CHECK	(250 * MS)  /* is a reader still alive? */
+#define PLACE	(5000 * MS) /* has who got a place, while others want one */
+#define READS	64	    /* inotify events read at once */
 #define CHANGES (IN_CREATE | IN_MOVED_TO | IN_MODIFY | IN_CLOSE_WRITE | IN_DELETE | IN_ATTRIB)
 
 static uint64_t realtime(void)
@@ -71,18 +188,32 @@ static void unwatch(const struct rp_files *f, const int *old, unsigned int n)
 	}
 }
 
+/* Files that are being read keep their places, for their readers know them by these */
+static unsigned int forget(struct rp *r)
+{
+	uint16_t moved[RP_LIVE_FILES];
+	unsigned int n = rp_files_forget(&r->files, moved);
+
+	for (unsigned int i = 0; n && i < RP_READERS; i++)
+		for (unsigned int k = 0; r->reader[i].on && k < r->reader[i].n; k++)
+			r->reader[i].index[k] = moved[r->reader[i].index[k]];
+	return n;
+}
+
 static void look(struct rp *r)
 {
 	const struct rp_options *o = r->p->options;
-	char *list = strdup(o->dirs ? o->dirs : ""), *save = NULL, path[4096];
+	char *list = strdup(o->dirs ? o->dirs : ""), *rest = list, path[4096];
 	unsigned int watches = r->files.watches;
 	int old[RP_WATCHES];
 
 	memcpy(old, r->files.watch, watches * sizeof(*old));
 	r->files.watches = r->files.looked = r->files.left_out = 0;
+	r->files.packed = r->files.deep = 0;
+	r->files.later = false;
 	for (unsigned int i = 0; i < r->files.n; i++)
 		r->files.file[i].there = false;
-	for (char *d = list ? strtok_r(list, ",", &save) : NULL; d; d = strtok_r(NULL, ",", &save))
+	for (char *d = list ? gt_path_next(&rest, ',') : NULL; d; d = gt_path_next(&rest, ','))
 		if (realpath(d, path))
 			rp_files_add(r->p, &r->files, path);
 		else
@@ -90,31 +221,25 @@ static void look(struct rp *r)
 	free(list);
 	rp_jobs_look(r->p, &r->files);
 	unwatch(&r->files, old, watches);
-	/* What is being read is told by its place among them: none moves until that has ended. */
-	if (r->reading)
-		r->dirty = r->p->host->now(r->p);
 	/* There is room now for some that were left out, and nothing may change there any more. */
-	else if (rp_files_forget(&r->files) && r->files.left_out)
-		r->dirty = r->p->host->now(r->p) + SETTLE;
-	else
-		r->dirty = 0;
+	r->dirty = forget(r) && r->files.left_out ? r->p->host->now(r->p) + SETTLE : 0;
 }
 
-/* As it was found: a link in its way, or another file in its place, is not it */
+/* As it was found: a link in its way, or another file in its place, is not it. -errno */
 static int reopen(struct rp_file *f)
 {
-	struct open_how how = { .flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
-				.resolve = RESOLVE_NO_SYMLINKS };
 	int fd = f->named ? rp_way_file(f->path, f->whole)
-			  : (int)syscall(SYS_openat2, AT_FDCWD, f->path, &how, sizeof(how));
+			  : gt_beneath(AT_FDCWD, f->path, O_RDONLY | O_NONBLOCK | O_NOCTTY,
+				       GT_BENEATH_NO_LINKS);
 	struct stat st;
 
-	if (fd >= 0 && (fstat(fd, &st) < 0 || st.st_dev != f->dev || st.st_ino != f->ino ||
-			st.st_uid != f->uid || !S_ISREG(st.st_mode))) {
-		close(fd);
-		fd = -1;
-	}
-	return fd;
+	if (fd < 0)
+		return f->named ? -errno : fd;
+	if (!fstat(fd, &st) && st.st_dev == f->dev && st.st_ino == f->ino && st.st_uid == f->uid &&
+	    S_ISREG(st.st_mode))
+		return fd;
+	close(fd);
+	return -ENOENT;
 }
 
 static bool is_devices(const struct rp_file *f)
@@ -123,100 +248,168 @@ static bool is_devices(const struct rp_file *f)
 }
 
 /* Is it to be read now? @wait: not yet, but soon */
-static bool due(const struct rp_file *f, bool *wait)
+static bool due(const struct rp *r, const struct rp_file *f, bool *wait)
 {
 	size_t n = strlen(f->path);
 	bool rows = n > 4 && !strcmp(f->path + n - 4, ".csv");
 
-	if (!f->changed || !f->there || f->busy)
+	if (!f->changed || !f->there || f->busy || f->read)
 		return false;
-	if (rows || realtime() > f->mtime + QUIET)
+	if ((rows || realtime() > f->mtime + QUIET) && f->again <= r->p->host->now(r->p))
 		return true;
 	*wait = true;
 	return false;
 }
 
-/* The files of a run of which one is due, with its devices; how many */
-static unsigned int choose(struct rp *r, struct rp_source *s, bool *wait)
+/* May a reader begin for @u? One at a time, and after a failure a while later */
+static bool may_begin(const struct rp *r, const struct rp_user *u, bool *wait)
 {
-	int group = -1;
-	unsigned int n = 0;
+	if (rp_user_reads(r, u))
+		return false;
+	if (u->again <= r->p->host->now(r->p))
+		return true;
+	*wait = true;
+	return false;
+}
+
+/* Of files that are due: of the user who had a turn longest ago the one that had, new ones first */
+static const struct rp_file *next_file(struct rp *r, struct rp_user **user, bool *wait)
+{
+	const struct rp_file *next = NULL;
+
+	*user = NULL;
+	for (unsigned int i = 0; i < r->files.n; i++) {
+		const struct rp_file *f = &r->files.file[i];
+		struct rp_user *u = due(r, f, wait) ? rp_user_of(r, f->uid) : NULL;
+
+		if (!u || !may_begin(r, u, wait))
+			continue;
+		if (!next || (u == *user ? f->turn < next->turn : u->turn < (*user)->turn)) {
+			next = f;
+			*user = u;
+		}
+	}
+	if (next) /* its account may have made room for another */
+		*user = rp_user_of(r, next->uid);
+	return *user ? next : NULL;
+}
+
+/* Opens it for a reader; false: it is not read now, which its state says */
+static bool open_due(struct rp *r, struct rp_file *f)
+{
+	f->changed = false;
+	f->turn = r->turns + 1;
+	f->source.fd = reopen(f);
+	if (f->source.fd >= 0) {
+		f->state = "reading";
+		f->read = true;
+		*f->error = '\0';
+		return true;
+	}
+	f->state = f->source.fd == -EACCES ? "unreadable" : "gone";
+	if (f->source.fd == -EWOULDBLOCK) { /* the kernel asks who has the lease to end it */
+		f->state = "leased";
+		f->changed = true;
+		f->again = r->p->host->now(r->p) + LATER;
+		snprintf(f->error, sizeof(f->error),
+			 "somebody has a lease on it (F_SETLEASE of fcntl): it is tried again");
+	}
+	f->source.fd = -1;
+	return false;
+}
+
+/* Into @rd the files of the run of @first, with its devices, open in @s */
+static void choose(struct rp *r, struct rp_reader *rd, const struct rp_file *first,
+		   struct rp_source *s)
+{
+	uint16_t group = first->source.group;
 	bool ignore;
 
-	for (unsigned int k = 0; k < r->files.n && group < 0; k++) {
-		const struct rp_file *f = &r->files.file[(r->turn + k) % r->files.n];
-
-		if (due(f, wait))
-			group = f->source.group;
-	}
-	for (unsigned int i = 0; i < r->files.n && group >= 0 && n < RP_FILES; i++) {
+	rd->n = 0;
+	for (unsigned int i = 0; i < r->files.n && rd->n < RP_FILES; i++) {
 		struct rp_file *f = &r->files.file[i];
 
-		if (f->source.group != group || !f->there || !(due(f, &ignore) || is_devices(f)))
+		if (f->source.group != group || !f->there || f->read ||
+		    !(due(r, f, &ignore) || is_devices(f)) || !open_due(r, f))
 			continue;
-		f->changed = false;
-		f->source.fd = reopen(f);
-		if (f->source.fd < 0) {
-			f->state = errno == EACCES ? "unreadable" : "gone";
-			continue;
-		}
-		f->state = "reading";
-		*f->error = '\0';
-		r->turn = i + 1; /* the next run's turn */
-		s[n] = f->source;
-		r->index[n++] = (uint16_t)i;
+		s[rd->n] = f->source;
+		rd->index[rd->n++] = (uint16_t)i;
 	}
-	return n;
 }
 
-/* Nobody reads the @n that were chosen: they are still to be read */
-static void put_back(struct rp *r, unsigned int n)
+/* Nobody reads what was chosen: it is still to be read */
+static void put_back(struct rp *r, const struct rp_reader *rd)
 {
-	for (unsigned int i = 0; i < n; i++) {
-		r->files.file[r->index[i]].changed = true;
-		r->files.file[r->index[i]].state = "waiting";
+	for (unsigned int i = 0; i < rd->n; i++) {
+		struct rp_file *f = &r->files.file[rd->index[i]];
+
+		f->changed = true;
+		f->read = false;
+		f->state = "waiting";
 	}
 }
 
-/* May one begin? To open files for none costs as much as for one. */
+/* Can another reader be started? Checked first, so that files are not opened in vain. */
 static bool is_room(struct rp *r)
 {
-	bool full = rp_child_left() == RP_CHILDREN_LEFT, told = r->full;
+	bool full = gt_reap_left() >= RP_CHILDREN_LEFT, reported = r->full;
 
 	r->full = full;
-	if (full && !told)
+	if (full && !reported)
 		rp_child_full(r->p);
 	return !full;
 }
 
-static bool is_any_changed(const struct rp_files *f)
+/* A place for a reader; where all are taken, that of who had one longest, if that was long enough
+ */
+static struct rp_reader *place(struct rp *r, bool *wait)
 {
-	for (unsigned int i = 0; i < f->n; i++)
-		if (f->file[i].changed && f->file[i].there && !f->file[i].busy)
-			return true;
-	return false;
+	uint64_t now = r->p->host->now(r->p);
+	struct rp_reader *first = NULL;
+
+	for (unsigned int i = 0; i < RP_READERS; i++) {
+		if (!r->reader[i].on)
+			return &r->reader[i];
+		if (!first || r->reader[i].begun < first->begun)
+			first = &r->reader[i];
+	}
+	if (now - first->begun >= PLACE) {
+		rp_reader_end(r, first, "took too long while others waited: the rest is left out");
+		return first;
+	}
+	*wait = true;
+	return NULL;
 }
 
-static void begin(struct rp *r, bool *wait)
+/* Another reader begins, if one may. False: none does */
+static bool begin(struct rp *r, bool *wait)
 {
 	uint64_t now = r->p->host->now(r->p);
 	struct rp_source s[RP_FILES];
-	unsigned int n;
+	const struct rp_file *first;
+	struct rp_reader *rd;
+	struct rp_user *user;
 
-	if (now < r->again || !is_any_changed(&r->files))
-		return;
+	if (now < r->again)
+		return false;
+	first = next_file(r, &user, wait);
+	if (!first)
+		return false;
 	r->again = is_room(r) ? 0 : now + LATER;
-	n = r->again ? 0 : choose(r, s, wait);
-	if (!n)
-		return;
-	rp_teller_reading(r->teller, r->index, n);
-	r->reading = !rp_child_start(r->p, &r->child, s, n);
-	if (!r->reading) {
-		rp_child_end(&r->child);
-		put_back(r, n);
+	rd = r->again ? NULL : place(r, wait);
+	if (!rd)
+		return false;
+	choose(r, rd, first, s);
+	if (!rd->n)
+		return true; /* it is not due any more */
+	rd->user = user;
+	if (rp_reader_begin(r, rd, s) < 0) {
+		put_back(r, rd);
+		rp_reader_end(r, rd, NULL);
 		r->again = now + LATER;
 	}
 	rp_files_close(&r->files);
+	return rd->on;
 }
 
 static bool changes(struct rp *r)
@@ -235,8 +428,8 @@ int rp_watch_start(struct rp *r)
 	r->files.inotify = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
 	if (r->files.inotify < 0)
 		return r->p->host->error(r->p, errno, "inotify: %s", strerror(errno));
-	r->teller = rp_teller_new(r->p, &r->files);
-	if (!r->teller)
+	r->emitter = rp_emitter_new(r->p, &r->files);
+	if (!r->emitter)
 		return r->p->host->error(r->p, ENOMEM, "no memory");
 	r->p->host->watch(r->p, r->files.inotify, true);
 	look(r);
@@ -260,7 +453,7 @@ int rp_watch_soon(struct rp *r)
 	return 0;
 }
 
-/* When to look again though nothing was told, 0: not. A folder that is not there tells nothing. */
+/* When to look again though nothing was reported, 0: not. A folder that is not there reports nothing. */
 static uint64_t rest(const struct rp *r, uint64_t now, bool wait)
 {
 	uint64_t due = rp_jobs_due(&r->files), ns;
@@ -271,29 +464,66 @@ static uint64_t rest(const struct rp *r, uint64_t now, bool wait)
 	return wait && (!ns || ns > QUIET / 4) ? QUIET / 4 : ns;
 }
 
+/* What readers say. Who has begun a while ago reads on with what others leave of the CPU */
+static int hear(struct rp *r, bool *dry)
+{
+	uint64_t now = r->p->host->now(r->p), ns = r->reading ? DRAIN / r->reading : 0;
+	int n = 0;
+
+	for (unsigned int i = 0; i < RP_READERS; i++) {
+		struct rp_reader *rd = &r->reader[i];
+		bool waits = false;
+
+		if (!rd->on)
+			continue;
+		if (!rd->idle && now - rd->begun > RP_QUICK_NS) {
+			rd->idle = true;
+			rp_child_idle(&rd->child);
+		}
+		n += rp_hear(r, rd, ns, &waits);
+		*dry |= rd->on && rd->dry;
+		r->more |= rd->on && !waits;
+	}
+	return n;
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return !a || (b && b < a) ? b : a;
+}
+
+/* When to come again, 0: when a descriptor wakes us */
+static uint64_t next(const struct rp *r, uint64_t now, bool wait, bool dry)
+{
+	uint64_t ns = rest(r, now, wait);
+
+	if (r->more)
+		return 1;
+	if (r->dirty)
+		ns = least(ns, r->dirty > now ? r->dirty - now : 1);
+	if (r->reading)
+		ns = least(ns, dry ? DRY : CHECK);
+	return ns;
+}
+
 int rp_watch_drain(struct rp *r)
 {
 	uint64_t now = r->p->host->now(r->p);
-	bool wait = false;
-	int n = 0;
+	bool wait = false, dry = false;
+	int n;
 
 	if (changes(r) && !r->dirty)
 		r->dirty = now + SETTLE;
 	if (!r->dirty && rp_jobs_came(r->p, &r->files))
 		r->dirty = now;
-	if (r->reading)
-		n = rp_hear(r, &wait);
-	if (!r->reading && r->dirty && now >= r->dirty)
+	r->more = false;
+	n = hear(r, &dry);
+	if (r->dirty && now >= r->dirty)
 		look(r);
-	if (!r->reading)
-		begin(r, &wait);
-	rp_tell_flush(r->teller);
+	while (begin(r, &wait))
+		;
+	rp_emit_flush(r->emitter);
 	r->p->host->watermark(r->p, now);
-	if (r->reading)
-		r->p->host->timer(r->p, wait ? MS : 1);
-	else if (r->dirty)
-		r->p->host->timer(r->p, r->dirty > now ? r->dirty - now : 1);
-	else
-		r->p->host->timer(r->p, rest(r, now, wait));
-	return n;
+	r->p->host->timer(r->p, next(r, now, wait, dry));
+	return n ? n : r->more;
 }

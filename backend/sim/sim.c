@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Simulated GPUs, so that there is a tree to look at where there is no GPU. The plugin's hooks. */
+/* Simulated GPUs, for a machine without one: the plugin's hooks. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,7 @@ static const struct gt_option options[] = {
 	{ "users", GT_OPT_INT, 0, OFF(users), "3", 1, GT_SIM_MAX_USERS, "users of the processes" },
 	{ "procs", GT_OPT_INT, 0, OFF(procs), "8", 1, GT_SIM_MAX_PROCS, "processes" },
 	{ "measured", GT_OPT_BOOL, 0, OFF(measured), "0", 0, 1,
-	  "tell the hardware's start and end of each job too" },
+	  "report the hardware's start and end of each job too" },
 	{ "jobs", GT_OPT_INT, 0, OFF(jobs), "0", 0, INT64_MAX,
 	  "stop after so many jobs; 0: never" },
 	{ "first_uid", GT_OPT_INT, GT_OPT_HIDDEN, OFF(first_uid), "60001", 0,
@@ -35,8 +35,8 @@ static int probe(struct gt_plugin *p)
 }
 
 /*
- * Sets the timer for what comes next; none if nothing does. Time may have gone on for long, where the
- * machine is busy, and what is due by then is not to wait any more.
+ * Emits what is due and sets the timer for the next event. On a busy machine much time may have passed
+ * meanwhile: then it is due at once.
  */
 static int advance(struct gt_plugin *p)
 {
@@ -48,14 +48,28 @@ static int advance(struct gt_plugin *p)
 	return n;
 }
 
+static bool writes_truth(const struct gt_sim_options *o)
+{
+	const char *test = secure_getenv("GPUTRACE_TEST");
+
+	return *o->truth && test && !strcmp(test, "1");
+}
+
+static void writes(struct gt_plugin *p, void (*add)(void *arg, const char *path), void *arg)
+{
+	const struct gt_sim_options *o = p->options;
+
+	if (writes_truth(o))
+		add(arg, o->truth);
+}
+
 static int start(struct gt_plugin *p)
 {
 	const struct gt_sim_options *o = p->options;
-	const char *test = secure_getenv("GPUTRACE_TEST");
 	struct gt_sim_truth *truth = NULL;
 	struct gt_sim *s;
 
-	if (*o->truth && test && !strcmp(test, "1"))
+	if (writes_truth(o))
 		truth = gt_sim_truth_open(p, o->truth);
 	s = gt_sim_new(p, o, truth, p->host->now(p));
 	if (!s)
@@ -91,7 +105,7 @@ static int control(struct gt_plugin *p, enum gt_control what, int64_t arg)
 		return -EOPNOTSUPP;
 	gt_sim_pause(p->priv, what == GT_CTL_PAUSE, p->host->now(p));
 	advance(p);
-	return 0;
+	return what == GT_CTL_PAUSE; /* jobs in flight go on */
 }
 
 static void doctor(struct gt_plugin *p, char *buf, size_t len)
@@ -104,14 +118,15 @@ GT_EXPORT const struct gt_backend gt_backend = {
 	.size = sizeof(struct gt_backend),
 	.name = "sim",
 	.version = "1",
-	.help = "simulated GPUs, where there is no other",
-	.flags = GT_BACKEND_FALLBACK,
+	.help = "simulated GPUs, for backend=sim",
+	.flags = GT_BACKEND_SIMULATED,
 	.options = options,
 	.options_size = sizeof(struct gt_sim_options),
 	.probe = probe,
 	.start = start,
 	.drain = advance,
 	.stop = stop,
+	.writes = writes,
 	.set = set,
 	.control = control,
 	.doctor = doctor,

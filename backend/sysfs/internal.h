@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What sysfs tells of GPUs, read off when somebody looks. sysfs.c: the plugin's hooks; device.c:
- * which devices there are, and whether they sleep; attr.c: which of their files tell what;
- * client.h and kfd.h: processes.
+ * State of GPUs and of the processes that use them, read from sysfs and /proc on demand. sysfs.c: the
+ * plugin's hooks; device.c: devices and their files; client.c: DRM clients; kfd.c, kfd_smi.c: AMD's
+ * compute driver; kfd_dump.c, kfd_dump_play.c: dumps of its queues, also saved ones.
  */
 #ifndef GT_SYSFS_INTERNAL_H
 #define GT_SYSFS_INTERNAL_H
 
 #include "../backend.h"
-#include "../sysroot.h"
+#include "../lib/file.h"
 
 #define SF_DEVICES  64
-#define SF_KIND	    32 /* files of a device that tell of one kind of thing */
+#define SF_KIND	    32 /* files of a device of one kind */
 #define SF_ATTRS    (SF_KIND * GT_GAUGE_KINDS)
-#define SF_ENTRIES  4096 /* of a folder that are looked at */
-#define SF_SLOW	    50	 /* a file that takes T to read is read every SF_SLOW * T at most */
-#define SF_STALE_NS 5000000000ull /* what was read longer ago is not told */
+#define SF_ENTRIES  4096 /* entries of a folder that are read */
+#define SF_SLOW	    50	 /* a file that takes T to read is read at most every SF_SLOW * T */
+#define SF_STALE_NS 5000000000ull /* older values are not reported */
 
 /** struct sf_options - see the table in sysfs.c; @interval and @sample in ms, @sweep in s */
 struct sf_options {
-	char *sysroot, *files;
+	char *sysroot, *files, *speed;
 	int64_t interval, sample, sweep;
 	bool events;
 };
@@ -30,11 +30,13 @@ enum sf_how { SF_NUMBER, SF_PERCENT, SF_LEVELS };
 /**
  * struct sf_attr - one file of a device
  * @path: below the root
- * @label: of the file that names the channel, "" none; @labelled: it was read
- * @suffix: of the key, behind the label
+ * @key: of its gauge
+ * @label: name of the file with the channel's name, "" for none; @labelled: it was read
+ * @suffix: of the key, after the label
+ * @how: enum sf_how
  * @factor: from the file's unit to the key's
- * @gauge: what it told last, at @at, @n of them
- * @due: not to be read again before that
+ * @gauge: the last @n values, read at @at
+ * @due: CLOCK_MONOTONIC before which it is not read again
  */
 struct sf_attr {
 	char *path;
@@ -48,13 +50,18 @@ struct sf_attr {
 	uint64_t at, due;
 };
 
-/** struct sf_device - @path: of its folder below the root; @gpu: the host's number
- * @render: minor of its render node, -1 none
- * @skipped: it slept when its clients were looked for; @unseen: and so not all of them are known */
+/**
+ * struct sf_device - a GPU
+ * @path: of its folder below the root
+ * @render: minor number of its render node, -1 none
+ * @kfd_id: 0 none
+ * @skipped: it slept during the scan of its clients; @unseen: so some of them may be unknown
+ * @gpu: the host's number
+ */
 struct sf_device {
 	char path[64];
 	int minor, render;
-	uint32_t kfd_id; /* 0 none */
+	uint32_t kfd_id;
 	bool skipped, unseen;
 	uint16_t gpu, has;
 	unsigned int nattrs;
@@ -78,28 +85,33 @@ struct sf {
 	struct sf_stats stats;
 	struct sf_clients *clients;
 	struct sf_kfd *kfd;
-	struct sf_smi *smi; /* NULL: none is asked for */
+	struct sf_smi *smi; /* NULL: the setting is off */
 };
 
 /* device.c */
-/** sf_devices_any() - is there a GPU at all? Asks the host nothing */
+/** sf_devices_any() - is there a GPU? Does not call the host */
 bool sf_devices_any(const struct gt_root *root);
-/** sf_devices_scan() - which there are now, in place of those there were; true: they are others */
+/** sf_devices_scan() - lists the devices anew; true: they have changed */
 bool sf_devices_scan(struct sf *sf);
 void sf_devices_free(struct sf *sf);
-/** sf_device_awake() - may it be asked? @word: what the kernel says of that, "" nothing */
+/** sf_device_awake() - may it be read? @word: the kernel's word for its state, "" if unknown */
 bool sf_device_awake(struct sf *sf, const struct sf_device *d, char *word, size_t len);
-/** sf_devices_read() - reads all that are awake, and tells the host */
+/** sf_devices_read() - reads all devices that are awake, and hands the values over */
 void sf_devices_read(struct sf *sf);
 
-/* attr.c */
-/** sf_attrs_find() - files of @d that tell something. Reads none of them: it may sleep */
-void sf_attrs_find(const struct gt_root *root, struct sf_device *d);
-void sf_attrs_free(struct sf_device *d);
-/** sf_attr_read() - into @a->gauge, unless it is too early for that; @now: CLOCK_MONOTONIC */
-void sf_attr_read(struct sf *sf, struct sf_attr *a, uint64_t now);
-/** sf_levels() - "0: 500Mhz\n1: 1000Mhz *": Hz now, least and greatest. How many of @out are told,
- * each GT_NONE64 if it is not */
+/** sf_levels() - parses "0: 500Mhz\n1: 1000Mhz *": the current, lowest and highest clock in Hz, GT_NONE64
+ * for unknown; false: no level */
 bool sf_levels(const char *text, uint64_t out[3]);
+
+/* play.c */
+/** sf_play_knows() - do the first @len bytes start a dump? As gt_backend.knows */
+bool sf_play_knows(const char *path, const uint8_t *head, size_t len);
+/* The plugin's hooks when it plays; @files: paths, a colon between two */
+int sf_play_probe(struct gt_plugin *p, const char *files);
+int sf_play_start(struct gt_plugin *p, const char *files);
+int sf_play_drain(struct gt_plugin *p);
+void sf_play_stop(struct gt_plugin *p);
+void sf_play_doctor(const struct gt_plugin *p, char *buf, size_t len);
+void sf_play_show(struct gt_plugin *p, char *buf, size_t len);
 
 #endif

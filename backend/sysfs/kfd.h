@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * AMD's compute driver, as class/kfd/kfd of sysfs tells of it. kfd.c: which of its numbers is which
- * GPU, which processes use it and what of it; kfd_queue.c: their queues; kfd_hw.c, kfd_dump.c:
- * which of them are on the hardware.
- */
+/* AMD's compute driver: its processes and queues (kfd.c), and its events (kfd_smi.c). */
 #ifndef GT_SYSFS_KFD_H
 #define GT_SYSFS_KFD_H
 
@@ -12,36 +8,42 @@
 #define SF_KFD_PROC    "sys/class/kfd/kfd/proc"
 #define SF_KFD_PROCS   1024
 #define SF_KFD_QUEUES  4096
-#define SF_KFD_ENTRIES 2048 /* of a process's folder of queues that are looked at */
-/* A look reads so much, the rest in turn: processes' folders of queues; numbers of a process on a
- * GPU, which are four files */
+#define SF_KFD_ENTRIES 2048 /* entries of a process's folder of queues that are read */
+/* Read at a time, the rest in turn: folders of queues; usage of a process on a GPU, which is four
+ * files */
 #define SF_KFD_TURN    32
-#define SF_KFD_NEW     64 /* processes that are asked whose they are */
-#define SF_KFD_ALL     64 /* all are read, if there are no more */
+#define SF_KFD_NEW     64 /* new processes, of which the user is read */
+#define SF_KFD_ALL     64 /* up to so many are all read */
 #define SF_KFD_PAIRS   16
-#define SF_KFD_BASE    3000000u /* numbers below queues/ from here on */
+#define SF_KFD_BASE    3000000u /* first number below queues/ */
 #define SF_KFD_NUMBERS 1000000u
 
 /**
- * struct sf_kfd_queue - a queue that its driver lists
- * @id: below queues/; GT_NONE32: of no GPU that is known, or there are too many: not told
- * @number: the driver's, of its process; @ino: of its folder: another queue has another
- * @next: of the same process, index + 1; @user: index of whose it is
- * @base: where its packets are, 0: not known
+ * struct sf_kfd_queue - a queue that the driver lists
+ * @ino: inode of its folder, which identifies the queue
+ * @base: address of its packets, 0: unknown
+ * @id: number below queues/; GT_NONE32: not reported, as the GPU is unknown or the table is full
+ * @number: the driver's number in the process
+ * @next: next queue of the process, index + 1
+ * @user: index of its user
+ * @kind: enum gt_queue_kind
  */
 struct sf_kfd_queue {
 	uint64_t ino, base;
 	uint32_t id, number, next;
 	uint16_t gpu, user;
-	uint16_t kind; /* enum gt_queue_kind */
+	uint16_t kind;
 	uint64_t size;
 	bool listed;
 };
 
 /**
- * struct sf_kfd_proc - @first: of its queues, index + 1; @ino, @user: as of a queue
- * @refused: queues of its that there was no room for at the last look; @changes: that came or went
- * @known: of one that is listed: it was before
+ * struct sf_kfd_proc - a process
+ * @ino, @user: as of a queue
+ * @first: its first queue, index + 1
+ * @refused: queues without room at the last read
+ * @changes: queues that came or went
+ * @known: of one in the list: it was known before
  */
 struct sf_kfd_proc {
 	uint64_t ino;
@@ -51,16 +53,20 @@ struct sf_kfd_proc {
 };
 
 /**
- * struct sf_kfd - @proc: by pid; @listed: all that there are now
- * @hw: it can be told which of them are on the hardware
- * @tells: queues are for this backend to tell of; @begun: those that were there before it are known
- * @turn, @pair, @fresh: where the next look goes on
- * @last: the number that is given next, less SF_KFD_BASE; @wrapped: all were given once
- * @unplaced: there is a queue of which it is to be found out where its packets are, from @place_due
- * on
- * @table: what kfd_hw.c showed last, good until @table_due; NULL nothing yet
- * @told: where some queue is; @asleep_until: a GPU slept, which is not asked for again before
- * @last_ts: of the last record
+ * struct sf_kfd - the driver's processes and queues
+ * @proc: @n processes by pid
+ * @listed: those of the current list
+ * @turn, @pair, @fresh: where the next read goes on
+ * @last: next number, less SF_KFD_BASE
+ * @hw: places on the hardware can be reported
+ * @reports: queues are reported by this backend, by its exclusive claim
+ * @begun: queues that are older than the backend are known
+ * @wrapped: every number was given once
+ * @unplaced: there is a queue without @base, to be looked for after @place_due
+ * @reported: a place of a queue was reported
+ * @table: the last text of sf_kfd_show(), valid until @table_due; NULL none
+ * @asleep_until: a GPU slept; the GPUs are not asked again before
+ * @last_ts: time of the last record
  * @out: records that wait for sf_kfd_flush()
  */
 struct sf_kfd {
@@ -68,7 +74,7 @@ struct sf_kfd {
 	unsigned int n, turn, pair, fresh;
 	struct sf_kfd_queue queue[SF_KFD_QUEUES];
 	uint32_t used, free, nqueues, last;
-	bool hw, tells, begun, wrapped, unplaced, told;
+	bool hw, reports, begun, wrapped, unplaced, reported;
 	char *table;
 	uint64_t table_due, place_due, asleep_until, last_ts;
 	union gt_record out[64];
@@ -82,57 +88,89 @@ struct sf_kfd {
 /** sf_kfd_new() - NULL: no memory */
 struct sf_kfd *sf_kfd_new(void);
 void sf_kfd_free(struct sf_kfd *k);
-/** sf_kfd_find() - which numbers AMD's compute driver gives the devices */
+/** sf_kfd_find() - finds the GPU IDs that the driver gives the devices */
 void sf_kfd_find(struct sf *sf);
-/** sf_kfd_all_known() - is each GPU that the driver has now one of the devices? */
-bool sf_kfd_all_known(const struct sf *sf);
 /**
- * sf_kfd_look() - which processes there are, and which queues they have
+ * sf_kfd_look() - reads which processes there are, and their queues
  * @numbers: and what they use, unless their device sleeps
  */
 void sf_kfd_look(struct sf *sf, bool numbers);
-/** sf_kfd_number() - in a small file; some are without a line's end. GT_NONE64: none */
-uint64_t sf_kfd_number(const struct gt_root *root, const char *path);
-/** sf_kfd_tell() - what process @pid uses of @d; @anyway: also if nothing is known but that it does
- */
-void sf_kfd_tell(struct sf *sf, uint32_t pid, const struct sf_device *d, bool anyway);
-
-/* kfd_queue.c */
-/** sf_kfd_claim() - asks whether queues are for this backend to tell of */
+/** sf_kfd_claim() - asks for the exclusive claim on queues */
 void sf_kfd_claim(struct sf *sf);
-/** sf_kfd_queues() - which queues some of the processes have, in turn */
+/** sf_kfd_queues() - reads the queues of some processes, in turn */
 void sf_kfd_queues(struct sf *sf);
-/** sf_kfd_queues_again() - which queues the processes have that have one without a place; from then
- * on their changes are counted */
-void sf_kfd_queues_again(struct sf *sf);
-/** sf_kfd_place() - the packets of @q, of process @pid, are at @base */
-void sf_kfd_place(struct sf *sf, struct sf_kfd_queue *q, uint32_t pid, uint64_t base);
-/** sf_kfd_drop() - @p has ended, and with it its queues */
-void sf_kfd_drop(struct sf *sf, struct sf_kfd_proc *p);
-/** sf_kfd_forget() - none is known any more: they are to be found again */
+/** sf_kfd_forget() - drops all queues */
 void sf_kfd_forget(struct sf *sf);
-/** sf_kfd_queue() - NULL: there is none; @i: index + 1 */
+/** sf_kfd_queue() - by index + 1; NULL for 0 */
 static inline const struct sf_kfd_queue *sf_kfd_queue(const struct sf_kfd *k, uint32_t i)
 {
 	return i ? &k->queue[i - 1] : NULL;
 }
-/** sf_kfd_record() - one more that waits, to be filled */
+/** sf_kfd_record() - a new record to fill, which waits for sf_kfd_flush() */
 union gt_record *sf_kfd_record(struct sf *sf, uint16_t gpu, enum gt_type type, uint64_t ts);
-/** sf_kfd_queues_event() - an event of each queue that @pid has on @gpu; false: none is known */
+/** sf_kfd_queues_event() - emits an event of each queue of @pid on @gpu; false: none is known */
 bool sf_kfd_queues_event(struct sf *sf, uint32_t pid, uint16_t gpu, enum gt_type type, uint64_t ts);
-/** sf_kfd_flush() - hands over what waits */
+/** sf_kfd_flush() - pushes the records that wait */
 void sf_kfd_flush(struct sf *sf);
 
-/* kfd_hw.c */
-/** sf_kfd_hw_begin() - says that it can tell which queues are mapped where, if it can */
+/** sf_kfd_hw_begin() - checks whether places on the hardware can be reported */
 void sf_kfd_hw_begin(struct sf *sf);
-/** sf_kfd_hw_look() - tells that, unless it was a moment ago; false: nobody knows now */
+/** sf_kfd_hw_look() - reports them, unless that was a moment ago; false: unknown now */
 bool sf_kfd_hw_look(struct sf *sf);
-/** sf_kfd_hw_tell() - hands over what is known: nothing else is */
-void sf_kfd_hw_tell(struct sf *sf, const struct gt_queue_hw *q, size_t n);
-/** sf_kfd_find_places() - where the packets of queues are that are new, as far as debugfs tells */
+/** sf_kfd_hw_report() - hands over all that is known */
+void sf_kfd_hw_report(struct sf *sf, const struct gt_queue_hw *q, size_t n);
+/** sf_kfd_find_places() - finds the addresses of packets of new queues in debugfs */
 void sf_kfd_find_places(struct sf *sf);
-/** sf_kfd_show() - which queues are mapped where: a backend's file */
+/** sf_kfd_show() - gt_backend_file.show: which queues are mapped where */
 void sf_kfd_show(struct gt_plugin *p, char *buf, size_t len);
+
+/* kfd_smi.c: events, by the descriptors that AMDKFD_IOC_SMI_EVENTS of /dev/kfd gives: a line of text each
+ * (kfd_smi_events.c of amdkfd) */
+
+/* Numbers of linux/kfd_ioctl.h, which needs libdrm's headers */
+enum sf_smi_id {
+	SF_SMI_VMFAULT = 1,
+	SF_SMI_THROTTLE = 2,
+	SF_SMI_PRE_RESET = 3,
+	SF_SMI_MIGRATE_START = 5,
+	SF_SMI_MIGRATE_END = 6,
+	SF_SMI_EVICTION = 9,
+	SF_SMI_RESTORE = 10,
+	SF_SMI_ALL_PROCESS = 64,
+};
+
+/**
+ * struct sf_smi_event - one line; unknown values are all ones
+ * @id: enum sf_smi_id
+ * @trigger: the reason, by kind of event
+ * @ts: CLOCK_BOOTTIME, ns
+ * @addr, @size: pages, of a migration
+ * @value, @mask: of a throttle
+ * @again: a restore failed, and is tried again
+ */
+struct sf_smi_event {
+	uint32_t id, pid, trigger;
+	uint64_t ts, addr, size, value, mask;
+	bool again;
+};
+
+/** sf_smi_parse() - parses @line, without its newline; false: another event, or no event */
+bool sf_smi_parse(const char *line, struct sf_smi_event *out);
+
+/** struct sf_smi - the descriptors, one for each GPU */
+struct sf_smi;
+
+/** sf_smi_start() - opens the events of all GPUs of the driver; -errno after host->error() */
+int sf_smi_start(struct sf *sf);
+/** sf_smi_stop() - may be called when nothing was started */
+void sf_smi_stop(struct sf *sf);
+/** sf_smi_add() - takes over @fd with events of @gpu; closes it on an error */
+int sf_smi_add(struct sf *sf, int fd, uint16_t gpu);
+/** sf_smi_read() - pushes the events that have come */
+void sf_smi_read(struct sf *sf);
+/** sf_smi_fds() - number of open descriptors */
+unsigned int sf_smi_fds(const struct sf *sf);
+struct gt_details;
+void sf_smi_doctor(const struct sf *sf, struct gt_details *t);
 
 #endif

@@ -9,16 +9,15 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "../detail.h"
-#include "../rights.h"
+#include "../lib/detail.h"
+#include "../lib/proc.h"
 #include "kfd.h"
-#include "kfd_smi.h"
 
 #define READS	   64	/* of a descriptor at once */
-#define KEPT	   1024 /* that the driver keeps: a read of so much ends where an event does */
+#define KEPT	   1024 /* size of the driver's buffer: a read of it ends with an event */
 #define NAME_MOST  15	/* of a process */
-#define LINE	   256	/* the driver's are 96 at most */
-#define MIGRATIONS 64	/* that began and have not ended */
+#define LINE	   256	/* the driver's lines have up to 96 bytes */
+#define MIGRATIONS 64	/* in flight */
 #define PAGE	   4096
 #define BIT_OF(id) (1ull << ((id)-1))
 #define WANTED                                                                                     \
@@ -36,8 +35,8 @@ struct smi_args {
 
 /**
  * struct source - a descriptor of a GPU
- * @skip: the rest of a line that is too long
- * @name_left: bytes that may still be of the name of a process, which may hold a line's end
+ * @name_left: bytes that may still belong to the name of a process, which may hold a newline
+ * @skip: the current line is too long
  */
 struct source {
 	int fd;
@@ -61,12 +60,11 @@ struct sf_smi {
 	uint64_t lines, bad, doubtful, ended;
 };
 
-/* Driver's end ------------------------------------------------------------------------------------
- */
+/* Descriptors ---------------------------------------------------------------------------------- */
 
-/* A descriptor that tells of GPU @kfd_id; -errno. Whoever has CAP_SYS_ADMIN now hears of others'
- * processes, too. */
-static int ask(int kfd, uint32_t kfd_id, bool all)
+/* Opens the events of GPU @kfd_id; -errno. With CAP_SYS_ADMIN now it gets those of other processes as
+ * well. */
+static int open_events(int kfd, uint32_t kfd_id, bool all)
 {
 	struct smi_args args = { .gpuid = kfd_id };
 	uint64_t mask = WANTED | (all ? BIT_OF(SF_SMI_ALL_PROCESS) : 0);
@@ -81,21 +79,23 @@ static int ask(int kfd, uint32_t kfd_id, bool all)
 	return -EIO;
 }
 
+/* Read access to the device is enough; only the process that opened it may use it. */
 int sf_smi_start(struct sf *sf)
 {
 	const uint64_t admin = 1ull << CAP_SYS_ADMIN;
-	uint64_t raised = gt_rights(admin, 0);
-	int kfd = open("/dev/kfd", O_RDWR | O_CLOEXEC), err = kfd < 0 ? -errno : 0;
+	uint64_t raised = gt_caps_set(admin, 0);
+	int kfd = open("/dev/kfd", O_RDONLY | O_CLOEXEC), err = kfd < 0 ? -errno : 0;
 
 	sf_smi_stop(sf);
 	for (unsigned int i = 0; kfd >= 0 && i < sf->n; i++) {
-		int fd = sf->dev[i].kfd_id ? ask(kfd, sf->dev[i].kfd_id, raised & admin) : -ENODEV;
+		int fd = sf->dev[i].kfd_id ? open_events(kfd, sf->dev[i].kfd_id, raised & admin)
+					   : -ENODEV;
 
 		if (fd >= 0)
 			fd = sf_smi_add(sf, fd, sf->dev[i].gpu);
 		err = fd < 0 && fd != -ENODEV ? fd : err;
 	}
-	gt_rights(0, raised);
+	gt_caps_set(0, raised);
 	if (kfd >= 0)
 		close(kfd);
 	if (sf->smi) {
@@ -106,8 +106,7 @@ int sf_smi_start(struct sf *sf)
 	return sf->p->host->error(sf->p, -err, "events of /dev/kfd: %s", strerror(-err));
 }
 
-/* Lines -------------------------------------------------------------------------------------------
- */
+/* Lines ---------------------------------------------------------------------------------------- */
 
 static bool take(const char **p, const char *word)
 {
@@ -165,7 +164,7 @@ bool sf_smi_parse(const char *line, struct sf_smi_event *e)
 	if (!number32(&p, 16, &e->id) || !take(&p, " "))
 		return false;
 	switch (e->id) {
-	case SF_SMI_VMFAULT: /* of no process it is one of pid 0 */
+	case SF_SMI_VMFAULT: /* pid 0 for no process */
 		return number32(&p, 16, &e->pid) && take(&p, ":");
 	case SF_SMI_THROTTLE:
 		return number(&p, 16, &e->mask) && take(&p, ":") && number(&p, 16, &e->value);
@@ -187,11 +186,10 @@ bool sf_smi_parse(const char *line, struct sf_smi_event *e)
 	}
 }
 
-/* Records -----------------------------------------------------------------------------------------
- */
+/* Records -------------------------------------------------------------------------------------- */
 
-/* Time 0: it goes ahead of what waits */
-static void name_throttle(struct sf *sf)
+/* With time 0 it goes ahead of records that wait */
+static void emit_throttle_name(struct sf *sf)
 {
 	static const char name[] = "thermal_throttle";
 	union gt_record r;
@@ -208,14 +206,14 @@ static void name_throttle(struct sf *sf)
 	sf->p->host->push(sf->p, &r, 1);
 }
 
-static void migrated(struct sf *sf, const struct source *s, const struct sf_smi_event *e,
-		     uint64_t ts)
+static void emit_migration(struct sf *sf, const struct source *s, const struct sf_smi_event *e,
+			   uint64_t ts)
 {
 	struct sf_smi *smi = sf->smi;
 	struct migration *m = smi->begun;
 	union gt_record *r;
 
-	if (e->id == SF_SMI_MIGRATE_START) { /* one that never ends makes room */
+	if (e->id == SF_SMI_MIGRATE_START) { /* replaces one that never ended */
 		smi->begun[smi->next++ % MIGRATIONS] = (struct migration){ ts, e->addr, e->pid };
 		return;
 	}
@@ -230,9 +228,9 @@ static void migrated(struct sf *sf, const struct source *s, const struct sf_smi_
 	m->ts = 0;
 }
 
-/* Of each of the process's queues that are this backend's to tell of, else of them together */
-static void all_queues(struct sf *sf, const struct source *s, enum gt_type type,
-		       const struct sf_smi_event *e, uint64_t ts)
+/* One event of each queue of the process that this backend reports, else one for all */
+static void emit_for_queues(struct sf *sf, const struct source *s, enum gt_type type,
+			    const struct sf_smi_event *e, uint64_t ts)
 {
 	union gt_record *r;
 
@@ -243,7 +241,7 @@ static void all_queues(struct sf *sf, const struct source *s, enum gt_type type,
 	r->ev.value = OF_PROCESS;
 }
 
-static void tell(struct sf *sf, const struct source *s, const struct sf_smi_event *e)
+static void emit_event(struct sf *sf, const struct source *s, const struct sf_smi_event *e)
 {
 	const struct gt_host *host = sf->p->host;
 	uint64_t ts = e->ts == GT_NONE64
@@ -259,25 +257,25 @@ static void tell(struct sf *sf, const struct source *s, const struct sf_smi_even
 		r->ev.pid = e->pid ? e->pid : GT_NONE32;
 		break;
 	case SF_SMI_THROTTLE:
-		name_throttle(sf);
+		emit_throttle_name(sf);
 		r = sf_kfd_record(sf, s->gpu, THROTTLE, ts);
 		r->ev.value = e->value;
 		r->ev.ref = e->mask;
 		break;
 	case SF_SMI_EVICTION:
-		all_queues(sf, s, GT_QUEUE_UNMAP, e, ts);
+		emit_for_queues(sf, s, GT_QUEUE_UNMAP, e, ts);
 		break;
 	case SF_SMI_RESTORE:
 		if (!e->again)
-			all_queues(sf, s, GT_QUEUE_MAP, e, ts);
+			emit_for_queues(sf, s, GT_QUEUE_MAP, e, ts);
 		break;
 	default:
-		migrated(sf, s, e, ts);
+		emit_migration(sf, s, e, ts);
 	}
 }
 
-/* What a process calls itself ends the line of a fault: with a line's end in it, what follows looks
- * like an event of its own. What is so short that it may be that is not believed. */
+/* A fault's line ends with the name of the process. With a newline in it, the rest looks like another
+ * event, so a line that is short enough to be the rest of a name is ignored. */
 static bool in_name(struct source *s)
 {
 	bool in = s->len < s->name_left;
@@ -286,7 +284,7 @@ static bool in_name(struct source *s)
 	return in;
 }
 
-/* Behind the line of a fault: as many bytes as its name may go on for */
+/* After a fault: the bytes by which the name may go on */
 static void expect_name(struct source *s)
 {
 	size_t name = s->len - strcspn(s->line, ":") - 1;
@@ -294,7 +292,7 @@ static void expect_name(struct source *s)
 	s->name_left = name < NAME_MOST ? NAME_MOST - name : 0;
 }
 
-static void line_ended(struct sf *sf, struct source *s)
+static void take_line(struct sf *sf, struct source *s)
 {
 	struct sf_smi_event e;
 
@@ -303,7 +301,7 @@ static void line_ended(struct sf *sf, struct source *s)
 	if (in_name(s)) {
 		sf->smi->doubtful++;
 	} else if (!s->skip && sf_smi_parse(s->line, &e)) {
-		tell(sf, s, &e);
+		emit_event(sf, s, &e);
 		if (e.id == SF_SMI_VMFAULT)
 			expect_name(s);
 	} else {
@@ -317,7 +315,7 @@ static void take_text(struct sf *sf, struct source *s, const char *text, size_t 
 {
 	for (size_t i = 0; i < n; i++) {
 		if (text[i] == '\n')
-			line_ended(sf, s);
+			take_line(sf, s);
 		else if (s->len < LINE - 1)
 			s->line[s->len++] = text[i];
 		else
@@ -325,7 +323,7 @@ static void take_text(struct sf *sf, struct source *s, const char *text, size_t 
 	}
 }
 
-static void drop(struct sf *sf, struct source *s)
+static void close_source(struct sf *sf, struct source *s)
 {
 	sf->p->host->watch(sf->p, s->fd, false);
 	close(s->fd);
@@ -349,16 +347,13 @@ void sf_smi_read(struct sf *sf)
 			}
 			if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
 				sf->smi->ended++;
-				drop(sf, s);
+				close_source(sf, s);
 			}
 			break;
 		}
 	}
 	sf_kfd_flush(sf);
 }
-
-/* -------------------------------------------------------------------------------------------------
- */
 
 int sf_smi_add(struct sf *sf, int fd, uint16_t gpu)
 {
@@ -382,7 +377,7 @@ void sf_smi_stop(struct sf *sf)
 {
 	for (unsigned int i = 0; sf->smi && i < sf->smi->n; i++)
 		if (sf->smi->source[i].fd >= 0)
-			drop(sf, &sf->smi->source[i]);
+			close_source(sf, &sf->smi->source[i]);
 	free(sf->smi);
 	sf->smi = NULL;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What sysfs tells of GPUs, without any privilege: the plugin's hooks. Nothing is read while nobody
- * looks, and no more often than the setting `interval` says, however many look.
+ * State of GPUs from sysfs, without any privilege: the plugin's hooks. Sensors are read only when a user
+ * reads them, and no more often than the setting `interval` says, however many users do.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -10,15 +10,13 @@
 #include <string.h>
 #include <syslog.h>
 
-#include "../detail.h"
+#include "../lib/detail.h"
 #include "client.h"
 #include "kfd.h"
-#include "kfd_smi.h"
-#include "play.h"
 
 #define OFF(m) offsetof(struct sf_options, m)
 
-#define SLICE_NS 2000000ull  /* of a look at all processes, and the pause to the next */
+#define SLICE_NS 2000000ull  /* of a scan of all processes, and the pause to the next */
 #define START_NS 50000000ull /* likewise, at the start */
 
 static const struct gt_option options[] = {
@@ -37,6 +35,12 @@ static const struct gt_option options[] = {
 	  .flags = GT_OPT_HIDDEN,
 	  .off = OFF(files),
 	  .help = "saved dumps of the compute driver's queues, separated by colons" },
+	{ .name = "speed",
+	  .type = GT_OPT_STR,
+	  .flags = GT_OPT_HIDDEN,
+	  .off = OFF(speed),
+	  .def = "0",
+	  .help = "0: a dump has no times to be played by" },
 	{ .name = NULL },
 };
 
@@ -47,6 +51,9 @@ static int probe(struct gt_plugin *p)
 	bool any;
 	int err;
 
+	if (p->recording && o->speed && *o->speed && strcmp(o->speed, "0"))
+		return p->host->error(p, EINVAL,
+				      "dumps of queues have no times: speed= is not for them");
 	if (p->recording)
 		return sf_play_probe(p, o->files);
 	err = gt_root_open(&root, o->sysroot);
@@ -59,7 +66,7 @@ static int probe(struct gt_plugin *p)
 				    o->sysroot);
 }
 
-static void read_all(struct sf *sf)
+static void refresh_sensors(struct sf *sf)
 {
 	sf->looked = sf->p->host->now(sf->p);
 	sf_devices_read(sf);
@@ -70,8 +77,7 @@ static uint64_t earlier(uint64_t a, uint64_t b)
 	return !a || (b && b < a) ? b : a;
 }
 
-/* Until there is something to do: nothing at all, if no process has a GPU open and no sweep is due.
- */
+/* Sets the timer to what is due next; there is none if no process has a GPU open and no sweep is due. */
 static void arm(struct sf *sf)
 {
 	const struct sf_options *o = sf->p->options;
@@ -87,7 +93,7 @@ static void arm(struct sf *sf)
 	sf->p->host->timer(sf->p, !next ? 0 : next > now ? next - now : 1);
 }
 
-/* Those that were met, as long as there is time */
+/* Scans processes that another backend saw, while there is time. */
 static void scan_pending(struct sf *sf, uint64_t until)
 {
 	struct sf_clients *cs = sf->clients;
@@ -99,7 +105,7 @@ static void scan_pending(struct sf *sf, uint64_t until)
 	memmove(cs->pending, cs->pending + n, cs->npending * sizeof(cs->pending[0]));
 }
 
-/* True: all processes have been looked at */
+/* True: a scan of all processes is complete */
 static bool scan_if_due(struct sf *sf)
 {
 	const struct sf_options *o = sf->p->options;
@@ -114,24 +120,24 @@ static bool scan_if_due(struct sf *sf)
 		cs->due = 0;
 		sf_scan_begin(sf);
 	}
-	return sf_scan_on(sf, now + SLICE_NS);
+	return sf_scan_continue(sf, now + SLICE_NS);
 }
 
-/* START_NS of it; the rest follows at once, SLICE_NS at a time. */
+/* Scans for START_NS; the rest follows at once, SLICE_NS at a time. */
 static void scan_all(struct sf *sf)
 {
 	sf_scan_begin(sf);
-	sf_scan_on(sf, sf->p->host->now(sf->p) + START_NS);
+	sf_scan_continue(sf, sf->p->host->now(sf->p) + START_NS);
 }
 
-/* Somebody opened a device: looked at soon, but so that it takes a twentieth of the time at most */
-static void listen(struct sf *sf)
+/* After somebody opened a device: a scan soon, but scans take at most a twentieth of the time */
+static void check_opens(struct sf *sf)
 {
 	struct sf_clients *cs = sf->clients;
 	uint64_t pause = cs->cost * 20 > SF_AGAIN_NS / 10 ? cs->cost * 20 : SF_AGAIN_NS / 10;
 	uint64_t now = sf->p->host->now(sf->p);
 
-	if (sf_scan_heard(sf))
+	if (sf_scan_noticed(sf))
 		cs->due = earlier(cs->due, cs->scanned + pause > now ? cs->scanned + pause : now);
 }
 
@@ -145,16 +151,17 @@ static void free_all(struct sf *sf)
 	free(sf);
 }
 
-/* As the setting says. A captured tree has no driver. */
-static int ask_events(struct sf *sf)
+/* A captured tree has no driver, so no events. */
+static int apply_events_setting(struct sf *sf)
 {
 	const struct sf_options *o = sf->p->options;
 
 	sf_smi_stop(sf);
 	if (!o->events)
 		return 0;
-	return sf->root.captured ? sf->p->host->error(sf->p, ENODEV, "a captured tree has no events")
-				 : sf_smi_start(sf);
+	return sf->root.captured
+		       ? sf->p->host->error(sf->p, ENODEV, "a captured tree has no events")
+		       : sf_smi_start(sf);
 }
 
 static int start(struct gt_plugin *p)
@@ -184,11 +191,11 @@ static int start(struct gt_plugin *p)
 	sf_devices_scan(sf);
 	sf_kfd_claim(sf);
 	sf_kfd_hw_begin(sf);
-	read_all(sf); /* from now on it is known what there is to be shown */
+	refresh_sensors(sf); /* from now on the host knows which gauges there are */
 	sf_scan_start(sf);
 	scan_all(sf);
 	sf_kfd_look(sf, true);
-	if (ask_events(sf))
+	if (apply_events_setting(sf))
 		p->host->log(p, LOG_WARNING, "no events of AMD's compute driver");
 	arm(sf);
 	return 0;
@@ -204,7 +211,7 @@ static int drain(struct gt_plugin *p)
 		return sf_play_drain(p);
 	pushed = sf->kfd->stats.pushed;
 	sf_smi_read(sf);
-	listen(sf);
+	check_opens(sf);
 	if (scan_if_due(sf))
 		sf_kfd_look(sf, false);
 	if (o->sample && (sf->clients->count || sf->kfd->n) &&
@@ -216,13 +223,13 @@ static int drain(struct gt_plugin *p)
 	return (int)(sf->kfd->stats.pushed - pushed);
 }
 
-static void met(struct gt_plugin *p, uint32_t pid)
+static void process_seen(struct gt_plugin *p, uint32_t pid)
 {
 	struct sf *sf = p->priv;
 	struct sf_clients *cs;
 
 	if (p->recording || sf->root.captured)
-		return; /* its processes are others */
+		return; /* its processes are not this machine's */
 	cs = sf->clients;
 	if (cs->npending < sizeof(cs->pending) / sizeof(cs->pending[0]))
 		cs->pending[cs->npending++] = pid;
@@ -241,7 +248,7 @@ static void stop(struct gt_plugin *p)
 	}
 	sf_scan_stop(sf);
 	sf_scan_end(sf);
-	sf_kfd_hw_tell(sf, NULL, 0);
+	sf_kfd_hw_report(sf, NULL, 0);
 	free_all(sf);
 	p->priv = NULL;
 }
@@ -253,8 +260,8 @@ static int set(struct gt_plugin *p, const struct gt_option *o)
 
 	if (p->recording)
 		return p->host->error(p, EOPNOTSUPP, "a recording is played");
-	err = o->off == OFF(events) ? ask_events(sf) : 0;
-	arm(sf); /* the rest is looked at each time */
+	err = o->off == OFF(events) ? apply_events_setting(sf) : 0;
+	arm(sf); /* the other settings are read each time */
 	return err;
 }
 
@@ -263,11 +270,11 @@ static void rescan(struct sf *sf)
 	if (sf_devices_scan(sf)) {
 		sf_clients_forget(sf);
 		sf_kfd_forget(sf);
-		ask_events(sf);
+		apply_events_setting(sf);
 	}
 	sf_kfd_claim(sf);
 	sf_kfd_hw_begin(sf);
-	read_all(sf);
+	refresh_sensors(sf);
 	scan_all(sf);
 	sf_kfd_look(sf, true);
 	arm(sf);
@@ -275,6 +282,10 @@ static void rescan(struct sf *sf)
 
 static int control(struct gt_plugin *p, enum gt_control what, int64_t arg)
 {
+	if (p->recording && (what == GT_CTL_PAUSE || what == GT_CTL_SEEK))
+		return p->host->error(p, EOPNOTSUPP,
+				      "dumps of queues have no times: %s is not for them",
+				      what == GT_CTL_SEEK ? "seek" : "pause");
 	if (p->recording)
 		return -EOPNOTSUPP;
 	switch (what) {
@@ -285,13 +296,13 @@ static int control(struct gt_plugin *p, enum gt_control what, int64_t arg)
 	case GT_CTL_RESUME:
 	case GT_CTL_LEVEL:
 	case GT_CTL_WANTED:
-		return 0; /* what is asked for is told all the same */
+		return 0; /* nothing to do: sensors are read on demand only */
 	default:
 		return -EOPNOTSUPP;
 	}
 }
 
-static void look(struct gt_plugin *p, unsigned int what)
+static void on_refresh(struct gt_plugin *p, unsigned int what)
 {
 	const struct sf_options *o = p->options;
 	struct sf *sf = p->priv;
@@ -299,17 +310,18 @@ static void look(struct gt_plugin *p, unsigned int what)
 	if (p->recording)
 		return;
 	sf->stats.looks++;
-	if (what & GT_LOOK_GPUS && p->host->now(p) - sf->looked >= (uint64_t)o->interval * 1000000)
-		read_all(sf);
-	if (what & GT_LOOK_PROCS &&
+	if (what & GT_REFRESH_GPUS &&
+	    p->host->now(p) - sf->looked >= (uint64_t)o->interval * 1000000)
+		refresh_sensors(sf);
+	if (what & GT_REFRESH_PROCS &&
 	    p->host->now(p) - sf->clients->looked >= (uint64_t)o->interval * 1000000) {
-		listen(sf);
+		check_opens(sf);
 		scan_if_due(sf);
 		sf_clients_read(sf);
 		sf_kfd_look(sf, true);
 		arm(sf);
 	}
-	if (what & GT_LOOK_SLOTS)
+	if (what & GT_REFRESH_SLOTS)
 		sf_kfd_hw_look(sf);
 }
 
@@ -337,7 +349,7 @@ static void live_doctor(const struct sf *sf, struct gt_details *t)
 	gt_detail(t, "scans_cut %" PRIu64 "\nover_share %" PRIu64 "\n", cs->stats.cut,
 		  cs->stats.over);
 	gt_detail(t, "kfd_processes %u\nkfd_queues %u\n", k->n, k->nqueues);
-	gt_detail(t, "kfd_queues_told %d\nkfd_looks %" PRIu64 "\n", k->tells, k->stats.looks);
+	gt_detail(t, "kfd_queues_reported %d\nkfd_looks %" PRIu64 "\n", k->reports, k->stats.looks);
 	gt_detail(t, "kfd_unknown_queues %" PRIu64 "\n", k->stats.strange);
 	gt_detail(t, "kfd_dumps %" PRIu64 "\nkfd_dump_bad_lines %" PRIu64 "\n", k->stats.dumps,
 		  k->stats.dump_bad);
@@ -368,8 +380,8 @@ static void show_hqds(struct gt_plugin *p, char *buf, size_t len)
 }
 
 static const struct gt_backend_file files[] = {
-	{ "hqds", "table: queues of AMD's compute driver, and slots of the hardware that they are on",
-	  show_hqds },
+	{ "hqds", "queues of AMD's compute driver, and slots of the hardware that they are on",
+	  show_hqds, "kfd_id pid queue type active vmid doorbell base size_bytes rptr wptr slots" },
 	{ 0 },
 };
 
@@ -378,7 +390,7 @@ GT_EXPORT const struct gt_backend gt_backend = {
 	.size = sizeof(struct gt_backend),
 	.name = "sysfs",
 	.version = "1",
-	.help = "state of GPUs and what processes use of them, as sysfs and fdinfo tell it",
+	.help = "state of GPUs and what processes use of them, from sysfs and fdinfo",
 	.flags = GT_BACKEND_LIVE_PIDS | GT_BACKEND_STAYS,
 	.options = options,
 	.options_size = sizeof(struct sf_options),
@@ -390,9 +402,9 @@ GT_EXPORT const struct gt_backend gt_backend = {
 	.control = control,
 	.doctor = doctor,
 	.files = files,
-	.knows = sf_play_knows,
-	.look = look,
-	.met = met,
+	.probe_recording = sf_play_knows,
+	.refresh_sensors = on_refresh,
+	.process_seen = process_seen,
 	.start_caps = 1ull << CAP_DAC_READ_SEARCH,
 	.syscalls = "kill inotify_init1 inotify_add_watch inotify_rm_watch", /* its child; opened */
 };

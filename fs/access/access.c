@@ -102,7 +102,8 @@ bool gt_access_differs(const struct gt_obj *dir, const char *name)
 	case GT_DIR_MADE:
 		return true;
 	case GT_DIR_GPU: /* there, if the caller may see a kernel */
-		return !strcmp(name, "kernels") || !strcmp(name, "counters");
+		return !strcmp(name, "kernels") || !strcmp(name, "kernel_stats") ||
+		       !strcmp(name, "counters");
 	case GT_DIR_ROOT:
 		return !strcmp(name, "self");
 	default:

@@ -12,7 +12,7 @@
 void gt_access_init(struct gt_app *app, int64_t gid);
 #define GT_ACCESS_GROUPS 32 /* with that of all settings, and the daemon's */
 
-/** gt_access_add_group() - a setting may belong to @gid too; false: more than can be told apart */
+/** gt_access_add_group() - a setting may belong to @gid too; false: there are too many groups */
 bool gt_access_add_group(gid_t gid);
 /** gt_access_in_group() - is @v a member of @gid, which is one of those groups? */
 bool gt_access_in_group(const struct gt_view *v, gid_t gid);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
+/* The pids and the start time of a process, by /proc (proc(5)). */
 #include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
@@ -13,7 +14,58 @@
 #include "caller.h"
 #include "pidns.h"
 
-#define KNOWN	     256
+unsigned int gt_pidns_pids(const char *status, const char *key, uint32_t *pids, unsigned int max)
+{
+	const char *p = gt_proc_line(status, key);
+	unsigned int n = 0;
+
+	while (p && n < max && *p && *p != '\n') {
+		char *end;
+		unsigned long v = strtoul(p, &end, 10);
+
+		if (end == p)
+			break;
+		pids[n++] = (uint32_t)v;
+		p = end + strspn(end, "\t ");
+	}
+	return !p || *p == '\n' ? n : max + 1; /* more than there is room for */
+}
+
+/** gt_pidns_innermost() - the last pid of a task's line @key ("NStgid:") in @status; 0 unknown */
+static uint32_t gt_pidns_innermost(const char *status, const char *key)
+{
+	uint32_t pids[GT_PIDNS_DEPTH + 1];
+	unsigned int n = gt_pidns_pids(status, key, pids, GT_PIDNS_DEPTH + 1);
+
+	return n && n <= GT_PIDNS_DEPTH + 1 ? pids[n - 1] : 0;
+}
+
+#define TICK_NS 10000000 /* USER_HZ is 100 */
+
+/* Start times count suspended time, events do not (proc(5), clock_gettime(2)). */
+uint64_t gt_pidns_began(uint64_t start)
+{
+	struct timespec boot, mono;
+	uint64_t asleep;
+
+	clock_gettime(CLOCK_BOOTTIME, &boot);
+	clock_gettime(CLOCK_MONOTONIC, &mono);
+	asleep = (uint64_t)((boot.tv_sec - mono.tv_sec) * 1000000000 + boot.tv_nsec - mono.tv_nsec);
+	return start > asleep ? start - asleep : 0;
+}
+
+uint64_t gt_pidns_since(uint64_t start)
+{
+	return gt_pidns_began(start) + TICK_NS;
+}
+
+/*
+ * The callers that are known, in sets of which a task can be in one. A set that is full loses the
+ * one longest not seen of who has most in it: nobody loses theirs to a user with many processes.
+ */
+#define SETS	     256
+#define WAYS	     8
+#define KNOWN	     (SETS * WAYS)
 #define PIDFD_THREAD O_EXCL /* Linux 6.9 */
 
 struct known {
@@ -21,30 +73,37 @@ struct known {
 	uid_t uid;
 	gid_t gid;
 	int pidfd; /* no other task gets the tid while the one it stands for has not ended */
+	time_t looked;
+	uint64_t seen;
 	struct gt_caller c;
 };
 
 static struct {
-	struct known known[KNOWN];
+	struct known known[SETS][WAYS];
 	gid_t gids[GT_CALLER_GROUPS];
 	unsigned int ngids;
-	uint64_t userns;
+	uint64_t userns, clock;
 	time_t swept;
+	_Atomic unsigned int n;
+	_Atomic uint64_t dropped;
 } t;
 
 static void forget(struct known *k)
 {
-	if (k->tid)
-		close(k->pidfd);
+	if (!k->tid)
+		return;
+	close(k->pidfd);
 	k->tid = 0;
+	t.n--;
 }
 
 void gt_caller_groups(const gid_t *gids, unsigned int n)
 {
-	for (struct known *k = t.known; k < t.known + KNOWN; k++)
+	for (struct known *k = t.known[0]; k < t.known[0] + KNOWN; k++)
 		forget(k);
 	t.ngids = n < GT_CALLER_GROUPS ? n : GT_CALLER_GROUPS;
-	memcpy(t.gids, gids, t.ngids * sizeof(*gids));
+	if (t.ngids)
+		memcpy(t.gids, gids, t.ngids * sizeof(*gids));
 }
 
 static uint32_t bit_of(gid_t gid)
@@ -139,47 +198,127 @@ static int pidfd_of(uint32_t tid, uint32_t tgid)
 	return (int)syscall(SYS_pidfd_open, tid, tid == tgid ? 0 : PIDFD_THREAD);
 }
 
-/* Those that have ended keep a descriptor no longer than a second and the next unknown caller. */
-static void forget_ended(void)
+static time_t now_s(void)
 {
-	struct pollfd p[KNOWN];
 	struct timespec now;
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	if (now.tv_sec == t.swept)
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+	return now.tv_sec;
+}
+
+/* Those that have ended keep a descriptor no longer than a second and the next unknown caller. */
+static void forget_ended(time_t now)
+{
+	struct known *of[KNOWN];
+	struct pollfd p[KNOWN];
+	nfds_t n = 0;
+
+	if (now == t.swept)
 		return;
-	t.swept = now.tv_sec;
-	for (int i = 0; i < KNOWN; i++)
-		p[i] = (struct pollfd){ .fd = t.known[i].tid ? t.known[i].pidfd : -1,
-					.events = POLLIN };
-	if (poll(p, KNOWN, 0) <= 0)
+	t.swept = now;
+	for (struct known *k = t.known[0]; k < t.known[0] + KNOWN; k++) {
+		if (!k->tid)
+			continue;
+		p[n] = (struct pollfd){ .fd = k->pidfd, .events = POLLIN };
+		of[n++] = k;
+	}
+	if (poll(p, n, 0) <= 0)
 		return;
-	for (int i = 0; i < KNOWN; i++)
+	for (nfds_t i = 0; i < n; i++)
 		if (p[i].revents)
-			forget(&t.known[i]);
+			forget(of[i]);
+}
+
+static unsigned int count(const struct known *set, uid_t uid)
+{
+	unsigned int n = 0;
+
+	for (int i = 0; i < WAYS; i++)
+		n += set[i].tid && set[i].uid == uid;
+	return n;
+}
+
+/* Does @a, of @na, make room for one of @uid rather than @b, of @nb? */
+static bool gives(const struct known *a, unsigned int na, const struct known *b, unsigned int nb,
+		  uid_t uid)
+{
+	if (na != nb)
+		return na > nb;
+	if ((a->uid == uid) != (b->uid == uid))
+		return a->uid == uid;
+	return a->seen < b->seen;
+}
+
+/* For one of @uid, which counts already */
+static struct known *room(struct known *set, uid_t uid)
+{
+	struct known *best = NULL;
+	unsigned int most = 0;
+
+	for (struct known *k = set; k < set + WAYS; k++) {
+		unsigned int n = count(set, k->uid) + (k->uid == uid);
+
+		if (!k->tid)
+			return k;
+		if (!best || gives(k, n, best, most, uid)) {
+			best = k;
+			most = n;
+		}
+	}
+	t.dropped++;
+	forget(best);
+	return best;
+}
+
+/* Is what is known of it still so? Who is in no namespace that is known may get into one. */
+static bool holds(const struct known *k, time_t now)
+{
+	if (k->c.ns == GT_PIDNS_NONE && k->looked != now)
+		return false;
+	return !ended(k->pidfd) && gt_pidns_used(k->c.ns);
 }
 
 bool gt_caller_find(uint32_t tid, uid_t uid, gid_t gid, struct gt_caller *c)
 {
-	struct known *k = &t.known[tid % KNOWN];
+	struct known *set = t.known[tid % SETS], *k;
+	time_t now = now_s();
 	int pidfd;
 
 	if (!tid)
 		return false;
-	if (k->tid == tid && k->uid == uid && k->gid == gid && !ended(k->pidfd) &&
-	    gt_pidns_used(k->c.ns)) {
-		*c = k->c;
-		return true;
+	for (k = set; k < set + WAYS && k->tid != tid; k++)
+		;
+	if (k < set + WAYS) {
+		if (k->uid == uid && k->gid == gid && holds(k, now)) {
+			k->seen = ++t.clock;
+			*c = k->c;
+			return true;
+		}
+		forget(k);
 	}
 	if (!t.userns)
 		t.userns = userns_of((uint32_t)getpid());
-	forget(k);
-	forget_ended();
+	forget_ended(now);
 	if (!look(tid, uid, gid, c))
 		return false;
 	pidfd = pidfd_of(tid, c->tgid);
 	if (pidfd < 0)
 		return true;
-	*k = (struct known){ .tid = tid, .uid = uid, .gid = gid, .pidfd = pidfd, .c = *c };
+	k = room(set, uid);
+	*k = (struct known){
+		.tid = tid,
+		.uid = uid,
+		.gid = gid,
+		.pidfd = pidfd,
+		.looked = now,
+		.seen = ++t.clock,
+		.c = *c,
+	};
+	t.n++;
 	return true;
+}
+
+struct gt_caller_stats gt_caller_stats(void)
+{
+	return (struct gt_caller_stats){ .known = t.n, .dropped = t.dropped };
 }

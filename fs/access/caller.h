@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Who calls: what /proc tells of a task, kept until it ends. For the session's thread only. */
+/* Who calls: what /proc says of a task, kept until it ends. For the session's thread only. */
 #ifndef GT_CALLER_H
 #define GT_CALLER_H
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include "pidns.h"
 
 /**
  * struct gt_caller - a task that made a request
@@ -32,12 +33,30 @@ void gt_caller_groups(const gid_t *gids, unsigned int n);
  * gt_caller_find() - what is known of a caller
  * @tid, @uid, @gid: as FUSE passes them; @tid 0: outside the daemon's PID namespace
  *
- * Some 15 us for a task that is met for the first time, then one poll(2) of its pidfd. What it is
- * may change without its uid or gid changing (setgroups(2), setns(2)): that is seen when it next
- * ends or is not among the last few hundred callers any more.
+ * Some 15 us for the first request of a task, then one poll(2) of its pidfd. What it is may change
+ * without its uid or gid changing (setgroups(2), setns(2)): that is not seen while the task is
+ * known. One that is in no known PID namespace is looked at again after a second.
  *
  * Return: false if nothing can be known of it.
  */
 bool gt_caller_find(uint32_t tid, uid_t uid, gid_t gid, struct gt_caller *c);
+
+/** struct gt_caller_stats - @known: callers; @dropped: how often one had to make room */
+struct gt_caller_stats {
+	unsigned int known;
+	uint64_t dropped;
+};
+/** gt_caller_stats() - any thread */
+struct gt_caller_stats gt_caller_stats(void);
+
+/* The pids and the start time of a process, by /proc: parsers for pidns.c. */
+/**
+ * gt_pidns_pids() - pids of the line @key, from the daemon's namespace on
+ * Return: how many there are; more than @max if they are more than that, or unreadable
+ */
+unsigned int gt_pidns_pids(const char *status, const char *key, uint32_t *pids, unsigned int max);
+
+/** gt_pidns_began() - CLOCK_MONOTONIC, of a start in ns since boot, which counts suspended time */
+uint64_t gt_pidns_began(uint64_t start);
 
 #endif

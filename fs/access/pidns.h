@@ -9,21 +9,22 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #define GT_PIDNS_OWN   0		/* the daemon's own */
 #define GT_PIDNS_NONE  UINT64_MAX	/* not below it, or not known: no process has a pid there */
 #define GT_PIDNS_NOW   (UINT64_MAX - 1) /* as a time */
-#define GT_PIDNS_DEPTH 8		/* namespaces in each other that are told apart */
+#define GT_PIDNS_DEPTH 8		/* nested namespaces that are tracked */
 
 /**
  * gt_pidns_of() - the innermost PID namespace of a task
  * @tid: in the daemon's namespace; @status: what /proc/<tid>/status said just now
  *
- * Return: its id, never used again for another; GT_PIDNS_NONE if it cannot be told.
+ * Return: its id, never used again for another; GT_PIDNS_NONE if it is not known.
  */
 uint64_t gt_pidns_of(uint32_t tid, const char *status);
 
-/** gt_pidns_used() - somebody in @ns is here again; false: it had to make room for another */
+/** gt_pidns_used() - marks @ns as used now. Return: false if it was dropped meanwhile, to make room for another */
 bool gt_pidns_used(uint64_t ns);
 
 /**
@@ -32,16 +33,13 @@ bool gt_pidns_used(uint64_t ns);
  */
 bool gt_pidns_owner_is(uint64_t ns, uint64_t ino);
 
-/** gt_pidns_innermost() - the last pid of a task's line @key ("NStgid:") in @status; 0 unknown */
-uint32_t gt_pidns_innermost(const char *status, const char *key);
-
 /**
- * gt_pidns_met() - from now on @pid is this process
+ * gt_pidns_add() - from now on @pid is this process
  * @from: since when, CLOCK_MONOTONIC ns; @start: or if that is known, when it began, see
  *	gt_pidns_since(); 0
  * @status: its /proc/<pid>/status, NULL if it is gone already
  */
-void gt_pidns_met(uint32_t pid, uint64_t from, uint64_t start, const char *status);
+void gt_pidns_add(uint32_t pid, uint64_t from, uint64_t start, const char *status);
 
 /**
  * gt_pidns_since() - when a process was there already
@@ -76,5 +74,17 @@ struct gt_pidns_stats {
 struct gt_pidns_stats gt_pidns_stats(void);
 /** gt_pidns_forget() - everything; for tests and the end */
 void gt_pidns_forget(void);
+
+/** struct gt_ended_space - a namespace that is held open: @ino of nsfs; @id is the caller's */
+struct gt_ended_space {
+	uint64_t ino, id;
+	bool ended;
+};
+
+/**
+ * gt_pidns_scan() - finds which of @n namespaces have ended by a look at every process
+ * Return: false if the namespace of some process is not known; nothing is known then
+ */
+bool gt_pidns_scan(struct gt_ended_space *s, unsigned int n);
 
 #endif

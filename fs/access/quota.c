@@ -10,7 +10,9 @@
 
 /*
  * A name costs some 700 bytes and a descriptor 400, without the text; a long text may have 30 MB.
- * Each waiting read or open is a thread of its caller. mount.gputrace(8) tells these numbers.
+ * Each waiting read or open is a thread of its caller, and costs the caller more than us: one that
+ * waits for its turn keeps nobody else's waiting, so that opens need no bound of all together.
+ * gputrace-security(7) has these numbers.
  * Names that the kernel has forgotten count until it says so: a few are everybody's.
  */
 static const struct gt_bounds bounds[GT_NQ] = {
@@ -18,7 +20,7 @@ static const struct gt_bounds bounds[GT_NQ] = {
 	[GT_Q_NAMES] = { NONE, 131072, 32768, 1024 },
 	[GT_Q_FILES] = { NONE, 65536, 16384, 0 },
 	[GT_Q_READS] = { 4096, 3072, 1536, 0 },
-	[GT_Q_OPENS] = { 4096, 3072, 1536, 0 },
+	[GT_Q_OPENS] = { NONE, NONE, 1536, 0 },
 	[GT_Q_POLLS] = { NONE, 4096, 2048, 0 },
 	[GT_Q_BYTES] = { 512 * MIB, 256 * MIB, 128 * MIB, 0 },
 };

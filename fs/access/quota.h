@@ -42,7 +42,7 @@ enum gt_quota_kind {
 /**
  * struct gt_user - what one user holds
  * @n: of each kind; @held: their sum. As long as there is any, the account is this user's
- * @served: a number that grows with each turn that it was given, see fs/fuse/worker.c
+ * @served: a number that grows with each turn that it was given, see fs/fuse/file.c
  * @texts: its names that hold a text, the oldest first, and @texts_len their bytes:
  * fs/fuse/node.c's
  */
@@ -68,14 +68,14 @@ struct gt_bounds {
  * struct gt_quota - all users
  * @privileged: those who see everything; @others: all for whom there was no memory
  * @users: accounts that hold something
- * @total: what all hold; @ordinary: all but the privileged; @refused: how often a bound was met
+ * @total: what all hold; @ordinary: all but the privileged; @refused: how often a bound was reached
  */
 struct gt_quota {
 	struct gt_bounds max[GT_NQ];
 	struct gt_user privileged, others, *buckets[GT_QUOTA_BUCKETS];
 	_Atomic unsigned int users;
 	_Atomic uint64_t total[GT_NQ], ordinary[GT_NQ], refused[GT_NQ];
-	_Atomic uint64_t turns; /* given by fs/fuse/worker.c, see gt_user.served */
+	_Atomic uint64_t turns; /* given by fs/fuse/file.c, see gt_user.served */
 };
 
 /** gt_quota_init() - @max_pipes: of the configuration; the other bounds are quota.c's */
@@ -83,7 +83,7 @@ void gt_quota_init(struct gt_quota *q, unsigned int max_pipes);
 void gt_quota_free(struct gt_quota *q);
 
 /**
- * gt_quota_user() - whose account that is; the session's thread only
+ * gt_quota_user() - the user of that account; the session's thread only
  * @privileged: sees everything
  *
  * The caller counts something in it before it asks for another.

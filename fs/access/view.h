@@ -60,8 +60,8 @@ static inline uint32_t gt_view_pid(const struct gt_view *v, uint32_t pid, uint64
 }
 
 /**
- * gt_view_sees() - may this caller know whose work it is?
- * @pid, @uid: whose, GT_NONE32 unknown; @ts: when
+ * gt_view_sees() - may this caller see the owner of the work?
+ * @pid, @uid: of the owner, GT_NONE32 unknown; @ts: when
  *
  * What has no pid in the caller's PID namespace is another's, whatever its uid.
  */

@@ -5,15 +5,150 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 
 #include "../access/access.h"
 #include "../tree/perms.h"
 #include "fuse.h"
 
+static bool gt_file_gen(struct gt_app *app, const struct gt_entry *e, const struct gt_view *v,
+			uint64_t *gen);
+static int gt_worker_open(struct gt_fs *fs, const struct gt_job_open *job);
+
+/* Snapshots: the text of a file at one moment, and a small cache of those that cannot have changed. */
+
+static struct gt_show show_of(struct gt_app *app, const struct gt_entry *e, const struct gt_view *v)
+{
+	return (struct gt_show){ .app = app, .obj = e->obj, .view = *v, .file = e->file };
+}
+
+uint64_t gt_poll_gen(struct gt_app *app, const struct gt_entry *e, const struct gt_view *v)
+{
+	uint64_t gen;
+
+	if (gt_file_gen(app, e, v, &gen))
+		return gen;
+	GT_MODEL_LOCK(app->model);
+	return app->model->gen;
+}
+
+/** gt_file_gen() - number that changes with the text of @e; false if there is none to ask for */
+static bool gt_file_gen(struct gt_app *app, const struct gt_entry *e, const struct gt_view *v,
+			uint64_t *gen)
+{
+	struct gt_show s = show_of(app, e, v);
+
+	if (e->file->flags & GT_FILE_STATIC) {
+		*gen = 1;
+		return true;
+	}
+	if (!e->file->gen)
+		return false;
+	*gen = e->file->gen(&s);
+	return true;
+}
+
+struct gt_snap *gt_snap_ref(struct gt_snap *s)
+{
+	atomic_fetch_add_explicit(&s->refs, 1, memory_order_relaxed);
+	return s;
+}
+
+void gt_snap_put(struct gt_snap *s)
+{
+	if (!s || atomic_fetch_sub_explicit(&s->refs, 1, memory_order_acq_rel) != 1)
+		return;
+	atomic_fetch_sub(&s->app->snapshots, 1);
+	atomic_fetch_sub(&s->app->snapshot_bytes, s->len);
+	free(s);
+}
+
+static struct gt_snap *snap_from(struct gt_app *app, const struct gt_text *t)
+{
+	struct gt_snap *s = malloc(sizeof(*s) + t->len);
+
+	if (!s)
+		return NULL;
+	atomic_init(&s->refs, 1);
+	s->app = app;
+	s->gen = 0;
+	clock_gettime(CLOCK_REALTIME_COARSE, &s->time);
+	s->len = t->len;
+	if (t->len)
+		memcpy(s->data, t->buf, t->len);
+	atomic_fetch_add(&app->snapshots, 1);
+	atomic_fetch_add(&app->snapshot_bytes, s->len);
+	return s;
+}
+
+/**
+ * gt_snap_render() - the text of a file as @v sees it now
+ * @err: -errno if there is none: -ENODEV (the object has gone), -ENOMEM, or what show() said
+ */
+static struct gt_snap *gt_snap_render(struct gt_app *app, const struct gt_entry *e,
+				      const struct gt_view *v, int *err)
+{
+	struct gt_show s = show_of(app, e, v);
+	struct gt_snap *snap = NULL;
+	struct gt_text t;
+	uint64_t gen;
+
+	gt_app_fresh(app);
+	gen = gt_poll_gen(app, e, v);
+	/* asked before rendering: if the text changes meanwhile, it is rendered once too often */
+	gt_text_init(&t, 0);
+	*err = e->file->show ? gt_tree_show(&t, &s) : -EACCES;
+	if (!*err) {
+		snap = t.failed ? NULL : snap_from(app, &t);
+		if (snap)
+			snap->gen = gen;
+		else
+			*err = -ENOMEM;
+	}
+	gt_text_free(&t);
+	return snap;
+}
+
+struct gt_snap *gt_snap_get(struct gt_fs *fs, const struct gt_entry *e, const struct gt_view *v,
+			    int *err)
+{
+	unsigned int slot = (unsigned int)((e->ino * 0x9e3779b97f4a7c15ULL) >> 32) % GT_CACHE_SLOTS;
+	struct gt_snap *snap;
+	uint64_t gen;
+
+	gt_app_fresh(fs->app);
+	if ((e->file->flags & GT_FILE_VIEW) || !gt_file_gen(fs->app, e, v, &gen))
+		return gt_snap_render(fs->app, e, v, err);
+	snap = fs->cache[slot].snap;
+	if (snap && fs->cache[slot].ino == e->ino && snap->gen == gen)
+		return gt_snap_ref(snap);
+	snap = gt_snap_render(fs->app, e, v, err);
+	if (!snap)
+		return NULL;
+	gt_snap_put(fs->cache[slot].snap);
+	fs->cache[slot].ino = e->ino;
+	fs->cache[slot].snap = gt_snap_ref(snap);
+	return snap;
+}
+
+/** gt_snap_flush() - empties the cache */
+void gt_snap_flush(struct gt_fs *fs)
+{
+	for (unsigned int i = 0; i < GT_CACHE_SLOTS; i++) {
+		gt_snap_put(fs->cache[i].snap);
+		fs->cache[i].snap = NULL;
+	}
+}
+
 #define FREE_LEN 4096 /* a text that is never refused for its length */
 
-int gt_handle_new(struct gt_fs *fs, struct gt_node *n, const struct gt_view *v, struct gt_user *u,
-		  struct gt_handle **out)
+/**
+ * gt_handle_new() - a descriptor of @n for @u, who sees @v; holds the node
+ * Return: 0, -ENOMEM, or gt_quota_take()'s
+ */
+static int gt_handle_new(struct gt_fs *fs, struct gt_node *n, const struct gt_view *v,
+			 struct gt_user *u, struct gt_handle **out)
 {
 	int err = gt_quota_take(&fs->app->quota, u, GT_Q_FILES);
 	struct gt_handle *h;
@@ -43,7 +178,8 @@ int gt_handle_new(struct gt_fs *fs, struct gt_node *n, const struct gt_view *v, 
 	return 0;
 }
 
-int gt_handle_text(struct gt_handle *h, struct gt_snap *s)
+/** gt_handle_text() - @s is what it shows, taken over; -ENOMEM: too much is held, and @s gone */
+static int gt_handle_text(struct gt_handle *h, struct gt_snap *s)
 {
 	struct gt_quota *q = &h->fs->app->quota;
 	struct gt_snap *old = s;
@@ -165,20 +301,38 @@ static int open_now(struct gt_job_open *j)
 	return 0;
 }
 
+/* A program that fails to open for writing never comes to gt_op_write() */
+static void report_refused(struct gt_fs *fs, fuse_req_t req, const struct gt_entry *e,
+			   const struct fuse_file_info *fi, int err)
+{
+	struct gt_view v;
+
+	if ((fi->flags & O_ACCMODE) == O_RDONLY || e->kind != GT_ENTRY_FILE)
+		return;
+	v = gt_req_view(fs, req);
+	gt_tree_refused(fs->app, &e->obj, e->file->name, &v, err,
+			e->file->store ? NULL : "it cannot be written");
+}
+
 void gt_op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	struct gt_fs *fs = fuse_req_userdata(req);
-	struct gt_job_open j = { .req = req, .fi = *fi, .node = gt_node_of(fs, ino) };
-	int err = open_check(fs, &j.node->entry, fi);
+	struct gt_job_open j = { .req = req, .fi = *fi, .node = gt_req_node(req, ino) };
+	int err;
 
+	if (!j.node)
+		return;
+	err = open_check(fs, &j.node->entry, fi);
 	j.fi.direct_io = 1;
 	j.fi.keep_cache = 0;
 	if (!err)
 		err = open_view(&j);
 	if (!err)
 		err = gt_is_late(j.node) || j.foreign ? gt_worker_open(fs, &j) : open_now(&j);
-	if (err)
+	if (err) {
+		report_refused(fs, req, &j.node->entry, fi, err);
 		fuse_reply_err(req, -err);
+	}
 }
 
 /*
@@ -205,7 +359,8 @@ static bool refreshed_late(const struct gt_handle *h, const struct fuse_file_inf
 	return h->read_once && (h->node->entry.file->flags & GT_FILE_AGAIN) && fi->lock_owner;
 }
 
-void gt_reply_text(fuse_req_t req, struct gt_handle *h, size_t size, off_t off)
+/** gt_reply_text() - answers a read of a text at @off; any thread */
+static void gt_reply_text(fuse_req_t req, struct gt_handle *h, size_t size, off_t off)
 {
 	struct gt_snap *s;
 	size_t len;
@@ -296,7 +451,7 @@ void gt_op_write(fuse_req_t req, fuse_ino_t ino, const char *buf, size_t size, o
 	writer = gt_req_view(h->fs, req);
 	s.view.pid = writer.pid;
 	s.view.own_pid = writer.own_pid;
-	err = gt_tree_store(&s, e->file->name, buf, size, hash == h->last_write);
+	err = gt_tree_store(&s, &writer, e->file->name, buf, size, hash == h->last_write);
 	h->last_write = err ? hash : 0;
 	/* the text of the open is out of date: a program that reads back sees what it wrote */
 	h->read_once |= !err;
@@ -337,4 +492,310 @@ void gt_op_poll(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi,
 			revents |= POLLPRI;
 	}
 	fuse_reply_poll(req, revents);
+}
+
+/* Listing directories. A position is the tree's own, with "." and ".." before it. */
+
+#define POS_DOT	   1
+#define POS_DOTDOT 2
+#define POS_TREE   3
+
+#define READDIR_MAX (64U << 10)
+
+struct listing {
+	const struct gt_shown *shown;
+	ino_t dir;
+	fuse_req_t req;
+	char *buf;
+	size_t size, len;
+};
+
+static bool put(struct listing *l, const char *name, ino_t ino, mode_t type, off_t next)
+{
+	struct stat st = { .st_ino = gt_shown_ino(l->shown, ino), .st_mode = type };
+	size_t n = fuse_add_direntry(l->req, l->buf + l->len, l->size - l->len, name, &st, next);
+
+	if (n > l->size - l->len)
+		return false;
+	l->len += n;
+	return true;
+}
+
+static bool fill(void *arg, const char *name, ino_t ino, mode_t type, uint64_t next)
+{
+	struct listing *l = arg;
+
+	return put(l, name, ino, type, (off_t)(gt_shown_pos(l->shown, l->dir, next) + POS_TREE));
+}
+
+static bool put_dots(struct gt_fs *fs, struct listing *l, struct gt_node *n, off_t *off)
+{
+	struct gt_view all = { .all = true };
+	struct gt_obj up = gt_tree_parent(&n->entry.obj);
+	struct gt_entry e;
+
+	if (*off < POS_DOT && !put(l, ".", n->entry.ino, S_IFDIR, POS_DOT))
+		return false;
+	if (*off < POS_DOTDOT) {
+		ino_t ino = gt_tree_entry(fs->app, &up, &all, &e) ? n->entry.ino : e.ino;
+
+		if (!put(l, "..", ino, S_IFDIR, POS_TREE))
+			return false;
+	}
+	if (*off < POS_TREE)
+		*off = POS_TREE;
+	return true;
+}
+
+void gt_op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	struct gt_fs *fs = fuse_req_userdata(req);
+	struct gt_node *n = gt_req_node(req, ino);
+	struct gt_view view;
+	struct gt_handle *h;
+	int err;
+
+	if (!n)
+		return;
+	view = gt_req_view(fs, req);
+	if (gt_tree_gone(fs->app, &n->entry.obj))
+		err = -gt_gone_error(fs, &n->entry.obj, ENODEV);
+	else
+		err = gt_handle_new(fs, n, &view, gt_req_user(fs, req, &view), &h);
+	gt_app_fresh(fs->app);
+	gt_model_tidy(fs->app->model);
+	if (err) {
+		fuse_reply_err(req, -err);
+		return;
+	}
+	fi->fh = (uint64_t)(uintptr_t)h;
+	if (fuse_reply_open(req, fi) == -ENOENT)
+		gt_handle_free(h);
+}
+
+void gt_op_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
+		   struct fuse_file_info *fi)
+{
+	struct gt_handle *h = (struct gt_handle *)(uintptr_t)fi->fh;
+	struct gt_fs *fs = h->fs;
+	struct listing l = { .shown = &fs->shown,
+			     .dir = h->node->entry.ino,
+			     .req = req,
+			     .size = size < READDIR_MAX ? size : READDIR_MAX };
+	int err = 0;
+
+	l.buf = malloc(l.size);
+	if (!l.buf) {
+		fuse_reply_err(req, ENOMEM);
+		return;
+	}
+	if (put_dots(fs, &l, h->node, &off))
+		err = gt_tree_readdir(fs->app, &h->node->entry.obj, &h->view,
+				      gt_tree_pos(l.shown, l.dir, (uint64_t)(off - POS_TREE)), fill,
+				      &l);
+	if (err && !l.len)
+		fuse_reply_err(req, -err);
+	else
+		fuse_reply_buf(req, l.buf, l.len);
+	free(l.buf);
+}
+
+void gt_op_releasedir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	gt_handle_free((struct gt_handle *)(uintptr_t)fi->fh);
+	fuse_reply_err(req, 0);
+}
+
+/*
+ * Long texts are rendered here, on open, so that no other request waits for them; and each user's
+ * in turn, so that a user with many processes does not keep the others waiting.
+ *
+ * The kernel got size 0 from the lookup, or that of a text that was dropped. sendfile
+ * (busybox cat) believes the size it knows, so before the open is answered the last byte is stored
+ * into the node's page cache: that moves the kernel's idea of the size to the exact one, and leaves
+ * the page to be read as any other.
+ */
+
+/**
+ * gt_worker_open() - queues an open, or a read, for which a text is to be rendered; it is answered
+ *	later
+ * @job: copied; the caller fills in all but @guarded and @next
+ * Return: 0, or -EAGAIN if too many wait, -ENOMEM, -ENODEV at the end
+ */
+static int gt_worker_open(struct gt_fs *fs, const struct gt_job_open *job)
+{
+	struct gt_user *u = job->user;
+	int err = fs->worker_stop ? -ENODEV : gt_quota_take(&fs->app->quota, u, GT_Q_OPENS);
+	struct gt_job_open *j;
+
+	if (err)
+		return err;
+	j = calloc(1, sizeof(*j));
+	if (!j) {
+		gt_quota_give(&fs->app->quota, u, GT_Q_OPENS, 1);
+		return -ENOMEM;
+	}
+	*j = *job;
+	gt_node_hold(j->node);
+	gt_guard_add(fs, &j->guarded);
+	pthread_mutex_lock(&fs->lock);
+	*fs->jobs_tail = j;
+	fs->jobs_tail = &j->next;
+	pthread_cond_signal(&fs->work);
+	pthread_mutex_unlock(&fs->lock);
+	return 0;
+}
+
+static void job_free(struct gt_fs *fs, struct gt_job_open *j)
+{
+	gt_guard_del(fs, &j->guarded);
+	if (j->again)
+		gt_handle_put(j->again);
+	gt_node_release(j->node);
+	gt_quota_give(&fs->app->quota, j->user, GT_Q_OPENS, 1);
+	free(j);
+}
+
+/* The first of the user who waited longest for a turn. fs->lock held */
+static struct gt_job_open *take_turn(struct gt_fs *fs)
+{
+	struct gt_job_open **best = &fs->jobs, *j;
+
+	for (struct gt_job_open **p = &fs->jobs; *p; p = &(*p)->next)
+		if ((*p)->user->served < (*best)->user->served)
+			best = p;
+	j = *best;
+	if (!j)
+		return NULL;
+	*best = j->next;
+	if (!j->next)
+		fs->jobs_tail = best;
+	j->user->served = atomic_fetch_add(&fs->app->quota.turns, 1) + 1;
+	return j;
+}
+
+static struct gt_job_open *next_job(struct gt_fs *fs)
+{
+	struct gt_job_open *j;
+
+	pthread_mutex_lock(&fs->lock);
+	while (!fs->jobs && !fs->worker_stop)
+		pthread_cond_wait(&fs->work, &fs->lock);
+	j = take_turn(fs);
+	pthread_mutex_unlock(&fs->lock);
+	return j;
+}
+
+static void store_byte(struct gt_fs *fs, struct gt_node *n, const char *c, size_t at)
+{
+	struct fuse_bufvec b = FUSE_BUFVEC_INIT(1);
+
+	b.buf[0].size = 1;
+	b.buf[0].mem = (void *)(uintptr_t)c;
+	/* a kernel that cannot leaves sendfile with an empty text: nothing better is to be had */
+	fuse_lowlevel_notify_store(fs->se, gt_node_id(n), (off_t)at, &b, 0);
+}
+
+static void report_size(struct gt_fs *fs, struct gt_node *n, const struct gt_snap *s)
+{
+	/* it may keep the size of the text that was dropped */
+	fuse_lowlevel_notify_inval_inode(fs->se, gt_node_id(n), -1, 0);
+	if (s->len)
+		store_byte(fs, n, &s->data[s->len - 1], s->len - 1);
+}
+
+/* A size that has sendfile ask us, who refuse, and no page: what it has goes. */
+static void report_mixed(struct gt_fs *fs, struct gt_node *n)
+{
+	store_byte(fs, n, "\n", GT_MIXED_LEN - 1);
+	fuse_lowlevel_notify_inval_inode(fs->se, gt_node_id(n), 0, 0);
+}
+
+/* Too much is held already: then a long text is not rendered at all; one that only takes long may
+ * be short. */
+static int check_room(struct gt_fs *fs, const struct gt_job_open *j)
+{
+	const unsigned int kind = GT_FILE_LONG | GT_FILE_AGAIN;
+	struct gt_quota *q = &fs->app->quota;
+
+	if ((j->node->entry.file->flags & kind) != GT_FILE_LONG ||
+	    !gt_quota_full(q, j->user, GT_Q_BYTES))
+		return 0;
+	return gt_quota_refuse(q, j->user, GT_Q_BYTES);
+}
+
+static int render(struct gt_fs *fs, struct gt_job_open *j, struct gt_handle *h)
+{
+	struct gt_snap *s;
+	int err = 0;
+
+	s = gt_snap_render(fs->app, &j->node->entry, &j->view, &err);
+	if (!s)
+		return err;
+	gt_snap_ref(s);
+	err = gt_handle_text(h, s);
+	if (!err) {
+		if (j->foreign)
+			gt_node_mix(j->node);
+		gt_node_measure(j->node, s);
+		if (atomic_load(&j->node->mixed))
+			report_mixed(fs, j->node);
+		else
+			report_size(fs, j->node, s);
+	}
+	gt_snap_put(s);
+	return err;
+}
+
+static void read_later(struct gt_fs *fs, struct gt_job_open *j)
+{
+	struct gt_snap *s = NULL;
+	int err = fuse_req_interrupted(j->req) ? -EINTR : 0;
+
+	if (!err)
+		s = gt_snap_render(fs->app, &j->node->entry, &j->view, &err);
+	if (s)
+		err = gt_handle_text(j->again, s);
+	if (err)
+		fuse_reply_err(j->req, -err);
+	else
+		gt_reply_text(j->req, j->again, j->size, 0);
+}
+
+static void open_later(struct gt_fs *fs, struct gt_job_open *j)
+{
+	struct gt_handle *h = NULL;
+	int err = fuse_req_interrupted(j->req) ? -EINTR : check_room(fs, j);
+
+	if (!err)
+		err = gt_handle_new(fs, j->node, &j->view, j->user, &h);
+	if (!err)
+		err = render(fs, j, h);
+	if (err) {
+		if (h)
+			gt_handle_free(h);
+		fuse_reply_err(j->req, -err);
+		return;
+	}
+	j->fi.fh = (uint64_t)(uintptr_t)h;
+	if (fuse_reply_open(j->req, &j->fi) == -ENOENT)
+		gt_handle_free(h);
+}
+
+void *gt_worker_main(void *arg)
+{
+	struct gt_fs *fs = arg;
+	struct gt_job_open *j;
+
+	while ((j = next_job(fs))) {
+		if (fs->worker_stop)
+			fuse_reply_err(j->req, ENODEV);
+		else if (j->again)
+			read_later(fs, j);
+		else
+			open_later(fs, j);
+		job_free(fs, j);
+	}
+	atomic_store(&fs->worker_left, true);
+	return NULL;
 }

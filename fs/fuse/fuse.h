@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The FUSE front end. One session thread answers requests; a worker renders long texts, and those
- * that were dropped; the notifier wakes parked reads and pollers and watches signals, the mount,
- * devices and processes; the guard's sleeps until the machine does. Only this folder and main.c
- * include libfuse.
+ * The FUSE front end. One session thread answers requests, users in turn; a worker renders long
+ * texts, and those that were dropped; the notifier wakes parked reads and pollers and watches
+ * signals, the mount, devices and processes; the guard's sleeps until the machine does. Only this
+ * folder and main.c include libfuse.
  *
  * Locks, outer first: gt_fs.lock (lists of parked reads, pollers, jobs and handles), gt_handle.lock
  * (its cursor), the model's. gt_fs.node_lock has none in it. No lock is held over a call that waits
@@ -18,6 +18,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "../tree/shown.h"
 #include "../tree/tree.h"
 
 /** struct gt_snap - one rendered text, shared by reference */
@@ -46,6 +47,8 @@ struct gt_snap {
  * are being read, to have them dropped: what asks for one is never answered by the worker.
  */
 struct gt_node {
+	uint64_t id;		 /* the kernel's name of it */
+	struct gt_node *same_id; /* of the same hash */
 	struct gt_entry entry;
 	uint64_t nlookup;
 	unsigned int holds; /* open descriptors and queued work: the node outlives them */
@@ -64,7 +67,10 @@ struct gt_node {
 
 struct gt_handle;
 
-/** struct gt_guarded - a request answered later; @slot: its place in the guard and 1, or 0 */
+/**
+ * struct gt_guarded - a request answered later
+ * @slot: its place in the guard and 1; 0 without a guard, GT_NONE32 if the guard is full
+ */
 struct gt_guarded {
 	unsigned int slot;
 };
@@ -85,7 +91,7 @@ struct gt_park {
 struct gt_handle {
 	struct gt_fs *fs;
 	struct gt_node *node;
-	struct gt_view view; /* of the opener, fixed */
+	struct gt_view view;  /* of the opener, fixed */
 	struct gt_user *user; /* the opener */
 	/* text */
 	struct gt_snap *snap;
@@ -101,12 +107,13 @@ struct gt_handle {
 	struct gt_trace_past *past; /* likewise */
 	char *back; /* taken for a read that nobody waited for any more: the next gets it */
 	size_t back_len, back_at;
-	unsigned int users; /* in gt_pipe_wake() and the worker, guarded by gt_fs.lock, with @closed */
-	bool closed;	    /* the last user frees it */
+	unsigned int
+		users; /* in gt_pipe_wake() and the worker, guarded by gt_fs.lock, with @closed */
+	bool closed;   /* the last user frees it */
 	/* poll */
 	struct fuse_pollhandle *poll;
 	_Atomic uint64_t seen_gen;   /* of the text last read; poll compares */
-	_Atomic uint64_t poll_after; /* told of a change again no earlier, ns */
+	_Atomic uint64_t poll_after; /* the next notice of a change comes no earlier, ns */
 	_Atomic bool unread;	     /* the text has not been read at all */
 	struct gt_handle *poll_next, *poll_prev;
 	struct gt_handle *next, **pprev; /* gt_fs.handles */
@@ -114,6 +121,7 @@ struct gt_handle {
 
 #define GT_NODE_BUCKETS 65536
 #define GT_CACHE_SLOTS	1024
+#define GT_IDS		32 /* getrandom(2) gives 256 bytes whole, whatever signal comes */
 
 struct gt_job_open {
 	fuse_req_t req;
@@ -122,10 +130,27 @@ struct gt_job_open {
 	struct gt_node *node;
 	struct gt_user *user;
 	struct gt_view view;
-	bool foreign; /* not what the node's finder sees */
+	bool foreign;		 /* not what the node's finder sees */
 	struct gt_handle *again; /* NULL: an open. Else a read of @size bytes from its start */
 	size_t size;
 	struct gt_job_open *next;
+};
+
+/** struct gt_turn - one user's requests that wait, @n of them */
+struct gt_turn {
+	STAILQ_HEAD(, gt_message) messages;
+	unsigned int n;
+	TAILQ_ENTRY(gt_turn) next;
+};
+
+#define GT_TURNS 256
+
+/** struct gt_turns - requests that were taken from the kernel and wait, @n of them, by user; the user
+ * at the head of @waiting is served next */
+struct gt_turns {
+	struct gt_turn user[GT_TURNS];
+	TAILQ_HEAD(, gt_turn) waiting;
+	unsigned int n;
 };
 
 struct gt_readbuf {
@@ -135,14 +160,21 @@ struct gt_readbuf {
 
 struct gt_fs {
 	struct gt_app *app;
+	struct gt_shown shown;
 	struct gt_readbuf session_buf, notifier_buf; /* one a thread */
 	struct fuse_session *se;
-	struct fuse_buf buf;	/* what the session thread read last */
-	struct gt_guard *guard; /* NULL: none to be had */
+	struct fuse_buf buf;		 /* what the session thread read last */
+	struct gt_turns turns;		 /* the session thread's, as the next two */
+	uint64_t serving;		 /* the request that is being answered */
+	struct gt_guarded *serving_kept; /* NULL: it did not wait for its turn */
+	struct gt_guard *guard;		 /* NULL: none to be had */
 	struct gt_node root;
 	struct gt_node
-		*buckets[GT_NODE_BUCKETS]; /* guarded by node_lock, with every node's counts */
-	struct gt_node *old;		   /* of texts that were looked up again; the same lock */
+		*buckets[GT_NODE_BUCKETS];	/* guarded by node_lock, with every node's counts */
+	struct gt_node *by_id[GT_NODE_BUCKETS]; /* all but the root; the same lock */
+	uint64_t ids[GT_IDS]; /* for new nodes, @ids_left of them; the same lock */
+	unsigned int ids_left;
+	struct gt_node *old; /* of texts that were looked up again; the same lock */
 	pthread_mutex_t node_lock;
 	struct {
 		ino_t ino;
@@ -165,9 +197,9 @@ struct gt_fs {
 	int mountinfo;
 	unsigned int max_read;	    /* as the mount options have it, 0: not there */
 	struct gt_mounter *mounter; /* NULL: libfuse mounts */
-	char dev[32];  /* the mount's device number in mountinfo; "" not known */
-	int processes; /* epoll of gt_procwatch */
-	int uevents;   /* of gt_uevent_open() */
+	char dev[32];		    /* the mount's device number in mountinfo; "" not known */
+	int processes;		    /* epoll of gt_procwatch */
+	int uevents;		    /* of gt_uevent_open() */
 	struct {
 		bool devices, backends;		  /* to be looked at */
 		uint64_t devices_at, backends_at; /* no earlier, CLOCK_MONOTONIC */
@@ -178,18 +210,13 @@ struct gt_fs {
 	_Atomic bool worker_stop, worker_left;
 };
 
-/* snap.c */
-struct gt_snap *gt_snap_render(struct gt_app *app, const struct gt_entry *e,
-			       const struct gt_view *v, int *err);
+/* file.c */
 /** gt_snap_get() - the text now; from the cache if it cannot have changed. Session thread only. */
 struct gt_snap *gt_snap_get(struct gt_fs *fs, const struct gt_entry *e, const struct gt_view *v,
 			    int *err);
 struct gt_snap *gt_snap_ref(struct gt_snap *s);
 void gt_snap_put(struct gt_snap *s);
 void gt_snap_flush(struct gt_fs *fs);
-/** gt_file_gen() - number that changes with the text of @e; false if there is none to ask for */
-bool gt_file_gen(struct gt_app *app, const struct gt_entry *e, const struct gt_view *v,
-		 uint64_t *gen);
 /** gt_poll_gen() - the same for every file: the model's where it has none of its own */
 uint64_t gt_poll_gen(struct gt_app *app, const struct gt_entry *e, const struct gt_view *v);
 
@@ -215,12 +242,14 @@ void gt_node_set_text(struct gt_node *n, struct gt_snap *s);
 size_t gt_node_text(struct gt_node *n, struct timespec *time);
 void gt_node_release(struct gt_node *n);
 void gt_node_free_all(struct gt_fs *fs);
+/** gt_node_of() - the node of an id; NULL: there is none. Session thread only */
 struct gt_node *gt_node_of(struct gt_fs *fs, fuse_ino_t ino);
-fuse_ino_t gt_node_id(struct gt_node *n);
+/** gt_req_node() - the same for a request, which is answered if there is none */
+struct gt_node *gt_req_node(fuse_req_t req, fuse_ino_t ino);
+fuse_ino_t gt_node_id(const struct gt_node *n);
 
-/* ops.c, dir.c, file.c, pipe.c */
+/* ops.c, file.c, pipe.c */
 extern const struct fuse_lowlevel_ops gt_fuse_ops;
-void gt_op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name);
 void gt_op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
 void gt_op_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 		   struct fuse_file_info *fi);
@@ -234,22 +263,10 @@ void gt_op_poll(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi,
 		struct fuse_pollhandle *ph);
 /** gt_is_late() - is the text of @n rendered by open? Session thread only */
 bool gt_is_late(const struct gt_node *n);
-void gt_attr(struct gt_node *n, const struct gt_entry *e, struct stat *st);
-double gt_attr_timeout(const struct gt_node *n);
 struct gt_view gt_req_view(struct gt_fs *fs, fuse_req_t req);
-/** gt_req_user() - whose account @req counts in; @v: what the caller sees, if that is known */
+/** gt_req_user() - the account that @req counts in; @v: what the caller sees, if that is known */
 struct gt_user *gt_req_user(struct gt_fs *fs, fuse_req_t req, const struct gt_view *v);
-/**
- * gt_handle_new() - a descriptor of @n for @u, who sees @v; holds the node
- * Return: 0, -ENOMEM, or gt_quota_take()'s
- */
-int gt_handle_new(struct gt_fs *fs, struct gt_node *n, const struct gt_view *v, struct gt_user *u,
-		  struct gt_handle **out);
 void gt_handle_free(struct gt_handle *h);
-/** gt_reply_text() - answers a read of a text at @off; any thread */
-void gt_reply_text(fuse_req_t req, struct gt_handle *h, size_t size, off_t off);
-/** gt_handle_text() - @s is what it shows, taken over; -ENOMEM: too much is held, and @s gone */
-int gt_handle_text(struct gt_handle *h, struct gt_snap *s);
 
 bool gt_is_pipe(const struct gt_entry *e);
 int gt_pipe_open(struct gt_handle *h);
@@ -270,19 +287,33 @@ void gt_pipe_interrupt(struct gt_fs *fs);
 int gt_guard_start(struct gt_fs *fs);
 void gt_guard_stop(struct gt_fs *fs);
 void gt_guard_free(struct gt_fs *fs);
+void gt_guard_keep(struct gt_fs *fs, struct gt_guarded *r, uint64_t unique);
 void gt_guard_add(struct gt_fs *fs, struct gt_guarded *r);
 void gt_guard_del(struct gt_fs *fs, struct gt_guarded *r);
 void gt_guard_catch_up(struct gt_fs *fs);
+bool gt_guard_fired(struct gt_fs *fs);
 
-/* worker.c */
-int gt_worker_open(struct gt_fs *fs, const struct gt_job_open *job);
+/* turns.c */
+/** gt_turns_serve() - answers one request, and waits for it; as fuse_session_receive_buf() returns */
+int gt_turns_serve(struct gt_fs *fs);
+/**
+ * gt_turns_check() - answers what waits for its turn with EINTR, if the guard has answered requests
+ *
+ * Before the session thread does what releases a descriptor or a node: its last user may be a
+ * request that the kernel holds for answered, while the message still waits here.
+ */
+void gt_turns_check(struct gt_fs *fs);
+/** gt_turns_free() - at the end: the kernel answers what is left */
+void gt_turns_free(struct gt_fs *fs);
+
+/* file.c */
 void *gt_worker_main(void *fs);
 
 /* notify.c */
 void *gt_notifier_main(void *fs);
 /**
- * gt_poll_text() - has the text changed since it was read, and may that be told now? Then it counts
- *	as told
+ * gt_poll_text() - has the text changed since it was read, and may the poller be notified now?
+ *	Then it counts as notified
  */
 bool gt_poll_text(struct gt_handle *h);
 void gt_notify_wake(struct gt_fs *fs);
@@ -300,7 +331,7 @@ uint64_t gt_fs_now(void);
  * Return: when to be called again at the latest, UINT64_MAX: when something comes.
  */
 uint64_t gt_hotplug_turn(struct gt_fs *fs, struct pollfd *p);
-/** gt_gone_error() - the errno for a name or folder of @obj, whose GPU has gone; @err in general */
+/** gt_gone_error() - the errno for a name or folder of @obj on a GPU that has gone; @err in general */
 int gt_gone_error(struct gt_fs *fs, const struct gt_obj *obj, int err);
 
 /* session.c */

@@ -12,13 +12,13 @@
  * operations, which it takes from user memory one by one, when their turn comes: the answers,
  * EINTR, to all requests that wait now. Between the first and the others lies a delay, so that the
  * freezer has been at all tasks: a reader that was answered too early would be back with its next
- * read. A program that was told EINTR without a signal reads again; coreutils, busybox and Python
+ * read. A program that got EINTR without a signal reads again; coreutils, busybox and Python
  * do. While nobody suspends nothing runs here, and a read that is parked stores 8 bytes.
  *
  * The operations: wait; open the door; delay; the session's last request; each that is answered
  * later; then, in rounds with delays, whatever else lies in the session's queue.
  *
- * A daemon that is killed must answer nothing: its readers are told that it crashed. A killed
+ * A daemon that is killed must answer nothing: its readers get the error of a crash. A killed
  * thread would run through its operations as well, but write(2) to a file fails for it: the second
  * operation writes the pointer to the third, and io_submit ends where it finds none.
  */
@@ -27,6 +27,7 @@
 #include <linux/fuse.h>
 #include <signal.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -43,7 +44,7 @@
 #define DELAY_LEN  (64U << 10)
 #define DELAY_NS   4000000ULL /* of each; the freezer's walk over 10,000 tasks takes some ms */
 #define DELAYS	   4
-#define SLOTS	   8192 /* GT_Q_READS and GT_Q_OPENS of all */
+#define SLOTS	   8192 /* GT_Q_READS and GT_Q_OPENS of all, as far as there is room */
 #define ROUNDS	   4
 #define DRAIN	   32
 /* libfuse's buffer has 1 MiB and a page; the kernel refuses to fill a smaller one */
@@ -60,6 +61,8 @@ enum {
 };
 
 #define SLOTS_MORE 64
+#define SHARE	   64 /* a mount takes one in so many of the machine's AIO operations */
+#define NO_SLOT	   GT_NONE32
 
 #define DATA_WAIT  1
 #define DATA_DRAIN 2 /* and above: index of the drained message */
@@ -73,6 +76,7 @@ struct taken {
 
 /*
  * struct gt_guard
+ * @max: slots that the AIO context has room for
  * @list: what io_submit walks; the first bytes of @file
  * @file: memfd; behind the list it is empty, for the delay's reads
  */
@@ -83,7 +87,7 @@ struct gt_guard {
 	aio_context_t ctx;
 	int wake, file;
 	_Atomic bool ending;
-	unsigned int nslots, room; /* of @room slots in @list; the tail lies behind */
+	unsigned int nslots, room, max; /* of @room slots in @list; the tail lies behind */
 	struct gt_guarded *owner[SLOTS];
 	struct iocb **list;
 	size_t list_len;
@@ -95,7 +99,9 @@ struct gt_guard {
 	uint64_t count;
 	int64_t waited;
 	_Atomic(struct taken *) taken;
-	char *msgs; /* ROUNDS * DRAIN of MSG_MAX, not in memory until used */
+	_Atomic unsigned int rounds; /* how often it has answered, and is back from that */
+	unsigned int rounds_seen;    /* by the session thread */
+	char *msgs;		     /* ROUNDS * DRAIN of MSG_MAX, not in memory until used */
 	char *scratch;
 };
 
@@ -200,7 +206,7 @@ static void make_list(struct gt_guard *g, int fuse)
 }
 
 /*
- * More slots, up to SLOTS. Each unused one costs io_submit as much as a used one, so there are no
+ * More slots, up to @max. Each unused one costs io_submit as much as a used one, so there are no
  * more than were needed once. At every moment of the move the list is whole: some of it is there
  * twice.
  */
@@ -220,25 +226,59 @@ static void make_room(struct gt_guard *g)
 	g->room += SLOTS_MORE;
 }
 
-/** gt_guard_add() - the request that the session read last is answered later, or by the guard */
-void gt_guard_add(struct gt_fs *fs, struct gt_guarded *r)
+/* A place for @r in the list; false: there is none. @g->lock held */
+static bool take_slot(struct gt_guard *g, struct gt_guarded *r, uint64_t unique)
 {
-	const struct fuse_in_header *in = fs->buf.mem;
-	struct gt_guard *g = fs->guard;
 	unsigned int i;
+
+	if (g->nslots == g->room && g->room < g->max)
+		make_room(g);
+	if (g->nslots == g->room)
+		return false;
+	i = g->nslots++;
+	g->owner[i] = r;
+	r->slot = i + 1;
+	g->answer[i].unique = unique;
+	__atomic_store_n(&g->list[OP_SLOT + i], &g->slot[i], __ATOMIC_RELEASE);
+	return true;
+}
+
+/**
+ * gt_guard_keep() - a request waits for its turn: for so short a time that no counter says so where
+ *	the guard is full
+ */
+void gt_guard_keep(struct gt_fs *fs, struct gt_guarded *r, uint64_t unique)
+{
+	struct gt_guard *g = fs->guard;
 
 	r->slot = 0;
 	if (!g)
 		return;
 	pthread_mutex_lock(&g->lock);
-	if (g->nslots == g->room && g->room < SLOTS)
-		make_room(g);
-	if (g->nslots < g->room) {
-		i = g->nslots++;
-		g->owner[i] = r;
-		r->slot = i + 1;
-		g->answer[i].unique = in->unique;
-		__atomic_store_n(&g->list[OP_SLOT + i], &g->slot[i], __ATOMIC_RELEASE);
+	take_slot(g, r, unique);
+	pthread_mutex_unlock(&g->lock);
+}
+
+/**
+ * gt_guard_add() - the request that is served now is answered later, or by the guard. It keeps the
+ *	place that it had while it waited for its turn. Session thread
+ */
+void gt_guard_add(struct gt_fs *fs, struct gt_guarded *r)
+{
+	struct gt_guard *g = fs->guard;
+	struct gt_guarded *kept = fs->serving_kept;
+
+	r->slot = 0;
+	if (!g)
+		return;
+	pthread_mutex_lock(&g->lock);
+	if (kept && kept->slot) {
+		r->slot = kept->slot;
+		g->owner[r->slot - 1] = r;
+		kept->slot = 0;
+	} else if (!take_slot(g, r, fs->serving)) {
+		r->slot = NO_SLOT;
+		atomic_fetch_add(&fs->app->no_slot, 1);
 	}
 	pthread_mutex_unlock(&g->lock);
 }
@@ -251,6 +291,11 @@ void gt_guard_del(struct gt_fs *fs, struct gt_guarded *r)
 
 	if (!g || !r->slot)
 		return;
+	if (r->slot == NO_SLOT) {
+		atomic_fetch_sub(&fs->app->no_slot, 1);
+		r->slot = 0;
+		return;
+	}
 	pthread_mutex_lock(&g->lock);
 	i = r->slot - 1;
 	last = --g->nslots;
@@ -278,9 +323,10 @@ static void hand_over(struct gt_guard *g, const char *msg, size_t len)
 }
 
 /*
- * What was taken from the queue: its caller has been told EINTR, so it is not done, but for what
+ * What was taken from the queue: its caller got EINTR, so it is not done, but for what
  * ends something and has no caller. That is done by the session thread, which may still be at the
- * request that the kernel holds for answered.
+ * request that the kernel holds for answered. An interrupt has no caller either: it ends a read that
+ * the session parked after the guard had answered those before.
  */
 static void after_drain(struct gt_guard *g, unsigned int i, int64_t len)
 {
@@ -292,9 +338,32 @@ static void after_drain(struct gt_guard *g, unsigned int i, int64_t len)
 	in->unique = g->drained[i].unique;
 	g->drained[i].unique = NO_REQUEST;
 	if (in->opcode == FUSE_FORGET || in->opcode == FUSE_BATCH_FORGET ||
-	    in->opcode == FUSE_RELEASE || in->opcode == FUSE_RELEASEDIR)
+	    in->opcode == FUSE_RELEASE || in->opcode == FUSE_RELEASEDIR ||
+	    in->opcode == FUSE_INTERRUPT)
 		hand_over(g, msg, (size_t)len);
 	madvise(msg, MSG_MAX, MADV_DONTNEED);
+}
+
+/**
+ * gt_guard_fired() - has the guard answered requests since the last call? Session thread
+ *
+ * It opens the door before it answers, and counts the round before it closes the door. So what the
+ * kernel sends because a request has been answered always finds one of the two.
+ */
+bool gt_guard_fired(struct gt_fs *fs)
+{
+	struct gt_guard *g = fs->guard;
+	unsigned int rounds;
+	bool open;
+
+	if (!g)
+		return false;
+	open = __atomic_load_n(&g->list[OP_DELAY], __ATOMIC_ACQUIRE);
+	rounds = atomic_load(&g->rounds);
+	if (rounds == g->rounds_seen)
+		return open;
+	g->rounds_seen = rounds;
+	return true;
 }
 
 /** gt_guard_catch_up() - does what the guard took and may not do; session thread, between messages
@@ -303,6 +372,8 @@ void gt_guard_catch_up(struct gt_fs *fs)
 {
 	struct taken *t = fs->guard ? atomic_exchange(&fs->guard->taken, NULL) : NULL, *next;
 
+	if (t)
+		gt_turns_check(fs);
 	for (; t; t = next) {
 		struct fuse_buf buf = { .mem = t->msg, .size = t->len };
 
@@ -335,7 +406,8 @@ static void *guard_main(void *arg)
 
 	do {
 		n = syscall(SYS_io_submit, g->ctx, (long)OPS, g->list);
-		g->list[OP_DELAY] = NULL;
+		atomic_fetch_add(&g->rounds, 1);
+		__atomic_store_n(&g->list[OP_DELAY], NULL, __ATOMIC_RELEASE);
 		take_events(g);
 		/* should it be late for that, it does it after its next message */
 		if (atomic_load(&g->taken))
@@ -389,6 +461,21 @@ static int guard_maps(struct gt_guard *g)
 	return 0;
 }
 
+/* The rest is for databases and other mounts: fs.aio-max-nr is 65536 by default */
+static unsigned int max_slots(void)
+{
+	unsigned long long n = 0, least = OP_SLOT + TAIL + SLOTS_MORE;
+	FILE *f = fopen("/proc/sys/fs/aio-max-nr", "re");
+
+	if (f && fscanf(f, "%llu", &n) != 1)
+		n = 0;
+	if (f)
+		fclose(f);
+	n /= SHARE;
+	n = n < least ? least : n > OPS ? OPS : n;
+	return (unsigned int)(n - OP_SLOT - TAIL) / SLOTS_MORE * SLOTS_MORE;
+}
+
 static int guard_start(struct gt_guard *g)
 {
 	int fuse = fuse_session_fd(g->fs->se), err;
@@ -402,7 +489,8 @@ static int guard_start(struct gt_guard *g)
 	if (err)
 		return err;
 	make_list(g, fuse);
-	if (syscall(SYS_io_setup, OPS, &g->ctx))
+	g->max = max_slots();
+	if (syscall(SYS_io_setup, OP_SLOT + g->max + TAIL, &g->ctx))
 		return -errno;
 	sigfillset(&set);
 	pthread_sigmask(SIG_SETMASK, &set, &old);

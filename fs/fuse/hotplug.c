@@ -66,7 +66,7 @@ static void look_at_devices(struct gt_fs *fs, uint64_t now)
 
 	fs->hotplug.devices_at = now + (n < 0 ? FAILED_NS : DEVICES_NS);
 	fs->hotplug.devices = n < 0; /* no memory or descriptors: again, then */
-	/* they know GPUs by number: who has another, or none, may be told by another now */
+	/* they know GPUs by number: which of them have an own record may change now */
 	fs->hotplug.backends |= n > 0;
 }
 

@@ -138,7 +138,8 @@ int gt_mount_prepare(int fd, const char *dir, char *err, unsigned long len)
 
 	if (there && gt_mount_dead(dir)) {
 		if (umount2(dir, MNT_DETACH) < 0 && fusermount_lazy(dir) < 0) {
-			snprintf(err, len, "%s: a stale mount is there and cannot be taken away: %s", dir,
+			snprintf(err, len,
+				 "%s: a stale mount is there and cannot be taken away: %s", dir,
 				 strerror(errno));
 			return -EBUSY;
 		}

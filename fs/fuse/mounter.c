@@ -11,16 +11,15 @@
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <syslog.h>
 #include <unistd.h>
 
+#include "../beside.h"
 #include "../privs.h"
 #include "../seccomp.h"
 #include "mounted.h"
@@ -43,56 +42,12 @@ struct answer {
 	char dev[GT_DEV_LEN];
 };
 
-/* @fd: handed over too, unless negative */
-static int put(int sock, const void *data, size_t len, int fd)
-{
-	union {
-		struct cmsghdr align;
-		char space[CMSG_SPACE(sizeof(int))];
-	} c = { .align = { CMSG_LEN(sizeof(int)), SOL_SOCKET, SCM_RIGHTS } };
-	struct iovec iov = { (void *)data, len };
-	struct msghdr h = { .msg_iov = &iov, .msg_iovlen = 1 };
-	ssize_t n;
-
-	if (fd >= 0) {
-		memcpy(CMSG_DATA(&c.align), &fd, sizeof(fd));
-		h.msg_control = &c;
-		h.msg_controllen = sizeof(c);
-	}
-	do {
-		n = sendmsg(sock, &h, MSG_NOSIGNAL);
-	} while (n < 0 && errno == EINTR);
-	return n == (ssize_t)len ? 0 : -EPIPE;
-}
-
-/* @fd: what was handed over, or -1. -EPIPE at the end of the other side */
-static int get(int sock, void *data, size_t len, int *fd)
-{
-	union {
-		struct cmsghdr align;
-		char space[CMSG_SPACE(sizeof(int))];
-	} c;
-	struct iovec iov = { data, len };
-	struct msghdr h = {
-		.msg_iov = &iov, .msg_iovlen = 1, .msg_control = &c, .msg_controllen = sizeof(c)
-	};
-	ssize_t n;
-
-	*fd = -1;
-	do {
-		n = recvmsg(sock, &h, MSG_CMSG_CLOEXEC);
-	} while (n < 0 && errno == EINTR);
-	if (n > 0 && h.msg_controllen >= sizeof(c.align) && c.align.cmsg_type == SCM_RIGHTS)
-		memcpy(fd, CMSG_DATA(&c.align), sizeof(*fd));
-	return n == (ssize_t)len ? 0 : -EPIPE;
-}
-
 /* --- the process -------------------------------------------------------------------------------
  */
 
 /* Descriptors of mountinfo: reading one in two processes would mix them up, it has one offset. */
 struct place {
-	int told, own;
+	int mountinfo, own;
 };
 
 /* /proc is that of the daemon's namespace; what it says of this process is what is where it is now.
@@ -108,9 +63,9 @@ static int enter(const char *ns, struct place *p, struct answer *a)
 			snprintf(a->why, sizeof(a->why), "mountns=%s: %s", ns, strerror(-ret));
 		}
 	}
-	p->told = openat(self, "mountinfo", O_RDONLY | O_CLOEXEC);
+	p->mountinfo = openat(self, "mountinfo", O_RDONLY | O_CLOEXEC);
 	p->own = openat(self, "mountinfo", O_RDONLY | O_CLOEXEC);
-	if (!ret && (p->told < 0 || p->own < 0)) {
+	if (!ret && (p->mountinfo < 0 || p->own < 0)) {
 		ret = -errno;
 		snprintf(a->why, sizeof(a->why), "/proc/self/mountinfo: %s", strerror(-ret));
 	}
@@ -119,25 +74,6 @@ static int enter(const char *ns, struct place *p, struct answer *a)
 	if (self >= 0)
 		close(self);
 	return ret;
-}
-
-/* The signals that end the daemon are not for this process, which ends after it. */
-static void stand_alone(int sock)
-{
-	static const int ends[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE, SIGUSR1, SIGUSR2 };
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-
-	prctl(PR_SET_NAME, "gputrace-mount");
-	setsid();
-	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++)
-		signal(ends[i], SIG_IGN);
-	for (int i = 0; i <= STDERR_FILENO; i++)
-		if (null >= 0)
-			dup2(null, i);
-	if (null > STDERR_FILENO)
-		close(null);
-	if (dup2(sock, STDERR_FILENO + 1) < 0 || close_range(STDERR_FILENO + 2, ~0u, 0))
-		_exit(1);
 }
 
 static int mount_it(const struct request *r, const char *dir, int fuse)
@@ -188,13 +124,12 @@ static void serve(int sock, const char *ns, const char *dir)
 	struct place p = { -1, -1 };
 	struct request r;
 	int fuse;
-	char end;
 
 	a.err = settle(ns, dir, &p, &a);
-	if (put(sock, &a, sizeof(a), a.err ? -1 : p.told) || a.err)
+	if (gt_beside_put(sock, &a, sizeof(a), a.err ? -1 : p.mountinfo) || a.err)
 		return;
-	close(p.told);
-	if (get(sock, &r, sizeof(r), &fuse))
+	close(p.mountinfo);
+	if (gt_beside_get(sock, &r, sizeof(r), &fuse))
 		return;
 	r.source[sizeof(r.source) - 1] = r.options[sizeof(r.options) - 1] = 0;
 	a.err = mount_it(&r, a.dir, fuse);
@@ -203,9 +138,8 @@ static void serve(int sock, const char *ns, const char *dir)
 		close(fuse);
 	if (!a.err)
 		gt_mounted(p.own, a.dir, a.dev);
-	if (!put(sock, &a, sizeof(a), -1))
-		while (recv(sock, &end, 1, 0) < 0 && errno == EINTR)
-			;
+	if (!gt_beside_put(sock, &a, sizeof(a), -1))
+		gt_beside_wait(sock);
 	if (is_left(p.own, a.dir, a.dev))
 		umount2(a.dir, MNT_DETACH);
 }
@@ -213,14 +147,13 @@ static void serve(int sock, const char *ns, const char *dir)
 /* An ordinary user's: fusermount3 has the right to unmount. Nothing of the caller's reaches it. */
 static void watch(int sock, const char *dir)
 {
-	char dev[GT_DEV_LEN], end;
+	char dev[GT_DEV_LEN];
 	int unused, fd;
 
-	if (chdir("/") || get(sock, dev, sizeof(dev), &unused))
+	if (chdir("/") || gt_beside_get(sock, dev, sizeof(dev), &unused))
 		return;
 	dev[GT_DEV_LEN - 1] = 0;
-	while (recv(sock, &end, 1, 0) < 0 && errno == EINTR)
-		;
+	gt_beside_wait(sock);
 	fd = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
 	if (!is_left(fd, dir, dev) || close_range(STDERR_FILENO + 1, ~0u, 0) || clearenv() ||
 	    setenv("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", 1))
@@ -231,33 +164,9 @@ static void watch(int sock, const char *dir)
 /* --- the daemon --------------------------------------------------------------------------------
  */
 
-/* 1: this is the process; 0: the daemon; -errno. *@sock is that to the other one */
-static int split(int *sock, char *err, size_t len)
-{
-	int pair[2], ret;
-	pid_t pid;
-
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair)) {
-		ret = -errno;
-		snprintf(err, len, "no socket: %s", strerror(-ret));
-		return ret;
-	}
-	fflush(NULL);
-	pid = fork();
-	ret = pid < 0 ? -errno : !pid;
-	if (pid < 0)
-		snprintf(err, len, "no process: %s", strerror(-ret));
-	if (!pid)
-		stand_alone(pair[1]);
-	*sock = pid ? pair[0] : STDERR_FILENO + 1;
-	if (pid)
-		close(pair[1]);
-	return ret;
-}
-
 int gt_mounter_watch(struct gt_mounter *m, const char *dir, char *err, size_t len)
 {
-	int ret = split(&m->sock, err, len);
+	int ret = gt_beside_start("gputrace-mount", -1, &m->sock, err, len);
 
 	if (ret > 0) {
 		watch(m->sock, dir);
@@ -269,12 +178,12 @@ int gt_mounter_watch(struct gt_mounter *m, const char *dir, char *err, size_t le
 	return ret;
 }
 
-void gt_mounter_tell(struct gt_mounter *m, const char *dev)
+void gt_mounter_report(struct gt_mounter *m, const char *dev)
 {
 	char text[GT_DEV_LEN] = "";
 
 	snprintf(text, sizeof(text), "%s", dev);
-	put(m->sock, text, sizeof(text), -1);
+	gt_beside_put(m->sock, text, sizeof(text), -1);
 }
 
 int gt_mounter_start(struct gt_mounter *m, const char *ns, const char *dir, char *err, size_t len)
@@ -283,7 +192,7 @@ int gt_mounter_start(struct gt_mounter *m, const char *ns, const char *dir, char
 	int ret;
 
 	m->mountinfo = -1;
-	ret = split(&m->sock, err, len);
+	ret = gt_beside_start("gputrace-mount", -1, &m->sock, err, len);
 	if (ret < 0)
 		return ret;
 	if (ret) {
@@ -291,7 +200,7 @@ int gt_mounter_start(struct gt_mounter *m, const char *ns, const char *dir, char
 		_exit(0);
 	}
 	snprintf(a.why, sizeof(a.why), "the process that mounts does not answer");
-	if (get(m->sock, &a, sizeof(a), &m->mountinfo))
+	if (gt_beside_get(m->sock, &a, sizeof(a), &m->mountinfo))
 		a.err = -EPIPE;
 	if (a.err)
 		snprintf(err, len, "%s", a.why);
@@ -327,9 +236,9 @@ static int mount_there(struct gt_mounter *m, const struct request *r, int fuse, 
 	static struct answer a;
 	int unused, ret;
 
-	ret = put(m->sock, r, sizeof(*r), fuse);
+	ret = gt_beside_put(m->sock, r, sizeof(*r), fuse);
 	if (!ret)
-		ret = get(m->sock, &a, sizeof(a), &unused);
+		ret = gt_beside_get(m->sock, &a, sizeof(a), &unused);
 	if (ret || a.err)
 		return ret ? ret : a.err;
 	snprintf(dev, GT_DEV_LEN, "%.*s", GT_DEV_LEN - 1, a.dev);
@@ -352,13 +261,21 @@ static int mount_here(const struct gt_mounter *m, const struct request *r, int f
 	return 0;
 }
 
+void gt_mounter_open(struct gt_mounter *m)
+{
+	m->fuse = open("/dev/fuse", O_RDWR | O_CLOEXEC);
+	if (m->fuse < 0)
+		m->fuse = -errno;
+}
+
 int gt_mounter_mount(struct gt_mounter *m, char *dev)
 {
-	int fd = open("/dev/fuse", O_RDWR | O_CLOEXEC), ret;
 	struct request r = { 0 };
+	int fd = m->fuse, ret;
 
+	m->fuse = -EBADF;
 	if (fd < 0)
-		return -errno;
+		return fd;
 	translate(m->options, &r);
 	ret = m->sock < 0 ? mount_here(m, &r, fd, dev) : mount_there(m, &r, fd, dev);
 	if (!ret)
@@ -369,21 +286,20 @@ int gt_mounter_mount(struct gt_mounter *m, char *dev)
 
 void gt_mounter_stop(struct gt_mounter *m)
 {
-	char end;
-
 	if (m->sock < 0)
 		return;
 	shutdown(m->sock, SHUT_WR);
-	while (recv(m->sock, &end, 1, 0) < 0 && errno == EINTR)
-		;
+	gt_beside_wait(m->sock);
 	close(m->sock);
 	m->sock = -1;
 }
 
 void gt_mounter_lost(const struct gt_mounter *m)
 {
-	syslog(LOG_WARNING, "%s: the process beside the daemon has been killed: if the daemon is, too, "
-	       "the mount stays", m->dir);
+	syslog(LOG_WARNING,
+	       "%s: the process beside the daemon has been killed: if the daemon is, too, "
+	       "the mount stays",
+	       m->dir);
 }
 
 void gt_mounter_finish(const struct gt_mounter *m, const char *dev)

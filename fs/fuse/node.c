@@ -6,9 +6,14 @@
  * of these as the tree has names. Of a text that is looked up again it drops the node of before,
  * unless a descriptor (of O_PATH too), a working directory or a mount of the caller holds that:
  * those that stay are what counts for a user.
+ *
+ * Ids are random numbers. Users see them in file handles (name_to_handle_at(2)) and in fdinfo of
+ * inotify: an address would help who attacks the daemon, and a counter would say how much others
+ * look up.
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/random.h>
 
 #include "fuse.h"
 
@@ -19,14 +24,74 @@ static struct gt_node **bucket_of(struct gt_fs *fs, ino_t ino)
 	return &fs->buckets[((ino * 0x9e3779b97f4a7c15ULL) >> 40) % GT_NODE_BUCKETS];
 }
 
-struct gt_node *gt_node_of(struct gt_fs *fs, fuse_ino_t ino)
+/* node_lock held */
+static struct gt_node *by_id(struct gt_fs *fs, uint64_t id)
 {
-	return ino == FUSE_ROOT_ID ? &fs->root : (struct gt_node *)(uintptr_t)ino;
+	struct gt_node *n = fs->by_id[id % GT_NODE_BUCKETS];
+
+	while (n && n->id != id)
+		n = n->same_id;
+	return n;
 }
 
-fuse_ino_t gt_node_id(struct gt_node *n)
+struct gt_node *gt_node_of(struct gt_fs *fs, fuse_ino_t ino)
 {
-	return n == &n->fs->root ? FUSE_ROOT_ID : (fuse_ino_t)(uintptr_t)n;
+	struct gt_node *n;
+
+	if (ino == FUSE_ROOT_ID)
+		return &fs->root;
+	pthread_mutex_lock(&fs->node_lock);
+	n = by_id(fs, ino);
+	pthread_mutex_unlock(&fs->node_lock);
+	return n;
+}
+
+struct gt_node *gt_req_node(fuse_req_t req, fuse_ino_t ino)
+{
+	struct gt_node *n = gt_node_of(fuse_req_userdata(req), ino);
+
+	if (!n)
+		fuse_reply_err(req, ESTALE);
+	return n;
+}
+
+fuse_ino_t gt_node_id(const struct gt_node *n)
+{
+	return n->id;
+}
+
+/* One that no node has; 0: none is to be had. One call gives many. */
+static uint64_t new_id(struct gt_fs *fs)
+{
+	uint64_t id = 0;
+
+	while (id <= FUSE_ROOT_ID || by_id(fs, id)) {
+		if (!fs->ids_left) {
+			if (getrandom(fs->ids, sizeof(fs->ids), 0) != sizeof(fs->ids))
+				return 0;
+			fs->ids_left = GT_IDS;
+		}
+		id = fs->ids[--fs->ids_left];
+	}
+	return id;
+}
+
+static void link_id(struct gt_node *n, uint64_t id)
+{
+	struct gt_node **head = &n->fs->by_id[id % GT_NODE_BUCKETS];
+
+	n->id = id;
+	n->same_id = *head;
+	*head = n;
+}
+
+static void unlink_id(struct gt_node *n)
+{
+	struct gt_node **p = &n->fs->by_id[n->id % GT_NODE_BUCKETS];
+
+	while (*p != n)
+		p = &(*p)->same_id;
+	*p = n->same_id;
 }
 
 /* Texts get a node of their own each time; everything else is found again. */
@@ -63,11 +128,13 @@ static void unlink_from(struct gt_node *n)
 
 static struct gt_node *node_add(struct gt_fs *fs, struct gt_node **head)
 {
-	struct gt_node *n = calloc(1, sizeof(*n));
+	uint64_t id = new_id(fs);
+	struct gt_node *n = id ? calloc(1, sizeof(*n)) : NULL;
 
 	if (!n)
 		return NULL;
 	n->fs = fs;
+	link_id(n, id);
 	link_to(n, head);
 	atomic_fetch_add(&fs->app->nodes, 1);
 	return n;
@@ -88,6 +155,7 @@ static void node_free(struct gt_node *n)
 {
 	struct gt_quota *q = &n->fs->app->quota;
 
+	unlink_id(n);
 	unlink_from(n);
 	drop_text(n);
 	if (n->old)
@@ -115,7 +183,7 @@ static struct gt_node *find(struct gt_node *n, const struct gt_entry *e)
 	return n;
 }
 
-/* The kernel may have dropped @n already, or be about to: that is told within some requests. */
+/* The kernel may have dropped @n already, or be about to: its FORGET comes within some requests. */
 static void replaced(struct gt_node *n)
 {
 	unlink_from(n);

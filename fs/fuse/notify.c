@@ -38,7 +38,7 @@ void gt_notify_wake(struct gt_fs *fs)
 		return; /* the counter is full: it is awake */
 }
 
-/** gt_poll_add() - @h wants to be told of the next change; takes @ph over; 0 or gt_quota_take()'s
+/** gt_poll_add() - @h waits for the next change; takes @ph over; 0 or gt_quota_take()'s
  */
 int gt_poll_add(struct gt_handle *h, struct fuse_pollhandle *ph)
 {
@@ -114,7 +114,7 @@ bool gt_poll_text(struct gt_handle *h)
 	if (!changed(h))
 		return false;
 	if (now < atomic_load(&h->poll_after)) {
-		gt_notify_wake(h->fs); /* it sees to it that this is told later */
+		gt_notify_wake(h->fs); /* it sends the notice later */
 		return false;
 	}
 	atomic_store(&h->poll_after, now + POLL_EVERY_NS);
@@ -128,7 +128,7 @@ static uint64_t look_again(struct gt_handle *h, uint64_t now, bool is_changed)
 }
 
 /*
- * Takes up to POLLS pollers that are to be told; @next: the earliest time to look at another again.
+ * Takes up to POLLS pollers that are due a notice; @next: the earliest time to look at another again.
  */
 #define POLLS 256
 static unsigned int next_polls(struct gt_fs *fs, uint64_t now, uint64_t *next,
@@ -173,7 +173,7 @@ static uint64_t wake_polls(struct gt_fs *fs)
 	return next;
 }
 
-/* The session loop may be about to sleep in read(): it is told again until it has heard. */
+/* The session loop may be about to sleep in read(): the signal is sent again until it leaves. */
 static void end_loop(struct gt_fs *fs)
 {
 	atomic_store(&fs->end_head, atomic_load(&fs->app->log->head));

@@ -32,14 +32,14 @@ struct gt_user *gt_req_user(struct gt_fs *fs, fuse_req_t req, const struct gt_vi
 	return gt_quota_user(&fs->app->quota, c->uid, all);
 }
 
-/** gt_attr() - attributes of @n, whose entry is @e now */
-void gt_attr(struct gt_node *n, const struct gt_entry *e, struct stat *st)
+/** gt_attr() - attributes of @n with its current entry @e */
+static void gt_attr(struct gt_node *n, const struct gt_entry *e, struct stat *st)
 {
 	struct timespec time = n->fs->started;
 	size_t size = gt_node_text(n, &time);
 
 	memset(st, 0, sizeof(*st));
-	st->st_ino = e->ino;
+	st->st_ino = gt_shown_ino(&n->fs->shown, e->ino);
 	st->st_uid = e->uid;
 	st->st_gid = e->gid;
 	st->st_blksize = 4096;
@@ -70,7 +70,7 @@ bool gt_is_late(const struct gt_node *n)
 }
 
 /** gt_attr_timeout() - how long the kernel may keep attributes of @n */
-double gt_attr_timeout(const struct gt_node *n)
+static double gt_attr_timeout(const struct gt_node *n)
 {
 	const struct gt_entry *e = &n->entry;
 
@@ -92,7 +92,7 @@ static bool depends_on_caller(const struct gt_entry *e)
 	return e->kind == GT_ENTRY_FILE && (e->file->flags & GT_FILE_VIEW);
 }
 
-/* A text is rendered by the lookup, so that stat tells its exact size. */
+/* A text is rendered by the lookup, so that stat has its exact size. */
 static int node_text(struct gt_fs *fs, struct gt_node *n, const struct gt_view *v)
 {
 	struct gt_snap *s;
@@ -107,16 +107,18 @@ static int node_text(struct gt_fs *fs, struct gt_node *n, const struct gt_view *
 	return 0;
 }
 
-void gt_op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
+static void gt_op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
 	struct gt_fs *fs = fuse_req_userdata(req);
-	struct gt_node *dir = gt_node_of(fs, parent), *n = NULL;
+	struct gt_node *dir = gt_req_node(req, parent), *n = NULL;
 	struct fuse_entry_param p = { 0 };
 	struct gt_view view;
 	struct gt_entry e;
 	bool differs;
 	int err;
 
+	if (!dir)
+		return;
 	gt_app_fresh(fs->app);
 	gt_model_tidy(fs->app->model);
 	gt_log_tidy(fs->app->log, &fs->app->model->lock);
@@ -150,18 +152,24 @@ void gt_op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 		gt_node_forget(n, 1);
 }
 
+static void forget(fuse_req_t req, fuse_ino_t ino, uint64_t nlookup)
+{
+	struct gt_node *n = gt_node_of(fuse_req_userdata(req), ino);
+
+	if (n)
+		gt_node_forget(n, nlookup);
+}
+
 static void op_forget(fuse_req_t req, fuse_ino_t ino, uint64_t nlookup)
 {
-	gt_node_forget(gt_node_of(fuse_req_userdata(req), ino), nlookup);
+	forget(req, ino, nlookup);
 	fuse_reply_none(req);
 }
 
 static void op_forget_multi(fuse_req_t req, size_t count, struct fuse_forget_data *f)
 {
-	struct gt_fs *fs = fuse_req_userdata(req);
-
 	for (size_t i = 0; i < count; i++)
-		gt_node_forget(gt_node_of(fs, f[i].ino), f[i].nlookup);
+		forget(req, f[i].ino, f[i].nlookup);
 	fuse_reply_none(req);
 }
 
@@ -176,11 +184,14 @@ static void reply_attr(fuse_req_t req, struct gt_node *n, const struct gt_entry 
 static void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	struct gt_fs *fs = fuse_req_userdata(req);
-	struct gt_node *n = gt_node_of(fs, ino);
+	struct gt_node *n = gt_req_node(req, ino);
 	struct gt_view view = { .all = true };
-	struct gt_entry e = n->entry;
+	struct gt_entry e;
 	int err = 0;
 
+	if (!n)
+		return;
+	e = n->entry;
 	/* a directory's owner and mode may have changed, or it may be gone */
 	if (n->entry.kind == GT_ENTRY_DIR)
 		err = gt_tree_entry(fs->app, &n->entry.obj, &view, &e);
@@ -190,17 +201,30 @@ static void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 		reply_attr(req, n, &e);
 }
 
+static void no_truncate(fuse_req_t req, const struct gt_node *n)
+{
+	struct gt_fs *fs = fuse_req_userdata(req);
+	struct gt_view v = gt_req_view(fs, req);
+
+	if (n->entry.kind == GT_ENTRY_FILE)
+		gt_tree_refused(fs->app, &n->entry.obj, n->entry.file->name, &v, -EACCES,
+				"it cannot be written");
+	fuse_reply_err(req, EACCES);
+}
+
 /* Truncation to any size succeeds and changes nothing; owner, mode and times are the tree's. */
 static void op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to_set,
 		       struct fuse_file_info *fi)
 {
-	struct gt_node *n = gt_node_of(fuse_req_userdata(req), ino);
+	struct gt_node *n = gt_req_node(req, ino);
 
+	if (!n)
+		return;
 	if (to_set & (FUSE_SET_ATTR_MODE | FUSE_SET_ATTR_UID | FUSE_SET_ATTR_GID))
 		fuse_reply_err(req, EPERM);
 	else if ((to_set & FUSE_SET_ATTR_SIZE) &&
 		 (n->entry.kind != GT_ENTRY_FILE || !n->entry.file->store))
-		fuse_reply_err(req, EACCES);
+		no_truncate(req, n);
 	else
 		reply_attr(req, n, &n->entry);
 }
@@ -208,9 +232,12 @@ static void op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to
 static void op_readlink(fuse_req_t req, fuse_ino_t ino)
 {
 	struct gt_fs *fs = fuse_req_userdata(req);
-	struct gt_node *n = gt_node_of(fs, ino);
-	struct gt_entry e = n->entry;
+	struct gt_node *n = gt_req_node(req, ino);
+	struct gt_entry e;
 
+	if (!n)
+		return;
+	e = n->entry;
 	/* `self` is another for each caller, though the link is one */
 	if (!e.shared && e.file) {
 		struct gt_view view = gt_req_view(fs, req);
@@ -249,8 +276,18 @@ static void no_create(fuse_req_t req)
 	fuse_reply_err(req, EPERM);
 }
 
+/* Who writes to a file that is not there */
 static void op_mknod(fuse_req_t req, fuse_ino_t p, const char *name, mode_t mode, dev_t dev)
 {
+	struct gt_fs *fs = fuse_req_userdata(req);
+	struct gt_node *dir = gt_req_node(req, p);
+	struct gt_view v;
+
+	if (!dir)
+		return;
+	v = gt_req_view(fs, req);
+	gt_tree_refused(fs->app, &dir->entry.obj, name, &v, -EPERM,
+			"there is no such file, and none can be made");
 	no_create(req);
 }
 
@@ -258,9 +295,14 @@ static void op_mknod(fuse_req_t req, fuse_ino_t p, const char *name, mode_t mode
 static void op_mkdir(fuse_req_t req, fuse_ino_t p, const char *name, mode_t mode)
 {
 	struct gt_fs *fs = fuse_req_userdata(req);
-	struct gt_view view = gt_req_view(fs, req);
-	int err = gt_tree_make(fs->app, &gt_node_of(fs, p)->entry.obj, name, &view);
+	struct gt_node *dir = gt_req_node(req, p);
+	struct gt_view view;
+	int err;
 
+	if (!dir)
+		return;
+	view = gt_req_view(fs, req);
+	err = gt_tree_make(fs->app, &dir->entry.obj, name, &view);
 	if (err)
 		fuse_reply_err(req, -err);
 	else
@@ -270,9 +312,14 @@ static void op_mkdir(fuse_req_t req, fuse_ino_t p, const char *name, mode_t mode
 static void op_rmdir(fuse_req_t req, fuse_ino_t p, const char *name)
 {
 	struct gt_fs *fs = fuse_req_userdata(req);
-	struct gt_view view = gt_req_view(fs, req);
-	int err = gt_tree_unmake(fs->app, &gt_node_of(fs, p)->entry.obj, name, &view);
+	struct gt_node *dir = gt_req_node(req, p);
+	struct gt_view view;
+	int err;
 
+	if (!dir)
+		return;
+	view = gt_req_view(fs, req);
+	err = gt_tree_unmake(fs->app, &dir->entry.obj, name, &view);
 	gt_notify_wake(fs);
 	fuse_reply_err(req, -err);
 }

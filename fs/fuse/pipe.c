@@ -26,7 +26,7 @@ static bool is_text(const struct gt_handle *h)
 int gt_pipe_open(struct gt_handle *h)
 {
 	struct gt_app *app = h->fs->app;
-	struct gt_scope scope = gt_tree_scope(app, &h->node->entry.obj);
+	struct gt_scope scope = gt_tree_scope(app, &h->node->entry.obj, &h->view);
 	int err = gt_quota_take(&app->quota, h->user, GT_Q_PIPES);
 
 	if (err)
@@ -35,6 +35,8 @@ int gt_pipe_open(struct gt_handle *h)
 	if (is_text(h))
 		h->past = calloc(1, sizeof(*h->past)); /* without it some names are left out */
 	err = gt_cursor_init(&h->cursor, app->log, app->model, &h->view, &scope);
+	if (!err && app->replay && (!app->paced || gt_app_played(app)))
+		gt_cursor_history(&h->cursor); /* a recording is read from its first event on */
 	gt_text_init(&h->text, 1 << 20);
 	return err;
 }
@@ -159,25 +161,31 @@ static void reply(fuse_req_t req, struct gt_handle *h, struct gt_readbuf *b, siz
 
 bool gt_pipe_ready(struct gt_handle *h)
 {
+	const struct gt_app *app = h->fs->app;
 	bool ready;
 
 	pthread_mutex_lock(&h->lock);
-	ready = atomic_load(&h->fs->ending) || h->back || h->text_at < h->text.len ||
+	ready = atomic_load(&h->fs->ending) || h->cursor.epoch != app->log->epoch ||
+		gt_app_played(app) || h->back || h->text_at < h->text.len ||
 		gt_cursor_ready(&h->cursor);
 	pthread_mutex_unlock(&h->lock);
 	return ready;
 }
 
-/* The daemon ends, and this reader has what there was to read. */
+/* The daemon or the recording ends, and this reader has what there was to read. */
 static bool at_end(struct gt_handle *h)
 {
-	bool end;
+	bool ending = atomic_load(&h->fs->ending), end;
 
-	if (!atomic_load(&h->fs->ending))
+	if (h->cursor.epoch != h->fs->app->log->epoch)
+		return true; /* time went back: what follows is of no one stream with what was read
+			      */
+	if (!ending && !gt_app_played(h->fs->app))
 		return false;
 	pthread_mutex_lock(&h->lock);
 	end = !h->back && h->text_at == h->text.len &&
-	      (h->cursor.at >= atomic_load(&h->fs->end_head) || !gt_cursor_ready(&h->cursor));
+	      ((ending && h->cursor.at >= atomic_load(&h->fs->end_head)) ||
+	       !gt_cursor_ready(&h->cursor));
 	pthread_mutex_unlock(&h->lock);
 	return end;
 }
@@ -434,7 +442,7 @@ void gt_pipe_wake(struct gt_fs *fs, bool end)
 
 		if (gone)
 			answer_error(fs, p, ENODEV);
-		else if (n || end || !gt_tree_alive(fs->app, &h->node->entry.obj))
+		else if (n || end || at_end(h) || !gt_tree_alive(fs->app, &h->node->entry.obj))
 			answer(p, &fs->notifier_buf, n);
 		else
 			unclaim(fs, p);

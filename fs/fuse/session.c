@@ -51,8 +51,10 @@ struct gt_fs *gt_fs_new(struct gt_app *app, struct fuse_args *args, struct gt_mo
 	}
 	fs->app = app;
 	fs->root.fs = fs;
+	fs->root.id = FUSE_ROOT_ID;
 	clock_gettime(CLOCK_REALTIME, &fs->started);
 	fs->jobs_tail = &fs->jobs;
+	TAILQ_INIT(&fs->turns.waiting);
 	pthread_mutex_init(&fs->lock, NULL);
 	pthread_mutex_init(&fs->node_lock, NULL);
 	pthread_cond_init(&fs->work, NULL);
@@ -60,13 +62,15 @@ struct gt_fs *gt_fs_new(struct gt_app *app, struct fuse_args *args, struct gt_mo
 	gt_tree_entry(app, &gt_tree_root, &all, &fs->root.entry);
 	fs->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	fs->mounter = mounter;
-	fs->mountinfo = mounter && mounter->mountinfo >= 0 ?
-				mounter->mountinfo :
-				open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
+	fs->mountinfo = mounter && mounter->mountinfo >= 0
+				? mounter->mountinfo
+				: open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
+	if (mounter && !mounter->watches)
+		gt_mounter_open(mounter);
 	fs->signals = take_signals();
 	fs->processes = fs->uevents = -1;
 	fs->se = fuse_session_new(args, &gt_fuse_ops, sizeof(gt_fuse_ops), fs);
-	if (!fs->se || fs->wake < 0 || fs->signals < 0) {
+	if (!fs->se || fs->wake < 0 || fs->signals < 0 || gt_shown_init(&fs->shown)) {
 		int why = fs->se ? errno : EINVAL;
 
 		snprintf(err, len, fs->se ? "cannot set up: %s" : "FUSE refuses the mount options",
@@ -78,7 +82,7 @@ struct gt_fs *gt_fs_new(struct gt_app *app, struct fuse_args *args, struct gt_mo
 	return fs;
 }
 
-/* A descriptor whose mount is there already is all that libfuse gets to see. */
+/* A descriptor that is mounted already is all that libfuse gets to see. */
 static int mount_by_mounter(struct gt_fs *fs, char *err, size_t len)
 {
 	int fd = gt_mounter_mount(fs->mounter, fs->dev);
@@ -99,6 +103,7 @@ static int mount_by_mounter(struct gt_fs *fs, char *err, size_t len)
 int gt_fs_mount(struct gt_fs *fs, const char *dir, char *err, size_t len)
 {
 	uint64_t caps;
+	bool by_kernel;
 	int ret;
 
 	if (fs->mounter && !fs->mounter->watches)
@@ -110,16 +115,26 @@ int gt_fs_mount(struct gt_fs *fs, const char *dir, char *err, size_t len)
 	if (!ret) {
 		gt_mounted(fs->mountinfo, dir, fs->dev);
 		if (fs->mounter)
-			gt_mounter_tell(fs->mounter, fs->dev);
+			gt_mounter_report(fs->mounter, fs->dev);
 		return 0;
 	}
-	snprintf(err, len, "%s: cannot mount: %s", dir,
-		 errno ? strerror(errno) : "see the message of fusermount3 above");
-	return errno ? -errno : -EPERM;
+	by_kernel = errno;
+	ret = by_kernel ? -errno : -EPERM;
+	if (access("/dev/fuse", F_OK))
+		snprintf(err, len, "%s: cannot mount: there is no /dev/fuse (modprobe fuse)", dir);
+	else if (access("/dev/fuse", R_OK | W_OK))
+		snprintf(err, len,
+			 "%s: cannot mount: /dev/fuse is not open to this user (as root: chmod "
+			 "0666 /dev/fuse, as udev does on most systems)",
+			 dir);
+	else
+		snprintf(err, len, "%s: cannot mount: %s", dir,
+			 !by_kernel ? "see the message of fusermount3 above" : strerror(-ret));
+	return ret;
 }
 
 /*
- * Somebody has unmounted it: libfuse would try that again, and complain, unless its descriptor tells of
+ * Somebody has unmounted it: libfuse would try that again, and complain, unless its descriptor reports
  * the end. The kernel's does so a moment after the mount has gone, or, if it is still used somewhere,
  * not at all.
  */
@@ -186,11 +201,9 @@ static int loop(struct gt_fs *fs)
 	while (!fuse_session_exited(fs->se)) {
 		if (grace_over(fs, &ending))
 			break;
-		n = fuse_session_receive_buf(fs->se, &fs->buf);
+		n = gt_turns_serve(fs);
 		if (n <= 0 && n != -EINTR)
 			break;
-		if (n > 0)
-			fuse_session_process_buf(fs->se, &fs->buf);
 		gt_guard_catch_up(fs);
 	}
 	return n < 0 && n != -ENODEV && n != -EINTR ? n : 0;
@@ -246,6 +259,7 @@ void gt_fs_free(struct gt_fs *fs)
 {
 	if (fs->se)
 		fuse_session_destroy(fs->se);
+	gt_turns_free(fs);
 	while (fs->handles)
 		gt_handle_free(fs->handles);
 	gt_guard_free(fs);

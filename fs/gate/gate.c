@@ -1,17 +1,371 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Events at the gate; rules.c: what they are held against. */
+/* Events at the gate; gate.c: what they are held against. */
 #include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
 
+#include "../../backend/wanted.h"
 #include "gate.h"
 
-#define BIT(type) (1U << (type))
+static void gt_hold_drop(struct gt_hold *h, struct gt_chain *c);
+
+/* What the settings say, in the form that an event is held against. */
+
+static uint64_t verbose_types(void)
+{
+	enum { NORMAL, VERBOSE };
+#define IF_VERBOSE(name, number, class, level) | (level == VERBOSE ? GT_BIT(number) : 0)
+	return 0 GT_TYPES(IF_VERBOSE);
+#undef IF_VERBOSE
+}
+
+static uint64_t level_types(int64_t level)
+{
+	if (level <= GT_LEVEL_STATS)
+		return 0;
+	return level >= GT_LEVEL_VERBOSE ? UINT64_MAX : ~verbose_types();
+}
+
+/* Values were checked when they were set: here no list can be wrong. */
+static void numbers(const char *s, uint64_t max, struct gt_numbers *out)
+{
+	char err[128];
+
+	if (!s || gt_list_numbers(s, max, true, out, err, sizeof(err)))
+		*out = (struct gt_numbers){ 0 };
+}
+
+static void rings(const char *s, struct gt_patterns *out)
+{
+	char err[128];
+
+	if (!s || gt_list_rings(s, true, out, err, sizeof(err)))
+		out->n = 0;
+}
+
+static void set_list32(const char *s, uint32_t list[GT_WANTED_LIST], uint32_t *n)
+{
+	struct gt_numbers v;
+
+	numbers(s, GT_NONE32 - 1, &v);
+	memset(list, 0xff, GT_WANTED_LIST * sizeof(*list));
+	for (unsigned int i = 0; i < v.n; i++)
+		list[i] = (uint32_t)v.v[i];
+	*n = v.n;
+}
+
+static void set_contexts(struct gt_wanted *w, const char *s)
+{
+	struct gt_numbers v;
+
+	numbers(s, GT_NONE64 - 1, &v);
+	memset(w->ctx, 0xff, sizeof(w->ctx));
+	memcpy(w->ctx, v.v, v.n * sizeof(*w->ctx));
+	w->nctx = v.n;
+	w->ctx_but = v.but;
+}
+static_assert(GT_WANTED_LIST == GT_LIST_MAX, "every list has room");
+
+static void set_filters(struct gt_gate *g, const struct gt_config *c)
+{
+	bool on = c->filter_enabled;
+	char err[128];
+
+	set_list32(on ? c->filter_pid : NULL, g->wanted.pid, &g->wanted.npid);
+	set_list32(on ? c->filter_uid : NULL, g->wanted.uid, &g->wanted.nuid);
+	rings(on ? c->filter_ring : NULL, &g->filter_rings);
+	gt_list_events(on ? c->filter_events : "", &g->wanted.events, err, sizeof(err));
+	gt_list_engines(on ? c->filter_engine : "", &g->engines, err, sizeof(err));
+	g->latency = on && c->filter_latency ? (uint64_t)c->filter_latency * 1000 : GT_NONE64;
+}
+
+static void set_sampling(struct gt_gate *g, const struct gt_config *c)
+{
+	uint64_t share = GT_SHARE_ALL * (uint64_t)c->sampling / 100;
+	bool adapts = c->sampling_mode == GT_SAMPLING_ADAPTIVE;
+	bool slow = c->sampling_mode == GT_SAMPLING_THRESHOLD;
+
+	gt_adapt_set(&g->adapt, adapts ? (unsigned int)c->sampling_budget : 0, share);
+	g->wanted.share = adapts ? g->adapt.share : slow ? GT_SHARE_ALL : share;
+	g->slower = slow ? (uint64_t)c->sampling_threshold : GT_NONE64;
+}
+
+void gt_gate_configure(struct gt_gate *g, const struct gt_config *c)
+{
+	g->rules++;
+	g->wanted.gen++;
+	g->wanted.types = level_types(c->level);
+	set_filters(g, c);
+	rings(c->watchlist, &g->watch);
+	set_contexts(&g->wanted, c->watchlist_ctx);
+	set_sampling(g, c);
+	gt_rate_set(&g->rate, c->rate_limit_mode, (uint64_t)c->rate_limit,
+		    (uint64_t)c->rate_limit_burst);
+	g->nowhere.refused = gt_gate_ring_refused(g, GT_NONE16, GT_NONE16);
+}
+
+/** struct place - a ring as lists know it */
+struct place {
+	const char *gpu, *name;
+	unsigned int id;
+	enum gt_engine engine;
+};
+
+static struct place find(const struct gt_gate *g, uint16_t gpu, uint16_t ring)
+{
+	struct place p = { "", "", ring, GT_ENGINE_UNKNOWN };
+	const struct gt_gpu *of;
+
+	if (!g->model || gpu >= g->model->ngpus)
+		return p;
+	of = g->model->gpus[gpu];
+	p.gpu = of->name;
+	if (ring < of->nrings) {
+		p.name = of->rings[ring]->name;
+		p.engine = of->rings[ring]->engine;
+	}
+	return p;
+}
+
+/** gt_gate_ring_known() - has it its name and engine, which it keeps? */
+static bool gt_gate_ring_known(const struct gt_gate *g, uint16_t gpu, uint16_t ring)
+{
+	return !g->model || (gpu < g->model->ngpus && ring < g->model->gpus[gpu]->nrings);
+}
+
+static bool listed(const struct gt_patterns *list, const struct place *p)
+{
+	return p->id != GT_NONE16 && gt_ring_matches(list, p->gpu, p->id, p->name);
+}
+
+static uint32_t ruled_out(const struct gt_patterns *list, const struct place *p,
+			  enum gt_refusal why)
+{
+	return list->n && listed(list, p) == list->but ? 1U << why : 0;
+}
+
+uint32_t gt_gate_ring_refused(const struct gt_gate *g, uint16_t gpu, uint16_t ring)
+{
+	struct place p = find(g, gpu, ring);
+	uint32_t engine = g->engines >> p.engine & 1 ? 0 : 1U << GT_R_ENGINE;
+
+	return ruled_out(&g->filter_rings, &p, GT_R_RING) | engine |
+	       ruled_out(&g->watch, &p, GT_R_WATCHLIST);
+}
+
+#define SWEEP_NS 1000000000u
+
+static void *map(size_t n, size_t size)
+{
+	void *p = mmap(NULL, n * size, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return p == MAP_FAILED ? NULL : p;
+}
+
+static void unmap(void *p, size_t n, size_t size)
+{
+	if (p)
+		munmap(p, n * size);
+}
+
+void gt_hold_init(struct gt_hold *h, const struct gt_job *jobs, uint32_t njobs)
+{
+	*h = (struct gt_hold){ .jobs = jobs, .njobs = njobs, .free = GT_NONE32, .out = GT_NONE32 };
+}
+
+void gt_hold_destroy(struct gt_hold *h)
+{
+	unmap(h->chain, h->njobs, sizeof(*h->chain));
+	unmap(h->rec, GT_HOLD_RECORDS, sizeof(*h->rec));
+	unmap(h->next, GT_HOLD_RECORDS, sizeof(*h->next));
+	gt_hold_init(h, h->jobs, h->njobs);
+}
+
+/* Memory is mapped when something is held for the first time, and touched as it is needed. */
+static bool ready(struct gt_hold *h)
+{
+	if (h->chain)
+		return true;
+	h->chain = map(h->njobs, sizeof(*h->chain));
+	h->rec = map(GT_HOLD_RECORDS, sizeof(*h->rec));
+	h->next = map(GT_HOLD_RECORDS, sizeof(*h->next));
+	if (h->chain && h->rec && h->next)
+		return true;
+	gt_hold_destroy(h);
+	return false;
+}
+
+/** gt_hold_chain() - of a job that gt_hold_begin() began */
+static struct gt_chain *gt_hold_chain(const struct gt_hold *h, const struct gt_job *job)
+{
+	return &h->chain[job - h->jobs];
+}
+
+bool gt_hold_begin(struct gt_hold *h, const struct gt_job *job)
+{
+	if (job < h->jobs || job >= h->jobs + h->njobs || !ready(h))
+		return false;
+	gt_hold_drop(h, gt_hold_chain(h, job)); /* of who had its place before, and never ended */
+	return true;
+}
+
+static uint32_t take(struct gt_hold *h)
+{
+	uint32_t i = h->free;
+
+	if (i == GT_NONE32)
+		return h->fresh < GT_HOLD_RECORDS ? h->fresh++ : GT_NONE32;
+	h->free = h->next[i];
+	return i;
+}
+
+bool gt_hold_put(struct gt_hold *h, const struct gt_job *job, const union gt_record *r)
+{
+	struct gt_chain *c = gt_hold_chain(h, job);
+	uint32_t i = take(h);
+
+	if (i == GT_NONE32)
+		return false;
+	h->rec[i] = *r;
+	h->next[i] = GT_NONE32;
+	if (c->n)
+		h->next[c->last] = i;
+	else
+		c->first = i;
+	c->last = i;
+	c->n++;
+	h->held++;
+	return true;
+}
+
+/** gt_hold_drop() - what is held of a job goes */
+static void gt_hold_drop(struct gt_hold *h, struct gt_chain *c)
+{
+	if (c->n) {
+		h->next[c->last] = h->free;
+		h->free = c->first;
+		h->held -= c->n;
+	}
+	c->n = c->counted = 0;
+}
+
+/** gt_hold_release() - what is held of a job comes by gt_hold_next(), which is to be asked at once
+ */
+static void gt_hold_release(struct gt_hold *h, struct gt_chain *c)
+{
+	if (!c->n)
+		return;
+	h->out = c->first;
+	h->held -= c->n;
+	c->n = c->counted = 0;
+}
+
+const union gt_record *gt_hold_next(struct gt_hold *h)
+{
+	uint32_t i = h->out;
+
+	if (i == GT_NONE32)
+		return NULL;
+	h->out = h->next[i];
+	h->next[i] = h->free; /* nothing is held before the next call */
+	h->free = i;
+	return &h->rec[i];
+}
+
+uint64_t gt_hold_bytes(const struct gt_hold *h)
+{
+	if (!h->chain)
+		return 0;
+	return h->njobs * sizeof(*h->chain) +
+	       h->fresh * (sizeof(*h->rec) + (uint64_t)sizeof(*h->next));
+}
+
+void gt_hold_sweep(struct gt_hold *h, uint64_t now)
+{
+	bool back = now < h->swept; /* a time in the future came before */
+
+	if (!back && now - h->swept < SWEEP_NS)
+		return;
+	h->swept = now;
+	if (back)
+		return;
+	for (uint32_t i = 0; i < h->njobs; i++)
+		if (h->chain[i].n &&
+		    (!h->jobs[i].live || (h->jobs[i].recorded & GT_JOB_STATE) != GT_JOB_HELD))
+			gt_hold_drop(h, &h->chain[i]);
+}
+
+#define LEAST (GT_SHARE_ALL >> 16)
+
+static uint64_t within(uint64_t share, uint64_t most)
+{
+	if (share < LEAST)
+		share = LEAST;
+	return share < most ? share : most;
+}
+
+void gt_adapt_set(struct gt_adapt *a, unsigned int budget, uint64_t most)
+{
+	if (!a->budget || !budget) {
+		a->at = a->cpu = 0;
+		a->use = 0;
+		a->share = most;
+	}
+	a->budget = budget;
+	a->most = most;
+	a->share = within(a->share, most);
+}
+
+/* x^0.3 for x of 0.1 to 2.1, beyond which the bounds hold: Newton's way to the root of y^10 = x^3
+ */
+static double root(double x)
+{
+	double y = 1, x3 = x * x * x;
+
+	for (int i = 0; i < 24; i++) {
+		double y3 = y * y * y, y9 = y3 * y3 * y3;
+
+		y -= (y9 * y - x3) / (10 * y9);
+	}
+	return y;
+}
+
+static double factor(double aim, double use)
+{
+	double x = use > 0 ? aim / use : 10;
+
+	if (x <= 0.1)
+		return 0.5; /* 0.1^0.3 */
+	if (x >= 2.1)
+		return 1.25;
+	return root(x);
+}
+
+bool gt_sampling_adapt(struct gt_adapt *a, uint64_t now, uint64_t cpu)
+{
+	uint64_t was = a->share;
+	bool first = !a->at;
+
+	if (!gt_adapt_due(a, now))
+		return false;
+	if (!first)
+		a->use = (double)(cpu - a->cpu) / (double)(now - a->at);
+	a->at = now;
+	a->cpu = cpu;
+	if (first)
+		return false;
+	a->share = within((uint64_t)((double)was * factor(0.009 * a->budget, a->use)), a->most);
+	return a->share != was;
+}
 
 /* A wait names the job waited for, but is somebody else's doing */
-#define WAIT_TYPES (BIT(GT_SYNC_WAIT_ENTER) | BIT(GT_SYNC_WAIT_EXIT))
+#define WAIT_TYPES (GT_BIT(GT_SYNC_WAIT_ENTER) | GT_BIT(GT_SYNC_WAIT_EXIT))
 #define STEP_TYPES                                                                                 \
-	(BIT(GT_SUBMIT) | BIT(GT_COMPLETE) | BIT(GT_COMMIT) | BIT(GT_START) | BIT(GT_END))
+	(GT_BIT(GT_SUBMIT) | GT_BIT(GT_COMPLETE) | GT_BIT(GT_COMMIT) | GT_BIT(GT_START) |          \
+	 GT_BIT(GT_END))
 /* Events of a job even where the job itself is not known */
-#define JOB_TYPES (STEP_TYPES | BIT(GT_ERROR))
+#define JOB_TYPES (STEP_TYPES | GT_BIT(GT_ERROR))
 
 #define likely(x) __builtin_expect(!!(x), 1)
 
@@ -23,15 +377,15 @@
 #define JOB_RECORDED 15
 #define JOB_UNHELD   GT_R_TYPE /* there was no room to hold it, which no type says of a job */
 #define JOB_PAID     16
-static_assert(GT_NREFUSALS <= GT_JOB_HELD && GT_JOB_HELD < JOB_RECORDED, "a reason is no decision");
+static_assert(GT_R_SHARE <= GT_JOB_HELD && GT_JOB_HELD < JOB_RECORDED, "a reason is no decision");
 
 void gt_gate_init(struct gt_gate *g, const struct gt_model *m)
 {
 	/* the salt is 0, so that two runs over one recording choose the same jobs */
 	*g = (struct gt_gate){
-		.wanted = { .types = UINT32_MAX, .events = UINT32_MAX, .share = GT_SHARE_ALL },
+		.wanted = { .types = UINT64_MAX, .events = UINT64_MAX, .share = GT_SHARE_ALL },
 		.model = m,
-		.engines = UINT32_MAX,
+		.engines = UINT64_MAX,
 		.slower = GT_NONE64,
 		.latency = GT_NONE64
 	};
@@ -62,6 +416,14 @@ void gt_gate_clear(struct gt_gate *g)
 			clear_ring(&g->rings[i][k]);
 }
 
+void gt_gate_reset(struct gt_gate *g)
+{
+	gt_hold_destroy(&g->hold);
+	gt_hold_init(&g->hold, g->model->jobs, g->model->limits.max_jobs);
+	gt_rate_restart(&g->rate);
+	gt_gate_clear(g);
+}
+
 /* A record's ring, as of these rules; where it is unknown, or memory is lacking, the one for these
  */
 static struct gt_gate_ring *ring_of(struct gt_gate *g, uint16_t gpu, uint16_t ring)
@@ -76,7 +438,8 @@ static struct gt_gate_ring *ring_of(struct gt_gate *g, uint16_t gpu, uint16_t ri
 		return &g->nowhere;
 	r = &g->rings[gpu][ring];
 	if (r->rules != g->rules) {
-		if (gt_gate_ring_known(g, gpu, ring)) /* else it is asked again: it may get a name */
+		if (gt_gate_ring_known(g, gpu,
+				       ring)) /* else it is asked again: it may get a name */
 			r->rules = g->rules;
 		r->refused = gt_gate_ring_refused(g, gpu, ring);
 	}
@@ -120,7 +483,7 @@ static enum gt_refusal lone(struct gt_gate *g, const struct gt_event *e,
 
 	if (why)
 		return why;
-	if (!(BIT(e->type) & JOB_TYPES) || e->ctx == GT_NONE64)
+	if (!(GT_BIT(e->type) & JOB_TYPES) || e->ctx == GT_NONE64)
 		why = gt_filters_refused(&g->wanted, &j);
 	else
 		why = gt_job_refused(&g->wanted, &j) ?: too_fast(g, GT_NONE64);
@@ -132,9 +495,9 @@ static enum gt_refusal lone(struct gt_gate *g, const struct gt_event *e,
 /* How many records a job of the ring will have; all that there can be, until one has ended. */
 static unsigned int job_cost(const struct gt_gate *g, const struct gt_gate_ring *ring)
 {
-	uint32_t told = ring->told & BIT(GT_COMPLETE) ? ring->told : STEP_TYPES;
+	uint64_t reported = ring->reported & GT_BIT(GT_COMPLETE) ? ring->reported : STEP_TYPES;
 
-	return (unsigned int)__builtin_popcount(told & g->wanted.types & g->wanted.events);
+	return (unsigned int)__builtin_popcountll(reported & g->wanted.types & g->wanted.events);
 }
 
 static void decide(struct gt_gate *g, const struct gt_event *e, const struct gt_gate_ring *ring,
@@ -286,15 +649,15 @@ static bool of_job(struct gt_gate *g, const union gt_record *r, struct gt_gate_r
 	return why ? refuse(g, ring, why) : record(g, ring);
 }
 
-/* A source that cannot tell how many it lost says all ones: one at least. */
 static void count_lost(struct gt_gate *g, const struct gt_lost *lost)
 {
-	uint64_t n = lost->count == GT_NONE64 ? 1 : lost->count;
+	uint64_t before = g->n.lost_source;
 
 	if (lost->cause != GT_LOST_SOURCE)
 		return;
-	g->n.seen += n;
-	g->n.lost_source += n;
+	g->n.lost_source = gt_lost_sum(before, lost->count);
+	g->n.uncounted += lost->count == GT_NONE64;
+	g->n.seen += g->n.lost_source - before;
 }
 
 /* No event: descriptions always pass, unknown types never: they would stop every babeltrace2 */
@@ -319,11 +682,20 @@ bool gt_gate_pass(struct gt_gate *g, const union gt_record *r, struct gt_job *jo
 	ring = ring_of(g, r->ev.gpu, r->ev.ring);
 	g->n.seen++;
 	ring->seen++;
-	ring->told |= BIT(r->ev.type) & STEP_TYPES;
-	if (likely(job && !(BIT(r->ev.type) & WAIT_TYPES)))
+	ring->reported |= GT_BIT(r->ev.type) & STEP_TYPES;
+	if (likely(job && !(GT_BIT(r->ev.type) & WAIT_TYPES)))
 		return of_job(g, r, ring, job, total);
 	why = lone(g, &r->ev, ring);
 	return why ? refuse(g, ring, why) : record(g, ring);
+}
+
+void gt_gate_no_room(struct gt_gate *g, const union gt_record *r)
+{
+	if (r->ev.type >= GT_NTYPES)
+		return;
+	g->n.recorded--;
+	g->n.refused[GT_R_SHARE]++;
+	ring_of(g, r->ev.gpu, r->ev.ring)->recorded--;
 }
 
 void gt_gate_left(struct gt_gate *g, uint16_t gpu, uint16_t ring, const uint64_t *left)
@@ -340,7 +712,7 @@ void gt_gate_left(struct gt_gate *g, uint16_t gpu, uint16_t ring, const uint64_t
 
 bool gt_gate_adapt(struct gt_gate *g, uint64_t now, uint64_t cpu)
 {
-	if (!gt_adapt_look(&g->adapt, now, cpu))
+	if (!gt_sampling_adapt(&g->adapt, now, cpu))
 		return false;
 	g->wanted.share = g->adapt.share;
 	g->wanted.gen++;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 #include "rate.h"
 
-#define SEC 1000000000
+#define SEC  1000000000
 #define BACK 16	   /* so many more of them: then time has gone back */
 #define SURE 16384 /* at most so many more the other way: it may really have gone back */
 
@@ -16,17 +16,26 @@ static int64_t unit(const struct gt_rate *r)
 	return r->bucket ? SEC : 1;
 }
 
-void gt_rate_set(struct gt_rate *r, bool bucket, uint64_t per_s, uint64_t burst)
+static void start(struct gt_rate *r, bool bucket, uint64_t per_s, uint64_t burst)
 {
-	if (bucket == r->bucket && per_s == r->per_s && burst == r->burst)
-		return;
 	*r = (struct gt_rate){ .bucket = bucket, .per_s = per_s, .burst = burst };
 	if (bucket)
 		r->left = full(r);
 }
 
+void gt_rate_set(struct gt_rate *r, bool bucket, uint64_t per_s, uint64_t burst)
+{
+	if (bucket != r->bucket || per_s != r->per_s || burst != r->burst)
+		start(r, bucket, per_s, burst);
+}
+
+void gt_rate_restart(struct gt_rate *r)
+{
+	start(r, r->bucket, r->per_s, r->burst);
+}
+
 /*
- * One time that was told may be wrong, and far in the future: if most that comes since is long before
+ * One reported time may be wrong, and far in the future: if most that comes since is long before
  * it, it was. The next one's time is that of the clock then. Records of another source that always
  * come late do not set it back as long as there are more that are on time: what is on time would be
  * given the same time, and its tokens, once more.
@@ -36,7 +45,7 @@ static void follow(struct gt_rate *r, uint64_t now)
 	uint64_t t = r->bucket ? now : now - now % SEC;
 
 	if (t > r->at && t - r->at > SEC) {
-		r->votes = 0; /* in doubt until others tell that time, too */
+		r->votes = 0; /* in doubt until others have that time, too */
 	} else if (now >= r->at || r->at - now <= SEC) {
 		r->votes += r->votes < SURE;
 	} else if (--r->votes <= -BACK) {

@@ -30,11 +30,13 @@ struct gt_rate {
 
 /** gt_rate_set() - if that is another limit, it begins with a window of its own or a full bucket */
 void gt_rate_set(struct gt_rate *r, bool bucket, uint64_t per_s, uint64_t burst);
+/** gt_rate_restart() - the same limit, for records that may be of an earlier time */
+void gt_rate_restart(struct gt_rate *r);
 /** gt_rate_take() - @n records want in at @now, all or none; true: they are in */
 bool gt_rate_take(struct gt_rate *r, uint64_t now, unsigned int n);
-/** gt_rate_more() - one that is in needs @n more */
+/** gt_rate_more() - a job that gt_rate_take() let in needs @n more records */
 void gt_rate_more(struct gt_rate *r, unsigned int n);
-/** gt_rate_back() - one that came in at @since did not need @n */
+/** gt_rate_back() - a job that was let in at @since did not need @n records */
 void gt_rate_back(struct gt_rate *r, uint64_t since, unsigned int n);
 
 #endif

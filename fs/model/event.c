@@ -4,33 +4,389 @@
 
 #include "internal.h"
 
-#define BIT(type) (1U << (type))
+/*
+ * What a source counted itself is folded in: the same counters, buckets and times as if its events
+ * had come one by one, all as of one moment.
+ */
+
+static uint64_t later(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+static uint64_t values(const struct gt_tally_stage *s)
+{
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; i < s->nbucket; i++)
+		n += s->bucket[i].n;
+	return n;
+}
+
+static void tally_types(struct gt_model *m, const struct gt_where *w, const struct gt_tally *t)
+{
+	struct gt_typecount *counts[] = { &m->types, &w->gpu->types, &w->ring->types };
+	struct gt_second s = { .sec = t->at / GT_SEC, .slot = t->at / GT_SEC % GT_RATE_SLOTS };
+
+	if (w->ring->types.sec != s.sec)
+		gt_ring_second(w->ring, &s);
+	for (unsigned int i = 0; i < GT_TALLY_TYPES; i++) {
+		if (!t->seen[i])
+			continue;
+		for (unsigned int k = 0; k < 3; k++) {
+			if (counts[k]->sec != s.sec)
+				gt_types_slow(counts[k], &s);
+			counts[k]->n[i].seen += t->seen[i];
+		}
+		w->ring->cur.events += t->seen[i];
+	}
+}
+
+static void add_area(uint64_t *integral, int64_t more)
+{
+	if (more < 0 && *integral < 0 - (uint64_t)more)
+		*integral = 0; /* so much was before a clear, or of the window before */
+	else
+		*integral += (uint64_t)more;
+}
+
+/*
+ * Jobs that are in no record: how many there are now is added to those of records. Between two
+ * tallies the integral took them for as many as before; what they were is known now.
+ */
+static void tally_depth(struct gt_ring *r, const struct gt_tally *t)
+{
+	uint32_t own = r->depth.now - r->outer_depth;
+	uint64_t held = t->since && t->at > t->since ? r->outer_depth * (t->at - t->since) : 0;
+
+	r->cur.depth_integral += gt_depth_to(&r->depth, t->at);
+	add_area(&r->depth.integral, (int64_t)(t->area - held));
+	add_area(&r->cur.depth_integral, (int64_t)(t->area - held));
+	r->outer_depth = t->depth;
+	r->depth.now = own + t->depth;
+	r->depth.peak = (uint32_t)later(r->depth.peak, t->peak);
+	r->cur.depth_peak = (uint32_t)later(r->cur.depth_peak, t->peak);
+}
+
+static bool left_out(const struct gt_tally *t)
+{
+	for (unsigned int i = 0; i < GT_NREFUSALS; i++)
+		if (t->left[i])
+			return true;
+	return false;
+}
+
+/* The ring's clock, for jobs with records */
+static void tally_clock(struct gt_ring *r, const struct gt_tally *t)
+{
+	r->outer_since = t->hw_since;
+	r->outer_completed = t->completed;
+	if (t->commits && !r->commits) {
+		r->commits = true;
+		gt_ring_hw_forget(r);
+	}
+	r->last_end = later(r->last_end, t->last_end);
+	/* of jobs without records the end is reported later than it happened */
+	if (left_out(t) || t->depth) {
+		r->after_loss = true;
+		r->loss_until =
+			later(r->loss_until, t->depth ? t->at + GT_BUSY_SLOT_NS : t->last_end);
+	}
+}
+
+/* Rings of one engine work at the same time: what there is no room for was busy anyway. */
+static void tally_busy(const struct gt_where *w, const struct gt_tally *t)
+{
+	struct gt_busy *engine = &w->gpu->engine[w->ring->engine];
+
+	gt_busy_tally(&w->ring->busy, t->since, t->last_end, t->busy_ns);
+	engine->total_ns -= gt_busy_tally(engine, t->since, t->last_end, t->busy_ns);
+}
+
+static bool find(const struct gt_model *m, const struct gt_tally *t, struct gt_where *w)
+{
+	*w = (struct gt_where){ 0 };
+	if (t->gpu >= m->ngpus || t->ring >= m->gpus[t->gpu]->nrings)
+		return false;
+	w->gpu = m->gpus[t->gpu];
+	w->ring = w->gpu->rings[t->ring];
+	return true;
+}
+
+bool gt_model_tally(struct gt_model *m, const struct gt_tally *t)
+{
+	struct gt_where w;
+
+	if (!find(m, t, &w))
+		return false;
+	gt_set_now(m, t->at);
+	/* what went by before its first event was without any; the rest is of one window */
+	if (t->first)
+		gt_ring_window(w.ring, t->first, m->window_ns);
+	if (!w.ring->first_ts && t->first)
+		w.ring->first_ts = t->first;
+	w.ring->last_ts = later(w.ring->last_ts, t->last);
+	tally_types(m, &w, t);
+	tally_depth(w.ring, t);
+	tally_clock(w.ring, t);
+	tally_busy(&w, t);
+	w.ring->cur.busy_ns += t->busy_ns;
+	w.ring->cur.counted = true;
+	w.ring->reported = later(w.ring->reported, t->at + 1);
+	gt_bump(m, &w);
+	m->memory = gt_hist_memory();
+	return true;
+}
+
+void gt_model_tally_end(struct gt_model *m, const struct gt_tally *t)
+{
+	struct gt_where w;
+
+	if (find(m, t, &w) && w.ring->reported >= w.ring->cur.end)
+		gt_ring_window(w.ring, w.ring->reported, m->window_ns);
+}
+
+/* The same tally may have it on another ring, a little later. */
+static void seen_first(const struct gt_tally *t, const struct gt_tally_proc *p,
+		       struct gt_proc *proc)
+{
+	if (p->first && p->first < proc->first_ts && proc->first_ts > t->since)
+		proc->first_ts = p->first;
+}
+
+/* Who it is: not another who had the number before */
+static struct gt_proc *owner(struct gt_model *m, const struct gt_tally *t,
+			     const struct gt_tally_proc *p, struct gt_folded *f)
+{
+	struct gt_proc *proc;
+
+	if (p->pid == GT_NONE32 || !p->pid)
+		return NULL;
+	proc = gt_model_proc(m, p->pid);
+	if (proc && (!p->start || proc->start == p->start || (!proc->start && !proc->dead))) {
+		seen_first(t, p, proc);
+		return proc;
+	}
+	proc = gt_model_process(m, p->pid, p->start, p->uid, p->comm, NULL, GT_NONE64);
+	f->new_proc = proc;
+	if (proc)
+		seen_first(t, p, proc);
+	return proc;
+}
+
+static void tally_stages(const struct gt_where *w, struct gt_proc_ring *pr, uint64_t sec,
+			 const struct gt_tally_proc *p)
+{
+	for (unsigned int i = 0; i < GT_NSTAGES; i++) {
+		if (!p->stage[i].nbucket)
+			continue;
+		gt_stage_tally(&w->ring->stage[i], sec, &p->stage[i]);
+		if (pr)
+			gt_stage_tally(&pr->stage[i], sec, &p->stage[i]);
+	}
+}
+
+static void tally_window(struct gt_window_stats *c, const struct gt_tally_proc *p)
+{
+	const struct gt_tally_stage *total = &p->stage[GT_ST_TOTAL];
+	uint64_t n = values(total);
+
+	c->completed += p->completed;
+	if (!n)
+		return;
+	c->lat_count += n;
+	c->lat_sum += total->sum;
+	c->lat_min = total->min < c->lat_min ? total->min : c->lat_min;
+	c->lat_max = later(c->lat_max, total->max);
+}
+
+static void tally_pring(struct gt_proc *proc, struct gt_proc_ring *pr, const struct gt_tally *t,
+			const struct gt_tally_proc *p)
+{
+	uint32_t more = p->inflight - pr->outer;
+
+	pr->counts.submitted += p->submitted;
+	pr->counts.committed += p->committed;
+	pr->counts.completed += p->completed;
+	pr->inflight += more;
+	proc->inflight += more;
+	pr->outer = p->inflight;
+	gt_busy_tally(&pr->busy, t->since, t->last_end, p->busy_ns);
+	if (pr->engine)
+		pr->engine->total_ns -=
+			gt_busy_tally(pr->engine, t->since, t->last_end, p->busy_ns);
+}
+
+/* Return: it is in the table */
+static bool list(struct gt_model *m, const struct gt_where *w, const struct gt_tally *t,
+		 const struct gt_tally_job *from)
+{
+	const struct gt_event e = { .ts = from->seen,
+				    .ctx = from->ctx,
+				    .seqno = from->seqno,
+				    .gpu = t->gpu,
+				    .ring = t->ring,
+				    .pid = from->pid,
+				    .uid = from->uid };
+	const struct gt_proc *p = from->pid == GT_NONE32 ? NULL : gt_model_proc(m, from->pid);
+	uint32_t hash = gt_event_hash(m, &e);
+	struct gt_job *j = gt_job_find(m, &e, hash);
+
+	if (j && j->live == GT_JOB_UNSEEN) {
+		gt_job_drop(m, j, t->at);
+		j = NULL;
+	}
+	if (j)
+		return true;
+	j = gt_job_outer(m, w, &e, hash);
+	if (!j)
+		return false;
+	j->submit = from->submit;
+	j->commit = from->commit;
+	j->reported = (from->reported & GT_TALLY_SUBMITTED ? GT_JOB_SUBMIT : 0) |
+		      (from->reported & GT_TALLY_COMMITTED ? GT_JOB_COMMIT : 0);
+	j->hw_epoch = from->hw ? w->ring->hw_epoch : 0;
+	/* nothing counts it there but the tally, which also keeps the process */
+	if (p && p->inflight)
+		j->proc = p->slot;
+	return true;
+}
+
+/* A job in records is the model's, but one without a record has shown that its end was missed. */
+static void tally_gone(struct gt_model *m, const struct gt_tally *t,
+		       const struct gt_tally_job *gone)
+{
+	const struct gt_event e = {
+		.ctx = gone->ctx, .seqno = gone->seqno, .gpu = t->gpu, .ring = t->ring
+	};
+	struct gt_job *j = gt_job_find(m, &e, gt_event_hash(m, &e));
+
+	if (j && j->live == 1 && j->seen <= gone->seen)
+		gt_job_unseen(m, j, t->at, GT_UNSEEN_SUPERSEDED);
+}
+
+void gt_model_tally_jobs(struct gt_model *m, const struct gt_tally *t)
+{
+	uint32_t next, listed = 0;
+	struct gt_where w;
+
+	if (!find(m, t, &w))
+		return;
+	for (uint32_t i = w.ring->jobs_head; i != GT_NONE32; i = next) {
+		next = m->jobs[i].ring_next;
+		if (m->jobs[i].live == GT_JOB_OUTER)
+			gt_job_drop(m, &m->jobs[i], t->at);
+	}
+	for (unsigned int i = 0; i < t->njob; i++)
+		listed += list(m, &w, t, &t->job[i]);
+	w.ring->outer_unlisted = t->depth > listed ? t->depth - listed : 0;
+	for (unsigned int i = 0; i < t->ngone; i++)
+		tally_gone(m, t, &t->gone[i]);
+}
+
+/* What ended unseen is counted as long as it does not come back: at most what a clear has left */
+static void tally_unseen(struct gt_model *m, const struct gt_where *w, struct gt_proc_ring *pr,
+			 const struct gt_tally_proc *p)
+{
+	const struct gt_counts *c = pr ? &pr->counts : &w->ring->counts;
+	uint64_t back =
+		p->back < c->ended_unseen + p->unseen ? p->back : c->ended_unseen + p->unseen;
+
+	GT_COUNT(m, w, ended_unseen, p->unseen - back);
+	if (pr)
+		pr->counts.ended_unseen += p->unseen - back;
+}
+
+uint64_t gt_model_reset_at(const struct gt_model *m, uint16_t gpu, uint16_t ring)
+{
+	const struct gt_tally t = { .gpu = gpu, .ring = ring };
+	struct gt_where w;
+
+	return find(m, &t, &w) ? w.ring->reset : 0;
+}
+
+void gt_model_tally_proc(struct gt_model *m, const struct gt_tally *t, unsigned int i,
+			 struct gt_folded *f)
+{
+	const struct gt_tally_proc *p = &t->proc[i];
+	struct gt_proc_ring *pr = NULL;
+	struct gt_where w;
+
+	f->new_proc = NULL;
+	if (!find(m, t, &w))
+		return;
+	w.proc = owner(m, t, p, f);
+	pr = gt_pring(m, w.proc ? w.proc : m->nobody, t->gpu, t->ring);
+	if (w.proc)
+		w.proc->last_ts = later(w.proc->last_ts, t->last);
+	w.ring->submits |= p->submitted != 0;
+	w.ring->handed |= p->committed != 0;
+	GT_COUNT(m, &w, submitted, p->submitted);
+	GT_COUNT(m, &w, committed, p->committed);
+	GT_COUNT(m, &w, completed, p->completed);
+	GT_COUNT(m, &w, aged, p->aged);
+	if (p->unseen | p->back)
+		tally_unseen(m, &w, pr, p);
+	if (pr)
+		tally_pring(w.proc ? w.proc : m->nobody, pr, t, p);
+	tally_stages(&w, pr, t->at / GT_SEC, p);
+	tally_window(&w.ring->cur, p);
+	gt_bump(m, &w);
+}
 
 /* Events that make up a job */
-#define JOB_TYPES (BIT(GT_SUBMIT) | BIT(GT_COMMIT) | BIT(GT_START) | BIT(GT_END) | BIT(GT_COMPLETE))
+#define JOB_TYPES                                                                                  \
+	(GT_BIT(GT_SUBMIT) | GT_BIT(GT_COMMIT) | GT_BIT(GT_START) | GT_BIT(GT_END) |               \
+	 GT_BIT(GT_COMPLETE))
 /* The pid of these, if they have one, may be whoever ran when they came: they make no process */
 #define BYSTANDER_TYPES                                                                            \
-	(BIT(GT_COMMIT) | BIT(GT_START) | BIT(GT_END) | BIT(GT_COMPLETE) | BIT(GT_CTX_SWITCH) |    \
-	 BIT(GT_IRQ) | BIT(GT_COUNTER) | BIT(GT_CLOCK) | BIT(GT_POWER) | BIT(GT_FUNCTION))
+	(GT_BIT(GT_COMMIT) | GT_BIT(GT_START) | GT_BIT(GT_END) | GT_BIT(GT_COMPLETE) |             \
+	 GT_BIT(GT_CTX_SWITCH) | GT_BIT(GT_IRQ) | GT_BIT(GT_COUNTER) | GT_BIT(GT_CLOCK) |          \
+	 GT_BIT(GT_POWER) | GT_BIT(GT_FUNCTION))
 #define QUEUE_TYPES                                                                                \
-	(BIT(GT_QUEUE_CREATE) | BIT(GT_QUEUE_SCHEDULE) | BIT(GT_QUEUE_TOKEN) |                     \
-	 BIT(GT_QUEUE_DESTROY) | BIT(GT_QUEUE_MAP) | BIT(GT_QUEUE_UNMAP))
-#define WORK_TYPES (BIT(GT_DISPATCH) | BIT(GT_COMPLETE) | BIT(GT_END) | BIT(GT_COUNTER))
+	(GT_BIT(GT_QUEUE_CREATE) | GT_BIT(GT_QUEUE_SCHEDULE) | GT_BIT(GT_QUEUE_TOKEN) |            \
+	 GT_BIT(GT_QUEUE_DESTROY) | GT_BIT(GT_QUEUE_MAP) | GT_BIT(GT_QUEUE_UNMAP))
+#define WORK_TYPES (GT_BIT(GT_DISPATCH) | GT_BIT(GT_COPY) | GT_BIT(GT_COMPLETE) | GT_BIT(GT_END))
 #define WAIT_TYPES                                                                                 \
-	(BIT(GT_SYNC_WAIT_ENTER) | BIT(GT_SYNC_WAIT_EXIT) | BIT(GT_IOCTL_ENTER) |                  \
-	 BIT(GT_IOCTL_EXIT))
+	(GT_BIT(GT_SYNC_WAIT_ENTER) | GT_BIT(GT_SYNC_WAIT_EXIT) | GT_BIT(GT_IOCTL_ENTER) |         \
+	 GT_BIT(GT_IOCTL_EXIT))
 
-/* A new second: its number and places in the slots are worked out once for all events in it */
-static void turn_second(struct gt_model *m, uint64_t ts)
+static void lost_on_ring(struct gt_model *m, struct gt_ring *r, uint64_t ts, uint64_t until);
+
+#define BREAK_NS (3600 * GT_SEC)
+
+/* Of several recordings nothing happened for so long: their clocks differ, and in between nobody
+ * has seen anything. What is in flight ended unseen */
+static void break_session(struct gt_model *m, uint64_t ts)
+{
+	for (unsigned int i = 0; i < m->ngpus; i++)
+		for (unsigned int k = 0; k < m->gpus[i]->nrings; k++)
+			if (m->gpus[i]->rings[k]->first_ts)
+				lost_on_ring(m, m->gpus[i]->rings[k], m->now, 0);
+	gt_session_break(m, ts);
+}
+
+/* A new second: its number and places in the slots are worked out once for all events in it.
+ * False: time does not go on with @r */
+static bool turn_second(struct gt_model *m, const union gt_record *r)
 {
 	struct gt_model_private *p = m->priv;
+	uint64_t ts = r->ev.ts;
+	bool gap = m->several && m->cleared && ts > m->now && ts - m->now > BREAK_NS;
 
+	if (r->ev.type == GT_LOST && r->lost.cause == GT_LOST_BEGIN)
+		return !gap; /* no event, nor a loss so far: a session begins with an event */
+	if (gap)
+		break_session(m, ts);
 	p->sec = ts / GT_SEC;
 	p->sec_start = p->sec * GT_SEC;
 	p->rate_slot = (unsigned int)(p->sec % GT_RATE_SLOTS);
 	m->memory = gt_hist_memory();
-	if (!m->cleared) /* a recording begins with its first event */
-		m->cleared = ts;
+	if (!m->cleared) { /* a recording begins with its first event */
+		gt_set_cleared(m, ts);
+		p->from_first = true;
+	}
+	return true;
 }
 
 static void find_place(const struct gt_model *m, uint16_t gpu, uint16_t ring, struct gt_where *w)
@@ -43,6 +399,29 @@ static void find_place(const struct gt_model *m, uint16_t gpu, uint16_t ring, st
 		w->ring = w->gpu->rings[ring];
 }
 
+/* What the hardware had is gone; what the scheduler keeps is handed over again. */
+static void on_reset(struct gt_model *m, const struct gt_where *w)
+{
+	for (unsigned int i = 0; w->gpu && i < w->gpu->nrings; i++) {
+		struct gt_ring *r = w->gpu->rings[i];
+
+		if (w->ring && w->ring != r)
+			continue;
+		r->reset = m->now;
+		gt_jobs_lost(m, r, m->now, GT_UNSEEN_RESET);
+		gt_ring_hw_forget(r);
+		r->after_loss = true;
+	}
+}
+
+/* What the hardware had of one queue is gone: other queues go on, on the same rings too */
+static void on_queue_reset(struct gt_model *m, const struct gt_where *w)
+{
+	for (unsigned int i = 0; w->gpu && w->queue && i < w->gpu->nrings; i++)
+		if (gt_jobs_of_queue_reset(m, w->gpu->rings[i], w->queue))
+			w->gpu->rings[i]->after_loss = true;
+}
+
 static void on_error(struct gt_model *m, struct gt_where *w, struct gt_event *e,
 		     struct gt_folded *f)
 {
@@ -51,6 +430,10 @@ static void on_error(struct gt_model *m, struct gt_where *w, struct gt_event *e,
 
 	if (j && j->live != GT_JOB_OUTER)
 		f->job = j;
+	if (e->value == GT_ERR_RESET && !w->ring && e->queue != GT_NONE32)
+		on_queue_reset(m, w);
+	else if (e->value == GT_ERR_RESET)
+		on_reset(m, w);
 	if (j && e->pid == GT_NONE32) {
 		e->pid = j->pid;
 		w->proc = j->proc == GT_NONE32 ? NULL : m->procs[j->proc];
@@ -83,7 +466,7 @@ static void on_end_somewhere(struct gt_model *m, const struct gt_where *w)
 			(*g)->rings[i]->after_loss = true;
 }
 
-/* Work that a program asked its runtime for: whose it is is known, where it went need not be */
+/* Work that a program asked its runtime for: its owner is known, the GPU need not be */
 static void on_call(struct gt_model *m, const struct gt_where *w, const struct gt_event *e)
 {
 	if (e->type == GT_LAUNCH) {
@@ -92,23 +475,32 @@ static void on_call(struct gt_model *m, const struct gt_where *w, const struct g
 	}
 	GT_COUNT(m, w, copies, 1);
 	if (e->value != GT_NONE64)
-		GT_COUNT_TOLD(m, w, copy_bytes, e->value);
+		GT_COUNT_REPORTED(m, w, copy_bytes, e->value);
+}
+
+/* Is it work of a ring that is kept for that? A saved stream has such a ring by name only */
+static bool is_work(const struct gt_where *w, const struct gt_event *e)
+{
+	if (w->ring->work)
+		return true;
+	return (e->type == GT_DISPATCH || (e->type == GT_COPY && e->ref != GT_NONE64)) &&
+	       gt_ring_take_work(w->gpu, w->ring);
 }
 
 /* Everything but the events of a job */
 static void on_other(struct gt_model *m, struct gt_where *w, struct gt_event *e,
 		     struct gt_folded *f)
 {
-	uint32_t bit = BIT(e->type);
+	uint64_t bit = GT_BIT(e->type);
 
 	if (bit & BYSTANDER_TYPES)
 		w->proc = e->pid == GT_NONE32 ? NULL : gt_model_proc(m, e->pid);
 	else
-		w->proc = gt_proc_met(m, e->pid, e->uid, e->ts, f);
+		w->proc = gt_proc_get(m, e->pid, e->uid, e->ts, f);
 	if (e->uid == GT_NONE32 && w->proc)
 		e->uid = w->proc->uid;
 	if (w->gpu && e->queue != GT_NONE32)
-		w->queue = bit & QUEUE_TYPES ? gt_queue_met(m, e->gpu, e->queue, e->uid, e->ts)
+		w->queue = bit & QUEUE_TYPES ? gt_queue_get(m, e->gpu, e->queue, e->uid, e->ts)
 					     : gt_model_queue(m, e->gpu, e->queue);
 	if (e->type >= GT_CUSTOM0 && e->flags & GT_F_DEPENDS)
 		gt_depend_event(m, w, e, f);
@@ -122,10 +514,13 @@ static void on_other(struct gt_model *m, struct gt_where *w, struct gt_event *e,
 		gt_kernel_dispatched(m, e);
 	else if (e->type == GT_ERROR)
 		on_error(m, w, e, f);
-	else if (e->type == GT_COMPLETE && !w->queue)
+	else if (e->type == GT_COMPLETE && !w->ring)
 		on_end_somewhere(m, w);
-	if ((bit & WORK_TYPES) && w->queue)
-		gt_queue_work(w->queue, e);
+	else if (e->type == GT_COUNTER && w->queue && e->ref == GT_COUNTER_DEPTH &&
+		 e->value != GT_NONE64)
+		gt_queue_set_depth(w->queue, e->value, e->ts);
+	if ((bit & WORK_TYPES) && w->ring && is_work(w, e))
+		gt_work_event(m, w, e, f);
 }
 
 /* One event more, of everything it is about */
@@ -168,8 +563,13 @@ static void lost_on_ring(struct gt_model *m, struct gt_ring *r, uint64_t ts, uin
 {
 	uint64_t end = until > ts ? until : ts;
 
-	gt_ring_window(r, m->now, m->window_ns);
+	if (r->depth.t0) /* a ring begins with its first event, whenever it was made */
+		gt_ring_window(r, m->now, m->window_ns);
+	gt_jobs_lost(m, r, m->now, GT_UNSEEN_LOST);
 	gt_ring_hw_forget(r);
+	r->gap |= end > m->now;
+	if (r->gap && end < m->priv->gap_until)
+		m->priv->gap_until = end;
 	r->after_loss = true;
 	if (until > r->loss_until)
 		r->loss_until = until;
@@ -188,24 +588,41 @@ static void lost_on_gpu(struct gt_model *m, struct gt_gpu *g, uint64_t ts, uint6
 	g->gen++;
 }
 
+static void lost_anywhere(struct gt_model *m, uint64_t ts, uint64_t until)
+{
+	struct gt_model_private *p = m->priv;
+	uint64_t end = until > ts ? until : ts;
+
+	for (unsigned int i = 0; i < m->ngpus; i++)
+		lost_on_gpu(m, m->gpus[i], ts, until);
+	p->lost = true;
+	if (until > p->loss_until)
+		p->loss_until = until;
+	if (end > p->gap_end)
+		p->gap_end = end;
+}
+
 static void on_lost(struct gt_model *m, const struct gt_lost *l)
 {
-	uint64_t count = l->count == GT_NONE64 ? 1 : l->count;
 	uint64_t until = l->until == GT_NONE64 ? 0 : l->until;
 	struct gt_where w;
 
+	if (l->cause == GT_LOST_BEGIN && l->ts > m->priv->begun)
+		m->priv->begun = l->ts;
 	if (l->cause != GT_LOST_SOURCE)
 		return;
 	find_place(m, l->gpu, l->ring, &w);
-	GT_COUNT(m, &w, lost, count);
+	GT_COUNT_BY(m, &w, GT_ADD_LOST, lost, l->count);
+	if (l->count == GT_NONE64)
+		GT_COUNT(m, &w, uncounted, 1);
 	if (w.ring) {
 		lost_on_ring(m, w.ring, l->ts, until);
-		w.ring->cur.lost += count;
+		GT_ADD_LOST(w.ring->cur.lost, l->count);
+		w.ring->cur.blind |= l->count == GT_NONE64;
 	} else if (w.gpu) {
 		lost_on_gpu(m, w.gpu, l->ts, until);
 	} else {
-		for (unsigned int i = 0; i < m->ngpus; i++)
-			lost_on_gpu(m, m->gpus[i], l->ts, until);
+		lost_anywhere(m, l->ts, until);
 	}
 	gt_bump(m, &w);
 }
@@ -216,7 +633,7 @@ static void on_process(struct gt_model *m, const struct gt_process *r, struct gt
 	char comm[sizeof(r->comm) + 1] = "";
 	struct gt_proc *p;
 
-	if ((uint8_t)r->comm[0] != 0xff) /* all ones: not told */
+	if ((uint8_t)r->comm[0] != 0xff) /* all ones: not known */
 		memcpy(comm, r->comm, sizeof(r->comm));
 	p = gt_model_process(m, r->pid, r->start, r->uid, comm, NULL, r->cgroup);
 	if (p && m->dir_gen != dirs)
@@ -276,11 +693,13 @@ void gt_model_event(struct gt_model *m, union gt_record *r, struct gt_folded *f)
 	f->finished = false;
 	f->counted = false;
 	f->new_proc = NULL;
+	f->new_ring = NULL;
 	f->nlate = 0;
 	m->priv->last = r;
-	gt_set_now(m, e->ts);
-	if (unlikely(e->ts - m->priv->sec_start >= GT_SEC))
-		turn_second(m, e->ts);
+	if (likely(e->ts - m->priv->sec_start < GT_SEC) || turn_second(m, r))
+		gt_set_now(m, e->ts);
+	if (unlikely(m->now > m->priv->gap_until))
+		gt_jobs_gaps(m, m->now);
 	/* other records have something else there */
 	if (e->type < GT_NTYPES ? e->queue != GT_NONE32 : e->type == GT_QUEUE)
 		gt_join_record(m, r);
@@ -296,7 +715,12 @@ void gt_model_event(struct gt_model *m, union gt_record *r, struct gt_folded *f)
 		touch(m, w, e);
 		return;
 	}
-	if ((BIT(e->type) & JOB_TYPES) && w->ring)
+	if (unlikely(!w->ring) && (GT_BIT(e->type) & WORK_TYPES))
+		gt_work_place(m, w, e, f);
+	if (w->ring && unlikely(w->ring->types.sec != m->priv->sec))
+		gt_ring_second(w->ring,
+			       &(struct gt_second){ m->priv->sec, m->priv->rate_slot, e->type });
+	if ((GT_BIT(e->type) & JOB_TYPES) && w->ring && likely(!w->ring->work))
 		gt_match(m, w, e, f);
 	else
 		on_other(m, w, e, f);
@@ -309,7 +733,8 @@ void gt_model_done(struct gt_model *m, struct gt_folded *f)
 {
 	if (!f->finished)
 		return;
-	gt_job_drop(m, f->job, f->fin.end);
+	if (likely(f->job))
+		gt_job_drop_hashed(m, f->job, f->fin.end, f->hash);
 	f->job = NULL;
 	f->finished = false;
 }
@@ -364,7 +789,7 @@ void gt_model_fetch(struct gt_model *m, const union gt_record *r)
 	const struct gt_job *j;
 
 	a->type = r->ev.type;
-	if (a->type < GT_NTYPES && (BIT(a->type) & JOB_TYPES)) {
+	if (a->type < GT_NTYPES && (GT_BIT(a->type) & JOB_TYPES)) {
 		a->hash = gt_event_hash(m, &r->ev);
 		__builtin_prefetch(&p->heads[a->hash & p->head_mask], 1);
 	} else {

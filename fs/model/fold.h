@@ -9,9 +9,11 @@
 /**
  * struct gt_folded - what became of one event
  * @job: the job it belongs to, still valid until the next call; NULL none
- * @finished: true if the job ended with it: @fin is filled
- * @unknown_pid: a pid the model has not met (then the caller asks /proc and calls
+ * @finished: true if a job ended with it: @fin is filled. That need not have been in the table: a
+ *	DISPATCH is a whole job, and has no @job
+ * @unknown_pid: a pid that the model does not have (then the caller asks /proc and calls
  *	gt_model_process(), and the event has been counted for it by a bare entry already)
+ * @new_ring: a ring that the model made for it
  * @counted: a tally has the event: it makes no statistics
  * @nlate: so many jobs had ended before the ioctl that submitted them, which the event ends
  * @late: their numbers, as given to gt_model_logged()
@@ -20,15 +22,17 @@
 struct gt_folded {
 	struct gt_job *job;
 	bool finished, counted;
+	uint32_t hash; /* of @job's key, if it finished */
 	struct gt_finished fin;
 	struct gt_proc *new_proc;
+	struct gt_ring *new_ring;
 	unsigned int nlate;
 	uint64_t late[GT_IOCTL_JOBS], ioctl;
 };
 
 /**
  * gt_model_event() - folds one record in, and completes it: pid, tid and uid of the job's owner are
- *	filled in where the source does not tell them. Ingest thread, lock held.
+ *	filled in where the source does not have them. Ingest thread, lock held.
  *
  * Takes every type: events, PROCESS, QUEUE, NAME (custom), LOST (with GT_LOST_SOURCE: every ring of
  * the record's GPU, or of all if GT_NONE16, does not know its next hw_wait and exec).
@@ -44,7 +48,7 @@ bool gt_model_tally(struct gt_model *m, const struct gt_tally *t);
 void gt_model_tally_jobs(struct gt_model *m, const struct gt_tally *t);
 /** gt_model_tally_end() - all of @t is in: the ring's window ends if its time has come. Likewise */
 void gt_model_tally_end(struct gt_model *m, const struct gt_tally *t);
-/** gt_model_tally_proc() - @t->proc[@i]; @f: only new_proc is told. Likewise */
+/** gt_model_tally_proc() - @t->proc[@i]; @f: only new_proc is set. Likewise */
 void gt_model_tally_proc(struct gt_model *m, const struct gt_tally *t, unsigned int i,
 			 struct gt_folded *f);
 /**
@@ -55,7 +59,7 @@ void gt_model_tally_proc(struct gt_model *m, const struct gt_tally *t, unsigned 
 void gt_model_fetch(struct gt_model *m, const union gt_record *r);
 /**
  * gt_model_logged() - after an event that ended a job
- * @number: tells its record of the history from others
+ * @number: distinguishes its record in the history
  *
  * Lock held.
  */
@@ -66,7 +70,7 @@ void gt_model_done(struct gt_model *m, struct gt_folded *f);
 void gt_model_recorded(struct gt_model *m, const union gt_record *r);
 
 /**
- * gt_model_usage() - what a process has used and holds: met by it if it is new, which @f tells. False: no
+ * gt_model_usage() - what a process has used and holds: created if it is new, which @f says. False: no
  *	such GPU, or no room. Ingest thread, lock held
  */
 bool gt_model_usage(struct gt_model *m, const struct gt_usage *u, struct gt_folded *f);

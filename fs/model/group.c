@@ -13,9 +13,199 @@
 
 #include "internal.h"
 
+/*
+ * Shares of what the model holds. Each user of this machine, but root, has a GT_SHARE_PART'th of
+ * each table and of the memory, so that nobody's processes, queues or kernels leave none to others.
+ * An account is a number, which objects and their histograms keep: what was taken for it is given
+ * back to it. It is free for another user once nothing is left of it.
+ */
+
+#define REST GT_ACCOUNTS /* users for whom there is no account share one */
+
+static struct account {
+	uint32_t uid;
+	bool used;
+	_Atomic uint64_t n[GT_NSHARES];
+} accounts[GT_ACCOUNTS + 1];
+
+static _Atomic uint64_t refused[GT_NSHARES];
+
+static bool is_empty(const struct account *a)
+{
+	for (unsigned int i = 0; i < GT_NSHARES; i++)
+		if (a->n[i])
+			return false;
+	return true;
+}
+
+uint16_t gt_account(const struct gt_model *m, uint32_t uid)
+{
+	uint16_t free = REST;
+
+	if (!m->wall || !uid || uid == GT_NONE32) /* a recording has one owner */
+		return 0;
+	for (uint16_t i = 1; i < REST; i++) {
+		struct account *a = &accounts[i];
+
+		if (a->used && a->uid == uid)
+			return i;
+		if (free == REST && (!a->used || is_empty(a)))
+			free = i;
+	}
+	accounts[free].used = true;
+	accounts[free].uid = uid;
+	return free;
+}
+
+bool gt_share_has(uint16_t account, enum gt_share what, uint64_t n, uint64_t all)
+{
+	uint64_t most = all / GT_SHARE_PART ? all / GT_SHARE_PART : 1;
+
+	return !account || accounts[account].n[what] + n <= most;
+}
+
+bool gt_share_take(uint16_t account, enum gt_share what, uint64_t n, uint64_t all)
+{
+	if (!gt_share_has(account, what, n, all)) {
+		gt_share_refuse(what);
+		return false;
+	}
+	gt_share_add(account, what, n);
+	return true;
+}
+
+void gt_share_add(uint16_t account, enum gt_share what, uint64_t n)
+{
+	if (account)
+		atomic_fetch_add_explicit(&accounts[account].n[what], n, memory_order_relaxed);
+}
+
+void gt_share_give(uint16_t account, enum gt_share what, uint64_t n)
+{
+	if (account)
+		atomic_fetch_sub_explicit(&accounts[account].n[what], n, memory_order_relaxed);
+}
+
+void gt_share_refuse(enum gt_share what)
+{
+	atomic_fetch_add_explicit(&refused[what], 1, memory_order_relaxed);
+}
+
+uint64_t gt_share_refused(enum gt_share what)
+{
+	return atomic_load_explicit(&refused[what], memory_order_relaxed);
+}
+
+/* What several processes did together, or one that is no more: ring by ring, folded. */
+
+#define WORK_MAX_RINGS 1024 /* of several processes; of one see GT_PROC_MAX_RINGS */
+
+void gt_counts_add(struct gt_counts *to, const struct gt_counts *c)
+{
+	to->submitted += c->submitted;
+	to->committed += c->committed;
+	to->completed += c->completed;
+	to->errors += c->errors;
+	to->uncounted += c->uncounted;
+	to->lost += c->lost;
+	to->uncounted += c->uncounted;
+	to->aged += c->aged;
+	to->evicted += c->evicted;
+	to->unmatched += c->unmatched;
+	to->ended_unseen += c->ended_unseen;
+	to->waits += c->waits;
+	to->wait_ns += c->wait_ns;
+	to->ioctls += c->ioctls;
+	to->ioctl_ns += c->ioctl_ns;
+	to->launches += c->launches;
+	to->copies += c->copies;
+	to->copy_bytes = gt_sum(to->copy_bytes, c->copy_bytes);
+}
+
+static struct gt_proc_ring *ring_of(struct gt_work *w, uint16_t gpu, uint16_t ring)
+{
+	struct gt_proc_ring *r = w->rings;
+
+	while (r && (r->gpu != gpu || r->ring != ring))
+		r = r->next;
+	if (r || w->nrings == WORK_MAX_RINGS)
+		return r;
+	r = w->account ? gt_mem_get_for(w->account, sizeof(*r)) : gt_mem_get(sizeof(*r), false);
+	if (!r)
+		return NULL;
+	r->account = w->account;
+	r->gpu = gpu;
+	r->ring = ring;
+	gt_stages_init(r->stage, w->account);
+	r->next = w->rings;
+	w->rings = r;
+	w->nrings++;
+	return r;
+}
+
+/** gt_work_running() - of that process a job runs there since @since, too; not at all if that is after
+ *	@now */
+static void gt_work_running(struct gt_work *w, const struct gt_proc_ring *from, uint64_t since,
+			    uint64_t now)
+{
+	struct gt_proc_ring *to = ring_of(w, from->gpu, from->ring);
+	struct gt_busy more = { 0 };
+
+	since = from->busy.end > since ? from->busy.end : since;
+	if (!to || since >= now)
+		return;
+	gt_busy_add(&more, since, now);
+	gt_busy_fold(&to->busy, &more);
+}
+
+/** gt_work_fold() - adds one process's work on one ring; @what: GT_WORK_*. 0 or -ENOMEM */
+static int gt_work_fold(struct gt_work *w, const struct gt_proc_ring *from, unsigned int what)
+{
+	struct gt_proc_ring *to = ring_of(w, from->gpu, from->ring);
+
+	if (!to)
+		return -ENOMEM;
+	to->inflight += from->inflight;
+	gt_counts_add(&to->counts, &from->counts);
+	if (what & GT_WORK_BUSY)
+		gt_busy_fold(&to->busy, &from->busy);
+	else
+		gt_busy_fold_total(&to->busy, &from->busy);
+	for (unsigned int i = 0; (what & GT_WORK_STAGES) && i < GT_NSTAGES; i++)
+		gt_stage_fold(&to->stage[i], &from->stage[i]);
+	return 0;
+}
+
+void gt_work_free(struct gt_work *w)
+{
+	struct gt_proc_ring *next;
+
+	for (struct gt_proc_ring *r = w->rings; r; r = next) {
+		next = r->next;
+		gt_stages_reset(r->stage);
+		gt_mem_put_for(r->account, r, sizeof(*r));
+	}
+	gt_uses_free(w->uses);
+	memset(w, 0, sizeof(*w));
+}
+
+static void gt_work_expire(struct gt_work *w, uint64_t now)
+{
+	for (struct gt_proc_ring *r = w->rings; r; r = r->next)
+		for (unsigned int i = 0; i < GT_NSTAGES; i++)
+			gt_stage_expire(&r->stage[i], now);
+}
+
 #define MAX_DEPTH 32 /* what is deeper counts in the group at that depth */
 #define LOOKED_AT 64 /* slots, each time the lock is held */
 #define TRIES	  8
+
+static void group_free(struct gt_group *g)
+{
+	gt_work_free(&g->gone);
+	gt_share_give(g->account, GT_SH_CGROUPS, g->cgroup);
+	gt_mem_put_for(g->account, g, sizeof(*g));
+}
 
 int gt_groups_init(struct gt_model *m)
 {
@@ -34,8 +224,7 @@ void gt_groups_destroy(struct gt_model *m)
 	for (unsigned int i = 0; i < m->ngroups; i++) {
 		if (!m->groups[i])
 			continue;
-		gt_work_free(&m->groups[i]->gone);
-		gt_mem_put(m->groups[i], sizeof(*m->groups[i]));
+		group_free(m->groups[i]);
 	}
 	gt_map_destroy(&m->priv->groups);
 }
@@ -60,7 +249,8 @@ static void left(struct gt_model *m, uint32_t i)
 static void fold_into(struct gt_model *m, struct gt_group *g, const struct gt_counts *counts,
 		      const struct gt_proc_ring *rings, const struct gt_use *uses)
 {
-	if (gt_uses_fold(&g->gone.uses, uses, false))
+	g->gone.account = g->account;
+	if (gt_uses_fold(&g->gone.uses, g->gone.account, uses, false))
 		m->prings_refused++;
 	gt_counts_add(&g->gone.counts, counts);
 	for (; rings; rings = rings->next)
@@ -68,7 +258,7 @@ static void fold_into(struct gt_model *m, struct gt_group *g, const struct gt_co
 			m->prings_refused++;
 }
 
-/* The cgroup that nothing is in any more and whose last process left first goes into its parent */
+/* The cgroup that nothing is in any more and that was left first goes into its parent */
 static bool make_room(struct gt_model *m)
 {
 	uint32_t best = GT_NONE32;
@@ -87,8 +277,7 @@ static bool make_room(struct gt_model *m)
 	left(m, best);
 	m->groups[g->parent]->below--;
 	gt_map_del(&m->priv->groups, key_of(m, g->parent, g->name, strlen(g->name)));
-	gt_work_free(&g->gone);
-	gt_mem_put(g, sizeof(*g));
+	group_free(g);
 	m->groups[best] = NULL;
 	m->ncgroups--;
 	m->cgroups_folded++;
@@ -112,8 +301,7 @@ static bool drop_user(struct gt_model *m)
 		return false;
 	g = m->groups[best];
 	gt_map_del(&m->priv->groups, key_of(m, GT_NONE32, (const char *)&g->uid, 4));
-	gt_work_free(&g->gone);
-	gt_mem_put(g, sizeof(*g));
+	group_free(g);
 	m->groups[best] = NULL;
 	m->nusers--;
 	m->users_dropped++;
@@ -132,10 +320,10 @@ static uint32_t take_slot(struct gt_model *m)
 static uint32_t group_new(struct gt_model *m, uint64_t key, const struct gt_group *like)
 {
 	uint32_t i = take_slot(m);
-	struct gt_group *g = i == GT_NONE32 ? NULL : gt_mem_get(sizeof(*g), true);
+	struct gt_group *g = i == GT_NONE32 ? NULL : gt_mem_get_for(like->account, sizeof(*g));
 
 	if (!g || gt_map_set(&m->priv->groups, key, i)) {
-		gt_mem_put(g, sizeof(*g));
+		gt_mem_put_for(like->account, g, sizeof(*g));
 		return GT_NONE32;
 	}
 	*g = *like;
@@ -157,7 +345,9 @@ uint32_t gt_model_user(const struct gt_model *m, uint32_t uid)
 
 static uint32_t user_of(struct gt_model *m, uint32_t uid)
 {
-	const struct gt_group like = { .parent = GT_NONE32, .uid = uid };
+	const struct gt_group like = { .parent = GT_NONE32,
+				       .uid = uid,
+				       .account = gt_account(m, uid) };
 	uint32_t i = gt_model_user(m, uid);
 
 	if (i == GT_NONE32 && (m->nusers < GT_MAX_USERS || drop_user(m))) {
@@ -169,27 +359,34 @@ static uint32_t user_of(struct gt_model *m, uint32_t uid)
 }
 
 /* The cgroup @name in @parent, made if it is not there; GT_NONE32 if there are too many */
-static uint32_t child(struct gt_model *m, uint32_t parent, const char *name, size_t len)
+static uint32_t child(struct gt_model *m, uint32_t parent, const char *name, size_t len,
+		      uint16_t account)
 {
-	struct gt_group like = { .parent = parent, .uid = GT_NONE32, .cgroup = true };
+	struct gt_group like = {
+		.parent = parent, .uid = GT_NONE32, .cgroup = true, .account = account
+	};
 	uint64_t key = key_of(m, parent, name, len);
 	uint32_t i = gt_map_get(&m->priv->groups, key);
 
 	if (i != GT_NONE32)
 		return i;
+	if (!gt_share_take(account, GT_SH_CGROUPS, 1, GT_MAX_CGROUPS))
+		return GT_NONE32;
 	m->groups[parent]->below++; /* not to make room of it */
 	if (m->ncgroups < GT_MAX_CGROUPS || make_room(m)) {
 		memcpy(like.name, name, len);
 		i = group_new(m, key, &like);
 	}
-	if (i == GT_NONE32)
-		m->groups[parent]->below--;
-	else
+	if (i != GT_NONE32) {
 		m->ncgroups++;
-	return i;
+		return i;
+	}
+	m->groups[parent]->below--;
+	gt_share_give(account, GT_SH_CGROUPS, 1);
+	return GT_NONE32;
 }
 
-static uint32_t cgroup_of(struct gt_model *m, const char *path)
+static uint32_t cgroup_of(struct gt_model *m, const char *path, uint16_t account)
 {
 	uint32_t i = 0, next;
 	unsigned int depth = 0;
@@ -198,7 +395,7 @@ static uint32_t cgroup_of(struct gt_model *m, const char *path)
 		size_t len = strcspn(path, "/");
 
 		next = depth++ < MAX_DEPTH && len < sizeof(m->groups[0]->name)
-			       ? child(m, i, path, len)
+			       ? child(m, i, path, len, account)
 			       : GT_NONE32;
 		if (next == GT_NONE32) {
 			m->cgroups_refused++;
@@ -210,7 +407,7 @@ static uint32_t cgroup_of(struct gt_model *m, const char *path)
 	return i;
 }
 
-/* Whose work is counted in @g: kept to what is so of all of it */
+/* The owner of the work that is counted in @g: kept to what is so of all of it */
 static void merge(struct gt_group *g, uint32_t uid, const struct gt_ns *ns)
 {
 	unsigned int n = 0;
@@ -241,13 +438,13 @@ void gt_group_join(struct gt_model *m, struct gt_proc *p, const struct gt_ns *ns
 {
 	static const struct gt_ns none;
 
-	if (!p->user_told && p->uid != GT_NONE32) {
-		p->user_told = true;
+	if (!p->user_counted && p->uid != GT_NONE32) {
+		p->user_counted = true;
 		p->user = user_of(m, p->uid);
 		join(m, p->user, p->uid, ns ? ns : &none);
 	}
 	if (p->group == GT_NONE32 && p->cgroup[0] == '/') {
-		p->group = cgroup_of(m, p->cgroup);
+		p->group = cgroup_of(m, p->cgroup, p->account);
 		join(m, p->group, p->uid, ns ? ns : &none);
 	}
 }
@@ -320,8 +517,10 @@ struct sum {
 	int err;
 };
 
-/* Histograms take long: then one ring each time the lock is held. True: all of it is done */
-static bool add_rings(struct sum *s, const struct gt_proc_ring *rings, unsigned int n)
+/* Histograms take long: then one ring each time the lock is held. @p: the process of the rings,
+ * NULL: of processes that are gone. True: all of it is done */
+static bool add_rings(struct sum *s, const struct gt_proc *p, const struct gt_proc_ring *rings,
+		      unsigned int n)
 {
 	while (s->ring < n && !s->err) {
 		const struct gt_proc_ring *r = rings;
@@ -329,6 +528,9 @@ static bool add_rings(struct sum *s, const struct gt_proc_ring *rings, unsigned 
 		for (unsigned int skip = n - 1 - s->ring; skip; skip--)
 			r = r->next;
 		s->err = gt_work_fold(s->out, r, s->what);
+		if (p && s->what & GT_WORK_BUSY)
+			gt_work_running(s->out, r, gt_pring_running(s->m, r, p->slot),
+					gt_model_now(s->m));
 		s->ring++;
 		s->heavy = s->what & GT_WORK_STAGES;
 		if (s->heavy)
@@ -348,9 +550,9 @@ static bool add_proc(struct sum *s, const struct gt_proc *p)
 		gt_counts_add(&s->out->counts, &p->counts);
 		s->out->inflight += p->inflight;
 		if (s->what & GT_WORK_USES)
-			s->err = gt_uses_fold(&s->out->uses, p->uses, true);
+			s->err = gt_uses_fold(&s->out->uses, 0, p->uses, true);
 	}
-	return add_rings(s, p->rings, p->nrings);
+	return add_rings(s, p, p->rings, p->nrings);
 }
 
 static bool add_gone(struct sum *s, uint32_t i)
@@ -362,9 +564,9 @@ static bool add_gone(struct sum *s, uint32_t i)
 	if (!s->ring) {
 		gt_counts_add(&s->out->counts, &g->gone.counts);
 		if (s->what & GT_WORK_USES)
-			s->err = gt_uses_fold(&s->out->uses, g->gone.uses, false);
+			s->err = gt_uses_fold(&s->out->uses, 0, g->gone.uses, false);
 	}
-	return add_rings(s, g->gone.rings, g->gone.nrings);
+	return add_rings(s, NULL, g->gone.rings, g->gone.nrings);
 }
 
 /* Some of the slots, with the lock held; false: that was all */

@@ -13,8 +13,8 @@
 
 #include "../../backend/bucket.h"
 
-#define GT_HIST_FEW	 36 /* values kept before octaves are made: the struct is 128 bytes */
-#define GT_STAGE_SLOTS	 10 /* seconds kept apart, for the 10s_ keys */
+#define GT_HIST_FEW    35 /* values kept before octaves are made: the struct is 128 bytes */
+#define GT_STAGE_SLOTS 10 /* seconds kept apart, for the 10s_ keys */
 
 struct gt_hist_octave {
 	uint64_t total;
@@ -28,6 +28,7 @@ struct gt_hist_octave {
  * @stale: the octaves' totals are behind their buckets
  * @uncounted: values that are in count, sum, min and max but, memory lacking, in no bucket
  * @few: buckets of the first @nfew values
+ * @account: that its memory counts for, see group.c
  */
 struct gt_hist {
 	uint64_t count, sum, min, max;
@@ -36,6 +37,7 @@ struct gt_hist {
 	uint16_t from, room;
 	uint64_t uncounted;
 	uint16_t few[GT_HIST_FEW];
+	uint16_t account;
 };
 
 /**
@@ -65,7 +67,7 @@ void gt_hist_buckets(const struct gt_hist *h, void (*fn)(void *arg, uint64_t le,
  * slot points there; slots fold into @base when they leave the window. So adding touches one cache
  * line and the bucket.
  *
- * @gap: the latest second whose values are in @base too early, as there was no memory for a slot
+ * @gap: the latest second with values in @base too early, as there was no memory for a slot
  */
 struct gt_stage {
 	uint64_t sec;
@@ -77,6 +79,8 @@ struct gt_stage {
 } __attribute__((aligned(64)));
 
 void gt_stage_init(struct gt_stage *s);
+/** gt_stage_init_for() - its memory is of @account's share */
+void gt_stage_init_for(struct gt_stage *s, uint16_t account);
 void gt_stage_add(struct gt_stage *s, uint64_t ts, uint64_t v);
 void gt_stage_reset(struct gt_stage *s);
 /** gt_stage_fold() - adds all of @from, each second to its own */

@@ -7,7 +7,38 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../backend/lib/callname.h"
 #include "internal.h"
+
+/* Names of functions by number, from NAME records. */
+
+static bool make_room(struct gt_model *m, uint64_t id)
+{
+	unsigned int n = m->nfunctions ? 2 * m->nfunctions : 64;
+	void *p;
+
+	if (id < m->nfunctions)
+		return true;
+	if (id >= GT_MAX_FUNCTIONS)
+		return false;
+	while (n <= id)
+		n *= 2;
+	p = reallocarray(m->functions, n, sizeof(*m->functions));
+	if (!p)
+		return false;
+	m->functions = p;
+	memset(m->functions[m->nfunctions], 0, (n - m->nfunctions) * sizeof(*m->functions));
+	m->nfunctions = n;
+	return true;
+}
+
+void gt_function_name(struct gt_model *m, const struct gt_name *n)
+{
+	if (n->part >= GT_CALLNAME_RECORDS || !make_room(m, n->id))
+		return;
+	gt_callname_piece(m->functions[n->id], n);
+	m->gen++;
+}
 
 #define READABLE 72 /* bytes of a name that its directory's begins with */
 
@@ -18,7 +49,7 @@ static uint64_t hash_bytes(uint64_t h, const char *s, size_t len)
 	return h ^ h >> 29;
 }
 
-/* Nobody can choose names whose keys meet: the salt is not known */
+/* Nobody can choose names with colliding keys: the salt is not known */
 static uint64_t key_of(const struct gt_model *m, const struct gt_kernel_desc *d, size_t len)
 {
 	uint64_t h = hash_bytes(m->priv->salt[0] ^ d->hash, d->name, len);
@@ -127,33 +158,20 @@ static bool name_dir(struct gt_model *m, struct gt_kernel *k, uint64_t hash)
 
 /* Room ---------------------------------------------------------------------------------------- */
 
-static unsigned int of_user(const struct gt_model *m, uint32_t uid)
+/* Of each, with its places by hash */
+#define COUNTER_BYTES (sizeof(struct gt_kernel_counter) + 2 * sizeof(uint16_t))
+
+/* @size bytes more for names and texts, of @account's share */
+static char *take_bytes(struct gt_model *m, const char *from, size_t size, uint16_t account)
 {
-	unsigned int n = 0;
+	char *p = NULL;
 
-	for (unsigned int i = 0; i < m->nkernels; i++)
-		n += m->kernels[i]->uid == uid;
-	return n;
-}
-
-/* What a recording tells is one person's */
-static bool shares(const struct gt_model *m, uint32_t uid)
-{
-	return m->wall && uid && uid != GT_NONE32;
-}
-
-static bool has_room(const struct gt_model *m, const struct gt_kernel_desc *d)
-{
-	return d->gpu < m->ngpus && m->nkernels < GT_MAX_KERNELS &&
-	       !(shares(m, d->uid) && of_user(m, d->uid) >= GT_USER_KERNELS);
-}
-
-/* @size bytes more for names and texts of a kernel of @uid's */
-static char *take_bytes(struct gt_model *m, const char *from, size_t size, uint32_t uid)
-{
-	size_t limit = shares(m, uid) ? GT_KERNEL_BYTES / 2 : GT_KERNEL_BYTES;
-	char *p = m->kernel_bytes + size <= limit ? malloc(size + 1) : NULL;
-
+	if (m->kernel_bytes + size <= GT_KERNEL_BYTES &&
+	    gt_share_take(account, GT_SH_TEXTS, size, GT_KERNEL_BYTES)) {
+		p = malloc(size + 1);
+		if (!p)
+			gt_share_give(account, GT_SH_TEXTS, size);
+	}
 	if (!p)
 		return NULL;
 	memcpy(p, from, size);
@@ -162,40 +180,59 @@ static char *take_bytes(struct gt_model *m, const char *from, size_t size, uint3
 	return p;
 }
 
-static void free_kernel(struct gt_kernel *k)
+static void give_bytes(struct gt_model *m, char *p, size_t size, uint16_t account)
 {
+	if (!p)
+		return;
+	m->kernel_bytes -= size;
+	gt_share_give(account, GT_SH_TEXTS, size);
+	free(p);
+}
+
+static void free_kernel(struct gt_model *m, struct gt_kernel *k)
+{
+	unsigned int many = k->counters_room > GT_KERNEL_FEW ? k->counters_room - GT_KERNEL_FEW : 0;
+
 	gt_stage_reset(&k->exec);
 	gt_stage_reset(&k->queue);
-	gt_mem_put(k->kept, GT_KERNEL_KEPT * sizeof(*k->kept));
-	gt_mem_put(k->counter, GT_KERNEL_COUNTERS * sizeof(*k->counter));
+	gt_mem_put_for(k->account, k->kept, GT_KERNEL_KEPT * sizeof(*k->kept));
+	gt_mem_put_for(k->account, k->counter, k->counters_room * COUNTER_BYTES);
+	gt_share_give(k->account, GT_SH_COUNTERS, many);
 	for (unsigned int i = 0; i < GT_KERNEL_TEXTS; i++)
-		free(k->text[i]);
-	free(k->name);
-	gt_mem_put(k, sizeof(*k));
+		give_bytes(m, k->text[i], k->text[i] ? strlen(k->text[i]) : 0, k->account);
+	give_bytes(m, k->name, k->len, k->account);
+	gt_share_give(k->account, GT_SH_KERNELS, 1);
+	gt_mem_put_for(k->account, k, sizeof(*k));
 }
 
 static struct gt_kernel *make(struct gt_model *m, const struct gt_kernel_desc *d, size_t len)
 {
-	struct gt_kernel *k = has_room(m, d) ? gt_mem_get(sizeof(*k), true) : NULL;
+	uint16_t account = gt_account(m, d->uid);
+	struct gt_kernel *k;
 
-	if (!k)
+	if (d->gpu >= m->ngpus || m->nkernels == GT_MAX_KERNELS ||
+	    !gt_share_take(account, GT_SH_KERNELS, 1, GT_MAX_KERNELS))
 		return NULL;
+	k = gt_mem_get_for(account, sizeof(*k));
+	if (!k) {
+		gt_share_give(account, GT_SH_KERNELS, 1);
+		return NULL;
+	}
 	k->id = m->nkernels;
 	k->uid = d->uid;
+	k->account = account;
 	k->gpu = d->gpu;
 	k->cut = d->hash || len < d->len;
 	k->len = len;
 	memset(k->min, 0xff, sizeof(k->min));
 	memset(k->max, 0xff, sizeof(k->max));
 	k->calls = k->total_ns = k->min_ns = k->max_ns = GT_NONE64;
-	gt_stage_init(&k->exec);
-	gt_stage_init(&k->queue);
-	k->name = take_bytes(m, d->name, len, d->uid);
+	gt_stage_init_for(&k->exec, account);
+	gt_stage_init_for(&k->queue, account);
+	k->name = take_bytes(m, d->name, len, account);
 	if (k->name && name_dir(m, k, d->hash))
 		return k;
-	if (k->name)
-		m->kernel_bytes -= len;
-	free_kernel(k);
+	free_kernel(m, k);
 	return NULL;
 }
 
@@ -216,8 +253,7 @@ static struct gt_kernel *find(struct gt_model *m, const struct gt_kernel_desc *d
 	if (gt_map_set(&m->priv->kernels, key, k->id)) {
 		gt_map_del(&m->priv->kernel_dirs, dir_key(m, k->gpu, k->uid, k->dir));
 		gt_map_del(&m->priv->kernel_aliases, alias_key(m, k->gpu, k->alias));
-		m->kernel_bytes -= k->len;
-		free_kernel(k);
+		free_kernel(m, k);
 		return NULL;
 	}
 	m->kernels[m->nkernels++] = k;
@@ -225,7 +261,7 @@ static struct gt_kernel *find(struct gt_model *m, const struct gt_kernel_desc *d
 	return k;
 }
 
-/* What is told ------------------------------------------------------------------------------------
+/* What is shown ------------------------------------------------------------------------------------
  */
 
 static void touch(struct gt_model *m, struct gt_kernel *k)
@@ -235,7 +271,7 @@ static void touch(struct gt_model *m, struct gt_kernel *k)
 	m->gen++;
 }
 
-static void told_value(struct gt_kernel *k, unsigned int i, uint32_t v)
+static void count_value(struct gt_kernel *k, unsigned int i, uint32_t v)
 {
 	if (v == GT_NONE32)
 		return;
@@ -258,7 +294,7 @@ uint32_t gt_model_kernel(struct gt_model *m, const struct gt_kernel_desc *d)
 		return GT_NONE32;
 	}
 	for (unsigned int i = 0; i < GT_KERNEL_VALUES; i++)
-		told_value(k, i, d->value[i]);
+		count_value(k, i, d->value[i]);
 	if (d->queue_ns != GT_NONE64 && d->ts != GT_NONE64)
 		gt_stage_add(&k->queue, d->ts, d->queue_ns);
 	if (d->calls != GT_NONE64) {
@@ -278,7 +314,7 @@ void gt_kernel_dispatched(struct gt_model *m, const struct gt_event *e)
 	if (!k || k->gpu != e->gpu)
 		return;
 	if (!k->kept)
-		k->kept = gt_mem_get(GT_KERNEL_KEPT * sizeof(*k->kept), true);
+		k->kept = gt_mem_get_for(k->account, GT_KERNEL_KEPT * sizeof(*k->kept));
 	if (k->kept)
 		k->kept[k->dispatches % GT_KERNEL_KEPT] =
 			(struct gt_kernel_dispatch){ e->ts,    e->value, e->ctx,
@@ -293,18 +329,86 @@ void gt_kernel_dispatched(struct gt_model *m, const struct gt_event *e)
 	k->gen++;
 }
 
-static struct gt_kernel_counter *counter_of(struct gt_kernel *k, const char *name)
+void gt_kernel_ran(struct gt_model *m, const struct gt_event *e)
 {
-	struct gt_kernel_counter *c;
+	struct gt_kernel *k = e->ref < m->nkernels ? m->kernels[e->ref] : NULL;
 
+	if (!k || k->gpu != e->gpu || e->value == GT_NONE64)
+		return;
+	gt_stage_add(&k->exec, e->ts, e->value);
+	k->gen++;
+}
+
+/* With the salt in each step: a recording has whatever names somebody chose, thousands of them */
+static uint32_t counter_hash(const struct gt_model *m, const char *name)
+{
+	uint64_t h = m->priv->salt[0];
+
+	for (unsigned int i = 0; i < GT_KERNEL_COUNTER - 1 && name[i]; i++)
+		h = gt_mix(h ^ (uint8_t)name[i], m->priv->salt[1] | 1);
+	return (uint32_t)h;
+}
+
+/* Where a counter is in k->counter_at, or where it would be */
+static uint16_t *counter_slot(const struct gt_kernel *k, const char *name, uint32_t hash)
+{
+	unsigned int n = 2 * k->counters_room, i = hash % n;
+
+	for (; k->counter_at[i]; i = (i + 1) % n) {
+		const struct gt_kernel_counter *c = &k->counter[k->counter_at[i] - 1];
+
+		if (c->hash == hash && !strncmp(c->name, name, GT_KERNEL_COUNTER - 1))
+			break;
+	}
+	return &k->counter_at[i];
+}
+
+static bool more_counters(struct gt_model *m, struct gt_kernel *k)
+{
+	unsigned int room = k->counters_room ? 2 * k->counters_room : 16;
+	unsigned int many = room > GT_KERNEL_FEW ? room / 2 : 0;
+	struct gt_kernel_counter *more;
+
+	if (room > GT_KERNEL_COUNTERS || (many && m->many_counters + many > GT_MANY_COUNTERS) ||
+	    !gt_share_take(k->account, GT_SH_COUNTERS, many, GT_MANY_COUNTERS))
+		return false;
+	more = gt_mem_get_for(k->account, room * COUNTER_BYTES);
+	if (!more) {
+		gt_share_give(k->account, GT_SH_COUNTERS, many);
+		return false;
+	}
+	m->many_counters += many;
+	if (k->ncounters)
+		memcpy(more, k->counter, k->ncounters * sizeof(*more));
+	gt_mem_put_for(k->account, k->counter, k->counters_room * COUNTER_BYTES);
+	k->counter = more;
+	k->counters_room = room;
+	k->counter_at = (uint16_t *)(more + room);
 	for (unsigned int i = 0; i < k->ncounters; i++)
-		if (!strncmp(k->counter[i].name, name, GT_KERNEL_COUNTER - 1))
-			return &k->counter[i];
-	if (!k->counter)
-		k->counter = gt_mem_get(GT_KERNEL_COUNTERS * sizeof(*c), true);
-	if (!k->counter || k->ncounters == GT_KERNEL_COUNTERS)
+		*counter_slot(k, more[i].name, more[i].hash) = (uint16_t)(i + 1);
+	return true;
+}
+
+static struct gt_kernel_counter *counter_of(struct gt_model *m, struct gt_kernel *k,
+					    const char *name)
+{
+	uint32_t hash = counter_hash(m, name);
+	struct gt_kernel_counter *c;
+	uint16_t *at;
+
+	if (!k->counters_room && !more_counters(m, k))
 		return NULL;
+	at = counter_slot(k, name, hash);
+	if (*at)
+		return &k->counter[*at - 1];
+	if (k->ncounters == k->counters_room) {
+		if (!more_counters(m, k))
+			return NULL;
+		at = counter_slot(k, name, hash);
+	}
 	c = &k->counter[k->ncounters++];
+	*at = (uint16_t)k->ncounters;
+	c->hash = hash;
 	snprintf(c->name, sizeof(c->name), "%s", name);
 	return c;
 }
@@ -312,7 +416,7 @@ static struct gt_kernel_counter *counter_of(struct gt_kernel *k, const char *nam
 void gt_model_counter(struct gt_model *m, uint32_t kernel, const char *name, double value)
 {
 	struct gt_kernel *k = kernel < m->nkernels ? m->kernels[kernel] : NULL;
-	struct gt_kernel_counter *c = k && value - value == 0 ? counter_of(k, name) : NULL;
+	struct gt_kernel_counter *c = k && value - value == 0 ? counter_of(m, k, name) : NULL;
 
 	if (!c) {
 		m->counters_refused++;
@@ -334,11 +438,10 @@ void gt_model_kernel_text(struct gt_model *m, uint32_t kernel, enum gt_kernel_te
 
 	if (!k || which >= GT_KERNEL_TEXTS)
 		return;
-	if (k->text[which])
-		m->kernel_bytes -= strlen(k->text[which]);
-	free(k->text[which]);
+	give_bytes(m, k->text[which], k->text[which] ? strlen(k->text[which]) : 0, k->account);
 	k->text[which] =
-		text ? take_bytes(m, text, strnlen(text, GT_KERNEL_TEXT_MAX - 1), k->uid) : NULL;
+		text ? take_bytes(m, text, strnlen(text, GT_KERNEL_TEXT_MAX - 1), k->account)
+		     : NULL;
 	touch(m, k);
 }
 
@@ -375,7 +478,7 @@ int gt_kernels_init(struct gt_model *m)
 void gt_kernels_destroy(struct gt_model *m)
 {
 	for (unsigned int i = 0; i < m->nkernels; i++)
-		free_kernel(m->kernels[i]);
+		free_kernel(m, m->kernels[i]);
 	gt_map_destroy(&m->priv->kernels);
 	gt_map_destroy(&m->priv->kernel_dirs);
 	gt_map_destroy(&m->priv->kernel_aliases);

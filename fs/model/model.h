@@ -18,23 +18,259 @@
 #include "../../backend/event.h"
 #include "../../backend/reading.h"
 #include "busy.h"
-#include "counts.h"
 #include "hist.h"
-#include "kernel.h"
-#include "use.h"
-#include "window.h"
+#include "../../backend/kernel.h"
+#include <stddef.h>
 
-#define GT_MAX_GPUS   64
-#define GT_MAX_RINGS  256 /* of one GPU */
-#define GT_MAX_QUEUES 16384
-#define GT_USER_QUEUES (GT_MAX_QUEUES / 4) /* of a user of this machine, but root, that live */
+/* What a ring, a GPU or a process counts: jobs, types of events, depth, errors.. */
+/**
+ * struct gt_typecount - per event type: how many were seen and how many recorded
+ * @n: those of a job's usual events lie in one cache line
+ * @sec: second of the last event
+ * @before: what had been seen when second @slot_sec began, for "per second"
+ */
+struct gt_typecount {
+	struct {
+		uint64_t seen, recorded;
+	} n[GT_NTYPES];
+	uint64_t sec;
+	uint64_t before[11][GT_NTYPES];
+	uint64_t slot_sec[11];
+} __attribute__((aligned(64)));
+
+/** struct gt_jobs_before - what a ring had counted when a second of its types began */
+struct gt_jobs_before {
+	uint64_t submitted, completed;
+};
+
+/** struct gt_depth - jobs submitted and not complete; @integral: depth x ns since @t0, up to @at */
+struct gt_depth {
+	uint32_t now, peak;
+	uint64_t integral, at, t0;
+};
+
+/** struct gt_counts - counters of a ring, a GPU or a process */
+struct gt_counts {
+	uint64_t submitted, committed, completed;
+	uint64_t errors;
+	uint64_t lost;	       /* records that its sources lost */
+	uint64_t uncounted;    /* losses of an unknown number of records */
+	uint64_t aged;	       /* jobs that left the table because they were too old */
+	uint64_t evicted;      /* jobs that left the table because it was full */
+	uint64_t unmatched;    /* ends of jobs with a begin that was not seen */
+	uint64_t ended_unseen; /* jobs with an end that was missed, see backend/unseen.h */
+	uint64_t waits, wait_ns;
+	uint64_t ioctls, ioctl_ns;
+	uint64_t launches, copies, copy_bytes; /* bytes: of copies with a known size */
+};
+
+#define GT_ERRLOG 16
+struct gt_error_entry {
+	uint64_t ts, ctx, seqno, code;
+	uint16_t ring;
+	uint32_t pid, uid;
+};
+/** struct gt_errlog - the last errors; entry i of n is e[(n - 1 - i) % GT_ERRLOG] */
+struct gt_errlog {
+	uint64_t n;
+	struct gt_error_entry e[GT_ERRLOG];
+};
+
+/** gt_counts_add() - each counter of @c is added to @to's */
+void gt_counts_add(struct gt_counts *to, const struct gt_counts *c);
+/** gt_depth_avg() - average since @d->t0, in thousandths; @observed: ns of that time in which it was observed */
+uint64_t gt_depth_avg(const struct gt_depth *d, uint64_t now, uint64_t observed);
+/** gt_types_rate() - events of @type in the last @window seconds (1 to 10), per second, in
+ * thousandths; @observed: ns of these in which they were counted
+ */
+uint64_t gt_types_rate(const struct gt_typecount *t, unsigned int type, uint64_t now,
+		       unsigned int window, uint64_t observed);
+
+/* Kernels that ran on GPUs, from a profiler's results. */
+#define GT_MAX_KERNELS	   8192
+#define GT_USER_KERNELS	   (GT_MAX_KERNELS / GT_SHARE_PART)
+#define GT_KERNEL_DIR	   96			/* a directory's name with its NUL */
+#define GT_KERNEL_ALIAS	   (GT_KERNEL_DIR + 12) /* the same, unique among all users */
+#define GT_KERNEL_COUNTERS 8192 /* most counters of one kernel: rocprof-compute reads thousands */
+#define GT_KERNEL_FEW	   64	/* counters that every kernel may have */
+#define GT_MANY_COUNTERS   (1u << 19)  /* further counters of all kernels together */
+#define GT_KERNEL_COUNTER  48	       /* a counter's name with its NUL */
+#define GT_KERNEL_KEPT	   32	       /* dispatches that a kernel keeps */
+#define GT_KERNEL_BYTES	   (32u << 20) /* names and texts of all kernels together */
+
+/** struct gt_kernel_dispatch - one of a kernel's dispatches; @end: of the execution */
+struct gt_kernel_dispatch {
+	uint64_t end, exec_ns, dispatch, correlation;
+	uint32_t pid, queue;
+};
+
+/** struct gt_kernel_counter - readings of a hardware counter, one a dispatch */
+struct gt_kernel_counter {
+	char name[GT_KERNEL_COUNTER];
+	uint32_t hash; /* of @name */
+	uint64_t count;
+	double sum, min, max;
+};
+
+/**
+ * struct gt_kernel - a kernel of a user on a GPU; never freed while the model lives
+ * @dir: its directory's name: safe, and no other of its user's on the GPU has it: what others have is not to
+ * be identified by it
+ * @alias: what it is called for those who see all: no other of the GPU has it
+ * @name: @len bytes, not terminated; cut where @cut
+ * @min, @max: by enum gt_kernel_value; GT_NONE32 not known
+ * @calls, @total_ns, @min_ns, @max_ns: from a file of statistics, GT_NONE64 unknown
+ * @exec, @queue: times of its dispatches
+ * @kept: the last dispatches: entry i of n is kept[(dispatches - 1 - i) % GT_KERNEL_KEPT]; NULL:
+ * none
+ * @counter: @ncounters of them; @counter_at: by hash, a number from 1 on, twice as many as there is room for
+ * @text: NULL: none
+ */
+struct gt_kernel {
+	uint32_t id, uid;
+	uint16_t gpu;
+	uint16_t account; /* the account of its user's share; 0: none */
+	bool cut;
+	uint64_t gen, first_ts, last_ts;
+	char dir[GT_KERNEL_DIR], alias[GT_KERNEL_ALIAS];
+	char *name;
+	size_t len;
+	uint32_t min[GT_KERNEL_VALUES], max[GT_KERNEL_VALUES];
+	uint64_t calls, total_ns, min_ns, max_ns;
+	uint64_t dispatches;
+	struct gt_stage exec, queue;
+	struct gt_kernel_dispatch *kept;
+	unsigned int ncounters, counters_room;
+	struct gt_kernel_counter *counter;
+	uint16_t *counter_at;
+	char *text[GT_KERNEL_TEXTS];
+};
+
+struct gt_model;
+
+/** gt_model_kernel() - see gt_host.kernel. Lock held */
+uint32_t gt_model_kernel(struct gt_model *m, const struct gt_kernel_desc *d);
+/** gt_model_counter() - see gt_host.counter. Lock held */
+void gt_model_counter(struct gt_model *m, uint32_t kernel, const char *name, double value);
+/** gt_model_kernel_text() - see gt_host.kernel_text. Lock held */
+void gt_model_kernel_text(struct gt_model *m, uint32_t kernel, enum gt_kernel_text which,
+			  const char *text);
+/** gt_model_kernel_dir() - the kernel of @uid on @gpu with that directory, or NULL. Lock held */
+struct gt_kernel *gt_model_kernel_dir(const struct gt_model *m, uint16_t gpu, uint32_t uid,
+				      const char *dir);
+/** gt_model_kernel_alias() - the kernel on @gpu with that alias, or NULL. Lock held */
+struct gt_kernel *gt_model_kernel_alias(const struct gt_model *m, uint16_t gpu, const char *alias);
+
+/* What a process uses of a GPU, as it was read off: engines and memory.. */
+/** struct gt_use_busy - busy time of an engine, by the driver's name; @capacity: how many of it there are */
+struct gt_use_busy {
+	char name[GT_USE_NAME];
+	uint32_t capacity;
+	struct gt_busy busy;
+	struct gt_use_busy *next;
+};
+
+/**
+ * struct gt_use - what a process, or all processes, use of a GPU, as fdinfo and the like report it
+ * @regions: memory that it holds now
+ * @kfd: what AMD's compute driver reported at @kfd_at
+ */
+struct gt_use {
+	uint16_t gpu, account; /* of the share that its memory counts in */
+	unsigned int nengines, nregions;
+	struct gt_use_busy *engines; /* those seen last come first */
+	struct gt_use_region region[GT_USE_REGIONS];
+	struct gt_use_kfd kfd;
+	uint64_t kfd_at; /* 0: never */
+	struct gt_use *next;
+};
+
+/** gt_use_of() - the use of @gpu in the list @u; NULL: none */
+static inline struct gt_use *gt_use_of(struct gt_use *u, uint16_t gpu)
+{
+	while (u && u->gpu != gpu)
+		u = u->next;
+	return u;
+}
+/** gt_use_ns() - busy time of all its engines within @window before @now; GT_NONE64: no engine is
+ * reported */
+uint64_t gt_use_ns(const struct gt_use *u, uint64_t now, uint64_t window);
+/** gt_use_engine_ns() - busy time within the window of those engines that do the work of engine @e, by their
+ * names; GT_NONE64: none of them does */
+uint64_t gt_use_engine_ns(const struct gt_use *u, unsigned int e, uint64_t now, uint64_t window);
+/** gt_use_bytes() - memory that it holds; GT_NONE64: not known */
+uint64_t gt_use_bytes(const struct gt_use *u);
+
+/* The aggregator's windows: what happened on a ring between two moments.. */
+struct gt_model;
+struct gt_ring;
+
+/**
+ * struct gt_window_stats - the aggregator's: one being filled and the last finished one
+ * @end: 0: there is none
+ * @lat_count: totals in lat_*; lat_min is UINT64_MAX while it is 0
+ * @depth_integral: depth x ns
+ * @busy_ns: of jobs that ended; see gt_window_busy()
+ * @carry: of what a source that counts will say it was busy, so much was before @start
+ * @lost: records of this ring; @blind: a loss that may have been of this ring or of others
+ * @counted: a source counted in it: @busy_ns is all there is
+ * @unclear: it is not known how long the ring was busy
+ */
+struct gt_window_stats {
+	uint64_t start, end, events, completed, lat_sum, lat_min, lat_max;
+	uint64_t lat_count;
+	uint64_t depth_integral;
+	uint32_t depth_peak;
+	bool blind, counted, unclear;
+	uint64_t lost, busy_ns, carry;
+};
+
+/**
+ * gt_ring_window() - ends @r's window if @now has passed its end: cur becomes last, or, if whole
+ *	windows went by with no event, last becomes an empty one. Events do so too. Lock held.
+ * @window_ns: length of the next one; windows are aligned to it. 0: there is none
+ *
+ * A window of what a source counts ends with the first tally that is not before its end, and may be
+ * longer than @window_ns by what is between two tallies: gt_window_stats.start and .end say it.
+ */
+void gt_ring_window(struct gt_ring *r, uint64_t now, uint64_t window_ns);
+/** gt_ring_window_restart() - begins a window at @now, and forgets the one before. Lock held */
+void gt_ring_window_restart(struct gt_ring *r, uint64_t now, uint64_t window_ns);
+/** gt_model_windows() - windows are of @window_ns from now on, 0: there are none. Takes the lock, for
+ * a GPU at a time */
+void gt_model_windows(struct gt_model *m, uint64_t window_ns);
+/**
+ * gt_window_busy() - busy time in @r's window @w, which has ended, with the job that ran at its end
+ *	and runs still: as @now. Exact but for jobs of which it is not known yet when they began.
+ *	GT_NONE64: not known
+ */
+uint64_t gt_window_busy(const struct gt_ring *r, const struct gt_window_stats *w, uint64_t now);
+
+#define GT_MAX_GPUS    64
+#define GT_MAX_RINGS   256 /* rings of one GPU */
+#define GT_MAX_QUEUES  16384
 #define GT_MAX_USERS   1024
 #define GT_MAX_CGROUPS 3071
 #define GT_MAX_GROUPS  (GT_MAX_USERS + GT_MAX_CGROUPS + 1)
 #define GT_MAX_NS      8
-#define GT_DEPS_KEPT   65536 /* jobs that ended of which it is known what they waited for */
-#define GT_IOCTL_JOBS  4 /* of those submitted by one ioctl, that know its time */
-#define GT_CGROUP_MAX 512 /* bytes of a path: a pod in a machine in a container takes 310 */
+#define GT_DEPS_KEPT   65536 /* jobs that ended with a known dependency */
+#define GT_IOCTL_JOBS  4     /* jobs of one ioctl that get its time */
+#define GT_CGROUP_MAX  512   /* bytes of a path: a pod in a machine in a container takes 310 */
+
+/* A user other than root has a quarter of each of these. */
+#define GT_SHARE_PART  4
+#define GT_USER_QUEUES (GT_MAX_QUEUES / GT_SHARE_PART)
+enum gt_share {
+	GT_SH_PROCS,	/* processes, those that ended too: of max_processes */
+	GT_SH_QUEUES,	/* queues that are not destroyed, of GT_MAX_QUEUES */
+	GT_SH_KERNELS,	/* of GT_MAX_KERNELS */
+	GT_SH_TEXTS,	/* bytes of kernels' names and texts: of GT_KERNEL_BYTES */
+	GT_SH_COUNTERS, /* counters beyond GT_KERNEL_FEW of a kernel, of GT_MANY_COUNTERS */
+	GT_SH_CGROUPS,	/* of GT_MAX_CGROUPS */
+	GT_SH_JOBS,	/* jobs in flight, once max_jobs is reached */
+	GT_SH_MEMORY,	/* bytes of histograms, and of statistics by process and ring */
+	GT_NSHARES
+};
 
 #define GT_STAGE_NAMES                                                                             \
 	{                                                                                          \
@@ -42,8 +278,8 @@
 	}
 
 struct gt_limits {
-	unsigned int max_jobs;	 /* in flight, all rings */
-	uint64_t max_job_age_ns; /* then it leaves the table */
+	unsigned int max_jobs;	 /* jobs in flight, of all rings */
+	uint64_t max_job_age_ns; /* a job leaves the table at this age */
 	unsigned int max_procs;
 	uint64_t proc_linger_ns; /* a dead process stays this long: 60 s */
 };
@@ -51,31 +287,41 @@ struct gt_limits {
 struct gt_gpu;
 struct gt_proc;
 
-/* gt_job.told: which of its events came */
+/* gt_job.reported: which of its events came */
 #define GT_JOB_SUBMIT 0x01
 #define GT_JOB_COMMIT 0x02
 #define GT_JOB_START  0x04
 #define GT_JOB_END    0x08
-#define GT_JOB_WAITS  0x10 /* no event of the job's own: it waits, or waited, for a dependency */
+#define GT_JOB_WAITS  0x10 /* not an event: the job waits, or waited, for a dependency */
 
-#define GT_JOB_OUTER 2 /* gt_job.live */
+#define GT_JOB_CLOCKS 0x20 /* not an event: submission and hand-over have clocks that differ */
+
+#define GT_JOB_UNCLEAR                                                                             \
+	0x40 /* not an event: its events came in an order in which it cannot have run */
+
+#define GT_JOB_OUTER  2 /* gt_job.live */
+#define GT_JOB_UNSEEN 3
 
 /**
  * struct gt_job - a job in flight; times that are not known are 0
  * @seen: first sight
- * @start: as told, or concluded when END was told without it
+ * @start: reported, or inferred when END came without it
  * @proc: slot of the owner, or GT_NONE32
  * @after_loss: its hw_wait and exec are not known
  * @recorded: the gate's decision for the whole job: 0 undecided, 1 yes, 2 no
- * @live: it is in the table; GT_JOB_OUTER: by a tally, and all that counts it is the source's
- * @told: GT_JOB_*: exact where a time could be 0
- * @hash: of the key
- * @hash_next, @age_prev, @age_next, @ring_prev, @ring_next: indices in gt_model.jobs, or GT_NONE32;
- *	by age are all jobs, by ring those of one ring, in order of first sight
- * @hw_epoch: it occupies the hardware if this is its ring's
+ * @live: it is in the table; GT_JOB_OUTER: by a tally, and all that counts it is the source's;
+ *	GT_JOB_UNSEEN: its end was missed, it is kept only in case that it comes after all
+ * @reported: GT_JOB_*: exact where a time could be 0
+ * @hash_next, @ring_prev, @ring_next: indices in gt_model.jobs, or GT_NONE32; by ring are those of one
+ *	ring, in order of first sight, and jobs that ended unseen, in the order in which that was found
+ * @hw_epoch, @hw_no: it occupies the hardware if the first is its ring's, and the second, its place
+ *	in the order of hand-over, is after gt_ring.hw_passed
  * @queue: index in gt_model.queues, or GT_NONE16
  * @waiting: since when somebody waits for it
- * @ioctl: ns its submission took; GT_NONE64 unknown, and a little less while it lasts (wait.c)
+ * @ioctl: ns its submission took; GT_NONE64 unknown, and a little less while it lasts (process.c)
+ * @ctx_prev, @ctx_next: as @ring_prev, of the jobs of one bucket of contexts, where @ctx and @seqno are
+ *	known
+ * @unseen: of GT_JOB_UNSEEN, when it was found that its end was missed; @unseen_why: enum gt_unseen
  */
 struct gt_job {
 	uint64_t ctx, seqno;
@@ -83,25 +329,51 @@ struct gt_job {
 	struct gt_proc_ring *pring;
 	uint16_t gpu, ring;
 	uint32_t hash_next;
-	uint32_t hash;
+	uint32_t hw_no;
 	uint32_t proc;
-	uint16_t hw_epoch, queue;
-	uint8_t after_loss, recorded, live, told;
+	union {
+		uint16_t hw_epoch;
+		uint16_t unseen_why;
+	};
+	uint16_t queue;
+	uint8_t after_loss, recorded, live, reported;
 
 	uint64_t start, end;
 	uint64_t seen;
 	uint64_t waiting, ioctl;
 	uint32_t pid, uid;
-	uint32_t age_prev, age_next;
 	uint32_t ring_prev, ring_next;
-};
+	union {
+		struct {
+			uint32_t ctx_prev, ctx_next;
+		};
+		uint64_t unseen;
+	};
+} __attribute__((aligned(64)));
 
 /**
  * gt_job_hand_over() - when it was handed over to the hardware; GT_NONE64: not known, or not yet
- * @commits, @gap_end: of its ring. One that never told of a hand-over has none (so the submission is
- *	it), but for what a loss may have taken
+ * @commits, @gap_end: of its ring. One that never reported a hand-over has none (so the submission
+ * is it), but for what a loss may have taken
+ *
+ * By the clock of the hand-over, where that is another than the submission's.
  */
 uint64_t gt_job_hand_over(const struct gt_job *j, bool commits, uint64_t gap_end);
+
+/** struct gt_ended_job - a job that ended at @ts, by the hash of its key */
+struct gt_ended_job {
+	uint64_t ts;
+	uint32_t hash;
+};
+/** struct gt_early_job - a job that ended before other events of it came; @reported: its GT_JOB_*; @pid: its
+ * owner, GT_NONE32: not known */
+struct gt_early_job {
+	uint64_t ts;
+	uint32_t hash, pid;
+	uint8_t reported;
+};
+#define GT_RING_ENDED 16 /* of a ring */
+#define GT_RING_EARLY 32
 
 struct gt_ring {
 	uint16_t id;
@@ -110,31 +382,86 @@ struct gt_ring {
 	uint64_t gen;	     /* changes with anything below */
 	bool measured;	     /* exec_source */
 	bool after_loss;     /* the next job's hw_wait and exec are not known */
-	bool commits;	     /* its source tells COMMIT */
-	bool starts;	     /* its source tells START */
+	bool commits;	     /* its source reports COMMIT */
+	bool starts;	     /* its source reports START */
+	bool submits;	     /* its source reports SUBMIT */
+	bool handed;	     /* a COMMIT of it was seen */
+	bool work;	     /* see struct gt_gpu, @work */
+	bool lacks_ends;     /* see gt_ring_lacks_ends() */
 	uint64_t last_end;   /* the ring's previous completion; 0 none */
-	uint64_t loss_until; /* nor are those of jobs that end before this */
-	uint64_t gap_end;    /* of the latest loss: what was not told before this may have happened */
+	uint64_t loss_until; /* hw_wait and exec of jobs that end before this are not known */
+	uint64_t
+		gap_end; /* end of the latest loss: what was not reported before may have happened */
+	uint64_t begun;	 /* ends before this may be missing, and will not come */
 	uint64_t first_ts, last_ts;
-	uint32_t jobs_head, jobs_tail; /* in flight, gt_job.ring_next */
+	uint32_t jobs_head, jobs_tail; /* list of its jobs in flight, by gt_job.ring_next */
 	/* jobs that occupy the hardware now, and since when there has been one without a break */
 	uint32_t hw_jobs;
 	uint16_t hw_epoch;
 	uint64_t hw_since;
-	/* of jobs that a source counts and no record tells of: how many are among depth.now, since when
-	 * they occupy the hardware, 0 they do not; completions that it counted */
+	/* how many have been handed over in this epoch; those up to hw_passed have left the
+	 * hardware, as a later one has ended, the last of them found at passed_at */
+	uint32_t hw_entered, hw_passed;
+	uint64_t passed_at;
+	uint32_t strays;  /* ends of jobs that had been passed, see gt_unseen_stray() */
+	bool unordered;	  /* its jobs do not end in the order of hand-over */
+	bool gap;	  /* at gap_end, jobs from before the loss are taken out of flight */
+	uint8_t ended_at; /* where the next one goes in ended */
+	uint64_t reset;	  /* of its hardware, the last; 0 none */
+	/* of jobs that a source counts without records: how many are among depth.now, since
+	 * when they occupy the hardware, 0 they do not; completions that it counted */
 	uint32_t outer_depth, outer_completed;
+	uint32_t outer_unlisted; /* of outer_depth, those that are not in the table of jobs */
 	uint64_t outer_since;
 	struct gt_depth depth;
 	struct gt_window_stats cur, last;
-	uint64_t told; /* tallies are in up to there, 0: there are none */
+	uint64_t reported; /* tallies are in up to there, 0: there are none */
 	struct gt_stage stage[GT_NSTAGES];
 	struct gt_counts counts;
 	struct gt_typecount types;
+	struct gt_jobs_before jobs_before[11]; /* by types.slot_sec */
 	struct gt_busy busy;
 	struct gt_errlog errors;
 	char name[40];
+	struct gt_ended_job ended[GT_RING_ENDED];
+	/* ends that came before an earlier event of their job, which may come up to early_until */
+	struct gt_early_job early[GT_RING_EARLY];
+	uint64_t early_until;
+	uint8_t early_at;
+	struct gt_pauses *pauses; /* NULL: it is observed whenever anything is */
 };
+
+/** gt_ring_lacks_ends() - its source says when jobs begin, but not when they end: what is in flight
+ * is not known, nor how long it was busy */
+static inline bool gt_ring_lacks_ends(const struct gt_ring *r)
+{
+	return r->lacks_ends && !r->last_end;
+}
+
+/** gt_ring_lacks_commits() - its source reports hand-overs, but of this ring none was seen, though jobs
+ * ended: for how long it was busy is not known */
+static inline bool gt_ring_lacks_commits(const struct gt_ring *r)
+{
+	return r->commits && !r->handed && !r->starts && r->last_end;
+}
+
+/** gt_ring_submits() - as far as is known its source reports submissions: not only what comes later */
+static inline bool gt_ring_submits(const struct gt_ring *r)
+{
+	return r->submits || !(r->last_end || r->commits);
+}
+
+/** gt_job_not_passed() - was it handed over after @passed? Of another source's it knows itself */
+static inline bool gt_job_not_passed(const struct gt_job *j, uint32_t passed)
+{
+	return j->live == GT_JOB_OUTER || (int32_t)(j->hw_no - passed) > 0;
+}
+
+/** gt_job_is_on_hw() - does it occupy the hardware of its ring? */
+static inline bool gt_job_is_on_hw(const struct gt_ring *r, const struct gt_job *j)
+{
+	return j->hw_epoch == r->hw_epoch && gt_job_not_passed(j, r->hw_passed);
+}
 
 /** struct gt_gauges - what was read off a GPU last, see struct gt_reading */
 struct gt_gauges {
@@ -145,36 +472,53 @@ struct gt_gauges {
 	struct gt_gauge g[GT_GAUGES_MAX];
 };
 
+#define GT_WORK_RINGS 2
+
+/**
+ * struct gt_gpu - a GPU
+ * @work: rings for work that programs give to their queues themselves, without a ring of a driver:
+ *	kernels, and copies. Made with the first such work. Its jobs' ends are known, and how long
+ *	they ran; not when they were submitted, so that no depth is known.
+ */
 struct gt_gpu {
 	uint16_t id;
 	uint32_t kfd_id; /* 0 none */
-	bool any;	 /* cannot be told apart: <driver>-any */
+	bool any;	 /* cannot be distinguished: <driver>-any */
+	bool unknown;	 /* the only one of a recording that names no device */
+	bool claimed;	 /* users say so of GPUs that they may not use, or that are not here */
 	bool gone;
 	uint32_t life; /* how often it has gone: what was opened in an earlier life is gone too */
 	uint64_t gen;
 	unsigned int nrings;
-	struct gt_ring *rings[GT_MAX_RINGS];
+	struct gt_ring *rings[GT_MAX_RINGS], *work[GT_WORK_RINGS];
 	struct gt_counts counts;
 	struct gt_typecount types;
 	struct gt_busy engine[GT_NENGINES];
 	struct gt_errlog errors;
 	struct gt_gauges *gauges; /* NULL: nobody reads any */
 	struct gt_use *use;	  /* of its processes together; no memory */
-	char name[16]; /* the directory's */
+	char name[16];		  /* the directory's */
 	char driver[16];
 	char dev[32]; /* as its sources name it */
 	char pci[16], card[16], render[16], uuid[48], partition[16];
 	int kfd_node; /* its number in KFD's topology, -1 none */
 };
 
-/** struct gt_proc_ring - what one process did on one ring */
+/**
+ * struct gt_proc_ring - what one process did on one ring
+ * @engine: NULL: its only ring of that engine, as far as there is memory to say more; else busy time
+ *	of all of them, counted once, which belongs to the one that is @first
+ */
 struct gt_proc_ring {
 	uint16_t gpu, ring;
 	uint32_t inflight;
-	uint32_t outer; /* of these, jobs that no record tells of */
+	uint32_t outer;	  /* of these, jobs without a record */
+	uint16_t account; /* of the share that its memory counts in */
 	struct gt_counts counts;
 	struct gt_stage stage[GT_NSTAGES];
 	struct gt_busy busy;
+	struct gt_busy *engine;
+	bool first;
 	struct gt_proc_ring *next;
 };
 
@@ -184,7 +528,8 @@ struct gt_proc {
 	uint64_t start; /* ns since boot, 0 unknown; identity with pid */
 	uint64_t first_ts, last_ts;
 	bool dead;
-	uint64_t died; /* model time */
+	uint16_t account; /* of its user's share, as first known; 0: none */
+	uint64_t died;	  /* model time */
 	uint64_t gen;
 	unsigned int nrings;
 	uint32_t inflight;  /* jobs; it is not freed while there are any */
@@ -196,9 +541,10 @@ struct gt_proc {
 	char comm[16];
 	char cgroup[GT_CGROUP_MAX]; /* path, "" unknown or longer than that */
 	uint64_t cgroup_id;
-	bool not_here;	/* see gt_model_not_here() */
-	bool user_told; /* there may have been no room for it all the same */
-	uint32_t user, group; /* index in gt_model.groups, GT_NONE32 none: as it was first told */
+	bool not_here;	   /* see gt_model_not_here() */
+	bool user_counted; /* there may have been no room for it all the same */
+	uint32_t user,
+		group; /* index in gt_model.groups, GT_NONE32 none: as it was first reported */
 };
 
 /** struct gt_ns - PID namespaces that a process is in below the daemon's own: ids that never return */
@@ -212,6 +558,7 @@ struct gt_ns {
  * @rings: a ring each, in no order; gt_work_free() frees them
  */
 struct gt_work {
+	uint16_t account; /* that they count for; 0: none */
 	struct gt_counts counts;
 	uint64_t inflight;
 	unsigned int nrings;
@@ -222,8 +569,9 @@ struct gt_work {
 /**
  * struct gt_group - a user, or a cgroup with all that is below it
  * @cgroup: else it is a user, and has no name
- * @counted: it has had a process; @uid, @mixed and @ns tell whose work there has ever been in it
- * @uid: theirs; GT_NONE32 unknown; @mixed: of several users, or not known whose
+ * @counted: it has had a process; @uid, @mixed and @ns are of all work that has ever been in it
+ * @account: that it counts for: of the user of its first process; 0: none
+ * @uid: theirs; GT_NONE32 unknown; @mixed: of several users, or of unknown ones
  * @ns: the namespaces that all of them are in
  * @parent: index of the group above; GT_NONE32 none
  * @members: processes that are not freed; @below: groups directly below it
@@ -234,6 +582,7 @@ struct gt_work {
  */
 struct gt_group {
 	bool cgroup, counted, mixed;
+	uint16_t account;
 	uint32_t uid, parent;
 	uint32_t members, below;
 	uint64_t serial, left, last;
@@ -246,18 +595,21 @@ struct gt_group {
  * struct gt_queue - a queue that a program made
  * @gpu: GT_NONE16: the slot is free; a destroyed queue is forgotten like a dead process
  * @serial: another for each queue that had this slot
- * @depth_told: depth is what its source tells, not counted from jobs; @worked: it has work that is
- *no job of a ring, so that else its depth is not known
- * @runtime: the program's runtime tells of it, not the driver; @address: where its packets are, as
- *	join.c keys it, 0 not known; @alias: the runtime's number of it, GT_NONE64 none
- * @slot: its own; @user: in whose share it counts, while it lives; GT_NONE32: in nobody's
+ * @depth_set: depth is what its source reports, not counted from jobs; @worked: it has work that is
+ * no job of a ring, so that else its depth is not known
+ * @runtime: the program's runtime reports it, not the driver; @address: where its packets are, as
+ *	queue.c keys it, 0 not known; @alias: the runtime's number of it, GT_NONE64 none
+ * @slot: its own; @account: of its user's share, as it was first known; 0: none; @counted: it
+ *	counts there as one that lives
  * @next_free: slot number + 1; @ended_prev, @ended_next: likewise, of those that are destroyed
  */
 struct gt_queue {
 	uint32_t id;
 	uint16_t gpu;
 	uint64_t serial, destroyed;
-	uint32_t slot, user;
+	uint32_t slot;
+	uint16_t account;
+	bool counted;
 	uint32_t next_free, ended_prev, ended_next;
 	struct gt_queue_desc desc; /* what is unknown is all ones */
 	int state;		   /* enum gt_queue_state */
@@ -266,9 +618,9 @@ struct gt_queue {
 	uint64_t last_ts;
 	struct gt_stage stage[GT_NSTAGES];
 	struct gt_depth depth;
-	bool depth_told, worked, runtime;
+	bool depth_set, worked, runtime;
 	uint64_t address, alias;
-	struct gt_queue_hw *hw; /* as it was told in @hw_round; NULL: never */
+	struct gt_queue_hw *hw; /* as it was reported in @hw_round; NULL: never */
 	uint64_t hw_round;
 };
 
@@ -292,7 +644,7 @@ struct gt_dependency {
 
 /**
  * struct gt_finished - a job that ended, as the `report` shows it
- * @met: its process's first_ts, which tells it from others that had its pid
+ * @first_ts: its process's first_ts, which distinguishes it from others that had its pid
  * @nth: of the ring's completions since the last clear, from 1 on, modulo 2^32: one that is missing
  *	in the history was not recorded, or its job not known
  * @dep: for gt_depend_get(): what it waited for; 0: nothing that is known
@@ -302,7 +654,7 @@ struct gt_dependency {
 struct gt_finished {
 	uint64_t end, ctx, seqno;
 	uint64_t queue, hw_wait, exec, complete, gpu_wait, ioctl, total;
-	uint64_t met;
+	uint64_t first_ts;
 	uint32_t pid, uid;
 	uint16_t gpu, ring;
 	char comm[16];
@@ -312,42 +664,51 @@ struct gt_finished {
 
 struct gt_model {
 	pthread_mutex_t lock;
+	/* Up to @limits: read by other threads without the lock, so each is written as one word. */
+	uint64_t now; /* the latest time that has passed, ns */
+	uint64_t
+		cleared; /* time of the last clear, or of the start: of a recording's first event or work */
+	bool wall; /* live: time is CLOCK_MONOTONIC; else it is @now, and stands with the recording */
+	bool several; /* several recordings are played, with clocks that may differ */
 	struct gt_limits limits;
-	uint64_t now;	  /* last time that is known to have passed, ns */
-	bool wall;	  /* live: now is CLOCK_MONOTONIC; else it stands with the recording */
 	uint64_t gen;	  /* changes with anything at all */
 	uint64_t dir_gen; /* changes when a GPU, ring, queue or process comes or goes */
-	uint64_t cleared; /* time of the last clear, or of the start */
+	uint64_t resets;  /* gt_model_reset() */
 
 	unsigned int ngpus;
 	struct gt_gpu *gpus[GT_MAX_GPUS];
 
 	struct gt_job *jobs;
-	unsigned int njobs;
+	unsigned int njobs;   /* in the table */
+	unsigned int nunseen; /* jobs in the table with an end that was missed: GT_JOB_UNSEEN */
 
 	unsigned int nprocs;	 /* in use */
 	unsigned int proc_slots; /* slots to look at: 0 .. proc_slots-1, NULL where free */
 	struct gt_proc **procs;
-	uint64_t procs_refused;	 /* events of processes without an entry: there were too many */
-	uint64_t prings_refused; /* jobs without statistics per process and ring, likewise */
+	struct gt_proc *nobody; /* counts the work of unknown processes; in no slot */
+	uint64_t
+		procs_refused; /* events of processes without a slot, because there were too many */
+	uint64_t
+		prings_refused; /* jobs without statistics per process and ring, for want of room */
 
 	unsigned int nqueues;	  /* slots to look at */
-	unsigned int free_queues; /* of which so many are free */
+	unsigned int free_queues; /* free slots among them */
 	struct gt_queue *queues[GT_MAX_QUEUES];
-	uint64_t queues_refused; /* events of queues without an entry */
-	uint64_t hw_round;	 /* how often it was told where queues are on the hardware */
+	uint64_t queues_refused; /* events of queues without a slot */
+	uint64_t hw_round;	 /* how often the place of queues on the hardware was reported */
 
 	unsigned int nkernels;
 	struct gt_kernel *kernels[GT_MAX_KERNELS];
-	uint64_t kernel_bytes;	   /* of their names and texts */
+	uint64_t kernel_bytes;	   /* bytes of names and texts of kernels */
 	uint64_t kernels_refused;  /* descriptions for which there was no room */
-	uint64_t counters_refused; /* readings, likewise */
+	uint64_t many_counters;	   /* counters in use of GT_MANY_COUNTERS */
+	uint64_t counters_refused; /* readings for which there was no room */
 
 	unsigned int ngroups; /* to look at; NULL where free; [0] is the cgroup all others are in */
 	struct gt_group *groups[GT_MAX_GROUPS];
 	unsigned int nusers, ncgroups;
 	uint64_t users_refused;	  /* processes without a total for their user */
-	uint64_t users_dropped;	  /* users whose total made room */
+	uint64_t users_dropped;	  /* users with a total that made room */
 	uint64_t cgroups_refused; /* processes that count in a group above their own only */
 	uint64_t cgroups_folded;  /* groups that made room: their totals are in those above */
 
@@ -380,6 +741,58 @@ void gt_model_free(struct gt_model *m);
 
 /** gt_model_now() - CLOCK_MONOTONIC when live, else the recording's time; any thread */
 uint64_t gt_model_now(const struct gt_model *m);
+/** gt_counted() - so much of the @window before @now is after the start or clear; any thread */
+static inline uint64_t gt_counted(const struct gt_model *m, uint64_t now, uint64_t window)
+{
+	uint64_t since = __atomic_load_n(&m->cleared, __ATOMIC_RELAXED);
+	uint64_t all = now > since ? now - since : 0;
+
+	return window < all ? window : all;
+}
+/* What sources observe: events, and how much processes use engines, which goes on while events pause */
+enum gt_observation { GT_OBSERVED_EVENTS, GT_OBSERVED_USE, GT_NOBSERVED };
+/**
+ * gt_observed() - so much of gt_counted() was observed: not while the level was off or sources paused
+ * @window: at most 60 s, or GT_ALL
+ *
+ * 0 where a pause leaves less of the @window than a slot of gt_busy: too little for a share. Any thread.
+ */
+uint64_t gt_observed(const struct gt_model *m, enum gt_observation what, uint64_t now,
+		     uint64_t window);
+/**
+ * struct gt_extent - when something was observed
+ * @first, @last: times of its first event and its last; 0: never, or not known
+ * @pauses: when it was not observed; NULL: it was whenever anything was. Lives as long as a live model
+ */
+struct gt_extent {
+	uint64_t first, last;
+	const struct gt_pauses *pauses;
+};
+/**
+ * gt_observed_of() - gt_observed() of events where @e was: of recordings with different clocks only
+ *	those count that have it. Lock held for the extents, as for all of the model
+ */
+uint64_t gt_observed_of(const struct gt_model *m, struct gt_extent e, uint64_t now,
+			uint64_t window);
+struct gt_extent gt_ring_extent(const struct gt_ring *r);
+/** gt_engine_extent() - of all rings of @g; its pauses are those of engine @e */
+struct gt_extent gt_engine_extent(const struct gt_gpu *g, enum gt_engine e);
+/** gt_observed_between() - in so much of [@from, @to) events were observed; any thread */
+uint64_t gt_observed_between(const struct gt_model *m, uint64_t from, uint64_t to);
+/** gt_observed_between_of() - likewise where @e was, see gt_observed_of() */
+uint64_t gt_observed_between_of(const struct gt_model *m, struct gt_extent e, uint64_t from,
+				uint64_t to);
+/** gt_observed_changed() - when a pause last began or ended, 0: never; any thread */
+uint64_t gt_observed_changed(const struct gt_model *m);
+/** gt_model_observe() - from now on live sources observe @what, or do not; any thread */
+void gt_model_observe(struct gt_model *m, enum gt_observation what, bool on);
+/**
+ * gt_model_observe_ring() - while live sources observe events: from now on some do of this ring, or none
+ * @ring: GT_NONE16: of work outside the rings
+ *
+ * Takes the lock.
+ */
+void gt_model_observe_ring(struct gt_model *m, uint16_t gpu, uint16_t ring, bool on);
 /** gt_model_advance() - time has come to @ts with nothing happening (watermark); takes the lock */
 void gt_model_advance(struct gt_model *m, uint64_t ts);
 
@@ -393,9 +806,9 @@ struct gt_gpu *gt_model_gpu(struct gt_model *m, const char *name, bool *is_new);
  *	it. Any thread, lock held.
  */
 void gt_model_gpu_gone(struct gt_model *m, struct gt_gpu *g);
-/** gt_model_gpu_back() - it is there again: its statistics go on. Likewise. */
+/** gt_model_gpu_back() - the device of @g is there again: its statistics go on. Any thread, lock held. */
 void gt_model_gpu_back(struct gt_model *m, struct gt_gpu *g);
-/** gt_model_reading() - in place of what was read off before; false: no such GPU, or no memory. Ingest
+/** gt_model_reading() - replaces the readings of a GPU's sensors; false: no such GPU, or no memory. Ingest
  * thread, lock held */
 bool gt_model_reading(struct gt_model *m, const struct gt_reading *r);
 /** gt_model_ring() - finds or makes a ring by name; NULL if there are too many. Lock held. */
@@ -407,16 +820,16 @@ const char *gt_engine_name(enum gt_engine e);
 
 /** gt_depend_of() - what job @j waits for, or waited for; lock held */
 void gt_depend_of(const struct gt_model *m, const struct gt_job *j, struct gt_dependency *d);
-/** gt_depend_get() - that of a job that ended, by gt_finished.dep; takes the lock. False: none, or
- *	GT_DEPS_KEPT other jobs that waited have ended since */
+/** gt_depend_get() - what a job that ended waited for, by gt_finished.dep; takes the lock. False: nothing, or
+ * GT_DEPS_KEPT other jobs that waited have ended since */
 bool gt_depend_get(struct gt_model *m, uint64_t number, struct gt_dependency *d);
 
-struct gt_proc *gt_model_proc(struct gt_model *m,
-			      uint32_t pid); /* living, or the last dead; lock held */
-struct gt_queue *gt_model_queue(struct gt_model *m, uint16_t gpu,
-				uint32_t id); /* NULL none; lock held */
+/** gt_model_proc() - the process of @pid, alive or the last that ended; NULL: none. Lock held */
+struct gt_proc *gt_model_proc(struct gt_model *m, uint32_t pid);
+/** gt_model_queue() - NULL: no such queue. Lock held */
+struct gt_queue *gt_model_queue(struct gt_model *m, uint16_t gpu, uint32_t id);
 /**
- * gt_model_process() - tells who a pid is; makes the process if it is new. Lock held.
+ * gt_model_process() - identifies a pid; creates the process if it is new. Lock held.
  * A different @start under a known pid ends the old one and makes a new one.
  */
 struct gt_proc *gt_model_process(struct gt_model *m, uint32_t pid, uint64_t start, uint32_t uid,
@@ -428,10 +841,14 @@ struct gt_proc *gt_model_process(struct gt_model *m, uint32_t pid, uint64_t star
 struct gt_proc *gt_model_process_in(struct gt_model *m, uint32_t pid, uint64_t start, uint32_t uid,
 				    const char *comm, const char *cgroup, uint64_t cgroup_id,
 				    const struct gt_ns *ns);
-/** gt_model_not_here() - no process of this machine, as sim's: /proc will not tell of it. Lock held */
+/** gt_model_not_here() - the process is not of this machine, as those of sim: /proc is not asked. Lock held */
 void gt_model_not_here(struct gt_model *m, struct gt_proc *p);
 /** gt_model_exit() - process @slot ended. Lock held. */
 void gt_model_exit(struct gt_model *m, uint32_t slot);
+/** gt_model_ended() - see gt_host.process_ended. Lock held */
+bool gt_model_ended(struct gt_model *m, uint32_t pid, uint64_t start);
+/** gt_model_reset_at() - see gt_host.ring_reset. Lock held */
+uint64_t gt_model_reset_at(const struct gt_model *m, uint16_t gpu, uint16_t ring);
 /** gt_model_user() - index of a user's group, GT_NONE32 none; lock held */
 uint32_t gt_model_user(const struct gt_model *m, uint32_t uid);
 /** gt_model_group() - group @i if it is still the same; NULL: it has gone. Lock held */
@@ -439,7 +856,7 @@ struct gt_group *gt_model_group(const struct gt_model *m, uint32_t i, uint64_t s
 
 #define GT_WORK_BUSY   0x1 /* busy time by window, not only in total */
 #define GT_WORK_STAGES 0x2
-#define GT_WORK_USES   0x4 /* what was read off: engines and memory */
+#define GT_WORK_USES   0x4 /* use of engines and memory, as struct gt_use */
 /**
  * gt_group_work() - what the processes of a group did, living and gone, since the start or clear
  * @what: GT_WORK_*: what is wanted besides counters and busy time in total
@@ -452,7 +869,9 @@ struct gt_group *gt_model_group(const struct gt_model *m, uint32_t i, uint64_t s
 int gt_group_work(struct gt_model *m, uint32_t i, uint64_t serial, unsigned int what,
 		  struct gt_work *out);
 void gt_work_free(struct gt_work *w);
-/** gt_sum() - of two, or the greatest there is */
+/** gt_share_refused() - how often a user had a whole share of @what; any thread */
+uint64_t gt_share_refused(enum gt_share what);
+/** gt_sum() - @a + @b, at most UINT64_MAX */
 static inline uint64_t gt_sum(uint64_t a, uint64_t b)
 {
 	return b > UINT64_MAX - a ? UINT64_MAX : a + b;
@@ -472,13 +891,37 @@ void gt_model_tidy(struct gt_model *m);
 /** gt_model_clear() - counters and histograms start again; objects, jobs and clocks stay. Lock
  * held. */
 void gt_model_clear(struct gt_model *m);
+/**
+ * gt_model_reset() - as gt_model_new() made it, but for GPUs and rings, which keep their numbers, and the
+ *	names of events and functions: a recording is played again. Lock held
+ *
+ * Return: 0, or -ENOMEM, and nothing has changed.
+ */
+int gt_model_reset(struct gt_model *m);
 
 /**
- * gt_ring_busy_ns() - busy time of the @window before @now, with the job now running; lock held
+ * gt_ring_busy_ns() - busy time of the @window before @now, with the job now running; GT_NONE64:
+ * not known. Lock held
  */
 uint64_t gt_ring_busy_ns(const struct gt_model *m, const struct gt_ring *r, uint64_t now,
 			 uint64_t window);
-/** gt_engine_busy_ns() - the same of all rings of @g that feed engine @e, never counted twice */
+/** gt_nobody_rings() - gt_model.nobody gets each ring on which a job of nobody who is known runs;
+ * lock held */
+void gt_nobody_rings(struct gt_model *m);
+/**
+ * gt_pring_running() - since when a job of process @slot runs on the ring of @pr, of which it is
+ * the oldest at the hardware; UINT64_MAX: none does, or not known; @slot GT_NONE32: a job of
+ *	nobody who is known. Lock held
+ */
+uint64_t gt_pring_running(const struct gt_model *m, const struct gt_proc_ring *pr, uint32_t slot);
+/** gt_busy_running_ns() - gt_busy_ns() of @b, likewise, with what runs since @since, which is not
+ * in it yet */
+uint64_t gt_busy_running_ns(const struct gt_busy *b, uint64_t since, uint64_t now, uint64_t window);
+/** gt_ring_jobs() - @c: the ring's types, where SUBMIT and COMPLETE count jobs, not events: kernels and
+ *	copies are jobs too, and an end that comes twice is one. Lock held */
+void gt_ring_jobs(const struct gt_ring *r, struct gt_typecount *c);
+/** gt_engine_busy_ns() - busy time of all rings of @g that feed engine @e; time in which several are busy counts
+ * once */
 uint64_t gt_engine_busy_ns(const struct gt_model *m, const struct gt_gpu *g, enum gt_engine e,
 			   uint64_t now, uint64_t window);
 

@@ -1,8 +1,57 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* GPUs and rings: made once, never freed while the model lives; a ring's clock. */
 #include <string.h>
+#include <strings.h>
 
 #include "internal.h"
+
+/* Engines: their names, and which one a ring feeds, by the names that drivers give their rings. */
+
+/* The first that fits wins: "vcn_enc" stands before "vcn". amdgpu, i915, xe, v3d, lima, etnaviv. */
+static const struct {
+	const char *part;
+	enum gt_engine engine;
+	bool anywhere; /* not only at the beginning */
+} guesses[] = {
+	{ "gfx", GT_ENGINE_GRAPHICS, false },	   { "comp", GT_ENGINE_COMPUTE, false },
+	{ "sdma", GT_ENGINE_COPY, false },	   { "enc", GT_ENGINE_VIDEO_ENCODE, true },
+	{ "vce", GT_ENGINE_VIDEO_ENCODE, false },  { "dec", GT_ENGINE_VIDEO_DECODE, true },
+	{ "uvd", GT_ENGINE_VIDEO_DECODE, false },  { "vcn", GT_ENGINE_VIDEO_DECODE, false },
+	{ "jpeg", GT_ENGINE_VIDEO_DECODE, true },  { "rcs", GT_ENGINE_GRAPHICS, false },
+	{ "bcs", GT_ENGINE_COPY, false },	   { "vecs", GT_ENGINE_VIDEO_DECODE, false },
+	{ "vcs", GT_ENGINE_VIDEO_DECODE, false },  { "ccs", GT_ENGINE_COMPUTE, false },
+	{ "render", GT_ENGINE_GRAPHICS, true },	   { "graphics", GT_ENGINE_GRAPHICS, true },
+	{ "compute", GT_ENGINE_COMPUTE, true },	   { "csd", GT_ENGINE_COMPUTE, true },
+	{ "v3d_bin", GT_ENGINE_GRAPHICS, false },  { "v3d_tfu", GT_ENGINE_COPY, false },
+	{ "copy", GT_ENGINE_COPY, true },	   { "blt", GT_ENGINE_COPY, true },
+	{ "dma", GT_ENGINE_COPY, false },	   { "3d", GT_ENGINE_GRAPHICS, false },
+	{ "fragment", GT_ENGINE_GRAPHICS, false }, { "vertex", GT_ENGINE_GRAPHICS, false },
+};
+
+enum gt_engine gt_engine_guess(const char *ring_name)
+{
+	for (size_t i = 0; i < sizeof(guesses) / sizeof(*guesses); i++) {
+		const char *part = guesses[i].part;
+
+		if (guesses[i].anywhere ? strcasestr(ring_name, part) != NULL
+					: !strncasecmp(ring_name, part, strlen(part)))
+			return guesses[i].engine;
+	}
+	/* lima's geometry and pixel processors */
+	if (!strcmp(ring_name, "gp") || !strcmp(ring_name, "pp"))
+		return GT_ENGINE_GRAPHICS;
+	return GT_ENGINE_UNKNOWN;
+}
+
+const char *gt_engine_name(enum gt_engine e)
+{
+	static const char *const names[GT_NENGINES] = { "UNKNOWN", "GRAPHICS",	   "COMPUTE",
+							"COPY",	   "VIDEO_DECODE", "VIDEO_ENCODE" };
+
+	return (unsigned int)e < GT_NENGINES ? names[e] : names[GT_ENGINE_UNKNOWN];
+}
+
+#define RUNNER_LOOKS 1024 /* jobs that are looked at to find the one that runs */
 
 /* Names are compared as they are kept: cut to their fields */
 static bool same_name(const char *kept, size_t size, const char *name)
@@ -56,6 +105,11 @@ void gt_model_gpu_gone(struct gt_model *m, struct gt_gpu *g)
 		return;
 	g->gone = true;
 	g->life++;
+	for (unsigned int i = 0; i < g->nrings; i++) {
+		gt_jobs_lost(m, g->rings[i], UINT64_MAX, GT_UNSEEN_LOST);
+		gt_ring_hw_forget(g->rings[i]);
+		g->rings[i]->after_loss = true;
+	}
 	gpu_changed(m, g);
 }
 
@@ -88,6 +142,55 @@ bool gt_model_reading(struct gt_model *m, const struct gt_reading *r)
 	return true;
 }
 
+/* No end of a job has been seen on the whole GPU */
+static bool is_endless(const struct gt_gpu *g)
+{
+	for (unsigned int i = 0; i < g->nrings; i++)
+		if (g->rings[i]->last_end)
+			return false;
+	return true;
+}
+
+static bool lacks_ends(const struct gt_gpu *g)
+{
+	for (unsigned int i = 0; i < g->nrings; i++)
+		if (g->rings[i]->lacks_ends)
+			return is_endless(g);
+	return false;
+}
+
+bool gt_ring_no_end(struct gt_model *m, struct gt_gpu *g, struct gt_ring *r, uint64_t ts)
+{
+	bool endless;
+
+	if (r->lacks_ends)
+		return true;
+	if (r->hw_jobs < GT_UNSEEN_NO_END || ts <= gt_sum(r->hw_since, GT_UNSEEN_NO_END_NS))
+		return false;
+	endless = is_endless(g);
+	for (unsigned int i = 0; i < g->nrings; i++) {
+		struct gt_ring *o = g->rings[i];
+
+		if (o->work || !(o == r ? endless || r->commits || r->starts : endless))
+			continue;
+		o->lacks_ends = true;
+		gt_jobs_lost(m, o, UINT64_MAX, GT_UNSEEN_LOST);
+		o->gen++;
+	}
+	return r->lacks_ends;
+}
+
+void gt_ring_ends(struct gt_gpu *g, uint64_t ts)
+{
+	for (unsigned int i = 0; i < g->nrings; i++) {
+		struct gt_ring *r = g->rings[i];
+
+		if (r->lacks_ends && r->begun < ts)
+			r->begun = ts;
+		r->lacks_ends = false;
+	}
+}
+
 static struct gt_ring *ring_new(struct gt_model *m, struct gt_gpu *g, const char *name)
 {
 	struct gt_ring *r = gt_mem_get(sizeof(*r), false);
@@ -99,7 +202,14 @@ static struct gt_ring *ring_new(struct gt_model *m, struct gt_gpu *g, const char
 	keep_name(r->name, sizeof(r->name), name);
 	r->jobs_head = r->jobs_tail = GT_NONE32;
 	r->hw_epoch = 1;
-	gt_stages_init(r->stage);
+	r->after_loss = m->priv->lost;
+	r->loss_until = m->priv->loss_until;
+	r->gap_end = m->priv->gap_end;
+	r->lacks_ends = lacks_ends(g);
+	r->gap = r->gap_end > m->now;
+	if (r->gap && r->gap_end < m->priv->gap_until)
+		m->priv->gap_until = r->gap_end;
+	gt_stages_init(r->stage, 0);
 	return r;
 }
 
@@ -129,10 +239,31 @@ struct gt_ring *gt_model_ring(struct gt_model *m, struct gt_gpu *g, const char *
 	return r;
 }
 
+static bool has_jobs(const struct gt_ring *r)
+{
+	return r->jobs_head != GT_NONE32 || r->last_end || r->commits || r->starts ||
+	       r->counts.submitted;
+}
+
+bool gt_ring_take_work(struct gt_gpu *g, struct gt_ring *r)
+{
+	int i = gt_work_ring(r->name);
+
+	if (r->work)
+		return true;
+	if (i < 0 || has_jobs(r))
+		return false;
+	r->work = true;
+	g->work[i] = r;
+	return true;
+}
+
 void gt_gpu_free(struct gt_gpu *g)
 {
 	for (unsigned int i = 0; i < g->nrings; i++) {
 		gt_stages_reset(g->rings[i]->stage);
+		if (g->rings[i]->pauses)
+			gt_mem_put(g->rings[i]->pauses, sizeof(*g->rings[i]->pauses));
 		gt_mem_put(g->rings[i], sizeof(*g->rings[i]));
 	}
 	gt_mem_put(g->gauges, sizeof(*g->gauges));
@@ -145,6 +276,7 @@ static void ring_clear(struct gt_ring *r, uint64_t now, uint64_t window_ns)
 	gt_stages_reset(r->stage);
 	memset(&r->counts, 0, sizeof(r->counts));
 	memset(&r->types, 0, sizeof(r->types));
+	memset(r->jobs_before, 0, sizeof(r->jobs_before));
 	memset(&r->errors, 0, sizeof(r->errors));
 	gt_depth_reset(&r->depth, now);
 	gt_busy_restart(&r->busy, now);
@@ -168,8 +300,28 @@ void gt_gpu_clear(struct gt_gpu *g, uint64_t now, uint64_t window_ns)
 void gt_ring_hw_forget(struct gt_ring *r)
 {
 	r->hw_jobs = 0;
+	r->hw_entered = r->hw_passed = 0;
 	if (!++r->hw_epoch) /* 0 is a job's "not in the hardware" */
 		r->hw_epoch = 1;
+}
+
+/*
+ * Hardware that is handed one job after another ends them in that order, so those before @j have
+ * ended, whether that was seen or not. If the end of one that was passed comes much later, or that
+ * happens again and again, it is other hardware.
+ */
+__attribute__((noinline, cold)) bool gt_ring_hw_other(struct gt_ring *r, const struct gt_job *j,
+						      uint64_t ts, bool passed)
+{
+	if (passed) {
+		r->unordered =
+			gt_unseen_stray(&r->strays) || ts > r->passed_at + GT_UNSEEN_ORDER_NS;
+		return false;
+	}
+	r->hw_jobs = r->hw_entered - j->hw_no;
+	r->hw_passed = j->hw_no;
+	r->passed_at = ts;
+	return false;
 }
 
 uint64_t gt_ring_running(const struct gt_ring *r)
@@ -178,31 +330,85 @@ uint64_t gt_ring_running(const struct gt_ring *r)
 
 	if (r->outer_since && r->outer_since < since)
 		since = r->outer_since;
-	/* Where neither hand-over nor start is told, nor any end yet, nobody knows */
+	/* Where neither hand-over nor start is reported, nor any end yet, nobody knows */
 	if (since == UINT64_MAX || !(r->commits || r->starts || r->last_end))
 		return UINT64_MAX;
 	return since > r->last_end ? since : r->last_end;
 }
 
-/* Busy time of @b with what runs since @since, which @b does not hold yet */
-static uint64_t busy_with_running(const struct gt_busy *b, uint64_t since, uint64_t now,
-				  uint64_t window)
+/* The oldest job at the hardware, as the list has them */
+static const struct gt_job *runner(const struct gt_model *m, const struct gt_ring *r)
 {
-	uint64_t ns = gt_busy_ns(b, now, window), from = now > window ? now - window : 0;
+	uint32_t i = r->jobs_head;
 
-	if (b->end > since)
-		since = b->end;
-	if (since < from)
-		since = from;
-	if (since < now)
-		ns += now - since;
+	for (unsigned int n = 0; n < RUNNER_LOOKS && i != GT_NONE32; n++) {
+		if (gt_job_is_on_hw(r, &m->jobs[i]))
+			return &m->jobs[i];
+		i = m->jobs[i].ring_next;
+	}
+	return NULL;
+}
+
+/* Since when @r runs what is of nobody who is known; what a tally has of a process is its at the
+ * end */
+static uint64_t nobody_running(const struct gt_model *m, const struct gt_ring *r)
+{
+	const struct gt_job *j = runner(m, r);
+
+	if (j && j->proc != GT_NONE32 && (r->outer_since || (!r->after_loss && !j->after_loss)))
+		return UINT64_MAX;
+	return !j && r->outer_since ? UINT64_MAX : gt_ring_running(r);
+}
+
+void gt_nobody_rings(struct gt_model *m)
+{
+	for (unsigned int i = 0; i < m->ngpus; i++) {
+		const struct gt_gpu *g = m->gpus[i];
+
+		for (unsigned int k = 0; k < g->nrings; k++)
+			if (nobody_running(m, g->rings[k]) != UINT64_MAX)
+				gt_pring(m, m->nobody, g->id, (uint16_t)k);
+	}
+}
+
+uint64_t gt_pring_running(const struct gt_model *m, const struct gt_proc_ring *pr, uint32_t slot)
+{
+	const struct gt_ring *r = m->gpus[pr->gpu]->rings[pr->ring];
+	uint64_t since = pr->inflight ? gt_ring_running(r) : UINT64_MAX, start;
+	const struct gt_job *j;
+
+	if (slot == GT_NONE32)
+		return nobody_running(m, r);
+	/* as when it ends: where it is not known when that began, the ring is busy, but with nobody
+	 */
+	if (since == UINT64_MAX || r->after_loss)
+		return UINT64_MAX;
+	j = runner(m, r);
+	if (!j || j->live != 1 || j->proc != slot || j->after_loss)
+		return UINT64_MAX;
+	start = j->reported & GT_JOB_START ? j->start : gt_job_hand_over(j, r->commits, r->gap_end);
+	return start > since ? start : since;
+}
+
+uint64_t gt_busy_running_ns(const struct gt_busy *b, uint64_t since, uint64_t now, uint64_t window)
+{
+	uint64_t ns = gt_busy_ns(b, now, window), from = now > window ? now - window : 0, had;
+
+	if (ns == GT_NONE64)
+		return ns;
+	since = since < from ? from : since;
+	if (since >= now)
+		return ns < window ? ns : window;
+	/* on another ring of the engine others may have ended meanwhile */
+	had = b->end > since ? gt_busy_between(b, since, now) : 0;
+	ns += now - since > had ? now - since - had : 0;
 	return ns < window ? ns : window;
 }
 
 uint64_t gt_ring_busy_ns(const struct gt_model *m, const struct gt_ring *r, uint64_t now,
 			 uint64_t window)
 {
-	return busy_with_running(&r->busy, gt_ring_running(r), now, window);
+	return gt_busy_running_ns(&r->busy, gt_ring_running(r), now, window);
 }
 
 uint64_t gt_engine_busy_ns(const struct gt_model *m, const struct gt_gpu *g, enum gt_engine e,
@@ -214,5 +420,5 @@ uint64_t gt_engine_busy_ns(const struct gt_model *m, const struct gt_gpu *g, enu
 		if (g->rings[i]->engine == e && gt_ring_running(g->rings[i]) < since)
 			since = gt_ring_running(g->rings[i]);
 	}
-	return busy_with_running(&g->engine[e], since, now, window);
+	return gt_busy_running_ns(&g->engine[e], since, now, window);
 }

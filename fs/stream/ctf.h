@@ -4,6 +4,7 @@
 
 #include "../../backend/event.h"
 #include "../text/text.h"
+#include "stream.h"
 
 /** struct gt_ctf_functions - names of functions by id; "" where there is none */
 struct gt_ctf_functions {
@@ -21,5 +22,15 @@ struct gt_ctf_functions {
  */
 void gt_ctf_metadata(struct gt_text *t, const char (*custom)[32], const struct gt_ctf_functions *f,
 		     int64_t realtime_offset, uint64_t session);
+
+/**
+ * gt_preamble_make() - fills @c->pre with what a reader must know before its first record
+ * @c: log, model, view and scope are set; the array is owned by the cursor
+ * @ts: time that all of it carries
+ *
+ * HEADER, then GPUs, rings, names of CUSTOM events and of functions, queues and living processes of the scope, as
+ * the view may see them. The model's lock is held for one object at a time. Return: 0 or -ENOMEM.
+ */
+int gt_preamble_make(struct gt_cursor *c, uint64_t ts);
 
 #endif

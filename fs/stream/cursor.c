@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/types.h>
 
-#include "preamble.h"
+#include "ctf.h"
 
 #define SCAN_MAX 65536 /* records looked at in one call */
 #define LAPS_MAX 8     /* times the writer may outrun one call before it gives up */
@@ -29,7 +29,7 @@ static void lapped(struct gt_cursor *c)
 	if (to > head)
 		to = head;
 	c->missed += to - c->at;
-	c->untold += to - c->at;
+	c->unreported += to - c->at;
 	c->at = to;
 }
 
@@ -50,7 +50,7 @@ static size_t give_preamble(struct gt_cursor *c, union gt_record *out, size_t ma
 }
 
 /* Says what was overwritten, with the next record's time. False: the writer took that one too. */
-static bool tell_lost(struct gt_cursor *c, union gt_record *out)
+static bool report_lost(struct gt_cursor *c, union gt_record *out)
 {
 	union gt_record next;
 
@@ -62,11 +62,11 @@ static bool tell_lost(struct gt_cursor *c, union gt_record *out)
 		.cpu = GT_NONE16,
 		.gpu = c->scope.gpu,
 		.ring = c->scope.ring,
-		.count = c->untold,
+		.count = c->unreported,
 		.since = c->last_ts,
 		.cause = GT_LOST_READER,
 	};
-	c->untold = 0;
+	c->unreported = 0;
 	return true;
 }
 
@@ -79,7 +79,7 @@ static bool whole_log(const struct gt_cursor *c)
 }
 
 /*
- * Moves to the front what the reader may see. A process's pipe must not tell by what it shows that
+ * Moves to the front what the reader may see. A process's pipe must not show by what it delivers that
  * a blanked record is that process's, so it shows none of these.
  */
 static size_t narrow(const struct gt_cursor *c, union gt_record *r, size_t n)
@@ -110,8 +110,8 @@ static ssize_t step(struct gt_cursor *c, union gt_record *out, size_t max, size_
 	n = atomic_load_explicit(&c->log->head, memory_order_acquire) - c->at;
 	if (!n)
 		*scan = 0;
-	if (n && c->untold)
-		return tell_lost(c, out) ? 1 : -EAGAIN;
+	if (n && c->unreported)
+		return report_lost(c, out) ? 1 : -EAGAIN;
 	n = n < max ? n : max;
 	n = n < *scan ? n : *scan;
 	n = n < piece ? n : piece;
@@ -157,6 +157,7 @@ int gt_cursor_init(struct gt_cursor *c, struct gt_log *l, struct gt_model *m,
 	int err;
 
 	*c = (struct gt_cursor){ .log = l, .model = m, .view = *v, .scope = *s, .last_ts = floor };
+	c->epoch = atomic_load(&l->epoch);
 	c->at = atomic_load_explicit(&l->head, memory_order_acquire);
 	err = gt_preamble_make(c, floor);
 	if (err)

@@ -2,11 +2,14 @@
 /* Which records a reader gets, and what of them: by the pipe's scope, and by who reads. */
 #include "stream.h"
 
-/* Types that tell about a device: where no process is named, nobody's secret is in them. */
-#define DEVICE_TYPES (1U << GT_IRQ | 1U << GT_COUNTER | 1U << GT_CLOCK | 1U << GT_POWER)
+static bool is(const struct gt_event *e, enum gt_type_class class)
+{
+#define CLASS(name, number, class, level) GT_CLASS_##class,
+	static const uint8_t classes[GT_NTYPES] = { GT_TYPES(CLASS) };
+#undef CLASS
 
-/* Types whose value is which call into the kernel it was */
-#define CALL_TYPES (1U << GT_IOCTL_ENTER | 1U << GT_IOCTL_EXIT | 1U << GT_FUNCTION)
+	return classes[e->type] == class;
+}
 
 static bool same16(uint16_t want, uint16_t got)
 {
@@ -56,17 +59,17 @@ static bool nobodys(const struct gt_event *e)
 /*
  * What anybody may know about a ring is in value and seqno, but not a token, with which another's
  * doorbell is rung, nor which fence a job depends on. Without a ring they are of what a process
- * did, or of what its owner's files tell of it: sizes, times and numbers of its kernels, calls and
+ * did, or of what its owner's files say of it: sizes, times and numbers of its kernels, calls and
  * copies.
  */
 static void blank_numbers(struct gt_event *e, bool somebodys)
 {
-	bool theirs = somebodys && e->ring == GT_NONE16;
+	bool theirs = somebodys && (e->ring == GT_NONE16 || is(e, GT_CLASS_OWN));
 
 	if (theirs)
 		e->seqno = GT_NONE64;
 	if (e->type == GT_QUEUE_TOKEN || e->flags & GT_F_DEPENDS ||
-	    (theirs && !(1U << e->type & CALL_TYPES)))
+	    (theirs && !is(e, GT_CLASS_CALL)))
 		e->value = GT_NONE64;
 }
 
@@ -98,7 +101,7 @@ static bool redact_event(struct gt_event *e, const struct gt_view *v)
 		return true;
 	}
 	if (!somebodys) {
-		if (1U << e->type & DEVICE_TYPES)
+		if (is(e, GT_CLASS_DEVICE))
 			return true;
 	} else if (!gt_view_blanks(v)) {
 		return false;
@@ -134,7 +137,7 @@ static uint64_t since(const struct gt_process *p)
 }
 
 /*
- * A record whose uid is unknown is somebody else's. A visibility that is none of the three counts
+ * A record with an unknown uid is somebody else's. A visibility that is none of the three counts
  * as the strictest.
  */
 bool gt_redact(union gt_record *r, const struct gt_view *v)

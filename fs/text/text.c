@@ -1,11 +1,121 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* A growing buffer and the emitters of every file's format; see text.h. No printf on hot paths. */
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "text.h"
+
+/* Words that came from outside, written so that they stay one word. */
+
+static bool is_plain(unsigned char c)
+{
+	return c > 0x20 && c < 0x7f && c != '\\';
+}
+
+static void escape(struct gt_text *t, unsigned char c)
+{
+	const char *hex = "0123456789abcdef";
+	char x[4] = { '\\', 'x', hex[c >> 4], hex[c & 15] };
+
+	gt_text_mem(t, x, sizeof(x));
+}
+
+/**
+ * gt_text_word() - one word from at most @max bytes of @s; "" is "-"
+ *
+ * A backslash is escaped too, so that what was there can be had back.
+ */
+void gt_text_word(struct gt_text *t, const char *s, size_t max)
+{
+	size_t n = strnlen(s, max), run = 0;
+
+	if (!n)
+		gt_text_dash(t);
+	if (n == 1 && *s == '-') { /* it is known, and this is it */
+		escape(t, '-');
+		return;
+	}
+	for (size_t i = 0; i < n; i++) {
+		if (is_plain((unsigned char)s[i]))
+			continue;
+		gt_text_mem(t, s + run, i - run);
+		escape(t, (unsigned char)s[i]);
+		run = i + 1;
+	}
+	gt_text_mem(t, s + run, n - run);
+}
+
+/* Strict parsers of settings; each stores where it stopped in gt_parse_at. */
+
+_Thread_local const char *gt_parse_at;
+
+static int fault(const char *at, int err)
+{
+	gt_parse_at = at;
+	return err;
+}
+
+/**
+ * gt_parse_u64() - decimal digits and nothing else
+ * Return: -EINVAL if it is no number, -ERANGE if it is not within @min to @max
+ */
+int gt_parse_u64(const char *s, uint64_t min, uint64_t max, uint64_t *out)
+{
+	bool over = false;
+	const char *p = s;
+	uint64_t v = 0;
+
+	for (; *p >= '0' && *p <= '9'; p++)
+		over |= __builtin_mul_overflow(v, 10, &v) ||
+			__builtin_add_overflow(v, (uint64_t)(*p - '0'), &v);
+	if (*p || p == s)
+		return fault(p, -EINVAL);
+	if (over || v < min || v > max)
+		return fault(s, -ERANGE);
+	*out = v;
+	return 0;
+}
+
+/** gt_parse_bool() - 0 or 1; another number is -ERANGE */
+int gt_parse_bool(const char *s, bool *out)
+{
+	uint64_t v;
+	int ret = gt_parse_u64(s, 0, 1, &v);
+
+	if (!ret)
+		*out = v;
+	return ret;
+}
+
+static bool blank(char c)
+{
+	return c == ' ' || c == '\t';
+}
+
+/**
+ * gt_parse_trim() - strips one trailing newline and outer blanks in place
+ * @s: @len bytes and room for a NUL
+ */
+int gt_parse_trim(char *s, size_t len)
+{
+	size_t from = 0;
+
+	s[len] = '\0';
+	if (strlen(s) != len)
+		return fault(s + strlen(s), -EINVAL);
+	if (len && s[len - 1] == '\n')
+		len--;
+	while (len && blank(s[len - 1]))
+		len--;
+	while (from < len && blank(s[from]))
+		from++;
+	memmove(s, s + from, len - from);
+	s[len - from] = '\0';
+	return 0;
+}
 
 #define LIMIT_DEFAULT (64U << 20)
 #define FIRST_CAP     512
@@ -57,6 +167,15 @@ static inline char *room(struct gt_text *t, size_t n)
 	    !grow(t, n))
 		return NULL;
 	return t->buf + t->len;
+}
+
+/** gt_text_reserve() - room for @n more bytes; false: there is none, and the text stays as it is */
+static bool gt_text_reserve(struct gt_text *t, size_t n)
+{
+	bool failed = t->failed, ok = room(t, n);
+
+	t->failed = failed;
+	return ok;
 }
 
 /** gt_text_mem() - @n bytes as they are */
@@ -157,6 +276,24 @@ void gt_text_milli(struct gt_text *t, uint64_t thousandths, int decimals)
 		gt_text_mem(t, d, decimals > 3 ? 4 : 1 + (size_t)decimals);
 }
 
+/** gt_text_decimal() - @v with a point before its last @digits digits */
+void gt_text_decimal(struct gt_text *t, int64_t v, unsigned int digits)
+{
+	uint64_t n = v < 0 ? 0 - (uint64_t)v : (uint64_t)v, unit = 1;
+
+	for (unsigned int i = 0; i < digits; i++)
+		unit *= 10;
+	if (v < 0)
+		gt_text_ch(t, '-');
+	gt_text_u64(t, n / unit);
+	if (digits)
+		gt_text_ch(t, '.');
+	for (n %= unit; unit > 1; n %= unit) {
+		unit /= 10;
+		gt_text_ch(t, (char)('0' + n / unit));
+	}
+}
+
 /** gt_text_printf() - for what is rendered seldom */
 void gt_text_printf(struct gt_text *t, const char *fmt, ...)
 {
@@ -239,4 +376,128 @@ void gt_text_choice(struct gt_text *t, const char *const *names, unsigned int se
 		if (i == selected)
 			gt_text_ch(t, ']');
 	}
+}
+
+/* Tables: lines of cells, padded so that columns line up. */
+
+#define COLUMNS 64
+
+/** struct layout - of a table's columns; @text: aligned to the left, as a cell is no number */
+struct layout {
+	size_t width[COLUMNS];
+	bool text[COLUMNS];
+	unsigned int columns;
+};
+
+size_t gt_table_begin(struct gt_text *t, const char *columns)
+{
+	size_t begin = t->len;
+
+	gt_text_str(t, columns);
+	gt_text_ch(t, '\n');
+	return begin;
+}
+
+/* Digits, with a sign, a point or a slash between; or "-" */
+static bool is_number(const char *cell, size_t n)
+{
+	if (n == 1 && *cell == '-')
+		return true;
+	if (*cell == '-' || *cell == '+') {
+		cell++;
+		n--;
+	}
+	return n && *cell >= '0' && *cell <= '9' && strspn(cell, "0123456789.") >= n;
+}
+
+/* Length of the cell at @p, which ends by @end */
+static size_t cell_len(const char *p, const char *end)
+{
+	size_t n = 0;
+
+	while (p + n < end && p[n] != ' ' && p[n] != '\n')
+		n++;
+	return n;
+}
+
+/* False: it has more columns than can be laid out */
+static bool measure(const char *p, const char *end, struct layout *l)
+{
+	unsigned int column = 0, row = 0;
+
+	while (p < end) {
+		size_t n = cell_len(p, end);
+
+		if (column >= COLUMNS)
+			return false;
+		if (n > l->width[column])
+			l->width[column] = n;
+		if (row && !is_number(p, n))
+			l->text[column] = true;
+		column++;
+		if (column > l->columns)
+			l->columns = column;
+		p += n;
+		if (p < end && *p == '\n') {
+			column = 0;
+			row++;
+		}
+		p++;
+	}
+	/* of the names alone nothing is known */
+	for (unsigned int i = 0; row < 2 && i < l->columns; i++)
+		l->text[i] = true;
+	return true;
+}
+
+/* Writes the cells of [@p, @end) to @out, or only counts what that takes if @out is NULL */
+static size_t lay_out(char *out, const char *p, const char *end, const struct layout *l)
+{
+	unsigned int column = 0;
+	size_t len = 0;
+
+	while (p < end) {
+		size_t n = cell_len(p, end), pad = l->width[column] - n;
+		bool left = l->text[column], last = p + n >= end || p[n] == '\n';
+
+		if (!left) {
+			if (out)
+				memset(out + len, ' ', pad);
+			len += pad;
+		}
+		if (out)
+			memmove(out + len, p, n);
+		len += n;
+		if (left && !last) {
+			if (out)
+				memset(out + len, ' ', pad);
+			len += pad;
+		}
+		if (p + n < end) {
+			if (out)
+				out[len] = last ? '\n' : ' ';
+			len++;
+		}
+		column = last ? 0 : column + 1;
+		p += n + 1;
+	}
+	return len;
+}
+
+void gt_table_end(struct gt_text *t, size_t begin)
+{
+	size_t old = t->len - begin, len;
+	struct layout l = { 0 };
+	char *from;
+
+	if (t->failed || !old || !measure(t->buf + begin, t->buf + t->len, &l))
+		return;
+	len = lay_out(NULL, t->buf + begin, t->buf + t->len, &l);
+	if (len <= old || !gt_text_reserve(t, len - old))
+		return;
+	/* what is written never comes to where is read: both end together */
+	from = t->buf + begin + (len - old);
+	memmove(from, t->buf + begin, old);
+	lay_out(t->buf + begin, from, from + old, &l);
+	t->len = begin + len;
 }

@@ -25,8 +25,9 @@ void gt_text_mem(struct gt_text *t, const char *s, size_t n);
 void gt_text_ch(struct gt_text *t, char c);
 void gt_text_u64(struct gt_text *t, uint64_t v);
 void gt_text_i64(struct gt_text *t, int64_t v);
-void gt_text_hex(struct gt_text *t, uint64_t v); /* 0x… */
+void gt_text_hex(struct gt_text *t, uint64_t v);			   /* 0x… */
 void gt_text_milli(struct gt_text *t, uint64_t thousandths, int decimals); /* 12345,2: "12.34" */
+void gt_text_decimal(struct gt_text *t, int64_t v, unsigned int digits);   /* -12345,3: "-12.345" */
 void gt_text_printf(struct gt_text *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /** gt_text_kv() - "key value\n"; gt_text_gkv() - " key=value" */
@@ -35,12 +36,28 @@ void gt_text_kvs(struct gt_text *t, const char *key, const char *v);
 void gt_text_gkv(struct gt_text *t, const char *key, uint64_t v);
 
 /**
- * gt_text_word() - a word that came from outside (comm, ring, device): spaces, control characters,
- *	`#` at the start and bytes that are not UTF-8 become `\xNN`, so that no name can make a column or a
- *	line of its own; "" becomes "-"
+ * gt_table_begin() - the first line of a table
+ * @columns: their names, a blank between two
+ *
+ * Rows follow as lines with a blank between two cells.
+ * Return: where the table begins, for gt_table_end()
+ */
+size_t gt_table_begin(struct gt_text *t, const char *columns);
+/**
+ * gt_table_end() - pads the cells of the table at @begin, so that its columns line up
+ *
+ * Columns of numbers are aligned to the right, others to the left. A text that has no room for the
+ * blanks stays as it is.
+ */
+void gt_table_end(struct gt_text *t, size_t begin);
+
+/**
+ * gt_text_word() - a word that came from outside (comm, ring, device): a blank, a backslash, a control
+ *	character and each byte that is not ASCII become `\xNN`, so that no name can make a column or a
+ *	line of its own; "" becomes "-", and "-" becomes "\\x2d"
  */
 void gt_text_word(struct gt_text *t, const char *s, size_t max);
-/** gt_text_dash() - a column whose value is not known */
+/** gt_text_dash() - a column with an unknown value */
 void gt_text_dash(struct gt_text *t);
 
 /* Strict parsers: the whole string, no sign, no space within; 0, -EINVAL or -ERANGE. */
@@ -52,8 +69,6 @@ void gt_text_dash(struct gt_text *t);
 extern _Thread_local const char *gt_parse_at;
 int gt_parse_u64(const char *s, uint64_t min, uint64_t max, uint64_t *out);
 int gt_parse_bool(const char *s, bool *out); /* 0 or 1 */
-/** gt_parse_choice() - index of @s in NULL-terminated @names, or its number; -EINVAL */
-int gt_parse_choice(const char *s, const char *const *names, unsigned int *out);
 /** gt_text_choice() - "[selected] other" */
 void gt_text_choice(struct gt_text *t, const char *const *names, unsigned int selected);
 /** gt_parse_trim() - strips one trailing newline and outer blanks in place; -EINVAL for NUL bytes

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Files of the root that tell of the daemon itself, not of GPUs. */
+/* Files of the root about the daemon itself, not of GPUs. */
 #ifndef GT_ABOUT_H
 #define GT_ABOUT_H
 
@@ -9,11 +9,17 @@
 #define GT_VERSION "unknown"
 #endif
 
-int gt_show_status(struct gt_text *t, const struct gt_show *s);		/* status.c */
-int gt_show_doctor(struct gt_text *t, const struct gt_show *s);		/* doctor.c */
-int gt_show_clocks(struct gt_text *t, const struct gt_show *s);		/* clocks.c */
-int gt_show_readme(struct gt_text *t, const struct gt_show *s);		/* readme.c */
-int gt_show_sampling_stats(struct gt_text *t, const struct gt_show *s); /* narrowed.c */
+int gt_show_status(struct gt_text *t, const struct gt_show *s); /* status.c */
+int gt_show_doctor(struct gt_text *t, const struct gt_show *s); /* status.c */
+/** gt_show_no_gpu() - of doctor: devices that no driver serves, and why no GPU was found */
+void gt_show_no_gpu(struct gt_text *t, struct gt_app *app);		/* root.c */
+int gt_show_clocks(struct gt_text *t, const struct gt_show *s);		/* stats.c */
+int gt_show_sampling_stats(struct gt_text *t, const struct gt_show *s); /* status.c */
 int gt_show_filter_stats(struct gt_text *t, const struct gt_show *s);
+
+/** gt_lost_lines() - so many events are lost, and so many losses are of a number that nobody knows
+ */
+void gt_lost_lines(struct gt_text *t, const char *indent, const char *key, uint64_t lost,
+		   uint64_t uncounted);
 
 #endif

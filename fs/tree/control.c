@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The root's `control`: what the daemon is told to do. */
+/* The root's `control`: commands for the daemon. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "../naming.h"
-#include "control.h"
+#include "tree.h"
 
 static const char *const run_words[] = { "start", "stop", NULL };
 static const char *const play_words[] = { "play", "pause", NULL };
@@ -15,17 +15,33 @@ uint64_t gt_gen_control(const struct gt_show *s)
 	return __atomic_load_n(&s->app->stopped, __ATOMIC_RELAXED);
 }
 
-int gt_show_control(struct gt_text *t, const struct gt_show *s)
+static void choices(struct gt_text *t, bool replay, unsigned int stopped)
 {
-	unsigned int stopped = (unsigned int)gt_gen_control(s);
-
 	gt_text_choice(t, run_words, stopped);
-	if (s->app->replay) {
+	if (replay) {
 		gt_text_ch(t, ' ');
 		gt_text_choice(t, play_words, stopped);
 	}
+}
+
+int gt_show_control(struct gt_text *t, const struct gt_show *s)
+{
+	choices(t, s->app->replay, (unsigned int)gt_gen_control(s));
 	gt_text_ch(t, '\n');
 	return 0;
+}
+
+/* Is @value what control reads in the state @stopped? */
+static bool reads_back(const struct gt_app *app, const char *value, unsigned int stopped)
+{
+	struct gt_text t;
+	bool same;
+
+	gt_text_init(&t, 0);
+	choices(&t, app->replay, stopped);
+	same = t.len == strlen(value) && !memcmp(t.buf, value, t.len);
+	gt_text_free(&t);
+	return same;
 }
 
 static int ask(struct gt_app *app, enum gt_control what, int64_t arg, char *err, size_t len)
@@ -98,11 +114,11 @@ static int bad_seek(const char *at, int ret, char *err, size_t len)
 	gt_parse_at = at;
 	snprintf(err, len,
 		 ret == -ERANGE ? "seek: that is further than a clock goes"
-				: "seek takes [+-]N and s, ms, us or ns: seek +5s");
+				: "seek takes [+-]N[.N] and s, ms, us or ns: seek +5s");
 	return ret;
 }
 
-/* [+-]N[s|ms|us|ns] as ns; bare numbers are seconds */
+/* [+-]N[.N][s|ms|us|ns] as ns; bare numbers are seconds */
 static int parse_span(const char *s, int64_t *out, char *err, size_t len)
 {
 	static const struct {
@@ -115,7 +131,7 @@ static int parse_span(const char *s, int64_t *out, char *err, size_t len)
 		      { "ns", 1 } };
 	bool back = *s == '-';
 	const char *p = s + (*s == '-' || *s == '+'), *first = p;
-	int64_t v = 0;
+	int64_t v = 0, part = 0, whole = 1;
 	bool over = false;
 
 	for (; *p >= '0' && *p <= '9'; p++)
@@ -123,10 +139,18 @@ static int parse_span(const char *s, int64_t *out, char *err, size_t len)
 			__builtin_add_overflow(v, *p - '0', &v);
 	if (p == first)
 		return bad_seek(p, -EINVAL, err, len);
+	if (*p == '.' && p[1] >= '0' && p[1] <= '9')
+		for (p++; *p >= '0' && *p <= '9'; p++)
+			if (whole <
+			    1000000000) { /* what is behind the ninth place is less than 1 ns */
+				part = part * 10 + (*p - '0');
+				whole *= 10;
+			}
 	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
 		if (strcmp(p, units[i].name))
 			continue;
-		if (over || __builtin_mul_overflow(v, units[i].ns, &v))
+		if (over || __builtin_mul_overflow(v, units[i].ns, &v) ||
+		    __builtin_add_overflow(v, part * units[i].ns / whole, &v))
 			return bad_seek(first, -ERANGE, err, len);
 		*out = back ? -v : v;
 		return 0;
@@ -143,14 +167,47 @@ static int need_replay(struct gt_app *app, const char *word, char *err, size_t l
 	return -EOPNOTSUPP;
 }
 
+/* A seek was refused, before which it was stopped, or not. What can only be played whole plays now */
+static void stop_as_before(struct gt_app *app, bool stopped)
+{
+	bool plays = gt_host_replaying(app->host);
+	char err[256];
+
+	if (!stopped && plays)
+		gt_host_control(app->host, GT_CTL_RESUME, 0, err, sizeof(err));
+	__atomic_store_n(&app->stopped, stopped && !plays, __ATOMIC_RELAXED);
+}
+
+#define SEEK_MS 1000 /* so long it is waited for: then it goes on by itself */
+
+/*
+ * To a time as `trace` has it; with a sign, from where it plays. As fast as a recording is read there is no
+ * place to look at but where it is paused.
+ */
 static int seek(struct gt_app *app, const char *span, char *err, size_t len)
 {
+	bool stopped = __atomic_load_n(&app->stopped, __ATOMIC_RELAXED);
+	uint64_t now;
 	int64_t ns;
 	int ret = need_replay(app, "seek", err, len);
 
+	span += strspn(span, " \t");
 	if (!ret)
-		ret = parse_span(span + strspn(span, " \t"), &ns, err, len);
-	return ret ? ret : ask(app, GT_CTL_SEEK, ns, err, len);
+		ret = parse_span(span, &ns, err, len);
+	if (ret)
+		return ret;
+	if (!app->paced)
+		set_stopped(app, true, err, len);
+	now = gt_model_now(app->model);
+	if ((*span == '+' || *span == '-') && now <= INT64_MAX &&
+	    __builtin_add_overflow(ns, (int64_t)now, &ns))
+		ns = INT64_MAX;
+	ret = ask(app, GT_CTL_SEEK, ns > 0 ? ns : 0, err, len);
+	if (!ret)
+		gt_host_drained(app->host, SEEK_MS);
+	else if (!app->paced && app->host)
+		stop_as_before(app, stopped);
+	return ret;
 }
 
 int gt_store_control(const struct gt_show *s, const char *value, char *err, size_t len)
@@ -166,8 +223,11 @@ int gt_store_control(const struct gt_show *s, const char *value, char *err, size
 		ret = w->replay ? need_replay(s->app, w->name, err, len) : 0;
 		return ret ? ret : w->fn(s->app, err, len);
 	}
+	for (unsigned int stopped = 0; stopped < 2; stopped++)
+		if (reads_back(s->app, value, stopped))
+			return set_stopped(s->app, stopped, err, len);
 	gt_parse_at = value;
 	snprintf(err, len, "control takes start, stop, clear or rescan%s",
-		 s->app->replay ? ", play, pause or seek [+-]N[s|ms|us|ns]" : "");
+		 s->app->replay ? ", play, pause or seek [+-]N[.N][s|ms|us|ns]" : "");
 	return -EINVAL;
 }

@@ -5,6 +5,262 @@
 
 #include "lines.h"
 
+/*
+ * Which rings a process used, noted under the lock and looked at one by one without it: a process
+ * or a ring's numbers may go between two looks.
+ */
+
+void gt_ring_set_of(struct gt_ring_set *set, const struct gt_proc *p, uint16_t gpu)
+{
+	for (const struct gt_proc_ring *r = p->rings; r; r = r->next)
+		if (r->gpu < GT_MAX_GPUS && r->ring < GT_MAX_RINGS &&
+		    (gpu == GT_NONE16 || r->gpu == gpu))
+			set->bit[r->gpu][r->ring / 64] |= 1ULL << (r->ring % 64);
+}
+
+bool gt_ring_set_next(const struct gt_ring_set *set, struct gt_ring_key *k)
+{
+	for (; k->gpu < GT_MAX_GPUS; k->gpu++, k->ring = 0) {
+		for (; k->ring < GT_MAX_RINGS; k->ring = (uint16_t)((k->ring | 63) + 1)) {
+			uint64_t rest = set->bit[k->gpu][k->ring / 64] >> (k->ring % 64);
+
+			if (!rest)
+				continue;
+			k->ring = (uint16_t)(k->ring + __builtin_ctzll(rest));
+			return true;
+		}
+	}
+	return false;
+}
+
+const struct gt_proc_ring *gt_proc_ring_at(const struct gt_proc *p, struct gt_ring_key k)
+{
+	const struct gt_proc_ring *r = p->rings;
+
+	while (r && (r->gpu != k.gpu || r->ring != k.ring))
+		r = r->next;
+	return r;
+}
+
+/* Files of a ring's directory. */
+
+static int show_name(struct gt_text *t, const struct gt_show *s)
+{
+	char name[40];
+	{
+		GT_MODEL_LOCK(s->app->model);
+		const struct gt_ring *r = gt_obj_ring(s);
+
+		if (!r)
+			return -ENODEV;
+		memcpy(name, r->name, sizeof(name));
+	}
+	gt_cell_word(t, name, sizeof(name));
+	gt_text_ch(t, '\n');
+	return 0;
+}
+
+static int show_engine(struct gt_text *t, const struct gt_show *s)
+{
+	enum gt_engine e;
+	{
+		GT_MODEL_LOCK(s->app->model);
+		const struct gt_ring *r = gt_obj_ring(s);
+
+		if (!r)
+			return -ENODEV;
+		e = r->engine;
+	}
+	gt_text_str(t, gt_engine_name(e));
+	gt_text_ch(t, '\n');
+	return 0;
+}
+
+/* How many jobs of programs' own queues are in flight is not known */
+static bool has_depth(const struct gt_show *s)
+{
+	const struct gt_ring *r;
+
+	GT_MODEL_LOCK(s->app->model);
+	r = gt_obj_ring(s);
+	return !r || !r->work; /* one that has gone says so itself */
+}
+
+static int show_depth(struct gt_text *t, const struct gt_show *s)
+{
+	uint64_t now = gt_model_now(s->app->model);
+	const struct gt_pauses *pauses;
+	struct gt_depth d;
+	bool endless;
+	{
+		GT_MODEL_LOCK(s->app->model);
+		const struct gt_ring *r = gt_obj_ring(s);
+
+		if (!r)
+			return -ENODEV;
+		d = r->depth;
+		pauses = r->pauses;
+		endless = gt_ring_lacks_ends(r);
+	}
+	if (endless)
+		return -ENODATA;
+	gt_depth_lines(t, s->app->model, &d, pauses, now);
+	return 0;
+}
+
+static int show_ring_utilization(struct gt_text *t, const struct gt_show *s)
+{
+	uint64_t now = gt_model_now(s->app->model);
+	struct gt_util u;
+	bool timed;
+	{
+		GT_MODEL_LOCK(s->app->model);
+		const struct gt_ring *r = gt_obj_ring(s);
+
+		if (!r)
+			return -ENODEV;
+		timed = gt_ring_timed(r);
+		u = gt_util_ring(s->app->model, r, now);
+	}
+	if (!timed || !gt_util_known(&u))
+		return -ENODATA;
+	gt_util_lines(t, &u);
+	return 0;
+}
+
+static int show_exec_source(struct gt_text *t, const struct gt_show *s)
+{
+	bool timed, measured;
+	{
+		GT_MODEL_LOCK(s->app->model);
+		const struct gt_ring *r = gt_obj_ring(s);
+
+		if (!r)
+			return -ENODEV;
+		timed = gt_ring_timed(r);
+		measured = r->measured;
+	}
+	gt_text_str(t, !timed ? "-\n" : measured ? "measured\n" : "inferred\n");
+	return 0;
+}
+
+static int show_ring_stats(struct gt_text *t, const struct gt_show *s)
+{
+	uint64_t inflight, busy;
+	struct gt_counts c;
+	unsigned int reported;
+	bool timed;
+	{
+		GT_MODEL_LOCK(s->app->model);
+		const struct gt_ring *r = gt_obj_ring(s);
+
+		if (!r)
+			return -ENODEV;
+		c = r->counts;
+		reported = gt_reported_ring(r) | (r->commits ? GT_REPORTS_COMMITS : 0);
+		inflight = r->depth.now;
+		busy = gt_busy_ns(&r->busy, 0, GT_ALL);
+		timed = gt_ring_timed(r);
+	}
+	gt_counts_lines(t, &c, reported, inflight);
+	if (timed)
+		gt_known_kv(t, "busy_ns", busy);
+	return 0;
+}
+
+const struct gt_file gt_ring_files[] = {
+	{ .name = "name",
+	  .mode = 0444,
+	  .flags = GT_FILE_STATIC,
+	  .show = show_name,
+	  .help = "the ring's name as its driver calls it" },
+	{ .name = "engine",
+	  .mode = 0444,
+	  .show = show_engine,
+	  .gen = gt_gen_object_only,
+	  .help = "GRAPHICS COMPUTE COPY VIDEO_DECODE VIDEO_ENCODE UNKNOWN" },
+	{ .name = "latency",
+	  .mode = 0444,
+	  .show = gt_show_ring_latency,
+	  .gen = gt_gen_object_only,
+	  .fields = GT_STAGE_COLUMNS,
+	  .help = "count, min, avg, percentiles, max of each stage" },
+	{ .name = "latency_10s",
+	  .mode = 0444,
+	  .show = gt_show_ring_latency_10s,
+	  .gen = gt_gen_object,
+	  .fields = GT_STAGE_COLUMNS,
+	  .help = "the same of the last 10 s" },
+	{ .name = "exec_source",
+	  .mode = 0444,
+	  .show = show_exec_source,
+	  .gen = gt_gen_object_only,
+	  .help = "whether exec is measured, or inferred from hand-overs and ends" },
+	{ .name = "histogram",
+	  .mode = 0444,
+	  .show = gt_show_ring_histogram,
+	  .gen = gt_gen_object_only,
+	  .fields = "stage le_ns count",
+	  .help = "cumulative buckets per stage at fixed bounds (2^k-1 and 1.5*2^k-1 ns, 1 us to "
+		  "18 min), so that two reads subtract" },
+	{ .name = "depth",
+	  .mode = 0444,
+	  .flags = GT_FILE_KEYED,
+	  .show = show_depth,
+	  .exists = has_depth,
+	  .gen = gt_gen_depth,
+	  .fields = GT_DEPTH_KEYS,
+	  .help = "jobs submitted and not complete: now, average since clear, peak" },
+	{ .name = "utilization",
+	  .mode = 0444,
+	  .flags = GT_FILE_KEYED,
+	  .show = show_ring_utilization,
+	  .gen = gt_gen_moving,
+	  .fields = "avg1_percent avg10_percent avg60_percent total_ns",
+	  .help = "busy percent over 1, 10 and 60 s, as far as they were observed" },
+	{ .name = "throughput",
+	  .mode = 0444,
+	  .show = gt_show_throughput,
+	  .gen = gt_gen_moving,
+	  .fields = "jobs avg1_per_second avg10_per_second total",
+	  .help = "jobs per second over the last whole second and over 10 s" },
+	{ .name = "stats",
+	  .mode = 0444,
+	  .flags = GT_FILE_KEYED,
+	  .show = show_ring_stats,
+	  .gen = gt_gen_object_only,
+	  .fields = GT_COUNTS_KEYS " busy_ns",
+	  .help = "counters since the start or the last clear" },
+	{ .name = "events_by_type",
+	  .mode = 0444,
+	  .show = gt_show_events_by_type,
+	  .gen = gt_gen_moving,
+	  .fields = GT_TYPES_COLUMNS,
+	  .help = "type, seen, recorded, per second over 10 s" },
+	{ .name = "jobs",
+	  .mode = 0444,
+	  .flags = GT_FILE_VIEW,
+	  .show = gt_show_jobs,
+	  .exists = has_depth,
+	  .gen = gt_gen_jobs,
+	  .fields = "ctx seqno pid comm state age_ns",
+	  .help = "jobs in flight now, oldest first" },
+	{ .name = "errors",
+	  .mode = 0444,
+	  .flags = GT_FILE_VIEW,
+	  .show = gt_show_errors,
+	  .gen = gt_gen_object_only,
+	  .fields = GT_ERRORS_COLUMNS,
+	  .help = "the last 16 errors, newest last" },
+	GT_FILE_BLAME(" of this ring"),
+	GT_FILE_BLAME_STATS,
+	GT_FILE_REPORT,
+	GT_FILE_REPORT_STATS,
+	GT_FILE_EVENTS("ring"),
+	GT_FILE_TRACE("ring"),
+	{ 0 },
+};
+
 static void word_line(struct gt_text *t, const char *key, const char *s, size_t max)
 {
 	if (!s[0])
@@ -14,12 +270,13 @@ static void word_line(struct gt_text *t, const char *key, const char *s, size_t 
 	gt_text_ch(t, '\n');
 }
 
-/** struct gpu_info - what info tells, copied */
+/** struct gpu_info - what info shows, copied */
 struct gpu_info {
-	char name[16], driver[16], pci[16], card[16], render[16], uuid[48], partition[16], power[16];
+	char name[16], driver[16], pci[16], card[16], render[16], uuid[48], partition[16],
+		power[16];
 	uint32_t kfd_id;
 	int kfd_node;
-	bool any;
+	bool any, unknown, claimed;
 	unsigned int rings, engines; /* engines: a bit each */
 };
 
@@ -43,6 +300,8 @@ static int take_info(const struct gt_show *s, struct gpu_info *i)
 	i->kfd_id = g->kfd_id;
 	i->kfd_node = g->kfd_node;
 	i->any = g->any;
+	i->unknown = g->unknown;
+	i->claimed = g->claimed;
 	i->rings = g->nrings;
 	for (unsigned int r = 0; r < g->nrings; r++)
 		i->engines |= 1U << g->rings[r]->engine;
@@ -75,7 +334,7 @@ static int show_info(struct gt_text *t, const struct gt_show *s)
 	struct gpu_info i = { 0 };
 	int err;
 
-	gt_app_look(s->app, GT_LOOK_GPUS);
+	gt_app_look(s->app, GT_REFRESH_GPUS);
 	err = take_info(s, &i);
 	if (err)
 		return err;
@@ -91,6 +350,10 @@ static int show_info(struct gt_text *t, const struct gt_show *s)
 	engines_line(t, i.engines);
 	if (i.any)
 		gt_text_kvs(t, "flags", "any");
+	else if (i.unknown)
+		gt_text_kvs(t, "flags", "device_unknown");
+	else if (i.claimed)
+		gt_text_kvs(t, "flags", "claimed");
 	if (i.kfd_id && i.kfd_node > 0) /* node 0 is a CPU */
 		gt_text_kv(t, "kfd_node", (uint64_t)i.kfd_node);
 	word_line(t, "partition", i.partition, sizeof(i.partition));
@@ -98,11 +361,11 @@ static int show_info(struct gt_text *t, const struct gt_show *s)
 	return 0;
 }
 
-static int show_stats(struct gt_text *t, const struct gt_show *s)
+static int show_gpu_stats(struct gt_text *t, const struct gt_show *s)
 {
 	uint64_t inflight = 0;
 	struct gt_counts c;
-	unsigned int told;
+	unsigned int reported;
 	{
 		GT_MODEL_LOCK(s->app->model);
 		const struct gt_gpu *g = gt_obj_gpu(s);
@@ -110,130 +373,168 @@ static int show_stats(struct gt_text *t, const struct gt_show *s)
 		if (!g)
 			return -ENODEV;
 		c = g->counts;
-		told = gt_told(s->app->model);
-		for (unsigned int i = 0; i < g->nrings; i++)
+		reported =
+			gt_reported(s->app->model) & ~(GT_REPORTS_JOBS | GT_REPORTS_SUBMITS |
+						       GT_REPORTS_NO_ENDS | GT_REPORTS_NO_SUBMITS);
+		for (unsigned int i = 0; i < g->nrings; i++) {
 			inflight += g->rings[i]->depth.now;
+			reported |= gt_reported_ring(g->rings[i]);
+		}
 	}
-	gt_counts_lines(t, &c, told, inflight);
-	gt_call_lines(t, &c, told & ~GT_TOLD_CALLS); /* most runtimes do not tell for which GPU */
+	gt_counts_lines(t, &c, reported, inflight);
+	gt_call_lines(t, &c,
+		      reported & ~GT_REPORTS_CALLS); /* most runtimes do not report the GPU */
 	return 0;
 }
 
-/* Engine @e, if the GPU has a ring of it. Return: 1, 0 if it has none, or -ENODEV */
-static int take_engine(const struct gt_show *s, enum gt_engine e, uint64_t now, struct gt_util *u)
+/* Engine @e, if the GPU has a ring of it. Return: 1, 0 if it has none, or -ENODEV; @source: what
+ * its time is taken from, the driver's rings before queues of programs */
+static int take_engine(const struct gt_show *s, enum gt_engine e, uint64_t now, struct gt_util *u,
+		       const char **source)
 {
 	struct gt_model *m = s->app->model;
-	unsigned int r = 0;
 	const struct gt_gpu *g;
+	int has = 0;
 
 	GT_MODEL_LOCK(m);
 	g = gt_obj_gpu(s);
 	if (!g)
 		return -ENODEV;
-	while (r < g->nrings && g->rings[r]->engine != e)
-		r++;
-	if (r == g->nrings)
-		return 0;
-	u->total = g->engine[e].total_ns;
-	for (int i = 0; i < 3; i++)
-		u->ns[i] = gt_engine_busy_ns(m, g, e, now, gt_util_windows[i]);
-	return 1;
+	for (unsigned int i = 0; i < g->nrings; i++) {
+		const struct gt_ring *r = g->rings[i];
+
+		if (r->engine != e || !gt_ring_timed(r))
+			continue;
+		if (!has || !r->work)
+			*source = gt_ring_source(r);
+		has = 1;
+	}
+	if (has)
+		*u = gt_util_engine(m, g, e, now);
+	return has;
 }
 
-static int show_utilization(struct gt_text *t, const struct gt_show *s)
+static int show_gpu_utilization(struct gt_text *t, const struct gt_show *s)
 {
 	uint64_t now = gt_model_now(s->app->model);
+	const char *source = NULL;
 	bool any = false;
 	struct gt_util u;
-	size_t before;
 
-	gt_app_look(s->app, GT_LOOK_GPUS | GT_LOOK_PROCS);
+	gt_app_look(s->app, GT_REFRESH_GPUS | GT_REFRESH_PROCS);
 	for (unsigned int i = 1; i <= GT_NENGINES; i++) {
 		enum gt_engine e = (enum gt_engine)(i % GT_NENGINES);
-		int has = take_engine(s, e, now, &u);
+		int has = take_engine(s, e, now, &u, &source);
 
 		if (has < 0)
 			return has;
 		if (!has)
 			continue;
 		any = true;
-		gt_text_str(t, gt_engine_name(e));
-		gt_util_avgs(t, &u);
+		gt_cell(t, gt_engine_name(e));
+		gt_util_row(t, &u, source);
 	}
-	if (any)
-		gt_text_kvs(t, "source", "scheduler");
-	before = t->len;
-	if (!any && gt_gpu_engine_lines(t, s))
-		gt_text_kvs(t, "source", "fdinfo");
-	if (gt_gauge_lines(t, s, GT_GAUGE_BUSY) == -ENODEV)
-		return -ENODEV;
-	if (!any && t->len == before)
-		gt_text_str(t, "unavailable\n"); /* no ring to be seen: that is not 0 */
+	if (!any)
+		gt_gpu_engine_rows(t, s);
 	return 0;
 }
 
-#define GAUGES(file, what)                                                                         \
+#define GAUGES(file, keys, what)                                                                   \
 	{                                                                                          \
-		.name = file, .mode = 0444, .show = gt_show_gauges, .exists = gt_has_gauges,       \
-		.gen = gt_gen_gauges, .help = what                                                                       \
+		.name = file, .mode = 0444, .flags = GT_FILE_KEYED, .show = gt_show_gauges,        \
+		.exists = gt_has_gauges, .gen = gt_gen_gauges, .fields = keys, .help = what        \
 	}
 
 const struct gt_file gt_gpu_files[] = {
 	{ .name = "info",
 	  .mode = 0444,
+	  .flags = GT_FILE_KEYED,
 	  .show = show_info,
 	  .gen = gt_gen_gauges,
-	  .help = "driver, name, PCI address, device nodes, engines, partition, whether it sleeps" },
+	  .fields =
+		  "driver name pci card render kfd_id uuid rings engines flags kfd_node partition "
+		  "runtime_status",
+	  .help = "driver, name, PCI address, device nodes, engines, partition, whether it "
+		  "sleeps" },
 	{ .name = "stats",
 	  .mode = 0444,
-	  .show = show_stats,
+	  .flags = GT_FILE_KEYED,
+	  .show = show_gpu_stats,
 	  .gen = gt_gen_object_only,
+	  .fields = GT_COUNTS_KEYS " " GT_CALLS_KEYS,
 	  .help = "counters of all rings since the start or the last clear" },
 	{ .name = "utilization",
 	  .mode = 0444,
-	  .show = show_utilization,
+	  .show = show_gpu_utilization,
 	  .gen = gt_gen_gauges,
-	  .help = "busy percent per engine over 1, 10 and 60 s, and what it was taken from" },
-	GAUGES("memory", "its memory, by kind: total and used, as the driver tells"),
-	GAUGES("clock", "its clocks now, and between what they may be"),
-	GAUGES("power", "power it draws, its limits, and energy since the driver came"),
-	GAUGES("temperature", "temperatures, and at which it would stop"),
+	  .fields = "engine " GT_UTIL_COLUMNS,
+	  .help = "busy percent per engine over 1, 10 and 60 s, as far as observed, and "
+		  "what it was taken from" },
+	GAUGES("activity", "*_busy_percent", "busy percent, from the driver"),
+	GAUGES("memory", "*_bytes", "its memory, by kind: total and used, from the driver"),
+	GAUGES("clock", "*_hz", "its clocks now, and their limits"),
+	GAUGES("power", "*_watts *_joules",
+	       "power, its limits, and energy since the driver was loaded"),
+	GAUGES("temperature", "*_celsius *_rpm", "temperatures, and those at which it stops"),
 	{ .name = "events_by_type",
 	  .mode = 0444,
 	  .show = gt_show_events_by_type,
 	  .gen = gt_gen_moving,
-	  .help = "table: type, seen, recorded, per second over 10 s" },
+	  .fields = GT_TYPES_COLUMNS,
+	  .help = "type, seen, recorded, per second over 10 s" },
 	{ .name = "errors",
 	  .mode = 0444,
 	  .flags = GT_FILE_VIEW,
 	  .show = gt_show_errors,
 	  .gen = gt_gen_object_only,
-	  .help = "table: the last 16 errors, newest last" },
+	  .fields = GT_ERRORS_COLUMNS,
+	  .help = "the last 16 errors, newest last" },
 	{ .name = "rings",
 	  .mode = 0444,
 	  .show = gt_show_rings,
 	  .gen = gt_gen_moving,
-	  .help = "table: all rings; busy_percent is of the last 10 s" },
+	  .fields = GT_RINGS_COLUMNS,
+	  .help = "all rings; busy_percent is of the last 10 s, or the whole recording" },
 	{ .name = "aggregate",
 	  .mode = 0444,
 	  .show = gt_show_aggregate,
 	  .gen = gt_gen_moving,
-	  .help = "table: the last finished window per ring: events, latency, depth" },
+	  .fields = GT_AGGREGATE_COLUMNS,
+	  .help = "the last finished window per ring: events, latency, depth" },
 	{ .name = "counters",
 	  .mode = 0444,
 	  .flags = GT_FILE_VIEW | GT_FILE_LONG,
 	  .show = gt_show_counters,
 	  .exists = gt_has_counters,
 	  .gen = gt_gen_object_only,
+	  .fields = GT_COUNTERS_COLUMNS,
 	  .help = "hardware counters over the caller's kernels, and what follows from them" },
-	GT_FILE_BLAME(""),
-	GT_FILE_REPORT,
-	{ .name = "timeline",
+	{ .name = "kernel_stats",
 	  .mode = 0444,
 	  .flags = GT_FILE_VIEW | GT_FILE_LONG,
+	  .show = gt_show_kernel_stats,
+	  .exists = gt_has_kernels,
+	  .gen = gt_gen_object_only,
+	  .fields = "kernel calls total_ns share_percent avg_ns min_ns max_ns",
+	  .help = "the caller's kernels, those that took longest first; share of all of "
+		  "these" },
+	GT_FILE_BLAME(""),
+	GT_FILE_BLAME_STATS,
+	GT_FILE_REPORT,
+	GT_FILE_REPORT_STATS,
+	{ .name = "timeline",
+	  .mode = 0444,
+	  .flags = GT_FILE_VIEW | GT_FILE_LONG | GT_FILE_PROSE,
 	  .show = gt_show_timeline,
 	  .gen = gt_gen_history,
 	  .help = "CPU and GPU events of the history merged by time, with notes" },
+	{ .name = "timeline_stats",
+	  .mode = 0444,
+	  .flags = GT_FILE_VIEW | GT_FILE_LONG | GT_FILE_KEYED,
+	  .show = gt_show_timeline_stats,
+	  .gen = gt_gen_history,
+	  .fields = GT_TIMELINE_STATS_KEYS,
+	  .help = "events of the history, their time and rate, and how many timeline leaves out" },
 	GT_FILE_EVENTS("GPU"),
 	GT_FILE_TRACE("GPU"),
 	{ 0 },

@@ -9,13 +9,13 @@
 #include <string.h>
 
 #include "../../backend/event.h"
-#include "held.h"
+#include "blame.h"
 
 _Static_assert(GT_HELD_KINDS <= 64, "work.seen");
 
 /* Instead of a party */
-#define NOBODY (GT_NONE32 - 1)
-#define UNTOLD (GT_NONE32 - 2)
+#define NOBODY	   (GT_NONE32 - 1)
+#define UNREPORTED (GT_NONE32 - 2)
 
 /** struct piece - from the end of the one before it to @end, @who held the ring */
 struct piece {
@@ -38,7 +38,7 @@ struct wait {
 /** struct work - what is freed in the end */
 struct work {
 	const struct gt_held_ring *r;
-	const struct gt_held_job **order; /* those whose start is known, by it */
+	const struct gt_held_job **order; /* those with a known start, by it */
 	uint64_t *quiet; /* of each and all behind it, and the ring: the earliest */
 	struct piece *piece;
 	struct instant *instant;
@@ -160,7 +160,7 @@ static void add_piece(struct work *w, uint64_t end, uint32_t who)
 /* Up to @end nobody is seen to hold it, and since @quiet nobody does */
 static void add_gap(struct work *w, uint64_t end, uint64_t quiet)
 {
-	add_piece(w, quiet < end ? quiet : end, UNTOLD);
+	add_piece(w, quiet < end ? quiet : end, UNREPORTED);
 	add_piece(w, end, NOBODY);
 }
 
@@ -198,13 +198,13 @@ static void give_lanes(const struct work *w, struct gt_held_party *party, struct
 	uint64_t from = w->r->from;
 
 	for (uint32_t i = 0; i < w->npieces; from = w->piece[i++].end)
-		if (w->piece[i].who < UNTOLD)
+		if (w->piece[i].who < UNREPORTED)
 			party[w->piece[i].who].held += w->piece[i].end - from;
 	l->n = 0;
 	for (uint32_t i = 0; i < w->npieces; i++) {
 		uint32_t who = w->piece[i].who;
 
-		if (who >= UNTOLD || party[who].lane == GT_HELD_OTHERS)
+		if (who >= UNREPORTED || party[who].lane == GT_HELD_OTHERS)
 			continue;
 		party[who].lane = GT_HELD_OTHERS; /* looked at */
 		lane_for(l, party, who);
@@ -215,7 +215,7 @@ static void give_lanes(const struct work *w, struct gt_held_party *party, struct
 
 static unsigned int lane_of(const struct gt_held_party *party, uint32_t who)
 {
-	return who == NOBODY ? GT_HELD_IDLE : who == UNTOLD ? GT_HELD_UNKNOWN : party[who].lane;
+	return who == NOBODY ? GT_HELD_IDLE : who == UNREPORTED ? GT_HELD_UNKNOWN : party[who].lane;
 }
 
 /* The sweep ------------------------------------------------------------------------------- */
@@ -318,6 +318,104 @@ int gt_held_by(const struct gt_held_ring *r, struct gt_held_party *party,
 		sweep_to(&s, party, w.instant[i].at);
 		note_instant(&s, &w.instant[i], &wait, &w.seen[n],
 			     &waiter[party[j->who].waiter - 1]);
+	}
+	return 0;
+}
+
+/* The longest ----------------------------------------------------------------------------- */
+
+#define MAX_LOOKS (1U << 26)
+
+/**
+ * struct longest - of one job's wait, so far
+ * @who, @ns: the process that held the ring longest; @unknown: ns of which nobody knows
+ */
+struct longest {
+	uint32_t who;
+	uint64_t ns, unknown;
+};
+
+/* The first piece that ends after @t */
+static const struct piece *piece_at(const struct work *w, uint64_t t)
+{
+	uint32_t from = 0, to = w->npieces;
+
+	while (from < to) {
+		uint32_t mid = from + (to - from) / 2;
+
+		if (w->piece[mid].end <= t)
+			from = mid + 1;
+		else
+			to = mid;
+	}
+	return &w->piece[from];
+}
+
+/* Adds what each held from @from to @to. Return: pieces looked at */
+static uint32_t add_held(const struct work *w, struct gt_held_party *party, uint64_t from,
+			 uint64_t to, struct longest *l)
+{
+	const struct piece *p = piece_at(w, from), *first = p;
+
+	for (; from < to; from = p++->end) {
+		uint64_t ns = (p->end < to ? p->end : to) - from;
+
+		if (p->who == UNREPORTED)
+			l->unknown += ns;
+		if (p->who >= UNREPORTED)
+			continue;
+		party[p->who].held += ns;
+		if (party[p->who].held > l->ns)
+			*l = (struct longest){ p->who, party[p->who].held, l->unknown };
+	}
+	return (uint32_t)(p - first);
+}
+
+static void forget_held(const struct work *w, struct gt_held_party *party, uint64_t from,
+			uint64_t to)
+{
+	for (const struct piece *p = piece_at(w, from); from < to; from = p++->end)
+		if (p->who < UNREPORTED)
+			party[p->who].held = 0;
+}
+
+/* Return: pieces looked at */
+static uint32_t longest_of(const struct work *w, struct gt_held_party *party,
+			   const struct gt_held_job *j, uint32_t *longest)
+{
+	struct wait wait = wait_of(w->r, j);
+	struct longest l = { .who = GT_NONE32 };
+	uint64_t kept = wait.kept_to - wait.kept_from;
+	uint32_t looks;
+
+	/* what lies outside the window */
+	l.unknown = (j->wait_to > j->wait_from ? j->wait_to - j->wait_from : 0) -
+		    gt_held_waited(w->r, j);
+	looks = add_held(w, party, wait.from, wait.kept_from, &l);
+	looks += add_held(w, party, wait.kept_to, wait.to, &l);
+	forget_held(w, party, wait.from, wait.kept_from);
+	forget_held(w, party, wait.kept_to, wait.to);
+	if (kept && j->kept_pid == GT_NONE32)
+		l.unknown += kept;
+	else if (kept > l.ns)
+		l = (struct longest){ GT_HELD_OWNER, kept, l.unknown };
+	*longest = l.ns > l.unknown ? l.who : GT_NONE32;
+	return looks;
+}
+
+int gt_held_longest(const struct gt_held_ring *r, struct gt_held_party *party, uint32_t *longest)
+{
+	__attribute__((cleanup(work_done))) struct work w = { .r = r };
+	uint32_t looks = 0;
+
+	if (put_in_order(&w) || cut_pieces(&w))
+		return -ENOMEM;
+	for (uint32_t i = 0; i < r->n; i++) {
+		const struct gt_held_job *j = &r->job[i];
+
+		longest[i] = GT_NONE32;
+		if (party[j->who].waiter && looks < MAX_LOOKS && gt_held_waited(r, j))
+			looks += longest_of(&w, party, j, &longest[i]);
 	}
 	return 0;
 }

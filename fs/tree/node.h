@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What tree.c, lookup.c and readdir.c share: names, inode numbers and owners. */
+/* What tree.c and readdir.c share: names, inode numbers and owners. */
 #ifndef GT_NODE_H
 #define GT_NODE_H
 
@@ -46,17 +46,15 @@ int gt_tree_enter(struct gt_app *app, const struct gt_obj *dir, const struct gt_
 bool gt_queue_seen(struct gt_model *m, const struct gt_queue *q, const struct gt_view *v);
 /** gt_proc_seen() - likewise of a process */
 bool gt_proc_seen(const struct gt_proc *p, const struct gt_view *v);
-/** gt_group_told() - may @v see the total of @g? Model's lock held */
-bool gt_group_told(const struct gt_group *g, const struct gt_view *v);
 /** struct gt_group_set - groups by index */
 struct gt_group_set {
 	uint64_t bit[GT_MAX_GROUPS / 64 + 1];
 };
-static inline bool gt_group_has(const struct gt_group_set *set, uint32_t i)
+static inline bool gt_group_set_has(const struct gt_group_set *set, uint32_t i)
 {
 	return set->bit[i / 64] >> (i % 64) & 1;
 }
-/** gt_group_seen() - the groups whose directories are there for @v. Model's lock held */
+/** gt_group_seen() - the groups with directories for @v. Model's lock held */
 void gt_group_seen(const struct gt_model *m, const struct gt_view *v, struct gt_group_set *set);
 /** gt_group_name() - name of a cgroup's directory; false: too long, it has none. Lock held */
 bool gt_group_name(const struct gt_group *g, char out[GT_NAME_MAX]);
@@ -66,7 +64,7 @@ bool gt_proc_on_ring(const struct gt_proc *p, uint16_t gpu);
 
 /**
  * gt_queue_link() - name and target of the link to @q in a process's queues directory
- * @gpu: of that directory; GT_NONE16: below the root, where names tell the GPU too
+ * @gpu: of that directory; GT_NONE16: below the root, where names include the GPU
  * Return: false if @q is not of @pid, or not of @gpu. Model's lock held
  */
 bool gt_queue_link(const struct gt_model *m, const struct gt_queue *q, uint16_t gpu, uint32_t pid,

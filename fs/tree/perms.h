@@ -14,7 +14,7 @@ struct gt_perms {
 
 /**
  * gt_perms_init() - checks that each line of [access] means a setting of this tree, and has their
- *	groups told apart. After gt_access_init(), and when the host knows its backends
+ *	groups that are tracked. After gt_access_init(), and when the host knows its backends
  *
  * In a mount by an ordinary user everything belongs to that user, whatever the lines say.
  *
@@ -29,7 +29,7 @@ struct gt_perms gt_perms_of(const struct gt_app *app, const struct gt_obj *dir,
 
 /**
  * gt_perms_may() - may @v do that? As the kernel decides it, but that capabilities count for
- *nothing with other users than root
+ * nothing with other users than root
  * @want: 4 read, 2 write
  */
 bool gt_perms_may(const struct gt_perms *p, const struct gt_view *v, unsigned int want);

@@ -1,11 +1,122 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Files of a queue's directory. What its source does not tell is absent; whose queue it is shows
+ * Files of a queue's directory. What its source does not report is absent; the owner of the queue shows
  * only to those who may know.
  */
 #include <errno.h>
 
 #include "lines.h"
+
+/*
+ * Where a queue is on the hardware, and its descriptor in memory: what a backend reads off when
+ * somebody looks. Addresses are of a process's memory: they show only to those who may know it.
+ */
+
+#define TICK_NS (GT_SEC / 4) /* so long a text may be shown again */
+
+/* Such a queue is in the hardware's; one that only its program's runtime reports is not found. */
+static bool may_have(const struct gt_model *m, const struct gt_queue *q)
+{
+	return m->hw_round && q->state != GT_QS_DESTROYED && !q->runtime &&
+	       (q->desc.kind == GT_QUEUE_COMPUTE || q->desc.kind == GT_QUEUE_SDMA);
+}
+
+static bool gt_has_slots(const struct gt_show *s)
+{
+	const struct gt_queue *q;
+
+	GT_MODEL_LOCK(s->app->model);
+	q = gt_obj_queue(s);
+	return q && may_have(s->app->model, q);
+}
+
+static uint64_t gt_gen_slots(const struct gt_show *s)
+{
+	return gt_gen_mix(gt_gen_object_only(s), gt_model_now(s->app->model) / TICK_NS);
+}
+
+/* Copied; @sees: the caller may see the owner. -EAGAIN: not known now */
+static int take_slots(const struct gt_show *s, struct gt_queue_hw *out, bool *sees)
+{
+	const struct gt_model *m = s->app->model;
+	const struct gt_queue_hw *hw;
+	const struct gt_queue *q;
+
+	if (!gt_app_look(s->app, GT_REFRESH_SLOTS))
+		return -EAGAIN; /* the last report may be of any time */
+	GT_MODEL_LOCK(s->app->model);
+	q = gt_obj_queue(s);
+	if (!q)
+		return -ENODEV;
+	hw = gt_model_queue_hw(m, q);
+	if (!hw)
+		return -EAGAIN;
+	*out = *hw;
+	*sees = gt_view_sees(&s->view, q->desc.pid, q->desc.uid, GT_PIDNS_NOW);
+	return 0;
+}
+
+/* As in backends/sysfs/hqds. An address space is of one process: queues that have the same are of
+ * the same */
+static void slot_row(struct gt_text *t, const struct gt_queue_slot *p, bool sdma, bool sees)
+{
+	if (sdma) {
+		gt_text_str(t, "sdma");
+	} else {
+		gt_text_u64(t, p->inst);
+		gt_text_ch(t, '.');
+	}
+	gt_text_u64(t, p->pipe);
+	gt_text_ch(t, '.');
+	gt_text_u64(t, p->queue);
+	gt_cell_u64(t, sees && p->vmid != GT_NONE16 ? p->vmid : GT_NONE64);
+	gt_cell_u64(t, p->rptr);
+	gt_cell_u64(t, p->wptr);
+	gt_text_ch(t, '\n');
+}
+
+static int gt_show_hqd(struct gt_text *t, const struct gt_show *s)
+{
+	struct gt_queue_hw hw;
+	bool sees;
+	int err = take_slots(s, &hw, &sees);
+
+	if (err)
+		return err == -EAGAIN ? -ENODATA : err;
+	for (unsigned int i = 0; i < hw.nslots; i++)
+		slot_row(t, &hw.slot[i], hw.sdma, sees);
+	return 0;
+}
+
+static void address(struct gt_text *t, const char *name, uint64_t v)
+{
+	if (v == GT_NONE64)
+		return;
+	gt_text_str(t, name);
+	gt_text_ch(t, ' ');
+	gt_text_hex(t, v);
+	gt_text_ch(t, '\n');
+}
+
+static int gt_show_mqd(struct gt_text *t, const struct gt_show *s)
+{
+	struct gt_queue_hw hw;
+	bool sees;
+	int err = take_slots(s, &hw, &sees);
+
+	if (err)
+		return err == -EAGAIN ? -ENODATA : err;
+	gt_known_kv(t, "active", hw.active);
+	gt_known_kv(t, "size_bytes", hw.size);
+	gt_known_kv(t, "rptr", hw.rptr);
+	gt_known_kv(t, "wptr", hw.wptr);
+	if (!sees)
+		return 0;
+	address(t, "address", hw.address);
+	address(t, "doorbell", hw.doorbell);
+	address(t, "base", hw.base);
+	return 0;
+}
 
 static const char *const kinds[] = {
 	[GT_QUEUE_COMPUTE] = "compute", [GT_QUEUE_SDMA] = "sdma", [GT_QUEUE_TSG] = "tsg",
@@ -27,9 +138,10 @@ struct desc {
 	struct gt_counts counts;
 	struct gt_depth depth;
 	bool depth_known;
+	unsigned int reported; /* GT_REPORTS_JOBS, GT_REPORTS_SUBMITS */
 };
 
-static int take(const struct gt_show *s, struct desc *out)
+static int take_queue(const struct gt_show *s, struct desc *out)
 {
 	const struct gt_queue *q;
 
@@ -42,7 +154,10 @@ static int take(const struct gt_show *s, struct desc *out)
 	out->created = q->created;
 	out->counts = q->counts;
 	out->depth = q->depth;
-	out->depth_known = q->depth_told || !q->worked;
+	out->depth_known = q->depth_set || !q->worked;
+	out->reported = q->worked || q->depth.peak || q->counts.completed ? GT_REPORTS_JOBS : 0;
+	if (out->reported && !q->worked)
+		out->reported |= GT_REPORTS_SUBMITS;
 	return 0;
 }
 
@@ -101,7 +216,7 @@ static int show_number(struct gt_text *t, const struct gt_show *s,
 		       uint64_t (*of)(const struct gt_show *, const struct desc *))
 {
 	struct desc q;
-	int err = take(s, &q);
+	int err = take_queue(s, &q);
 
 	if (err)
 		return err;
@@ -115,7 +230,7 @@ static bool has_number(const struct gt_show *s,
 {
 	struct desc q;
 
-	return !take(s, &q) && of(s, &q) != GT_NONE64;
+	return !take_queue(s, &q) && of(s, &q) != GT_NONE64;
 }
 
 /* show_pid() and has_pid() and so on */
@@ -158,7 +273,7 @@ static int show_word(struct gt_text *t, const struct gt_show *s,
 		     const char *(*of)(const struct desc *))
 {
 	struct desc q;
-	int err = take(s, &q);
+	int err = take_queue(s, &q);
 
 	if (err)
 		return err;
@@ -171,7 +286,7 @@ static bool has_word(const struct gt_show *s, const char *(*of)(const struct des
 {
 	struct desc q;
 
-	return !take(s, &q) && of(&q);
+	return !take_queue(s, &q) && of(&q);
 }
 
 #define WORD(name)                                                                                 \
@@ -195,13 +310,13 @@ static bool has_interleave(const struct gt_show *s)
 {
 	struct desc q;
 
-	return !take(s, &q) && q.d.interleave != GT_NONE16;
+	return !take_queue(s, &q) && q.d.interleave != GT_NONE16;
 }
 
 static int show_interleave(struct gt_text *t, const struct gt_show *s)
 {
 	struct desc q;
-	int err = take(s, &q);
+	int err = take_queue(s, &q);
 
 	if (err)
 		return err;
@@ -217,13 +332,13 @@ static bool has_created(const struct gt_show *s)
 {
 	struct desc q;
 
-	return !take(s, &q) && q.created;
+	return !take_queue(s, &q) && q.created;
 }
 
 static int show_created(struct gt_text *t, const struct gt_show *s)
 {
 	struct desc q;
-	int err = take(s, &q);
+	int err = take_queue(s, &q);
 
 	if (err)
 		return err;
@@ -236,13 +351,13 @@ static bool has_ring(const struct gt_show *s)
 {
 	struct desc q;
 
-	return !take(s, &q) && q.d.ring != GT_NONE16;
+	return !take_queue(s, &q) && q.d.ring != GT_NONE16;
 }
 
 static int show_ring(struct gt_text *t, const struct gt_show *s)
 {
 	struct desc q;
-	int err = take(s, &q);
+	int err = take_queue(s, &q);
 
 	if (err)
 		return err;
@@ -255,15 +370,15 @@ static bool has_jobs(const struct gt_show *s)
 {
 	struct desc q;
 
-	return !take(s, &q) && (q.counts.submitted || q.counts.completed);
+	return !take_queue(s, &q) && (q.counts.submitted || q.counts.completed);
 }
 
-/* Of work that is no ring's job how much there is is told, or not known */
+/* Of work that is no ring's job the amount is reported, or not known */
 static bool has_depth(const struct gt_show *s)
 {
 	struct desc q;
 
-	return !take(s, &q) && q.depth_known &&
+	return !take_queue(s, &q) && q.depth_known &&
 	       (q.depth.peak || q.counts.submitted || q.counts.completed);
 }
 
@@ -271,17 +386,17 @@ static int show_depth(struct gt_text *t, const struct gt_show *s)
 {
 	uint64_t now = gt_model_now(s->app->model);
 	struct desc q;
-	int err = take(s, &q);
+	int err = take_queue(s, &q);
 
 	if (!err)
-		gt_depth_lines(t, &q.depth, now);
+		gt_depth_lines(t, s->app->model, &q.depth, NULL, now);
 	return err;
 }
 
-static int show_latency(struct gt_text *t, const struct gt_show *s)
+static int latency(struct gt_text *t, const struct gt_show *s, bool last10)
 {
 	uint64_t now = gt_model_now(s->app->model);
-	struct gt_summary all, last10;
+	struct gt_summary sum[2];
 
 	for (enum gt_stage_id st = 0; st < GT_NSTAGES; st++) {
 		{
@@ -290,21 +405,31 @@ static int show_latency(struct gt_text *t, const struct gt_show *s)
 
 			if (!q)
 				return -ENODEV;
-			gt_stage_summary(&q->stage[st], now, &all, &last10);
+			gt_stage_summary(&q->stage[st], now, &sum[0], &sum[1]);
 		}
-		if (all.count) /* a queue's source tells no stage before its first value */
-			gt_stage_line(t, gt_stage_names[st], &all, &last10);
+		if (sum[0].count) /* which stages a queue's source has shows in the first value */
+			gt_stage_row(t, st, &sum[last10]);
 	}
 	return 0;
+}
+
+static int show_latency(struct gt_text *t, const struct gt_show *s)
+{
+	return latency(t, s, false);
+}
+
+static int show_latency_10s(struct gt_text *t, const struct gt_show *s)
+{
+	return latency(t, s, true);
 }
 
 static int show_stats(struct gt_text *t, const struct gt_show *s)
 {
 	struct desc q;
-	int err = take(s, &q);
+	int err = take_queue(s, &q);
 
 	if (!err)
-		gt_counts_lines(t, &q.counts, 0, q.depth_known ? q.depth.now : GT_NONE64);
+		gt_counts_lines(t, &q.counts, q.reported, q.depth_known ? q.depth.now : GT_NONE64);
 	return err;
 }
 
@@ -315,10 +440,11 @@ static int show_stats(struct gt_text *t, const struct gt_show *s)
 	}
 
 /* To read them may take as long as the hardware does */
-#define GT_FILE_SLOTS(n, of, text)                                                                 \
+#define GT_FILE_SLOTS(n, of, form, names, text)                                                    \
 	{                                                                                          \
-		.name = n, .mode = 0444, .flags = GT_FILE_VIEW | GT_FILE_LONG | GT_FILE_AGAIN,     \
-		.show = of, .exists = gt_has_slots, .gen = gt_gen_slots, .help = text              \
+		.name = n, .mode = 0444,                                                           \
+		.flags = GT_FILE_VIEW | GT_FILE_LONG | GT_FILE_AGAIN | (form), .show = of,         \
+		.exists = gt_has_slots, .gen = gt_gen_slots, .fields = names, .help = text         \
 	}
 
 const struct gt_file gt_queue_files[] = {
@@ -338,26 +464,40 @@ const struct gt_file gt_queue_files[] = {
 	FIELD(size, "bytes of its ring in memory"),
 	{ .name = "depth",
 	  .mode = 0444,
-	  .flags = GT_FILE_VIEW,
+	  .flags = GT_FILE_VIEW | GT_FILE_KEYED,
 	  .show = show_depth,
 	  .exists = has_depth,
 	  .gen = gt_gen_depth,
+	  .fields = GT_DEPTH_KEYS,
 	  .help = "jobs, or packets, submitted and not complete: now, average since clear, peak" },
 	{ .name = "latency",
 	  .mode = 0444,
 	  .flags = GT_FILE_VIEW,
 	  .show = show_latency,
 	  .exists = has_jobs,
-	  .gen = gt_gen_object,
+	  .gen = gt_gen_object_only,
+	  .fields = GT_STAGE_COLUMNS,
 	  .help = "as a ring's latency" },
-	{ .name = "stats",
+	{ .name = "latency_10s",
 	  .mode = 0444,
 	  .flags = GT_FILE_VIEW,
+	  .show = show_latency_10s,
+	  .exists = has_jobs,
+	  .gen = gt_gen_object,
+	  .fields = GT_STAGE_COLUMNS,
+	  .help = "the same of the last 10 s" },
+	{ .name = "stats",
+	  .mode = 0444,
+	  .flags = GT_FILE_VIEW | GT_FILE_KEYED,
 	  .show = show_stats,
 	  .gen = gt_gen_object_only,
+	  .fields = GT_COUNTS_KEYS,
 	  .help = "counters since the start or the last clear" },
-	GT_FILE_SLOTS("hqd", gt_show_hqd, "slots of the hardware that it is in, with their pointers"),
-	GT_FILE_SLOTS("mqd", gt_show_mqd, "its descriptor in memory, as it was saved last"),
+	GT_FILE_SLOTS("hqd", gt_show_hqd, 0, "slot vmid rptr wptr",
+		      "slots of the hardware that it is in, with their pointers"),
+	GT_FILE_SLOTS("mqd", gt_show_mqd, GT_FILE_KEYED,
+		      "active size_bytes rptr wptr address doorbell base",
+		      "its descriptor in memory, as it was saved last"),
 	GT_FILE_EVENTS("queue"),
 	GT_FILE_TRACE("queue"),
 	{ 0 },

@@ -14,9 +14,8 @@
 #include "node.h"
 #include "shows.h"
 
-#define BATCH	   64
-#define SCAN	   1024 /* slots looked at in one go, free ones too */
-#define CLASS_BITS 24	/* of a position: the index; a position fits 31 bits */
+#define BATCH 64
+#define SCAN  1024 /* slots looked at in one go, free ones too */
 
 struct item {
 	char name[GT_NAME_MAX];
@@ -93,8 +92,7 @@ static void list_subdirs(struct walk *w)
 		if (d->exists && !d->exists(&s))
 			continue;
 		o = gt_subdir_obj(&w->dir, d);
-		snprintf(add(w, gt_ino(&o, 0), S_IFDIR)->name, GT_NAME_MAX, "%s",
-			 d->name);
+		snprintf(add(w, gt_ino(&o, 0), S_IFDIR)->name, GT_NAME_MAX, "%s", d->name);
 	}
 	w->end = w->at >= n;
 }
@@ -255,7 +253,7 @@ static void list_procs(struct walk *w)
 	GT_MODEL_LOCK(m);
 	while (w->at < m->proc_slots && w->n < BATCH && scanned++ < SCAN) {
 		p = m->procs[w->at++];
-		/* a dead process whose pid another one has got is not reachable by name */
+		/* a dead process with a pid that another one has got is not reachable by name */
 		if (!p || !gt_proc_seen(p, &w->view) || !used(w, p) ||
 		    gt_model_proc(m, p->pid) != p)
 			continue;
@@ -312,11 +310,11 @@ static void list_makes(struct walk *w)
 
 static void list_made(struct walk *w)
 {
-	struct gt_made m;
+	struct gt_userdir m;
 	struct gt_obj o;
 
 	while (!w->end && w->n < BATCH) {
-		w->end = !gt_host_made_at(w->app->host, w->dir.id, w->at++, &m);
+		w->end = !gt_host_userdir_at(w->app->host, w->dir.id, w->at++, &m);
 		if (w->end || !m.serial || !gt_made_seen(m.uid, &w->view))
 			continue;
 		o = gt_obj_of_made(w->dir.id, &m);
@@ -330,7 +328,7 @@ static void list_made_files(struct walk *w)
 	char name[64];
 
 	while (!w->end && w->n < BATCH) {
-		w->end = !gt_made_file(w->app, &w->dir, w->at++, &dyn, name);
+		w->end = !gt_userdir_file(w->app, &w->dir, w->at++, &dyn, name);
 		if (!w->end && *name)
 			add_file(w, &dyn, w->at - 1);
 	}
@@ -350,7 +348,7 @@ static void list_groups(struct walk *w)
 	while (w->at < m->ngroups && w->n < BATCH) {
 		const struct gt_group *g = m->groups[w->at++];
 
-		if (!g || g->cgroup != cgroups || !gt_group_has(&seen, w->at - 1) ||
+		if (!g || g->cgroup != cgroups || !gt_group_set_has(&seen, w->at - 1) ||
 		    g->parent != (cgroups ? w->dir.id : GT_NONE32))
 			continue;
 		if (!cgroups)
@@ -398,14 +396,14 @@ static void walk_class(struct walk *w, uint64_t class, gt_tree_fill fn, void *ar
 		classes[w->dir.kind][class](w);
 		for (it = w->item; *more && it < w->item + w->n; it++)
 			*more = fn(arg, it->name, it->ino, it->type,
-				   class << CLASS_BITS | it->next);
+				   class << GT_POS_INDEX_BITS | it->next);
 	}
 }
 
 int gt_tree_readdir(struct gt_app *app, const struct gt_obj *dir, const struct gt_view *v,
 		    uint64_t pos, gt_tree_fill fn, void *arg)
 {
-	uint64_t class = pos >> CLASS_BITS;
+	uint64_t class = pos >> GT_POS_INDEX_BITS;
 	struct gt_entry self;
 	struct walk w;
 	bool more = true;
@@ -419,7 +417,7 @@ int gt_tree_readdir(struct gt_app *app, const struct gt_obj *dir, const struct g
 	w.view = *v;
 	w.pids = NULL;
 	w.npids = 0;
-	w.at = pos & ((1U << CLASS_BITS) - 1);
+	w.at = pos & ((1U << GT_POS_INDEX_BITS) - 1);
 	if (dir->kind == GT_DIR_PROCS)
 		find_queue_pids(&w);
 	for (; more && class < CLASSES && classes[dir->kind][class]; class ++) {

@@ -12,25 +12,17 @@
 /** gt_setting() - what options.def says of the file; NULL: nothing */
 const struct gt_conf_item *gt_setting(const char *name);
 
-/** gt_setting_now() - a number, yes-or-no or choice as it is; takes the model's lock */
-int64_t gt_setting_now(const struct gt_show *s);
-
-/** gt_store_tell() - what came of @path (0 or -errno), in last_cmd_status and error_log of @v */
-void gt_store_tell(struct gt_app *app, const struct gt_view *v, const char *path, const char *value,
-		   int ret, const char *sentence);
+/** gt_store_report() - what came of @path (0 or -errno), in last_cmd_status and error_log of @v */
+void gt_store_report(struct gt_app *app, const struct gt_view *v, const char *path,
+		     const char *value, int ret, const char *sentence);
 
 /* gt_file.show and .gen of such a setting */
-int gt_show_setting(struct gt_text *t, const struct gt_show *s);
-uint64_t gt_gen_setting(const struct gt_show *s);
 
 /**
  * gt_setting_parse() - a number, yes-or-no or choice within its bounds
  * Return: 0, or -EINVAL or -ERANGE with the sentence: what the file takes
  */
 int gt_setting_parse(const struct gt_show *s, const char *value, int64_t *out, char *err,
-		     size_t len);
-/** gt_setting_value() - the same of a setting of any type; for gt_conf_swap() */
-int gt_setting_value(const struct gt_show *s, const char *value, struct gt_conf_value *v, char *err,
 		     size_t len);
 /** gt_setting_changed() - a file of config/ was written: profile and keep follow. @err: what there is
  * to say already; what could not be kept joins it */

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What files of several kinds of directory show: each looks at s->obj and tells of the whole
- * machine (root), one GPU, one ring, one queue or one process.
+ * What files of several kinds of directory show: each looks at s->obj and shows the whole machine
+ * (root), one GPU, one ring, one queue or one process.
  */
 #ifndef GT_SHOWS_H
 #define GT_SHOWS_H
 
 #include "tree.h"
 
-/* tables.c, top.c, errors.c */
+/* tables.c, stats.c */
 int gt_show_gpus(struct gt_text *t, const struct gt_show *s);
 int gt_show_rings(struct gt_text *t, const struct gt_show *s);
 int gt_show_aggregate(struct gt_text *t, const struct gt_show *s);
@@ -16,35 +16,32 @@ int gt_show_perf(struct gt_text *t, const struct gt_show *s);
 int gt_show_top(struct gt_text *t, const struct gt_show *s);
 int gt_show_events_by_type(struct gt_text *t, const struct gt_show *s);
 int gt_show_errors(struct gt_text *t, const struct gt_show *s);
-/* who.c: the file's name says which */
-int gt_show_who(struct gt_text *t, const struct gt_show *s);
-bool gt_has_who(const struct gt_show *s);
-/* readings.c: what is read off a GPU when somebody looks; the file's name says which */
+/* proc.c: the file's name says which */
+/* kernel.c */
+int gt_show_kernel_stats(struct gt_text *t, const struct gt_show *s);
+/* stats.c: what is read off a GPU when somebody looks; the file's name says which */
 int gt_show_gauges(struct gt_text *t, const struct gt_show *s);
 bool gt_has_gauges(const struct gt_show *s);
-uint64_t gt_gen_uses(const struct gt_show *s);	 /* likewise, of a process */
-uint64_t gt_gen_gauges(const struct gt_show *s); /* as gt_gen_moving(); the clock, if any are read */
-/* uses.c: memory that a process holds, where it is read off */
-int gt_show_proc_memory(struct gt_text *t, const struct gt_show *s);
-bool gt_has_proc_memory(const struct gt_show *s);
-int gt_show_proc_kfd(struct gt_text *t, const struct gt_show *s);
-bool gt_has_proc_kfd(const struct gt_show *s);
-/* slots.c: where a queue is on the hardware */
-int gt_show_hqd(struct gt_text *t, const struct gt_show *s);
-int gt_show_mqd(struct gt_text *t, const struct gt_show *s);
-bool gt_has_slots(const struct gt_show *s);
-uint64_t gt_gen_slots(const struct gt_show *s);
-/* report.c, timeline.c */
+uint64_t gt_gen_uses(const struct gt_show *s); /* likewise, of a process */
+uint64_t
+gt_gen_gauges(const struct gt_show *s); /* as gt_gen_moving(); the clock, if any are read */
+/* proc.c: memory that a process holds, where it is read off */
+/* queue.c: where a queue is on the hardware */
+/* report.c */
 int gt_show_report(struct gt_text *t, const struct gt_show *s);
+int gt_show_report_stats(struct gt_text *t, const struct gt_show *s);
 int gt_show_timeline(struct gt_text *t, const struct gt_show *s);
-int gt_show_blame(struct gt_text *t, const struct gt_show *s); /* blame.c */
+int gt_show_timeline_stats(struct gt_text *t, const struct gt_show *s);
+/* blame.c */
+int gt_show_blame(struct gt_text *t, const struct gt_show *s);
+int gt_show_blame_stats(struct gt_text *t, const struct gt_show *s);
 
-/* gen.c: gt_file.gen for files that change with the object, and for a while with the clock */
+/* tree.c: gt_file.gen for files that change with the object, and for a while with the clock */
 uint64_t gt_gen_model(const struct gt_show *s);	 /* anything at all, and the clock while active */
 uint64_t gt_gen_dirs(const struct gt_show *s);	 /* objects came or went */
 uint64_t gt_gen_object(const struct gt_show *s); /* the object of s->obj, and each second while it
 						  * was active in the last minute */
-/** gt_gen_moving() - as gt_gen_object(), but the clock is told by 50 ms: for windows that end at
+/** gt_gen_moving() - as gt_gen_object(), but the clock counts in steps of 50 ms: for windows that end at
  * now */
 uint64_t gt_gen_moving(const struct gt_show *s);
 uint64_t gt_gen_object_only(const struct gt_show *s); /* the object alone: no clock in the text */
@@ -60,42 +57,95 @@ const struct gt_proc *gt_obj_known_proc(const struct gt_show *s, int *err);
 const struct gt_group *gt_obj_group(const struct gt_show *s);
 struct gt_queue *gt_obj_queue(const struct gt_show *s);
 
-bool gt_has_gpu_links(const struct gt_show *s); /* ids.c: has any GPU another name? */
-
-/* kernel.c, counters.c; lock held for the first two */
+/* kernel.c, stats.c; lock held for the first two */
 struct gt_kernel *gt_obj_kernel(const struct gt_show *s);
 /** gt_kernel_seen() - may @v know that there is this kernel? */
 bool gt_kernel_seen(const struct gt_kernel *k, const struct gt_view *v);
 bool gt_has_kernels(const struct gt_show *s); /* that the caller may see */
-uint64_t gt_gen_kernel(const struct gt_show *s);
 int gt_show_counters(struct gt_text *t, const struct gt_show *s);
 bool gt_has_counters(const struct gt_show *s);
+
+/* Keys of keyed files, and columns of tables, that directories of several kinds have */
+#define GT_COUNTS_KEYS                                                                             \
+	"submitted committed completed in_flight errors lost losses_uncounted aged evicted "       \
+	"unmatched ended_unseen waits wait_ns ioctls ioctl_ns"
+#define GT_CALLS_KEYS	  "launches copies copy_bytes"
+#define GT_DEPTH_KEYS	  "now avg peak"
+#define GT_TYPES_COLUMNS  "type seen recorded per_second"
+#define GT_ERRORS_COLUMNS "time_s gpu ring ctx seqno pid error"
+#define GT_RINGS_COLUMNS                                                                           \
+	"gpu ring name engine depth busy_percent submitted completed errors lost exec_source"
+#define GT_AGGREGATE_COLUMNS                                                                       \
+	"gpu ring name events avg_latency_ns min_latency_ns max_latency_ns avg_depth peak_depth "  \
+	"start_s window_ns"
+#define GT_COUNTERS_COLUMNS "counter readings sum min avg max"
+#define GT_REPORT_COLUMNS                                                                          \
+	"end_s gpu ring engine ctx seqno pid comm t_ioctl_ns t_queue_ns t_hw_wait_ns t_exec_ns "   \
+	"t_gpu_wait_ns t_complete_ns reason t_reason_ns for_gpu for_ring for_seqno for_pid "       \
+	"submit_s start_s total_ns held_by_pid held_by_comm"
+#define GT_BLAME_COLUMNS                                                                           \
+	"waiter_pid waiter_comm gpu ring held_by holder_pid holder_comm wait_ns share_percent "    \
+	"jobs reason"
+
+#define GT_STATUS_KEYS                                                                             \
+	"state level uptime_s simulated events_seen events_recorded events_filtered_level "        \
+	"events_filtered events_sampled_out events_rate_limited events_over_share "                \
+	"events_lost_source losses_uncounted readers parked unguarded objects gpus rings queues "  \
+	"queues_refused processes processes_refused over_share_* jobs_in_flight jobs_aged_out "    \
+	"jobs_evicted jobs_unmatched jobs_ended_unseen memory_bytes model_bytes model_refused "    \
+	"history_bytes history_unkept history_max_bytes hold_queue_bytes unrecorded_job_bytes "    \
+	"snapshots snapshot_bytes nodes records_late daemon_cpu_ns ingest_cpu_ns pid_namespaces "  \
+	"pid_namespaces_processes pid_namespaces_refused callers_known callers_dropped users "     \
+	"users_refused cgroups cgroups_refused cgroups_folded users_dropped callers names "        \
+	"names_held descriptors opens_waiting polls text_bytes *_over_quota "                      \
+	"events_dropped_hold_full hold_queue_records sampling_mode sampling_percent "              \
+	"sampling_cpu_percent"
+#define GT_REPORT_STATS_KEYS   "rows older_rows_left_out"
+#define GT_TIMELINE_STATS_KEYS "events duration_ns events_per_second older_events_left_out"
+#define GT_BLAME_STATS_KEYS                                                                        \
+	"from_s to_s jobs_finished jobs_in_flight jobs_without_record older_jobs_left_out "        \
+	"jobs_in_flight_left_out waiters_left_out"
 
 /* Files that directories of several kinds have alike */
 #define GT_FILE_REPORT                                                                             \
 	{                                                                                          \
 		.name = "report", .mode = 0444, .flags = GT_FILE_VIEW | GT_FILE_LONG,              \
-		.show = gt_show_report, .gen = gt_gen_history,                                     \
-		.help = "table: a row a finished job of the history, oldest first"                 \
+		.show = gt_show_report, .gen = gt_gen_history, .fields = GT_REPORT_COLUMNS,        \
+		.help = "a row a finished job of the history, oldest first"                        \
 	}
 #define GT_FILE_BLAME(of)                                                                          \
 	{                                                                                          \
 		.name = "blame", .mode = 0444, .flags = GT_FILE_VIEW | GT_FILE_LONG,               \
-		.show = gt_show_blame, .gen = gt_gen_moving,                                       \
-		.help = "table: for whom jobs" of " waited in the last 10 s"                       \
+		.show = gt_show_blame, .gen = gt_gen_moving, .fields = GT_BLAME_COLUMNS,           \
+		.help = "for whom jobs" of " waited in the last 10 s"                              \
 	}
-#define GT_FILE_EVENTS(whose)                                                                      \
+#define GT_FILE_REPORT_STATS                                                                       \
+	{                                                                                          \
+		.name = "report_stats", .mode = 0444,                                              \
+		.flags = GT_FILE_VIEW | GT_FILE_LONG | GT_FILE_KEYED,                              \
+		.show = gt_show_report_stats, .gen = gt_gen_history,                               \
+		.fields = GT_REPORT_STATS_KEYS,                                                    \
+		.help = "rows that report has, and older ones that it leaves out"                  \
+	}
+#define GT_FILE_BLAME_STATS                                                                        \
+	{                                                                                          \
+		.name = "blame_stats", .mode = 0444,                                               \
+		.flags = GT_FILE_VIEW | GT_FILE_LONG | GT_FILE_KEYED, .show = gt_show_blame_stats, \
+		.gen = gt_gen_moving, .fields = GT_BLAME_STATS_KEYS,                               \
+		.help = "what blame covers: time, jobs, and what it leaves out"                    \
+	}
+#define GT_FILE_EVENTS(object)                                                                     \
 	{                                                                                          \
 		.name = "events", .mode = 0444, .flags = GT_FILE_VIEW | GT_FILE_PIPE,              \
-		.help = "binary pipe of this " whose "'s records, see gputrace-event(5)"           \
+		.help = "records of this " object ", see gputrace-event(5)"                        \
 	}
-#define GT_FILE_TRACE(whose)                                                                       \
+#define GT_FILE_TRACE(object)                                                                      \
 	{                                                                                          \
 		.name = "trace", .mode = 0444, .flags = GT_FILE_VIEW | GT_FILE_TPIPE,              \
-		.help = "text pipe: one line an event of this " whose ", blocking"                 \
+		.help = "one line an event of this " object ", blocking"                           \
 	}
 
-/* Tables of files: gpu.c, ring.c, queue.c, proc.c; root.c, settings.c, backends.c */
+/* Tables of files: gpu.c, queue.c, proc.c, root.c, settings.c */
 extern const struct gt_file gt_root_files[], gt_config_files[], gt_backend_files[];
 extern const struct gt_file gt_gpu_files[], gt_ring_files[], gt_queue_files[], gt_proc_files[];
 extern const struct gt_file gt_group_files[], gt_kernel_files[];

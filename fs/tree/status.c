@@ -1,8 +1,442 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* The root's `status`: what the daemon does, and where every event went. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 #include <time.h>
+#include <unistd.h>
 
+#include "../access/caller.h"
+#include "../keep.h"
+#include "../writer.h"
 #include "about.h"
+#include "lines.h"
+
+/* What settings kept out of the records: sampling_stats and filter_stats. */
+
+struct row {
+	char gpu[16], name[40];
+	struct gt_gate_ring n;
+};
+
+/* One row under the lock; false: no such ring */
+static bool ring_row(struct gt_app *app, unsigned int gpu, unsigned int ring, struct row *row)
+{
+	struct gt_model *m = app->model;
+	const struct gt_gate_ring *n;
+
+	GT_MODEL_LOCK(m);
+	if (gpu >= m->ngpus || m->gpus[gpu]->gone || ring >= m->gpus[gpu]->nrings)
+		return false;
+	__builtin_memcpy(row->gpu, m->gpus[gpu]->name, sizeof(row->gpu));
+	__builtin_memcpy(row->name, m->gpus[gpu]->rings[ring]->name, sizeof(row->name));
+	n = app->gate->rings[gpu];
+	row->n = n ? n[ring] : (struct gt_gate_ring){ 0 };
+	return true;
+}
+
+/* @share: of the jobs that are recorded now, in thousandths of a percent */
+static void show_row(struct gt_text *t, const struct row *row, unsigned int ring, uint64_t share)
+{
+	gt_text_word(t, row->gpu, sizeof(row->gpu));
+	gt_text_str(t, " ring");
+	gt_text_u64(t, ring);
+	gt_text_ch(t, ' ');
+	gt_text_word(t, row->name, sizeof(row->name));
+	gt_text_ch(t, ' ');
+	gt_text_u64(t, row->n.seen);
+	gt_text_ch(t, ' ');
+	gt_text_u64(t, row->n.recorded);
+	gt_text_ch(t, ' ');
+	gt_text_u64(t, row->n.sampled_out);
+	gt_text_ch(t, ' ');
+	if (row->n.seen)
+		gt_text_milli(t, (uint64_t)((double)row->n.recorded * 100000 / (double)row->n.seen),
+			      1);
+	else
+		gt_text_dash(t);
+	gt_text_ch(t, ' ');
+	gt_text_milli(t, share, 2);
+	gt_text_ch(t, '\n');
+}
+
+static double share_now(struct gt_app *app)
+{
+	GT_MODEL_LOCK(app->model);
+	return (double)app->gate->wanted.share / GT_SHARE_ALL;
+}
+
+int gt_show_sampling_stats(struct gt_text *t, const struct gt_show *s)
+{
+	struct row row;
+	double share = share_now(s->app) * 100000 + 0.5;
+
+	for (unsigned int g = 0; g < GT_MAX_GPUS; g++)
+		for (unsigned int r = 0; r < GT_MAX_RINGS && ring_row(s->app, g, r, &row); r++)
+			show_row(t, &row, r, (uint64_t)share);
+	return 0;
+}
+
+int gt_show_filter_stats(struct gt_text *t, const struct gt_show *s)
+{
+	/* in the order in which they are asked; those that have no name stand above by another */
+	static const char *const names[GT_NREFUSALS] = {
+		[GT_R_TYPE] = "unknown_type",
+		[GT_R_EVENTS] = "filter_events",
+		[GT_R_RING] = "filter_ring",
+		[GT_R_ENGINE] = "filter_engine",
+		[GT_R_PID] = "filter_pid",
+		[GT_R_UID] = "filter_uid",
+		[GT_R_WATCHLIST] = "watchlist",
+		[GT_R_CTX] = "watchlist_ctx",
+		[GT_R_SAMPLING] = "sampling_share",
+		[GT_R_LATENCY] = "filter_latency",
+		[GT_R_THRESHOLD] = "sampling_threshold",
+		[GT_R_SHARE] = "history_share",
+	};
+	struct gt_gate_counts n;
+
+	{
+		GT_MODEL_LOCK(s->app->model);
+		n = s->app->gate->n;
+	}
+	gt_text_kv(t, "level", n.refused[GT_R_LEVEL]);
+	gt_text_kv(t, "filters", gt_gate_filtered(&n));
+	gt_text_kv(t, "sampling", gt_gate_sampled(&n));
+	gt_text_kv(t, "rate_limit", n.refused[GT_R_RATE]);
+	for (unsigned int i = GT_R_TYPE; i < GT_NREFUSALS; i++)
+		if (names[i])
+			gt_text_kv(t, names[i], n.refused[i]);
+	return 0;
+}
+
+/* The root's `doctor`: what works here, what does not and why, and what stays invisible. */
+
+/* Lines from elsewhere, each indented: none can look like a line of ours. */
+static void indented(struct gt_text *t, const char *key, const char *lines)
+{
+	size_t len;
+
+	for (; *lines; lines += len + (lines[len] == '\n')) {
+		len = strcspn(lines, "\n");
+		gt_text_str(t, "  ");
+		gt_text_str(t, key);
+		gt_text_mem(t, lines, len);
+		gt_text_ch(t, '\n');
+	}
+}
+
+static void show_backend(struct gt_text *t, struct gt_host_state *h, unsigned int i)
+{
+	struct gt_backend_info info;
+	char *text;
+
+	if (!gt_host_info(h, i, &info))
+		return;
+	gt_text_str(t, "backend ");
+	gt_text_word(t, info.name, sizeof(info.name));
+	gt_text_ch(t, ' ');
+	gt_text_str(t, gt_backend_state_name(info.state));
+	gt_text_ch(t, '\n');
+	indented(t, "error ", info.last_error);
+	if (info.records || info.lost || info.uncounted) {
+		gt_text_str(t, "  ");
+		gt_text_kv(t, "records", info.records);
+		gt_lost_lines(t, "  ", "lost", info.lost, info.uncounted);
+	}
+	text = malloc(GT_BACKEND_TEXT_MAX);
+	if (text && !gt_host_doctor(h, i, text, GT_BACKEND_TEXT_MAX))
+		indented(t, "", text);
+	free(text);
+}
+
+static void show_losses(struct gt_text *t, struct gt_app *app)
+{
+	struct gt_counts c;
+	uint64_t source, refused, queues, share, over = 0;
+
+	{
+		GT_MODEL_LOCK(app->model);
+		c = app->model->counts;
+		source = app->gate->n.lost_source;
+		refused = app->model->procs_refused;
+		queues = app->model->queues_refused;
+		share = app->gate->n.refused[GT_R_SHARE];
+	}
+	if (source)
+		gt_text_printf(t,
+			       "lost %llu events in the buffers of their sources: statistics lack "
+			       "them; a larger buffer_size in gputrace.conf helps\n",
+			       (unsigned long long)source);
+	if (share)
+		gt_text_printf(
+			t,
+			"lost %llu records of users' own files in the history: a user had more "
+			"than history_user_percent of it; statistics have them\n",
+			(unsigned long long)share);
+	if (c.uncounted)
+		gt_text_printf(t,
+			       "lost events %llu times, how many is not known: statistics lack "
+			       "them\n",
+			       (unsigned long long)c.uncounted);
+	if (c.evicted)
+		gt_text_printf(t, "lost %llu jobs in flight: raise max_jobs in gputrace.conf\n",
+			       (unsigned long long)c.evicted);
+	if (c.aged)
+		gt_text_printf(t, "lost %llu jobs that did not end within max_job_age_s\n",
+			       (unsigned long long)c.aged);
+	if (c.ended_unseen)
+		gt_text_printf(
+			t,
+			"lost the ends of %llu jobs, which count as ended_unseen: their source "
+			"was paused, lost events or did not report them\n",
+			(unsigned long long)c.ended_unseen);
+	if (refused)
+		gt_text_printf(t,
+			       "lost %llu events of processes too many: raise max_processes in "
+			       "gputrace.conf\n",
+			       (unsigned long long)refused);
+	if (gt_hist_refused())
+		gt_text_printf(t,
+			       "memory of the statistics, %llu bytes, is all there is for them: "
+			       "what had no "
+			       "room is left out; a lower max_processes or proc_linger_s helps\n",
+			       (unsigned long long)gt_hist_memory());
+	if (queues)
+		gt_text_printf(t,
+			       "lost %llu events of queues: more than %d live, or %d of one user\n",
+			       (unsigned long long)queues, GT_MAX_QUEUES, GT_USER_QUEUES);
+	for (enum gt_share i = 0; i < GT_NSHARES; i++)
+		over += gt_share_refused(i);
+	if (over)
+		gt_text_printf(
+			t,
+			"a user had a whole share of something %llu times: the lines over_share_* "
+			"of status say of what; what was beyond is left out, and others have "
+			"theirs\n",
+			(unsigned long long)over);
+}
+
+/* Of jobs that began none has ended, though there was time for it */
+static bool is_endless(const struct gt_ring *r, bool over)
+{
+	if (r->work || r->last_end || !(r->counts.submitted || r->counts.committed))
+		return false;
+	return over || gt_ring_lacks_ends(r) || r->counts.aged;
+}
+
+static void ring_words(struct gt_text *t, const struct gt_app *app, const char *what,
+		       const struct gt_ring *r)
+{
+	const struct gt_gpu *g = app->model->gpus[r->gpu];
+
+	gt_text_str(t, what);
+	gt_text_word(t, g->name, sizeof(g->name));
+	gt_text_printf(t, " ring%u ", r->id);
+	gt_text_word(t, r->name, sizeof(r->name));
+}
+
+static void show_unhanded(struct gt_text *t, struct gt_app *app)
+{
+	const struct gt_show s = { .app = app, .obj = { .kind = GT_DIR_ROOT } };
+	struct gt_ring_pos at = { 0 };
+	const struct gt_ring *r;
+	bool any = false;
+
+	GT_MODEL_LOCK(app->model);
+	while ((r = gt_ring_next(&s, &at))) {
+		if (!gt_ring_lacks_commits(r))
+			continue;
+		any = true;
+		ring_words(t, app, "unhanded ", r);
+		gt_text_str(t, ": jobs ended and none was seen to be handed over: for how long it "
+			       "was busy is not known\n");
+	}
+	if (any)
+		gt_text_str(t, "  remedy events are missing: record on all CPUs, and with "
+			       "amdgpu_sched_run_job, drm_run_job, or drm_sched_job_run from "
+			       "Linux 6.17 on\n");
+}
+
+static void show_endless(struct gt_text *t, struct gt_app *app)
+{
+	const bool over = app->replay && app->host && !gt_host_replaying(app->host);
+	const struct gt_show s = { .app = app, .obj = { .kind = GT_DIR_ROOT } };
+	struct gt_ring_pos at = { 0 };
+	const struct gt_ring *r;
+	bool any = false;
+
+	GT_MODEL_LOCK(app->model);
+	while ((r = gt_ring_next(&s, &at))) {
+		uint64_t n = r->counts.submitted;
+
+		if (!is_endless(r, over))
+			continue;
+		if (r->counts.committed > n)
+			n = r->counts.committed;
+		any = true;
+		ring_words(t, app, "endless ", r);
+		gt_text_printf(
+			t, ": %llu job%s began and none was seen to end: %s\n",
+			(unsigned long long)n, n == 1 ? "" : "s",
+			gt_ring_lacks_ends(r)
+				? "what is in flight there, for how long it was busy and who "
+				  "waited is not known"
+				: "what is shown as in flight there may have ended");
+	}
+	if (any && app->replay)
+		gt_text_str(t,
+			    "  remedy the recording lacks the ends: record on all CPUs, and with "
+			    "dma_fence_signaled, or drm_sched_job_done from Linux 6.17 on\n");
+	else if (any)
+		gt_text_str(
+			t,
+			"  remedy the GPU hangs, or events of the ends are missing "
+			"(dma_fence_signaled, or drm_sched_job_done from Linux 6.17 on): above is "
+			"what each backend lacks\n");
+}
+
+/*
+ * struct blind - GPU work that passes no tracepoint
+ * @path: there where this machine can have such work
+ */
+static const struct blind {
+	const char *name, *path, *why, *remedy;
+} blinds[] = {
+	{ "doorbell-submits", "/sys/class/kfd/kfd",
+	  "ROCm (HSA) queues and amdgpu user queues are rung by a doorbell in the program's own "
+	  "memory: no tracepoint fires for their jobs",
+	  "echo hsa,hip > backends/bpf/runtimes shows each launch and copy that a program asks "
+	  "its "
+	  "runtime for; rocprofv3, or AMD_LOG_LEVEL=3 of the runtime, shows each job" },
+	{ "kfd-queues", "/sys/class/kfd/kfd",
+	  "a stock kernel has no tracepoint for the making, mapping and preemption of KFD queues",
+	  "the sysfs backend shows those that there are, the bpf backend how programs make them by "
+	  "ioctl; :mod:amdgpu in "
+	  "backends/ftrace/functions shows the calls that do it; ROCm's DKMS module "
+	  "has amdkfd tracepoints; backends/sysfs/hqds shows which are on the hardware" },
+	{ "nvidia", "/proc/driver/nvidia/version",
+	  "NVIDIA's own driver passes no DRM scheduler, and work is rung by a doorbell",
+	  "backend bpf shows its queues (TSGs), by calls of its resource manager and by the "
+	  "hooks of a patched open kernel module; of single launches nothing in the kernel does: "
+	  "echo cuda > backends/bpf/runtimes shows those that programs ask their runtime for" },
+	{ "firmware-scheduling", "/sys/module/xe",
+	  "the GuC firmware orders the work of xe: start times are concluded, exec_source says so",
+	  "nothing in a stock kernel" },
+	{ "firmware-scheduling", "/sys/module/i915",
+	  "where the GuC firmware orders the work of i915, start times are concluded",
+	  "a kernel with CONFIG_DRM_I915_LOW_LEVEL_TRACEPOINTS has i915_request_in and _out" },
+};
+
+static void show_blinds(struct gt_text *t)
+{
+	for (const struct blind *b = blinds; b < blinds + sizeof(blinds) / sizeof(blinds[0]); b++) {
+		gt_text_printf(t, "invisible %s %s\n  why %s\n  shown-by %s\n", b->name,
+			       access(b->path, F_OK) ? "not-on-this-machine" : "here", b->why,
+			       b->remedy);
+	}
+}
+
+/* Without fs/fuse/guard.c, which needs the kernel's AIO */
+static void show_unguarded(struct gt_text *t, int err)
+{
+	gt_text_printf(t,
+		       "suspend may-fail the kernel cannot suspend while a program reads events or "
+		       "trace: no AIO context (%s)\n",
+		       strerror(err));
+	if (err == EAGAIN)
+		gt_text_str(t, "  remedy sysctl fs.aio-max-nr=1048576, and mount again\n");
+}
+
+/* More requests wait than the guard has room for */
+static void show_no_slot(struct gt_text *t, unsigned int n)
+{
+	gt_text_printf(
+		t,
+		"suspend may-fail %u reads that wait have no AIO operation: a mount takes a 64th "
+		"of fs.aio-max-nr\n  remedy sysctl fs.aio-max-nr=1048576, and mount again\n",
+		n);
+}
+
+static void show_unfiltered(struct gt_text *t)
+{
+	gt_text_str(t, "seccomp missing this kernel has no filters of system calls: the daemon may "
+		       "make any, and write root's files\n  remedy a kernel with "
+		       "CONFIG_SECCOMP_FILTER\n");
+}
+
+static void show_writer(struct gt_text *t, const struct gt_writer *w)
+{
+	if (gt_writer_lost(w))
+		gt_text_str(t, "writer ended the process that opens files for writing was killed: "
+			       "tracing and what is kept stay as they are\n  remedy mount again\n");
+	else if (!w->landlocked)
+		gt_text_str(t, "landlock missing this kernel does not hold the process that opens "
+			       "files for writing to the daemon's: only its own checks do\n"
+			       "  remedy a kernel with CONFIG_SECURITY_LANDLOCK, and landlock in "
+			       "lsm= on its command line\n");
+}
+
+int gt_show_doctor(struct gt_text *t, const struct gt_show *s)
+{
+	struct gt_app *app = s->app;
+	unsigned int n = app->host ? gt_host_count(app->host) : 0;
+
+	if (app->simulated)
+		gt_text_str(t, "simulated sim0 is no GPU, its work never happened: backend=sim "
+			       "asked for it\n");
+	if (app->replay)
+		gt_text_str(t, "replay what is shown was recorded: this machine's GPUs are not\n");
+	if (getuid())
+		gt_text_str(t, "unprivileged mounted by an ordinary user: live tracing needs a "
+			       "mount made by root, or CAP_BPF, CAP_PERFMON and "
+			       "CAP_DAC_READ_SEARCH (tracefs is root's alone) for bpf\n");
+	if (!app->replay)
+		gt_show_no_gpu(t, app);
+	for (unsigned int i = 0; i < n; i++)
+		show_backend(t, app->host, i);
+	if (app->unguarded)
+		show_unguarded(t, app->unguarded);
+	if (atomic_load(&app->no_slot))
+		show_no_slot(t, atomic_load(&app->no_slot));
+	if (app->unfiltered)
+		show_unfiltered(t);
+	if (app->writer)
+		show_writer(t, app->writer);
+	if (app->keep && gt_keep_refused(app->keep))
+		gt_text_printf(t, "settings are not kept\n  error %s\n",
+			       gt_keep_refused(app->keep));
+	if (*app->history)
+		gt_text_printf(t, "history not-whole\n  error %s\n", app->history);
+	if (app->log->full)
+		gt_text_printf(
+			t,
+			"history full: %llu events are not in it (%s); statistics have them\n"
+			"  remedy mount with TMPDIR=DIR, a folder with more room\n",
+			(unsigned long long)app->log->unkept, strerror(app->log->full));
+	gt_text_str(t, "buffers\n  ");
+	if (app->log->recs.fd < 0)
+		gt_text_kv(t, "history_bytes", gt_log_room_bytes(app->log));
+	else
+		gt_text_kv(t, "history_file_bytes", gt_log_bytes(app->log));
+	if (app->conf) {
+		gt_text_str(t, "  ");
+		gt_text_kv(t, "buffer_size_asked_bytes", (uint64_t)app->conf->buffer_size);
+	}
+	show_losses(t, app);
+	if (gt_pidns_stats().refused)
+		gt_text_printf(
+			t,
+			"refused PID namespaces or processes in them %llu times: who is in one "
+			"that is not known sees nobody's work; one user has 64, see LIMITS in "
+			"gputrace-security(7)\n",
+			(unsigned long long)gt_pidns_stats().refused);
+	show_endless(t, app);
+	show_unhanded(t, app);
+	if (!app->replay)
+		show_blinds(t);
+	return 0;
+}
 
 static uint64_t clock_ns(clockid_t id)
 {
@@ -29,8 +463,9 @@ struct counts {
 	struct gt_adapt adapt;
 	double share;
 	unsigned int gpus, rings, queues, procs, jobs;
-	uint64_t aged, evicted, unmatched, procs_refused, queues_refused, memory;
+	uint64_t aged, evicted, unmatched, ended_unseen, procs_refused, queues_refused, memory;
 	uint64_t users, users_refused, users_dropped, cgroups, cgroups_refused, cgroups_folded;
+	bool endless; /* a ring's source does not say when jobs end */
 };
 
 static struct counts count(struct gt_app *app)
@@ -46,7 +481,12 @@ static struct counts count(struct gt_app *app)
 	c.hold_bytes = gt_hold_bytes(&app->gate->hold);
 	c.adapt = app->gate->adapt;
 	c.share = (double)app->gate->wanted.share / GT_SHARE_ALL;
+	c.jobs = m->njobs - m->nunseen;
 	for (unsigned int i = 0; i < m->ngpus; i++) {
+		for (unsigned int k = 0; k < m->gpus[i]->nrings; k++) {
+			c.jobs += m->gpus[i]->rings[k]->outer_unlisted;
+			c.endless |= gt_ring_lacks_ends(m->gpus[i]->rings[k]);
+		}
 		if (m->gpus[i]->gone)
 			continue;
 		c.gpus++;
@@ -54,10 +494,10 @@ static struct counts count(struct gt_app *app)
 	}
 	c.queues = m->nqueues - m->free_queues;
 	c.procs = m->nprocs;
-	c.jobs = m->njobs;
 	c.aged = m->counts.aged;
 	c.evicted = m->counts.evicted;
 	c.unmatched = m->counts.unmatched;
+	c.ended_unseen = m->counts.ended_unseen;
 	c.procs_refused = m->procs_refused;
 	c.queues_refused = m->queues_refused;
 	c.users = m->nusers;
@@ -78,20 +518,52 @@ static void show_events(struct gt_text *t, const struct counts *c)
 	gt_text_kv(t, "events_filtered", gt_gate_filtered(&c->n));
 	gt_text_kv(t, "events_sampled_out", gt_gate_sampled(&c->n));
 	gt_text_kv(t, "events_rate_limited", c->n.refused[GT_R_RATE]);
-	gt_text_kv(t, "events_lost_source", c->n.lost_source);
+	gt_text_kv(t, "events_over_share", c->n.refused[GT_R_SHARE]);
+	gt_lost_lines(t, "", "events_lost_source", c->n.lost_source, c->n.uncounted);
 }
 
 static void show_memory(struct gt_text *t, const struct gt_app *app, const struct counts *c)
 {
 	uint64_t history = gt_log_bytes(app->log), texts = app->snapshot_bytes;
+	uint64_t unrecorded = gt_log_bare_bytes(app->log);
+	bool in_file = app->log->recs.fd >= 0;
 
-	gt_text_kv(t, "memory_bytes", c->memory + history + texts + c->hold_bytes);
+	gt_text_kv(t, "memory_bytes",
+		   c->memory + (in_file ? 0 : history) + unrecorded + texts + c->hold_bytes);
 	gt_text_kv(t, "model_bytes", c->memory);
 	gt_text_kv(t, "model_refused", gt_hist_refused());
 	gt_text_kv(t, "history_bytes", history);
+	if (in_file)
+		gt_text_kv(t, "history_unkept", app->log->unkept);
+	else
+		gt_text_kv(t, "history_max_bytes", gt_log_room_bytes(app->log));
+	gt_text_kv(t, "hold_queue_bytes", c->hold_bytes);
+	gt_text_kv(t, "unrecorded_job_bytes", unrecorded);
 	gt_text_kv(t, "snapshots", app->snapshots);
 	gt_text_kv(t, "snapshot_bytes", texts);
 	gt_text_kv(t, "nodes", app->nodes);
+}
+
+/* Requests that a suspend cannot answer, see fs/fuse/guard.c */
+static uint64_t unguarded(const struct gt_app *app)
+{
+	const struct gt_quota *q = &app->quota;
+
+	return app->unguarded ? q->total[GT_Q_READS] + q->total[GT_Q_OPENS] : app->no_slot;
+}
+
+/* How often a user had a whole share of something: gputrace-security(7) has the table */
+static void show_shares(struct gt_text *t)
+{
+	static const char *const keys[GT_NSHARES] = {
+		[GT_SH_PROCS] = "over_share_processes",	  [GT_SH_QUEUES] = "over_share_queues",
+		[GT_SH_KERNELS] = "over_share_kernels",	  [GT_SH_TEXTS] = "over_share_texts",
+		[GT_SH_COUNTERS] = "over_share_counters", [GT_SH_CGROUPS] = "over_share_cgroups",
+		[GT_SH_JOBS] = "over_share_jobs",	  [GT_SH_MEMORY] = "over_share_memory",
+	};
+
+	for (enum gt_share i = 0; i < GT_NSHARES; i++)
+		gt_text_kv(t, keys[i], gt_share_refused(i));
 }
 
 static void show_objects(struct gt_text *t, const struct counts *c)
@@ -103,24 +575,27 @@ static void show_objects(struct gt_text *t, const struct counts *c)
 	gt_text_kv(t, "queues_refused", c->queues_refused);
 	gt_text_kv(t, "processes", c->procs);
 	gt_text_kv(t, "processes_refused", c->procs_refused);
-	gt_text_kv(t, "jobs_in_flight", c->jobs);
+	show_shares(t);
+	if (!c->endless)
+		gt_text_kv(t, "jobs_in_flight", c->jobs);
 	gt_text_kv(t, "jobs_aged_out", c->aged);
 	gt_text_kv(t, "jobs_evicted", c->evicted);
 	gt_text_kv(t, "jobs_unmatched", c->unmatched);
+	gt_text_kv(t, "jobs_ended_unseen", c->ended_unseen);
 }
 
-/* What callers hold of what is limited, and how often they were refused it; NULL: told elsewhere */
+/* What callers hold of what is limited, and how often they were refused it; NULL: shown elsewhere */
 static const struct {
 	const char *held, *refused;
 } limits[GT_NQ] = {
 	[GT_Q_NODES] = { "names", NULL }, /* without a bound */
-	[GT_Q_NAMES] = { "names_held", "refused_names" },
-	[GT_Q_FILES] = { "descriptors", "refused_descriptors" },
-	[GT_Q_PIPES] = { NULL, "refused_pipes" }, /* readers */
-	[GT_Q_READS] = { NULL, "refused_reads" }, /* parked */
-	[GT_Q_OPENS] = { "opens_waiting", "refused_opens" },
-	[GT_Q_POLLS] = { "polls", "refused_polls" },
-	[GT_Q_BYTES] = { "held_bytes", "refused_texts" },
+	[GT_Q_NAMES] = { "names_held", "names_over_quota" },
+	[GT_Q_FILES] = { "descriptors", "descriptors_over_quota" },
+	[GT_Q_PIPES] = { NULL, "pipes_over_quota" }, /* readers */
+	[GT_Q_READS] = { NULL, "reads_over_quota" }, /* parked */
+	[GT_Q_OPENS] = { "opens_waiting", "opens_over_quota" },
+	[GT_Q_POLLS] = { "polls", "polls_over_quota" },
+	[GT_Q_BYTES] = { "text_bytes", "texts_over_quota" },
 };
 
 static void show_limits(struct gt_text *t, const struct gt_quota *q)
@@ -147,8 +622,8 @@ static void show_gate(struct gt_text *t, const struct counts *c)
 {
 	static const char *const modes[] = { "static", "adaptive", "threshold" };
 
-	gt_text_kv(t, "events_lost_held", c->n.lost_held);
-	gt_text_kv(t, "records_held", c->held);
+	gt_text_kv(t, "events_dropped_hold_full", c->n.lost_held);
+	gt_text_kv(t, "hold_queue_records", c->held);
 	gt_text_kvs(t, "sampling_mode", modes[c->mode]);
 	show_percent(t, "sampling_percent", c->share);
 	if (c->adapt.budget && c->adapt.cpu)
@@ -161,6 +636,7 @@ int gt_show_status(struct gt_text *t, const struct gt_show *s)
 	struct gt_app *app = s->app;
 	struct counts c = count(app);
 	struct gt_pidns_stats namespaces = gt_pidns_stats();
+	struct gt_caller_stats callers = gt_caller_stats();
 
 	gt_text_kvs(t, "state", state_of(app));
 	gt_text_kvs(t, "level", levels[c.level & 3]);
@@ -170,6 +646,7 @@ int gt_show_status(struct gt_text *t, const struct gt_show *s)
 	show_events(t, &c);
 	gt_text_kv(t, "readers", app->quota.total[GT_Q_PIPES]);
 	gt_text_kv(t, "parked", app->quota.total[GT_Q_READS]);
+	gt_text_kv(t, "unguarded", unguarded(app));
 	show_objects(t, &c);
 	show_memory(t, app, &c);
 	gt_text_kv(t, "records_late", atomic_load(&app->log->late));
@@ -179,6 +656,8 @@ int gt_show_status(struct gt_text *t, const struct gt_show *s)
 	gt_text_kv(t, "pid_namespaces", namespaces.namespaces);
 	gt_text_kv(t, "pid_namespaces_processes", namespaces.processes);
 	gt_text_kv(t, "pid_namespaces_refused", namespaces.refused);
+	gt_text_kv(t, "callers_known", callers.known);
+	gt_text_kv(t, "callers_dropped", callers.dropped);
 	gt_text_kv(t, "users", c.users);
 	gt_text_kv(t, "users_refused", c.users_refused);
 	gt_text_kv(t, "cgroups", c.cgroups);

@@ -16,23 +16,23 @@ enum gt_dir_kind {
 	GT_DIR_ROOT,
 	GT_DIR_CONFIG,
 	GT_DIR_BACKENDS,
-	GT_DIR_BACKEND,	    /* id: index */
-	GT_DIR_GPU,	    /* gpu */
-	GT_DIR_RING,	    /* gpu, ring */
-	GT_DIR_BY_NAME,	    /* gpu */
-	GT_DIR_QUEUES,	    /* gpu */
-	GT_DIR_QUEUE,	    /* gpu, id: index in model->queues */
-	GT_DIR_PROCS,	    /* gpu, or GT_NONE16: the root's */
-	GT_DIR_PROC,	    /* gpu or GT_NONE16; id: slot, start and pid: who it was */
+	GT_DIR_BACKEND, /* id: index */
+	GT_DIR_GPU,	/* gpu */
+	GT_DIR_RING,	/* gpu, ring */
+	GT_DIR_BY_NAME, /* gpu */
+	GT_DIR_QUEUES,	/* gpu */
+	GT_DIR_QUEUE,	/* gpu, id: index in model->queues */
+	GT_DIR_PROCS,	/* gpu, or GT_NONE16: the root's */
+	GT_DIR_PROC, /* gpu or GT_NONE16; id: slot, start and pid: who it was; or gt_obj_is_own() */
 	GT_DIR_PROC_QUEUES, /* the same; links */
 	GT_DIR_USERS,
-	GT_DIR_USER,	    /* id: index in model->groups, start: serial */
-	GT_DIR_CGROUP,	    /* the same; 0 and 0: the root's `cgroups` */
-	GT_DIR_KERNELS,	    /* gpu */
-	GT_DIR_KERNEL,	    /* gpu, id: index in model->kernels */
-	GT_DIR_MADES,	    /* id: index of the backend: where users make directories */
-	GT_DIR_MADE,	    /* the same; start: serial, pid: the uid of who made it */
-	GT_DIR_BY_ID,	    /* links to GPUs */
+	GT_DIR_USER,	/* id: index in model->groups, start: serial */
+	GT_DIR_CGROUP,	/* the same; 0 and 0: the root's `cgroups` */
+	GT_DIR_KERNELS, /* gpu */
+	GT_DIR_KERNEL,	/* gpu, id: index in model->kernels */
+	GT_DIR_MADES,	/* id: index of the backend: where users make directories */
+	GT_DIR_MADE,	/* the same; start: serial, pid: the uid of who made it */
+	GT_DIR_BY_ID,	/* links to GPUs */
 	GT_NDIRS
 };
 
@@ -50,6 +50,15 @@ struct gt_obj {
 	uint64_t start;
 };
 
+/**
+ * gt_obj_is_own() - the directory of any process without GPU work: one for all, in which each reader
+ *	finds its own process, and no reader another
+ */
+static inline bool gt_obj_is_own(const struct gt_obj *dir)
+{
+	return dir->kind == GT_DIR_PROC && dir->id == GT_NONE32;
+}
+
 struct gt_show {
 	struct gt_app *app;
 	struct gt_obj obj;
@@ -63,16 +72,22 @@ struct gt_show {
 #define GT_FILE_TPIPE  0x08 /* text pipe */
 #define GT_FILE_LINK   0x10 /* symbolic link; show writes the target, no newline */
 #define GT_FILE_STATIC 0x20 /* never changes while the daemon runs */
-#define GT_FILE_AGAIN  0x40 /* a LONG one that is rendered anew when it is read from the start again */
+#define GT_FILE_AGAIN                                                                              \
+	0x40 /* a LONG one that is rendered anew when it is read from the start again */
+#define GT_FILE_KEYED 0x80  /* keyed lines */
+#define GT_FILE_PROSE 0x100 /* for people, or of a foreign format */
 
 /**
  * struct gt_file - one file of a directory
- * @show: writes the whole text. 0, -ENODEV if the object has gone, or another errno for open
+ * @show: writes the whole text, of a table its rows. 0, -ENODEV if the object has gone, -ENODATA if it
+ *	cannot be known for the moment, or another errno for open. Called by gt_tree_show()
  * @store: one whole value, NUL-terminated, trimmed. 0 or -errno with the sentence in @err
  * @exists: NULL: always
  * @gen: a number that changes whenever the text does; NULL: it may change at any time. Called
  *	without the model's lock; must be cheap (one lock, a few loads)
  * @help: one line: what it shows (README, manual)
+ * @fields: with GT_FILE_KEYED its keys, else columns of a table; a blank between two. A key with `*` stands
+ *	for all that match. NULL: a value, or GT_FILE_PROSE, or a pipe or link
  */
 struct gt_file {
 	const char *name;
@@ -83,7 +98,16 @@ struct gt_file {
 	bool (*exists)(const struct gt_show *s);
 	uint64_t (*gen)(const struct gt_show *s);
 	const char *help;
+	const char *fields;
 };
+
+/** gt_file_format() - one of value, keyed, table, text, binary pipe, text pipe and link */
+const char *gt_file_format(const struct gt_file *f);
+/** gt_backend_file_format() - likewise of a backend's text: table or text */
+static inline const char *gt_backend_file_format(const struct gt_backend_file *f)
+{
+	return f->columns ? "table" : "text";
+}
 
 enum gt_entry_kind { GT_ENTRY_DIR, GT_ENTRY_FILE, GT_ENTRY_LINK };
 
@@ -108,6 +132,13 @@ struct gt_entry {
 	char dyn_name[64];
 };
 
+/**
+ * gt_tree_show() - the whole text of s->file: a value, keyed lines, or a table with columns that line up;
+ *	"unavailable" if it cannot be known for the moment
+ * Return: 0 or -errno, for open
+ */
+int gt_tree_show(struct gt_text *t, const struct gt_show *s);
+
 extern const struct gt_obj gt_tree_root;
 
 /** gt_tree_entry() - the entry of a directory itself; -ENODEV/-ENOENT if its object has gone */
@@ -125,14 +156,17 @@ struct gt_obj gt_tree_parent(const struct gt_obj *dir);
  *	position to go on at, and returns false to stop. "." and ".." are not among them. Positions
  *	stay valid while other objects come and go.
  */
+#define GT_POS_INDEX_BITS                                                                          \
+	24 /* of a position: an index; above it the kind of things, fewer than 7 */
 typedef bool (*gt_tree_fill)(void *arg, const char *name, ino_t ino, mode_t type, uint64_t next);
 int gt_tree_readdir(struct gt_app *app, const struct gt_obj *dir, const struct gt_view *v,
 		    uint64_t pos, gt_tree_fill fn, void *arg);
 /** gt_tree_nlink() - 2 + directories in it, as `find` expects (1 if not known: find then copes) */
 unsigned int gt_tree_nlink(const struct gt_obj *dir);
 
-/** gt_tree_scope() - which records the pipes of a directory show */
-struct gt_scope gt_tree_scope(const struct gt_app *app, const struct gt_obj *dir);
+/** gt_tree_scope() - which records the pipes of a directory show to @v */
+struct gt_scope gt_tree_scope(const struct gt_app *app, const struct gt_obj *dir,
+			      const struct gt_view *v);
 /** gt_tree_alive() - does the object still exist? Pipes of a gone one end, of a GPU's with ENODEV.
  */
 bool gt_tree_alive(struct gt_app *app, const struct gt_obj *obj);
@@ -159,15 +193,47 @@ void gt_trace_line(struct gt_text *t, struct gt_app *app, const struct gt_view *
 /** The tables, by kind of directory; each ends with a NULL name. */
 extern const struct gt_file *const gt_tree_files[GT_NDIRS];
 
-/** gt_tree_make() - mkdir(2) of @name in @dir: 0, -EPERM, -EEXIST, … as last_cmd_status then tells */
+/** struct gt_section - a kind of directory in README and gputrace-files(5); @path: where it is */
+struct gt_section {
+	enum gt_dir_kind kind;
+	const char *path, *what;
+};
+/** gt_tree_sections - those that have files or links; ends with a NULL path */
+extern const struct gt_section gt_tree_sections[];
+
+/** gt_tree_make() - mkdir(2) of @name in @dir: 0, -EPERM, -EEXIST, … as last_cmd_status then says */
 int gt_tree_make(struct gt_app *app, const struct gt_obj *dir, const char *name,
 		 const struct gt_view *v);
 /** gt_tree_unmake() - likewise rmdir(2) */
 int gt_tree_unmake(struct gt_app *app, const struct gt_obj *dir, const char *name,
 		   const struct gt_view *v);
 
-/** gt_tree_store() - checks the view, trims, stores, and writes last_cmd_status and error_log */
-int gt_tree_store(const struct gt_show *s, const char *path, const char *data, size_t len,
-		  bool repeat);
+/**
+ * gt_tree_refused() - an open of @name for writing, or making it, failed: no value came, and
+ *	last_cmd_status and error_log of @v say so
+ * @err: -errno; @why: NULL: what that means
+ */
+void gt_tree_refused(struct gt_app *app, const struct gt_obj *dir, const char *name,
+		     const struct gt_view *v, int err, const char *why);
+/**
+ * gt_tree_store() - checks the view, trims, stores, and writes last_cmd_status and error_log
+ * @writer: who wrote, which need not be who opened the file: what came of it is said to that one
+ */
+int gt_tree_store(const struct gt_show *s, const struct gt_view *writer, const char *path,
+		  const char *data, size_t len, bool repeat);
+
+/* Settings that are not the gate's: gt_file.show and .store */
+int gt_store_profile(const struct gt_show *s, const char *value, char *err,
+		     size_t len); /* kernel.c */
+
+/** gt_show_control() - "[start] stop", and in a replay "[play] pause" */
+int gt_show_control(struct gt_text *t, const struct gt_show *s);
+/**
+ * gt_store_control() - start, stop, clear, rescan; in a replay also play, pause and
+ *	seek [+-]N[s|ms|us|ns]
+ * Return: -EINVAL for another word, -EOPNOTSUPP where no backend can, -ERANGE
+ */
+int gt_store_control(const struct gt_show *s, const char *value, char *err, size_t len);
+uint64_t gt_gen_control(const struct gt_show *s);
 
 #endif

@@ -45,15 +45,13 @@ struct gt_refused {
 struct gt_writelog *gt_writelog_new(void);
 void gt_writelog_free(struct gt_writelog *w);
 
-/** gt_writelog_session() - session id of @pid, as /proc tells; 0 if it does not */
+/** gt_writelog_session() - session id of @pid by /proc; 0 if it is not there */
 uint32_t gt_writelog_session(uint32_t pid);
 
 /** gt_writelog_status() - @sentence is what last_cmd_status says to @uid of PID namespace @ns in
  * @session from now on */
 void gt_writelog_status(struct gt_writelog *w, uint32_t uid, uint64_t ns, uint32_t session,
 			const char *sentence);
-/** gt_writelog_refused() - one more line of the error log; @r->realtime is filled in */
-void gt_writelog_refused(struct gt_writelog *w, const struct gt_refused *r);
 
 /** gt_writelog_show_status() - the sentence, or "ok" to who has written nothing */
 void gt_writelog_show_status(struct gt_writelog *w, struct gt_text *t, const struct gt_view *v);

@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# bpf.sh - what BPF costs the program whose events are told, and the daemon. An event map makes a system
+# bpf.sh - what BPF costs a program that causes events, and the daemon. An event map makes a system
 # call that the kernel refuses a GPU event: its cost with nobody listening is the floor. A figure above a
-# limit of the fifth issue is told, and the exit status is 1.
+# limit of the fifth issue is reported, and the exit status is 1.
 #
 # bpf.sh ioctl - only what an ioctl costs more, where there is a GPU to ask (in a guest the mock): one on no
-# GPU, one of no interest, one that is told, for each way in which they are told. An emulated machine's
+# GPU, one of no interest, one that is reported, for each way in which they are reported. An emulated machine's
 # times are no machine's: what counts is how many times the call without us that is. In a guest:
 #
 #	GT_OUT=$PWD/.output GT_MODULES=$GT_OUT/vm/RELEASE/modules tests/vm/boot.sh RELEASE tests/bench/bpf.sh ioctl
@@ -50,13 +50,13 @@ ioctls() {
 	fi
 	[ -n "$gpu" ] || { echo "no GPU here whose ioctls could be measured"; return; }
 	read -ra floor < <(ioctl_costs "$gpu")
-	echo "bench bpf.ioctl.floor on no GPU ${floor[0]} ns, of no interest ${floor[1]} ns, told ${floor[2]} ns"
+	echo "bench bpf.ioctl.floor on no GPU ${floor[0]} ns, of no interest ${floor[1]} ns, reported ${floor[2]} ns"
 	for way in fentry kprobe tracepoint; do
 		printf '[backend bpf]\ntracepoints = 0\nioctl_by = %s\n' $way >"$work/conf"
 		"$O/sbin/mount.gputrace" "$work/gt" -o "conf=$work/conf,backend=bpf" || continue
 		if [[ $(stat_of ioctl_drm_by) = $way* ]]; then
 			read -ra now < <(ioctl_costs "$gpu")
-			echo "bench bpf.ioctl.$way on no GPU $(added "${floor[0]}" "${now[0]}"), of no interest $(added "${floor[1]}" "${now[1]}"), told $(added "${floor[2]}" "${now[2]}")"
+			echo "bench bpf.ioctl.$way on no GPU $(added "${floor[0]}" "${now[0]}"), of no interest $(added "${floor[1]}" "${now[1]}"), reported $(added "${floor[2]}" "${now[2]}")"
 			[ -n "${GT_GUEST-}" ] || [ $way = tracepoint ] ||
 				limit "bpf.ioctl.$way.no_interest.ns" "$(less "${now[1]}" "${floor[1]}")" 40
 		else
@@ -89,7 +89,7 @@ before=$(cpu_ms) n=$(stat_of tracepoint_records)
 interest=$($pin "$calls" "$count" interest)
 sleep 0.2
 records=$(($(stat_of tracepoint_records) - n)) ns=$((($(cpu_ms) - before) * 1000000))
-echo "bench bpf.floor $floor ns a call, traced with nothing told $paused ns, of no interest $none ns, told $interest ns; load $(cut -d' ' -f1 /proc/loadavg)"
+echo "bench bpf.floor $floor ns a call, traced with nothing reported $paused ns, of no interest $none ns, reported $interest ns; load $(cut -d' ' -f1 /proc/loadavg)"
 limit bpf.no_interest.ns "$(less "$none" "$paused")" 40
 limit bpf.record.ns "$(less "$interest" "$paused")" 240 # 150 with matching, 90 for the record
 echo "bench bpf.daemon $((ns / (records ? records : 1))) ns CPU a record, with decoding, model and history, of $records"
@@ -119,7 +119,7 @@ echo start >"$work/gt/control"
 counted=$($pin "$calls" "$count" jobs)
 completed() { awk '$2 ~ /^ring/ { n += $8 } END { print n + 0 }' "$work/gt/rings"; }
 sleep 0.3
-echo "bench bpf.jobs floor $floor ns a call, traced with nothing told $paused ns, counted $counted ns"
+echo "bench bpf.jobs floor $floor ns a call, traced with nothing reported $paused ns, counted $counted ns"
 limit bpf.counted.ns "$(less "$counted" "$paused")" 150
 limit bpf.counted.missing "$((count / 3 - $(completed)))" 1 # and one whose submission is not among them
 limit bpf.counted.records "$(stat_of tracepoint_records)" 3
@@ -130,8 +130,8 @@ for rate in 0 10000 100000 1000000; do
 	echo "bench bpf.counted.rate $rate/s: daemon $(($(cpu_ms) - c)) ms CPU in 1 s, jobs $(($(completed) - b)), lost $(stat_of tracepoint_lost)"
 done
 echo normal >"$work/gt/config/level"
-told=$($pin "$calls" "$count" jobs)
-limit bpf.counted_record.ns "$(less "$told" "$counted")" 90
+reported=$($pin "$calls" "$count" jobs)
+limit bpf.counted_record.ns "$(less "$reported" "$counted")" 90
 sleep 1
 echo "bench bpf.counted.lost $(stat_of tracepoint_lost) records of $count as fast as may be; jobs counted $(completed)"
 # every setting asked, and every job refused by the last: against none asked

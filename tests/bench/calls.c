@@ -6,7 +6,7 @@
  *
  *	calls COUNT [none|interest|jobs] [RATE]
  *				prints ns per call, the least of rounds of 1000; RATE: at most so
- *many a second, in one round. jobs: each third call is a submission, a hand-over or an end of a job
+ * many a second, in one round. jobs: each third call is a submission, a hand-over or end of a job
  *	calls COUNT ioctl PATH COMMAND
  *				likewise
  */

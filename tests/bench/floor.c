@@ -14,7 +14,7 @@
 #include <string.h>
 
 #define ZEROES 2
-#define BIG (1 << 20)
+#define BIG    (1 << 20)
 
 static size_t text_len;
 static char *text, *zeroes;
@@ -73,7 +73,8 @@ static void read_file(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 	else if ((size_t)off >= text_len)
 		fuse_reply_buf(req, NULL, 0);
 	else
-		fuse_reply_buf(req, text + off, text_len - (size_t)off < size ? text_len - (size_t)off : size);
+		fuse_reply_buf(req, text + off,
+			       text_len - (size_t)off < size ? text_len - (size_t)off : size);
 }
 
 static void release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)

@@ -2,9 +2,9 @@
 /*
  * What the gate alone costs an event: jobs of three records, 4096 in flight, records from memory.
  *`all`: every filter, watch list, sampling and the rate limit are on, with full lists that hold
- *what comes; `refused`: the same, of jobs that sampling leaves out; `held`: threshold sampling,
- *which keeps half of the jobs; `plain`: as without a configuration. Beside it the floor: the same
- *loop, which looks at the job and counts.
+ * what comes; `refused`: the same, of jobs that sampling leaves out; `held`: threshold sampling,
+ * which keeps half of the jobs; `plain`: as without a configuration. Beside it the floor: the same
+ * loop, which looks at the job and counts.
  *
  *	gate [ROUNDS]		prints `bench NAME VALUE UNIT`; medians
  */
@@ -16,10 +16,10 @@
 #define NAME "gate"
 #include "bench.h"
 
-#define IN_FLIGHT  4096
-#define EVENTS	   (3 * 65536) /* 12 MiB of records */
-#define RINGS	   16
-#define PROCS	   64
+#define IN_FLIGHT 4096
+#define EVENTS	  (3 * 65536) /* 12 MiB of records */
+#define RINGS	  16
+#define PROCS	  64
 
 static union gt_record record[EVENTS] __attribute__((aligned(64)));
 static uint32_t job_of[EVENTS];

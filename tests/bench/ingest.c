@@ -2,8 +2,8 @@
 /*
  * What one event costs from memory: matched, folded into every statistic, gated and appended to the
  * log, as the pipeline does it, with 4096 jobs in flight. Records come in pieces of 64 KiB, as
- *sources deliver them. Beside it the floor: a look-up in a table of 4096 and one counter, over the
- *same records, in the same run, on the same CPU. `local`: every process uses one ring of 16;
+ * sources deliver them. Beside it the floor: a look-up in a table of 4096 and one counter, over the
+ * same records, in the same run, on the same CPU. `local`: every process uses one ring of 16;
  *`spread`: each of the 64 uses all of them.
  *
  *	ingest [ROUNDS]		prints `bench NAME VALUE UNIT` and `ratio NAME X`; medians
@@ -17,12 +17,12 @@
 #define NAME "ingest"
 #include "bench.h"
 
-#define RINGS	   16
-#define PROCS	   64
-#define IN_FLIGHT  4096
-#define PIECE	   1024 /* records: 64 KiB */
-#define PIECES	   600	/* of a round */
-#define STEP_NS	   1000 /* between events: a million a second */
+#define RINGS	  16
+#define PROCS	  64
+#define IN_FLIGHT 4096
+#define PIECE	  1024 /* records: 64 KiB */
+#define PIECES	  600  /* of a round */
+#define STEP_NS	  1000 /* between events: a million a second */
 
 static uint32_t scatter(uint32_t x)
 {

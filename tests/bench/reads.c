@@ -5,6 +5,8 @@
  *	reads pread FILE             ns of a pread at 0 on an open descriptor
  *	reads open FILE              ns of open + read + close
  *	reads stream FILE MEGABYTES  MB/s in pieces of 128 KiB, of what waits in it
+ *	reads each FILE SECONDS      us of open + read + close: median, 99th percentile and the
+ *	                             longest of one every millisecond
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -14,7 +16,7 @@
 #include <unistd.h>
 
 #define ROUNDS 31
-#define TIMES 1000
+#define TIMES  1000
 
 static char buf[128 << 10];
 
@@ -88,6 +90,28 @@ static int stream(const char *path, double megabytes)
 	return 0;
 }
 
+#define EACH_MAX 1000000
+
+static int each(const char *path, double seconds)
+{
+	const struct timespec pause = { .tv_nsec = 1000000 };
+	double *t = calloc(EACH_MAX, sizeof(*t)), start = now(), end = start + seconds * 1e9;
+	int n = 0;
+
+	for (; t && n < EACH_MAX && start < end; n++) {
+		start = now();
+		if (reopen(path))
+			return fail(path);
+		t[n] = now() - start;
+		nanosleep(&pause, NULL);
+	}
+	if (!n)
+		return 2;
+	qsort(t, (size_t)n, sizeof(*t), by_value);
+	printf("%.0f %.0f %.0f\n", t[n / 2] / 1e3, t[n - 1 - n / 100] / 1e3, t[n - 1] / 1e3);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	if (argc == 3 && !strcmp(argv[1], "pread"))
@@ -96,5 +120,7 @@ int main(int argc, char **argv)
 		return text(argv[2], 1);
 	if (argc == 4 && !strcmp(argv[1], "stream"))
 		return stream(argv[2], atof(argv[3]));
+	if (argc == 4 && !strcmp(argv[1], "each"))
+		return each(argv[2], atof(argv[3]));
 	return 2;
 }

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # run.sh - measures reading and ingesting, each against a floor measured in the same run. Everything is
-# pinned to one CPU. The limits are those of the first issue; a figure above one is told, and the exit
+# pinned to one CPU. The limits are those of the first issue; a figure above one is reported, and the exit
 # status is 1.
 set -u
 O=$(readlink -f "${O:-.output}")
@@ -39,7 +39,7 @@ $user bash -c 'exec <"$1/gt/events" && read -r _ <"$1/go" && exec $2 "$3" stream
 	- "$work" "$pin" "$O/tests/bench/reads" >"$work/redacted" &
 until [ "$(awk '$1 == "readers" { print $2 }' "$work/gt/status")" = 2 ]; do kill -0 $! || exit 1; done
 echo start >"$work/gt/control"
-gpu=$(awk '!/^#/ { print $1; exit }' "$work/gt/gpus")
+gpu=$(awk 'NR > 1 { print $1; exit }' "$work/gt/gpus")
 lat=$work/gt/$gpu/ring0/latency
 
 # until sim has done its jobs, and the last 10 s and minute have passed out of the texts
@@ -94,7 +94,7 @@ limit amdlog.MB_s "$(awk '/and records/ { print $5 }' "$work/amdlog")" ge 400
 
 $pin "$O/tests/bench/ingest" | tee "$work/ingest"
 # local: four processes a ring. Were each of 64 processes on each of 16 rings ("spread"), their histograms
-# would not fit the first caches: told, not limited
+# would not fit the first caches: reported, not limited
 ns=$(awk '$1 == "bench" && $2 == "ingest_local" { print $3 }' "$work/ingest")
 limit ingest.ns "${ns:-999}" le 60
 

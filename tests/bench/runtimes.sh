@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# runtimes.sh - what a call of a GPU runtime costs its program when it is told of: with no probe, with one where
+# runtimes.sh - what a call of a GPU runtime costs its program when it is reported: with no probe, with one where
 # it begins, with another where it ends, and with several runtimes on, which probes all ends. The library is a
 # mock (tests/mockrt) whose functions do nothing. Most functions begin with a push, which the kernel emulates;
 # other first instructions it steps over, which is measured, too (step).

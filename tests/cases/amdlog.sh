@@ -25,7 +25,7 @@ sleep 1000 & mine=$!
 setpriv --reuid 2100000001 --regid 2100000001 --clear-groups sleep 1000 & theirs=$!
 cleanup() { kill $mine $theirs; }
 
-# A log that has lines already: its queue is known, its past is not told
+# A log that has lines already: its queue is known, its past is not reported
 log=$logs/hip_$mine
 {
 	line $mine "Created SWq=0x1 to map on HWq=0x7f0000 with size 16384 with priority 1, cooperative: 0"
@@ -37,7 +37,7 @@ mkdir -m 700 "$private" && chown 2100000001 "$private"
 printf '[backend amdlog]\nfiles = %s/hip_*,%s/hip_*\n' "$logs" "$private" >conf
 mount_gt "$mnt" -o conf=conf,backend=amdlog || exit 1
 ok "what was there is read" wait_for 20 lines 3
-is "$(seen "$mnt" DISPATCH)" "" "… but its past is not told"
+is "$(seen "$mnt" DISPATCH)" "" "… but its past is not reported"
 is "$(value "$mnt/backends/amdlog/stats" events_before_the_start)" 3 "… and counted"
 
 packet $mine 0x7f0000 4 6 >>"$log"
@@ -48,7 +48,7 @@ is "$(cat "$q/pid")" $mine "the queue is its process's"
 is "$(cat "$q/type")" compute "… a compute queue"
 is "$(cat "$q/size")" 16384 "… of that size"
 is "$(value "$q/depth" now) $(value "$q/depth" peak)" "5 5" "… and holds that many packets"
-like "$(cat "$mnt/timeline")" "amdgpu[^ ]* DISPATCH pid=$mine .*seqno=9.*saxpy.* queue=" "timeline tells of the dispatch"
+like "$(cat "$mnt/timeline")" "amdgpu[^ ]* DISPATCH pid=$mine .*seqno=9.*saxpy.* queue=" "timeline reports the dispatch"
 like "$(cat "$mnt/timeline")" "COUNTER pid=$mine .*reading=5 counter=depth queue=" "… and of the depth"
 {
 	line $mine "SWq=0x1, HWq=0x7f0000, id=1, BarrierAND Header = 0x1503 (type=3), dep_signal=[0x0], completion_signal=0x99, rptr=9, wptr=10"
@@ -77,7 +77,7 @@ is "$(value "$mnt/backends/amdlog/stats" pids_of_others)" 1 "… which is counte
 is "$(as_uid 2100000003 grep -c "pid=$theirs" "$mnt/timeline")" 0 "another user does not see whose it is"
 others=$(as_uid 2100000003 grep -E "DISPATCH|COMPLETE|COUNTER" "$mnt/timeline")
 like "$others" "DISPATCH redacted" "… but that there was a kernel"
-is "$(grep -cE "seqno=|reading=|_ns=" <<<"$others")" 0 "… and none of what the log tells of it"
+is "$(grep -cE "seqno=|reading=|_ns=" <<<"$others")" 0 "… and none of what the log says of it"
 ok "its owner does" as_uid 2100000001 grep -q "DISPATCH.*pid=$theirs" "$mnt/timeline"
 ok "the table of logs is not for users" as_uid 2100000001 sh -c "! cat $mnt/backends/amdlog/logs"
 like "$(cat "$mnt/backends/amdlog/logs")" "^$other read 2100000001 " "… and tells root whose it is"
@@ -96,7 +96,7 @@ ok "links and pipes do no harm" wait_for 20 has DISPATCH 6
 is "$(grep -vc '^#' "$mnt/backends/amdlog/logs")" 3 "… and are not read"
 ok "… as root may see" wait_for 20 grep -q '^# left_out .*/hip_link:.*symbolic' "$mnt/backends/amdlog/logs"
 is "$(grep -c hip_ "$mnt/backends/amdlog/last_error")" 0 "… and nobody else"
-like "$(cat "$mnt/clocks")" '^amdlog CLOCK_MONOTONIC 0 0 ' "clocks tells of its clock"
+like "$(cat "$mnt/clocks")" '^amdlog +CLOCK_MONOTONIC +0 +0 ' "clocks reports its clock"
 
 echo "$logs/none" >"$mnt/backends/amdlog/files"
 ok "other files" wait_for 20 grep -qx 'logs 0' "$mnt/backends/amdlog/stats"
@@ -122,10 +122,21 @@ L
 cp played "played_4711"
 mount_gt "$mnt" -o replay="$PWD/played_4711"
 ok "a log is played to its end" wait_for 20 grep -qx ended "$mnt/backends/amdlog/state"
-is "$(cat "$mnt"/amdgpu-any/queues/*/{pid,state,channels,created} | tr '\n' ' ')" "4711 unmapped 0 578897.353351000 " "its queue"
-is "$(cat "$mnt"/amdgpu-any/kernels/*/name)" "void f<double>(double*)" "its kernel"
-like "$(cat "$mnt/timeline")" '^.578897.390463000. amdgpu-any DISPATCH pid=4711 kernel=f_double' "its dispatch"
+is "$(cat "$mnt"/amdgpu0/queues/*/{pid,state,channels,created} | tr '\n' ' ')" "4711 unmapped 0 578897.353351000 " "its queue"
+is "$(cat "$mnt"/amdgpu0/kernels/*/name)" "void f<double>(double*)" "its kernel"
+like "$(cat "$mnt/timeline")" '^.578897.390463000. amdgpu0/compute_queues DISPATCH pid=4711 kernel=f_double' "its dispatch"
+echo "seek 578897.390463" >"$mnt/control"
+is "$(cat "$mnt/backends/amdlog/state") $(seen "$mnt" QUEUE_CREATE) $(seen "$mnt" DISPATCH)" "paused 1 " "seek: what was until then"
+ok "… rescan does not make it play on" sh -c "echo rescan >$mnt/control"
+is "$(seen "$mnt" DISPATCH)" "" "… but play"
+echo play >"$mnt/control"
+ok "… does" wait_for 20 has DISPATCH 1
+echo "seek 578897.390463" >"$mnt/control" && echo "seek +1ns" >"$mnt/control"
+is "$(seen "$mnt" DISPATCH) $(seen "$mnt" QUEUE_UNMAP)" "1 " "… forwards and backwards"
 umount_gt "$mnt"
+"$GT_PROG" "$mnt" -o replay="$PWD/played_4711,speed=2" 2>err
+is $? 32 "a speed is refused"
+like "$(cat err)" "speed= is not for them" "… with a sentence"
 : >empty
 ok "an empty one is refused" sh -c "! $GT_PROG $mnt -o replay=$PWD/empty 2>err"
 like "$(cat err)" "empty" "… with the reason"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Events of interrupts, told by their tracepoint's arguments: none is lost while a program of another tracepoint
-# runs on that CPU, as the kernel does to those that are told by their records. A process calls msync() without
+# Events of interrupts, reported by their tracepoint's arguments: none is lost while a program of another tracepoint
+# runs on that CPU, as the kernel does to those that are reported by their records. A process calls msync() without
 # end, another of the same CPU has a timer run out, again and again; each time is one event.
 # Alone
 . "$GT_SRC/tests/lib/case.sh"
@@ -49,14 +49,14 @@ P
 stat_of() { value "$mnt/backends/bpf/stats" "$1"; }
 come() { awk '$1 == "COUNTER" { print $2 }' "$mnt/events_by_type"; }
 lost() { value "$mnt/status" events_lost_source; }
-told() { [ $(($(come) + $(lost))) -ge $expirations ]; }
-some_lost() { told && [ "$(lost)" -gt 0 ]; }
+reported() { [ $(($(come) + $(lost))) -ge $expirations ]; }
+some_lost() { reported && [ "$(lost)" -gt 0 ]; }
 
 # A machine may have processes that no BPF program sees, as a sandbox its keeper: the kernel runs none where such a
 # one is interrupted. So there are some tries, each when nothing more comes of the one before.
 nothing_comes() {
 	local n=$(($(come) + $(lost)))
-	told && return
+	reported && return
 	read -rt 4 -u "$never"
 	[ $(($(come) + $(lost))) = $n ]
 }
@@ -73,18 +73,18 @@ run() { # run COMMAND... - expirations beside the busy process, until it succeed
 	wait $busy 2>/dev/null
 }
 
-# By its record: some are missed, and that is told; it shows that there is something to miss
+# By its record: some are missed, and that is reported; it shows that there is something to miss
 make_map
 printf '[backend bpf]\nmissed_share = 1000000\n' >conf # however many: nobody else is asked
 mount_gt "$mnt" -o "conf=$PWD/conf,events_dir=$PWD/maps,backend=bpf" || skip "BPF does not work here"
-is "$(grep -c by_arguments "$mnt/backends/bpf/stats")" 0 "without the key args it is told by its record"
+is "$(grep -c by_arguments "$mnt/backends/bpf/stats")" 0 "without the key args it is reported by its record"
 run some_lost
 come=$(come) lost=$(lost)
-echo "# by record: $come came, $lost told as lost"
+echo "# by record: $come came, $lost reported as lost"
 if value "$mnt/backends/bpf/stats" events_missed | grep -q unknown; then
 	ok "by its record: no more than there are" test "$come" -le $expirations
 else
-	is $((come + lost)) $expirations "by its record: what was missed is told as lost"
+	is $((come + lost)) $expirations "by its record: what was missed is reported as lost"
 	ok "… and counted" test "$(stat_of events_missed)" -ge "$lost"
 	ok "… some were" test "$lost" -gt 0
 fi
@@ -94,7 +94,7 @@ umount_gt "$mnt"
 make_map 'args = which=$arg1'
 mount_gt "$mnt" -o "events_dir=$PWD/maps,backend=bpf" || exit 1
 like "$(cat "$mnt/backends/bpf/stats")" "^tracepoint timer/itimer_expire by_arguments" "with it, by its arguments"
-run told
+run reported
 is "$(come)" $expirations "by its arguments: all come"
 is "$(lost)" 0 "… nothing is lost"
 is "$(stat_of events_missed)" 0 "… nor missed"
@@ -131,14 +131,20 @@ P
 	some_caught() { [ "$(stat_of events_caught)" -gt 0 ]; }
 	wait_for 20 some_caught
 	ok "what the first program is kept from the second reports" some_caught
-	sleep 2.5 # what came before it is counted as missed, a second or two later
-	missed=$(stat_of events_missed) caught=$(stat_of events_caught)
-	more_caught() { [ "$(stat_of events_caught)" -ge $((caught + 20)) ]; }
-	wait_for 20 more_caught
-	sleep 2.5
-	missed=$(($(stat_of events_missed) - missed)) caught=$(($(stat_of events_caught) - caught))
-	echo "# then $missed missed, $caught caught"
-	ok "… and hardly any is missed" test $((missed * 5)) -le $caught
+	# What the first one missed before the second one ran is counted a fold later, on a busy machine several: so
+	# there are some tries, of which one has nothing of that any more.
+	hardly_missed() {
+		local missed caught
+		missed=$(stat_of events_missed) caught=$(stat_of events_caught)
+		more_caught() { [ "$(stat_of events_caught)" -ge $((caught + 20)) ]; }
+		wait_for 20 more_caught
+		read -rt 2.5 -u "$never" # the missed among them are counted
+		missed=$(($(stat_of events_missed) - missed)) caught=$(($(stat_of events_caught) - caught))
+		echo "# then $missed missed, $caught caught"
+		[ $((missed * 5)) -le $caught ]
+	}
+	for try in 1 2 3 4 5 6 7 8; do hardly_missed && break; done
+	ok "… and hardly any is missed" test $? = 0
 	kill $files
 	wait $files 2>/dev/null
 	umount_gt "$mnt"
@@ -152,13 +158,13 @@ if value "$mnt/backends/bpf/stats" events_missed | grep -q unknown; then
 	echo "# this kernel does not count what it keeps from the programs"
 else
 	like "$(cat "$mnt/backends/bpf/stats")" "^tracepoint timer/itimer_expire$" "by its record, beside ftrace"
-	yielded() { [ "$(stat_of tracepoints_told_by)" = ftrace ]; }
+	yielded() { [ "$(stat_of tracepoints_reported_by)" = ftrace ]; }
 	run yielded
 	ok "too many missed: ftrace reports the tracepoints" yielded
 	like "$(cat "$mnt/backends/bpf/stats")" "^events_missed_often " "… and it is said"
 	echo clear >"$mnt/control"
 	taskset -c 0 python3 expire.py $expirations
-	wait_for 5 told
+	wait_for 5 reported
 	is "$(come)" $expirations "… which has them all"
 fi
 umount_gt "$mnt"

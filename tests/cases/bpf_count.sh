@@ -23,14 +23,15 @@ statistics() { # statistics MNT
 	local r p
 	for r in "$1"/mock0/ring[0-9]*; do
 		echo "# $(cat "$r/name")"
-		# as seconds ago are of another clock in a replay
-		sed 's/ 10s_.*//' "$r/latency"
+		cat "$r/latency"
 		cat "$r/histogram"
 		grep -E '^(submitted|committed|completed|unmatched|busy_ns)' "$r/stats"
 	done
 	for p in "$1"/proc/[0-9]*; do
+		# those of a first try, before the clear, are there for a minute
+		[ "$(value "$p/stats" completed)" != 0 ] || continue
 		echo "# ${p##*/} $(cat "$p/comm")"
-		sed 's/ 10s_.*//' "$p/latency"
+		cat "$p/latency"
 		grep -E '^(submitted|committed|completed|in_flight|busy_ns)' "$p/stats"
 	done
 }
@@ -85,8 +86,8 @@ ok "not recorded: every job is counted" wait_for 20 counted 3000
 cat >sums.py <<'P'
 # The jobs' times, by the clock before and after each call, against the sums of `latency`
 import csv, sys
-from jobs import read_latency
 import glob
+import tables
 from tap import ok
 at, sums = {}, {}
 for row in csv.DictReader(open('truth.csv')):
@@ -101,7 +102,7 @@ for (ring, _, _), j in at.items():
         s[stage][1] += j[b][1] - j[a][0]
 for d in glob.glob(sys.argv[1] + '/mock0/ring[0-9]*'):
     want = sums.pop(open(d + '/name').read().strip())
-    got = read_latency(d + '/latency')
+    got = tables.stages(d + '/latency')
     for stage in ('queue', 'total'):
         count, avg = int(got[stage]['count']), int(got[stage]['avg_ns'])
         ok(count == want['n'], '%s: %s of %d jobs' % (d[-5:], stage, count))
@@ -125,7 +126,7 @@ is "$(awk '$2 ~ /^ring/ { n += $5 } END { print n }' "$mnt/rings")" 0 "not recor
 idle() { f=$(stat_of count_folds); sleep 0.6; [ "$(stat_of count_folds)" = "$f" ]; }
 ok "when nothing comes the daemon sleeps" wait_for 20 idle
 
-# Jobs in flight are listed though no record tells of them
+# Jobs in flight are listed though no record reports them
 jobs -n 40 -d 150000 -b -o truth.csv & player=$!
 flying() { [ "$(grep -h mockjobs "$mnt"/mock0/ring*/jobs | wc -l)" -gt 4 ]; }
 ok "not recorded: jobs in flight are listed" wait_for 20 flying
@@ -169,7 +170,7 @@ is "$(value "$mnt/status" events_seen)" 18000 "up and down: every event is seen 
 is "$(value "$mnt/status" jobs_unmatched)" 0 "up and down: no end without a beginning"
 umount_gt "$mnt"
 
-# A wait knows its job though no record told of it
+# A wait knows its job though no record reported it
 cat >>maps/calls.ini <<'E'
 
 [syscalls/sys_enter_madvise]
@@ -203,7 +204,7 @@ python3 wait.py
 ok "a job and a wait for it are counted" wait_for 20 counted 1
 waited() { [ "$(value "$mnt/mock0/ring0/stats" waits)" = 1 ]; }
 ok "... the wait on the job's ring" wait_for 20 waited
-is "$(stat_of tracepoint_records)" 4 "... which two records told, of a process, and that something is counted"
+is "$(stat_of tracepoint_records)" 4 "... which two records reported, of a process, and that something is counted"
 umount_gt "$mnt"
 
 # What the buffer loses is missing in the records alone

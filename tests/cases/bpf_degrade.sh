@@ -13,7 +13,7 @@ umount_gt "$mnt"
 
 counted() { [ "$(awk '$2 ~ /^ring/ { n += $8 } END { print n + 0 }' "$mnt/rings" 2>/dev/null)" = "$1" ]; }
 
-instead() { # instead WHAT SENTENCE - the daemon says it, and ftrace tells of jobs
+instead() { # instead WHAT SENTENCE - the daemon says it, and ftrace reports jobs
 	like "$(cat "$mnt/doctor")" "$2" "$1: doctor says why"
 	"$mock" -n 100 -p 1 -r 2 -d 100 -m calls -o /dev/null
 	ok "$1: ftrace tells instead" wait_for 20 counted 100

@@ -16,7 +16,7 @@ driver = mock
 [gt_none/packet]
 event = CUSTOM0
 name = packet
-probe = net/net_dev_queue dev=$skbaddr<sk_buff>->dev->name told=$name
+probe = net/net_dev_queue dev=$skbaddr<sk_buff>->dev->name reported=$name
 	len=$skbaddr<sk_buff>->len plain=$len nothing=$skbaddr<sk_buff>->dev->nosuch
 	head=$skbaddr<sk_buff>->head
 ring = {dev}
@@ -49,7 +49,7 @@ for at in range(0, len(data) - 63, 64):
         lost += 1
     elif kind == 25:
         if value != ref:
-            bad.append('followed to %d, told %d' % (value, ref))
+            bad.append('followed to %d, reported %d' % (value, ref))
         if seqno != 2**64 - 1:
             bad.append('an address got out: %x' % seqno)
         if value == 1234 + 8 + 20 + 14:

@@ -148,7 +148,7 @@ alive() { [ "$(value "$stats" nvidia_queues)" = "$1" ]; }
 ok "a queue lives" wait_for 20 alive 1
 echo stop >"$mnt/control"
 nv_end
-ok "of its end in a pause nothing is told" alive 1
+ok "of its end in a pause nothing is reported" alive 1
 echo start >"$mnt/control"
 ok "the end of the pause finds out" wait_for 20 alive 0
 

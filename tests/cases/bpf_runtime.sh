@@ -57,7 +57,7 @@ is "$(stat_of libraries) $(stat_of functions)" "1 7" "the library of a program t
 [ "$(byte_of "${pid[before]}" lib/libamdhip64.so.6 hipLaunchKernel)" != "$clean" ]
 is $? 0 "… in the program"
 
-# What is told
+# What is reported
 tell before "hipLaunchKernel 100"
 more LAUNCH 100 "launches of a program that was there before"
 tell before "hipMemcpy 3"
@@ -103,7 +103,7 @@ prog ns "$PWD/inside/libamdhip64.so.6" unshare -m sh -c \
 	"mount -t tmpfs tmpfs inside && cp lib/libamdhip64.so.6 inside/ && exec \"\$@\"" sh
 has libraries 2 "a copy in another mount namespace is found"
 tell ns "hipLaunchKernel 30"
-more LAUNCH 30 "… and its calls are told"
+more LAUNCH 30 "… and its calls are reported"
 ok "it is not to be seen from here" test ! -e inside/libamdhip64.so.6
 prog bound "$PWD/elsewhere/libamdhip64.so.6" unshare -m sh -c "mount --bind lib elsewhere && exec \"\$@\"" sh
 tell bound "hipLaunchKernel 30"
@@ -192,7 +192,7 @@ if mount -t overlay overlay -o "lowerdir=low/lib,upperdir=low/up1,workdir=low/wo
 	more LAUNCH 10 "… and the same one of another"
 	is "$(stat_of libraries)" $((had + 1)) "… is the same library"
 	tell two "hipLaunchKernel 11"
-	more LAUNCH 11 "a call in the one is told once"
+	more LAUNCH 11 "a call in the one is reported once"
 	tell one "hipLaunchKernel 12"
 	more LAUNCH 12 "… and in the other"
 	finish_prog two

@@ -125,7 +125,7 @@ ok "… as it was put off" [ "$(stat_of looks_put_off)" -gt "$put_off" ]
 prog meanwhile "$PWD/lib/libcuda.so.1"
 has libraries 1 "others are found"
 tell meanwhile "cuLaunchKernel 7"
-more LAUNCH 7 "… and told of"
+more LAUNCH 7 "… and reported"
 finish_prog flood
 
 # exec and fork

@@ -10,7 +10,7 @@ calls_mock
 calls_maps maps
 maps=events_dir=$PWD/maps
 mount_gt "$mnt" -o "$maps,backend=bpf" || skip "BPF does not work here"
-like "$(cat "$mnt/backends/bpf/stats")" '^tracepoint running' "the tracepoints are told by BPF"
+like "$(cat "$mnt/backends/bpf/stats")" '^tracepoint running' "the tracepoints are reported by BPF"
 is "$(value "$mnt/backends/bpf/stats" tracepoints)" 4 "all four of the maps"
 umount_gt "$mnt"
 
@@ -45,7 +45,7 @@ for backend in bpf ftrace bpf:ftrace; do
 	bpf:ftrace)
 		is "$(but bpf tracepoint_events tracepoint_other)" 6000 "both: BPF tells"
 		is "$(stat_of ftrace events)" 0 "both: ftrace does not"
-		like "$(cat "$mnt/doctor")" "tracepoints_told_by bpf" "both: doctor says so" ;;
+		like "$(cat "$mnt/doctor")" "tracepoints_reported_by bpf" "both: doctor says so" ;;
 	esac
 	umount_gt "$mnt"
 done
@@ -69,7 +69,7 @@ ok "system calls that the map's condition leaves out are counted" wait_for 20 ig
 is "$(stat_of bpf tracepoint_records)" 0 "... and none of them left the kernel"
 umount_gt "$mnt"
 
-# A buffer that is far too small: what does not fit is told as lost in its place, to the last event
+# A buffer that is far too small: what does not fit is reported as lost in its place, to the last event
 printf '[backend bpf]\nbuffer_size = 4096\n' >conf
 mount_gt "$mnt" -o "conf=conf,$maps,backend=bpf" || exit 1
 rm -f stream
@@ -98,7 +98,7 @@ print(n, lost)
 sys.exit(n + lost != 9000 or lost != counted or lost != status)
 P
 all_there() { python3 sum.py "$(stat_of bpf tracepoint_lost)" "$(value "$mnt/status" events_lost_source)"; }
-ok "... and told, the last of them too: with them it is all that there was" wait_for 20 all_there
+ok "... and reported, the last of them too: with them it is all that there was" wait_for 20 all_there
 all_there | sed 's/^/# events, lost: /'
 kill $reader
 wait $reader 2>/dev/null
@@ -123,10 +123,10 @@ play "stopped and started" 300
 for i in 1 2 3; do echo rescan >"$mnt/control"; done
 play "looked for anew" 300
 is "$(awk '$2 ~ /^ring/ { n += $8 } END { print n }' "$mnt/rings")" 600 "all jobs but those in between are counted once"
-is "$(stat_of ftrace events)" 0 "ftrace told nothing"
+is "$(stat_of ftrace events)" 0 "ftrace reported nothing"
 umount_gt "$mnt"
 
-# However a look falls between an event and the daemon's waking up, the next event is told at once
+# However a look falls between an event and the daemon's waking up, the next event is reported at once
 mount_gt "$mnt" -o "$maps,backend=bpf" || exit 1
 sent() { [ "$(stat_of bpf tracepoint_records)" -ge $1 ] && [ "$(types_of SUBMIT)" = $((jobs)) ]; }
 types_of() { awk -v t="$1" '$1 == t { print $2 }' "$mnt/events_by_type"; }
@@ -141,7 +141,7 @@ done
 jobs=$((jobs + 1))
 ok "looked for anew while events come: the last is not left in the ring" wait_for 20 sent $((3 * jobs))
 
-# What waits when it ends is told
+# What waits when it ends is reported
 cat "$mnt/events" >stream & reader=$!
 wait_for 20 test -s stream
 "$mock" -n 200 -p 1 -r 1 -d 0 -m calls -o /dev/null

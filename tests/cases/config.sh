@@ -12,8 +12,8 @@ is "$(cat "$mnt/config/level")" "off stats [normal] verbose" "everything is as i
 
 pid() { ls "$mnt/proc" | head -n 1; }
 ok "there are processes" wait_for 20 pid
-seen() { as_user cat "$mnt/top" | awk '!/^#/ && $1 != "-" { print "whole"; exit } /^#/ { next } { n++ } END { print n ? "blank" : "" }' | head -n 1; }
-busy() { [ "$(awk '!/^#/' "$mnt/top" | wc -l)" -gt 0 ]; }
+seen() { as_user cat "$mnt/top" | awk 'NR > 1 && $1 != "-" { print "whole"; exit } NR == 1 { next } { n++ } END { print n ? "blank" : "" }' | head -n 1; }
+busy() { [ "$(awk 'NR > 1' "$mnt/top" | wc -l)" -gt 0 ]; }
 ok "somebody uses the GPU" wait_for 20 busy
 is "$(seen)" blank "redacted: others' rows are blank"
 exec 8<"$mnt/proc/$(pid)/comm"
@@ -29,7 +29,7 @@ like "$(cat "$mnt/proc/$p/comm")" "." "root sees them as before"
 echo redacted >"$mnt/config/visibility"
 is "$(seen)" blank "redacted again"
 
-rows() { grep -vc '^#' "$mnt/report"; }
+rows() { count_rows "$mnt/report"; }
 many() { [ "$(rows)" -gt 300 ]; }
 echo clear >"$mnt/control"
 ok "there is a history" wait_for 60 many
@@ -37,8 +37,12 @@ echo stop >"$mnt/control" # 8 MiB are full after 20 seconds
 first=$(sed -n 2p "$mnt/report")
 echo 8388608 >"$mnt/config/history_size"
 is "$(sed -n 2p "$mnt/report")" "$first" "another size: what is kept stays"
+echo 100000 >"$mnt/config/history_size"
+is "$(numfmt --from=iec <"$mnt/config/history_size")" "$(value "$mnt/status" history_max_bytes)" "what is read back is what is in effect"
+is "$(cat "$mnt/config/history_size")" 96K "… of 100000 bytes a power of two for each of the two"
 echo start >"$mnt/control"
 echo 0 >"$mnt/config/history_size"
+is "$(cat "$mnt/config/history_size")" 0 "0 reads back as 0"
 is "$(rows)" 0 "none: it is gone"
 is "$(timeout 10 head -n 5 "$mnt/trace" | wc -l)" 5 "… pipes go on"
 is "$(rows)" 0 "… and nothing is kept"
@@ -46,5 +50,8 @@ echo 65536 >"$mnt/config/history_size"
 some() { [ "$(rows)" -gt 20 ]; }
 ok "64 KiB: it is kept from now on" wait_for 20 some
 ok "… as much as fits" [ "$(rows)" -le 256 ]
+full() { [ "$(value "$mnt/status" history_bytes)" = 65536 ]; }
+ok "in status it is in use whole" wait_for 20 full
+is "$(value "$mnt/status" history_max_bytes)" 65536 "… which is the most, of records and jobs"
 umount_gt "$mnt"
 done_testing

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # The ftrace backend in the daemon, live: a mock program plays jobs, uprobes with the names of the
-# GPU scheduler's tracepoints tell of them, and the stream equals the truth, event for event.
+# GPU scheduler's tracepoints report them, and the stream equals the truth, event for event.
 # Quick
 . "$GT_SRC/tests/lib/case.sh"
 . "$GT_SRC/tests/lib/uprobes.sh"
@@ -18,7 +18,7 @@ for names in old new; do
 	mount_gt "$mnt" -o backend=ftrace || exit 1
 	instance=$uprobes_tracefs/instances/gputrace-$(pgrep -f "mount.gputrace $mnt( |\$)")
 	ok "$names: an instance of its own" test -d "$instance"
-	like "$(cat "$mnt/doctor")" 'ftrace' "$names: doctor tells of the backend"
+	like "$(cat "$mnt/doctor")" 'ftrace' "$names: doctor reports the backend"
 	rm -f stream # else the wait would see an earlier one
 	cat "$mnt/events" >stream & reader=$!
 	wait_for 20 test -s stream
@@ -66,7 +66,7 @@ uprobes_remove
 # both names offered at once, one after the other, in one mount
 uprobes_add "$mock" old && uprobes_add "$mock" new
 mount_gt "$mnt" -o backend=ftrace || exit 1
-finished() { awk '/^exec count/ { sub("count=", "", $2); n += $2 } END { print n + 0 }' "$mnt"/drm*/ring[0-9]*/latency 2>/dev/null || echo 0; }
+finished() { awk '/^exec/ { n += $2 } END { print n + 0 }' "$mnt"/drm*/ring[0-9]*/latency 2>/dev/null || echo 0; }
 n=0
 for names in old new; do
 	"$mock" -n 300 -p 1 -r 1 -d 300 -m $names -o truth.csv

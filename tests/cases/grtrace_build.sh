@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# grtrace.ko compiles for every kernel whose headers are here, without a warning; what dkms is told is
+# grtrace.ko compiles for every kernel whose headers are here, without a warning; its dkms.conf is
 # what the module says.
 # Long
 . "$GT_SRC/tests/lib/case.sh"

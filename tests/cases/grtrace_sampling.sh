@@ -43,8 +43,8 @@ echo 100000 >"$mnt/config/sampling_threshold"
 between enough
 slow() { python3 - "$mnt" <<'P'
 import sys
-rows = [l.split() for l in open(sys.argv[1] + '/report') if not l.startswith('#')]
-head = open(sys.argv[1] + '/report').readline().lstrip('# ').split()
+rows = [l.split() for l in open(sys.argv[1] + '/report').readlines()[1:]]
+head = open(sys.argv[1] + '/report').readline().split()
 q, w, x = (head.index(k) for k in ('t_queue_ns', 't_hw_wait_ns', 't_exec_ns'))
 bad = [r for r in rows if '-' not in (r[q], r[w], r[x]) and sum(int(r[k]) for k in (q, w, x)) <= 100000]
 print(len(rows), len(bad))
@@ -61,8 +61,8 @@ ok "… the sum holds" sums
 echo adaptive >"$mnt/config/sampling_mode"
 is "$(cat "$mnt/config/sampling_mode")" "static [adaptive] threshold" "adaptive"
 echo start >"$mnt/control"
-told() { [ -n "$(value "$mnt/status" sampling_cpu_percent)" ]; }
-ok "… what it takes of a CPU is told" wait_for 20 told
+reported() { [ -n "$(value "$mnt/status" sampling_cpu_percent)" ]; }
+ok "… what it takes of a CPU is reported" wait_for 20 reported
 echo 1 >"$mnt/config/sampling_budget"
 echo 1000000 >"$mnt/backends/sim/rate"
 down() { awk '$1 == "sampling_percent" { exit !($2 < 20) }' "$mnt/status"; }

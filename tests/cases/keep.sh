@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # Settings survive a remount where the configuration says so, whatever ends the daemon; a file that cannot be
-# used is refused, told and left alone. And profiles.
+# used is refused, reported and left alone. And profiles.
 # Quick
 . "$GT_SRC/tests/lib/case.sh"
 is_root || skip "needs root to mount"
@@ -26,7 +26,7 @@ ok "what is refused is not" sh -c "! echo 99999 2>/dev/null >$mnt/config/aggrega
 is "$(grep -vc '^[[;]' "$kept")" 3 "three are kept"
 umount_gt "$mnt"
 mounted
-is "$(now aggregator_window)" 333 "it is as it was"
+is "$(now aggregator_window)" 333ms "it is as it was"
 is "$(now level)" "off stats normal [verbose]" "… the others too"
 is "$(now visibility)" "all redacted [owner]" "… all of them"
 is "$(now sampling)" 90 "what was not changed is as configured"
@@ -37,7 +37,7 @@ kill -KILL "$daemon"
 wait_for 20 gone "$mnt"
 umount -l "$mnt"
 mounted -o level=stats
-is "$(now aggregator_window)" 444 "after a crash, too"
+is "$(now aggregator_window)" 444ms "after a crash, too"
 is "$(now level)" "off [stats] normal verbose" "a mount option goes before"
 ok "a profile" set_to profile debug
 is "$(now sampling)" 100 "sets others"
@@ -66,7 +66,7 @@ cp plain conf
 refused() { # refused "what" WORDS: the mount goes on without
 	before=$(md5sum <"$kept")
 	mounted
-	is "$(now sampling) $(now aggregator_window)" "90 1000" "$1: settings are as configured"
+	is "$(now sampling) $(now aggregator_window)" "90 1s" "$1: settings are as configured"
 	like "$(cat "$mnt/doctor")" "keep: .*$2" "… doctor says why"
 	set_to sampling 33
 	is "$(now sampling)" 33 "… a setting can be changed"

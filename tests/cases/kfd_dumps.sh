@@ -12,13 +12,15 @@ from collections import Counter
 from tap import ok
 m, files = sys.argv[1], sys.argv[2:]
 read = lambda *f: open(os.path.join(m, *f)).read()
+nodes = set()
 blocks = []  # (what it begins with, GPU, pid, {address: word that came first})
 gpu = pid = None
-for line in (l.strip() for f in files for l in open(f, errors='replace')):
-    if re.match('Process ', line):
+for line in (l.strip() for f in files for l in open(f, errors='replace', encoding='utf-8-sig')):
+    if re.match(r'Process \d+ PASID', line):
         pid = int(line.split()[1])
     elif re.match('Node ', line):
         gpu, pid = int(line.split()[3].rstrip(':'), 16), None
+        nodes.add(gpu)
     elif re.match('(Compute|SDMA) queue on device', line):
         blocks.append((line.split()[0], int(line.split()[4], 16), pid, {}))
     elif re.match(r'(Inst|CP|SDMA Engine|HIQ)\b', line):
@@ -51,7 +53,7 @@ once = Counter(queues)
 where = {k: sorted(s for key, s in slots if key == k) for k in once}
 lost = Counter(k for k, _ in slots if once[k] != 1)
 rows = [l.split() for l in read('backends/sysfs/hqds').splitlines()]
-rows = [dict(zip(rows[0][1:], r)) for r in rows[1:]]
+rows = [dict(zip(rows[0], r)) for r in rows[1:]]
 num = lambda v: None if v == '-' else int(v, 0)
 key = lambda r: (int(r['kfd_id']), r['type'] == 'sdma', num(r['doorbell']), num(r['base']))
 named = [r for r in rows if r['pid'] != '-']
@@ -60,7 +62,15 @@ got = {key(r): sorted(r['slots'].split(',')) if r['slots'] != '-' else [] for r 
 ok(got == {k: where[k] for k in got}, 'in its slots: %d of %d' % (sum(map(len, got.values())), len(slots)))
 stray = Counter(key(r) for r in rows if r['pid'] == '-' for _ in r['slots'].split(','))
 ok(stray == lost, 'others are of a queue that nobody knows: %d' % sum(lost.values()))
-gpus = sorted({k[0] for k in list(once) + list(lost)})
+stats = dict(l.split(None, 1) for l in read('backends/sysfs/stats').splitlines())
+every = lambda key: [int(stats['file%d_%s' % (i, key)]) for i in range(len(files))]
+ok(sum(every('events')) == len(blocks) and sum(every('used')) == len(queues) + len(slots) and
+   [a + b for a, b in zip(every('used'), every('skipped'))] == every('events'), 'stats says by file what became of %d of them' % len(blocks))
+noise = [[i for i, l in enumerate(open(f, errors='replace'), 1) if re.match(r'\[ |Process Xorg', l)] for f in files]
+# registers behind such a line, of another compute part, may be another queue's: they are left out, too
+ok(all(bad >= len(n) and (n or not bad) for bad, n in zip(every('damaged'), noise)) and [int(stats.get('file%d_damaged_first_line' % i, 0)) for i in range(len(files))] == [(n + [0])[0] for n in noise],
+   'and which lines are none of a dump: %s' % every('damaged'))
+gpus = sorted({k[0] for k in list(once) + list(lost)} | nodes)
 names = [l.split()[0] for l in read('gpus').splitlines()[1:]]
 ok(names == ['amdgpu%d' % i for i in range(len(gpus))], 'GPUs in the order of their numbers: %s' % names)
 bad, mapped = [], 0
@@ -70,12 +80,13 @@ for r in rows:
     hqd = one('hqd').splitlines()
     mapped += len(hqd) - 1
     mqd = dict(l.split() for l in one('mqd').splitlines())
-    if hqd[0] != 'slots %d' % (len(hqd) - 1) or ','.join(l.split()[0] for l in hqd[1:]) != r['slots'].replace('-', '') or \
+    if ','.join(l.split()[0] for l in hqd[1:]) != r['slots'].replace('-', '') or \
        mqd.get('base', '-') != r['base'] or mqd['active'] != r['active'] or one('type').strip() != r['type'] or \
+       one('state').strip() != ('mapped' if (r['slots'] != '-' if int(r['kfd_id']) in nodes else r['active'] == '1') else 'unmapped') or \
        (os.path.exists(d + 'pid') and one('pid').strip() or '-') != r['pid']:
         bad.append((r, hqd, mqd))
 ok(not bad, 'each is a directory with the same in it: %s' % bad[:2])
-ok(mapped == len(slots) and sum(len(os.listdir('%s/%s/queues' % (m, g))) for g in names) == len(rows), '%d slots in all, %d queues' % (mapped, len(rows)))
+ok(mapped == len(slots) and sum(len(os.listdir('%s/%s/queues' % (m, g))) for g in names if os.path.isdir('%s/%s/queues' % (m, g))) == len(rows), '%d slots in all, %d queues' % (mapped, len(rows)))
 P
 cat >make.py <<'P'
 import gputree
@@ -93,11 +104,19 @@ plays() { # FILES: they are mounted, and read
 	mount_gt "$mnt" -o replay="$1" && wait_for 30 ended
 }
 cat mqds hqds >both
-for files in mqds:hqds hqds:mqds mqds hqds both; do
+# The kernel's log on the same terminal, and a copy that was on Windows
+awk '{ print } /^Process/ { print "[  123.456789] amdgpu 0000:c9:00.0: amdgpu: ring gfx timeout"; print "Process Xorg died" } NR % 7 == 0 { print "[  123.5] usb 1-1: x" }' mqds >log_mqds
+{ printf '\xef\xbb\xbf'; sed 's/$/\r/' mqds; } >dos_mqds
+for files in mqds:hqds hqds:mqds mqds hqds both log_mqds:hqds dos_mqds:hqds; do
 	ok "$files" plays "$files"
 	python_checks check.py "$mnt" ${files//:/ }
 	umount_gt "$mnt"
 done
+cp log_mqds 'a:b\'
+ok "a colon and a backslash in a name" plays 'a\:b\\:hqds'
+python_checks check.py "$mnt" 'a:b\' hqds
+like "$(cat "$mnt/backends/sysfs/last_error")" '/a:b\\: line [0-9]+ is none of a dump' "… which what is said of it has"
+umount_gt "$mnt"
 samples=$GT_SRC/../shared/samples/kfd
 if [ -d "$samples" ]; then
 	s=$(cd "$samples" && pwd)/mi308x_active_
@@ -124,10 +143,22 @@ for f in cut noise many huge numbers none; do
 	ok "$f: it is read to its end" plays $f
 	ok "$f: it runs on" timeout 20 sh -c "cat '$mnt/gpus' '$mnt/backends/sysfs/hqds' '$mnt/backends/sysfs/stats' >/dev/null && ls -R '$mnt' >/dev/null"
 	[ $f != many ] || ok "as many queues as there is room for, others counted" [ "$(value "$mnt/backends/sysfs/stats" kfd_dump_cut)" -ge 3976 ]
+	[ $f != huge ] || is "$(value "$mnt/backends/sysfs/stats" file0_skipped_parts_beyond_8_mib)" 1 "… by file, too"
 	[ $f != huge ] || is "$(value "$mnt/backends/sysfs/stats" kfd_dump_cut)" 1 "what is beyond 8 MiB is not read, which is counted"
 	[ $f != none ] || like "$(cat "$mnt/backends/sysfs/last_error")" "no queue" "nothing in it: says so"
 	umount_gt "$mnt"
 done
+ok "a speed is refused" sh -c "! $GT_PROG '$mnt' -o replay=mqds,speed=2 2>err"
+like "$(cat err)" "dumps of queues have no times: speed= is not for them" "… with a sentence"
+plays mqds:hqds
+queues() { cat "$mnt"/*/queues/*/mqd | sort; }
+queues >before
+ok "queues of the dumps are described" test -s before
+ok "seek is refused" sh -c "! echo 'seek 5' 2>/dev/null >'$mnt/control'"
+like "$(cat "$mnt/last_cmd_status")" "sysfs: dumps of queues have no times: seek is not for them" "… with a sentence"
+ok "… and they are played again" wait_for 30 ended
+is "$(queues | cmp - before && cat "$mnt/control")" "[start] stop [play] pause" "… to their end"
+umount_gt "$mnt"
 mount_gt "$mnt" -o replay=nothere 2>err && umount_gt "$mnt"
 like "$(cat err)" "nothere" "one that is not there"
 done_testing

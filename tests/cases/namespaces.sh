@@ -132,7 +132,7 @@ for visibility in redacted owner all; do
 		is "$(names_in "$reader" "$mnt/users")" "$(expected_users $visibility "$reader")" "$visibility: whose totals $reader sees"
 		[ -n "$cgroup" ] || continue
 		case $visibility:$reader in
-		$visibility:root | *:user1001 | all:user*) shown="latency stats utilization" ;;
+		$visibility:root | *:user1001 | all:user*) shown="latency latency_10s stats utilization" ;;
 		*) shown="ls: cannot access $mnt/cgroups$cgroup: No such file or directory" ;;
 		esac
 		is "$(names_in "$reader" "$mnt/cgroups$cgroup")" "$shown" "… and of HOST's control group"
@@ -145,8 +145,8 @@ for visibility in redacted owner all; do
 	is "$(inside box "for p in $mnt/proc/*; do [ -e /proc/\${p##*/} ] || echo \$p; done")" "" "$visibility: pids are the container's ($(echo $shown))"
 	is "$(inside box "for p in $mnt/proc/*; do [ \$(cat \$p/comm) = \$(cat /proc/\${p##*/}/comm) ] || echo \$p; done")" "" "… of those who have them"
 	ok "… and there are some" [ "$(echo "$shown" | wc -w)" -ge 2 ]
-	for column in report:7 top:1 blame:1 blame:6; do
-		wrong() { inside box "awk -v column=$1 '!/^#/ && \$column != \"-\" { print \$column }' $mnt/$2 | sort -u" | while read -r p; do grep -qx "$p" <<<"$pids" || echo "$p"; done; }
+	for column in report:7 report:24 top:1 blame:1 blame:6; do
+		wrong() { inside box "awk -v column=$1 'NR > 1 && \$column != \"-\" { print \$column }' $mnt/$2 | sort -u" | while read -r p; do grep -qx "$p" <<<"$pids" || echo "$p"; done; }
 		is "$(wrong "${column#*:}" "${column%:*}")" "" "$visibility: the pids of $column, too"
 	done
 	set -- $(inside box "bash -c 'echo \$\$; exec readlink $mnt/self'")

@@ -39,11 +39,11 @@ ok "… and only of these" refused 1002 1002 4003 config/level stats
 
 # CAP_DAC_OVERRIDE opens the file; the daemon looks at who that is
 dac() { setpriv --reuid 1003 --regid 1003 --groups 9 --inh-caps +dac_override --ambient-caps +dac_override "$@"; }
-dac bash -c "echo 74 >$mnt/config/sampling; cat $mnt/last_cmd_status" >told 2>&1
-like "$(cat told)" "ermission denied" "who overrides the kernel's check does not write"
-like "$(cat told)" "^config/sampling: uid 1003 may not write this setting: it has mode 0640, uid 1001, gid 4002" "… and is told why"
-dac cat "$mnt/config/sampling" >told 2>&1
-like "$(cat told)" "ermission denied" "… nor read"
+dac bash -c "echo 74 >$mnt/config/sampling; cat $mnt/last_cmd_status" >reported 2>&1
+like "$(cat reported)" "ermission denied" "who overrides the kernel's check does not write"
+like "$(cat reported)" "^config/sampling: uid 1003 may not write this setting: it has mode 0640, uid 1001, gid 4002" "… and reads why"
+dac cat "$mnt/config/sampling" >reported 2>&1
+like "$(cat reported)" "ermission denied" "… nor read"
 is "$(cat "$mnt/config/sampling")" 73 "nothing changed"
 ok "error_log has it" grep -q "config/sampling uid=1003 .*EACCES" "$mnt/error_log"
 

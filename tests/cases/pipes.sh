@@ -81,7 +81,7 @@ def until(fn):
     while not fn() and time.monotonic() < end:
         time.sleep(0.02)
 def ended():
-    n = dict(l.split()[:2] for l in open(m + '/events_by_type') if l[0] != '#')
+    n = dict(l.split()[:2] for l in open(m + '/events_by_type') if not l.startswith('type '))
     return n.get('SUBMIT') == n.get('COMPLETE')
 def rest(fd):
     until(ended)
@@ -174,7 +174,7 @@ time.sleep(0.3)
 a = os.pread(s, 4096, 0)
 p = select.poll()
 p.register(s, select.POLLPRI)
-ok(p.poll(60000) != [] and os.pread(s, 4096, 0) != a, 'what changed between open and the first read is told')
+ok(p.poll(60000) != [] and os.pread(s, 4096, 0) != a, 'what changed between open and the first read is reported')
 ok(p.poll(200) == [], 'and then no more')
 s = os.open(m + '/config/sampling', os.O_RDONLY)
 p = select.poll()
@@ -209,7 +209,7 @@ ok(b'\n' in one, 'trace read byte by byte')
 P
 python_checks pipe.py "$mnt"
 
-# a reader that sleeps is told what it missed, and slows nobody
+# a reader that sleeps reads what it missed, and slows nobody
 umount_gt "$mnt"
 printf '[backend sim]\nrate = 200000\n[buffers]\nhistory_size = 65536\n' >conf
 mount_gt "$mnt" -o conf=conf,backend=sim || exit 1
@@ -238,4 +238,37 @@ assert lost > 1000, (lost, got)
 P
 ok "a slow reader gets a LOST record with the count" python3 slow.py "$mnt"
 umount_gt "$mnt"
+
+# More readers wait than the guard of fs/fuse/guard.c has AIO operations for
+aio=$(cat /proc/sys/fs/aio-max-nr) room=0 n=1000
+[ -z "$aio" ] || room=$(((aio / 64 - 267) / 64 * 64))
+if [ "$room" -gt 0 ] && [ "$room" -lt 900 ]; then
+	printf '[backend sim]\nrate = 1000\njobs = 10\n[limits]\nmax_pipes = 4096\n' >conf
+	mount_gt "$mnt" -o conf=conf,backend=sim || exit 1
+	cat >many.py <<'P'
+import os, signal, sys, threading
+m, n = sys.argv[1], int(sys.argv[2])
+threading.stack_size(65536)
+def read(fd):
+    while os.read(fd, 65536):
+        pass
+for i in range(n):
+    threading.Thread(target=read, args=(os.open(m + '/events', os.O_RDONLY),), daemon=True).start()
+signal.pause()
+P
+	(
+		ulimit -n 4096
+		exec python3 many.py "$mnt" $n
+	) &
+	reader=$!
+	ok "$n readers wait" wait_for 60 grep -qx "parked $n" "$mnt/status"
+	like "$(cat "$mnt/doctor")" "suspend may-fail [0-9]+ reads that wait have no AIO" "doctor says that some are not guarded"
+	ok "status counts those beyond $room" grep -qx "unguarded $((n - room))" "$mnt/status"
+	kill $reader
+	wait $reader 2>/dev/null
+	ok "… and no more when they are gone" wait_for 60 sh -c "! grep -q '^suspend' $mnt/doctor"
+	umount_gt "$mnt"
+else
+	skip_ok "more readers than a suspend can answer" "fs.aio-max-nr is $aio"
+fi
 done_testing

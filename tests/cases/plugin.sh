@@ -10,7 +10,8 @@ install() { make -C "$GT_SRC" -s O="${O:-.output}" "$@" DESTDIR="$root" PREFIX=/
 ok "make install" install install
 for f in usr/sbin/mount.gputrace usr/include/gputrace/backend.h usr/include/gputrace/event.h usr/lib/gputrace/ftrace.so \
 	usr/share/gputrace/events.d/gpu_scheduler.ini usr/share/man/man8/mount.gputrace.8 usr/share/man/man5/gputrace.conf.5 \
-	usr/share/man/man5/gputrace-event.5 usr/share/man/man5/gputrace-events.d.5 etc/gputrace.conf; do
+	usr/share/man/man5/gputrace-event.5 usr/share/man/man5/gputrace-events.d.5 usr/share/man/man5/gputrace-files.5 \
+	usr/share/man/man7/gputrace{,-backends,-rocprof,-security}.7 etc/gputrace.conf; do
 	ok "… $f" test -s "$root/$f"
 done
 cp -r "$GT_SRC/tests/plugin" src
@@ -19,10 +20,22 @@ mkdir -m 755 plugins
 cp src/minimal.so plugins/
 mount_gt "$mnt" -o plugin_dir="$PWD/plugins" || exit 1
 is "$(cat "$mnt/backends/minimal/state")" running "it runs"
-gpu=$(awk '!/^#/ { print $1; exit }' "$mnt/gpus")
+gpu=$(awk 'NR > 1 { print $1; exit }' "$mnt/gpus")
 some() { [ "$(stage "$mnt/$gpu/ring0/latency" total count)" -gt 1 ]; }
 ok "its jobs are seen" wait_for 20 some
 umount_gt "$mnt"
+
+# One of two fails: how busy its ring is, is not known then
+gcc -std=gnu11 -D_GNU_SOURCE "-I$root/usr/include" '-DNAME="dies"' -DFAIL_DRAIN -DTIMER -DON_GPU=gpu -shared -fPIC \
+	-fvisibility=hidden -o plugins/dies.so src/faulty.c
+mount_gt "$mnt" -o plugin_dir="$PWD/plugins" || exit 1
+is "$(cat "$mnt/backends/dies/state")" quarantined "a plugin fails"
+failed=$(awk -v gpu="$gpu" 'NR > 1 && $1 != gpu { print $1; exit }' "$mnt/gpus")
+dead() { grep -q avg1_percent "$mnt/$gpu/ring0/utilization" && ! grep -q avg1_percent "$mnt/$failed/ring0/utilization"; }
+ok "how busy its ring is, is not known" wait_for 20 dead
+like "$(awk '$1 == "completed"' "$mnt/$failed/ring0/throughput")" "completed +- " "nor how many jobs end each second"
+umount_gt "$mnt"
+rm plugins/dies.so
 
 printf 'int gt_backend = 7;\n' >bad.c
 gcc -shared -fPIC -o plugins/bad.so bad.c

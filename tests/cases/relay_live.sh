@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # grtrace live, without its module: a folder of files as it has them, which grow. What is written to them is in the
 # tree as computed; sessions, losses, CPUs and the folder come and go; grtrace is started and stopped; who else
-# reads is told; and where the kernel forbids relay files, that is told.
+# reads is reported; and where the kernel forbids relay files, that is reported.
 # Quick
 . "$GT_SRC/tests/lib/case.sh"
 is_root || skip "needs root to mount"
@@ -39,8 +39,8 @@ is "$(cat "$mnt/backends/relay/state")" running "with it, it runs" || exit 1
 daemon=$(pgrep -f "mount.gputrace $mnt ")
 is "$(stat_of files)" 4 "it reads each CPU's file"
 is "$(cat "$fake/control")" start "tracing is started"
-is "$(cat "$fake/buffer_size") $(cat "$mnt/config/buffer_size")" "65536 65536" "with the buffer that was asked for"
-is "$(stat_of tracing)" started-here "… and told to be"
+is "$(cat "$fake/buffer_size") $(cat "$mnt/config/buffer_size")" "65536 64K" "with the buffer that was asked for"
+is "$(stat_of tracing)" started-here "… and says so"
 
 batch invented.txt 1
 ok "the tree has each submission" wait_for 20 has "$n"
@@ -54,6 +54,34 @@ ok "another session in the same files" wait_for 20 has $((2 * n))
 is "$(stat_of sessions)" 8 "… is one in each of them"
 is "$(value "$mnt/status" events_lost_source)" 0 "… and loses nothing"
 
+# What was written before a pause was observed, whether it was read or not. With nothing to read a daemon looks twice
+# a second only, so all that comes at once is unread.
+later() { # later SESSION - $came is what has yet to come
+	came=$PWD/came
+	mkdir -p "$came"
+	$grtrace live invented.txt "$came" "$1"
+	local drains
+	drains=$(stat_of drains)
+	idle() { [ "$(stat_of drains)" -ge $((drains + 8)) ]; }
+	wait_for 20 idle
+}
+later 3
+for f in events0 events1 events2 events3; do cat "$came/$f" >>"$fake/$f"; done
+echo off >"$mnt/config/level"
+ok "what is in the files is in the tree when the level is off" has $((3 * n))
+is "$(value "$mnt/status" events_filtered_level)" 0 "… and was recorded"
+echo normal >"$mnt/config/level"
+for i in 4 5 6; do # a second goes by between two looks at the folder
+	echo stop >"$mnt/control"
+	rm "$fake"/events[0-3]
+	for f in events0 events1 events2 events3; do : >"$fake/$f"; done
+	echo start >"$mnt/control"
+	$grtrace live invented.txt "$fake" $i
+done
+echo stop >"$mnt/control"
+ok "when it starts again grtrace's new files are read at once" has $((6 * n))
+echo start >"$mnt/control"
+
 : >"$fake/control"
 echo 131072 >"$mnt/config/buffer_size"
 is "$(cat "$fake/buffer_size") $(cat "$mnt/backends/relay/buffer_size" "$fake/control" | xargs)" "131072 131072 start" "another size of buffer is asked of it"
@@ -64,20 +92,21 @@ is "$(cat "$fake/control")" "" "the size that it has is asked without an end of 
 mv "$fake/control" control
 mkdir "$fake/control"
 ok "where it does not start again, that is an error" eval '! echo 262144 >"$mnt/config/buffer_size"'
-like "$(cat "$mnt/backends/relay/last_error")" "could not be started again" "… which is told"
+like "$(cat "$mnt/backends/relay/last_error")" "could not be started again" "… which is reported"
 rmdir "$fake/control"
 mv control "$fake/control"
 echo 131072 >"$mnt/config/buffer_size"
 is "$(cat "$fake/control") $(stat_of tracing)" "start started-here" "… and mended by the next"
+was=$(stat_of files)
 : >"$fake/events4"
 files() { [ "$(stat_of files)" = "$1" ]; }
-ok "a CPU that comes is read" wait_for 20 files 5
+ok "a CPU that comes is read" wait_for 20 files $((was + 1))
 
 # A link leads to what is somebody else's, and a FIFO to whoever writes to it, or nobody
 ln -s "$PWD/invented.txt" "$fake/events5"
 mkdir "$fake/events7"
 mkfifo "$fake/events6"
-ok "a FIFO is read, a link and a folder are not" wait_for 20 files 6
+ok "a FIFO is read, a link and a folder are not" wait_for 20 files $((was + 2))
 # when its writer has gone it is ready for ever
 waited_for() {
 	local fd
@@ -88,21 +117,29 @@ waited_for() {
 }
 ok "… and not waited for, as that would not end" eval '! wait_for 1 waited_for'
 
-sleep 100 <"$fake/events1" & reader=$!
-told() { grep -q "^other_readers 1$" "$mnt/backends/relay/stats"; }
-ok "another reader is told" wait_for 120 told
+# More processes than it looks at in one go lie in front of that one
+setsid python3 -c 'import os, signal
+for _ in range(1000):
+    if not os.fork():
+        signal.pause()
+open("crowded", "w")
+signal.pause()' & crowd=$!
+wait_for 60 test -e crowded
+sleep 1000 <"$fake/events1" & reader=$!
+reported() { grep -q "^other_readers 1$" "$mnt/backends/relay/stats"; }
+ok "another reader is reported" wait_for 120 reported
 ok "… and keeps its buffers" eval '! echo 262144 >"$mnt/config/buffer_size"'
 is "$(cat "$fake/control") $(cat "$fake/buffer_size")" "start 131072" "… without an end of tracing"
-is "$(cat "$mnt/config/buffer_size")" 131072 "… which is what config tells"
-kill $reader
-wait $reader 2>/dev/null
+is "$(cat "$mnt/config/buffer_size")" 128K "… which is what config tells"
+kill -KILL $reader -- -$crowd
+wait $reader $crowd 2>/dev/null
 
 echo verbose >"$mnt/config/level"
 like "$(cat "$fake/level")" "^verbose" "at level verbose grtrace tells more"
 echo normal >"$mnt/config/level"
 like "$(cat "$fake/level")" "^normal" "… and less again"
 echo 25 >"$fake/sampling_rate"
-like "$(cat "$mnt/doctor")" "left_out_by_grtrace sampling_rate is 25" "what grtrace leaves out is told"
+like "$(cat "$mnt/doctor")" "left_out_by_grtrace sampling_rate is 25" "what grtrace leaves out is reported"
 printf '%s\n' '# tracepoint module hooked arguments reason' 'drm_run_job gpu_sched 1 fits -' 'drm_sched_job gpu_sched 0 refused it has 3 arguments instead of 2' \
 	'virtio_gpu_cmd_queue virtio_gpu 0 unverified no types in /sys/kernel/btf/virtio_gpu' >"$fake/tracepoints"
 like "$(cat "$mnt/doctor")" "tracepoint_refused drm_sched_job of gpu_sched: it has 3 arguments instead of 2$" "a tracepoint that grtrace does not hook is named"
@@ -117,21 +154,21 @@ echo 1 >"$fake/enabled"
 mount_gt "$mnt" -o backend=relay,conf=conf
 is "$(cat "$fake/control") $(stat_of tracing)" "stop not-started-here" "tracing that was on is not begun"
 ok "… and its buffers are left alone" eval '! echo 131072 >"$mnt/config/buffer_size"'
-is "$(cat "$fake/buffer_size") $(cat "$mnt/config/buffer_size")" "4194304 4194304" "… which is what config tells"
+is "$(cat "$fake/buffer_size") $(cat "$mnt/config/buffer_size")" "4194304 4M" "… which is what config tells"
 umount_gt "$mnt"
 
 mv "$fake/events1" events1
 ln -s "$PWD/events1" "$fake/events1"
 rm -r "$fake"/events[02-7]
 mount_gt "$mnt" -o backend=relay:sim,conf=conf
-like "$(cat "$mnt/doctor")" "is a link, a folder or a device" "where there are links only, that is told"
+like "$(cat "$mnt/doctor")" "is a link, a folder or a device" "where there are links only, that is reported"
 umount_gt "$mnt"
 rm "$fake/events1"
 make_fake
 
 exec 5<"$fake/events0"
 mount_gt "$mnt" -o backend=relay,conf=conf
-like "$(cat "$mnt/backends/relay/last_error")" "take each other's records" "who reads already is told at the start"
+like "$(cat "$mnt/backends/relay/last_error")" "take each other's records" "who reads already is reported at the start"
 exec 5<&-
 umount_gt "$mnt"
 
@@ -141,9 +178,9 @@ ours=
 [ -e $secure/lockdown ] || { mount -t securityfs none $secure 2>/dev/null && ours=1; }
 if grep -qsF -e '[integrity]' -e '[confidentiality]' $secure/lockdown; then
 	mount_gt "$mnt" -o backend=relay:sim
-	like "$(grep -A1 '^backend relay' "$mnt/doctor")" "locked down .* forbids relay files.* instead" "doctor tells of lockdown, and who serves instead"
+	like "$(grep -A1 '^backend relay' "$mnt/doctor")" "locked down .* forbids relay files.* instead" "doctor reports lockdown, and who serves instead"
 	umount_gt "$mnt"
 else
-	skip_ok "doctor tells of lockdown" "this kernel is not locked down"
+	skip_ok "doctor reports lockdown" "this kernel is not locked down"
 fi
 done_testing

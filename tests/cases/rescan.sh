@@ -128,7 +128,7 @@ subprocess.check_call(['bash', '-c', f'mkdir -p {dev}/0000:03:00.0/drm/card0 {de
 rescan()
 ok(os.path.exists(gpu), 'bound again it is back')
 ok('amdgpu0' in open(mnt + '/gpus').read(), '... in gpus')
-ok(b'0000:03:00.0' in os.pread(os.open(gpu + 'info', os.O_RDONLY), 4096, 0), '... and tells of itself')
+ok(b'0000:03:00.0' in os.pread(os.open(gpu + 'info', os.O_RDONLY), 4096, 0), '... and reports itself')
 for n, fd in list(text.items()) + [('trace', quiet)]:
     ok(err(os.read if n == 'trace' else os.pread, *((fd, 4096) if n == 'trace' else (fd, 4096, 0))) == 'ENODEV',
        f'{n} opened before stays ENODEV')

@@ -4,6 +4,7 @@
 . "$GT_SRC/tests/lib/case.sh"
 is_root || skip "needs root to mount"
 results="python3 $GT_SRC/tests/lib/rocprof.py"
+work="python3 $GT_SRC/tests/lib/worktruth.py"
 traces="python3 $GT_SRC/tests/lib/att.py"
 
 $results generate run 1
@@ -13,7 +14,13 @@ mount_gt "$mnt" -o replay=run || exit 1
 ok "they are read to the end" wait_for 60 all_read
 is "$(cat "$mnt/backends/rocprof/last_error")" "" "… with nothing wrong"
 ok "counts, sums and percentiles are as computed" $results compare run -- "$mnt"
-is "$(awk '!/^#/ { print $3 }' "$mnt/gpus" | sort | tr '\n' ' ')" "0000:05:00.0 0000:75:00.0 " "GPUs by their place"
+ok "kernels and copies are jobs, in every file alike" $work run -- "$mnt"
+is "$(awk 'NR > 1 { print $3, $4, $5, $7, $9 }' "$mnt/rings" | sort -u)" "compute_queues COMPUTE - - -
+copies COPY - - -" "… of rings of their own; what is not known of these is not 0"
+is "$(ls "$mnt"/amdgpu*/ring*/ | grep -cxE 'depth|jobs')" 0 "… nor is their depth there"
+is "$(awk 'NR > 1 { print $9 }' "$mnt/gpus" | sort -u)" dispatches "where utilization is from"
+is "$(cat "$mnt"/amdgpu*/by-name/compute_queues/engine | sort -u)" COMPUTE "they are found by name"
+is "$(awk 'NR > 1 { print $3 }' "$mnt/gpus" | sort | tr '\n' ' ')" "0000:05:00.0 0000:75:00.0 " "GPUs by their place"
 is "$(awk '$1 == "DISPATCH" || $1 == "COPY" { print $2 }' "$mnt/events_by_type" | tr '\n' ' ')" "3000 50 " "dispatches and copies are events"
 is "$(awk '$1 == "LAUNCH" { print $2 }' "$mnt/events_by_type")" "$(grep -c hipLaunchKernel run/4242_hip_api_trace.csv)" "so are launches"
 like "$(cat "$mnt/timeline")" ' DISPATCH .*pid=4242 .*exec_ns=[0-9]+ kernel=mul_float_int~[0-9a-f]+ queue=1' "the timeline names kernels"
@@ -24,27 +31,47 @@ k=$mnt/amdgpu0/kernels
 ok "a plain name is the directory's" [ -d "$k/__amd_rocclr_copyBuffer" ]
 is "$(cat "$k"/etc_passwd~*/name)" "../../../etc/passwd" "what is not is in name"
 is "$(cat "$k"/line_break~*/name)" 'line\x0Abreak' "… in one line"
-like "$(cat "$k/__amd_rocclr_copyBuffer/resources")" '^vgpr min=32 max=32$' "resources"
-like "$(cat "$k/__amd_rocclr_copyBuffer/resources")" '^grid_x min=256 max=1280$' "… least and most"
-is "$(grep -vc '^#' "$k/__amd_rocclr_copyBuffer/dispatches")" 32 "the last dispatches"
-sums() { $results sum run/4242_counter_collection.csv "Agent 2" "$1"; }
-like "$(cat "$mnt/amdgpu0/counters")" "^TCC_HIT_sum count=[0-9]+ sum=$(sums TCC_HIT_sum) " "counters of a GPU"
+like "$(cat "$k/__amd_rocclr_copyBuffer/resources")" '^vgpr +32 +32$' "resources"
+like "$(cat "$k/__amd_rocclr_copyBuffer/resources")" '^grid_x +256 +1280$' "… least and most"
+is "$(count_rows "$k/__amd_rocclr_copyBuffer/dispatches")" 32 "the last dispatches"
+first=$(awk -F, '/GPU/ { print $3, $1 }' run/4242_agent_info.csv | sort -n | awk '{ print $2; exit }') # by PCI address
+sums() { $results sum run/4242_counter_collection.csv "Agent $first" "$1"; }
+like "$(cat "$mnt/amdgpu0/counters")" "^TCC_HIT_sum +[0-9]+ +$(sums TCC_HIT_sum) " "counters of a GPU"
 hit=$(sums TCC_HIT_sum) miss=$(sums TCC_MISS_sum)
-like "$(cat "$mnt/amdgpu0/counters")" "^l2_hit_percent $(python3 -c "print('%.2f' % (100 * $hit / ($hit + $miss)))" | sed 's/.$//')" "L2 hit rate"
-like "$(cat "$mnt/amdgpu0/counters")" '^read_32b_percent 25.00$' "32-byte reads"
-ok "counters of a kernel" grep -q '^TCC_MISS_sum count=' "$k/__amd_rocclr_copyBuffer/counters"
+like "$(cat "$mnt/amdgpu0/counters")" "^l2_hit_percent +- +- +- +$(python3 -c "print('%.2f' % (100 * $hit / ($hit + $miss)))" | sed 's/.$//')" "L2 hit rate"
+like "$(cat "$mnt/amdgpu0/counters")" '^read_32b_percent +- +- +- +25.00 +-$' "32-byte reads"
+ok "counters of a kernel" grep -q '^TCC_MISS_sum  *[1-9]' "$k/__amd_rocclr_copyBuffer/counters"
 like "$(cat "$mnt/backends/rocprof/files")" "^read kernel_trace 12345 3000 0 " "each file and whose it is"
-like "$(cat "$mnt/backends/rocprof/calls")" "^hipMalloc [0-9]+ " "calls by function"
+like "$(cat "$mnt/backends/rocprof/calls")" "^hipMalloc +[0-9]+ " "calls by function"
 for f in name stats latency resources dispatches counters; do
-	ok "README tells of kernels' $f" grep -qE "^  $f " "$mnt/README"
+	ok "README has kernels' $f" grep -qE "^  $f " "$mnt/README"
 done
+ok "… and of their table" grep -qE "^  kernel_stats " "$mnt/README"
 ok "every file reads" sh -c "find $mnt/amdgpu0 -type f ! -name events ! -name trace -exec cat {} + >/dev/null"
+
+# each line again
+mkdir twice
+for f in run/*.csv; do { cat "$f"; tail -n +2 "$f"; } >"twice/${f##*/}"; done
+chown -R 12345 twice
+umount_gt "$mnt"
+mount_gt "$mnt" -o replay=twice || exit 1
+ok "lines that are there twice are read to the end" wait_for 60 all_read
+ok "a dispatch that is there twice is one, in every file" $work run -- "$mnt"
+ok "… as the lines that are there once" $work twice -- "$mnt"
+is "$(awk '$1 == "duplicates" { print $2 }' "$mnt/backends/rocprof/stats")" 3550 "what was left out is counted"
+umount_gt "$mnt"
+mount_gt "$mnt" -o replay=run || exit 1
+ok "what is there once is read to the end" wait_for 60 all_read
 
 # whose they are
 ok "their owner sees them" as_uid 12345 cat "$k/__amd_rocclr_copyBuffer/stats"
 is "$(as_uid 12345 ls "$mnt/amdgpu0/kernels" | wc -l)" "$(ls "$mnt/amdgpu0/kernels" | wc -l)" "… all of them"
 ok "… and the counters" as_uid 12345 grep -q TCC_HIT "$mnt/amdgpu0/counters"
-is "$(as_user ls "$mnt/amdgpu0" | grep -cE '^(kernels|counters)$')" 0 "another user sees neither"
+is "$(as_uid 12345 cat "$mnt/amdgpu0/kernel_stats")" "$(cat "$mnt/amdgpu0/kernel_stats")" "… and their table"
+is "$(as_user ls "$mnt/amdgpu0" | grep -cE '^(kernels|kernel_stats|counters)$')" 0 "another user sees none of these"
+ok "… by its name neither" sh -c "! setpriv --reuid 65534 --regid 65534 --clear-groups cat $mnt/amdgpu0/kernel_stats 2>/dev/null"
+is "$(as_user awk 'NR > 1 { print $7, $8 }' "$mnt/report" | sort -u)" "- -" "nor whose jobs there are"
+is "$(as_user awk 'NR > 1 { print $1, $2, $3 }' "$mnt/top" | sort -u)" "- - -" "… in top"
 ok "… nor finds one" sh -c "! setpriv --reuid 65534 --regid 65534 --clear-groups cat $k/__amd_rocclr_copyBuffer/stats 2>/dev/null"
 ok "… not by a descriptor's way either" sh -c "! setpriv --reuid 65534 --regid 65534 --clear-groups cat $mnt/amdgpu0/counters 2>/dev/null"
 like "$(as_user cat "$mnt/timeline")" ' DISPATCH .*redacted' "whose work it was is blanked"
@@ -52,11 +79,32 @@ is "$(as_user cat "$mnt/timeline" | grep -c 'kernel=')" 0 "… and what it was"
 umount_gt "$mnt"
 mount_gt "$mnt" -o replay=run,visibility=all || exit 1
 ok "they are read to the end" wait_for 60 all_read
+ok "with visibility=all everybody sees their table" as_user grep -q __amd_rocclr_copyBuffer "$mnt/amdgpu0/kernel_stats"
 ok "with visibility=all everybody sees them" as_user cat "$k/__amd_rocclr_copyBuffer/stats"
+
+# to a time, and on
+half=$(python3 -c "
+import csv
+ends = sorted(int(r['End_Timestamp']) for r in csv.DictReader(open('run/4242_kernel_trace.csv')))
+print(ends[len(ends) // 2], sum(e < ends[len(ends) // 2] for e in ends))")
+dispatched() { [ "$(awk '$1 == "DISPATCH" { print $2 }' "$mnt/events_by_type")" = "$1" ]; }
+echo "seek ${half% *}ns" >"$mnt/control"
+ok "seek: kernels that had ended by then" wait_for 60 dispatched "${half#* }"
+is "$(cat "$mnt/backends/rocprof/state")" paused "… where it is paused"
+echo play >"$mnt/control"
+ok "play goes on to the end" wait_for 60 dispatched 3000
+ok "… which it is" wait_for 60 all_read
 umount_gt "$mnt"
 
 "$GT_PROG" "$mnt" -o replay=run,speed=2 2>err && mounts+=("$mnt")
 like "$(cat err)" "speed= is not for them" "they have no pace"
+
+# what has no time is shown, too
+printf '"Name","Calls","TotalDurationNs","AverageNs","Percentage","MinNs","MaxNs"\nadd,2,300,150,100,100,200\n' >only_kernel_stats.csv
+"$GT_PROG" "$mnt" -o replay=only_kernel_stats.csv 2>err && mounts+=("$mnt")
+ok "statistics are shown" grep -qE '^add +2 +300 ' "$mnt"/*/kernel_stats
+is "$(cat err "$mnt/backends/rocprof/last_error")" "" "… without a warning that there is nothing"
+umount_gt "$mnt"
 
 # what is no result
 mkdir bad
@@ -80,15 +128,27 @@ $results database r.db 2000
 mount_gt "$mnt" -o replay=r.db || exit 1
 ok "a rocpd database is read" wait_for 60 all_read
 ok "… as computed" $results compare r.db -- "$mnt"
+ok "… jobs in every file alike" $work r.db -- "$mnt"
 is "$(cat "$mnt/backends/rocprof/last_error")" "" "… with nothing wrong"
-is "$(awk '!/^#/ { print $3 }' "$mnt/gpus" | tr '\n' ' ')" "0000:05:00.0 0000:75:00.0 " "… its GPUs by their place"
-is "$(awk '$1 == "DISPATCH" || $1 == "COPY" || $1 == "LAUNCH" { print $1, $2 }' "$mnt/events_by_type" | sort | tr '\n' ' ')" "COPY 20 DISPATCH 2000 LAUNCH 20 " "… its events"
+is "$(awk 'NR > 1 { print $3 }' "$mnt/gpus" | tr '\n' ' ')" "0000:05:00.0 0000:75:00.0 " "… its GPUs by their place"
+is "$(awk '$1 == "DISPATCH" || $1 == "COPY" || $1 == "LAUNCH" { print $1, $2 }' "$mnt/events_by_type" | sort | tr '\n' ' ')" "COPY 20 DISPATCH 2000 LAUNCH 20 " "… its events, a range named like a launch is none"
 like "$(cat "$mnt/timeline")" ' COPY .* bytes=4096 time_ns=9' "… bytes of copies"
-like "$(cat "$mnt/amdgpu1/counters")" '^SQ_WAVES count=2000 sum=5000 ' "… counters"
-like "$(cat "$mnt/backends/rocprof/memory")" '^memory ALLOC 1 1 8192 1$' "… allocations"
+like "$(cat "$mnt/amdgpu1/counters")" '^SQ_WAVES +2000 +5000 ' "… counters"
+like "$(cat "$mnt/backends/rocprof/memory")" '^memory +ALLOC +1 +1 +8192 +1$' "… allocations"
 k=$mnt/amdgpu1/kernels
-like "$(cat "$k/__amd_rocclr_copyBuffer/resources")" '^vgpr min=32 max=32$' "… resources"
+like "$(cat "$k/__amd_rocclr_copyBuffer/resources")" '^vgpr +32 +32$' "… resources"
 is "$(grep -c ' pid=4242 .*tid=4243' "$mnt/timeline")" 2040 "… process and thread"
+umount_gt "$mnt"
+python3 - <<'P'
+import shutil, sqlite3
+shutil.copy('r.db', 'plain.db')
+d = sqlite3.connect('plain.db')
+d.executescript('DROP VIEW rocpd_event; CREATE VIEW rocpd_event AS SELECT id, correlation_id FROM rocpd_event_u')
+d.commit()
+P
+mount_gt "$mnt" -o replay=plain.db || exit 1
+ok "a database without categories is read" wait_for 60 all_read
+is "$(awk '$1 == "LAUNCH" { print $2 }' "$mnt/events_by_type")" 21 "… all its calls"
 umount_gt "$mnt"
 mkfifo go
 $results writing r.db 3000 2000 <go >state &
@@ -133,6 +193,7 @@ run = {'metadata': {'pid': 77}, 'agents': [{'id': {'handle': 9}, 'type': 2, 'loc
                                                                  'workgroup_size': {'x': 64, 'y': 2, 'z': 1}, 'grid_size': {'x': 640, 'y': 2, 'z': 1}}}
                                               for i in range(1, 11)],
                           'hip_api': [{'kind': 1, 'operation': i % 2, 'start_timestamp': i, 'end_timestamp': i + 1} for i in range(6)],
+                          'marker_api': [{'kind': 1, 'operation': 1, 'start_timestamp': 7, 'end_timestamp': 8}],
                           'memory_copy': [{'dst_agent_id': {'handle': 9}, 'src_agent_id': {'handle': 1}, 'bytes': 64, 'start_timestamp': 5, 'end_timestamp': 6}]}}
 whole = json.dumps({'rocprofiler-sdk-tool': [run]})
 open('j_results.json', 'w').write(whole)
@@ -141,12 +202,12 @@ open('deep_results.json', 'w').write('{"rocprofiler-sdk-tool":' + '[' * 100000)
 P
 mount_gt "$mnt" -o replay=j_results.json || exit 1
 ok "JSON is read" wait_for 60 all_read
-is "$(awk '!/^#/ { print $3 }' "$mnt/gpus")" 0001:75:00.0 "… its GPU"
+is "$(awk 'NR > 1 { print $3 }' "$mnt/gpus")" 0001:75:00.0 "… its GPU"
 is "$(awk '$1 == "DISPATCH" || $1 == "COPY" || $1 == "LAUNCH" { print $1, $2 }' "$mnt/events_by_type" | sort | tr '\n' ' ')" "COPY 1 DISPATCH 9 LAUNCH 3 " "… its events"
 like "$(cat "$mnt/backends/rocprof/files")" 'j_results.json a record ends before it begins: left out' "… but for one of negative duration"
 like "$(cat "$mnt"/amdgpu0/kernels/k_1~*/stats)" '^exec_ns 2700$' "… times"
-like "$(cat "$mnt"/amdgpu0/kernels/k_1~*/resources)" '^workgroup_y min=2 max=2$' "… resources"
-like "$(cat "$mnt"/amdgpu0/counters)" '^SQ_WAVES count=1 sum=2.500000 ' "… counters"
+like "$(cat "$mnt"/amdgpu0/kernels/k_1~*/resources)" '^workgroup_y +2 +2$' "… resources"
+like "$(cat "$mnt"/amdgpu0/counters)" '^SQ_WAVES +1 +2.500000 ' "… counters"
 like "$(cat "$mnt/timeline")" ' DISPATCH .*pid=77 .* kernel=k_1~' "… the process"
 umount_gt "$mnt"
 mount_gt "$mnt" -o replay=cut_results.json:deep_results.json || exit 1
@@ -159,13 +220,15 @@ gzip -c run/4242_kernel_trace.csv | head -c -20 >cut.csv.gz
 mount_gt "$mnt" -o replay=j_results.json.gz:cut.csv.gz || exit 1
 ok "… packed by gzip as well" wait_for 60 all_read
 is "$(awk '$1 == "COPY" || $1 == "LAUNCH" { print $1, $2 }' "$mnt/events_by_type" | sort | tr '\n' ' ')" "COPY 1 LAUNCH 3 " "… its events"
-like "$(cat "$mnt/backends/rocprof/files")" 'cut.csv.gz is not whole: what gzip packed is cut' "what is cut of that says so"
+like "$(cat "$mnt/backends/rocprof/files")" 'cut.csv.gz is cut or damaged: ' "what is cut of that says so"
 umount_gt "$mnt"
 # rocprof v1's: Chrome's trace events, where a copy is known by what it is shown under
 cat >v1.json <<'J'
 { "traceEvents":[{}
 ,{"args":{"name":"CPU HIP API"},"ph":"M","pid":2,"name":"process_name","sort_index":0}
 ,{"args":{"name":"COPY"},"ph":"M","pid":1,"name":"process_name","sort_index":1}
+,{"args":{"name":"Markers and Ranges"},"ph":"M","pid":0,"name":"process_name","sort_index":2}
+,{"ph":"X","name":"hipLaunchKernel","pid":0,"tid":78,"ts":"1","dur":"1","args":{"BeginNs":"800","EndNs":"1000","pid":"77","tid":"78","Name":"hipLaunchKernel"}}
 ,{"ph":"X","name":"add(int) [clone .kd]","pid":15,"tid":78,"ts":"2","dur":"1","args":{"KernelName":"add(int) [clone .kd]","gpu-id":"9","queue-id":"1","pid":"77","tid":"78","grd":"1024","wgr":"256","lds":"0","scr":"0","arch_vgpr":"8","accum_vgpr":"0","sgpr":"16","sig":"0x0","DispatchNs":"1000","BeginNs":"1600","EndNs":"2000","CompleteNs":"2100"}}
 ,{"ph":"X","name":"hipLaunchKernel","pid":2,"tid":78,"ts":"1","dur":"1","args":{"BeginNs":"900","EndNs":"1000","pid":"77","tid":"78","Name":"hipLaunchKernel","args":"(1)","Data":""}}
 ,{"ph":"X","name":"async-copy","pid":1,"tid":78,"ts":"1","dur":"1","args":{"BeginNs":"100","EndNs":"300","Name":"async-copy","pid":"77","tid":"78"}}
@@ -177,14 +240,46 @@ J
 mount_gt "$mnt" -o replay=v1.json || exit 1
 ok "JSON of rocprof v1 is read" wait_for 60 all_read
 is "$(awk '$1 == "DISPATCH" || $1 == "COPY" || $1 == "LAUNCH" { print $1, $2 }' "$mnt/events_by_type" | sort | tr '\n' ' ')" "COPY 1 DISPATCH 1 LAUNCH 1 " "… its events"
-like "$(cat "$mnt"/*/kernels/add*/latency)" '^exec count=1 min_ns=400 ' "… times"
-like "$(cat "$mnt"/*/kernels/add*/resources)" '^grid_x min=1024 max=1024$' "… resources"
+like "$(cat "$mnt"/*/kernels/add*/latency)" '^exec +1 +400 ' "… times"
+like "$(cat "$mnt"/*/kernels/add*/resources)" '^grid_x +1024 +1024$' "… resources"
 is "$(value "$mnt/backends/rocprof/stats" faults)" 2 "… but for what ends before it begins, and a process that is none"
 umount_gt "$mnt"
 cp j_results.json run/4242_results.json
 mount_gt "$mnt" -o replay=run || exit 1
 wait_for 60 all_read
-like "$(cat "$mnt/backends/rocprof/files")" '^skipped .*4242_kernel_trace.csv 4242_results.json tells of the same run' "a run written in two formats counts once"
+like "$(cat "$mnt/backends/rocprof/files")" '^skipped .*4242_kernel_trace.csv 4242_results.json has the same run' "a run written in two formats counts once"
+umount_gt "$mnt"
+
+# tables where each counter is a column
+columns="python3 $GT_SRC/tests/lib/rpcounters.py"
+mkdir wide
+$columns generate wide/pmc_perf.csv 2718 40
+mount_gt "$mnt" -o replay=wide || exit 1
+ok "2718 columns are read" wait_for 60 all_read
+ok "… as computed, kernel by kernel" $columns compare wide/pmc_perf.csv "$mnt"
+is "$(value "$mnt/backends/rocprof/stats" faults)" 0 "… with nothing wrong"
+umount_gt "$mnt"
+
+# what is no result fails the mount
+refused() { # refused FILE "what is said of it"
+	"$GT_PROG" "$mnt" -o replay="$1" 2>err
+	is $? 32 "$1 is not mounted"
+	like "$(cat err)" "$2" "… and why"
+	mountpoint -q "$mnt" && mounts+=("$mnt")
+}
+printf 'Dispatch_Id,Kernel_Name\n1,k\n' >nothing.csv
+mkdir -p none && cp nothing.csv none/a.csv && cp nothing.csv none/b.csv
+refused none 'a.csv: has no header of a table of rocprof.s: .*: play the table .*; nor can 1 other file'
+echo '{"code":[[' >cut_code.json
+refused cut_code.json 'is cut: it ends within its JSON'
+"$GT_PROG" "$mnt" -o backend=rocprof 2>err
+is $? 0 "backend=rocprof mounts, and waits for its setting: $(cat err)"
+mounts+=("$mnt")
+like "$(cat "$mnt/backends/rocprof/last_error")" "write one to backends/rocprof/dirs" "… which is named"
+mkdir watched
+echo "$PWD/watched" >"$mnt/backends/rocprof/dirs"
+echo rescan >"$mnt/control"
+is "$(cat "$mnt/backends/rocprof/state")" running "… and begins when it is set"
 umount_gt "$mnt"
 
 # a thread trace
@@ -218,10 +313,72 @@ is "$(tail -n 3 "$mnt/amdgpu0/kernels/mul/hotspots")" "# issued stalled source i
 like "$(cat "$mnt/backends/rocprof/files")" 'occupancy.json a wave of no dispatch or unit' "what cannot be is left out"
 ok "both as computed" $traces $att/code.json $att/occupancy.json -- "$mnt"
 umount_gt "$mnt"
+# Where a comma is in numbers, a semicolon is between columns; and what else is in the folder is named
+mkdir local comma
+cp "$GT_SRC"/tests/data/rocprof/counters/*_counter_collection.csv comma/1_counter_collection.csv 2>/dev/null ||
+	cp run/4242_kernel_trace.csv comma/1_kernel_trace.csv
+python3 - comma/*.csv local/ <<'P'
+import csv, os, sys
+rows = list(csv.reader(open(sys.argv[1])))
+number = lambda v: v.replace('.', ',') if v.replace('.', '', 1).isdigit() else v
+with open(sys.argv[2] + os.path.basename(sys.argv[1]), 'w') as f:
+    csv.writer(f, delimiter=';').writerows([[number(v) for v in r] for r in rows])
+P
+cp "$GT_SRC/tests/data/replay/sched_6.12.txt" local/trace.txt
+for d in comma local; do
+	mount_gt "$mnt" -o replay=$d || exit 1
+	wait_for 60 all_read
+	(cd "$mnt" && cat ./*/kernel_stats ./*/counters 2>/dev/null; sed "s/ [^ ]*csv/ csv/" backends/rocprof/files) >$d.shown
+	like "$(cat $d.shown)" '^played|^read|csv' "$d: it is read"
+	cp "$mnt/backends/rocprof/stats" $d.stats
+	cp "$mnt/doctor" $d.doctor
+	umount_gt "$mnt"
+done
+ok "a table with semicolons, and commas in numbers, is the same" diff comma.shown local.shown
+is "$(sed -n 's/^file\(s_other\|_other0\) /\1 /p' local.stats | sed 's,/.*/,,' | tr '\n' ' ')" "s_other 1 _other0 trace.txt " "a file that is not played is named in stats"
+like "$(cat local.doctor)" 'file_other0 .*local/trace.txt$' "… and in doctor"
+is "$(value comma.stats files_other)" 0 "where there is none none is"
+
+# a thread trace: in a folder its waves are left out by name, in an archive by what they are
+python3 - <<'P'
+import zipfile
+code = open('att/ui_output_agent_5505_dispatch_42/code.json').read()
+with zipfile.ZipFile('att.zip', 'w') as z:
+    for i in range(300):
+        z.writestr(f'ui_output_agent_5505_dispatch_42/se0_sm0_sl0_wv{i}.json', '{"duration":1,"wave":{"num_insts":1}}')
+    z.writestr('ui_output_agent_5505_dispatch_42/code.json', code)
+P
+mount_gt "$mnt" -o replay=att.zip 2>err || exit 1
+is "$(cat err)" "" "an archive with a thread trace is mounted without a warning"
+is "$(grep -c 'att.zip/' "$mnt/backends/rocprof/files")" 1 "… its waves take no places"
+umount_gt "$mnt"
+# what no event comes of is something all the same
+nothing() { # nothing FILE "what the mount says"
+	mount_gt "$mnt" -o replay="$1" 2>err || exit 1
+	ok "$1 is read" wait_for 60 grep -q ended "$mnt/backends/rocprof/state"
+	like "$(cat "$mnt/backends/rocprof/last_error")" "$2" "… and of no event it says \"$2\""
+	umount_gt "$mnt"
+}
+printf '"Name","Calls","TotalDurationNs","AverageNs","Percentage","MinNs","MaxNs","StdDev"\n"add(int*)",2,30,15.0,100.0,10,20,5.0\n' >x_kernel_stats.csv
+printf '"Name","Calls","TotalDurationNs","AverageNs","Percentage","MinNs","MaxNs","StdDev"\n"hipMalloc",2,30,15.0,100.0,10,20,5.0\n' >x_hip_api_stats.csv
+printf 'Kind,Agent_Id,Kernel_Name,Start_Timestamp,End_Timestamp\n' >x_kernel_trace.csv
+nothing x_kernel_stats.csv '^$'
+nothing x_hip_api_stats.csv '^$'
+nothing x_kernel_trace.csv '^none of its files has a row that can be shown$'
+# copied to a folder of another name, with the table of its run
+mkdir -p trace_data/20260325_153000_add
+cp $att/*.json trace_data/20260325_153000_add
+printf 'Kind,Agent_Id,Kernel_Name,Start_Timestamp,End_Timestamp\nK,Agent 4,add(int*),10,30\n' >trace_data/20260325_153000_add/out_kernel_trace.csv
+mount_gt "$mnt" -o replay=trace_data || exit 1
+wait_for 60 all_read
+ok "in a folder of any name it is read as well" $traces $att/code.json $att/occupancy.json -- "$mnt"
+is "$(ls -d "$mnt"/*/kernels/add_int~*/{hotspots,latency} | wc -l)" 2 "… of the kernel that ran"
+is "$(awk 'NR > 1' "$mnt/gpus" | wc -l)" 1 "… on its GPU"
+umount_gt "$mnt"
 mount_gt "$mnt" -o replay=$att/code.json || exit 1
 wait_for 60 all_read
 ok "its code by itself, as computed" $traces $att/code.json -- "$mnt"
-is "$(awk '!/^#/ { print $1 }' "$mnt/gpus")" amdgpu0 "… its GPU by the folder's name"
+is "$(awk 'NR > 1 { print $1 }' "$mnt/gpus")" amdgpu0 "… its GPU by the folder's name"
 umount_gt "$mnt"
 echo '{"0":[[5,3,0,0,1,0],[7,3,0,1,1,0],[9,3,0,0,0,0],[6,3,1,0,1,4],[11,3,0,1,0,0],[12,3,1,0,0,4]],"dispatches":{"0":"waves"}}' >waves.json
 mount_gt "$mnt" -o replay=waves.json || exit 1
@@ -259,6 +416,7 @@ if [ -d "$samples" ]; then
 		mount_gt "$mnt" -o replay="$f" || exit 1
 		wait_for 60 all_read
 		ok "${f##*/}: as computed" $results compare "$f" -- "$mnt"
+		[[ $f == *rocprofv1* ]] || ok "${f##*/}: jobs in every file alike" $work "$f" -- "$mnt"
 		umount_gt "$mnt"
 	done
 	gzip -dc "$samples/tracelens_908_results.json.gz" >908_results.json
@@ -266,6 +424,7 @@ if [ -d "$samples" ]; then
 	wait_for 60 all_read
 	ok "the JSON of ROCm 7: as computed" $results compare 908_results.json -- "$mnt"
 	is "$(awk '$1 == "DISPATCH" { print $2 }' "$mnt/events_by_type")" 43915 "… 43,915 dispatches"
+	ok "… jobs in every file alike" $work 908_results.json -- "$mnt"
 	umount_gt "$mnt"
 	real=("$samples/att_flydsl/code_first_rows_excerpt.json" "$samples/att_flydsl/occupancy_SE1_excerpt.json" "$samples/rcv_pcsampling_code.json")
 	mount_gt "$mnt" -o replay="$(IFS=:; echo "${real[*]}")" || exit 1

@@ -31,7 +31,7 @@ gpu=$mnt/amdgpu-any
 [ -d "$gpu" ] || gpu=$(dirname "$(ls -d "$mnt"/*/kernels | head -n 1)")
 is "$(value "$gpu/kernels/k/stats" calls)" 7 "each row counts once"
 is "$(value "$gpu/kernels/k/stats" exec_ns)" 350 "… with its time"
-like "$(cat "$mnt/clocks")" '^rocprof CLOCK_BOOTTIME ' "its clock is told"
+like "$(cat "$mnt/clocks")" '^rocprof +CLOCK_BOOTTIME ' "its clock is reported"
 is "$(grep -c ' DISPATCH ' "$mnt/timeline")" 7 "the timeline has them"
 ok "… at the time of this machine's other events" python3 - "$mnt/timeline" "$now" <<'P'
 import re, sys, time
@@ -64,9 +64,10 @@ ok "a link is named, and not followed" wait_for 20 linked
 cp $f watched/88_kernel_trace.csv
 chown 12345 watched/88_kernel_trace.csv
 ok "a user's results" wait_for 20 has 814
-own() { [ "$(as_uid 12345 ls "$gpu/kernels" | wc -l)" = 1 ]; }
+like "$(cat "$mnt/amdgpu-claimed/info")" '^flags claimed$' "… on a GPU of their own: this machine has none that they name"
+own() { [ "$(as_uid 12345 ls "$mnt/amdgpu-claimed/kernels" | wc -l)" = 1 ]; }
 ok "… are there for that user, and no others" wait_for 20 own
-is "$(as_user ls "$gpu" | grep -c kernels)" 0 "… and for nobody else"
+is "$(as_user ls "$gpu" "$mnt/amdgpu-claimed" | grep -c kernels)" 0 "… and for nobody else"
 
 # another folder
 echo "$PWD/watched,$PWD/later" >"$mnt/backends/rocprof/dirs"

@@ -84,6 +84,30 @@ for f, e in (('nothing', (errno.ENOENT, errno.EPERM)), ('config/new', (errno.EPE
         ok(False, 'no new files')
     except OSError as x:
         ok(x.errno in e + (errno.EACCES,), 'no new files: ' + f)
+# what a write that gave no value leaves behind
+import resource, signal
+def said(what, path, flags, want):
+    write(S, b'50')
+    try:
+        os.close(os.open(m + '/' + path, flags))
+        ok(False, what + ': refused')
+    except OSError as e:
+        ok(want in read('last_cmd_status'), '%s: %s' % (what, read('last_cmd_status').strip()))
+said('a text', 'status', os.O_WRONLY | os.O_TRUNC, 'status: it cannot be written')
+said('both ways', 'gpus', os.O_RDWR, 'gpus: it cannot be written')
+said('a name that is not there', 'config/sampl\ning', os.O_WRONLY | os.O_CREAT, 'config/sampl?ing: there is no such file')
+write(S, b'50')
+subprocess.run(['truncate', '-s', '0', m + '/status'], stderr=subprocess.DEVNULL)
+ok('status: it cannot be written' in read('last_cmd_status'), 'truncating it: ' + read('last_cmd_status').strip())
+ok('config/sampl?ing uid=0' in read('error_log'), 'error_log has them too')
+# the kernel cuts or refuses these itself: errno says so, and nothing came here
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+write(S, b'50')
+resource.setrlimit(resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
+got = write(S, b'60')
+resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+ok(got == errno.EFBIG and read(S) == '50\n', 'a file size limit: EFBIG, and no value comes', got)
+ok(read('last_cmd_status') == 'ok\n', '… which last_cmd_status cannot say')
 P
 python_checks set.py "$mnt"
 
@@ -122,7 +146,7 @@ echo start >"$mnt/control"
 a=0
 ok "start: it goes on" wait_for 20 more
 echo 5000000000 >"$mnt/backends/sim/clock_offset"
-like "$(cat "$mnt/clocks")" "^sim .* 5000000000 .*by hand" "clock_offset is a setting, and clocks tells it"
+like "$(cat "$mnt/clocks")" "^sim .* 5000000000 .*by_hand" "clock_offset is a setting, and clocks tells it"
 ahead() { [ "$(timeout 1 head -n 1 "$mnt/trace" | sed 's/^\[\([0-9]*\).*/\1/')" -gt $(($(cut -d. -f1 /proc/uptime) + 3)) ]; }
 ok "… which moves the source's times" wait_for 20 ahead
 ok "rescan" sh -c "echo rescan > $mnt/control"

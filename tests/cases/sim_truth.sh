@@ -21,10 +21,12 @@ for measured in 0 1; do
 	t1=$(date +%s%N) c1=$(ticks)
 	echo "# measured daemon's CPU at 100,000 events/s, measured=$measured: $(((c1 - c0) * 1000000000 / (t1 - t0))) % of a CPU"
 	cat "$mnt/blame" >blame
+	cat "$mnt/blame_stats" >blame_stats
+	cat "$mnt/report" >report
 	caught_up() { [ "$(($(stat -c %s stream) / 64))" -ge "$(value "$mnt/status" events_recorded)" ]; }
 	wait_for 20 caught_up
 	ok "measured=$measured: the files equal the truth" python3 "$GT_SRC/tests/lib/truth.py" truth.csv "$mnt" stream
-	ok "measured=$measured: who waited for whom, too" python3 "$GT_SRC/tests/lib/blametruth.py" truth.csv blame
+	ok "measured=$measured: who waited for whom, too" python3 "$GT_SRC/tests/lib/blametruth.py" truth.csv blame report
 	kill $reader
 	wait $reader
 	umount_gt "$mnt"

@@ -11,11 +11,12 @@ test_of() { # test_of FILE [MARK] - a case whose lines are read
 	{ printf '#!/bin/bash\n# %s\n' "${2-}"; cat; } >"$1"
 	chmod +x "$1"
 }
-test_of cases/good.sh Quick <<<'echo "ok 1 - good"'
+test_of cases/good.sh Quick <<<'echo "ok 1 - good"; echo 1..1'
 test_of cases/bad.sh Quick <<<'echo "ok 1 - good"; echo "not ok 2 - bad"; echo why >&2; exit 1'
 test_of cases/absent.sh <<<'echo "skipped: nothing here"; exit 77'
-test_of cases/daemon.sh <<<'(cd /; sleep 300 >/dev/null 2>&1 & until [ "$(cat /proc/$!/comm)" = sleep ]; do sleep 0.01; done); echo "ok 1 - good"'
-test_of cases/open.sh <<<'[ -e /proc/self/fd/9 ] && echo "not ok 1 - ours is open" || echo "ok 1 - closed"'
+test_of cases/daemon.sh <<<'(cd /; sleep 300 >/dev/null 2>&1 & until [ "$(cat /proc/$!/comm)" = sleep ]; do sleep 0.01; done); echo "ok 1 - good"; echo 1..1'
+test_of cases/stops.sh <<<'echo "ok 1 - good"; exit 0'
+test_of cases/open.sh <<<'[ -e /proc/self/fd/9 ] && echo "not ok 1 - ours is open" || echo "ok 1 - closed"; echo 1..1'
 test_of units/test_dies <<<'kill -SEGV $$'
 suite() { env -u GT_GUEST -u GT_SHARE -u CLAIMS -u AGAIN O="$PWD/out" CASES="$PWD/cases" UNITS="$PWD/units" "$@" >shown 2>&1; }
 run=$GT_SRC/tests/run.sh
@@ -24,14 +25,16 @@ exec 9>lock
 suite "$run" --host
 is $? 1 "a run with failures fails"
 exec 9>&-
-is "$(tail -n 1 shown)" "4 passed, 3 failed, 1 skipped" "its last line counts"
+is "$(tail -n 1 shown)" "5 passed, 4 failed, 1 skipped" "its last line counts"
 is "$(sed -n '/^Failed/,/^Their/s/^  //p' shown | tr -s ' ' | sort | xargs -d '\n' printf '%s;')" \
-	"bad make test T=bad;daemon make test T=daemon;test_dies make test T=test_dies;" "before it is what failed, and how to run it again"
+	"bad make test T=bad;daemon make test T=daemon;stops make test T=stops;test_dies make test T=test_dies;" "before it is what failed, and how to run it again"
 logs=$(sed -n 's/^Their logs are in //p' shown)
-is "$(ls "$logs" | xargs)" "bad.log daemon.log test_dies.log" "… and where their logs are"
+is "$(ls "$logs" | xargs)" "bad.log daemon.log stops.log test_dies.log" "… and where their logs are"
+like "$(sed '1,/^Their/d' shown)" "^  bad: not ok 2 - bad$" "… and why, in the last lines"
 like "$(cat "$logs/bad.log")" "^not ok 2 - bad$" "… which are whole"
 like "$(cat "$logs/bad.log")" "^why$" "… with what went to standard error"
 like "$(cat shown)" "^# left behind: process [0-9]+ sleep 300" "a process that leaves its folder and its parent is found"
+like "$(cat shown)" "^# planned: nothing, but 1 checks ran" "a test that ends early with exit 0 fails"
 sleeper=$(sed -n 's/^# left behind: process \([0-9]*\) sleep .*/\1/p' shown)
 ok "… and ended" test ! -d "/proc/${sleeper:-self}"
 like "$(cat shown)" "^skipped absent +nothing here$" "what is skipped says why"
@@ -60,7 +63,7 @@ if is_root && [ -w $instances ]; then
 	mkdir "$instances/gputrace-$dead"
 	cleanup() { rmdir "$instances/gputrace-$dead" 2>/dev/null; }
 	rm -r cases units && mkdir cases units
-	test_of cases/slow.sh <<<'sleep 0.5; echo "ok 1 - good"'
+	test_of cases/slow.sh <<<'sleep 0.5; echo "ok 1 - good"; echo 1..1'
 	suite "$run" --host
 	is "$(tail -n 1 shown)" "1 passed, 0 failed, 0 skipped" "what another run's daemon left is not looked at"
 else

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# sysfs: what it tells of GPUs, from captured trees; one that sleeps is left alone; hostile trees.
+# sysfs: what it reports of GPUs, from captured trees; one that sleeps is left alone; hostile trees.
 # Quick
 . "$GT_SRC/tests/lib/case.sh"
 is_root || skip "needs root to mount"
@@ -31,14 +31,13 @@ for d, _, files in os.walk(os.path.join(root, asleep)):
         path = os.path.join(d, f)
         watched[libc.inotify_add_watch(ino, path.encode(), 0x1 | 0x20)] = path  # IN_ACCESS | IN_OPEN
 for gpu, files in want.items():
-    for f in ('memory', 'clock', 'power', 'temperature', 'utilization'):
+    for f in ('memory', 'clock', 'power', 'temperature', 'activity'):
         if f not in files:
-            if f != 'utilization':
-                ok(not os.path.exists(os.path.join(m, gpu, f)), '%s has no %s, as its driver tells none' % (gpu, f))
+            ok(not os.path.exists(os.path.join(m, gpu, f)), '%s has no %s, as its driver tells none' % (gpu, f))
             continue
         got = dict(l.split(' ', 1) for l in read(gpu, f).splitlines())
         ok(got == {k: str(v) for k, v in files[f].items()}, '%s/%s is what the tree has: %s' % (gpu, f, got))
-for f in ('memory', 'clock', 'power', 'temperature', 'utilization'):
+for f in ('memory', 'clock', 'power', 'temperature', 'activity'):
     ok(read('amdgpu1', f) == 'unavailable\n', 'the one that sleeps has %s, which is unavailable' % f)
 ok('runtime_status suspended\n' in read('amdgpu1', 'info'), '… and info says why')
 seen = set()
@@ -55,7 +54,7 @@ while not seen and time.monotonic() < end:  # a look that is not answered from t
         data = data[16 + n:]
 ok(seen == {'power/runtime_status'}, 'only whether it sleeps was looked at: %s' % seen)
 rows = [l.split() for l in read('gpus').splitlines()]
-by = {r[0]: dict(zip(rows[0][1:], r)) for r in rows[1:]}
+by = {r[0]: dict(zip(rows[0], r)) for r in rows[1:]}
 ok(sorted(by) == ['amdgpu0', 'amdgpu1', 'i915-0', 'xe0'], 'the GPUs of the tree: %s' % sorted(by))
 g = by['amdgpu0']
 ok([g[k] for k in ('pci', 'card', 'render', 'kfd_id', 'uuid', 'partition', 'utilization_source')] ==
@@ -82,8 +81,8 @@ wait
 is "$(value "$mnt/backends/sysfs/stats" reads)" "$before" "200 reads of files within the interval read nothing off"
 echo 10 >"$mnt/backends/sysfs/interval"
 echo 99 >tree/sys/class/drm/card1/device/gpu_busy_percent
-tells() { [ "$(value "$mnt/amdgpu0/utilization" gpu_busy_percent)" = 99 ]; }
-ok "after it the new value is told" wait_for 20 tells
+tells() { [ "$(value "$mnt/amdgpu0/activity" gpu_busy_percent)" = 99 ]; }
+ok "after it the new value is reported" wait_for 20 tells
 echo active >tree/sys/class/drm/card0/device/power/runtime_status
 wakes() { grep -q vram_total "$mnt/amdgpu1/memory"; }
 ok "what wakes up tells again" wait_for 20 wakes
@@ -117,13 +116,17 @@ gputree.process(root, 104, 1001, 'none', {3: ('/dev/null', 'x\n')})
 P
 cat >used.py <<'P'
 import os, sys, time
-import gputree
+import gputree, tables
 from tap import ok
 m, root = sys.argv[1:3]
 read = lambda *f: open(os.path.join(m, *f)).read()
 amd = '/dev/dri/renderD129'
 def lines(*f):
-    return {l.split()[0]: dict(kv.split('=') for kv in l.split()[1:]) for l in read(*f).splitlines() if '=' in l}
+    out = {}
+    for r in tables.rows(os.path.join(m, *f)):
+        key = '/'.join(r[k] for k in ('gpu', 'region', 'engine') if k in r)
+        out[key] = {k: v for k, v in r.items() if k not in ('gpu', 'ring', 'region', 'engine', 'source') and v != '-'}
+    return out
 def total(engine, *f):
     return int(lines(*f)[engine]['total_ns'])
 def until(what, check):
@@ -138,15 +141,15 @@ ok(lines('proc/101/memory') == {'amdgpu0/vram': {'resident_bytes': '5120'}}, '�
 ok(lines('proc/102/memory') == {'xe0/vram0': {'total_bytes': str(64 << 20), 'resident_bytes': str(32 << 20), 'shared_bytes': '4096'}}, 'the newer keys, and units: %s' % read('proc/102/memory'))
 ok(lines('users/1000/memory') == {'amdgpu0/vram': {'resident_bytes': '1029120'}, 'amdgpu0/gtt': {'resident_bytes': '12288'}}, 'a user\'s: %s' % read('users/1000/memory'))
 ok(lines('cgroups/user.slice/memory')['xe0/vram0']['resident_bytes'] == str(32 << 20), 'a control group\'s')
-ok(read('amdgpu0/proc/100/memory') == 'gtt resident_bytes=12288\nvram resident_bytes=1024000\n', 'below the GPU')
+ok(lines('amdgpu0/proc/100/memory') == lines('proc/100/memory'), 'below the GPU')
 ok(read('proc/100/comm') == 'game\n' and read('proc/100/uid') == '1000\n', 'who it is, is from the tree')
-ok(total('amdgpu0/drm-engine-gfx', 'proc/100/utilization') == 0, 'what was done before the daemon came does not count')
+ok(total('amdgpu0/gfx', 'proc/100/utilization') == 0, 'what was done before the daemon came does not count')
 f = gputree.fdinfo
 def client7(*what, of=((100, 3), (100, 4), (100, 5), (101, 3))):  # whichever of its descriptors is read
     for fd in of:
         gputree.put(root, 'proc/%d/fdinfo/%d' % fd, f(7, *what))
-kfd = 'amdgpu0 vram_bytes=4096 sdma_us=77 evicted_ms=12 cu_occupancy=38\n'
-ok(read('proc/200/kfd') == kfd and read('amdgpu0/proc/200/kfd') == kfd, 'what the compute driver tells: %s' % read('proc/200/kfd'))
+kfd = [{'gpu': 'amdgpu0', 'vram_bytes': '4096', 'sdma_us': '77', 'evicted_ms': '12', 'cu_occupancy': '38'}]
+ok(tables.rows(m + '/proc/200/kfd') == kfd and read('amdgpu0/proc/200/kfd') == read('proc/200/kfd'), 'what the compute driver tells: %s' % read('proc/200/kfd'))
 ok('kfd' not in os.listdir(m + '/proc/100'), '… of those that use it')
 def queues():
     all = {}
@@ -174,40 +177,41 @@ ok(read('amdgpu0/queues', new[0], 'state') == 'destroyed\n', '… and stays a wh
 t = 'proc/100/utilization'
 client7({'gfx': 5 * 10**9 + 700 * 10**6, 'dec': 10}, {'vram': 2000})
 gputree.put(root, 'proc/102/fdinfo/3', 'drm-driver:\txe\ndrm-client-id:\t9\ndrm-cycles-rcs:\t51000\ndrm-total-cycles-rcs:\t200000\ndrm-engine-capacity-rcs:\t2\n')
-until('engine time since then', lambda: total('amdgpu0/drm-engine-gfx', t) == 700 * 10**6)
-ok(total('amdgpu0/drm-engine-dec', t) == 0 and lines('proc/100/memory') == {'amdgpu0/vram': {'resident_bytes': '2048000'}}, '… memory as it is now')
-until('cycles: half of those that there were', lambda: total('xe0/drm-engine-rcs', 'proc/102/utilization') > 0)
+until('engine time since then', lambda: total('amdgpu0/gfx', t) == 700 * 10**6)
+ok(total('amdgpu0/dec', t) == 0 and lines('proc/100/memory') == {'amdgpu0/vram': {'resident_bytes': '2048000'}}, '… memory as it is now')
+until('cycles: half of those that there were', lambda: total('xe0/rcs', 'proc/102/utilization') > 0)
 ok('memory' not in os.listdir(m + '/proc/102'), 'a client that holds nothing has no file of it')
-rows = [dict(zip(read('top').splitlines()[0].split()[1:], l.split())) for l in read('top').splitlines()[1:]]
+rows = tables.rows(m + '/top')
 game = [r for r in rows if r['pid'] == '100'][0]
 ok(rows[0]['pid'] in ('100', '102') and float(game['busy_percent']) > 0 and game['memory_bytes'] == '2048000' and game['jobs'] == '-', 'top: %s' % rows)
 gpus = {l.split()[0]: l.split()[8] for l in read('gpus').splitlines()[1:]}
-ok(gpus['amdgpu0'] == 'fdinfo' and 'source fdinfo\n' in read('amdgpu0/utilization'), 'the source is named')
+ok(gpus['amdgpu0'] == 'fdinfo' and {r['source'] for r in tables.rows(m + '/amdgpu0/utilization')} == {'fdinfo'}, 'the source is named')
 client7({'gfx': 4 * 10**9}, {'vram': 2000})
 gputree.put(root, 'proc/100/fdinfo/6', f(20, {'gfx': 10**9}, {'vram': 8}))
 gputree.link(root, 'proc/100/fd/6', amd)
 open(m + '/control', 'w').write('rescan')
-until('what is opened later counts as a whole; what goes back counts nothing', lambda: total('amdgpu0/drm-engine-gfx', t) == 1700 * 10**6)
+until('what is opened later counts as a whole; what goes back counts nothing', lambda: total('amdgpu0/gfx', t) == 1700 * 10**6)
 shutil.rmtree(root + '/proc/100')
 stats = lambda: dict(l.split(' ', 1) for l in read('backends/sysfs/stats').splitlines())
 until('who ended is noticed', lambda: int(stats()['clients_ended']) >= 2)
-ok(total('amdgpu0/drm-engine-gfx', 'users/1000/utilization') == 1700 * 10**6 and
-   total('drm-engine-gfx', 'amdgpu0/utilization') == 1700 * 10**6, 'what it did stays in the totals: %s' % read('users/1000/utilization'))
+ok(total('amdgpu0/gfx', 'users/1000/utilization') == 1700 * 10**6 and
+   total('gfx', 'amdgpu0/utilization') == 1700 * 10**6, 'what it did stays in the totals: %s' % read('users/1000/utilization'))
 ok(int(stats()['unseen_ns']) > 0, 'the time that nobody saw is counted')
 until('a client that another has open as well goes on', lambda: lines('proc/101/memory') == {'amdgpu0/vram': {'resident_bytes': str((2000 + 5) * 1024)}})
 client7({'gfx': 6 * 10**9}, {'vram': 1000}, of=((101, 3),))
-until('… from where it was', lambda: total('amdgpu0/drm-engine-gfx', 'proc/101/utilization') == 300 * 10**6)
+until('… from where it was', lambda: total('amdgpu0/gfx', 'proc/101/utilization') == 300 * 10**6)
 P
 mkdir used && python_env procs.py used || exit 1
 printf '[backend sysfs]\ninterval = 10\nsample = 50\n' >conf
 mount_gt "$mnt" -o sysroot=used,conf=conf || exit 1
 python_checks used.py "$mnt" "$PWD/used"
+python_checks "$GT_SRC/tests/lib/formats.py" "$mnt" "what processes use"
 umount_gt "$mnt"
 
 # Which queues are on the hardware: what debugfs dumps, against what the dump was made of
 cat >hqds.py <<'P'
 import os, sys, time
-import gputree
+import gputree, tables
 from tap import ok
 m, root = sys.argv[1:3]
 def queue(pid, number, gpu, type='compute', **more):
@@ -236,7 +240,7 @@ gputree.put(root, 'sys/kernel/debug/kfd/hqds', gputree.hqds([A, B], slots))
 read = lambda *f: open(os.path.join(m, *f)).read()
 def table():
     rows = [l.split() for l in read('backends/sysfs/hqds').splitlines()]
-    return [dict(zip(rows[0][1:], r)) for r in rows[1:]] if rows[0][0] == '#' else rows
+    return [dict(zip(rows[0], r)) for r in rows[1:]] if len(rows[0]) > 1 else rows
 open(m + '/control', 'w').write('rescan')
 end = time.monotonic() + 20
 while len(table()) != 8 and time.monotonic() < end:
@@ -257,10 +261,10 @@ for i, q in enumerate(queues):
         continue
     gpu = {A: 'amdgpu0', B: 'amdgpu1'}[q['gpu']]
     last = gpu, 'queues', id
-    named = ['%s%s' % (w, '' if sdma else ' inst=%s' % w.split('.')[0]) for w in where.get(i, '').split(',') if w]
-    lines = read(gpu, 'queues', id, 'hqd').splitlines()
-    ok(lines[0] == 'slots %d' % len(named) and [l[:len(n)] for l, n in zip(lines[1:], named)] == named and
-       all(l.endswith('rptr=%d wptr=%d' % (now['rptr'], now['wptr'])) and ('vmid=%d ' % q['vmid'] in l) != sdma for l in lines[1:]), '… and the slots are in its hqd: %s' % lines)
+    slots = [{'slot': w, 'vmid': '-' if sdma else str(q['vmid']), 'rptr': str(now['rptr']), 'wptr': str(now['wptr'])}
+             for w in where.get(i, '').split(',') if w]
+    hqd = tables.rows('/'.join((m, gpu, 'queues', id, 'hqd')))
+    ok(hqd == slots, '… and the slots are in its hqd: %s' % hqd)
     mqd = dict(l.split() for l in read(gpu, 'queues', id, 'mqd').splitlines())
     of = dict(active=q['active'], size_bytes=q['size'], rptr=q['rptr'], wptr=q['wptr'], base=hexed(q['base']), **({} if sdma else dict(address=hexed(q['mqd']), doorbell=hexed(q['doorbell']))))
     ok(mqd == {k: str(v) for k, v in of.items()}, '… and the descriptor in its mqd: %s' % mqd)
@@ -290,7 +294,7 @@ is "$(cat "$mnt/backends/sysfs/events")" 0 "… and the setting stays"
 like "$(cat "$mnt/last_cmd_status")" "captured tree" "… which is said"
 umount_gt "$mnt"
 
-# Whatever is in a tree: nothing hangs, nothing is told that is not a value, nothing of this machine
+# Whatever is in a tree: nothing hangs, nothing is reported that is not a value, nothing of this machine
 cat >hostile.py <<'P'
 import os, sys
 import gputree
@@ -343,16 +347,16 @@ os.mkfifo(os.path.join(root, 'sys/class/kfd/kfd/topology/nodes/3/properties'))
 P
 mkdir bad && python_env hostile.py bad || exit 1
 mount_gt "$mnt" -o sysroot=bad || exit 1
-is "$(awk '!/^#/ { print $1 }' "$mnt/gpus")" amdgpu0 "one GPU, whatever is beside it"
+is "$(awk 'NR > 1 { print $1 }' "$mnt/gpus")" amdgpu0 "one GPU, whatever is beside it"
 is "$(timeout 20 cat "$mnt/amdgpu0/memory")" unavailable "numbers that are none, links that lead out: no value"
-is "$(timeout 20 grep -v '^drm-engine-e[0-9]* \|^source' "$mnt/amdgpu0/utilization")" "" "a pipe is not waited for; no percentage over 100"
-is "$(timeout 20 cat "$mnt/amdgpu0/power")" "power1_average_uw 31000000" "a device is not opened"
-is "$(timeout 20 grep -vcE '^(temp[0-9]+|mem|fan1)(_crit)?_(millicelsius|rpm) [0-9]+$' "$mnt/amdgpu0/temperature")" 0 "a label that is no word is none"
+is "$(timeout 20 awk 'NR > 1 && ($1 !~ /^e[0-9]+$/ || $NF != "fdinfo")' "$mnt/amdgpu0/utilization")" "" "a pipe is not waited for; no percentage over 100"
+is "$(timeout 20 cat "$mnt/amdgpu0/power")" "power1_average_watts 31.000000" "a device is not opened"
+is "$(timeout 20 grep -vcE '^(temp[0-9]+|mem|fan1)(_crit)?_(celsius [0-9]+\.[0-9]{3}|rpm [0-9]+)$' "$mnt/amdgpu0/temperature")" 0 "a label that is no word is none"
 ok "as many values as there is room for" [ "$(grep -c . "$mnt/amdgpu0/temperature")" -le 96 ]
 is "$(grep -c 'root:' "$mnt/gpus" "$mnt/amdgpu0/info" | grep -vc ':0')" 0 "nothing of this machine's /etc"
-like "$(awk '!/^#/ { print NF }' "$mnt/gpus")" '^10$' "a partition's name makes no column"
+like "$(awk 'NR > 1 { print NF }' "$mnt/gpus")" '^10$' "a partition's name makes no column"
 is "$(ls "$mnt/proc")" 7 "a process whose files tell nonsense"
-ok "… of which nothing is told that is no value" timeout 20 sh -c "! grep -vE '^(amdgpu0/drm-engine-e[0-9]+ avg1=[0-9.]+ avg10=[0-9.]+ avg60=[0-9.]+ total_ns=[0-9]+)\$' '$mnt/proc/7/utilization'"
+ok "… of which nothing is reported that is no value" timeout 20 sh -c "! tail -n +2 '$mnt/proc/7/utilization' | grep -vE '^amdgpu0 +- +e[0-9]+( +[0-9.]+){3} +[0-9]+ +fdinfo\$'"
 ok "it runs on" grep -q running "$mnt/backends/sysfs/state"
 umount_gt "$mnt"
 mkdir none && mount_gt "$mnt" -o sysroot=none,backend=sysfs 2>err

@@ -118,9 +118,15 @@ rights() { # rights PID
 	inside sed -nE 's/^(CapEff|CapPrm|CapAmb|NoNewPrivs|Seccomp|Umask):\s*//p' "/proc/$1/status" | xargs
 }
 daemon=$(show MainPID)
-beside=$(inside cat /sys/fs/cgroup/system.slice/gputrace.service/cgroup.procs | grep -vx "$daemon")
+named() { # named COMM - the unit's process
+	local p
+	for p in $(inside cat /sys/fs/cgroup/system.slice/gputrace.service/cgroup.procs); do
+		[ "$(inside cat "/proc/$p/comm")" != "$1" ] || echo "$p"
+	done
+}
 is "$(rights "$daemon")" "0077 $(caps 0x280004) $(caps 0x80000) $(caps 0) 1 2" "the daemon's rights are those that it keeps"
-is "$(rights "$beside")" "0077 $(caps 0x200000) $(caps 0x200000) $(caps 0) 1 2" "… and those of the process that mounts"
+is "$(rights "$(named gputrace-mount)")" "0077 $(caps 0x200000) $(caps 0x200000) $(caps 0) 1 2" "… and those of the process that mounts"
+is "$(rights "$(named gputrace-write)")" "0077 $(caps 0) $(caps 0) $(caps 0) 1 2" "… and of the one that writes, none"
 is "$(inside journalctl -q -u gputrace -p warning -o cat)" "" "nothing was to be warned of"
 
 ok "systemctl restart" inside systemctl restart gputrace

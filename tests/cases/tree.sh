@@ -12,7 +12,7 @@ done_jobs() { [ "$(total)" = 3000 ]; }
 ok "sim has done its jobs" wait_for 60 done_jobs
 for d in "" sim0 sim0/ring0 config backends backends/sim; do
 	for f in $(find "$mnt/$d" -maxdepth 1 -type f -printf '%f\n'); do
-		ok "README tells of $d/$f" grep -qE "(^|[ \`/])$f([ \`,]|\$)" "$mnt/README"
+		ok "README has $d/$f" grep -qE "(^|[ \`/])$f([ \`,]|\$)" "$mnt/README"
 	done
 done
 # Its size, while it stays the same: a window that goes by changes a file between two looks at it
@@ -29,7 +29,11 @@ find "$mnt" -type f ! -name events ! -name trace | while read -r f; do
 	cat "$f" >text 2>err || { echo "# $f: $(cat err)"; echo x; continue; }
 	LC_ALL=C grep -qP '[^\n\t\x20-\x7e\x80-\xff]' text && { echo "# $f has control characters"; echo x; }
 	[ ! -s text ] || [ "$(tail -c 1 text)" = "" ] || { echo "# $f does not end in a newline"; echo x; }
-	case $f in */report | */timeline | */blame | "$mnt"/top | "$mnt"/doctor | "$mnt"/users/* | "$mnt"/cgroups/*) continue ;; esac # rendered by open
+	case $f in # rendered by open
+	*/report | */timeline | */blame | */report_stats | */timeline_stats | */blame_stats) continue ;;
+	*/rocprof/users | */rocprof/calls | */rocprof/memory | */sysfs/hqds) continue ;;
+	"$mnt"/top | "$mnt"/doctor | "$mnt"/users/* | "$mnt"/cgroups/*) continue ;;
+	esac
 	has_its_size "$f" || case $f in */status | */stats | */clocks | */error_log) ;; *) echo "# $f: size"; echo x ;; esac
 done >bad
 ok "every file reads, is text, ends in a newline and has its size" [ "$(grep -c '^x' bad)" = 0 ]
@@ -45,6 +49,30 @@ r = []
 t = threading.Thread(target=lambda: r.append(os.readlink('$mnt/self')))
 t.start(); t.join()
 print(r[0] == 'proc/%d' % os.getpid())")" True "… from any of its threads"
+for f in stats latency latency_10s utilization blame report waits; do
+	ok "a program without GPU work reads self/$f" cat "$mnt/self/$f"
+done
+like "$(cat "$mnt/self/stats")" "^submitted 0$" "… it did nothing"
+is "$(sh -c "cd $mnt/self && echo \$\$ && ls" | sed "s/^[0-9]*$/PID/" | tr '\n' ' ')" "PID blame blame_stats events latency latency_10s report report_stats state stats trace uid utilization waits " "… its files"
+ok "… and no other finds it" sh -c "! sh -c 'exec ls $mnt/proc/'\$\$ 2>/dev/null"
+is "$(sh -c "ls $mnt/proc | grep -cx \$\$")" 0 "… nor is it listed"
+python3 - "$mnt" <<'P'
+import os, sys, threading
+bad = []
+def read():
+    for i in range(100):
+        p = os.popen('cat %s/self/stats %s/self/comm 2>&1' % (sys.argv[1], sys.argv[1])).read()
+        if not p.startswith('submitted 0\n'):
+            bad.append(p)
+all = [threading.Thread(target=read) for i in range(4)]
+for t in all:
+    t.start()
+for t in all:
+    t.join()
+print('self: many at once:', bad[:2])
+sys.exit(len(bad) > 0)
+P
+is $? 0 "many at once find themselves"
 like "$(cat "$mnt/gpus")" "^sim0 +sim" "gpus"
 like "$(cat "$mnt/doctor")" "(simulat|SIMULAT)" "doctor says that it is simulated"
 like "$(cat "$mnt/README")" "(simulat|SIMULAT)" "README too"
@@ -67,7 +95,7 @@ pid=$(pgrep -f "mount.gputrace $mnt")
 fds() { ls -l "/proc/$pid/fd" | grep -vc pidfd; } # but for those of callers, which are remembered
 cat >opens.py <<'P'
 import errno, glob, os, sys
-long = ('report', 'timeline', 'blame', '/top') # as above: rendered by open
+long = ('report', 'timeline', 'blame', '/top', 'report_stats', 'timeline_stats', 'blame_stats') # as above: rendered by open
 for path in sys.stdin.read().split('\n'):
     if not path:
         continue
@@ -122,7 +150,7 @@ for i in range(5000):
     print('%20s [000] d.h.. %d.%06d: drm_sched_process_job: fence=%016x signaled' % ('<idle>-0', t // 10**6, t % 10**6, 0xdef000 + i * 8))
 P
 mount_gt "$mnt" -o replay=many.txt || exit 1
-gpu=$(awk '!/^#/ { print $1; exit }' "$mnt/gpus")
+gpu=$(awk 'NR > 1 { print $1; exit }' "$mnt/gpus")
 is "$(ls "$mnt/proc" | wc -l)" 5000 "5000 processes"
 is "$(ls -d "$mnt/$gpu"/ring[0-9]* | wc -l)" 250 "250 rings"
 start=$(date +%s%N)
@@ -131,6 +159,6 @@ echo "# measured ls -l of 5000 processes: $((($(date +%s%N) - start) / 1000000))
 start=$(date +%s%N)
 cat "$mnt/rings" >/dev/null
 echo "# measured cat rings of 250: $((($(date +%s%N) - start) / 1000000)) ms"
-is "$(grep -vc '^#' "$mnt/rings")" 250 "rings has them all"
+is "$(count_rows "$mnt/rings")" 250 "rings has them all"
 umount_gt "$mnt"
 done_testing

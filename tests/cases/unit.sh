@@ -37,15 +37,15 @@ unit() { # unit OPTIONS - COMMAND before it
 	ok "the unit's rights are enough to mount: $1" wait_for 30 mountpoint -q "$mnt"
 	pid=$(daemon)
 }
-# what a service manager with Type=notify is told, and that the tree is there by then
+# what a service manager with Type=notify hears, and that the tree is there by then
 manager() {
 	timeout 60 python3 -c 'if True:
 		import os, socket, sys
 		s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
 		s.bind(sys.argv[1])
 		open("bound", "w")
-		print(s.recv(100).decode(), os.path.ismount(sys.argv[2]))' "$PWD/notify" "$mnt" >told &
-	told=$!
+		print(s.recv(100).decode(), os.path.ismount(sys.argv[2]))' "$PWD/notify" "$mnt" >reported &
+	reported=$!
 	wait_for 20 [ -e bound ]
 	rm bound
 }
@@ -73,8 +73,8 @@ live() {
 	trace=
 	manager
 	NOTIFY_SOCKET=$PWD/notify unit conf=conf,backend=sim
-	wait "$told"
-	is "$(cat told)" "READY=1 True" "the service manager is told when it is mounted"
+	wait "$reported"
+	is "$(cat reported)" "READY=1 True" "the service manager hears when it is mounted"
 	umount "$mnt"
 	ok "it ends when it is unmounted" wait_for 30 gone "$mnt"
 	wait
@@ -107,7 +107,7 @@ if command -v systemd-analyze >/dev/null && [ -e calls ]; then
 			function show(s, n, a, i) { n = split(in_set[s], a, " "); for (i = 1; i <= n; i++) if (a[i] ~ /^@/) show(a[i]); else print a[i] }
 			END { show(set) }' sets
 	}
-	{ names system-service | sort -u | comm -23 - <({ names resources; names privileged; } | sort -u); names mount; printf "%s\n" capset seccomp setns; names default; } | sort -u >allowed
+	{ names system-service | sort -u | comm -23 - <({ names resources; names privileged; } | sort -u); names mount; printf "%s\n" capset seccomp setns landlock_{create_ruleset,add_rule,restrict_self}; names default; } | sort -u >allowed
 	is "$(comm -23 made allowed | grep -vxE 'setrlimit|prlimit64' | xargs)" "" "the unit lets it make the system calls it makes"
 	ok "… of which there are some" [ "$(wc -l <made)" -gt 20 ]
 else

@@ -24,10 +24,10 @@ as_user "$GT_PROG" "$mnt" -o replay=rec.txt 2>err
 is $? 0 "mounted by uid 65534"
 mounts+=("$mnt")
 is "$(as_user stat -c %u "$mnt")" 65534 "it belongs to them"
-ok "reads" as_user sh -c "grep -q '^total count=' $mnt/*/ring0/latency"
+ok "reads" as_user sh -c "grep -q '^total  *[0-9]' $mnt/*/ring0/latency"
 ok "its settings are the user's" as_user sh -c "echo 7 > $mnt/config/sampling"
 is "$(as_user cat "$mnt/config/sampling")" 7 "… and kept"
-like "$(as_user cat "$mnt/report" | sed -n '/^[^#]/p' | head -n 1)" "[0-9]" "… who sees whose jobs they are"
+like "$(as_user sed -n 2p "$mnt/report")" "[0-9]" "… who sees whose jobs they are"
 ok "root is kept out, as of every FUSE mount" sh -c "! ls $mnt 2>/dev/null"
 ok "unmounts" as_user fusermount3 -u "$mnt"
 ok "the daemon ends" wait_for 20 gone "$mnt"
@@ -44,7 +44,7 @@ kill -KILL "$daemon"
 ok "a killed daemon leaves no process" wait_for 20 gone "$mnt"
 ok "… and no mount" wait_for 20 unmounted
 as_user "$GT_PROG" "$mnt" -o replay=rec.txt,auto_unmount
-ok "it reads" as_user sh -c "grep -q '^total count=' $mnt/*/ring0/latency"
+ok "it reads" as_user sh -c "grep -q '^total  *[0-9]' $mnt/*/ring0/latency"
 pkill -TERM -f "mount.gputrace $mnt "
 ok "SIGTERM ends it all" wait_for 20 gone "$mnt"
 ok "… and the mount" wait_for 20 unmounted

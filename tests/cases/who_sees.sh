@@ -88,7 +88,7 @@ for visibility in "${views[@]}"; do
 	mount_gt "$PWD/$visibility" -o conf=conf,backend=ftrace:sim,gid=4000,visibility=$visibility || exit 1
 	trees+=("$visibility=$PWD/$visibility")
 done
-sim_done() { awk '/^total/ { sub("count=", "", $2); n += $2 } END { exit n != 200 }' "$1"/sim0/ring*/latency; }
+sim_done() { awk '/^total/ { n += $2 } END { exit n != 200 }' "$1"/sim0/ring*/latency; }
 for visibility in "${views[@]}"; do
 	ok "$visibility: sim has done its jobs" wait_for 30 sim_done $visibility
 	echo clear >$visibility/control
@@ -178,20 +178,20 @@ of_a_user() {
 		not-root) "$readways" -p 0 secrets paths "${trees[@]}" ;;
 		not-owner) $(as ${uid[OWNER]}) "$readways" -p 0 secrets paths "${trees[@]}" ;;
 		not-other) $(as $member) "$readways" -p 0 secrets paths "${trees[@]}" ;;
-		esac >"told/$r.down" 2>>$r.err
+		esac >"reported/$r.down" 2>>$r.err
 	done
 }
 
-mkdir told
+mkdir reported
 if [ -z "$tops" ]; then
 	head -c 131072 all/events >recording & # takes as long as a reader or two
 	recorder=$!
 fi
-for r in "${readers[@]}"; do reader "$r" "${tops:+-t $tops} -p 300" "told/$r.down"; done
-for ((i = ${#readers[@]} - 1; i >= 0; i--)); do reader "${readers[i]}" "${tops:+-t $tops} -r" "told/${readers[i]}.up"; done
+for r in "${readers[@]}"; do reader "$r" "${tops:+-t $tops} -p 300" "reported/$r.down"; done
+for ((i = ${#readers[@]} - 1; i >= 0; i--)); do reader "${readers[i]}" "${tops:+-t $tops} -r" "reported/${readers[i]}.up"; done
 if [ -z "$tops" ]; then
-	reader root "-u 65534" told/other.beside-root
-	reader root "-u ${uid[OWNER]}" told/owner.beside-root
+	reader root "-u 65534" reported/other.beside-root
+	reader root "-u ${uid[OWNER]}" reported/owner.beside-root
 	of_a_user
 fi
 is "$(cat ./*.err)" "" "every reader could look at everything"

@@ -17,18 +17,18 @@ done
 
 printf '[backend sim]\nrate = 20000\n' >conf
 mount_gt "$mnt" -o conf=conf,backend=sim || exit 1
-lengths() { awk '!/^#/ { print $11 }' "$mnt/aggregate" | sort -u; }
+lengths() { awk 'NR > 1 { print $11 }' "$mnt/aggregate" | sort -u; }
 all_are() { [ "$(lengths)" = "$1" ]; }
 ok "a second, as configured" wait_for 20 all_are 1000000000
 echo 200 >"$mnt/config/aggregator_window"
 ok "another length" wait_for 20 all_are 200000000
 echo 0 >"$mnt/config/aggregator_enable"
 is "$(lengths)" - "off: there are none"
-is "$(awk '!/^#/ { print $2, $3, $4 }' "$mnt/perf" | sort -u)" "- - -" "… nor is anything known of them"
+is "$(awk 'NR > 1 { print $2, $3, $4 }' "$mnt/perf" | sort -u)" "- - -" "… nor is anything known of them"
 echo 1 >"$mnt/config/aggregator_enable"
 ok "on again" wait_for 20 all_are 200000000
-is "$(cat "$mnt/config/aggregator_window")" 200 "of the length that it had"
-over() { awk '!/^#/ && $2 > 100 { exit 1 }' "$mnt/perf"; }
+is "$(cat "$mnt/config/aggregator_window")" 200ms "of the length that it had"
+over() { awk 'NR > 1 && $2 > 100 { exit 1 }' "$mnt/perf"; }
 ok "never over 100 %" over
 umount_gt "$mnt"
 done_testing

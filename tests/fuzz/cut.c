@@ -70,7 +70,7 @@ static bool is_dat(const uint8_t *data, size_t len)
 	return len > 3 && data[0] == 0x17;
 }
 
-/* Of a trace.dat only its pages may end early without a word, at a page's end: the rest is told. */
+/* Of a trace.dat only its pages may end early without a word, at a page's end: the rest is reported. */
 static bool try(const char *path, const char *events, bool must_say, uint64_t *records)
 {
 	struct rh *h = rh_new(path, events, false);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A host for the amdlog backend without the daemon: keeps what is pushed; time passes when it is
- * told. */
+/* A host for the amdlog backend without the daemon: keeps what is pushed; time passes when a test says so. */
 #ifndef GT_TESTS_AMDHOST_H
 #define GT_TESTS_AMDHOST_H
 
@@ -24,7 +23,7 @@ struct ah {
 	union gt_record *rec;
 	size_t n, cap;
 	bool keep;
-	uint64_t pushed, back, last, timer, ahead, tick;
+	uint64_t pushed, back, last, timer, ahead, tick, mark;
 	uint64_t types[256];
 	int watched;
 	char kernel[64][128];
@@ -50,6 +49,11 @@ static inline void ah_push(struct gt_plugin *p, const union gt_record *r, size_t
 	}
 	memcpy(h->rec + h->n, r, n * sizeof(*r));
 	h->n += n;
+}
+
+static inline void ah_watermark(struct gt_plugin *p, uint64_t ts)
+{
+	((struct ah *)p)->mark = ts;
 }
 
 static inline uint16_t ah_gpu(struct gt_plugin *p, const struct gt_gpu_desc *d)
@@ -111,6 +115,7 @@ static inline uint32_t ah_kernel(struct gt_plugin *p, const struct gt_kernel_des
 
 static const struct gt_host ah_host = {
 	.push = ah_push,
+	.watermark = ah_watermark,
 	.gpu = ah_gpu,
 	.watch = ah_watch,
 	.timer = ah_timer,

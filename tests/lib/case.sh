@@ -2,10 +2,10 @@
 # shellcheck shell=bash
 # Sourced by each case: TAP, mounts that end with the case, waiting for conditions.
 set -u
-tap_n=0 tap_bad=0
+tap_n=0 tap_py=0 tap_bad=0
 mnt=$PWD/mnt
 
-# A check that fails is told and counted, and returns 1: where nothing makes sense then, `|| exit 1`.
+# A check that fails is reported and counted, and returns 1: where nothing makes sense then, `|| exit 1`.
 ok() { # ok "what" COMMAND...
 	local what=$1
 	shift
@@ -77,7 +77,7 @@ wait_for() { # wait_for SECONDS COMMAND... - until it succeeds
 	done
 }
 
-# With a trap a shell that is told to end lets its command end first, so that who waits for it waits for both.
+# With a trap a shell that gets a signal to end lets its command end first, so that who waits for it waits for both.
 again_and_again() { # again_and_again COMMAND... & - until it is killed
 	trap exit TERM
 	while :; do "$@"; done
@@ -97,6 +97,9 @@ gone() { # no daemon serves DIR any more
 	! pgrep -f "mount.gputrace $1( |\$)" >/dev/null
 }
 
+rescan() { # sources look for what has come; on a busy machine that may take longer than a write waits
+	echo rescan >"$mnt/control" 2>/dev/null || true
+}
 umount_gt() {
 	umount "$1" && wait_for 20 gone "$1"
 }
@@ -112,7 +115,7 @@ finish() {
 trap finish EXIT
 
 done_testing() {
-	echo "1..$tap_n"
+	echo "1..$((tap_n + tap_py))"
 	[ $tap_bad = 0 ]
 	exit
 }
@@ -121,6 +124,7 @@ python_checks() { # python_checks SCRIPT ARGUMENTS... - prints its TAP; `from ta
 	PYTHONPATH=$GT_SRC/tests/lib PYTHONDONTWRITEBYTECODE=1 python3 "$@" >py.out 2>&1
 	is $? 0 "$1"
 	cat py.out
+	tap_py=$((tap_py + $(grep -cE '^(not )?ok ' py.out)))
 	! grep -q '^not ok' py.out || tap_bad=$((tap_bad + 1))
 }
 
@@ -129,8 +133,12 @@ value() { # value FILE KEY - of a flat-keyed file
 	while read -r k v _; do [ "$k" != "$2" ] || { echo "$v" && return; }; done <"$1"
 }
 
+count_rows() { # count_rows FILE - of a table, without the line of its columns
+	tail -n +2 "$1" | wc -l
+}
+
 stage() { # stage LATENCY STAGE KEY
-	awk -v s="$2" -v k="$3" '$1 == s { for (i = 2; i <= NF; i++) { split($i, a, "="); if (a[1] == k) print a[2] } }' "$1"
+	awk -v s="$2" -v k="$3" 'NR == 1 { while ($++i != k && i < NF); } $1 == s { print $i }' "$1"
 }
 
 as_uid() { # as_uid UID COMMAND...

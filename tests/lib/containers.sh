@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Sourced by cases that make containers: PID namespaces with a shell that does what it is told, and control
+# Sourced by cases that make containers: PID namespaces with a shell that does what it reads, and control
 # groups where the daemon looks for them. The case ends ${inits[@]} in its cleanup.
 inits=()
 

@@ -16,6 +16,10 @@ if grep -q " $dir fuse.gputrace " /proc/mounts && [ -e "$dir/version" ]; then
 else
 	mkdir -p "$dir"
 	"$prog" "$dir"
+	if [ "$(wc -l <"$dir/gpus")" = 1 ]; then
+		umount "$dir"
+		"$prog" "$dir" -o backend=sim
+	fi
 fi
 
 # A second or two of work, so that there are numbers; an idle GPU has none

@@ -10,7 +10,8 @@ import os
 import sys
 
 sys.path.insert(0, os.path.dirname(__file__))
-from jobs import check, read_latency  # noqa: E402
+import tables  # noqa: E402
+from jobs import check  # noqa: E402
 from records import keyed, own_time, records, seen_is_the_sum  # noqa: E402
 
 TIMES = {0: 'submit', 3: 'commit', 4: 'start', 5: 'end', 1: 'complete'}
@@ -35,7 +36,7 @@ def statistics(jobs, mnt):
     for j in jobs:
         rings.setdefault((j['gpu'], j['ring']), []).append(j['total'])
     for (gpu, ring), values in rings.items():
-        got = read_latency('%s/sim%s/ring%s/latency' % (mnt, gpu, ring))
+        got = tables.stages('%s/sim%s/ring%s/latency' % (mnt, gpu, ring))
         bad += check('sim%s/ring%s' % (gpu, ring), 'total', values, got.get('total', {}))
     return bad
 

@@ -43,14 +43,14 @@ def amdgpu(root, number, bus, status='active', kfd=None):
     """A discrete card of AMD's: all that facts D.2 lists. Returns what ought to be shown of it."""
     c = Card(root, number, 'amdgpu', bus, status)
     b = 1000 + number
-    want = {'memory': {}, 'clock': {}, 'power': {}, 'temperature': {}, 'utilization': {}}
+    want = {'memory': {}, 'clock': {}, 'power': {}, 'temperature': {}, 'activity': {}}
     for kind, total in (('vram', 17163091968 + b), ('vis_vram', 268435456), ('gtt', 16 << 30)):
         for what, v in (('total', total), ('used', total // 7)):
             c.put('mem_info_%s_%s' % (kind, what), '%d\n' % v)
             want['memory']['%s_%s_bytes' % (kind, what)] = v
     for name, v in (('gpu_busy_percent', 37 + number), ('mem_busy_percent', 4)):
         c.put(name, '%d\n' % v)
-        want['utilization'][name] = v
+        want['activity'][name] = v
     c.put('pp_dpm_sclk', '0: 500Mhz \n1: %dMhz *\n2: 2575Mhz \n' % b)
     want['clock'].update(sclk_level_hz=b * 10**6, sclk_min_hz=500 * 10**6, sclk_max_hz=2575 * 10**6)
     c.put('pp_dpm_mclk', 'S: 19Mhz *\n0: 96Mhz \n1: 1218Mhz \n')
@@ -60,11 +60,11 @@ def amdgpu(root, number, bus, status='active', kfd=None):
         c.hwmon('temp%d_label' % n, label + '\n')
         c.hwmon('temp%d_input' % n, '%d\n' % v)
         c.hwmon('temp%d_crit' % n, '100000\n')
-        want['temperature']['%s_millicelsius' % label] = v
-        want['temperature']['%s_crit_millicelsius' % label] = 100000
-    for name, key, v in (('power1_average', 'power1_average_uw', 31000000), ('power1_cap', 'power1_cap_uw', 203000000)):
+        want['temperature']['%s_celsius' % label] = '%.3f' % (v / 1000)
+        want['temperature']['%s_crit_celsius' % label] = '100.000'
+    for name, key, v in (('power1_average', 'power1_average_watts', 31000000), ('power1_cap', 'power1_cap_watts', 203000000)):
         c.hwmon(name, '%d\n' % v)
-        want['power'][key] = v
+        want['power'][key] = '%.6f' % (v / 10**6)
     for n, label, v in ((1, 'sclk', 1234000000), (2, 'mclk', 96000000)):
         c.hwmon('freq%d_label' % n, label + '\n')
         c.hwmon('freq%d_input' % n, '%d\n' % v)
@@ -110,8 +110,8 @@ def xe(root, number, bus):
     c.hwmon('energy1_input', '987654321\n')
     c.hwmon('power1_max', '190000000\n')
     c.hwmon('temp2_input', '51000\n')
-    want['power'].update(energy1_uj=987654321, power1_max_uw=190000000)
-    want['temperature']['temp2_millicelsius'] = 51000
+    want['power'].update(energy1_joules='987.654321', power1_max_watts='190.000000')
+    want['temperature']['temp2_celsius'] = '51.000'
     return c, want
 
 

@@ -15,7 +15,7 @@ static struct {
 	char gpu[MAPHOST_MAX][96];  /* "driver dev minor" */
 	char ring[MAPHOST_MAX][96]; /* "gpu name engine" */
 	unsigned int gpus, rings, calls, pushed;
-	bool full; /* has no room for anything new */
+	bool full;	      /* has no room for anything new */
 	const char *open[16]; /* by thread id: the device that it has open, if just one */
 	unsigned int looks;
 	union gt_record last;

@@ -51,7 +51,7 @@ has() { # has NAME N WHAT - of the backend's stats
 declare -A total
 seen() { awk -v t="$1" '$1 == t { n = $2 } END { print n + 0 }' "$mnt/events_by_type"; }
 seen_is() { [ "$(seen "$1")" = "$2" ]; }
-more() { # more TYPE N WHAT - N more were told since the last time
+more() { # more TYPE N WHAT - N more were reported since the last time
 	total[$1]=$((${total[$1]-0} + $2))
 	wait_for 20 seen_is "$1" "${total[$1]}"
 	is "$(seen "$1")" "${total[$1]}" "$3"

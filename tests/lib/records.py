@@ -46,7 +46,7 @@ def keyed(path):
 
 
 # what became of an event, each in `status` behind "events_"
-PARTS = ('recorded', 'filtered_level', 'filtered', 'sampled_out', 'rate_limited', 'lost_source', 'lost_held')
+PARTS = ('recorded', 'filtered_level', 'filtered', 'sampled_out', 'rate_limited', 'over_share', 'lost_source', 'dropped_hold_full')
 
 
 def seen_is_the_sum(status):

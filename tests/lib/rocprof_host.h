@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A host for the rocprof backend without the daemon: keeps what it is told. */
+/* A host for the rocprof backend without the daemon: keeps what is reported. */
 #ifndef GT_TESTS_ROCPROF_HOST_H
 #define GT_TESTS_ROCPROF_HOST_H
 
@@ -17,7 +17,7 @@
 
 #define PH_KERNELS 256
 
-/** struct ph_kernel - a kernel as it was told */
+/** struct ph_kernel - a kernel as it was reported */
 struct ph_kernel {
 	char *name, *text[GT_KERNEL_TEXTS];
 	size_t len;
@@ -40,7 +40,7 @@ struct ph {
 	char error[512];
 	union gt_record first;
 	uint64_t ahead, timer; /* of time; what was asked for last */
-	const struct gt_made *made;
+	const struct gt_userdir *made;
 	unsigned int looks; /* at what users made */
 };
 
@@ -86,7 +86,7 @@ static inline void ph_timer(struct gt_plugin *p, uint64_t ns)
 	((struct ph *)p)->timer = ns;
 }
 
-static inline const struct gt_made *ph_made(struct gt_plugin *p, unsigned int i)
+static inline const struct gt_userdir *ph_userdir(struct gt_plugin *p, unsigned int i)
 {
 	struct ph *h = (struct ph *)p;
 
@@ -193,7 +193,7 @@ static inline void ph_init(struct ph *h)
 		.counter = ph_counter,
 		.kernel_text = ph_kernel_text,
 		.monotonic = ph_monotonic,
-		.made = ph_made,
+		.userdir = ph_userdir,
 	};
 
 	memset(h, 0, sizeof(*h));
@@ -210,9 +210,9 @@ static inline int ph_play(struct ph *h, const char *files)
 	h->p.recording = true;
 	h->opt.files = (char *)files;
 	ret = rp_start(&h->p);
-	while (!ret)
-		ret = rp_drain(&h->p) == -ENODATA ? 1 : 0;
-	return ret > 0 ? 0 : ret;
+	while (ret >= 0)
+		ret = rp_drain(&h->p);
+	return ret == -ENODATA ? 0 : ret;
 }
 
 static inline void ph_done(struct ph *h)

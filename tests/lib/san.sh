@@ -10,6 +10,6 @@ san_unit() { # san_unit test_NAME
 	"$san/tests/$1" >unit.out 2>&1 </dev/null
 	rc=$?
 	[ $rc != 77 ] || { skip_ok "$1" "$(tail -n 1 unit.out)"; return; }
-	[ $rc = 0 ] || tail -n 15 unit.out | sed 's/^/# /'
+	[ $rc = 0 ] || { grep -A3 '^not ok' unit.out; tail -n 15 unit.out; } | sed 's/^/# /'
 	is $rc 0 "$1 under the sanitizers"
 }

@@ -106,7 +106,7 @@ static bool is_at(const struct pattern *p, const char *buf, size_t len, size_t i
 	       ((!i || !wordy(buf[i - 1])) && (i + p->len == len || !wordy(buf[i + p->len])));
 }
 
-static bool told_before(unsigned int i, uint64_t found)
+static bool reported_before(unsigned int i, uint64_t found)
 {
 	for (unsigned int k = 0; k < i; k++)
 		if ((found & 1ULL << k) && !strcmp(secrets[k].who, secrets[i].who) &&
@@ -126,7 +126,7 @@ void gt_secrets_in(char *out, size_t size, const char *buf, size_t len)
 				found |= 1ULL << patterns[p].secret;
 	snprintf(out, size, ".");
 	for (unsigned int i = 0; i < count && at < size; i++)
-		if ((found & 1ULL << i) && !told_before(i, found))
+		if ((found & 1ULL << i) && !reported_before(i, found))
 			at += (size_t)snprintf(out + at, size - at, "%s%s:%s", at ? "," : "",
 					       secrets[i].who, secrets[i].kind);
 }

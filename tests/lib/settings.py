@@ -48,10 +48,28 @@ def known():
     return out
 
 
+TIMES = {'ns': 1, 'us': 10**3, 'ms': 10**6, 's': 10**9}
+SIZES = {'': 1, 'K': 1 << 10, 'M': 1 << 20, 'G': 1 << 30, 'T': 1 << 40}
+# what a number without a unit is
+UNITS = {'sampling_threshold': (TIMES, 'ns'), 'filter_latency': (TIMES, 'us'), 'aggregator_window': (TIMES, 'ms'),
+         'history_size': (SIZES, ''), 'buffer_size': (SIZES, '')}
+
+
+def as_it_is(name):
+    return open('%s/%s' % (tree, name)).read().rstrip('\n')
+
+
 def read(name):
-    text = open('%s/%s' % (tree, name)).read()
+    """The choice that is selected; a number without its unit"""
+    text = as_it_is(name)
     selected = re.search(r'(?:^| )\[(\w+)\](?: |$)', text)
-    return selected[1] if selected and ' ' in text else text.rstrip('\n')
+    if selected and ' ' in text:
+        return selected[1]
+    if os.path.basename(name) in UNITS:
+        sizes, own = UNITS[os.path.basename(name)]
+        number, unit = re.fullmatch(r'(\d+)([a-zA-Z]*)', text).groups()
+        return str(int(number) * sizes[unit if unit or number != '0' else own] // sizes[own])
+    return text
 
 
 def write(name, data):
@@ -85,8 +103,8 @@ def check(name, what):
     before = read(path)
     fault = []
     for value, reads in good.items():
-        if write(path, value) or read(path) != reads:
-            fault.append((value, read(path), open(tree + '/last_cmd_status').read()))
+        if write(path, value) or read(path) != reads or write(path, as_it_is(path)) or read(path) != reads:
+            fault.append((value, as_it_is(path), open(tree + '/last_cmd_status').read()))
     ok(not fault, '%s takes what it should, to its bounds: %s' % (path, fault or ', '.join(good)))
     old, fault = read(path), []
     cases = dict(bad)

@@ -3,7 +3,7 @@
 # Sourced after case.sh: runs of a mounted sim.
 
 total() { # jobs that its GPUs' rings have counted
-	awk '/^total/ { sub("count=", "", $2); n += $2 } END { print n + 0 }' "$mnt"/sim?/ring*/latency
+	awk '/^total/ { n += $2 } END { print n + 0 }' "$mnt"/sim?/ring*/latency
 }
 
 # played JOBS - from level off: all that sim has, into the file stream; then status is a copy

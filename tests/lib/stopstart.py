@@ -33,7 +33,7 @@ def wait(what, condition):
 
 
 readers = []
-for name in ['status', 'events', 'sim0/ring0/trace', 'sim0/stats'] * 2:
+for name in ['status', 'events', 'sim0/ring0/trace', 'sim0/stats'] * 16:
     readers.append(os.fork())
     if not readers[-1]:
         read(name)

@@ -7,7 +7,8 @@ import struct
 import sys
 
 sys.path.insert(0, os.path.dirname(__file__))
-from jobs import check, read_latency  # noqa: E402
+import tables  # noqa: E402
+from jobs import check  # noqa: E402
 
 
 def main(stream, mnt):
@@ -37,7 +38,7 @@ def main(stream, mnt):
             s['total'].append(ts - submit)
     bad = [] if want else ['no job']
     for (gpu, ring), stages in want.items():
-        got = read_latency('%s/%s/ring%d/latency' % (mnt, gpus[gpu], ring))
+        got = tables.stages('%s/%s/ring%d/latency' % (mnt, gpus[gpu], ring))
         for stage, values in stages.items():
             bad += check('%s/ring%d' % (gpus[gpu], ring), stage, values, got.get(stage, {}))
     for b in bad:

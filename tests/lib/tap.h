@@ -30,21 +30,21 @@ static inline bool __attribute__((format(printf, 2, 3))) tap_ok(bool good, const
 #define ok(cond, ...) tap_ok(!!(cond), __VA_ARGS__)
 
 /** is() - compares integers, and says both when they differ */
-#define is(got, want, ...)                                                                       \
-	do {                                                                                     \
-		int64_t got_ = (int64_t)(got), want_ = (int64_t)(want);                          \
-		if (!tap_ok(got_ == want_, __VA_ARGS__))                                         \
-			printf("# got %" PRId64 ", wanted %" PRId64 " (%s:%d)\n", got_, want_,   \
-			       __FILE__, __LINE__);                                              \
+#define is(got, want, ...)                                                                         \
+	do {                                                                                       \
+		int64_t got_ = (int64_t)(got), want_ = (int64_t)(want);                            \
+		if (!tap_ok(got_ == want_, __VA_ARGS__))                                           \
+			printf("# got %" PRId64 ", wanted %" PRId64 " (%s:%d)\n", got_, want_,     \
+			       __FILE__, __LINE__);                                                \
 	} while (0)
 
 /** is_str() - compares strings */
-#define is_str(got, want, ...)                                                                   \
-	do {                                                                                     \
-		const char *got_ = (got), *want_ = (want);                                       \
-		if (!tap_ok(got_ && !strcmp(got_, want_), __VA_ARGS__))                          \
-			printf("# got \"%s\"\n# wanted \"%s\" (%s:%d)\n", got_ ? got_ : "(null)", \
-			       want_, __FILE__, __LINE__);                                       \
+#define is_str(got, want, ...)                                                                     \
+	do {                                                                                       \
+		const char *got_ = (got), *want_ = (want);                                         \
+		if (!tap_ok(got_ && !strcmp(got_, want_), __VA_ARGS__))                            \
+			printf("# got \"%s\"\n# wanted \"%s\" (%s:%d)\n", got_ ? got_ : "(null)",  \
+			       want_, __FILE__, __LINE__);                                         \
 	} while (0)
 
 static inline int done_testing(void)

@@ -11,10 +11,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../../backend/clock.h"
+#include "../../backend/lib/clock.h"
 #include "../../fs/model/fold.h"
 #include "../../fs/tree/tree.h"
 #include "../../fs/tree/writelog.h"
+#include "squeeze.h"
 #include "tap.h"
 
 static struct gt_app app;
@@ -36,6 +37,7 @@ static char cpu_option[32] = "all";
 /* What a source takes at most, -1: it refuses; what it has. The second one has no buffers at first */
 static int64_t buffer_max[2] = { 1 << 20, 0 }, buffer_now[2] = { 4096, 4096 };
 static int asked = -1, answer, locked_calls;
+static bool refuse_seek;
 static int64_t asked_arg;
 
 /* Every call of the host: the model's lock must be free then. */
@@ -56,12 +58,9 @@ static void no_show(struct gt_plugin *p, char *buf, size_t len)
 {
 }
 static const struct gt_backend_file own_files[] = {
-	{ "seen", "what it saw", no_show },
-	{ "state", "a name of ours", no_show },
-	{ "../up", "no name", no_show },
-	{ "nothing", "no hook", NULL },
-	{ "last", "the last", no_show },
-	{ 0 },
+	{ "seen", "what it saw", no_show, NULL }, { "state", "a name of ours", no_show, NULL },
+	{ "../up", "no name", no_show, NULL },	  { "nothing", "no hook", NULL, NULL },
+	{ "last", "the last", no_show, NULL },	  { 0 },
 };
 /* Directories that users make: backends/ftrace/made/<name>/, each with a setting and a text */
 static int check_word(const char *value, char *err, size_t len)
@@ -69,22 +68,22 @@ static int check_word(const char *value, char *err, size_t len)
 	snprintf(err, len, "a word");
 	return strchr(value, ' ') ? -EINVAL : 0;
 }
-static void show_path(struct gt_plugin *p, const struct gt_made *m, const char *path, char *buf,
+static void show_path(struct gt_plugin *p, const struct gt_userdir *m, const char *path, char *buf,
 		      size_t len)
 {
 	snprintf(buf, len, "%s\n", path);
 }
-static const struct gt_made_file made_files[] = {
+static const struct gt_userdir_file made_files[] = {
 	{ "word", "a word", 0, "first", check_word, NULL },
 	{ "path", "where it is", 0, NULL, NULL, show_path },
 	{ 0 },
 };
-static const struct gt_backend_made own_made = { "made", "for tests", made_files };
-static struct gt_made made[4];
+static const struct gt_backend_userdirs own_made = { "made", "for tests", made_files };
+static struct gt_userdir made[4];
 static char made_word[4][64];
 
-int gt_host_make(struct gt_host_state *h, unsigned int i, const char *name, uint32_t uid, bool whole,
-		 char *err, size_t len)
+int gt_host_userdir_make(struct gt_host_state *h, unsigned int i, const char *name, uint32_t uid,
+			 bool whole, char *err, size_t len)
 {
 	static uint64_t serial;
 	unsigned int at;
@@ -102,7 +101,8 @@ int gt_host_make(struct gt_host_state *h, unsigned int i, const char *name, uint
 	strcpy(made_word[at], "first");
 	return 0;
 }
-bool gt_host_made_at(struct gt_host_state *h, unsigned int i, unsigned int at, struct gt_made *out)
+bool gt_host_userdir_at(struct gt_host_state *h, unsigned int i, unsigned int at,
+			struct gt_userdir *out)
 {
 	not_locked();
 	if (i || at >= 4)
@@ -117,7 +117,8 @@ static inline int made_place(uint64_t serial)
 			return at;
 	return -1;
 }
-bool gt_host_made_find(struct gt_host_state *h, unsigned int i, uint64_t serial, struct gt_made *out)
+bool gt_host_userdir_find(struct gt_host_state *h, unsigned int i, uint64_t serial,
+			  struct gt_userdir *out)
 {
 	int at = made_place(serial);
 
@@ -126,7 +127,8 @@ bool gt_host_made_find(struct gt_host_state *h, unsigned int i, uint64_t serial,
 		*out = made[at];
 	return at >= 0;
 }
-int gt_host_unmake(struct gt_host_state *h, unsigned int i, uint64_t serial, char *err, size_t len)
+int gt_host_userdir_remove(struct gt_host_state *h, unsigned int i, uint64_t serial, char *err,
+			   size_t len)
 {
 	int at = made_place(serial);
 
@@ -136,8 +138,8 @@ int gt_host_unmake(struct gt_host_state *h, unsigned int i, uint64_t serial, cha
 	made[at].serial = 0;
 	return 0;
 }
-int gt_host_made_get(struct gt_host_state *h, unsigned int i, uint64_t serial, unsigned int f,
-		     char *buf, size_t len)
+int gt_host_userdir_get(struct gt_host_state *h, unsigned int i, uint64_t serial, unsigned int f,
+			char *buf, size_t len)
 {
 	int at = made_place(serial);
 
@@ -147,8 +149,8 @@ int gt_host_made_get(struct gt_host_state *h, unsigned int i, uint64_t serial, u
 	snprintf(buf, len, "%s", made_word[at]);
 	return 0;
 }
-int gt_host_made_set(struct gt_host_state *h, unsigned int i, uint64_t serial, unsigned int f,
-		     const char *value, bool whole, char *err, size_t len)
+int gt_host_userdir_set(struct gt_host_state *h, unsigned int i, uint64_t serial, unsigned int f,
+			const char *value, bool whole, char *err, size_t len)
 {
 	int at = made_place(serial), ret = at < 0 ? -ENODEV : check_word(value, err, len);
 
@@ -157,8 +159,8 @@ int gt_host_made_set(struct gt_host_state *h, unsigned int i, uint64_t serial, u
 		snprintf(made_word[at], sizeof(made_word[at]), "%s", value);
 	return ret;
 }
-int gt_host_made_show(struct gt_host_state *h, unsigned int i, uint64_t serial, unsigned int f,
-		      const char *path, bool whole, char *buf, size_t len)
+int gt_host_userdir_show(struct gt_host_state *h, unsigned int i, uint64_t serial, unsigned int f,
+			 const char *path, bool whole, char *buf, size_t len)
 {
 	not_locked();
 	if (made_place(serial) < 0)
@@ -166,12 +168,12 @@ int gt_host_made_show(struct gt_host_state *h, unsigned int i, uint64_t serial, 
 	show_path(NULL, NULL, path, buf, len);
 	return 0;
 }
-void gt_host_fresh(struct gt_host_state *h)
+void gt_host_collect_counters(struct gt_host_state *h)
 {
 }
 static unsigned int looks;
 static bool look_late;
-bool gt_host_look(struct gt_host_state *h, unsigned int what)
+bool gt_host_refresh_sensors(struct gt_host_state *h, unsigned int what)
 {
 	not_locked();
 	looks++;
@@ -202,7 +204,7 @@ bool gt_host_info(struct gt_host_state *h, unsigned int i, struct gt_backend_inf
 	if (i && buffer_max[1])
 		out->state = GT_BS_RUNNING;
 	out->files = i ? NULL : own_files;
-	out->made = i ? NULL : &own_made;
+	out->userdirs = i ? NULL : &own_made;
 	return true;
 }
 int gt_host_clock_offset(struct gt_host_state *h, unsigned int i, int64_t ns)
@@ -254,9 +256,18 @@ int gt_host_control(struct gt_host_state *h, enum gt_control what, int64_t arg, 
 	not_locked();
 	asked = (int)what;
 	asked_arg = arg;
+	if (what == GT_CTL_SEEK && refuse_seek) {
+		snprintf(err, len, "seek refused");
+		return -EOPNOTSUPP;
+	}
 	snprintf(err, len, "no running backend can do that");
 	return answer;
 }
+bool gt_host_drained(struct gt_host_state *h, int timeout_ms)
+{
+	return true;
+}
+
 bool gt_host_replaying(struct gt_host_state *h)
 {
 	not_locked();
@@ -396,12 +407,19 @@ static inline const char *show(const char *path, const struct gt_view *v)
 	s.obj = e.obj;
 	s.file = e.file;
 	gt_text_init(&t, sizeof(text) - 1);
-	if (e.file->show(&t, &s))
+	if (gt_tree_show(&t, &s))
 		return "(error)";
 	memcpy(text, t.buf ? t.buf : "", t.len);
 	text[t.len] = '\0';
 	gt_text_free(&t);
 	return text;
+}
+
+/* The same without the blanks that line columns up */
+static inline __attribute__((unused)) const char *table(const char *path, const struct gt_view *v)
+{
+	show(path, v);
+	return squeeze(text);
 }
 
 static inline int put_raw(const char *path, const char *data, size_t len, const struct gt_view *v,
@@ -415,7 +433,7 @@ static inline int put_raw(const char *path, const char *data, size_t len, const 
 		return ret;
 	s.obj = e.obj;
 	s.file = e.file;
-	return gt_tree_store(&s, e.file->name, data, len, repeat);
+	return gt_tree_store(&s, v, e.file->name, data, len, repeat);
 }
 
 static inline int put(const char *path, const char *data)

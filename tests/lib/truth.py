@@ -6,7 +6,8 @@ import os
 import sys
 
 sys.path.insert(0, os.path.dirname(__file__))
-from jobs import check, read_latency  # noqa: E402
+import tables  # noqa: E402
+from jobs import check  # noqa: E402
 from records import own_time, records  # noqa: E402
 
 STAGES = (('queue', 'queue'), ('hw_wait', 'hw_wait'), ('exec', 'exec'), ('complete', 'complete_ns'), ('total', 'total'))
@@ -25,15 +26,11 @@ def main(truth, mnt, stream):
             if r[col] != '':
                 events[(int(r['gpu']), int(r['ring']), int(r['ctx'], 0), int(r['seqno']), kind)] = (int(r[col]), int(r['pid']))
     for (gpu, ring), stages in rings.items():
-        got = read_latency('%s/sim%s/ring%s/latency' % (mnt, gpu, ring))
+        got = tables.stages('%s/sim%s/ring%s/latency' % (mnt, gpu, ring))
         for s, values in stages.items():
             bad += check('sim%s/ring%s' % (gpu, ring), s, values, got.get(s, {}))
     for (pid, gpu, ring), stages in procs.items():
-        got = {}
-        for line in open('%s/proc/%s/latency' % (mnt, pid)):
-            f = line.split()
-            if f[0] == 'sim%s/ring%s' % (gpu, ring) and len(f) > 2 and '=' in f[2]:
-                got[f[1]] = {k: int(v) for k, v in (x.split('=') for x in f[2:])}
+        got = tables.stages('%s/proc/%s/latency' % (mnt, pid), gpu='sim' + gpu, ring='ring' + ring)
         for s, values in stages.items():
             bad += check('proc/%s' % pid, s, values, got.get(s, {}))
     seen = {}

@@ -12,6 +12,7 @@ import os
 import sys
 
 sys.path.insert(0, os.path.dirname(__file__))
+import tables  # noqa: E402
 from records import PARTS, keyed, records, seen_is_the_sum  # noqa: E402
 
 CALLS = {'queue': 0, 'run': 3, 'done': 1}
@@ -21,7 +22,7 @@ bad = []
 
 def columns(path, names):
     lines = open(path).read().splitlines()
-    head = lines[0].lstrip('# ').split()
+    head = lines[0].split()
     at = [head.index(n) for n in names]
     return sorted(tuple(line.split()[i] for i in at) for line in lines[1:])
 
@@ -55,10 +56,8 @@ def latencies(mnt):
     """how many jobs had which stage; times differ, as each has its own look at the clock"""
     out = {}
     for path in glob.glob(mnt + '/mock0/ring[0-9]*/latency'):
-        for line in open(path):
-            f = line.split()
-            if len(f) > 1 and f[1].startswith('count='):
-                out[os.path.dirname(path)[-5:], f[0]] = int(f[1][6:])
+        for stage, numbers in tables.stages(path).items():
+            out[os.path.dirname(path)[-5:], stage] = numbers['count']
     return out
 
 

@@ -15,7 +15,7 @@ def table(path):
 
 
 def watch(tree, windows, out):
-    """A row of perf is of the window that aggregate told before and after it. Until so many of each ring were seen."""
+    """A row of perf is of the window that aggregate reported before and after it. Until so many of each ring were seen."""
     seen = {}
     end = time.monotonic() + 120
     while time.monotonic() < end:

@@ -13,7 +13,7 @@
  *			same place of the stack
  *	exec PATH	becomes this program anew, with that library
  *
- * Every function is called with the arguments below, so that what is told of them is known:
+ * Every function is called with the arguments below, so that their values are known:
  * stream 0x5000, 4096 bytes or 64 x 32, handles for others. Ends at the end of its input.
  */
 #include <dlfcn.h>

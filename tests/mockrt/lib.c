@@ -14,7 +14,8 @@ typedef struct {
 
 #define API __attribute__((visibility("default"), noinline))
 #define NAP()                                                                                      \
-	nanosleep(&(struct timespec){ 0, 1000000 }, NULL) /* what waits takes a millisecond        \
+	nanosleep(&(struct timespec){ 0, 1000000 },                                                \
+		  NULL) /* what waits takes a millisecond        \
 							   */
 
 static uint64_t last = 0x1000;

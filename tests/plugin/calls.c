@@ -2,7 +2,7 @@
 /*
  * For tests/cases/privileges.sh: makes system calls that a plugin has no business with, and tells
  * in doctor what each came to. None needs a right or does harm: where no filter is, it says
- * something else than EPERM.
+ * something else than EPERM. What it may write is the folder that its option names.
  */
 #include <asm/sockios.h>
 #include <errno.h>
@@ -19,13 +19,15 @@
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <gputrace/backend.h>
 
-static char text[2048];
+static char text[4096];
 
 static void tell(const char *name, long ret)
 {
@@ -33,8 +35,87 @@ static void tell(const char *name, long ret)
 
 	snprintf(text + n, sizeof(text) - n, "call_%s %s\n", name,
 		 ret < 0 ? strerrorname_np(errno) : "0");
-	if (ret > 0 && !strncmp(name, "socket", 6))
+	if (ret > 0 && (!strncmp(name, "socket", 6) || !strncmp(name, "open", 4)))
 		close((int)ret);
+}
+
+struct options {
+	char *place;
+};
+
+/* A file of root's that is there, and what is nowhere */
+static void write_files(void)
+{
+	static const char file[] = "/etc/passwd", none[] = "/nowhere/at/all";
+	uint64_t how[3] = { O_WRONLY };
+
+	tell("open_write", open(file, O_WRONLY));
+	tell("open_both", open(file, O_RDWR));
+	tell("open_append", open(file, O_WRONLY | O_APPEND));
+	tell("open_neither", open(file, O_ACCMODE));
+	tell("open_truncate", open(none, O_RDONLY | O_TRUNC));
+	tell("open_make", open(none, O_RDONLY | O_CREAT, 0600));
+	tell("open_new", open(none, O_RDONLY | O_CREAT | O_EXCL, 0600));
+	tell("open_unnamed", open(none, O_TMPFILE | O_RDWR, 0600));
+	tell("openat2", syscall(SYS_openat2, AT_FDCWD, file, how, sizeof(how)));
+#ifdef SYS_open
+	tell("open_old", syscall(SYS_open, file, O_WRONLY));
+	tell("creat", syscall(SYS_creat, none, 0600));
+#endif
+	tell("truncate", truncate(none, 0));
+	tell("rename", rename(none, none));
+	tell("renameat2", renameat2(AT_FDCWD, none, AT_FDCWD, none, 0));
+	tell("link", link(none, none));
+	tell("symlink", symlink(none, none));
+	tell("unlink", unlink(none));
+	tell("unlinkat", unlinkat(AT_FDCWD, none, 0));
+	tell("rmdir", rmdir(none));
+	tell("mkdir", mkdir(none, 0700));
+	tell("mknod", mknod(none, S_IFREG | 0600, 0));
+	tell("utimensat", utimensat(AT_FDCWD, none, NULL, 0));
+	tell("setxattr", setxattr(none, "user.none", "", 0, 0));
+	tell("open_read", open(file, O_RDONLY));
+	tell("open_memory", memfd_create("calls", MFD_CLOEXEC));
+}
+
+static void emit_file(struct gt_plugin *p, const char *name, enum gt_file_op op, const char *in,
+		      int flags)
+{
+	const struct options *o = p->options;
+	char path[4096];
+	long ret;
+
+	snprintf(path, sizeof(path), "%s%s", *in == '!' ? "" : o->place, *in == '!' ? in + 1 : in);
+	ret = p->host->file(p, op, path, flags);
+	errno = ret < 0 ? (int)-ret : 0;
+	if (ret > 0 && write((int)ret, "x", 1) != 1)
+		ret = -1;
+	tell(name, ret < 0 ? -1 : 0);
+	if (ret > 0)
+		close((int)ret);
+}
+
+static void write_place(struct gt_plugin *p)
+{
+	emit_file(p, "file_in", GT_FILE_OPEN, "/in", O_WRONLY | O_CREAT);
+	emit_file(p, "file_mkdir", GT_FILE_MKDIR, "/dir", 0);
+	emit_file(p, "file_deep", GT_FILE_OPEN, "/dir/in", O_WRONLY | O_CREAT);
+	emit_file(p, "file_remove", GT_FILE_RMDIR, "/empty", 0);
+	emit_file(p, "file_both", GT_FILE_OPEN, "/in", O_RDWR);
+	emit_file(p, "file_up", GT_FILE_OPEN, "/../beside", O_WRONLY | O_CREAT);
+	emit_file(p, "file_beside", GT_FILE_OPEN, "ment", O_WRONLY | O_CREAT);
+	emit_file(p, "file_link", GT_FILE_OPEN, "/link", O_WRONLY);
+	emit_file(p, "file_through", GT_FILE_OPEN, "/out/beside", O_WRONLY | O_CREAT);
+	emit_file(p, "file_mkdir_out", GT_FILE_MKDIR, "/out/beside", 0);
+	emit_file(p, "file_etc", GT_FILE_OPEN, "!/etc/passwd", O_WRONLY);
+}
+
+static void writes(struct gt_plugin *p, void (*add)(void *arg, const char *path), void *arg)
+{
+	const struct options *o = p->options;
+
+	if (*o->place)
+		add(arg, o->place);
 }
 
 static void *page(int prot)
@@ -45,11 +126,13 @@ static void *page(int prot)
 static void other_abi(void)
 {
 #ifdef __x86_64__
+#ifndef NO_INT80
 	long ret = 20; /* getpid(), as a program of 32 bits would; and then as one of x32 */
 
 	__asm__ volatile("int $0x80" : "+a"(ret) : : "memory", "r8", "r9", "r10", "r11");
 	errno = (int)-ret;
 	tell("int80", ret < 0 ? -1 : 0);
+#endif
 	tell("x32", syscall(0x40000000 | SYS_getpid));
 #endif
 }
@@ -98,6 +181,9 @@ static int start(struct gt_plugin *p)
 
 	text[0] = '\0';
 	forbidden();
+	write_files();
+	if (*((const struct options *)p->options)->place)
+		write_place(p);
 	tell("clone3", syscall(SYS_clone3, NULL, 0L));
 	tell("tgkill_own", syscall(SYS_tgkill, getpid(), gettid(), 0));
 	tell("kill_0", kill(getppid(), 0));
@@ -119,16 +205,28 @@ static void doctor(struct gt_plugin *p, char *buf, size_t len)
 	snprintf(buf, len, "%s", text);
 }
 
+static const struct gt_option options[] = {
+	{ .name = "place",
+	  .type = GT_OPT_STR,
+	  .off = offsetof(struct options, place),
+	  .def = "",
+	  .help = "a folder that is written to" },
+	{ 0 },
+};
+
 GT_EXPORT const struct gt_backend gt_backend = {
 	.abi = GT_BACKEND_ABI,
 	.size = sizeof(struct gt_backend),
 	.name = "calls",
 	.version = "1",
 	.help = "what the filter of system calls says to a plugin",
+	.options = options,
+	.options_size = sizeof(struct options),
 	.probe = probe,
 	.start = start,
 	.drain = drain,
 	.stop = stop,
 	.doctor = doctor,
+	.writes = writes,
 	.syscalls = "no_such_call sched_rr_get_interval",
 };

@@ -38,7 +38,7 @@ static const struct gt_option options[] = {
 };
 
 static int fds[2], drains;
-static uint16_t ring;
+static uint16_t gpu, ring;
 
 static int probe(struct gt_plugin *p)
 {
@@ -57,7 +57,8 @@ static int start(struct gt_plugin *p)
 	return -EBUSY;
 #endif
 	drains = 0;
-	ring = p->host->ring(p, p->host->gpu(p, &desc), "gfx", GT_ENGINE_UNKNOWN);
+	gpu = p->host->gpu(p, &desc);
+	ring = p->host->ring(p, gpu, "gfx", GT_ENGINE_UNKNOWN);
 	if (pipe(fds) < 0)
 		return -errno;
 	p->host->watch(p, fds[0], true);
@@ -84,6 +85,9 @@ static int push(struct gt_plugin *p)
 	gt_record_init(&r[0], ts, GT_SUBMIT);
 	gt_record_init(&r[1], ts, GT_COMPLETE);
 	r[0].ev.ring = r[1].ev.ring = ring;
+#ifdef ON_GPU
+	r[0].ev.gpu = r[1].ev.gpu = ON_GPU;
+#endif
 #ifdef FUTURE
 	r[1].ev.ts = UINT64_MAX - 1;
 	ts = UINT64_MAX - 1;
@@ -150,6 +154,10 @@ static int control(struct gt_plugin *p, enum gt_control what, int64_t arg)
 	}
 	if (what == GT_CTL_SEEK)
 		return write(fds[1], "x", 1) == 1 ? 0 : -errno;
+#ifdef ON_GPU
+	if (what == GT_CTL_RESCAN)
+		return 0;
+#endif
 	return what == GT_CTL_PAUSE || what == GT_CTL_RESUME ? 0 : -EOPNOTSUPP;
 }
 
@@ -167,7 +175,7 @@ static void show_all(struct gt_plugin *p, char *buf, size_t len)
 	memset(buf, 'x', len); /* and no end */
 }
 
-static void fold(struct gt_plugin *p)
+static void collect_counters(struct gt_plugin *p)
 {
 	struct gt_tally t = { .ring = ring, .at = UINT64_MAX, .since = 5, .completed = 3 };
 
@@ -175,7 +183,7 @@ static void fold(struct gt_plugin *p)
 }
 
 #ifdef LOOKS /* takes longer than who reads a small file waits */
-static void look(struct gt_plugin *p, unsigned int what)
+static void refresh_sensors(struct gt_plugin *p, unsigned int what)
 {
 	usleep(100000);
 }
@@ -205,10 +213,10 @@ GT_EXPORT const struct gt_backend SYMBOL = {
 	.set = set,
 	.control = control,
 #ifndef NO_FOLD
-	.fold = fold,
+	.collect_counters = collect_counters,
 #endif
 #ifdef LOOKS
-	.look = look,
+	.refresh_sensors = refresh_sensors,
 #endif
 	.doctor = doctor,
 	.files = files,

@@ -5,7 +5,7 @@
  * system calls instead, which the kernel refuses: their tracepoints are real (tests/lib/calls.sh).
  *
  *	mockjobs -n JOBS -r RINGS -p PROCESSES -d MAX_US -s SEED -m old|new|both|calls [-c CONTEXT] [-b]
- *		[-w] [-k] [-W] [-o TRUTH.csv]
+ *		[-w] [-k] [-W] [-l FILE] [-o TRUTH.csv]
  *	mockjobs offsets	the functions' offsets in this file, for uprobe_events
  *
  * Each process submits its share of the jobs to rings taken at random; a thread per ring, in the
@@ -14,13 +14,15 @@
  * prints which processes will submit, and waits for a line before they do. With -k they stay when they
  * have submitted: it prints "played" once all jobs have ended and the truth is written, and ends with
  * them when its input does. With -W calls tell that each job is waited for: just before its end, or
- * just behind it. Truth, in the order of the calls' beginning, but for those:
+ * just behind it. With -l one call is made at a time, of all programs that lock the same FILE: whoever
+ * looks at them sees the same order. Truth, in the order of the calls' beginning, but for those:
  *
  *	call,ring,id,ctx,seqno,fence,pid,tid,before,after
  *
  * call: queue, run or done; times CLOCK_MONOTONIC in ns; the call was made between the two.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <link.h>
 #include <pthread.h>
 #include <signal.h>
@@ -29,6 +31,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -36,10 +39,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#define MAX_RINGS 16
+#define MAX_RINGS     16
 #define MAX_PROCESSES 64
-#define DEPTH	  64 /* of a ring's queue */
-#define FENCES	  (MAX_RINGS * DEPTH * 2)
+#define DEPTH	      64 /* of a ring's queue */
+#define FENCES	      (MAX_RINGS * DEPTH * 2)
 
 /* The stand-ins. Their arguments are what the uprobes fetch, see tests/lib/uprobes.sh. ----------
  */
@@ -134,6 +137,7 @@ static unsigned int rings = 3, max_us = 200, processes = 2;
 static unsigned long jobs = 300;
 static uint64_t seed = 1, first_ctx = 100;
 static int old_names = 1, new_names, calls, backlog, waits, keeps, waited_for;
+static const char *lock_path;
 static pid_t pid[MAX_PROCESSES]; /* who submit */
 static const char *const device = "0000:03:00.0";
 
@@ -220,16 +224,32 @@ static void wait_for(const struct job *j)
 		syscall(SYS_munlock, CALL_CTX(j), j->seqno);
 }
 
+/* This thread's own: a lock of the file is its description's, which fork() shares. -1: none */
+static int own_lock(void)
+{
+	static _Thread_local pid_t of;
+	static _Thread_local int fd = -1;
+
+	if (lock_path && of != getpid()) {
+		of = getpid();
+		fd = open(lock_path, O_RDONLY | O_CLOEXEC);
+	}
+	return fd;
+}
+
 /* Makes one call, and notes the truth about it. */
 static void make(enum call call, const struct job *j, unsigned int count)
 {
 	struct truth *t = &sh->truth[atomic_fetch_add(&sh->calls, 1)];
 	const char *name = sh->ring[j->ring].name;
+	int lock = own_lock();
 
 	t->call = call;
 	t->job = *j;
 	t->pid = getpid();
 	t->tid = gettid();
+	if (lock >= 0)
+		flock(lock, LOCK_EX);
 	t->before = now();
 	if (call == QUEUE)
 		call_queue(j, name, count);
@@ -238,6 +258,8 @@ static void make(enum call call, const struct job *j, unsigned int count)
 	else
 		call_done(j);
 	t->after = now();
+	if (lock >= 0)
+		flock(lock, LOCK_UN);
 }
 
 /* A process that submits ----------------------------------------------------------------------- */
@@ -455,7 +477,8 @@ static int print_offset(struct dl_phdr_info *info, size_t size, void *arg)
 static int usage(void)
 {
 	fprintf(stderr, "usage: mockjobs [-n JOBS] [-r RINGS] [-p PROCESSES] [-d MAX_US] [-s SEED] "
-			"[-m old|new|both|calls] [-c CONTEXT] [-b] [-w] [-k] [-W] [-o TRUTH.csv]\n       "
+			"[-m old|new|both|calls] [-c CONTEXT] [-b] [-w] [-k] [-W] [-l FILE] [-o "
+			"TRUTH.csv]\n       "
 			"mockjobs offsets\n");
 	return 2;
 }
@@ -464,7 +487,7 @@ static int options(int argc, char **argv, const char **truth)
 {
 	int c;
 
-	while ((c = getopt(argc, argv, "n:r:p:d:s:m:c:bwkWo:")) != -1) {
+	while ((c = getopt(argc, argv, "n:r:p:d:s:m:c:bwkWl:o:")) != -1) {
 		if (c == 'n')
 			jobs = strtoul(optarg, NULL, 10);
 		else if (c == 'r')
@@ -485,6 +508,8 @@ static int options(int argc, char **argv, const char **truth)
 			keeps = 1;
 		else if (c == 'W')
 			waited_for = 1;
+		else if (c == 'l')
+			lock_path = optarg;
 		else if (c == 'o')
 			*truth = optarg;
 		else if (c == 'm') {

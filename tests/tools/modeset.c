@@ -4,7 +4,7 @@
  *
  *	modeset [--frames N] [--cursor] /dev/dri/cardN
  *
- * Two dumb buffers are drawn to in turn, told dirty, and flipped to on the first connected display;
+ * Two dumb buffers are drawn to in turn, reported dirty, and flipped to on the first connected display;
  * each flip is waited for. --cursor shows a cursor and moves it with each frame. What the driver
  * makes of that goes to its device, and so past its tracepoints; with virtio-gpu it takes neither a
  * GPU nor a display. Prints "shown N"; exit status 1 after a fault, 2: there is no display.

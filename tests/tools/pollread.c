@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Copies a file to standard output as a runtime with threads of its own does, Go's say: whatever is
- *opened is given to epoll, edge-triggered; where that is accepted, as it is for files on FUSE
- *though they are regular ones, the descriptor is made non-blocking, and read again when epoll says
- *so. The buffer has the size that fstat(2) says and some more, and grows until a read gives 0.
- *Meanwhile a thread of the runtime interrupts the reading one by SIGURG, to have its turn.
+ * opened is given to epoll, edge-triggered; where that is accepted, as it is for files on FUSE
+ * though they are regular ones, the descriptor is made non-blocking, and read again when epoll says
+ * so. The buffer has the size that fstat(2) says and some more, and grows until a read gives 0.
+ * Meanwhile a thread of the runtime interrupts the reading one by SIGURG, to have its turn.
  *
  *	pollread FILE
  */
@@ -18,8 +18,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MORE	512   /* bytes of room */
-#define WAIT_MS 10000 /* a text is there at once: a reader that epoll forgets would wait for good  \
+#define MORE 512 /* bytes of room */
+#define WAIT_MS                                                                                    \
+	10000 /* a text is there at once: a reader that epoll forgets would wait for good  \
 		       */
 
 static void preempt(int sig)

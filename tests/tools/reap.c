@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Runs a test, and says which processes it has left behind: not by their names or folders, which
- *those of another run on this machine may have as well, but by descent.
+ * those of another run on this machine may have as well, but by descent.
  *
  *	reap FILE COMMAND...
  *
  * Processes that lose their parent, as daemons do, become this one's children
- *(PR_SET_CHILD_SUBREAPER). When COMMAND has ended FILE has a line for each of them and of theirs,
+ * (PR_SET_CHILD_SUBREAPER). When COMMAND has ended FILE has a line for each of them and of theirs,
  *"ended PID" or "runs PID"; the latter go on. The exit status is that of COMMAND, 128 more than the
- *signal's number if one ended it, 127 if it cannot be run. Those that are killed together with it
- *(timeout(1)) are the caller's to end.
+ * signal's number if one ended it, 127 if it cannot be run. Those that are killed together with it
+ * (timeout(1)) are the caller's to end.
  */
 #include <ctype.h>
 #include <dirent.h>

@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "../../backend/backend.h"
+#include "../../backend/lib/file.h"
 #include "../lib/mockrun.h"
 
 #define MAX_RECORDS 200000
@@ -23,7 +24,7 @@ static struct {
 	nfds_t nfds;
 	uint64_t timer, mark;
 	uint64_t stopped;	  /* the clock stands here, if not 0 */
-	unsigned long below_mark; /* records older than a watermark told before */
+	unsigned long below_mark; /* records older than a watermark reported before */
 	char ring[MAX_RINGS][40];
 	unsigned int nrings;
 	char error[1024];
@@ -101,7 +102,13 @@ static void h_log(struct gt_plugin *p, int priority, const char *fmt, ...)
 {
 }
 
+static int h_file(struct gt_plugin *p, enum gt_file_op op, const char *path, int flags)
+{
+	return gt_file_here(op, path, flags);
+}
+
 static const struct gt_host host = {
+	.file = h_file,
 	.push = h_push,
 	.watermark = h_watermark,
 	.gpu = h_gpu,

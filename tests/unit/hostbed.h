@@ -12,7 +12,7 @@
 #include <syslog.h>
 #include <unistd.h>
 
-#include "../../backend/host_internal.h"
+#include "../../backend/host/internal.h"
 #include "../lib/tap.h"
 #include "../lib/tmp.h"
 
@@ -72,17 +72,23 @@ static bool prepare(void)
 }
 
 static struct {
-	_Atomic unsigned int records, live, back, idles, gpus, warnings, tallies;
+	_Atomic unsigned int records, live, lost, back, idles, gpus, warnings, tallies, resets;
 	struct gt_tally tally;
 	_Atomic uint64_t last, mark;
 	char log[256];
+	unsigned int observing;
+	struct {
+		bool known, on;
+	} ring[8]; /* ring 0 of the first GPUs */
 } sink;
 
-static void on_records(void *arg, const union gt_record *r, size_t n, bool live_pids)
+static void on_records(void *arg, const union gt_record *r, size_t n, bool live_pids, bool own)
 {
 	for (size_t i = 0; i < n; i++) {
 		sink.back += r[i].ev.ts < sink.last;
 		sink.last = r[i].ev.ts;
+		sink.lost += r[i].ev.type == GT_LOST && r[i].lost.cause == GT_LOST_SOURCE &&
+			     !r[i].lost.count && r[i].lost.gpu == 3;
 	}
 	sink.records += (unsigned int)n;
 	sink.live += live_pids ? (unsigned int)n : 0;
@@ -91,6 +97,25 @@ static void on_records(void *arg, const union gt_record *r, size_t n, bool live_
 static void on_watermark(void *arg, uint64_t ts)
 {
 	sink.mark = ts;
+}
+
+static void on_observing(void *arg, unsigned int what)
+{
+	sink.observing = what;
+}
+
+static void on_ring_observing(void *arg, uint16_t gpu, uint16_t r, bool on)
+{
+	if (gpu >= sizeof(sink.ring) / sizeof(sink.ring[0]) || r)
+		return;
+	sink.ring[gpu].known = true;
+	sink.ring[gpu].on = on;
+}
+
+static int on_reset(void *arg)
+{
+	sink.resets++;
+	return 0;
 }
 
 static void on_tally(void *arg, const struct gt_tally *t)
@@ -150,11 +175,14 @@ static bool on_each(void *arg, unsigned int i, const char **backend, const char 
 	return *backend;
 }
 
-static struct gt_host_state *make(const char *folder, const char *backends, int level, bool has_gpu,
-				  char *err, size_t len)
+static struct gt_host_state *make(const char *folder, const char *backends, int level, char *err,
+				  size_t len)
 {
 	static char path[TMP_PATH_MAX + 64];
 	static const struct gt_sink to = { .records = on_records,
+					   .observing = on_observing,
+					   .ring_observing = on_ring_observing,
+					   .reset = on_reset,
 					   .watermark = on_watermark,
 					   .tally = on_tally,
 					   .idle = on_idle,
@@ -168,7 +196,7 @@ static struct gt_host_state *make(const char *folder, const char *backends, int 
 				     .option_each = on_each,
 				     .log = on_log,
 				     .level = level,
-				     .has_gpu = has_gpu };
+				     .may_be_empty = !backends };
 
 	memset(&sink, 0, sizeof(sink));
 	snprintf(path, sizeof(path), "%s/%s", dir, folder);

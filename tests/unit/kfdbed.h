@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A made tree of AMD's compute driver, and a host that keeps what backend/sysfs tells of it. */
+/* A made tree of AMD's compute driver, and a host that keeps what backend/sysfs emits. */
 #ifndef GT_TESTS_KFDBED_H
 #define GT_TESTS_KFDBED_H
 
@@ -17,13 +17,13 @@
 
 #define PROC "sys/class/kfd/kfd/proc"
 
-/* A host that keeps what it is told -------------------------------------------------------------
+/* A host that keeps what it gets -------------------------------------------------------------
  */
 
 static union gt_record rec[8192];
 static unsigned int nrec;
 static uint64_t usages, last_usage_pid;
-static const char *better; /* who tells of queues */
+static const char *better; /* who has the claim on queues */
 static int rank_asked;
 
 static inline uint64_t clock_now(clockid_t id)
@@ -64,12 +64,12 @@ static inline const char *host_claim(struct gt_plugin *p, const char *what, int 
 	rank_asked = rank;
 	return rank < 0 ? NULL : better;
 }
-static size_t rounds, told; /* of where queues are, and how many the last one had */
+static size_t rounds, placed; /* reports of places of queues, and how many the last one had */
 
 static inline void host_queues_hw(struct gt_plugin *p, const struct gt_queue_hw *q, size_t n)
 {
 	rounds++;
-	told = n;
+	placed = n;
 }
 static const struct gt_host host = { .now = host_now,
 				     .gpu = host_gpu,

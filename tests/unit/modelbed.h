@@ -46,7 +46,7 @@ static inline void fold(void)
 	gt_model_done(m, &folded);
 }
 
-/* One event of job @seqno of ring 0; @pid 0: not told */
+/* One event of job @seqno of ring 0; @pid 0: not reported */
 static inline void job(uint64_t ts, enum gt_type type, uint64_t seqno, uint32_t pid)
 {
 	event(ts, type);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the kernel's programs tell of NVIDIA's driver (bpf/nvidia.h), on its way to a tree. */
+/* What the kernel's programs report of NVIDIA's driver (bpf/nvidia.h), on its way to a tree. */
 #ifndef GT_TEST_NVBED_H
 #define GT_TEST_NVBED_H
 
@@ -216,7 +216,7 @@ static inline void client(uint32_t handle, uint32_t file, uint32_t gpu)
 	call(GT_NV_DEVICE, handle, 0x80, handle, gpu);
 }
 
-/* A group of a device, as calls and hooks tell of it, scheduled */
+/* A group of a device, as calls and hooks report it, scheduled */
 static inline void group(uint32_t of, uint32_t handle, uint32_t dev, uint32_t runlist, uint32_t tsg)
 {
 	call(GT_NV_ENTER, of, 0, dev, GT_NV_GROUP);

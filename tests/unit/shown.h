@@ -8,6 +8,7 @@
 
 #include "../../fs/model/fold.h"
 #include "../../fs/tree/shows.h"
+#include "../lib/squeeze.h"
 #include "../lib/tap.h"
 
 #define US 1000ULL
@@ -22,6 +23,8 @@ user = { .uid = 1000, .visibility = GT_VIS_REDACTED };
 static const struct gt_view __attribute__((unused))
 owner = { .uid = 1000, .visibility = GT_VIS_OWNER };
 
+static bool recorded = true; /* what is fed, as far as filters go */
+
 /* Feeding ----------------------------------------------------------------------------------- */
 
 static inline void feed(union gt_record *r)
@@ -30,10 +33,14 @@ static inline void feed(union gt_record *r)
 
 	GT_MODEL_LOCK(app.model);
 	gt_model_event(app.model, r, &f);
-	gt_log_append(app.log, r);
-	gt_model_recorded(app.model, r);
-	if (f.finished)
+	if (recorded) {
+		gt_log_append(app.log, r);
+		gt_model_recorded(app.model, r);
+	}
+	if (f.finished && recorded)
 		gt_model_logged(app.model, &f, gt_log_finished(app.log, &f.fin));
+	else if (f.finished)
+		gt_log_finished_bare(app.log, &f.fin);
 	for (unsigned int i = 0; i < f.nlate; i++)
 		gt_log_fin_ioctl(app.log, f.late[i], f.ioctl);
 	gt_model_done(app.model, &f);
@@ -144,7 +151,7 @@ static inline void make_events(void)
 	submit(t + 500 * MS, 0, 5, 2, 1000);
 	submit(t + 600 * MS, 0, 6, 2, 2000);
 	job_event(t + 700 * MS, GT_COMMIT, 0, 5, 2);
-	error_event(t + 750 * MS, GT_ERR_RESET);
+	error_event(t + 750 * MS, GT_ERR_TIMEOUT);
 	submit(t + 800 * MS, 0, 5, 3, 1000);
 	job_event(t + 810 * MS, GT_COMMIT, 0, 5, 3);
 	gt_model_advance(app.model, t + 1 * S);
@@ -179,6 +186,8 @@ static const struct gt_obj __attribute__((unused))
 at_queue = { .kind = GT_DIR_QUEUE, .ring = GT_NONE16, .start = 1 };
 static const struct gt_obj __attribute__((unused))
 at_proc = { .kind = GT_DIR_PROC, .gpu = GT_NONE16, .ring = GT_NONE16, .pid = 1000, .start = 77 };
+static const struct gt_obj __attribute__((unused))
+at_cgroups = { .kind = GT_DIR_CGROUP, .gpu = GT_NONE16, .ring = GT_NONE16 };
 
 static const struct gt_obj __attribute__((unused)) at_other = {
 	.kind = GT_DIR_PROC, .gpu = GT_NONE16, .ring = GT_NONE16, .id = 1, .pid = 2000, .start = 88
@@ -195,6 +204,8 @@ static inline const struct gt_file *files_of(const struct gt_obj *o)
 		return gt_queue_files;
 	case GT_DIR_PROC:
 		return gt_proc_files;
+	case GT_DIR_CGROUP:
+		return gt_group_files;
 	default:
 		return gt_root_files;
 	}
@@ -226,9 +237,9 @@ static inline const char *text(const struct gt_obj *o, const char *name, const s
 		return "absent";
 	gt_text_free(&t);
 	gt_text_init(&t, 0);
-	err = s.file->show(&t, &s);
+	err = gt_tree_show(&t, &s);
 	gt_text_ch(&t, '\0');
-	return err ? strerrorname_np(-err) : t.buf;
+	return err ? strerrorname_np(-err) : squeeze(t.buf);
 }
 
 static inline bool begins(const char *t, const char *with)

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "../../backend/wanted.h"
-#include "../../fs/gate/adapt.h"
+#include "../../fs/gate/gate.h"
 #include "../lib/tap.h"
 
 #define MS 1000000ull
@@ -39,7 +39,7 @@ static double run(struct world *w, double seconds)
 
 		w->now += 20 * MS;
 		w->cpu += (uint64_t)(0.02 * w->jobs * noise() * (w->base + share * w->each));
-		if (!gt_adapt_look(&w->a, w->now, w->cpu))
+		if (!gt_sampling_adapt(&w->a, w->now, w->cpu))
 			continue;
 		ratio = (double)w->a.share / GT_SHARE_ALL / share;
 		ratio = ratio < 1 ? 1 / ratio : ratio;
@@ -106,12 +106,12 @@ static void test_odd(void)
 	struct gt_adapt a = { 0 };
 
 	gt_adapt_set(&a, 10, GT_SHARE_ALL);
-	ok(!gt_adapt_look(&a, 5000 * MS, 77 * MS), "the first look only begins");
-	ok(!gt_adapt_look(&a, 5099 * MS, 90 * MS), "before it is time nothing changes");
-	ok(gt_adapt_look(&a, 5100 * MS, 177 * MS) && a.share < GT_SHARE_ALL, "a full CPU");
-	is((int)(a.use * 100 + 0.5), 100, "is told");
+	ok(!gt_sampling_adapt(&a, 5000 * MS, 77 * MS), "the first look only begins");
+	ok(!gt_sampling_adapt(&a, 5099 * MS, 90 * MS), "before it is time nothing changes");
+	ok(gt_sampling_adapt(&a, 5100 * MS, 177 * MS) && a.share < GT_SHARE_ALL, "a full CPU");
+	is((int)(a.use * 100 + 0.5), 100, "is reported");
 	ok(a.share >= GT_SHARE_ALL / 2, "and halves at most");
-	gt_adapt_look(&a, 3600000 * MS, 177 * MS);
+	gt_sampling_adapt(&a, 3600000 * MS, 177 * MS);
 	ok(a.share <= (uint64_t)(GT_SHARE_ALL * 0.63), "an idle hour is one step");
 }
 

@@ -56,12 +56,45 @@ static void check_lines(void)
 	check_line(":1:rocdevice.cpp:507: failed", GT_NONE64, 0, 0, "failed");
 	check_line("done: 3:3:hip_stream.cpp :282 : 5 us:  z", 5, 0, 0, "z");
 	check_line(":4:a.cpp :1 : 5 us: [pid:1 tid:0x2] ", 5, 1, 2, "");
+	/* ROCm/ROCm#4394 */
+	check_line(
+		":4:command.cpp              :352 : 7270505876d us: [pid:21983 tid: 7f316f4006c0] "
+		"Command (KernelExecution)",
+		7270505876, 21983, 0x7f316f4006c0, "Command (KernelExecution)");
+	/* ROCm/rocm-systems#5315 */
+	check_line(
+		":3:hip_memory.cpp           :205 : 185087797883 us: [pid:73084 tid: 0xece25 ] hip",
+		185087797883, 73084, 0xece25, "hip");
+	check_line(":3:rocdevice.cpp            :1562: 1885937163 us: HMM support: 0", 1885937163,
+		   0, 0, "HMM support: 0");
+	check_line(":3:rocdevice.cpp:3045: 175037104827 us: [pid:157801] ", 175037104827, 157801, 0,
+		   "");
+	check_line(":3:rocdevice.cpp:3045: 175037104827 us: [pid:157801]\r", 175037104827, 157801,
+		   0, "");
+	check_line(":3:rocdevice.cpp:3045: 7d us:", 7, 0, 0, "");
+	check_line("\xef\xbb\xbf:3:rocdevice.cpp:3045: 7 us: x\r", 7, 0, 0, "x");
+	check_line(":amd_gpu_agent.cpp        :123 : 77 us: [pid:7     tid:0x9] [***rocr***] x", 77,
+		   7, 9, "[***rocr***] x");
 	for (const char *const *p =
 		     (const char *const[]){ "", ":", ":3:", ":3:x", ":3:x:", ":3:x:1",
 					    "plain text: 3", "::::::::::::::::", ":x:y:1 : 2 us: z",
-					    "GPU: 3: 4 us: ", ":3:a.cpp :x : 5 us:  z", NULL };
+					    "GPU: 3: 4 us: ", ":3:a.cpp :x : 5 us:  z",
+					    ":a.cpp :1 : 5 us:  z", NULL };
 	     *p; p++)
 		ok(!gt_amd_line(*p, strlen(*p), &l), "no line of a log: \"%s\"", *p);
+}
+
+static void check_damaged(void)
+{
+	for (const char *const *p =
+		     (const char *const[]){ ":3:rocdevice.cpp  :30", ":4:", "\033[32m:1:x",
+					    ":3:rocdevice.cpp :3x45: 7 us: x", NULL };
+	     *p; p++)
+		ok(gt_amd_line_begins(*p, strlen(*p)), "begins as a log's: \"%s\"", *p);
+	for (const char *const *p =
+		     (const char *const[]){ "", ":", "12:3:", ":ab:", "Queue :3:", NULL };
+	     *p; p++)
+		ok(!gt_amd_line_begins(*p, strlen(*p)), "does not: \"%s\"", *p);
 }
 
 /* Messages ----------------------------------------------------------------------------------------
@@ -88,6 +121,8 @@ static void check_queue_messages(void)
 	m = message("created hardware queue 0x7f0 with size 1024 with priority 1, cooperative: 0");
 	ok(m.what == GT_AMD_CREATED && m.hwq == GT_NONE64 && m.size == 1024 && m.priority == 1,
 	   "in the words of older releases its address comes later");
+	m = message("Signal = (0x5), Translated start/end = 1 / 9223372036854775807, x");
+	is(m.what, GT_AMD_BAD, "an end that no clock gets near");
 	m = message("acquireQueue refCount: 0x7fad66c00000 (1)");
 	ok(m.what == GT_AMD_ACQUIRED && m.hwq == 0x7fad66c00000 && m.number == 1, "acquired");
 	m = message("releaseQueue refCount:0x7f8eb5c00000 (0)");
@@ -96,8 +131,31 @@ static void check_queue_messages(void)
 	ok(m.what == GT_AMD_SELECTED && m.hwq == 0x10 && m.number == 3, "selected");
 	m = message("Deleting hardware queue 0x7f8acc600000 with refCount 0");
 	ok(m.what == GT_AMD_DELETED && m.hwq == 0x7f8acc600000, "deleted");
+	is(message("AQL dispatch failed!").what, GT_AMD_REFUSED,
+	   "a kernel that is not handed over");
+	is(message("[pid:17x tid:0x2] ShaderName : f()").what, GT_AMD_BAD, "a damaged thread");
+	is(message("[***rocr***] x").what, GT_AMD_OTHER, "of ROCr");
 	is(message("acquireQueue refCount: (nil) (1)").what, GT_AMD_BAD, "no address");
 	is(message("releaseQueue refCount:0x1").what, GT_AMD_BAD, "cut");
+}
+
+/* Of a line without a time */
+static enum gt_amd_what untimed(const char *text)
+{
+	struct gt_amd_line l = { .us = GT_NONE64, .msg = text, .len = strlen(text) };
+	struct gt_amd_msg m;
+
+	gt_amd_message(&l, &m);
+	return m.what;
+}
+
+static void check_half_times(void)
+{
+	is(untimed("20159570897"), GT_AMD_BAD, "a line that is cut in its time");
+	is(untimed("20159570897 XX  [pid:4] Created SWq=0x1"), GT_AMD_BAD,
+	   "a time with no unit behind it");
+	is(untimed("64 KiB of scratch"), GT_AMD_OTHER, "a message may begin with a number");
+	is(message("20159570897").what, GT_AMD_OTHER, "and where there is a time it may be one");
 }
 
 static void check_packet_messages(void)
@@ -169,6 +227,8 @@ int main(void)
 	is(gt_amd_name_pid("/x/log_12a"), 0, "nor a word");
 	is(gt_amd_name_pid("/x/log_99999999999"), 0, "nor what no pid can be");
 	check_lines();
+	check_damaged();
+	check_half_times();
 	check_queue_messages();
 	check_packet_messages();
 	check_call_messages();

@@ -55,7 +55,8 @@ static void check_shares(void)
 	is(priv(h)->n, share + 5, "there is room for others' that come");
 	unmake("many", 300);
 	make("again", 3, 65534);
-	for (int i = 0; i < 100 && priv(h)->n != 8; i++) { /* a look may come before all have gone */
+	for (int i = 0; i < 100 && priv(h)->n != 8;
+	     i++) { /* a look may come before all have gone */
 		ah_settle(h);
 		h->ahead += 2000000000;
 	}
@@ -152,7 +153,7 @@ static void check_backwards(void)
 	fclose(f);
 	h = ah_new(ah_name("back_1.log"), true);
 	is(ah_play(h), -ENODATA, "a log that goes back in time");
-	is(h->back, 0, "is told in order");
+	is(h->back, 0, "is reported in order");
 	for (size_t i = 1; i < h->n; i++) /* a queue is described, then in use: both at one time */
 		if (h->rec[i].ev.type == GT_QUEUE_MAP)
 			stable &= h->rec[i - 1].ev.type == GT_QUEUE &&
@@ -176,7 +177,7 @@ static void check_links(void)
 	ah_free(h);
 	h = ah_follow("way/*.log");
 	is(priv(h)->n, 0, "by a link's way it is not found");
-	ok(!strstr(h->error, "way"), "which is told without a name: %s", h->error);
+	ok(!strstr(h->error, "way"), "which is reported without a name: %s", h->error);
 	ah_free(h);
 	h = ah_follow("*/a.log");
 	is(priv(h)->n, 1, "nor by a pattern");
@@ -299,7 +300,7 @@ static void check_folder_shares(void)
 	gt_amd_start(&h->p);
 	ah_settle(h);
 	is(priv(h)->n, OTHERS, "other users' folders are found between them");
-	is(priv(h)->refused, 1, "and that not all were looked at is told");
+	is(priv(h)->refused, 1, "and that not all were looked at is reported");
 	ah_free(h);
 	snprintf(name, sizeof(name), "rm -r %s", top);
 	if (system(name))

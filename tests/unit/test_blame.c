@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* The text of blame: finished jobs and those in flight, for those who may know and those who not.
  */
+#include "../../backend/tally.h"
 #include "shown.h"
 
 #define HEAD                                                                                       \
-	"# waiter_pid waiter_comm gpu ring held_by holder_pid holder_comm wait_ns share_percent "  \
+	"waiter_pid waiter_comm gpu ring held_by holder_pid holder_comm wait_ns share_percent "    \
 	"jobs reason\n"
-#define OTHER	 "2000 \\x23x\\x20y\\x0az amdgpu0 ring0 "
+#define OTHER	 "2000 #x\\x20y\\x0az amdgpu0 ring0 "
 #define OWN	 "1000 glxgears amdgpu0 ring0 "
 #define HIDDEN	 "- - amdgpu0 ring0 "
 #define SDMA_OWN "1000 glxgears amdgpu0 ring1 idle - - 8000 100.00 1 ring\n"
@@ -16,39 +17,40 @@
 /* 50 us and 200 ms until its jobs were handed over, then behind its own that runs */
 #define OWN_IDLE OWN "idle - - 200050000 50.00 2 ring\n"
 #define OWN_SELF OWN "self 1000 glxgears 200000000 49.99 1 ring\n"
-#define FOOT_OF(finished, flying)                                                                  \
-	"# from 100.000000000 to 101.000000000: " finished " finished jobs, " flying " in "        \
-	"flight\n"
-#define FOOT FOOT_OF("3", "3")
+
+#define STATS(from, to, finished, flying)                                                          \
+	"from_s " from "\nto_s " to "\njobs_finished " finished "\njobs_in_flight " flying         \
+	"\njobs_without_record 0\nolder_jobs_left_out 0\njobs_in_flight_left_out 0\n"
 
 static void test_views(void)
 {
 	setup(1 << 20);
-	SHOWS(at_root, "blame", root,
-	      HEAD "# from 0.000000000 to 0.000000000: 0 finished jobs, 0 in flight\n");
+	SHOWS(at_root, "blame", root, HEAD);
+	SHOWS(at_root, "blame_stats", root,
+	      STATS("0.000000000", "0.000000000", "0", "0") "waiters_left_out 0\n");
 	make_events();
 	SHOWS(at_root, "blame", root,
-	      HEAD OTHER FOR_OWN OTHER OTHER_IDLE OWN_IDLE OWN_SELF SDMA_OWN FOOT);
+	      HEAD OTHER FOR_OWN OTHER OTHER_IDLE OWN_IDLE OWN_SELF SDMA_OWN);
+	SHOWS(at_root, "blame_stats", root,
+	      STATS("100.000000000", "101.000000000", "3", "3") "waiters_left_out 0\n");
+	SHOWS(at_gfx, "blame_stats", root,
+	      STATS("100.000000000", "101.000000000", "2", "3") "waiters_left_out 0\n");
 	SHOWS(at_gpu, "blame", root,
-	      HEAD OTHER FOR_OWN OTHER OTHER_IDLE OWN_IDLE OWN_SELF SDMA_OWN FOOT);
-	SHOWS(at_gfx, "blame", root,
-	      HEAD OTHER FOR_OWN OTHER OTHER_IDLE OWN_IDLE OWN_SELF FOOT_OF("2", "3"));
-	SHOWS(at_sdma, "blame", root, HEAD SDMA_OWN FOOT_OF("1", "0"));
-	SHOWS(at_proc, "blame", root, HEAD OWN_IDLE OWN_SELF SDMA_OWN FOOT);
-	SHOWS(at_other, "blame", root, HEAD OTHER FOR_OWN OTHER OTHER_IDLE FOOT);
-	SHOWS(at_gfx, "blame", user,
-	      HEAD HIDDEN FOR_OWN HIDDEN OTHER_IDLE OWN_IDLE OWN_SELF FOOT_OF("2", "3"));
-	SHOWS(at_gfx, "blame", owner, HEAD OWN_IDLE OWN_SELF FOOT_OF("2", "3"));
-	SHOWS(at_proc, "blame", user, HEAD OWN_IDLE OWN_SELF SDMA_OWN FOOT);
+	      HEAD OTHER FOR_OWN OTHER OTHER_IDLE OWN_IDLE OWN_SELF SDMA_OWN);
+	SHOWS(at_gfx, "blame", root, HEAD OTHER FOR_OWN OTHER OTHER_IDLE OWN_IDLE OWN_SELF);
+	SHOWS(at_sdma, "blame", root, HEAD SDMA_OWN);
+	SHOWS(at_proc, "blame", root, HEAD OWN_IDLE OWN_SELF SDMA_OWN);
+	SHOWS(at_other, "blame", root, HEAD OTHER FOR_OWN OTHER OTHER_IDLE);
+	SHOWS(at_gfx, "blame", user, HEAD HIDDEN FOR_OWN HIDDEN OTHER_IDLE OWN_IDLE OWN_SELF);
+	SHOWS(at_gfx, "blame", owner, HEAD OWN_IDLE OWN_SELF);
+	SHOWS(at_proc, "blame", user, HEAD OWN_IDLE OWN_SELF SDMA_OWN);
 	SHOWS(at_other, "blame", user, "EACCES");
 	SHOWS(at_other, "blame", owner, "EACCES");
 	gt_model_clear(app.model);
 	gt_log_clear(app.log);
-	SHOWS(at_sdma, "blame", root,
-	      HEAD "# from 101.000000000 to 101.000000000: 0 finished jobs, 0 in flight\n");
+	SHOWS(at_sdma, "blame", root, HEAD);
 	gt_model_gpu_gone(app.model, app.model->gpus[0]);
-	ok(begins(text(&at_root, "blame", &root), HEAD "# from "),
-	   "of a GPU that has gone nothing");
+	SHOWS(at_root, "blame", root, HEAD);
 	SHOWS(at_gfx, "blame", root, "ENODEV");
 	teardown();
 }
@@ -81,12 +83,11 @@ static void test_hidden(void)
 	setup(1 << 20);
 	pair(200 * S, 1, 2000, 1000);
 	pair(201 * S, 3, 3000, 1000);
-	is(sum_of(&at_proc, &root, "process 2000 \\x23x\\x20y\\x0az "), 500, "root sees the one");
+	is(sum_of(&at_proc, &root, "process 2000 #x\\x20y\\x0az "), 500, "root sees the one");
 	is(sum_of(&at_proc, &root, "process 3000 - "), 500, "… and the other");
 	ok(strstr(text(&at_proc, "blame", &user), OWN "process - - 1000 100.00 - ring\n"),
 	   "redacted: one row for both");
-	SHOWS(at_proc, "blame", owner,
-	      HEAD "# from 200.000000000 to 201.000001100: 4 finished jobs, 0 in flight\n");
+	SHOWS(at_proc, "blame", owner, HEAD);
 	teardown();
 }
 
@@ -101,13 +102,13 @@ static void test_hung(void)
 		job_event(t + 10 + i, GT_COMMIT, 0, 5, i);
 	}
 	gt_model_advance(app.model, t + 7 * S);
-	is(sum_of(&at_proc, &root, "process 2000 \\x23x\\x20y\\x0az "), 2 * (7 * S - 10),
+	is(sum_of(&at_proc, &root, "process 2000 #x\\x20y\\x0az "), 2 * (7 * S - 10),
 	   "waits for one that hangs count up to now");
 	gt_model_advance(app.model, t + 60 * S);
-	is(sum_of(&at_proc, &root, "process 2000 \\x23x\\x20y\\x0az "), 2 * 10 * S,
-	   "… of the last 10 s");
-	ok(strstr(text(&at_root, "blame", &root), "# from 150.000000000 to 160.000000000: 0 f"),
-	   "which the last line says");
+	is(sum_of(&at_proc, &root, "process 2000 #x\\x20y\\x0az "), 2 * (60 * S - 10),
+	   "… of the whole recording");
+	SHOWS(at_root, "blame_stats", root,
+	      STATS("100.000000000", "160.000000000", "0", "3") "waiters_left_out 0\n");
 	job_event(t + 60 * S, GT_COMPLETE, 0, 5, 0);
 	gt_model_advance(app.model, t + 61 * S);
 	is(sum_of(&at_root, &root, "self 1000 glxgears "), 1 * S, "one runs now, the other waits");
@@ -120,8 +121,29 @@ static void test_hung(void)
 	job_event(t + 64 * S, GT_COMPLETE, 0, 5, 11);
 	is(sum_of(&at_other, &root, "process 1000 glxgears "), 0,
 	   "but not when a later one of its context has ended");
-	ok(strstr(text(&at_root, "blame", &root), "\n# 2 jobs in flight left out: "),
-	   "which is told");
+	SHOWS(at_gfx, "jobs", root, "ctx seqno pid comm state age_ns\n");
+	ok(strstr(text(&at_gfx, "stats", &root), "\nended_unseen 3\n"), "which is reported");
+	teardown();
+}
+
+/* Live it is of the last 10 s */
+static void test_hung_live(void)
+{
+	struct timespec now;
+	uint64_t t, sum;
+
+	setup(1 << 20);
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	t = (uint64_t)now.tv_sec * S + (uint64_t)now.tv_nsec;
+	for (uint64_t i = 0; i < 2; i++) {
+		submit(t - 60 * S + i, 0, 5, i, i ? 1000 : 2000);
+		job_event(t - 60 * S + 10 + i, GT_COMMIT, 0, 5, i);
+	}
+	app.model->wall = true;
+	gt_model_advance(app.model, t);
+	sum = sum_of(&at_proc, &root, "process 2000 #x\\x20y\\x0az ");
+	ok(sum <= 10 * S && sum > 0, "live: waits of the last 10 s: %llu ns",
+	   (unsigned long long)sum);
 	teardown();
 }
 
@@ -133,7 +155,7 @@ static void test_unknown(void)
 
 	setup(1 << 20);
 	pair(t, 1, 2000, 1000);
-	{ /* not recorded, as by a filter */
+	{ /* neither recorded nor kept beside, as jobs that a source counts itself */
 		struct gt_log *log = app.log;
 
 		app.log = gt_log_new(1, false);
@@ -144,7 +166,10 @@ static void test_unknown(void)
 	submit(t + 1000, 0, 9, 100, 1000);
 	job_event(t + 4000, GT_COMMIT, 0, 9, 100);
 	job_event(t + 5000, GT_COMPLETE, 0, 9, 100);
-	is(sum_of(&at_proc, &root, "unknown - - "), 2900, "jobs that were not recorded");
+	is(sum_of(&at_proc, &root, "unknown - - "), 2900, "jobs that are not in the history");
+	ok(strstr(text(&at_gfx, "blame_stats", &root),
+		  "\njobs_finished 5\njobs_in_flight 0\njobs_without_record 2\n"),
+	   "… are counted, and said to be without a record");
 	is(sum_of(&at_proc, &root, "self 1000 glxgears "), 100, "before those it is known");
 	is(sum_of(&at_proc, &root, "idle - - "), 0, "nothing is idle");
 	submit(t + 5500, 0, 9, 101, 1000);
@@ -169,6 +194,83 @@ static void test_unknown(void)
 	teardown();
 }
 
+/* Of both rings of the first GPU, by `depth` */
+static uint64_t depths(void)
+{
+	uint64_t n = strtoull(text(&at_gfx, "depth", &root) + strlen("now "), NULL, 10);
+
+	return n + strtoull(text(&at_sdma, "depth", &root) + strlen("now "), NULL, 10);
+}
+
+/* It counts what `depth` and `rings` count: jobs of which no wait is known, and those that a
+ * source counts and does not list, are in flight, too */
+static void test_in_flight(void)
+{
+	const uint64_t t = 100 * S;
+	const struct gt_tally_job job = { .ctx = 1,
+					  .seqno = 1,
+					  .seen = t,
+					  .submit = t,
+					  .pid = 2000,
+					  .reported = GT_TALLY_SUBMITTED };
+	struct gt_tally tally = {
+		.gpu = 0, .ring = 1, .at = t + 1 * S, .depth = 5, .peak = 5, .job = &job, .njob = 1
+	};
+
+	setup(1 << 20);
+	for (uint64_t i = 0; i < 3; i++)
+		submit(t + i, 0, 9, i, 1000); /* none has ended: no hand-over is known */
+	gt_model_advance(app.model, t + 1 * S);
+	ok(strstr(text(&at_root, "blame_stats", &root), "\njobs_finished 0\njobs_in_flight 3\n"),
+	   "jobs of which no wait is known are in flight");
+	is(depths(), 3, "… as in depth");
+	{
+		GT_MODEL_LOCK(app.model);
+		gt_model_tally(app.model, &tally);
+		gt_model_tally_jobs(app.model, &tally);
+		gt_model_tally_end(app.model, &tally);
+	}
+	is_str(strstr(text(&at_root, "blame_stats", &root), "jobs_finished"),
+	       "jobs_finished 0\njobs_in_flight 8\njobs_without_record 0\nolder_jobs_left_out 0\n"
+	       "jobs_in_flight_left_out 4\nwaiters_left_out 0\n",
+	       "so are those that a source counts, and those that it does not list are left out");
+	is(depths(), 8, "… as in depth");
+	tally.job = NULL;
+	tally.njob = tally.depth = 0;
+	{
+		GT_MODEL_LOCK(app.model);
+		gt_model_tally(app.model, &tally);
+		gt_model_tally_jobs(app.model, &tally);
+	}
+	ok(strstr(text(&at_root, "blame_stats", &root), "\njobs_finished 0\njobs_in_flight 3\n"),
+	   "… until they have ended");
+	teardown();
+}
+
+/* Filters and sampling narrow what is recorded, and not what blame says */
+static void test_filtered(void)
+{
+	const uint64_t t = 100 * S;
+	char all[2000], some[2000];
+
+	for (int filtered = 0; filtered < 2; filtered++) {
+		setup(1 << 20);
+		for (uint32_t i = 0; i < 20; i++) {
+			recorded = !filtered || i % 5 == 3;
+			pair(t + i * 2000, 2 * i + 1, 2000, i % 2 ? 1000 : 3000);
+		}
+		recorded = true;
+		snprintf(filtered ? some : all, sizeof(all), "%s", text(&at_root, "blame", &root));
+		ok(strstr(text(&at_root, "blame_stats", &root),
+			  "\njobs_finished 40\njobs_in_flight 0\njobs_without_record 0\n"),
+		   "all jobs count");
+		if (filtered)
+			is(atomic_load(&app.log->fin_head), 8, "8 of 40 jobs have a record");
+		teardown();
+	}
+	ok(!strcmp(all, some), "a filter leaves blame as it is: %s", some);
+}
+
 /* A pid that is used again is another's */
 static void test_pid_again(void)
 {
@@ -181,7 +283,7 @@ static void test_pid_again(void)
 	   "the first");
 	ok(strstr(text(&at_root, "blame", &root), "1000 other amdgpu0 ring0 process 2000 "),
 	   "the second");
-	is(sum_of(&at_proc, &root, "process 2000 \\x23x\\x20y\\x0az "), 500, "each for itself");
+	is(sum_of(&at_proc, &root, "process 2000 #x\\x20y\\x0az "), 500, "each for itself");
 	teardown();
 }
 
@@ -195,16 +297,17 @@ static void test_too_many(void)
 		pair(200 * S + i * US * 2, 1 + 2 * i, 5000, 3000 + i);
 	for (t = text(&at_root, "blame", &root); (t = strchr(t, '\n')); t++)
 		rows++;
-	is(rows, 1 + 100 + 2, "those 100 that waited longest");
-	ok(strstr(text(&at_root, "blame", &root), "\n# 20 waiters left out that waited less\n"),
-	   "the last line tells of the others");
+	is(rows, 1 + 100, "those 100 that waited longest");
+	ok(strstr(text(&at_root, "blame_stats", &root), "\nwaiters_left_out 20\n"),
+	   "blame_stats counts the others");
 	teardown();
 	setup(0); /* room for few jobs */
 	for (uint32_t i = 0; i < 1000; i++)
 		pair(200 * S + i * US * 2, 1 + 2 * i, 2000, 1000);
-	ok(strstr(text(&at_root, "blame", &root), "\n# older jobs left out:"),
-	   "nor is that hidden");
-	ok(strstr(text(&at_root, "blame", &root), "# from 200.0018"), "since when it is known");
+	ok(strstr(text(&at_root, "blame_stats", &root), "\nolder_jobs_left_out 1\n"),
+	   "older jobs are left out");
+	ok(begins(text(&at_root, "blame_stats", &root), "from_s 200.0017"),
+	   "since when it is known");
 	ok(!strstr(text(&at_root, "blame", &root), "unknown"), "within that all is known");
 	teardown();
 }
@@ -214,7 +317,10 @@ int main(void)
 	test_views();
 	test_hidden();
 	test_hung();
+	test_hung_live();
 	test_unknown();
+	test_in_flight();
+	test_filtered();
 	test_pid_again();
 	test_too_many();
 	text(NULL, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the BPF programs are told: which bytes of a record there are, and the way to a field. */
+/* What the BPF programs know: which bytes of a record there are, and the way to a field. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -21,7 +21,8 @@ static void test_document(void)
 	is_str(q("nv-any", ID(0, 1), "engine"), "GRAPHICS\n", "the document's COPY is GR0");
 	is_str(q("nv-any", ID(13, 3), "engine"), "COPY\n", "its UNKNOWN is a copy engine");
 	is_str(q("nv-any", ID(0, 1), "interleave"), "MEDIUM\n", "its LOW is MEDIUM");
-	is_str(q("nv-any", ID(13, 2), "interleave"), "(none)", "not told before the first BIND");
+	is_str(q("nv-any", ID(13, 2), "interleave"), "(none)",
+	       "not reported before the first BIND");
 	is_str(q("nv-any", ID(0, 1), "channels"), "8\n", "channels");
 	is_str(q("nv-any", ID(14, 1), "channels"), "4\n", "of the other TSG 1");
 	is_str(q("nv-any", ID(14, 1), "runlist"), "14\n", "runlist");
@@ -185,7 +186,7 @@ static void test_ends(void)
 	v->release = true;
 	call(GT_NV_EXEC, 0, 0, 0, 0);
 	is_str(q("nv-any", OWN(0), "state"), "created\n",
-	       "execve: where files tell of their end that counts");
+	       "execve: where files report their end that counts");
 	v->release = false;
 	call(GT_NV_EXEC, 0, 0, 0, 0);
 	is_str(q("nv-any", OWN(0), "state"), "destroyed\n", "else its objects are gone");

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Whose queue ends when a hook tells of an end, with what clients go, and what processes that lie,
+ * Whose queue ends when a hook reports an end, with what clients go, and what processes that lie,
  * or ask for a lot, can do.
  */
 #include <time.h>
 
 #include "nvbed.h"
 
-/* The driver's order: sched_process_exit, then each file is closed, and the hooks tell of its
+/* The driver's order: sched_process_exit, then each file is closed, and the hooks report its
  * queues. */
 static void test_two_end(bool release)
 {
@@ -42,7 +42,7 @@ static void test_two_end(bool release)
 	now_destroy(5);
 	is_str(state(13, 5), "destroyed\n", "it goes");
 	is_str(state(14, 5), "mapped\n", "not that of the other file");
-	is(pushed.last[GT_QUEUE_DESTROY].ev.flags, 0, "as it was told");
+	is(pushed.last[GT_QUEUE_DESTROY].ev.flags, 0, "as it was reported");
 	n.tid = 200;
 	now_destroy(5);
 	is_str(state(14, 5), "mapped\n", "while the file is being closed no other goes");
@@ -78,7 +78,7 @@ static void ended(uint32_t pid)
 	gt_model_reap(app.model);
 }
 
-/* Where the end of files is told, a client lives as long as the file that it came by. */
+/* Where the end of files is reported, a client lives as long as the file that it came by. */
 static void test_passed_on(void)
 {
 	restart(575);
@@ -103,7 +103,7 @@ static void test_passed_on(void)
 	is_str(q("nv-any", OWN(0), "state"), "destroyed\n", "the file is closed");
 	is_str(q("nv-any", OWN(1), "state"), "created\n", "the other is not");
 	is(v->user[1].procs, 2, "so its process is remembered");
-	is(pushed.last[GT_QUEUE_DESTROY].ev.pid, GT_NONE32, "but not told of again");
+	is(pushed.last[GT_QUEUE_DESTROY].ev.pid, GT_NONE32, "but not reported again");
 	end(GT_NV_CLOSE, 6);
 	is_str(q("nv-any", OWN(1), "state"), "destroyed\n", "until that is closed");
 	is(v->user[1].procs, 1, "then it is forgotten");
@@ -150,7 +150,7 @@ static void test_no_hook_comes(void)
 	client(1, 5, 0);
 	group(1, 0xa0, 0x80, 0, 6);
 	end(GT_NV_CLOSE, 5);
-	is_str(state(0, 6), "destroyed\n", "where no hook tells of ends it goes with its file");
+	is_str(state(0, 6), "destroyed\n", "where no hook reports ends it goes with its file");
 }
 
 /* TSG 5 of runlist 0 is there on each of two GPUs. */
@@ -182,21 +182,21 @@ static void test_two_gpus(void)
 	is(v->ambiguous, 0, "no doubt");
 }
 
-/* A queue that calls told of, before the hooks were there */
+/* A queue that calls reported, before the hooks were there */
 static void test_hooks_later(void)
 {
 	restart(575);
 	init(n.ts / 1000 + 2, 4, 1, 2);
 	call(GT_NV_GROUP, 1, 0xa0, 0x80, 1);
 	is(pushed.type[GT_QUEUE_CREATE], 1,
-	   "a call whose begin was not told has made the hook's queue");
+	   "a call without a reported begin has made the hook's queue");
 	restart(575);
 	client(1, 5, 0);
 	call(GT_NV_GROUP, 1, 0xa0, 0x80, 1);
 	call(GT_NV_ENTER, 1, 0xa0, 0, GT_NV_SCHEDULE);
 	bind(n.ts / 1000 + 2, 7, 3, 2, 1);
 	call(GT_NV_SCHEDULE, 1, 0xa0, 0, 1);
-	is(pushed.type[GT_QUEUE_SCHEDULE], 1, "hooks that come later tell of the same queue");
+	is(pushed.type[GT_QUEUE_SCHEDULE], 1, "hooks that come later report the same queue");
 	is(pushed.last[GT_QUEUE].queue.queue, OWN(0), "under the id that it has");
 	is(pushed.last[GT_QUEUE].queue.runlist, 3, "of a runlist");
 	is(pushed.last[GT_QUEUE].queue.ctx, 7, "with its number");

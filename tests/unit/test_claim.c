@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Of backends that see the same events one tells: who has it, who is asked to look again, and when.
- */
+/* Exclusive claims: which backend has one, and which others are asked to look again, and when. */
 #include <stdio.h>
 #include <string.h>
 
-#include "../../backend/host_internal.h"
+#include "../../backend/host/internal.h"
 #include "../lib/tap.h"
 
 static struct gt_host_state h = { .level = 2, .n = 3 };
@@ -12,7 +11,7 @@ static struct gt_be be[3];
 static unsigned int asked[3];
 static const char *holder[3];
 
-/* As a plugin does: asked to look again it asks who tells now. */
+/* A plugin that is asked to look again asks for its claim again. */
 static int control(struct gt_plugin *p, enum gt_control what, int64_t arg)
 {
 	struct gt_be *b = (struct gt_be *)(void *)p;
@@ -61,7 +60,7 @@ static void better_ones(void)
 	ask(1);
 	ok(has(1), "a better one has it");
 	ok(asked[0] == 1 && !has(0), "the other was asked to look again, and lost it");
-	is_str(holder[0], "middle", "to whom it is told");
+	is_str(holder[0], "middle", "which name it gets");
 	forget();
 	ask(0);
 	ok(!has(0) && !asked[1], "asking again changes nothing");
@@ -75,10 +74,10 @@ static void lowered(void)
 	forget();
 	holder[2] = gt_claim_ask(&be[2], "things", 0);
 	ok(!has(2) && has(1), "one that has it asks for less: the next has it");
-	ok(asked[1] == 1, "and was told so");
+	ok(asked[1] == 1, "and was asked to look again");
 	forget();
 	holder[2] = gt_claim_ask(&be[2], "things", 0);
-	ok(!asked[0] && !asked[1], "asked again at the same rank nobody is told");
+	ok(!asked[0] && !asked[1], "asked again at the same rank, no other is asked");
 	ask(2);
 	ok(has(2) && !has(1), "for more: it is back, and the other knows");
 }

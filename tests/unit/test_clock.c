@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Clocks of a made-up machine: it sleeps, its clock is set, its raw clock has another rate. */
-#include "../../backend/clock.h"
+#include "../../backend/lib/clock.h"
 #include "../lib/tap.h"
 
 #define SEC 1000000000ull
@@ -52,19 +52,19 @@ static void test_plain(void)
 	is(u, 0, "for certain");
 	is(gt_clocks_mono(&c, GT_CLOCK_ID_BOOTTIME, 3, NULL), 0, "nothing is before 0");
 	m.mono += SEC;
-	ok(!gt_clocks_look(&c), "with no jump nothing changed");
+	ok(!gt_clocks_measure(&c), "with no jump nothing changed");
 	is(c.boottime.n, 1, "one piece");
 	m.took = 2;
-	gt_clocks_look(&c);
+	gt_clocks_measure(&c);
 	gt_clocks_offset(&c, GT_CLOCK_ID_BOOTTIME, &u);
 	ok(u <= 4, "a better reading is kept: %llu", (unsigned long long)u);
 	m.took = 400;
-	gt_clocks_look(&c);
+	gt_clocks_measure(&c);
 	gt_clocks_offset(&c, GT_CLOCK_ID_BOOTTIME, &u);
 	ok(u <= 4, "a worse one is not: %llu", (unsigned long long)u);
 }
 
-/* A time that CLOCK_BOOTTIME told @ago before now */
+/* A time that CLOCK_BOOTTIME had @ago before now */
 static uint64_t boot(uint64_t mono, uint64_t asleep)
 {
 	return mono + asleep;
@@ -81,9 +81,9 @@ static void test_suspend(void)
 		m.mono += 10 * SEC;
 		at[i] = m.mono;
 		m.mono += SEC;
-		m.asleep += 3600 * SEC; /* an hour, told a ms after */
+		m.asleep += 3600 * SEC; /* an hour, noticed a ms later */
 		m.mono += 1000000;
-		ok(gt_clocks_look(&c), "suspend %d is seen", i);
+		ok(gt_clocks_measure(&c), "suspend %d is seen", i);
 	}
 	is(c.boottime.n, 4, "four offsets");
 	for (int i = 0; i < 3; i++) {
@@ -101,7 +101,7 @@ static void test_suspend(void)
 	   "now");
 }
 
-/* Shorter than nobody looked: which side of it a time is on cannot be known, and that is told. */
+/* Shorter than nobody looked: which side of it a time is on is unknown, and the uncertainty says so. */
 static void test_short(void)
 {
 	struct gt_clocks c;
@@ -110,7 +110,7 @@ static void test_short(void)
 	begin(&c);
 	m.mono += 100 * SEC;
 	m.asleep += SEC;
-	gt_clocks_look(&c);
+	gt_clocks_measure(&c);
 	gt_clocks_mono(&c, GT_CLOCK_ID_BOOTTIME, boot(150 * SEC, 7 * SEC), &u);
 	is(u, SEC, "a time that may be of either side is as uncertain as the sleep was long");
 	gt_clocks_mono(&c, GT_CLOCK_ID_BOOTTIME, boot(90 * SEC, 7 * SEC), &u);
@@ -126,7 +126,7 @@ static void test_many(void)
 	for (int i = 0; i < 100; i++) {
 		m.mono += SEC;
 		m.asleep += 60 * SEC;
-		gt_clocks_look(&c);
+		gt_clocks_measure(&c);
 	}
 	is(c.boottime.n, GT_CLOCK_PIECES, "the oldest offsets are forgotten");
 	is(c.boottime.changes, 100, "and counted");
@@ -145,7 +145,7 @@ static void test_set(void)
 	real = m.mono + (uint64_t)m.real;
 	m.mono += SEC;
 	m.real += 3600 * (int64_t)SEC;
-	ok(gt_clocks_look(&c), "CLOCK_REALTIME is set forward");
+	ok(gt_clocks_measure(&c), "CLOCK_REALTIME is set forward");
 	ok(near(gt_clocks_mono(&c, GT_CLOCK_ID_REALTIME, real, NULL), before, 100),
 	   "a time before");
 	ok(near(gt_clocks_mono(&c, GT_CLOCK_ID_REALTIME, m.mono + (uint64_t)m.real, NULL), m.mono,
@@ -153,7 +153,7 @@ static void test_set(void)
 	   "and now");
 	m.real -= 7200 * (int64_t)SEC;
 	m.mono += SEC;
-	ok(gt_clocks_look(&c), "and back");
+	ok(gt_clocks_measure(&c), "and back");
 	ok(near(gt_clocks_mono(&c, GT_CLOCK_ID_REALTIME, m.mono + (uint64_t)m.real, NULL), m.mono,
 		100),
 	   "now is right again");
@@ -170,12 +170,13 @@ static void test_raw(void)
 	gt_clocks_init(&c, read_machine, NULL);
 	for (int i = 0; i < 1000; i++) {
 		m.mono += SEC;
-		gt_clocks_look(&c);
+		gt_clocks_measure(&c);
 	}
 	ok(c.raw.n > 1 && c.raw.n <= GT_CLOCK_POINTS, "so many points: %u", c.raw.n);
 	raw = read_machine(NULL, GT_CLOCK_ID_MONOTONIC_RAW);
 	mono = gt_clocks_mono(&c, GT_CLOCK_ID_MONOTONIC_RAW, raw, &u);
-	ok(near(mono, m.mono, 1000 + u), "100 ppm of 18 minutes are told: %lld ns beside it",
+	ok(near(mono, m.mono, 1000 + u),
+	   "100 ppm of 18 minutes are within the uncertainty: %lld ns beside it",
 	   (long long)(mono - m.mono));
 	ok(near(mono, m.mono, 2000), "closely");
 	mono = m.mono - 500 * SEC;
@@ -191,7 +192,7 @@ static void test_counter(void)
 	uint64_t u;
 
 	is(gt_clock_line_mono(&l, 5, &u), 5, "with no point nothing is known");
-	ok(u == GT_NONE64, "and that is told");
+	ok(u == GT_NONE64, "and the uncertainty is unknown");
 	for (uint64_t s = 1; s <= 10; s++)
 		gt_clock_line_add(&l, s * 100000000, 50 * SEC + s * SEC, 500);
 	is(gt_clock_line_mono(&l, 250000000, &u), 52 * SEC + SEC / 2, "between two points");

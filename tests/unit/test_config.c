@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "../../conf/config.h"
@@ -153,8 +154,7 @@ static void test_access(void)
 	gt_config_free(&c);
 
 	refused("[access]\nvisiblity = all\n", "2: section [access] has no key 'visiblity'");
-	refused("[trace]\nconfig/level = 0600\n",
-		"2: section [trace] has no key 'config/level'");
+	refused("[trace]\nconfig/level = 0600\n", "2: section [trace] has no key 'config/level'");
 	refused("[access]\ncontrol = 0770\n",
 		"2: control: '0770' is no mode of a setting: octal digits, 0000 to 0666");
 	refused("[access]\ncontrol = 0668\n",
@@ -222,19 +222,51 @@ static void test_trust(void)
 	write_file("", 0);
 	chmod(path, 0602);
 	is(gt_config_read(&c, path, err, sizeof(err)), -EPERM, "a file that others can write");
-	ok(strstr(err, "can be written by others: chmod go-w it"), "is told: %s", err);
+	ok(strstr(err, "can be written by others: chmod go-w it"), "is reported: %s", err);
 	chmod(path, 0600);
 	if (!geteuid() && !chown(path, 12345, 12345)) {
 		is(gt_config_read(&c, path, err, sizeof(err)), -EPERM, "a file of somebody else's");
-		ok(strstr(err, "belongs to uid 12345: chown it to root"), "is told: %s", err);
+		ok(strstr(err, "belongs to uid 12345: chown it to root"), "is reported: %s", err);
 		chown(path, 0, 0);
 	}
 	snprintf(fifo, sizeof(fifo), "%s.fifo", path);
 	is(mkfifo(fifo, 0600), 0, "a FIFO");
 	is(gt_config_read(&c, fifo, err, sizeof(err)), -EINVAL, "does not keep it waiting");
-	ok(strstr(err, "is not a regular file"), "and is told: %s", err);
+	ok(strstr(err, "is not a regular file"), "and is reported: %s", err);
 	unlink(fifo);
 	gt_config_free(&c);
+}
+
+/* In a process that has root's rights, and was called by uid 12345: what a bad file makes it say */
+static int reported_caller(mode_t mode)
+{
+	char err[512] = "";
+	struct gt_config c;
+	int status = -1;
+	pid_t pid;
+
+	chmod(path, mode);
+	pid = fork();
+	if (!pid) {
+		gt_config_init(&c);
+		if (setresuid(12345, 0, 0))
+			_exit(3);
+		gt_config_read(&c, path, err, sizeof(err));
+		_exit(strstr(err, "secret") ? 1 : strstr(err, "Permission denied") ? 2 : 3);
+	}
+	waitpid(pid, &status, 0);
+	return WEXITSTATUS(status);
+}
+
+static void test_caller(void)
+{
+	if (geteuid() && ok(true, "who called may not read it # skip it takes root"))
+		return;
+	write_file("secret = 1\n", 11);
+	is(reported_caller(0600), 2,
+	   "nothing of a file is reported to a caller who may not read it");
+	is(reported_caller(0644), 1, "but to one who may");
+	chmod(path, 0600);
 }
 
 static void test_set(void)
@@ -303,6 +335,7 @@ int main(void)
 	test_many_rules();
 	test_files();
 	test_trust();
+	test_caller();
 	test_set();
 	test_random();
 	ret = done_testing();

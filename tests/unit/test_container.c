@@ -147,7 +147,7 @@ static void test_hostile(void)
 	path[sizeof(path) - 1] = '\0';
 	memcpy(path, "/lxc/", 5);
 	gt_container_of(path, &c);
-	is_str(c.container, "", "a name that does not fit is not told");
+	is_str(c.container, "", "a name that does not fit is not reported");
 	is(bad, 0, "whatever a path is made of");
 }
 

@@ -157,7 +157,7 @@ static void check_output(const char *out)
 	char name[64];
 	bool types = true;
 
-	has(out, " HEADER: { flags = 0, cpu = 65535 }, { version = 1, record_size = 64, "
+	has(out, " HEADER: { flags = 0, cpu = 65535 }, { version = 2, record_size = 64, "
 		 "magic = \"gputrace-stream\", realtime_offset = -5, ");
 	has(out, " SUBMIT: { flags = 1, cpu = 3 }, { gpu = 1, ring = 2, ctx = 0x1234, seqno = 100, "
 		 "pid = 4321, tid = 4322, uid = 1000, queue = 6, value = 7, ref = 8 }");
@@ -261,7 +261,8 @@ static bool reads_any(void)
 		"typealias integer { size = 8; align = 8; signed = false; } := uint8_t;\n"
 		"trace { major = 1; minor = 8; byte_order = le; };\n"
 		"clock { name = c; freq = 1000000000; };\n"
-		"typealias integer { size = 8; align = 8; signed = false; map = clock.c.value; } := t;\n"
+		"typealias integer { size = 8; align = 8; signed = false; map = clock.c.value; } "
+		":= t;\n"
 		"stream { event.header := struct { t timestamp; uint8_t id; }; };\n"
 		"event { id = 0; name = \"A\"; fields := struct { uint8_t v; }; };\n";
 

@@ -54,7 +54,8 @@ static void make_sysfs(void)
 	make_card("devices/pci0000:00/0000:00:04.0/virtio1", "virtio_gpu", 3, 131);
 	make_card("devices/pci0000:00/0000:00:05.0", "virtio-pci", 8, 134);
 	make_dir("sys/devices/pci0000:00/0000:00:05.0/virtio2");
-	if (symlink("../../bus/drivers/virtio_gpu", top_at("sys/devices/pci0000:00/0000:00:05.0/virtio2/driver")))
+	if (symlink("../../bus/drivers/virtio_gpu",
+		    top_at("sys/devices/pci0000:00/0000:00:05.0/virtio2/driver")))
 		perror("virtio2");
 	make_card("devices/platform/vgem", "vgem", 4, 132);
 	make_card("devices/platform/vkms", "vkms", 5, -1);
@@ -67,14 +68,14 @@ static void make_sysfs(void)
 	make_dir("sys/bus/pci/drivers/nvidia/module");
 	make_dir("proc/driver/nvidia/gpus/0000:41:00.0");
 	top_put("proc/driver/nvidia/gpus/0000:41:00.0/information",
-		  "Model: \t\t NVIDIA H100\nIRQ:   \t\t 1\nGPU UUID: \t GPU-aaaa-bbbb\n");
+		"Model: \t\t NVIDIA H100\nIRQ:   \t\t 1\nGPU UUID: \t GPU-aaaa-bbbb\n");
 	make_dir("sys/class/kfd/kfd/topology/nodes/0");
 	make_dir("sys/class/kfd/kfd/topology/nodes/1");
 	top_put("sys/class/kfd/kfd/topology/nodes/0/gpu_id", "0\n");
 	top_put("sys/class/kfd/kfd/topology/nodes/0/properties", "cpu_cores_count 8\n");
 	top_put("sys/class/kfd/kfd/topology/nodes/1/gpu_id", "51221\n");
 	top_put("sys/class/kfd/kfd/topology/nodes/1/properties",
-		  "cpu_cores_count 0\nlocation_id 768\ndomain 0\ndrm_render_minor 129\n");
+		"cpu_cores_count 0\nlocation_id 768\ndomain 0\ndrm_render_minor 129\n");
 }
 
 static void check(const struct gt_device *d, const char *name, const char *dev, const char *pci,

@@ -162,7 +162,7 @@ static void test_old_raw(void)
 	is(got[0].ev.seqno, 33, "seqno is the id");
 	is(got[0].ev.pid, 5, "pid is the submitter's");
 	is_str(maphost.ring[got[0].ev.ring], "0 gfx_0.0.0 0", "the ring by name");
-	is_str(maphost.gpu[got[0].ev.gpu], "- - -1", "nothing is told of the GPU");
+	is_str(maphost.gpu[got[0].ev.gpu], "- - -1", "the GPU is unknown");
 
 	is(raw(run, &j, sizeof(j)), 1, "drm_run_job gives a record");
 	is(got[0].ev.type, GT_COMMIT, "COMMIT");
@@ -177,7 +177,7 @@ static void test_old_raw(void)
 	is(st->unmatched, 1, "then it is counted as unmatched");
 	ok(got[0].ev.type == GT_COMPLETE && got[0].ev.ring == GT_NONE16 &&
 		   got[0].ev.gpu == GT_NONE16,
-	   "and told of no ring");
+	   "and of no ring");
 
 	j.id = 34;
 	raw(submit, &j, sizeof(j));
@@ -197,7 +197,7 @@ static void test_old_raw(void)
 	gt_eventmap_free(m);
 }
 
-/* A recording that has old and new names, as the test guest makes it, tells each job once. */
+/* A recording that has old and new names, as the test guest makes it, has each job once. */
 static void test_new_text(void)
 {
 	struct gt_eventmap *m = load(" drm_sched_job drm_run_job drm_sched_process_job "
@@ -228,7 +228,10 @@ static void test_new_text(void)
 	   "gets GPU, ring and owner from the job");
 	text(m, 9, "dma_fence_wait_end", "driver=drm_sched timeline=gfx_0.0.0 context=12 seqno=1");
 	ok(got[0].ev.type == GT_SYNC_WAIT_EXIT && got[0].ev.value == 7 && got[0].ev.gpu == 0,
-	   "the wait's end tells its length and its GPU");
+	   "the wait's end has its length and its GPU");
+	is(text(m, 3000000000, "drm_sched_process_job", "fence=00000000cb6d5a27 signaled"), 0,
+	   "an end by the old name is the other's job, though nothing was heard for a while");
+	is(gt_eventmap_stats(m)->unmatched, 0, "and is not unmatched");
 	gt_eventmap_free(m);
 }
 
@@ -291,13 +294,21 @@ static void test_amdgpu(void)
 	is(got[0].ev.type, GT_COMPLETE, "its end");
 	is(text(m, 5, "dma_fence_signaled",
 		"driver=amd_sched timeline=gfx context=4929 seqno=3199"),
-	   0, "a job from before the trace");
-	is(st->unmatched, 1, "is unmatched");
+	   1, "the end of a job from before the trace, though others of its context were seen");
+	ok(got[0].ev.type == GT_COMPLETE && got[0].ev.gpu == 0 && got[0].ev.ring == 0 &&
+		   got[0].ev.pid == GT_NONE32,
+	   "is one of its context's ring");
+	is(st->unmatched, 1, "and is unmatched");
+	text(m, 6, "amdgpu_sched_run_job", "timeline=sdma0, fence=4929:3201, num_ibs=1");
+	is(text(m, 7, "dma_fence_signaled",
+		"driver=amd_sched timeline=gfx context=4929 seqno=3198"),
+	   0, "not of a context of two rings");
+	is(st->unmatched, 2, "though it is unmatched, too");
 	gt_eventmap_free(m);
 
 	m = load(" amdgpu_cs_ioctl drm_run_job ");
 	is(text(m, 1, "amdgpu_cs_ioctl", "timeline=gfx, fence=1:1"), -1,
-	   "left out where the scheduler tells the same");
+	   "left out where the scheduler reports the same");
 	gt_eventmap_free(m);
 }
 
@@ -343,7 +354,7 @@ static void test_i915(void)
 	ok(got[0].ev.type == GT_COMPLETE && got[0].ev.pid == 5, "COMPLETE, with the owner");
 	text(m, 5, "i915_request_queue", "dev=0, engine=0:0, ctx=7, seqno=4, flags=0x0");
 	is(text(m, 5, "dma_fence_signaled", "driver=i915 timeline=x context=7 seqno=4"), 1,
-	   "the fence tells the end");
+	   "the fence gives the end");
 	is(text(m, 5, "i915_request_retire", "dev=0, engine=0:0, ctx=7, seqno=4, tail=8"), 0,
 	   "and then the retirement does not, again");
 	text(m, 6, "i915_request_add", "dev=1, engine=2:1, ctx=8, seqno=1, tail=8");
@@ -395,7 +406,7 @@ static void test_virtio(void)
 	is(text(m, 1, "virtio_gpu_cmd_response",
 		"vdev=1 vq=1 name=cursor type=0x0 flags=0x0 fence_id=0 ctx_id=0 num_free=16 "
 		"seqno=6"),
-	   1, "6.12 tells a seqno");
+	   1, "6.12 has a seqno");
 	gt_eventmap_free(m);
 }
 
@@ -478,7 +489,7 @@ static const struct user_fence a_fence = { .context = 0x100000011,
 					   .type = 1,
 					   .text = "0000:03:00.0" };
 
-/* Where the scheduler's events are, fences end those of user queues and no others. */
+/* Live, where the scheduler's events are, fences end those of user queues and no others. */
 static void test_user_queues(void)
 {
 	struct gt_eventmap *m = load(" drm_sched_job_queue drm_sched_job_run drm_sched_job_done "
@@ -553,6 +564,43 @@ static void test_user_queues(void)
 	   "without a scheduler's events both kinds end");
 	is(text(m, 3, "dma_fence_signaled", "driver=x timeline=y context=4929 seqno=3200"), 1,
 	   "each once");
+	gt_eventmap_free(m);
+}
+
+/* In a recording a fence ends a job that has no other end: that was lost, or the job freed unrun. */
+static void test_second_ends(void)
+{
+	struct gt_eventmap *m = load(" drm_sched_job_queue drm_sched_job_run drm_sched_job_done "
+				     "dma_fence_signaled amdgpu_userq_emit_fence ");
+	const struct gt_eventmap_stats *st = gt_eventmap_stats(m);
+
+	for (int i = 1; i < 4; i++) {
+		char job[128];
+
+		snprintf(job, sizeof(job),
+			 "dev=0000:03:00.0, fence=12:%d, ring=gfx_0.0.0, job count:0, hw job "
+			 "count:0, client_id:9",
+			 i);
+		is(text(m, 1, "drm_sched_job_queue", job), 1, "job %d is queued", i);
+	}
+	is(text(m, 2, "drm_sched_job_done", "fence=12:1 signaled"), 1, "the first ends");
+	is(text(m, 2, "dma_fence_signaled", "driver=x timeline=y context=12 seqno=1"), 0,
+	   "which its fence says again");
+	is(text(m, 3, "dma_fence_signaled", "driver=x timeline=y context=12 seqno=2"), 1,
+	   "the second ends with its fence");
+	ok(got[0].ev.type == GT_COMPLETE && got[0].ev.ctx == 12 && got[0].ev.seqno == 2,
+	   "which is its end");
+	is(text(m, 3, "drm_sched_job_done", "fence=12:3 signaled"), 1, "the third ends");
+	is(text(m, 3, "dma_fence_signaled", "driver=x timeline=y context=13 seqno=3"), 0,
+	   "a fence of the hardware is no job's");
+	is(st->unmatched, 0, "nothing is unmatched");
+	text(m, 4, "amdgpu_userq_emit_fence",
+	     "dev=0000:03:00.0, client_id=9, type=0, doorbell=1040, fence=17:640");
+	is(text(m, 5, "dma_fence_signaled", "driver=x timeline=y context=17 seqno=640"), 1,
+	   "a user queue's job ends once");
+	is(text(m, 6, "dma_fence_signaled", "driver=x timeline=y context=17 seqno=704"), 1,
+	   "and so does one that was not seen");
+	is(st->unmatched, 1, "which is counted");
 	gt_eventmap_free(m);
 }
 
@@ -708,7 +756,7 @@ static void test_others(void)
 
 	text(m, 1, "xe_exec_queue_create", line);
 	ok(got[0].ev.type == GT_QUEUE_CREATE && got[0].ev.queue == 12, "an exec queue of Xe");
-	ok(tp && gt_tp_text_dev(tp, line, strlen(line), buf, sizeof(buf)), "its device is told");
+	ok(tp && gt_tp_text_dev(tp, line, strlen(line), buf, sizeof(buf)), "its device is found");
 	is_str(buf, "0000:03:00.0", "whole");
 	ok(!gt_tp_text_dev(tp, "guc_id=1", 8, buf, sizeof(buf)), "or is not");
 	line = "dev=0000:03:00.0, fence=00000000aabbccdd, lrc_seqno=4, seqno=5, guc_id=12, "
@@ -724,7 +772,7 @@ static void test_others(void)
 		"id=41 pid=99 ring=0:7 elapsed=123456 ns mhz=500 start=1 end=2"),
 	   1, "Adreno");
 	ok(got[0].ev.value == 123456 && got[0].ev.pid == 5 && got[0].ev.seqno == 41,
-	   "tells measured time, of the job's owner");
+	   "has the measured time and the job's owner");
 
 	text(m, 1, "v3d_submit_cl", "dev=0, RCL, seqno=17, 0x00010000..0x00020000");
 	is_str(maphost.ring[got[0].ev.ring] + 2, "rcl 1", "V3D's list is a word in text");
@@ -735,7 +783,7 @@ static void test_others(void)
 	ok(got[0].ev.type == GT_CUSTOM0 + 4 && got[0].ev.pid == 4321 && got[0].ev.value == 0,
 	   "KFD");
 	ok(maphost.last.name.type == GT_NAME && maphost.last.name.id == GT_CUSTOM0 + 4,
-	   "the name of a custom event is told");
+	   "the name of a custom event is pushed");
 	is_str(maphost.last.name.text, "kfd_map_memory", "rightly");
 	text(m, 1, "kfd_map_memory_to_gpu_start", "Process pid =4321");
 	is(maphost.pushed, 1, "once");
@@ -775,7 +823,10 @@ int main(void)
 	test_i915();
 	test_virtio();
 	test_dependencies();
+	maphost_plugin.recording = false;
 	test_user_queues();
+	maphost_plugin.recording = true;
+	test_second_ends();
 	test_user_queue_states();
 	test_xe_gts();
 	test_npu();

@@ -72,6 +72,8 @@ static void test_faults(void)
 		{ "[a/b]\nevent = SUBMITS\n", "a.ini:2: event: 'SUBMITS' is not an event type" },
 		{ "[a/b]\nevent = IRQ\ncolour = red\n", "a.ini:3: there is no key 'colour'" },
 		{ "[a/b]\nevent = IRQ\nevent = IRQ\n", "a.ini:3: 'event' is given twice" },
+		{ "[a/b]\nevent = IRQ\nunless = c\nunless_live = d\n",
+		  "a.ini:4: unless_live: unless and unless_live exclude each other" },
 		{ "[ab]\nevent = IRQ\n", "a.ini:1: [ab] is neither [map] nor [system/event]" },
 		{ "event = IRQ\n", "a.ini:1: 'event' stands before any section" },
 		{ "[map]\nname = x\n", "a.ini:2: [map] has no key 'name', only driver and module" },
@@ -141,9 +143,9 @@ static void test_files(void)
 	drop("a.ini");
 	ok(!load(), "no map at all");
 	snprintf(text, sizeof(text), "%s: no event map (*.ini) here", dir);
-	is_str(err, text, "is told");
+	is_str(err, text, "is reported");
 	ok(!gt_eventmap_load(&maphost_plugin, "/nonexistent/x", err, sizeof(err)), "no folder");
-	is_str(err, "/nonexistent/x: No such file or directory", "is told");
+	is_str(err, "/nonexistent/x: No such file or directory", "is reported");
 
 	memset(big, ';', sizeof(big) - 1);
 	ok(!load_text(big) && strstr(err, "not a file of at most"), "a file that is too big");
@@ -154,10 +156,19 @@ static void test_files(void)
 	m = load_text("[x/y]\nevent = CUSTOM3\nname = one\n");
 	ok(m && strstr(err, "b.ini:1: CUSTOM3 is called one already"), "two names of one event");
 	is(m ? line(m, "y", "") : 0, 1, "an event of it");
-	is(maphost.last.name.id, GT_CUSTOM0 + 3, "the first is told");
+	is(maphost.last.name.id, GT_CUSTOM0 + 3, "the first is reported");
 	is_str(maphost.last.name.text, "one", "by name");
 	gt_eventmap_free(m);
 	drop("b.ini");
+
+	for (int live = 0; live < 2; live++) {
+		const char *key = live ? "unless_live" : "unless";
+
+		snprintf(big, sizeof(big), "[x/y]\nevent = IRQ\n%s = c d\n%s = e\n", key, key);
+		m = load_text(big);
+		ok(m, "%s over two lines: %s", key, err);
+		gt_eventmap_free(m);
+	}
 }
 
 static bool refused(const char *says)
@@ -303,7 +314,7 @@ static void test_bind(void)
 
 	bind(m, "\tfield:char c[4];\toffset:32;\tsize:4;\tsigned:0;\n", &rc);
 	is(rc, -EINVAL, "a field that is needed is missing");
-	is_str(err, "a/b has no usable field 'n' (a.ini:1)", "is told");
+	is_str(err, "a/b has no usable field 'n' (a.ini:1)", "is reported");
 	is(raw(tp, rec, sizeof(rec)), 0, "such a tracepoint gives nothing");
 	bind(m,
 	     "\tfield:const char * n;\toffset:8;\tsize:8;\n\tfield:char "

@@ -124,7 +124,7 @@ static bool in_text(const struct event *e, const struct gt_ref *r)
 	printed(e, text, sizeof(text));
 	src.len = strlen(text);
 	whole.piece = -1;
-	return gt_text_value(&src, &whole, &s);
+	return gt_src_str(&src, &whole, &s);
 }
 
 static void check_ref(const struct event *e, const struct gt_section *s, const struct gt_ref *r)

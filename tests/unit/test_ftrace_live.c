@@ -146,8 +146,16 @@ static void run(struct gt_plugin *p, const char *title, const char *jobs, const 
 
 static void test_pause(struct gt_plugin *p)
 {
+	bool good;
+
 	forget();
+	mock_start("50", "50", "old");
+	while (!mock_poll(true, &good))
+		;
+	read_truth();
 	is(gt_backend.control(p, GT_CTL_PAUSE, 0), 0, "pause");
+	compare("what was there before the pause, at once", false);
+	forget();
 	mock_start("50", "0", "old");
 	ok(mock_wait(p, true) && !h.n, "nothing comes while paused");
 	is(gt_backend.control(p, GT_CTL_RESUME, 0), 0, "resume");
@@ -155,7 +163,7 @@ static void test_pause(struct gt_plugin *p)
 	run(p, "after a pause", "100", "0", "old", false);
 }
 
-/* Whatever makes the kernel empty the buffers, what is in them is told. */
+/* Whatever makes the kernel empty the buffers, what is in them is reported. */
 static void test_emptied(struct gt_plugin *p)
 {
 	struct ft_options *o = p->options;

@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include "../../backend/callname.h"
+#include "../../backend/lib/callname.h"
+#include "../../backend/lib/file.h"
 #include "../../backend/ftrace/internal.h"
 #include "../lib/maphost.h"
 #include "../lib/tap.h"
@@ -23,7 +24,7 @@ static void test_cap(void)
 static void test_lost_count(void)
 {
 	char dir[TMP_PATH_MAX], path[TMP_PATH_MAX + 40];
-	struct ft_cpu c = { .cpu = 3, .told = 200, .unknown = true };
+	struct ft_cpu c = { .cpu = 3, .reported = 200, .unknown = true };
 	struct ft *ft = calloc(1, sizeof(*ft));
 
 	if (!ft || !tmp_dir(dir, "gt-lost"))
@@ -37,12 +38,18 @@ static void test_lost_count(void)
 	snprintf(path, sizeof(path), "%s/per_cpu/cpu3/stats", dir);
 	close(open(path, O_CREAT | O_WRONLY, 0600));
 	tfs_write(dir, "entries: 1\noverrun: 500\ncommit overrun: 9\n", "per_cpu/cpu3/stats");
+	is(ft_cpu_dropped(ft, &c), 9, "not in the buffer: what the stats file says");
+	is(ft_cpu_dropped(ft, &c), 0, "… once");
+	tfs_write(dir, "entries: 1\noverrun: 500\ncommit overrun: 11\ndropped events: 4\n",
+		  "per_cpu/cpu3/stats");
+	is(ft_cpu_dropped(ft, &c), 6, "… both of its counts");
 	c.unknown = true;
-	is(ft_cpu_lost(ft, &c), 299, "lost without a count: what stats has more than was told");
+	is(ft_cpu_lost(ft, &c), 299, "lost without a count: what stats has more than was reported");
 	c.pending = 40;
-	is(ft_cpu_lost(ft, &c), 1, "what a later page tells again is not told twice");
+	is(ft_cpu_lost(ft, &c), 1, "what a later page tells again is not reported twice");
 	is(ft_cpu_lost(ft, &c), 0, "nothing lost");
 	tfs_write(dir, "entries: 1\noverrun: 30\n", "per_cpu/cpu3/stats");
+	is(ft_cpu_dropped(ft, &c), 0, "the kernel began to count anew: nothing, not 2^64 - 15");
 	c.unknown = true;
 	is(ft_cpu_lost(ft, &c), 1, "the kernel began to count anew: at least one");
 	tfs_write(dir, "entries: 1\noverrun: 90\n", "per_cpu/cpu3/stats");
@@ -73,14 +80,19 @@ static uint64_t at_7000(struct gt_plugin *p)
 	return 7000;
 }
 
+static int file_here(struct gt_plugin *p, enum gt_file_op op, const char *path, int flags)
+{
+	return gt_file_here(op, path, flags);
+}
+
 /* Another tracer: the kernel throws away what is in the buffers, which are ordinary files here. */
 static void test_tracer(void)
 {
 	static const char *const files[] = { "current_tracer", "per_cpu/cpu3/trace_pipe_raw",
 					     "per_cpu/cpu3/stats" };
-	static const struct gt_host host = { .push = take_lost, .now = at_7000 };
+	static const struct gt_host host = { .push = take_lost, .now = at_7000, .file = file_here };
 	struct gt_plugin p = { .host = &host };
-	struct ft_cpu c = { .cpu = 3, .fd = -1, .told = 1000, .last_ts = 5000 };
+	struct ft_cpu c = { .cpu = 3, .fd = -1, .reported = 1000, .last_ts = 5000 };
 	char dir[TMP_PATH_MAX], path[TMP_PATH_MAX + 40];
 	struct ft *ft = calloc(1, sizeof(*ft));
 
@@ -101,7 +113,7 @@ static void test_tracer(void)
 	tfs_write(dir, "entries: 17\noverrun: 0\n", "per_cpu/cpu3/stats");
 	ok(!ft_cpus_tracer(ft, "function") && c.fd >= 0, "a tracer: set, and the files open again");
 	ok(nlost == 1 && lost[0].count == 17 && lost[0].ts == 6000, "what was left is lost");
-	is(c.told, 0, "the kernel's count of losses starts at 0 again");
+	is(c.reported, 0, "the kernel's count of losses starts at 0 again");
 	snprintf(path, sizeof(path), "%s/current_tracer", dir);
 	unlink(path);
 	ok(ft_cpus_tracer(ft, "nop") == -ENOENT && nlost == 1, "refused: nothing is lost");
@@ -133,7 +145,7 @@ static void test_tasks(void)
 		gt_tasks_free(t);
 		return;
 	}
-	ok(gt_tasks_fill(t, &r, &process), "a submission has, who is told at first sight");
+	ok(gt_tasks_fill(t, &r, &process), "a submission has, with its process at first sight");
 	is(r.ev.pid, getpid(), "process");
 	is(r.ev.uid, getuid(), "user");
 	is(process.process.type, GT_PROCESS, "a PROCESS record");
@@ -145,12 +157,66 @@ static void test_tasks(void)
 	r.ev.tid = (uint32_t)gettid();
 	gt_tasks_round(t, 9000000000ull);
 	ok(!gt_tasks_fill(t, &r, &process) && r.ev.pid == (uint32_t)getpid(),
-	   "later it is the same, and not told again");
+	   "later it is the same, and not reported again");
+	gt_record_init(&r, 7, GT_SUBMIT);
+	r.ev.pid = (uint32_t)getpid();
+	r.ev.uid = 4321;
+	ok(!gt_tasks_fill(t, &r, &process) && r.ev.uid == 4321,
+	   "a user that the source knows stays");
 	gt_record_init(&r, 8, GT_SUBMIT);
 	r.ev.tid = 0x7ffffff0;
 	ok(!gt_tasks_fill(t, &r, &process) && r.ev.pid == GT_NONE32 && r.ev.tid == 0x7ffffff0,
 	   "a thread that nobody knows: unknown");
 	gt_tasks_free(t);
+}
+
+/* A process that has ended: the kernel's lists of threads have no users. */
+static void test_tasks_saved(void)
+{
+	char dir[TMP_PATH_MAX], cmd[TMP_PATH_MAX + 80];
+	union gt_record r, process;
+	struct gt_tasks *t;
+
+	if (!tmp_dir(dir, "gt-saved"))
+		abort();
+	snprintf(cmd, sizeof(cmd), "cd %s && touch saved_tgids saved_cmdlines", dir);
+	if (system(cmd))
+		abort();
+	tfs_write(dir, "2147483632 2147483632\n", "saved_tgids");
+	tfs_write(dir, "2147483632 brief\n", "saved_cmdlines");
+	t = gt_tasks_new(dir);
+	if (!t)
+		abort();
+	gt_tasks_round(t, 1000000000);
+	gt_record_init(&r, 5, GT_SUBMIT);
+	r.ev.pid = r.ev.tid = 0x7ffffff0;
+	r.ev.uid = 4321;
+	if (!gt_tasks_foreign(t)) {
+		ok(gt_tasks_fill(t, &r, &process),
+		   "a process that has ended, by the kernel's lists");
+		ok(!strncmp(process.process.comm, "brief", 16), "with its name");
+		is(r.ev.uid, 4321, "the record's user stays");
+		is(process.process.uid, 4321, "and is its process's");
+		gt_record_init(&r, 6, GT_SUBMIT);
+		r.ev.tid = 0x7ffffff0;
+		ok(!gt_tasks_fill(t, &r, &process) && r.ev.pid == 0x7ffffff0 &&
+			   r.ev.uid == GT_NONE32,
+		   "without one its user is not known");
+	}
+	gt_tasks_free(t);
+	/* Where nobody records threads, what the lists have is of another process that had the number */
+	t = gt_tasks_new(NULL);
+	if (!t)
+		abort();
+	gt_tasks_round(t, 1000000000);
+	gt_record_init(&r, 5, GT_COMPLETE);
+	r.ev.pid = 0x7ffffff0;
+	ok(!gt_tasks_fill(t, &r, &process) && r.ev.pid == 0x7ffffff0,
+	   "without the lists a process that has ended stays what the record says");
+	gt_tasks_free(t);
+	snprintf(cmd, sizeof(cmd), "rm -r %s", dir);
+	if (system(cmd))
+		abort();
 }
 
 /* @text is refused with a sentence that holds @why. */
@@ -302,10 +368,11 @@ static void test_syms(void)
 	free(f);
 }
 
-/* A tracer that cannot be switched off is told, and its filter is still there. */
+/* A tracer that cannot be switched off is reported, and its filter is still there. */
 static void test_off(void)
 {
-	struct gt_plugin p = { 0 };
+	static const struct gt_host host = { .file = file_here };
+	struct gt_plugin p = { .host = &host };
 	struct ft *ft = calloc(1, sizeof(*ft));
 	char err[400] = "";
 
@@ -325,7 +392,8 @@ static void test_name_ids(void)
 	uint32_t a = gt_callname_id("gt_a", 4), b = gt_callname_id("gt_b", 4);
 	char name[32];
 
-	ok(a != b && gt_callname_id("gt_a", 4) == a && gt_callname_id("gt_b", 4) == b, "ids: stable");
+	ok(a != b && gt_callname_id("gt_a", 4) == a && gt_callname_id("gt_b", 4) == b,
+	   "ids: stable");
 	for (int i = 0; i < GT_MAX_FUNCTIONS; i++) {
 		snprintf(name, sizeof(name), "gt_%d", i);
 		b = gt_callname_id(name, strlen(name));
@@ -343,7 +411,7 @@ static const char *bound(struct ft *ft, const char *name)
 }
 
 /* The ioctl that makes a queue knows more of it than the function that does it. */
-static void test_queues_told(void)
+static void test_queues_reported(void)
 {
 	static char format[] = "\tfield:unsigned long ip;\toffset:8;\tsize:8;\tsigned:0;\n";
 	struct ft *ft = calloc(1, sizeof(*ft));
@@ -363,7 +431,7 @@ static void test_queues_told(void)
 	for (int i = 0; i < 3; i++) {
 		const char *name[] = { "pqm_create_queue", "pqm_destroy_queue", "update_queue" };
 
-		is_str(bound(ft, name[i]), "call", "queues: told by another, %s is a call",
+		is_str(bound(ft, name[i]), "call", "queues: reported by another, %s is a call",
 		       name[i]);
 	}
 	is_str(bound(ft, "map_queues_cpsch"), "event", "queues: what no ioctl tells stays");
@@ -377,11 +445,12 @@ int main(void)
 	test_lost_count();
 	test_tracer();
 	test_tasks();
+	test_tasks_saved();
 	test_filter_words();
 	test_glob();
 	test_syms();
 	test_off();
-	test_queues_told();
+	test_queues_reported();
 	test_name_ids();
 	return done_testing();
 }

@@ -68,33 +68,34 @@ static void set_n(struct gt_gate *g, const char *key, unsigned int n)
 static const char *const levels[] = { "off", "stats", "normal", "verbose" };
 
 /* Which types a level lets through, as a mask. */
-static uint32_t types_at(int level)
+static uint64_t types_at(int level)
 {
 	struct gt_gate g;
-	uint32_t mask = 0;
+	uint64_t mask = 0;
 
 	begin(&g);
 	set(&g, "level", levels[level]);
 	for (int type = 0; type < GT_NTYPES; type++) {
 		if (pass(&g, (enum gt_type)type, 1, 1, NULL))
-			mask |= 1U << type;
+			mask |= GT_BIT(type);
 	}
 	is(g.n.seen, GT_NTYPES, "level %d: all are seen", level);
-	is(g.n.recorded, __builtin_popcount(mask), "level %d: what passes is recorded", level);
-	is(g.n.refused[GT_R_LEVEL], GT_NTYPES - __builtin_popcount(mask), "level %d: the rest counts",
-	   level);
+	is(g.n.recorded, __builtin_popcountll(mask), "level %d: what passes is recorded", level);
+	is(g.n.refused[GT_R_LEVEL], GT_NTYPES - __builtin_popcountll(mask),
+	   "level %d: the rest counts", level);
 	gt_gate_destroy(&g);
 	return mask;
 }
 
 static void test_levels(void)
 {
-	uint32_t verbose = 1U << GT_IRQ | 1U << GT_CTX_SWITCH;
+	const uint64_t verbose = GT_BIT(GT_IRQ) | GT_BIT(GT_CTX_SWITCH);
+	const uint64_t all = (GT_BIT(GT_NTYPES - 1) << 1) - 1;
 
 	is(types_at(GT_LEVEL_OFF), 0, "off records nothing");
 	is(types_at(GT_LEVEL_STATS), 0, "stats records nothing");
-	is(types_at(GT_LEVEL_NORMAL), ~verbose, "normal records all but three types");
-	is(types_at(GT_LEVEL_VERBOSE), UINT32_MAX, "verbose records all");
+	is(types_at(GT_LEVEL_NORMAL), all & ~verbose, "normal records all but two types");
+	is(types_at(GT_LEVEL_VERBOSE), all, "verbose records all");
 }
 
 static void test_descriptions(void)
@@ -115,16 +116,27 @@ static void test_descriptions(void)
 	ok(gt_gate_pass(&g, &r, NULL, GT_NONE64), "a reader's LOST passes");
 	is(g.n.seen, 0, "and neither these nor that is counted");
 	r.lost.cause = GT_LOST_SOURCE;
-	ok(gt_gate_pass(&g, &r, NULL, GT_NONE64) && g.n.seen == 41 && g.n.lost_source == 41 && adds_up(&g),
+	ok(gt_gate_pass(&g, &r, NULL, GT_NONE64) && g.n.seen == 41 && g.n.lost_source == 41 &&
+		   adds_up(&g),
 	   "a source's loss is counted with its number");
 	r.lost.count = GT_NONE64;
 	gt_gate_pass(&g, &r, NULL, GT_NONE64);
-	is(g.n.lost_source, 42, "one of unknown number is one at least");
+	ok(g.n.lost_source == 41 && g.n.uncounted == 1,
+	   "one of unknown number is none, but marked");
+	for (int i = 0; i < 3; i++) {
+		r.lost.count = GT_NONE64 - 16;
+		gt_gate_pass(&g, &r, NULL, GT_NONE64);
+	}
+	ok(g.n.lost_source == GT_LOST_MAX && g.n.seen == GT_LOST_MAX && adds_up(&g),
+	   "counts that cannot be end the sum at its bound");
+	g.n.seen -= GT_LOST_MAX - 42;
+	g.n.lost_source = 42;
 	for (int type = GT_NTYPES; type < 256; type++) {
 		if (!gt_type_known((unsigned int)type) && pass(&g, (enum gt_type)type, 1, 1, NULL))
 			ok(false, "type %d passes", type);
 	}
-	is(g.n.refused[GT_R_TYPE], 256 - GT_NTYPES - (GT_TYPE_END - GT_HEADER), "unknown types never pass");
+	is(g.n.refused[GT_R_TYPE], 256 - GT_NTYPES - (GT_TYPE_END - GT_HEADER),
+	   "unknown types never pass");
 	gt_gate_destroy(&g);
 }
 

@@ -217,7 +217,7 @@ static void test_whose(void)
 	gt_model_process(m, 4, 1, GT_NONE32, "x", "/d", 0);
 	ok(m->groups[cgroup("/d")]->mixed, "a user that is not known is another");
 	gt_model_process(m, 1, 1, 1005, "x", "/z", 0);
-	is(cgroup("/z"), GT_NONE32, "who is told to be another stays where it was counted");
+	is(cgroup("/z"), GT_NONE32, "who turns out to be another stays where it was counted");
 	gt_model_free(m);
 }
 
@@ -263,11 +263,35 @@ static void test_bounds(void)
 	gt_model_free(m);
 }
 
+/* A job that runs is in the total before it ends, once */
+static void test_running(void)
+{
+	uint32_t user;
+	uint64_t ns;
+
+	make_model(8);
+	gt_model_process(m, 3, 1, 1001, "x", "/c", 0);
+	user = gt_model_user(m, 1001);
+	job(3, 0, STEP);
+	seqno++;
+	event(GT_SUBMIT, 3, 0);
+	event(GT_COMMIT, 3, 0);
+	now += 5 * STEP;
+	gt_model_advance(m, now);
+	total(user, &ns);
+	is(ns, 6 * STEP, "a job that runs");
+	event(GT_COMPLETE, 3, 0);
+	total(user, &ns);
+	is(ns, 6 * STEP, "... and ends at once");
+	gt_model_free(m);
+}
+
 int main(void)
 {
 	test_exact();
 	test_whose();
 	test_bounds();
+	test_running();
 	is(gt_hist_memory(), 0, "no memory is left behind");
 	return done_testing();
 }

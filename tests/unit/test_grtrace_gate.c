@@ -166,9 +166,9 @@ static void test_jobs(void)
 	ok(j && !gone.key, "a job");
 	ok(grt_job_find(table, 2, 10, 1) == j, "is found");
 	ok(!grt_job_find(table, 3, 10, 1) && !grt_job_find(table, 2, 10, 2), "another is not");
-	ok(!grt_job_twice(j, GRT_STEP_SUBMIT, GRT_SRC_SCHED), "nobody has told of it");
-	grt_job_told(j, GRT_STEP_SUBMIT, GRT_SRC_SCHED);
-	ok(grt_job_twice(j, GRT_STEP_SUBMIT, GRT_SRC_AMDGPU), "told by two sources");
+	ok(!grt_job_twice(j, GRT_STEP_SUBMIT, GRT_SRC_SCHED), "nobody has reported it");
+	grt_job_reported(j, GRT_STEP_SUBMIT, GRT_SRC_SCHED);
+	ok(grt_job_twice(j, GRT_STEP_SUBMIT, GRT_SRC_AMDGPU), "reported by two sources");
 	ok(!grt_job_twice(j, GRT_STEP_SUBMIT, GRT_SRC_SCHED), "the same one is a number used anew");
 	ok(!grt_job_twice(j, GRT_STEP_COMMIT, GRT_SRC_AMDGPU), "another step");
 	ok(!grt_job_new(table, 2, 10, 0, SEC, &gone), "a job without a number is not followed");
@@ -193,13 +193,13 @@ static void test_room(void)
 	}
 	is(n, GRT_JOB_SETS * GRT_JOB_WAYS, "as many as there are rows");
 	ok(refused > 0, "no more");
-	grt_job_told(grt_job_find(table, 1, 5, 1), GRT_STEP_COMPLETE, GRT_SRC_SCHED);
+	grt_job_reported(grt_job_find(table, 1, 5, 1), GRT_STEP_COMPLETE, GRT_SRC_SCHED);
 	n = 0;
 	for (u64 seqno = 1; seqno <= 4 * GRT_JOB_SETS * GRT_JOB_WAYS && !n; seqno++)
 		n += !!grt_job_new(table, 2, 6, seqno, SEC, &gone);
 	is(gone.key, 5ull << 32 | 1, "one that has ended makes room");
 	j = grt_job_new(table, 3, 7, 1, SEC + GRT_JOB_OLD, &gone);
-	ok(j && gone.key && !gone.told[GRT_STEP_COMPLETE], "one that is too old");
+	ok(j && gone.key && !gone.reported[GRT_STEP_COMPLETE], "one that is too old");
 }
 
 /* A row that another CPU takes at that moment is not the only one; nor is one free that was just taken */
@@ -238,7 +238,7 @@ static void *work(void *arg)
 		j = grt_job_find(table, 1, ctx, seqno);
 		bad += !j || READ_ONCE(j->submit) != (ctx << 32 | seqno);
 		if (j)
-			grt_job_told(j, GRT_STEP_COMPLETE, GRT_SRC_SCHED);
+			grt_job_reported(j, GRT_STEP_COMPLETE, GRT_SRC_SCHED);
 	}
 	return (void *)(uintptr_t)bad;
 }
@@ -257,7 +257,7 @@ static unsigned int crowd(unsigned int contexts, unsigned int rings)
 			continue;
 		j = grt_job_find(table, (i - flight) % rings, (i - flight) % contexts, i - flight);
 		if (j)
-			grt_job_told(j, GRT_STEP_COMPLETE, GRT_SRC_SCHED);
+			grt_job_reported(j, GRT_STEP_COMPLETE, GRT_SRC_SCHED);
 	}
 	return none;
 }

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "../../backend/event.h"
-#include "../../fs/tree/held.h"
+#include "../../fs/tree/blame.h"
 #include "../lib/tap.h"
 
 #define MAX_JOBS    200
@@ -43,6 +43,7 @@ static void make(uint32_t njobs, uint32_t parties, unsigned int longest)
 		j->quiet = rnd(3) ? j->wait_to - rnd(20) : GT_NONE64;
 		j->kept_from = rnd(2) ? 0 : j->wait_from - 5 + rnd(60);
 		j->kept_to = j->kept_from ? j->kept_from + rnd(50) : 0;
+		j->kept_pid = rnd(2) ? 1000 : GT_NONE32;
 		j->who = (uint32_t)rnd(parties);
 	}
 	ring = (struct gt_held_ring){ jobs, njobs, FROM, UNTIL,
@@ -148,9 +149,46 @@ static bool sums_are_right(void)
 	return good;
 }
 
+/* The process that each job waited for longest; of several alike any */
+static bool longest_are_right(const uint32_t held_by[STEPS])
+{
+	uint32_t longest[MAX_JOBS];
+
+	for (uint32_t i = 0; i < nparties; i++)
+		party[i].held = 0;
+	if (gt_held_longest(&ring, party, longest))
+		return false;
+	for (uint32_t i = 0; i < ring.n; i++) {
+		const struct gt_held_job *j = &jobs[i];
+		uint64_t ns[MAX_PARTIES + 3] = { 0 }, most = 0, ns_of;
+
+		for (uint64_t t = j->wait_from; t < j->wait_to; t++) {
+			bool kept = t >= j->kept_from && t < j->kept_to;
+
+			ns[t < FROM || t >= UNTIL ? UNKNOWN
+			   : kept ? (j->kept_pid == GT_NONE32 ? UNKNOWN : UNKNOWN + 1)
+				  : held_by[t - FROM]]++;
+		}
+		for (uint32_t k = 0; k < MAX_PARTIES + 3; k++)
+			if (k != IDLE && k != UNKNOWN && ns[k] > most)
+				most = ns[k];
+		if (j->who == NOT_ASKED || most <= ns[UNKNOWN])
+			most = 0;
+		ns_of = longest[i] == GT_NONE32
+				? 0
+				: ns[longest[i] == GT_HELD_OWNER ? UNKNOWN + 1 : longest[i]];
+		if (ns_of != most || (!most && longest[i] != GT_NONE32))
+			return false;
+	}
+	for (uint32_t i = 0; i < nparties; i++)
+		if (party[i].held)
+			return false;
+	return true;
+}
+
 static void check(const char *what, uint32_t max_jobs, uint32_t max_parties, unsigned int longest)
 {
-	bool same = true, right = true, sums = true;
+	bool same = true, right = true, sums = true, longest_right = true;
 	uint64_t seen[GT_HELD_KINDS] = { 0 };
 	unsigned int others = 0, many = 0;
 
@@ -166,6 +204,7 @@ static void check(const char *what, uint32_t max_jobs, uint32_t max_parties, uns
 		same &= !memcmp(got, want, sizeof(got));
 		right &= lanes_are_right(held_by);
 		sums &= sums_are_right();
+		longest_right &= longest_are_right(held_by);
 		many += lanes.n == GT_HELD_LANES;
 		for (uint32_t i = 0; i < nparties; i++)
 			for (unsigned int k = 0; k < GT_HELD_KINDS; k++)
@@ -173,8 +212,9 @@ static void check(const char *what, uint32_t max_jobs, uint32_t max_parties, uns
 		others += seen[GT_HELD_OTHERS] > 0;
 	}
 	ok(same, "%s: each wait is shared out as a look at each ns does", what);
-	ok(right, "%s: those that held it longest are told apart", what);
+	ok(right, "%s: those that held it longest are reported apart", what);
 	ok(sums, "%s: and nothing of a wait is missing", what);
+	ok(longest_right, "%s: whom each job waited for longest", what);
 	ok(seen[0] && seen[GT_HELD_IDLE] && seen[GT_HELD_UNKNOWN] && seen[GT_HELD_KEPT],
 	   "%s: there was some of each", what);
 	if (max_parties > GT_HELD_LANES)

@@ -101,7 +101,7 @@ static void check_edges(void)
 		good &= a.min == edges[i] && a.p50 == edges[i] && a.max == edges[i];
 		gt_stage_reset(&s);
 	}
-	ok(good, "one value is told exactly, whatever its size");
+	ok(good, "one value is reported exactly, whatever its size");
 }
 
 struct bucket_sum {
@@ -137,7 +137,7 @@ static void check_buckets(size_t n)
 	gt_hist_buckets(&h, on_bucket, &b);
 	is(b.n, n, "%zu values are all in buckets", n);
 	ok(b.rising, "bounds rise");
-	ok(b.fits, "each bound has as many values at or below it as told");
+	ok(b.fits, "each bound has as many values at or below it as reported");
 	gt_hist_init(&twice);
 	gt_hist_fold(&twice, &h);
 	gt_hist_fold(&twice, &h);
@@ -228,7 +228,7 @@ static void check_memory(void)
 	ok(!last10.unknown && !last10.count, "10 s later it is known again");
 	is(all.count, 1000, "without memory everything is counted");
 	ok(all.min == 1000 && all.max == 1999, "and the extremes are right");
-	ok(s.base.uncounted + s.cur.uncounted > 0, "what is in no bucket is told");
+	ok(s.base.uncounted + s.cur.uncounted > 0, "what is in no bucket is reported");
 	ok(all.p50 >= all.min && all.p50 <= all.max, "percentiles stay within");
 	gt_hist_set_limit(512ULL << 20);
 	gt_stage_reset(&sum);

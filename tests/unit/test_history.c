@@ -1,21 +1,29 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* What walks the history shows, word for word: report, timeline and the lines of trace. */
+#include <unistd.h>
+
+#include "../lib/tmp.h"
 #include "shown.h"
 
 #define REPORT                                                                                     \
-	"# end gpu ring engine ctx seqno pid comm t_ioctl_ns t_queue_ns t_hw_wait_ns t_exec_ns "   \
-	"t_gpu_wait_ns t_complete_ns reason t_reason_ns for_gpu for_ring for_seqno for_pid\n"
-#define NONE " - - - - - -\n" /* no reason */
+	"end_s gpu ring engine ctx seqno pid comm t_ioctl_ns t_queue_ns t_hw_wait_ns t_exec_ns "   \
+	"t_gpu_wait_ns t_complete_ns reason t_reason_ns for_gpu for_ring for_seqno for_pid "       \
+	"submit_s start_s total_ns held_by_pid held_by_comm\n"
+#define NONE " - - - - - - " /* no reason */
 #define ROW_A                                                                                      \
-	"100.001171000 amdgpu0 ring0 GRAPHICS 5 1 1000 glxgears 130000 50000 0 1000000 - -" NONE
-#define ROW_B_REST " - 100000 871000 1000000 - -" NONE
-#define ROW_B	   "100.002171000 amdgpu0 ring0 GRAPHICS "
-#define ROW_C	   "100.004002000 amdgpu0 ring1 COPY 7 1 1000 glxgears - 5000 3000 992000 - 2000" NONE
+	"100.001171000 amdgpu0 ring0 GRAPHICS 5 1 1000 glxgears 130000 50000 0 1000000 - -" NONE   \
+	"100.000121000 100.000171000 1050000 - -\n"
+#define ROW_B_REST                                                                                 \
+	" - 100000 871000 1000000 - -" NONE "100.000200000 100.001171000 1971000 1000 glxgears\n"
+#define ROW_B "100.002171000 amdgpu0 ring0 GRAPHICS "
+#define ROW_C                                                                                      \
+	"100.004002000 amdgpu0 ring1 COPY 7 1 1000 glxgears - 5000 3000 992000 - 2000" NONE        \
+	"100.003000000 100.003008000 1002000 - -\n"
 
 static void test_report(void)
 {
 	SHOWS(at_root, "report", root,
-	      REPORT ROW_A ROW_B "6 1 2000 \\x23x\\x20y\\x0az" ROW_B_REST ROW_C);
+	      REPORT ROW_A ROW_B "6 1 2000 #x\\x20y\\x0az" ROW_B_REST ROW_C);
 	SHOWS(at_root, "report", user, REPORT ROW_A ROW_B "- 1 - -" ROW_B_REST ROW_C);
 	SHOWS(at_root, "report", owner, REPORT ROW_A ROW_C);
 	SHOWS(at_sdma, "report", root, REPORT ROW_C);
@@ -23,11 +31,95 @@ static void test_report(void)
 	SHOWS(at_any, "report", root, REPORT);
 }
 
+/* A row of job @seqno ends with @with */
+static bool held_by(const struct gt_view *v, uint64_t seqno, const char *with)
+{
+	char key[40];
+	const char *t = text(&at_sdma, "report", v), *end;
+
+	snprintf(key, sizeof(key), "COPY %s %llu ", v->all ? "70" : "-", (unsigned long long)seqno);
+	t = strstr(t, key);
+	end = t ? strchr(t, '\n') : NULL;
+	return end && end - t > (long)strlen(with) &&
+	       !strncmp(end - strlen(with), with, strlen(with));
+}
+
+/* 1000 holds the ring for 5 us, then 2000 for 3, while 2000 waits */
+static void test_holder(void)
+{
+	const uint64_t t = 150 * S, pids[] = { 1000, 2000, 2000, 1000 };
+	const uint64_t ends[] = { 5, 8, 9, 30 };
+
+	for (uint64_t i = 0; i < 4; i++) {
+		submit(t + i * 10, 1, 70, i, (uint32_t)pids[i]);
+		job_event(t + i * 10 + 5, GT_COMMIT, 1, 70, i);
+	}
+	for (uint64_t i = 0; i < 4; i++) {
+		job_event(t + (i ? ends[i - 1] * US : 5), GT_START, 1, 70, i);
+		job_event(t + ends[i] * US, GT_COMPLETE, 1, 70, i);
+	}
+	ok(held_by(&root, 0, " 5000 - -"), "report: the first waited for nobody");
+	ok(held_by(&root, 1, " 7990 1000 glxgears"), "report: the second for another");
+	ok(held_by(&root, 2, " 8980 1000 glxgears"),
+	   "report: the third for it longer than its own");
+	ok(held_by(&root, 3, " 29970 1000 glxgears"), "report: and the last for its own");
+	ok(held_by(&user, 1, " 7990 1000 glxgears"),
+	   "report: who held it sees that another waited");
+	ok(begins(text(&at_other, "report", &root), REPORT), "report: a process's");
+	ok(strstr(text(&at_other, "report", &root), " 7990 1000 glxgears\n"), "… has it, too");
+	submit(t + 40 * US, 1, 71, 0, 2000);
+	job_event(t + 40 * US, GT_COMMIT, 1, 71, 0);
+	submit(t + 41 * US, 1, 70, 9, 1000);
+	job_event(t + 41 * US, GT_COMMIT, 1, 70, 9);
+	job_event(t + 40 * US, GT_START, 1, 71, 0);
+	job_event(t + 60 * US, GT_COMPLETE, 1, 71, 0);
+	job_event(t + 60 * US, GT_START, 1, 70, 9);
+	job_event(t + 61 * US, GT_COMPLETE, 1, 70, 9);
+	ok(held_by(&root, 9, " 20000 2000 #x\\x20y\\x0az"), "report: another held it");
+	ok(!strstr(text(&at_sdma, "report", &user), " 20000 2000 "),
+	   "report: whom not all may see");
+	ok(strstr(text(&at_sdma, "report", &user), " 20000 - -\n"), "… so nobody is named");
+	ok(strstr(text(&at_sdma, "report", &owner), " 20000 - -\n"), "… nor to an owner");
+}
+
+/* Kernels and copies of two processes, and an end without a ring */
+static void test_work(void)
+{
+	const uint64_t t = 160 * S;
+	const uint32_t pids[] = { 1000, 2000, 2000, 2000 };
+	union gt_record r;
+
+	for (unsigned int i = 0; i < 4; i++) {
+		r = event(t + i * MS,
+			  i < 2	  ? GT_DISPATCH
+			  : i < 3 ? GT_COPY
+				  : GT_COMPLETE,
+			  GT_NONE16, 90 + i, 7000 + i);
+		r.ev.pid = r.ev.tid = r.ev.uid = pids[i];
+		r.ev.queue = 9;
+		r.ev.value = r.ev.ref = 33333;
+		if (i < 2)
+			r.ev.ref = GT_NONE64; /* no kernel is named */
+		feed(&r);
+	}
+	ok(strstr(text(&at_gpu, "report", &user),
+		  "160.000000000 amdgpu0 ring2 COMPUTE 90 7000 1000 glxgears - - - 33333 - -" NONE
+		  "- 159.999966667 - - -\n"
+		  "160.001000000 amdgpu0 ring2 COMPUTE - - - - - - - - - -" NONE "- - - - -\n"
+		  "160.002000000 amdgpu0 ring3 COPY - - - - - - - - - -" NONE "- - - - -\n"
+		  "160.003000000 amdgpu0 ring2 COMPUTE - - - - - - - - - -" NONE "- - - - -\n"),
+	   "report: numbers and times of kernels are for those who see their process");
+	ok(!strstr(text(&at_gpu, "report", &owner), "160.001"), "… an owner has no row of them");
+	ok(strstr(text(&at_gpu, "report", &root),
+		  "160.001000000 amdgpu0 ring2 COMPUTE 91 7001 2000 #x\\x20y\\x0az - - - 33333"),
+	   "… root has all");
+	ok(!strstr(text(&at_gpu, "timeline", &user), "seqno=7001"), "nor has timeline the number");
+}
+
 static void test_timeline(void)
 {
 	SHOWS(at_sdma, "timeline", root, "absent");
 	ok(begins(text(&at_gpu, "timeline", &root),
-		  "# events: 19\n# duration: 0.810000000 s\n# rate: 23.45 events/s\n"
 		  "[100.000000000] CPU IOCTL_ENTER cpu=3 pid=1000 comm=glxgears cmd=0xc0186444 "
 		  "command=AMDGPU_CS\n"
 		  "[100.000121000] amdgpu0/gfx_0.0.0 SUBMIT cpu=3 pid=1000 comm=glxgears ctx=5 "
@@ -36,16 +128,20 @@ static void test_timeline(void)
 		  "command=AMDGPU_CS\n"
 		  "[100.000171000] amdgpu0/gfx_0.0.0 COMMIT cpu=3 pid=1000 comm=glxgears ctx=5 "
 		  "seqno=1 (50 us queue wait)\n"),
-	   "timeline: head, CPU and GPU events, notes");
+	   "timeline: CPU and GPU events, notes");
+	SHOWS(at_gpu, "timeline_stats", root,
+	      "events 19\nduration_ns 810000000\nevents_per_second 23.45\n"
+	      "older_events_left_out 0\n");
 	ok(strstr(text(&at_root, "timeline", &user),
 		  "[100.000200000] amdgpu0/gfx_0.0.0 SUBMIT cpu=3 seqno=1 redacted\n"),
 	   "timeline: another's event is blanked");
-	ok(strstr(text(&at_root, "timeline", &user), "ERROR cpu=3 seqno=2 error=reset redacted\n"),
+	ok(strstr(text(&at_root, "timeline", &user),
+		  "ERROR cpu=3 seqno=2 error=timeout redacted\n"),
 	   "timeline: which error it was");
 	ok(!strstr(text(&at_root, "timeline", &owner), "[100.000200000]"), "timeline: or left out");
 	ok(strstr(text(&at_root, "timeline", &root),
 		  "END cpu=3 pid=1000 comm=glxgears ctx=7 seqno=1 (992 us execution)\n"),
-	   "timeline: execution where start and end are told");
+	   "timeline: execution where start and end are reported");
 }
 
 static const char *line(const union gt_record *r)
@@ -60,7 +156,7 @@ static const char *line(const union gt_record *r)
 	return t.buf;
 }
 
-/* The command is told where an ioctl begins: it names the end, too */
+/* The command is known where an ioctl begins: it names the end, too */
 static void test_trace_ioctl(void)
 {
 	union gt_record r;
@@ -167,17 +263,102 @@ static void test_many(void)
 	}
 	t = text(&at_gfx, "report", &root);
 	ok(begins(strchr(t, '\n'), "\n0.000001035 "), "report: the newest 200,000 rows");
-	ok(strstr(t, "\n# 3 older rows left out\n"), "report: says how many are older");
+	SHOWS(at_gfx, "report_stats", root, "rows 200000\nolder_rows_left_out 3\n");
 	t = text(&at_root, "timeline", &root);
-	ok(begins(t, "# events: 400006\n"), "timeline: counts all");
-	ok(strstr(t, "events/s\n[0.001001030] "), "timeline: shows the newest 200,000");
-	ok(strstr(t, "\n# 200006 older events left out\n"), "timeline: says how many are older");
+	ok(begins(t, "[0.001001030] "), "timeline: shows the newest 200,000");
+	t = text(&at_root, "timeline_stats", &root);
+	ok(begins(t, "events 400006\n"), "timeline_stats: counts all");
+	ok(strstr(t, "\nolder_events_left_out 200006\n"), "… and how many are older");
 	for (uint64_t i = 0; i < 1000; i++)
 		submit(n * 10 + 2000, 1, 8, i, 1000);
 	t = text(&at_sdma, "jobs", &root);
 	ok(strstr(t, "\n8 0 1000 ") && strstr(t, "\n8 63 1000 ") && strstr(t, "\n8 64 1000 ") &&
 		   strstr(t, "\n8 999 1000 "),
 	   "jobs: all of a long list");
+}
+
+static void finish(uint64_t nr, uint16_t ring, uint32_t pid, uint32_t *nth)
+{
+	struct gt_finished f = { .end = 1000 + nr * 10,
+				 .ctx = pid,
+				 .seqno = nr,
+				 .queue = 5,
+				 .hw_wait = 3,
+				 .exec = 9,
+				 .complete = 1,
+				 .ioctl = GT_NONE64,
+				 .gpu_wait = 0,
+				 .total = 18,
+				 .first_ts = pid,
+				 .pid = pid,
+				 .uid = pid,
+				 .ring = ring,
+				 .nth = ++nth[ring] };
+
+	gt_log_finished(app.log, &f);
+}
+
+/* Few jobs of a ring and a process among many of others; far apart, near each other, at both ends */
+static void finish_many(void)
+{
+	uint32_t nth[2] = { 0 };
+
+	for (uint64_t i = 0; i < 60000; i++)
+		finish(i, i == 0 || i / 10 == 2000 || i % 9000 == 4095 || i == 59999,
+		       i / 100 == 300 || i % 8000 == 4096 ? 2000 : 1000, nth);
+	gt_model_advance(app.model, 700000);
+}
+
+/* A history in a file, where a walk passes over what it is not for, reads as one in memory */
+static void test_same_in_file(void)
+{
+	static const struct gt_obj *const objs[] = { &at_root, &at_gpu,	 &at_gfx,
+						     &at_sdma, &at_proc, &at_other };
+	static const char *const names[] = { "report", "blame_stats" };
+	char *want[6][2], dir[TMP_PATH_MAX];
+	bool same = true, any = true;
+
+	for (int file = 0; file < 2; file++) {
+		setup(64 << 20);
+		if (file && (!tmp_dir(dir, "gt-history") || gt_log_to_file(app.log, dir)))
+			printf("# no room for a file\n");
+		finish_many();
+		for (int i = 0; i < 12; i++) {
+			const char *t = text(objs[i / 2], names[i % 2], &root);
+
+			if (!file) {
+				want[i / 2][i % 2] = strdup(t);
+				any &= strchr(t, '\n')[1] != '\0';
+				continue;
+			}
+			same &= !strcmp(t, want[i / 2][i % 2]);
+			free(want[i / 2][i % 2]);
+		}
+		if (file)
+			rmdir(dir);
+		teardown();
+	}
+	ok(any, "each has jobs");
+	ok(same, "reports and blame of a file are those of memory");
+}
+
+/* Jobs that were overwritten before a history grew are not among those that it leaves out */
+static void test_grown(void)
+{
+	uint32_t nth[2] = { 0 };
+	unsigned int rows = 0;
+	const char *t;
+
+	setup(65536);
+	for (uint64_t i = 0; i < 300000; i++)
+		finish(i, 0, 1000, nth);
+	is(gt_log_resize(app.log, 64 << 20, &app.model->lock), 0, "report: a history grows");
+	t = text(&at_root, "report", &root);
+	ok(!strstr(t, "left out"), "report: it leaves none out");
+	for (; *t; t++)
+		rows += *t == '\n';
+	is(rows, 257, "report: a head, and what was there before");
+	teardown();
 }
 
 /* A job that ended before the ioctl that gave it: the row knows afterwards. */
@@ -212,7 +393,7 @@ static void queue_event(uint64_t ts, uint32_t pid, enum gt_type type, uint8_t fl
 	queue_event_at(ts, pid, type, flags, GT_NONE64);
 }
 
-/* The driver and the runtime tell of what is one queue */
+/* The driver and the runtime report what is one queue */
 static void test_queue_notes(void)
 {
 	const char *t;
@@ -234,16 +415,17 @@ static void test_queue_notes(void)
 	ok(strstr(t, "[299.000004000] amdgpu0 QUEUE_MAP cpu=3 pid=1000 comm=glxgears ctx=4096 "
 		     "queue=2000000 (4.0 us after the driver made a queue)\n"),
 	   "but the same");
-	ok(strstr(t, "[300.009000000] amdgpu0 QUEUE_CREATE cpu=3 pid=1000 comm=glxgears queue=2000000 "
-		     "(9000 us after the driver made a queue)\n"),
-	   "a runtime tells of the queue that the driver made");
+	ok(strstr(t,
+		  "[300.009000000] amdgpu0 QUEUE_CREATE cpu=3 pid=1000 comm=glxgears queue=2000000 "
+		  "(9000 us after the driver made a queue)\n"),
+	   "a runtime reports the queue that the driver made");
 	ok(strstr(t, "[301.000003000] amdgpu0 QUEUE_CREATE cpu=3 pid=1000 comm=glxgears queue=1 "
-		     "(3.0 us after the runtime told of a queue)\n"),
+		     "(3.0 us after the runtime reported a queue)\n"),
 	   "or before it");
 	ok(strstr(t, "[301.000004000] amdgpu0 QUEUE_CREATE cpu=3 pid=2000 ") &&
 		   !strstr(strstr(t, "[301.000004000]"), "us after the driver"),
 	   "but not another process's, nor after more than 20 ms");
-	ok(!strstr(text(&at_root, "timeline", &user), "pid=2000"), "nor is it told to others");
+	ok(!strstr(text(&at_root, "timeline", &user), "pid=2000"), "nor is it reported to others");
 }
 
 int main(void)
@@ -253,13 +435,17 @@ int main(void)
 	test_report();
 	test_timeline();
 	test_trace_line();
+	test_work();
 	test_functions();
 	test_late_ioctl();
+	test_holder();
 	test_queue_notes();
 	teardown();
 	setup(1 << 27);
 	test_many();
 	teardown();
+	test_same_in_file();
+	test_grown();
 	text(NULL, NULL, NULL);
 	return done_testing();
 }

@@ -12,6 +12,7 @@ static void test_refused(void)
 {
 	struct gt_host_state *h;
 	char err[512];
+	char why[64];
 
 	build("bad", "abi", "-DABI=99");
 	build("bad", "hook", "-DNO_DRAIN");
@@ -31,10 +32,11 @@ static void test_refused(void)
 				      { "ghost", "a", "1" },
 				      { "good", "n", "20" } }),
 	       sizeof(settings));
-	h = make("bad", NULL, 2, true, err, sizeof(err));
+	h = make("bad", NULL, 2, err, sizeof(err));
 	if (!ok(h, "a folder with bad plugins: %s", err))
 		return;
-	state_is(h, "abi", GT_BS_REFUSED, "built for backend ABI 99, this is 2");
+	snprintf(why, sizeof(why), "built for backend ABI 99, this is %d", GT_BACKEND_ABI);
+	state_is(h, "abi", GT_BS_REFUSED, why);
 	state_is(h, "hook", GT_BS_REFUSED, "has no drain() hook");
 	state_is(h, "symbol", GT_BS_REFUSED, "exports no symbol gt_backend");
 	state_is(h, "_ame", GT_BS_REFUSED, "its name is not");
@@ -65,7 +67,7 @@ static unsigned int asked_more(struct gt_host_state *h, unsigned int than)
 
 	while (asked < 10000 && sink.tallies <= than) {
 		usleep(6000);
-		gt_host_fresh(h);
+		gt_host_collect_counters(h);
 		asked++;
 	}
 	return asked;
@@ -82,7 +84,7 @@ static void test_counting(void)
 	build("counts", "one", "-DCOUNTS");
 	build("counts", "two", "");
 	build("counts", "three", "-DCOUNTS -DNO_FOLD");
-	h = make("counts", NULL, 2, true, err, sizeof(err));
+	h = make("counts", NULL, 2, err, sizeof(err));
 	gt_host_start(h, err, sizeof(err));
 	now = gt_host_now();
 	asked = asked_more(h, 0);
@@ -95,7 +97,7 @@ static void test_counting(void)
 		asked_more(h, n);
 		now = sink.tally.at;
 		n = sink.tallies;
-		gt_host_fresh(h);
+		gt_host_collect_counters(h);
 	} while (gt_host_now() - now > 4000000 && ++tries < 1000);
 	is(sink.tallies, n, "it is not asked again at once");
 	asked = asked_more(h, n);
@@ -105,30 +107,30 @@ static void test_counting(void)
 	asked_more(h, n + 1);
 	ok(sink.tally.at > now + 1000000000000 && sink.tally.since == 5 + 1000000000000 &&
 		   !sink.tally.last_end,
-	   "its times move with its clock, those it does not tell stay so");
+	   "its times move with its clock, unknown ones stay unknown");
 	gt_host_control(h, GT_CTL_LEVEL, 0, err, sizeof(err));
 	n = sink.tallies;
 	usleep(6000);
-	gt_host_fresh(h);
+	gt_host_collect_counters(h);
 	is(sink.tallies, n, "one that has stopped is not asked");
 	gt_host_free(h);
 }
 
-/* Who asks where queues are waits for the answer: what was told before may be of any time. */
+/* A reader of places of queues waits for the answer: an older one may be of any time. */
 static void test_looking(void)
 {
 	struct gt_host_state *h;
 	char err[512];
 
 	build("looks", "one", "-DLOOKS");
-	h = make("looks", NULL, 2, true, err, sizeof(err));
-	ok(gt_host_look(h, GT_LOOK_SLOTS), "nobody runs who could look");
+	h = make("looks", NULL, 2, err, sizeof(err));
+	ok(gt_host_refresh_sensors(h, GT_REFRESH_SLOTS), "nobody runs who could look");
 	gt_host_start(h, err, sizeof(err));
-	ok(gt_host_look(h, GT_LOOK_SLOTS), "a look that takes long is waited for");
+	ok(gt_host_refresh_sensors(h, GT_REFRESH_SLOTS), "a look that takes long is waited for");
 	gt_host_free(h);
 }
 
-/* What the settings want is told to who can leave out the rest; nobody need. */
+/* Backends that leave out events themselves are notified of the settings; none has to be. */
 static void test_wanted(void)
 {
 	struct gt_host_state *h;
@@ -136,14 +138,17 @@ static void test_wanted(void)
 	int i;
 
 	build("wants", "one", "");
-	h = make("wants", NULL, 2, true, err, sizeof(err));
+	h = make("wants", NULL, 2, err, sizeof(err));
 	gt_host_start(h, err, sizeof(err));
 	i = gt_host_find(h, "one");
-	is(gt_host_control(h, GT_CTL_WANTED, 0, err, sizeof(err)), 0, "settings are told");
+	is(gt_host_control(h, GT_CTL_WANTED, 0, err, sizeof(err)), 0,
+	   "backends are notified of settings");
 	gt_host_doctor(h, (unsigned int)i, err, sizeof(err));
 	ok(strstr(err, "wanted 12345 refused 16"), "to a backend that asks: %s", err);
 	gt_host_control(h, GT_CTL_LEVEL, 0, err, sizeof(err));
 	is(gt_host_control(h, GT_CTL_WANTED, 0, err, sizeof(err)), 0, "to nobody is well, too");
+	is(gt_host_control(h, GT_CTL_PAUSE, 0, err, sizeof(err)), -EOPNOTSUPP, "nobody pauses");
+	is_str(err, "the level is off", "… and why");
 	gt_host_free(h);
 }
 
@@ -153,14 +158,14 @@ static void test_folder(void)
 
 	build("open", "good", "");
 	shell("chmod 777 %s/open", dir);
-	ok(!make("open", NULL, 2, true, err, sizeof(err)), "a folder that others can write");
+	ok(!make("open", NULL, 2, err, sizeof(err)), "a folder that others can write");
 	ok(strstr(err, "chmod go-w"), "is refused: %s", err);
-	ok(!make("nowhere", NULL, 2, true, err, sizeof(err)), "a folder that is not there");
-	ok(strstr(err, "No such file"), "is told: %s", err);
-	ok(!make("bad", "good:nobody", 2, true, err, sizeof(err)), "a backend that is not there");
-	ok(strstr(err, "no backend 'nobody'"), "is told: %s", err);
+	ok(!make("nowhere", NULL, 2, err, sizeof(err)), "a folder that is not there");
+	ok(strstr(err, "No such file"), "the error is reported: %s", err);
+	ok(!make("bad", "good:nobody", 2, err, sizeof(err)), "a backend that is not there");
+	ok(strstr(err, "no backend 'nobody'"), "the error is reported: %s", err);
 	memcpy(settings, ((const char *[8][3]){ { "ghost", "a", "1" } }), sizeof(settings));
-	gt_host_free(make("bad", "good", 2, true, err, sizeof(err)));
+	gt_host_free(make("bad", "good", 2, err, sizeof(err)));
 	ok(strstr(sink.log, "[backend ghost]: there is no such backend"),
 	   "a section for nobody: %s", sink.log);
 	memset(settings, 0, sizeof(settings));
@@ -179,9 +184,9 @@ static void test_failing(void)
 	build("mix", "ends", "-DENDS -DTIMER -DFLAGS=GT_BACKEND_RECORDING");
 	build("mix", "good", "-DTIMER -DFLAGS=GT_BACKEND_LIVE_PIDS -DBAD_TYPE");
 	build("mix", "ahead", "-DTIMER -DFUTURE");
-	build("mix", "asked", "-DFLAGS=GT_BACKEND_DEMAND");
-	build("mix", "stand_in", "-DFLAGS=GT_BACKEND_FALLBACK");
-	h = make("mix", NULL, 2, false, err, sizeof(err));
+	build("mix", "asked", "-DFLAGS=GT_BACKEND_DEMAND -DON_GPU=3");
+	build("mix", "stand_in", "-DFLAGS=GT_BACKEND_SIMULATED");
+	h = make("mix", NULL, 2, err, sizeof(err));
 	if (!ok(h, "a folder with failing plugins: %s", err))
 		return;
 	state_is(h, "absent", GT_BS_UNAVAILABLE, says);
@@ -211,24 +216,49 @@ static void test_failing(void)
 	gt_host_free(h);
 }
 
+static void test_rings_observed(void)
+{
+	struct gt_host_state *h;
+	char err[512];
+
+	build("rings", "dies", "-DFAIL_DRAIN -DTIMER -DON_GPU=1");
+	build("rings", "good", "-DTIMER -DON_GPU=2");
+	build("rings", "last", "-DTIMER -DON_GPU=1");
+	h = make("rings", "dies:good", 2, err, sizeof(err));
+	if (!ok(h && !gt_host_start(h, err, sizeof(err)), "one that fails beside a good one"))
+		return;
+	ok(gt_host_drained(h, 60000), "and both are drained");
+	ok(sink.observing & GT_OBSERVES_EVENTS, "events are observed");
+	ok(sink.ring[1].known && !sink.ring[1].on, "but not of the ring of the one that failed");
+	ok(sink.ring[2].known && sink.ring[2].on, "of the other's ring they are");
+	ok(!sink.ring[0].known, "of a ring that nobody reported nothing is said");
+	gt_host_free(h);
+	h = make("rings", "dies:last", 2, err, sizeof(err));
+	ok(h && !gt_host_start(h, err, sizeof(err)) && gt_host_drained(h, 60000),
+	   "two that report one ring");
+	ok(sink.ring[1].on, "it is observed while one of them runs");
+	gt_host_free(h);
+}
+
 static void test_choice(void)
 {
 	struct gt_host_state *h;
 	char err[512];
 
-	build("alone", "stand_in", "-DFLAGS=GT_BACKEND_FALLBACK");
-	h = make("alone", NULL, 2, false, err, sizeof(err));
-	ok(h && !gt_host_start(h, err, sizeof(err)), "a fallback runs where nothing else does");
+	build("alone", "stand_in", "-DFLAGS=GT_BACKEND_SIMULATED");
+	h = make("alone", NULL, 2, err, sizeof(err));
+	ok(h && !gt_host_start(h, err, sizeof(err)), "none runs: there is nothing to show");
+	state_is(h, "stand_in", GT_BS_OFF, NULL);
 	gt_host_free(h);
-	h = make("alone", NULL, 2, true, err, sizeof(err));
-	is(gt_host_start(h, err, sizeof(err)), -ENODEV, "not where there is a GPU");
-	ok(strstr(err, "no backend for this machine"), "which is told: %s", err);
+	h = make("alone", "stand_in", 2, err, sizeof(err));
+	ok(h && !gt_host_start(h, err, sizeof(err)), "a simulation runs if it is named");
+	state_is(h, "stand_in", GT_BS_RUNNING, NULL);
 	gt_host_free(h);
-	h = make("mix", "busy", 2, true, err, sizeof(err));
+	h = make("mix", "busy", 2, err, sizeof(err));
 	is(gt_host_start(h, err, sizeof(err)), -ENODEV, "one that is named, and fails");
-	ok(strstr(err, "busy: start failed"), "which is told: %s", err);
+	ok(strstr(err, "busy: start failed"), "which is reported: %s", err);
 	gt_host_free(h);
-	h = make("mix", "asked:stand_in", 2, true, err, sizeof(err));
+	h = make("mix", "asked:stand_in", 2, err, sizeof(err));
 	ok(h && !gt_host_start(h, err, sizeof(err)), "whoever is named runs");
 	state_is(h, "asked", GT_BS_RUNNING, NULL);
 	state_is(h, "stand_in", GT_BS_RUNNING, NULL);
@@ -286,12 +316,26 @@ static void test_control(struct gt_host_state *h, unsigned int i)
 
 	is(gt_host_control(h, GT_CTL_PAUSE, 0, err, sizeof(err)), 0, "pause");
 	state_is(h, "asked", GT_BS_PAUSED, NULL);
+	is(sink.observing, GT_OBSERVES_USE, "events are not observed while paused");
+	while (!sink.lost)
+		usleep(1000);
+	is(sink.lost, 1, "a loss is reported, as its jobs may end unseen");
+	sink.lost = 0;
 	is(gt_host_control(h, GT_CTL_RESUME, 0, err, sizeof(err)), 0, "resume");
 	state_is(h, "asked", GT_BS_RUNNING, NULL);
+	is(sink.observing, GT_OBSERVES_EVENTS | GT_OBSERVES_USE, "and are after it");
+	is(gt_host_control(h, GT_CTL_RESCAN, 0, err, sizeof(err)), 0, "rescan");
+	while (!sink.lost)
+		usleep(1000);
+	is(sink.lost, 1, "is such a pause");
 	is(gt_host_control(h, GT_CTL_LEVEL, 3, err, sizeof(err)), 0,
 	   "a level is the gate's affair");
 	is(gt_host_control(h, GT_CTL_LEVEL, 0, err, sizeof(err)), 0, "level off");
 	state_is(h, "asked", GT_BS_OFF, NULL);
+	is(sink.observing, 0, "nothing is observed at level off");
+	while (sink.lost < 2)
+		usleep(1000);
+	is(sink.lost, 2, "likewise");
 	is(gt_host_control(h, GT_CTL_PAUSE, 0, err, sizeof(err)), -EOPNOTSUPP, "nobody to pause");
 	is(gt_host_option_set(h, i, "b", "1", err, sizeof(err)), 0, "now it can be set");
 	is(gt_host_control(h, GT_CTL_LEVEL, 2, err, sizeof(err)), 0, "level normal");
@@ -299,25 +343,51 @@ static void test_control(struct gt_host_state *h, unsigned int i)
 	is(gt_host_control(h, GT_CTL_LEVEL, 9, err, sizeof(err)), -ERANGE, "no such level");
 }
 
+static bool plays(struct gt_host_state *h, const char *name)
+{
+	return h->be[gt_host_find(h, name)]->p.recording;
+}
+
+static void test_player(void)
+{
+	char err[512];
+	struct gt_host_state *h = make("mix", "asked:ends", 2, err, sizeof(err));
+
+	ok(h && plays(h, "ends"), "a player that is asked for plays a recording");
+	ok(h && !plays(h, "asked"), "another backend does not");
+	gt_host_free(h);
+}
+
 static void test_running(void)
 {
 	char err[512];
-	struct gt_host_state *h = make("mix", "asked", 2, true, err, sizeof(err));
+	struct gt_host_state *h = make("mix", "asked", 2, err, sizeof(err));
 	unsigned int i;
 
 	if (!ok(h && !gt_host_start(h, err, sizeof(err)), "one that waits for its descriptor"))
 		return;
+	ok(!plays(h, "ends"), "a player that nobody asked for plays no recording");
 	i = (unsigned int)gt_host_find(h, "asked");
 	test_idle(h, i);
 	test_options(h, i);
 	test_control(h, i);
 	ok(!gt_host_replaying(h), "nothing is replayed");
+	is(sink.resets, 0, "so the sink never begins anew");
+	sink.lost = 0;
+	gt_host_clock_offset(h, i, -5000000000);
+	gt_host_control(h, GT_CTL_PAUSE, 0, err, sizeof(err));
+	while (!sink.lost)
+		usleep(1000);
+	ok(sink.last + 4000000000 < gt_host_now(),
+	   "a pause is reported at a time of the source's clock");
 	gt_host_free(h);
-	h = make("mix", "asked", 0, true, err, sizeof(err));
+	h = make("mix", "asked", 0, err, sizeof(err));
 	is(gt_host_start(h, err, sizeof(err)), 0, "level off starts nobody, and is no error");
 	state_is(h, "asked", GT_BS_OFF, NULL);
+	is(sink.observing, 0, "so nothing is observed");
 	is(gt_host_control(h, GT_CTL_LEVEL, 2, err, sizeof(err)), 0, "until it is raised");
 	state_is(h, "asked", GT_BS_RUNNING, NULL);
+	is(sink.observing, GT_OBSERVES_EVENTS | GT_OBSERVES_USE, "and then all is");
 	gt_host_free(h);
 }
 
@@ -330,7 +400,7 @@ static void test_spinning(void)
 	char err[512];
 
 	ok(build("spin", "fd", "-DSPINS=0") && build("spin", "timer", "-DSPINS=1"), "plugins");
-	h = make("spin", NULL, 2, true, err, sizeof(err));
+	h = make("spin", NULL, 2, err, sizeof(err));
 	ok(h && !gt_host_start(h, err, sizeof(err)), "that spin run");
 	began = gt_host_now();
 	do
@@ -339,10 +409,11 @@ static void test_spinning(void)
 	       gt_host_now() - began < 60000000000);
 	i = info(h, "fd");
 	ms = (gt_host_now() - began) / 1000000;
-	ok(i.drains > 64 && i.drains < 4 * ms, "one whose descriptor stays readable is held back");
+	ok(i.drains > 64 && i.drains < 4 * ms,
+	   "one with a descriptor that stays readable is held back");
 	i = info(h, "timer");
 	ms = (gt_host_now() - began) / 1000000;
-	ok(i.drains > 64 && i.drains < 4 * ms, "and one whose timer is always due");
+	ok(i.drains > 64 && i.drains < 4 * ms, "and one with a timer that is always due");
 	state_is(h, "fd", GT_BS_RUNNING, NULL);
 	gt_host_free(h);
 }
@@ -361,7 +432,7 @@ static void test_minimal(void)
 	   "the example builds out of tree, without a warning");
 	memcpy(settings, ((const char *[8][3]){ { "minimal", "jobs_per_second", "1000" } }),
 	       sizeof(settings));
-	h = make("min", NULL, 2, true, err, sizeof(err));
+	h = make("min", NULL, 2, err, sizeof(err));
 	ok(h && !gt_host_start(h, err, sizeof(err)), "and runs");
 	while (h && sink.records < 30)
 		usleep(1000);
@@ -385,7 +456,9 @@ int main(void)
 	test_wanted();
 	test_folder();
 	test_failing();
+	test_rings_observed();
 	test_choice();
+	test_player();
 	test_running();
 	test_spinning();
 	test_minimal();

@@ -2,6 +2,7 @@
 /* GPUs that come and go: what the kernel's messages say, and what a scan makes of a sysfs made
  * here. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -161,6 +162,39 @@ static void test_scans(void)
 	is(asked(NULL, "0000:04:00.0", -1), 3, "whose events are its own");
 }
 
+static unsigned int claimed(uint32_t uid, const char *dev)
+{
+	const struct gt_gpu_desc d = {
+		.driver = "amdgpu", .dev = dev, .minor = -1, .listed = true, .uid = uid
+	};
+
+	return gt_naming_gpu(nm, &d, false);
+}
+
+/* A user's file says which GPU it was: that is so if the user may use it */
+static void test_claims(void)
+{
+	char node[sizeof(top) + 64];
+	unsigned int n = app.model->ngpus, gpu;
+
+	snprintf(node, sizeof(node), "%s/dev", top);
+	mkdir(node, 0755);
+	strcat(node, "/dri");
+	mkdir(node, 0755);
+	strcat(node, "/renderD132"); /* 0000:03:00.0's */
+	close(open(node, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+	is(claimed(0, "0000:03:00.0"), 0, "root is believed");
+	is(claimed(7, "0000:99:00.0"), GT_NONE16, "a GPU that is not here is none");
+	chmod(node, 0666);
+	is(claimed(4321, "0000:03:00.0"), 0, "so is who may open its render node");
+	chmod(node, 0660);
+	gpu = claimed(4322, "0000:03:00.0");
+	ok(gpu == n && app.model->gpus[n]->claimed, "another's is a GPU of its own");
+	is_str(app.model->gpus[n]->name, "amdgpu-claimed", "by its name, too");
+	is(claimed(4323, "0000:01:00.0"), gpu, "all that users may not use are one");
+	is(asked(NULL, "0000:03:00.0", -1), 0, "which changes nothing for other sources");
+}
+
 static void test_long_name(void)
 {
 	static const char name[] = "a-name-of-a-device-longer-than-any-on-a-bus";
@@ -223,6 +257,7 @@ int main(void)
 	test_messages();
 	test_numbers();
 	test_scans();
+	test_claims();
 	test_long_name();
 	test_broken();
 	test_many();

@@ -43,7 +43,7 @@ static void test_names(void)
 	       "NV_ESC_IOCTL_XFER_CMD", "also with a number behind DRM's");
 	ok(!gt_ioctl_name(NULL, _IOC(_IOC_READ | _IOC_WRITE, 'F', 0x01, 48)), "not all have one");
 	ok(!gt_ioctl_name("mockgpu", DRM_IOCTL_AMDGPU_CS), "a driver that is not known has none");
-	ok(!gt_ioctl_name(NULL, DRM_IOCTL_AMDGPU_CS), "nor one that is not told");
+	ok(!gt_ioctl_name(NULL, DRM_IOCTL_AMDGPU_CS), "nor one that is unknown");
 	ok(!gt_ioctl_name("amdgpu", 0xc018649f), "nor a number without a name");
 	ok(!gt_ioctl_name("amdgpu", 0x5401), "nor another kind of device");
 	ok(!gt_ioctl_name("amdgpu", GT_NONE64), "nor what is not known");
@@ -75,7 +75,7 @@ static void test_table(void)
 		const char *name;
 	} rows[] = {
 #define GT_IOCTL(driver, nr, what, name) { GT_IOCTL_BY_##driver, nr, name },
-#include "../../backend/ioctls.def"
+#include "../../backend/lib/ioctls.def"
 	};
 	unsigned int n = sizeof(rows) / sizeof(rows[0]), twice = 0, outside = 0;
 
@@ -175,7 +175,7 @@ static void test_salt(void)
 	ok(memcmp(head[0], head[1], sizeof(head[0])) != 0, "nobody foresees where one is");
 }
 
-/* What programs tell of queues -------------------------------------------------------------- */
+/* What programs report of queues -------------------------------------------------------------- */
 
 static struct {
 	unsigned int n, type[GT_TYPE_END];
@@ -201,7 +201,7 @@ static uint32_t owner(struct gi *g, uint32_t pid, bool make)
 	return pid == alive || make ? pid : 0;
 }
 
-static void begin_told(void)
+static void begin_reported(void)
 {
 	static const struct gi_device devices[] = {
 		{ .key.kind = GT_IOCTL_DRM, .gpu = 3, .here = true },
@@ -218,7 +218,7 @@ static void begin_told(void)
 	memset(&pushed, 0, sizeof(pushed));
 }
 
-/* Process @pid, whose number is @gen, says @what of queue @id of device @device; returns how many
+/* Process @pid, with number @gen, says @what of queue @id of device @device; returns how many
  * records came of it */
 static unsigned int says(enum gt_iq_what what, uint16_t device, uint32_t pid, uint32_t gen,
 			 uint32_t id)
@@ -237,22 +237,22 @@ static unsigned int says(enum gt_iq_what what, uint16_t device, uint32_t pid, ui
 	r.pid = r.tid = pid;
 	r.gen = gen;
 	r.uid = 1001;
-	gi_told(&gi, &r);
+	gi_queue_reported(&gi, &r);
 	take(&plugin, backend.ring.out, backend.ring.nout);
 	backend.ring.nout = 0;
 	return pushed.n - before;
 }
 
-static void test_told(void)
+static void test_reported(void)
 {
-	begin_told();
+	begin_reported();
 	is(says(GT_IQ_CREATE, 1, 500, 1, 7), 2, "a queue is made, and what it is");
 	is(pushed.last[GT_QUEUE_CREATE].ev.gpu, 5, "on the GPU that KFD numbers so");
 	is(says(GT_IQ_CREATE, 0, 500, 1, 7), 2, "another, of a device");
 	is(pushed.last[GT_QUEUE_CREATE].ev.gpu, 3, "on that one");
 	is(pushed.last[GT_QUEUE].queue.queue, 2, "under another number");
 	is(says(GT_IQ_CREATE, 1, 500, 1, 7), 3, "made again, the first has ended");
-	is(pushed.last[GT_QUEUE_DESTROY].ev.queue, 1, "which is told");
+	is(pushed.last[GT_QUEUE_DESTROY].ev.queue, 1, "which is reported");
 	is(pushed.last[GT_QUEUE_CREATE].ev.queue, 1, "and its number is the next one's");
 	is(says(GT_IQ_UPDATE, 1, 501, 2, 7), 0, "another process has none");
 	is(gi.unknown_queues, 1, "which is counted");
@@ -269,10 +269,10 @@ static void test_told(void)
 	gi_queues_free(&gi.queues);
 }
 
-/* A process whose end was not heard, and one that has its id now */
-static void test_told_late(void)
+/* A process that ended unseen, and one that has its ID now */
+static void test_reported_late(void)
 {
-	begin_told();
+	begin_reported();
 	says(GT_IQ_CREATE, 1, 500, 1, 7);
 	is(says(GT_IQ_UPDATE, 1, 500, 2, 7), 1, "a queue of an earlier process");
 	is(pushed.last[pushed.n ? GT_QUEUE_DESTROY : 0].ev.queue, 1, "has ended");
@@ -342,7 +342,7 @@ static void test_list(void)
 {
 	int pid = (int)getpid();
 
-	begin_told();
+	begin_reported();
 	if (!tmp_dir(tree, "gt-kfd"))
 		abort();
 	is(look(), 0, "there is no list");
@@ -351,11 +351,11 @@ static void test_list(void)
 	ok(last_desc()->gpu == 5 && last_desc()->pid == (uint32_t)pid &&
 		   last_desc()->uid == getuid() && last_desc()->kind == GT_QUEUE_SDMA &&
 		   last_desc()->engine == GT_ENGINE_COPY && last_desc()->size == 4096,
-	   "where, whose and what it is");
-	is(pushed.last[GT_QUEUE_CREATE].ev.flags, GT_F_INFERRED, "nobody told that it was made");
+	   "its place, owner and kind");
+	is(pushed.last[GT_QUEUE_CREATE].ev.flags, GT_F_INFERRED, "its creation was not seen");
 	is(look(), 0, "is found once");
 	is(says(GT_IQ_CREATE, 1, (uint32_t)pid, (uint32_t)pid, 0), 1,
-	   "that it was made is told afterwards");
+	   "its creation is reported afterwards");
 	is(last_desc()->queue, 1, "of that one");
 	is(says(GT_IQ_CREATE, 1, (uint32_t)pid, (uint32_t)pid, 0), 3, "again, it is another");
 
@@ -392,8 +392,8 @@ int main(void)
 	test_queues();
 	test_share();
 	test_salt();
-	test_told();
-	test_told_late();
+	test_reported();
+	test_reported_late();
 	test_list();
 	return done_testing();
 }

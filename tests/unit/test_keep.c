@@ -92,7 +92,8 @@ static void test_kept(void)
 	rmdir(next);
 	mkdir(next, 0700);
 	d.level = 0;
-	ok(gt_keep_save(k, &d, "level", err, sizeof(err)) < 0 && strstr(err, path), "no room: %s", err);
+	ok(gt_keep_save(k, &d, "level", err, sizeof(err)) < 0 && strstr(err, path), "no room: %s",
+	   err);
 	ok(strstr(text_of(path), "level = verbose"), "the old one is still there");
 	rmdir(next);
 	gt_keep_free(k);
@@ -112,7 +113,8 @@ static void test_no_line(void)
 	gt_config_set(&c, "watchlist", "#a;b", err, sizeof(err));
 	gt_keep_mark(k, "filter_ring");
 	gt_keep_mark(k, "watchlist");
-	is(gt_keep_save(k, &c, "filter_ring", err, sizeof(err)), -E2BIG, "it would be read as a comment: %s", err);
+	is(gt_keep_save(k, &c, "filter_ring", err, sizeof(err)), -E2BIG,
+	   "it would be read as a comment: %s", err);
 	ok(strstr(err, "filter_ring"), "… which one is said");
 	is_str(strchr(text_of(path), '\n') + 1, "[trace]\nwatchlist = #a;b\n", "others are kept");
 	is(gt_keep_save(k, &c, "watchlist", err, sizeof(err)), 0,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Kernels in the model: names of directories, what is told of them, and that there is an end to it.
+/* Kernels in the model: names of directories, what they show, and that there is an end to it.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -79,7 +79,7 @@ static void test_names(void)
 	gt_model_free(m);
 }
 
-static void test_told(void)
+static void test_reported(void)
 {
 	struct gt_kernel_desc d;
 	struct gt_summary all;
@@ -99,7 +99,7 @@ static void test_told(void)
 	d.value[GT_KV_VGPR] = 64;
 	d.ts = 1000;
 	d.queue_ns = 7;
-	is(gt_model_kernel(m, &d), d.id, "more is told by its number");
+	is(gt_model_kernel(m, &d), d.id, "more is reported by its number");
 	ok(k->min[GT_KV_VGPR] == 32 && k->max[GT_KV_VGPR] == 64 && k->min[GT_KV_LDS] == GT_NONE32,
 	   "a range of what is known");
 	for (unsigned int i = 1; i <= 40; i++) {
@@ -163,10 +163,87 @@ static void test_bounds(void)
 	gt_model_free(m);
 }
 
+static uint32_t fnv(uint32_t h, const char *s)
+{
+	while (*s)
+		h = (h ^ (uint8_t)*s++) * 16777619u;
+	return h;
+}
+
+static void word_of(uint32_t i, char w[5])
+{
+	for (int k = 0; k < 4; k++, i >>= 6)
+		w[k] = (char)('0' + (i & 63));
+	w[4] = '\0';
+}
+
+/* Two words of four letters that FNV-1a takes from @h to the same; 0: none were found */
+static uint32_t collide(uint32_t h, char a[5], char b[5])
+{
+	static uint32_t seen[1 << 22];
+
+	memset(seen, 0, sizeof(seen));
+	for (uint32_t i = 0; i < 1 << 21; i++) {
+		uint32_t to, at;
+
+		word_of(i * 2654435761u >> 8, a);
+		to = fnv(h, a);
+		for (at = to >> 10; seen[at]; at = (at + 1) % (1 << 22)) {
+			word_of((seen[at] - 1) * 2654435761u >> 8, b);
+			if (fnv(h, b) == to && strcmp(a, b))
+				return to;
+		}
+		seen[at] = i + 1;
+	}
+	return 0;
+}
+
+static int by_hash(const void *a, const void *b)
+{
+	uint32_t x = ((const struct gt_kernel_counter *)a)->hash;
+	uint32_t y = ((const struct gt_kernel_counter *)b)->hash;
+
+	return (x > y) - (x < y);
+}
+
+/* Names that meet in a hash that everybody knows */
+static void test_hostile_counters(void)
+{
+	char word[11][2][5], name[48];
+	struct gt_kernel_counter *sorted;
+	unsigned int others = 0;
+	uint32_t h = 2166136261u, id;
+	struct gt_kernel *k;
+
+	for (int i = 0; i < 11; i++)
+		h = collide(h, word[i][0], word[i][1]);
+	ok(h, "names are made up");
+	begin(false);
+	id = kernel_of("k", 1, 1000);
+	for (unsigned int n = 0; n < 2048; n++) {
+		*name = '\0';
+		for (int i = 0; i < 11; i++)
+			strcat(name, word[i][n >> i & 1]);
+		others += fnv(2166136261u, name) != h;
+		gt_model_counter(m, id, name, n);
+	}
+	k = m->kernels[id];
+	ok(!others && k->ncounters == 2048, "2048 names of one hash");
+	sorted = malloc(2048 * sizeof(*sorted));
+	memcpy(sorted, k->counter, 2048 * sizeof(*sorted));
+	qsort(sorted, 2048, sizeof(*sorted), by_hash);
+	for (unsigned int i = 1; i < 2048; i++)
+		others += sorted[i].hash == sorted[i - 1].hash;
+	ok(others < 10, "… do not meet in the model's: %u", others);
+	free(sorted);
+	gt_model_free(m);
+}
+
 int main(void)
 {
+	test_hostile_counters();
 	test_names();
-	test_told();
+	test_reported();
 	test_bounds();
 	return done_testing();
 }

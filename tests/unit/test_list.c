@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "../../backend/lib/recording.h"
 #include "../../conf/config.h"
 #include "../../conf/list.h"
 #include "../../fs/model/model.h"
@@ -37,7 +38,7 @@ static void test_numbers(void)
 	is(gt_list_numbers("5,3,5,1", 9, true, &n, err, sizeof(err)), 0, "numbers");
 	ok(n.n == 3 && n.v[0] == 1 && n.v[1] == 3 && n.v[2] == 5 && !n.but, "upwards, each once");
 	is(gt_list_numbers("!5", 9, true, &n, err, sizeof(err)), 0, "all but");
-	ok(n.n == 1 && n.but, "is told");
+	ok(n.n == 1 && n.but, "is reported");
 	is(gt_list_numbers("!5", 9, false, &n, err, sizeof(err)), -EINVAL, "where it may be");
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		gt_parse_at = NULL;
@@ -122,17 +123,22 @@ static void test_glob(void)
 
 static void test_masks(void)
 {
-	uint32_t mask;
+	uint64_t mask;
 	char err[128];
 
 	is(gt_list_events("", &mask, err, sizeof(err)), 0, "no events named");
-	is(mask, UINT32_MAX, "are all");
+	is(mask, UINT64_MAX, "are all, those to come too");
 	is(gt_list_events("0x3", &mask, err, sizeof(err)), 0, "a mask");
 	is(mask, 3, "as grtrace has it");
-	is(gt_list_events("0xFFFFFFFF", &mask, err, sizeof(err)), 0, "all of it");
+	is(gt_list_events("0xFFFFFFFF", &mask, err, sizeof(err)), 0,
+	   "all types of record version 1");
+	is(mask, UINT32_MAX, "are the first 32 bits");
 	is(gt_list_events("SUBMIT,complete,IRQ", &mask, err, sizeof(err)), 0, "names");
 	is(mask, 1 << GT_SUBMIT | 1 << GT_COMPLETE | 1 << GT_IRQ, "are their bits");
-	is(gt_list_events("0x100000000", &mask, err, sizeof(err)), -ERANGE, "too many bits");
+	is(gt_list_events("0x8000000000000000", &mask, err, sizeof(err)), 0, "type 63");
+	is(mask, 1ull << 63, "has the last bit");
+	is(gt_list_events("0x10000000000000000", &mask, err, sizeof(err)), -ERANGE,
+	   "too many bits");
 	is(gt_list_events("0x", &mask, err, sizeof(err)), -EINVAL, "no digits");
 	is(gt_list_events("0x3,SUBMIT", &mask, err, sizeof(err)), -EINVAL, "a mask and more");
 	is(gt_list_events("SUBMIT,NOTHING", &mask, err, sizeof(err)), -EINVAL, "no such name");
@@ -154,7 +160,7 @@ static void test_config(void)
 	is_str(c.filter_pid, "", "a list is empty by default");
 	is(gt_config_set(&c, "filter_pid", "1,2", err, sizeof(err)), 0, "a list");
 	is(gt_config_set(&c, "filter_pid", "1,x", err, sizeof(err)), -EINVAL, "a bad one");
-	is_str(err, "filter_pid: numbers, separated by commas: 12,34", "is told by key");
+	is_str(err, "filter_pid: numbers, separated by commas: 12,34", "is reported by key");
 	is_str(c.filter_pid, "1,2", "the old value stays");
 	is(gt_config_set(&c, "filter_enabled", "2", err, sizeof(err)), -ERANGE, "no yes, no no");
 	is(gt_config_set(&c, "sampling_mode", "3", err, sizeof(err)), -ERANGE, "no such choice");
@@ -162,8 +168,36 @@ static void test_config(void)
 	gt_config_free(&c);
 }
 
+/* Paths with what stands between two of them in their names */
+static void test_paths(void)
+{
+	static const char *const names[] = { "a",   "a:b",   ":",      "\\",	"a\\", "a\\\\",
+					     "\\:", "a\\:b", "\\a\\b", "\\\\:", ":\\", "b" };
+	enum { N = sizeof(names) / sizeof(names[0]) };
+	char list[256] = "", *rest = list, *path, alone[] = "a\\";
+	unsigned int same = 0;
+
+	for (size_t i = 0; i < N; i++) {
+		char *escaped = gt_path_escape(names[i], ':');
+
+		strcat(strcat(list, i ? ":" : ""), escaped);
+		free(escaped);
+	}
+	for (size_t i = 0; (path = gt_path_next(&rest, ':')); i++)
+		same += i < N && !strcmp(path, names[i]);
+	is(same, N, "colons and backslashes in paths are as they were");
+	strcpy(list, "::a\\b::c\\:d:");
+	rest = list;
+	is_str(gt_path_next(&rest, ':'), "a\\b", "a backslash before something else is one");
+	is_str(gt_path_next(&rest, ':'), "c:d", "a colon with one before it is one");
+	ok(!gt_path_next(&rest, ':'), "nothing is between two colons");
+	rest = alone;
+	is_str(gt_path_next(&rest, ':'), "a\\", "a backslash at the very end is one, too");
+}
+
 int main(void)
 {
+	test_paths();
 	test_numbers();
 	test_bounds();
 	test_rings();

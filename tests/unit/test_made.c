@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What users made in a backend's own directory: whose rights it has, what its number tells; and
+/* User directories: which rights one has, what its number reveals; and
  * requests that nobody waits for any more. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "../../backend/host_internal.h"
+#include "../../backend/host/internal.h"
 #include "../lib/tap.h"
 
 static int check(const char *value, char *err, size_t len)
@@ -14,62 +14,62 @@ static int check(const char *value, char *err, size_t len)
 	return 0;
 }
 
-static void show(struct gt_plugin *p, const struct gt_made *m, const char *path, char *buf,
+static void show(struct gt_plugin *p, const struct gt_userdir *m, const char *path, char *buf,
 		 size_t len)
 {
 	snprintf(buf, len, "%s", m->whole ? "all" : "own");
 }
 
-static const struct gt_made_file files[] = {
+static const struct gt_userdir_file files[] = {
 	{ "word", "a word", .check = check },
 	{ "text", "a text", .show = show },
 	{ 0 },
 };
-static const struct gt_backend_made made = { "things", "things", files };
+static const struct gt_backend_userdirs made = { "things", "things", files };
 
 static struct gt_host_state h;
 static struct gt_be be = { .h = &h };
 static char err[256];
 
-static struct gt_made *make(const char *name, uint32_t uid, bool whole)
+static struct gt_userdir *make(const char *name, uint32_t uid, bool whole)
 {
-	is(gt_host_make(&h, 0, name, uid, whole, err, sizeof(err)), 0, "%s is made", name);
-	for (unsigned int i = 0; i < GT_MADE_MAX; i++)
+	is(gt_host_userdir_make(&h, 0, name, uid, whole, err, sizeof(err)), 0, "%s is made", name);
+	for (unsigned int i = 0; i < GT_USERDIR_MAX; i++)
 		if (be.made[i] && !strcmp(be.made[i]->name, name))
 			return be.made[i];
 	return NULL;
 }
 
-static const char *shown(const struct gt_made *m, bool whole)
+static const char *shown(const struct gt_userdir *m, bool whole)
 {
-	static char buf[GT_MADE_TEXT_MAX];
+	static char buf[GT_USERDIR_TEXT_MAX];
 
-	gt_host_made_show(&h, 0, m->serial, 1, "/", whole, buf, sizeof(buf));
+	gt_host_userdir_show(&h, 0, m->serial, 1, "/", whole, buf, sizeof(buf));
 	return buf;
 }
 
 static void test_rights(void)
 {
-	struct gt_made *m = make("a", 7, true);
+	struct gt_userdir *m = make("a", 7, true);
 
 	is_str(shown(m, true), "all", "who saw everything made it");
 	is_str(shown(m, false), "own", "that is shown to no other");
 	ok(m->whole, "… who leaves it as it was");
-	gt_host_made_set(&h, 0, m->serial, 0, "x", true, err, sizeof(err));
+	gt_host_userdir_set(&h, 0, m->serial, 0, "x", true, err, sizeof(err));
 	ok(m->whole, "nor does it change when such a one sets something");
-	gt_host_made_set(&h, 0, m->serial, 0, "/root", false, err, sizeof(err));
+	gt_host_userdir_set(&h, 0, m->serial, 0, "/root", false, err, sizeof(err));
 	ok(!m->whole, "what another sets has that one's rights");
-	gt_host_made_set(&h, 0, m->serial, 0, "/", true, err, sizeof(err));
+	gt_host_userdir_set(&h, 0, m->serial, 0, "/", true, err, sizeof(err));
 	is_str(shown(m, true), "own", "… from then on");
 	m = make("b", 7, false);
-	gt_host_made_set(&h, 0, m->serial, 0, "/root", true, err, sizeof(err));
+	gt_host_userdir_set(&h, 0, m->serial, 0, "/root", true, err, sizeof(err));
 	ok(!m->whole, "nobody gives what is not theirs more");
 }
 
 /* From one's own numbers nobody can count others' */
 static void test_numbers(void)
 {
-	const struct gt_made *m[4];
+	const struct gt_userdir *m[4];
 	uint64_t step;
 
 	for (int i = 0; i < 4; i++) {
@@ -88,14 +88,14 @@ static unsigned int there(void)
 {
 	unsigned int n = 0;
 
-	for (unsigned int i = 0; i < GT_MADE_MAX; i++)
+	for (unsigned int i = 0; i < GT_USERDIR_MAX; i++)
 		n += be.made[i] != NULL;
 	return n;
 }
 
 static struct gt_call *asked(const char *name)
 {
-	struct gt_call *c = gt_call_new(GT_CALL_MAKE);
+	struct gt_call *c = gt_call_new(GT_CALL_MKDIR);
 
 	snprintf(c->name, sizeof(c->name), "%s", name);
 	c->uid = 9;
@@ -124,7 +124,7 @@ static void test_late(void)
 	gt_call_serve(&h);
 	is(there(), before, "nothing is made when it is too late");
 	c = asked("done");
-	c->done = true; /* as it is told while it is waited for */
+	c->done = true; /* as if the answer came during the wait */
 	is(gt_call_run(&h, c, 1000), 0, "one that is answered");
 	gt_call_put(&h, c);
 	gt_call_serve(&h);
@@ -144,11 +144,11 @@ int main(void)
 	h.eventfd = open("/dev/null", O_WRONLY | O_CLOEXEC);
 	h.be[0] = &be;
 	h.n = 1;
-	be.info.made = &made;
+	be.info.userdirs = &made;
 	test_rights();
 	test_numbers();
 	test_late();
-	gt_made_free_all(&be);
+	gt_userdir_free_all(&be);
 	close(h.eventfd);
 	return done_testing();
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "../../backend/backend.h"
+#include "../../backend/unseen.h"
 #include "../../fs/model/fold.h"
 #include "../lib/tap.h"
 
@@ -18,7 +19,7 @@ static const char *const kinds[] = { "in order",	 "out of order",      "measured
 				     "END but no START", "measured by value", "no COMMIT" };
 
 struct job {
-	uint64_t submit, commit, start, end, complete, value; /* 0: not told */
+	uint64_t submit, commit, start, end, complete, value; /* 0: not reported */
 	uint32_t pid;
 };
 
@@ -133,7 +134,7 @@ static uint64_t min(uint64_t a, uint64_t b)
 }
 
 /* A job that ends: what is known of it at that moment. @hand: 0 not known; @concluded: start, where
- * only END was told */
+ * only END was reported */
 static void reckon(const struct job *j, uint64_t hand, bool lost, uint64_t last_end,
 		   uint64_t concluded)
 {
@@ -141,6 +142,8 @@ static void reckon(const struct job *j, uint64_t hand, bool lost, uint64_t last_
 
 	if (hand)
 		hand = low;
+	if (j->start && j->start < low) /* then the hardware's own times stand */
+		low = j->start;
 	if (j->end)
 		end = min(max(j->end, low), done);
 	if (j->start)
@@ -156,7 +159,7 @@ static void reckon(const struct job *j, uint64_t hand, bool lost, uint64_t last_
 	}
 	if (j->submit && j->commit)
 		note(j->pid, GT_ST_QUEUE, hand - j->submit);
-	if (start && hand && !lost)
+	if (start && hand && start >= hand && !lost)
 		note(j->pid, GT_ST_HW_WAIT, start - hand);
 	if (start && !lost)
 		note(j->pid, GT_ST_EXEC, end - start);
@@ -166,18 +169,95 @@ static void reckon(const struct job *j, uint64_t hand, bool lost, uint64_t last_
 		note(j->pid, GT_ST_TOTAL, done - j->submit);
 }
 
-/* Some gaps end later than the moment they are told of */
+/* Some gaps end later than the moment they are reported */
 static uint64_t gap_end(const struct event *e)
 {
 	return e->ts + e->job % 3 * 40000;
+}
+
+/*
+ * Jobs at the hardware, in the order in which they were handed over. One that ends before another
+ * that came earlier passes it: when either began is not known. If that other does end afterwards,
+ * much later or often for how many end in order, the ring has no order: nothing is concluded any more.
+ */
+static struct {
+	unsigned int job[JOBS];
+	size_t n;
+	bool passed[JOBS]; /* since when the hardware was last forgotten */
+	unsigned int strays;
+	uint64_t passed_at;
+	bool on;
+} hw;
+
+static void hw_forget(void)
+{
+	memset(hw.passed, 0, sizeof(hw.passed));
+	hw.n = 0;
+}
+
+static uint64_t first_seen(const struct job *j)
+{
+	return j->submit ? j->submit : j->commit ? j->commit : j->end;
+}
+
+/* Where a gap ends, jobs that were seen up to then may have ended in it */
+static void hw_gap(uint64_t end)
+{
+	size_t n = 0;
+
+	for (unsigned int i = 0; i < JOBS; i++)
+		hw.passed[i] &= first_seen(&jobs[i]) > end;
+	for (size_t i = 0; i < hw.n; i++)
+		if (first_seen(&jobs[hw.job[i]]) > end)
+			hw.job[n++] = hw.job[i];
+	hw.n = n;
+}
+
+/* Return: it was alone when it ended, as far as that can be known */
+static bool hw_end(unsigned int job, uint64_t ts)
+{
+	size_t at = 0;
+
+	if (hw.passed[job]) {
+		hw.passed[job] = false;
+		if (!hw.on)
+			return true;
+		hw.strays += GT_UNSEEN_STRAY;
+		hw.on = hw.strays < GT_UNSEEN_STRAY * GT_UNSEEN_STRAYS &&
+			ts <= hw.passed_at + GT_UNSEEN_ORDER_NS;
+		return false;
+	}
+	while (at < hw.n && hw.job[at] != job)
+		at++;
+	if (at == hw.n)
+		return true;
+	for (size_t i = 0; hw.on && i < at; i++)
+		hw.passed[hw.job[i]] = true;
+	if (hw.on) {
+		if (!at && hw.strays)
+			hw.strays--;
+		if (at)
+			hw.passed_at = ts;
+		hw.n -= at + 1;
+		memmove(hw.job, hw.job + at + 1, hw.n * sizeof(hw.job[0]));
+		return !at;
+	}
+	hw.n--;
+	memmove(hw.job + at, hw.job + at + 1, (hw.n - at) * sizeof(hw.job[0]));
+	return true;
 }
 
 static void reckon_all(void)
 {
 	static uint64_t concluded[JOBS];
 	uint64_t last_end = 0, loss_until = 0, gap = 0;
-	bool commits = false, lost = false;
+	static bool unknown[JOBS];
+	bool commits = false, starts = false, lost = false, open = false;
 
+	memset(unknown, 0, sizeof(unknown));
+	hw_forget();
+	hw.strays = 0;
+	hw.on = true;
 	for (size_t i = 0; i < nevents; i++) {
 		const struct event *e = &events[i];
 		const struct job *j = &jobs[e->job];
@@ -185,20 +265,35 @@ static void reckon_all(void)
 		uint64_t submit = commits || j->submit <= gap ? 0 : j->submit;
 		uint64_t hand = j->commit ? j->commit : submit;
 
+		if (open && e->ts > gap)
+			hw_gap(gap);
+		open &= e->ts <= gap;
 		if (e->type == GT_COMMIT) {
+			if (!commits)
+				hw_forget();
 			commits = true;
+			hw.job[hw.n++] = e->job;
+		} else if (e->type == GT_START) {
+			starts = true;
 		} else if (e->type == GT_LOST) {
+			hw_forget();
 			lost = true;
 			loss_until = max(loss_until, gap_end(e));
 			gap = max(gap, gap_end(e));
+			open |= gap_end(e) > e->ts;
 		} else if (e->type == GT_END) {
+			unknown[e->job] = !starts && !hw_end(e->job, e->ts);
 			concluded[e->job] = max(max(hand, j->submit), last_end);
 			last_end = max(last_end, e->ts);
 		} else if (e->type == GT_COMPLETE) {
 			bool seen = j->submit || j->commit || j->start;
 
+			if (!j->end && !starts)
+				unknown[e->job] = !hw_end(e->job, e->ts);
+			unknown[e->job] &= !j->start && !j->value;
 			if (seen)
-				reckon(j, hand, lost, last_end, concluded[e->job]);
+				reckon(j, hand, lost || unknown[e->job], last_end,
+				       concluded[e->job]);
 			else
 				nunmatched++;
 			lost = e->ts < loss_until;
@@ -222,9 +317,9 @@ static void record_of(union gt_record *r, const struct event *e)
 		r->lost.until = e->job % 3 ? gap_end(e) : GT_NONE64;
 		return;
 	}
-	r->ev.ctx = 77;
+	r->ev.ctx = 77 + e->job; /* of one context they would end in order */
 	r->ev.seqno = e->job;
-	/* who is told once: by the first event of the job that is seen */
+	/* its owner is reported once: by the first event of the job that is seen */
 	if (e->type == GT_SUBMIT || !jobs[e->job].submit)
 		r->ev.pid = jobs[e->job].pid;
 	if (e->type == GT_COMPLETE && jobs[e->job].value)
@@ -258,7 +353,7 @@ static void feed(struct gt_model *m)
 		if (f.finished) {
 			sums &= adds_up(&f.fin);
 			numbers &= f.fin.nth == completions;
-			numbers &= f.fin.met == gt_model_proc(m, f.fin.pid)->first_ts;
+			numbers &= f.fin.first_ts == gt_model_proc(m, f.fin.pid)->first_ts;
 			owners &= r.ev.pid == j->pid && f.fin.pid == j->pid;
 		}
 		gt_model_done(m, &f);

@@ -3,13 +3,14 @@
  */
 #include <stdlib.h>
 
+#include "../../fs/model/internal.h"
 #include "modelbed.h"
 
 static void check_one_job(void)
 {
 	begin();
 	job(T0, GT_SUBMIT, 1, 500);
-	ok(folded.new_proc && folded.new_proc->pid == 500, "a new pid is told");
+	ok(folded.new_proc && folded.new_proc->pid == 500, "a new pid is reported");
 	gt_model_process(m, 500, 77, 1000, "glxgears", "/user", 5);
 	job(T0 + 10, GT_COMMIT, 1, 0);
 	ok(!folded.new_proc, "once");
@@ -51,8 +52,8 @@ static void check_unmatched(void)
 {
 	begin();
 	job(T0, GT_COMMIT, 1, 0);
-	job(T0 + 50, GT_COMPLETE, 7, 0);
-	is(ring->counts.unmatched, 1, "an end without beginning is told");
+	job(T0 + 50, GT_COMPLETE, 0, 0);
+	is(ring->counts.unmatched, 1, "an end without beginning is reported");
 	is(ring->last_end, T0 + 50, "and moves the ring's clock");
 	job(T0 + 80, GT_COMPLETE, 1, 0);
 	is(sum(ring, GT_ST_HW_WAIT), 50, "so the next waited until then");
@@ -64,7 +65,8 @@ static void check_unmatched(void)
 	job(T0 + 101, GT_COMMIT, 10, 0);
 	end_somewhere(T0 + 105);
 	job(T0 + 110, GT_COMPLETE, 9, 0);
-	is(count(ring, GT_ST_EXEC), 1, "where an end may have been of any ring, no exec is told");
+	is(count(ring, GT_ST_EXEC), 1,
+	   "where an end may have been of any ring, no exec is reported");
 	job(T0 + 130, GT_COMPLETE, 10, 0);
 	is(sum(ring, GT_ST_EXEC), 30 + 20, "but of the job behind it");
 	gt_model_free(m);
@@ -116,13 +118,14 @@ static void check_processes(void)
 	ok(!m->procs[slot] && gt_model_proc(m, 500) == q, "then it goes, and the living stays");
 	gt_model_exit(m, q->slot);
 	ok(gt_model_proc(m, 500) == q && q->dead, "the last dead is found");
-	job(m->now, GT_SUBMIT, 2, 500);
+	job(m->now, GT_SUBMIT, 1002, 500);
 	is(q->inflight, 1, "what it did before it died is its own");
 	p = gt_model_process(m, 500, GT_NONE64, 1001, "", NULL, 0);
-	ok(p == q && !strcmp(p->comm, "b"), "so is what is told of it late, by who found it ended");
-	job(m->now, GT_SUBMIT, 4, 500);
+	ok(p == q && !strcmp(p->comm, "b"),
+	   "so is what is reported it late, by who found it ended");
+	job(m->now, GT_SUBMIT, 1004, 500);
 	is(q->inflight, 2, "... and what comes behind that");
-	job(m->now + 5, GT_SUBMIT, 3, 500);
+	job(m->now + 5, GT_SUBMIT, 1003, 500);
 	ok(folded.new_proc && folded.new_proc != q, "what comes later is another's");
 	for (uint32_t i = 0; i < 20; i++)
 		job(m->now, GT_SUBMIT, 100 + i, 600 + i);
@@ -281,12 +284,20 @@ static void check_loss(void)
 	job(T0 + 15, GT_COMPLETE, 2, 0);
 	is(sum(ring, GT_ST_EXEC), 4, "the one after is known again");
 	ok(m->counts.lost == 5 && gpu->counts.lost == 5 && ring->counts.lost == 0,
-	   "counted where told");
+	   "counted where reported");
 	ok(ring1->after_loss, "every ring of the GPU is affected");
 	rec.lost.cause = GT_LOST_READER;
 	rec.lost.type = GT_LOST;
 	fold();
 	is(m->counts.lost, 5, "what a reader missed is not lost");
+	for (int i = 0; i < 3; i++) {
+		lose(T0 + 20, GT_NONE64 - 16, GT_NONE64);
+		rec.lost.ring = ring->id;
+		fold();
+	}
+	ok(m->counts.lost == GT_LOST_MAX && gpu->counts.lost == GT_LOST_MAX &&
+		   ring->counts.lost == GT_LOST_MAX && ring->cur.lost == GT_LOST_MAX,
+	   "sums of counts that cannot be do not wrap");
 	gt_model_free(m);
 }
 
@@ -307,7 +318,7 @@ static void check_lost_commits(void)
 	is(folded.fin.hw_wait, GT_NONE64, "nor of one submitted within the gap");
 	job(T0 + 41, GT_SUBMIT, 4, 500);
 	job(T0 + 44, GT_COMPLETE, 4, 0);
-	is(folded.fin.exec, 3, "of a later one it would have been told");
+	is(folded.fin.exec, 3, "of a later one it would have been reported");
 	gt_model_free(m);
 }
 
@@ -323,13 +334,17 @@ static void check_windows(void)
 	ok(ring->last.lat_sum == 600 * MS && ring->last.lat_min == 600 * MS, "latency");
 	is(ring->last.depth_integral, 600 * MS, "depth");
 	is(ring->last.busy_ns, 500 * MS, "busy");
-	is(gt_depth_avg(&ring->depth, T0 + 1200 * MS), 500, "depth on average");
+	is(gt_depth_avg(&ring->depth, T0 + 1200 * MS, 1200 * MS), 500, "depth on average");
 	gt_ring_window(ring, T0 + 5500 * MS, SEC);
 	ok(ring->last.start == T0 + 4 * SEC && ring->last.events == 0, "a reader ends it too");
 	is(ring->last.depth_integral, SEC, "a job waited all the time");
-	is(gt_types_rate(&m->types, GT_SUBMIT, T0 + 9 * SEC, 10), 200, "two in ten seconds");
-	is(gt_types_rate(&m->types, GT_SUBMIT, T0 + 10500 * MS, 10), 150, "half a second has left");
-	is(gt_types_rate(&m->types, GT_SUBMIT, T0 + 30 * SEC, 10), 0, "and then none");
+	is(gt_types_rate(&m->types, GT_SUBMIT, T0 + 9 * SEC, 10, 60 * SEC), 200,
+	   "two in ten seconds");
+	is(gt_types_rate(&m->types, GT_SUBMIT, T0 + 10500 * MS, 10, 60 * SEC), 150,
+	   "half a second has left");
+	is(gt_types_rate(&m->types, GT_SUBMIT, T0 + 30 * SEC, 10, 60 * SEC), 0, "and then none");
+	is(gt_types_rate(&m->types, GT_SUBMIT, T0 + 9 * SEC, 10, 4 * SEC), 500,
+	   "two in four seconds that were observed");
 	job(T0 + 6 * SEC, GT_COMMIT, 2, 0);
 	is(gt_ring_busy_ns(m, ring, T0 + 8 * SEC, SEC), SEC, "a job that runs makes it busy now");
 	is(gt_engine_busy_ns(m, gpu, ring->engine, T0 + 7 * SEC, 2 * SEC), SEC, "and its engine");
@@ -408,6 +423,144 @@ static void check_hostile(void)
 	gt_model_free(m);
 }
 
+static struct gt_pauses *wall_model(void)
+{
+	struct gt_limits limits = { 64, 600 * SEC, 16, 60 * SEC };
+
+	m = gt_model_new(&limits, true);
+	m->cleared -= 80 * SEC;
+	return &m->priv->pauses[GT_OBSERVED_EVENTS];
+}
+
+/* As if it had been cleared 80 s ago */
+static void cleared_long_ago(void)
+{
+	gt_model_clear(m);
+	m->cleared -= 80 * SEC;
+	m->priv->pauses_cleared = m->cleared;
+	for (int i = 0; i < GT_NOBSERVED; i++)
+		m->priv->pauses[i].time.end = m->cleared;
+}
+
+static uint64_t events_observed(uint64_t now, uint64_t window)
+{
+	return gt_observed(m, GT_OBSERVED_EVENTS, now, window);
+}
+
+/* The clock goes on by itself: what is looked at are times of it */
+static void check_observed(void)
+{
+	struct gt_pauses *p = wall_model();
+	uint64_t end, total, changed;
+
+	is(events_observed(m->now, 10 * SEC), 10 * SEC, "a window is observed unless it is paused");
+	gt_model_observe(m, GT_OBSERVED_EVENTS, true);
+	ok(p->time.total_ns >= 80 * SEC, "before sources have started nothing is observed");
+	cleared_long_ago();
+	changed = gt_observed_changed(m);
+	gt_model_observe(m, GT_OBSERVED_EVENTS, true);
+	is(p->since, 0, "on while it is on: no pause");
+	is(gt_observed_changed(m), changed, "and no change");
+	gt_model_observe(m, GT_OBSERVED_EVENTS, false);
+	ok(p->since && gt_observed_changed(m) == p->since, "off: a pause begins");
+	p->since -= 5 * SEC;
+	is(events_observed(p->since + 5 * SEC, 10 * SEC), 5 * SEC, "half a window was observed");
+	is(events_observed(p->since + 5 * SEC, SEC), 0, "nothing of the last second");
+	is(events_observed(p->since + 9700 * MS, 10 * SEC), 300 * MS, "a little more than a slot");
+	is(events_observed(p->since + 9800 * MS, 10 * SEC), 0, "of less there is no share");
+	is(gt_observed_between(m, p->since - SEC, p->since + 3 * SEC), SEC,
+	   "the part before the pause");
+	is(gt_observed_between(m, p->since + SEC, p->since + 2 * SEC), 0,
+	   "a part within the pause");
+	gt_model_observe(m, GT_OBSERVED_EVENTS, false);
+	gt_model_observe(m, GT_OBSERVED_EVENTS, true);
+	end = p->time.end;
+	total = p->time.total_ns;
+	is(events_observed(end + 3 * SEC, 60 * SEC), 60 * SEC - total, "on: the pause has ended");
+	is(events_observed(end + 11 * SEC, 10 * SEC), 10 * SEC, "a window after it is whole again");
+	is(events_observed(end, GT_ALL), end - m->cleared - total, "of all the time");
+	is(gt_observed_between(m, end - SEC, end + SEC), SEC, "the part after the pause");
+	is(gt_observed_between(m, m->cleared, end), end - m->cleared - total, "all up to its end");
+	gt_model_clear(m);
+	is(events_observed(m->cleared + SEC, GT_ALL), SEC, "a clear forgets pauses");
+	is(gt_observed_between(m, m->cleared - SEC, m->cleared + SEC), 2 * SEC, "likewise");
+	gt_model_free(m);
+	begin();
+	gt_model_observe(m, GT_OBSERVED_EVENTS, false);
+	is(gt_observed_changed(m), 0, "a recording's time stands still");
+	gt_model_free(m);
+}
+
+static uint64_t ring_observed(const struct gt_ring *r, uint64_t now, uint64_t window)
+{
+	return gt_observed_of(m, gt_ring_extent(r), now, window);
+}
+
+/* Of two rings the source of one fails */
+static void check_ring_observed(void)
+{
+	struct gt_pauses *p = wall_model();
+	struct gt_gpu *g;
+	struct gt_ring *r[2];
+	uint64_t now;
+	bool is_new;
+
+	{
+		GT_MODEL_LOCK(m);
+		g = gt_model_gpu(m, "mock0", &is_new);
+		r[0] = gt_model_ring(m, g, "gfx", GT_ENGINE_GRAPHICS, &is_new);
+		r[1] = gt_model_ring(m, g, "sdma0", GT_ENGINE_GRAPHICS, &is_new);
+	}
+	gt_model_observe(m, GT_OBSERVED_EVENTS, true);
+	cleared_long_ago();
+	gt_model_observe_ring(m, g->id, r[0]->id, true);
+	ok(!r[0]->pauses, "a ring that is observed all the time has no pauses of its own");
+	gt_model_observe_ring(m, g->id, r[0]->id, false);
+	gt_model_observe_ring(m, g->id, r[1]->id, true);
+	if (!ok(r[0]->pauses && !r[1]->pauses && r[0]->pauses->since, "one has them"))
+		return;
+	is(gt_observed_changed(m), r[0]->pauses->since, "which is a change");
+	now = r[0]->pauses->since + 5 * SEC;
+	is(ring_observed(r[0], now, SEC), 0, "its last second is not known");
+	is(ring_observed(r[0], now, 10 * SEC), 5 * SEC, "of the last 10 s the half");
+	is(ring_observed(r[1], now, 10 * SEC), 10 * SEC, "the other's are known");
+	is(gt_observed_of(m, gt_engine_extent(g, GT_ENGINE_GRAPHICS), now, SEC), SEC,
+	   "an engine is observed while one of its rings is");
+	gt_model_observe(m, GT_OBSERVED_EVENTS, false);
+	gt_model_observe(m, GT_OBSERVED_EVENTS, true);
+	gt_model_observe_ring(m, g->id, r[1]->id, true);
+	ok(!p->since && r[0]->pauses->since, "what all pause does not end with theirs");
+	gt_model_observe_ring(m, g->id, r[0]->id, true);
+	is(r[0]->pauses->since, 0, "when its source is back, it does");
+	gt_model_observe(m, GT_OBSERVED_EVENTS, false);
+	ok(r[0]->pauses->since && p->since, "it pauses with all");
+	gt_model_clear(m);
+	is(r[0]->pauses->time.total_ns, 0, "a clear forgets its pauses");
+	gt_model_observe_ring(m, 9, 0, false);
+	gt_model_observe_ring(m, g->id, GT_NONE16, false);
+	gt_model_free(m);
+}
+
+/* What is read off of processes goes on while events pause, and the depth leaves the pause out */
+static void check_observed_use(void)
+{
+	struct gt_depth d = { .now = 2, .t0 = 10 * SEC, .at = 12 * SEC, .integral = 4 * SEC };
+
+	wall_model();
+	gt_model_observe(m, GT_OBSERVED_USE, true);
+	cleared_long_ago();
+	gt_model_observe(m, GT_OBSERVED_EVENTS, true);
+	gt_model_observe(m, GT_OBSERVED_EVENTS, false);
+	m->priv->pauses[GT_OBSERVED_EVENTS].since -= 20 * SEC;
+	is(gt_observed(m, GT_OBSERVED_USE, gt_model_now(m), 10 * SEC), 10 * SEC,
+	   "use is observed while events are not");
+	is(events_observed(gt_model_now(m), 10 * SEC), 0, "which pause");
+	gt_model_free(m);
+	is(gt_depth_avg(&d, 12 * SEC, 2 * SEC), 2000, "two jobs all the time");
+	d.now = 0;
+	is(gt_depth_avg(&d, 20 * SEC, 4 * SEC), 1000, "two for half of what was observed");
+}
+
 int main(void)
 {
 	uint64_t before = gt_hist_memory();
@@ -425,6 +578,9 @@ int main(void)
 	check_clear();
 	check_errors();
 	check_hostile();
+	check_observed();
+	check_ring_observed();
+	check_observed_use();
 	is(gt_hist_memory(), before, "all memory is given back");
 	return done_testing();
 }

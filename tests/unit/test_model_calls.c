@@ -23,7 +23,7 @@ static void check_waits(void)
 	wait_event(T0 + 40, GT_SYNC_WAIT_EXIT, GT_NONE64, GT_NONE64);
 	ok(c->waits == 2 && c->wait_ns == 30, "its time is not made up");
 	wait_event(T0 + 50, GT_SYNC_WAIT_EXIT, 7, GT_NONE64);
-	ok(c->waits == 3 && c->wait_ns == 37, "and taken where it is told");
+	ok(c->waits == 3 && c->wait_ns == 37, "and taken where it is reported");
 	wait_event(T0 + 60, GT_IOCTL_ENTER, 1, GT_NONE64);
 	event(T0 + 61, GT_SUBMIT)->ev.ring = 0;
 	rec.ev.seqno = 1;
@@ -71,24 +71,24 @@ static void check_ioctl_jobs(void)
 	is(ended(T0 + 20, 2, 77), GT_NONE64, "a job that ends within the ioctl does not know yet");
 	submit_inside(T0 + 30, 2);
 	wait_event(T0 + 100, GT_IOCTL_EXIT, 0, 100);
-	is(folded.nlate, 1, "but is told of it at its end");
+	is(folded.nlate, 1, "but is reported it at its end");
 	ok(folded.late[0] == 77 && folded.ioctl == 100, "under its number");
 	is(ended(T0 + 110, 1, 1), 100, "the others know at once");
 	is(ended(T0 + 111, GT_IOCTL_JOBS, 2), 100, "all of them");
 	is(ended(T0 + 112, GT_IOCTL_JOBS + 1, 3), GT_NONE64, "as far as there is room");
-	is(folded.nlate, 0, "nothing is told twice");
+	is(folded.nlate, 0, "nothing is reported twice");
 
-	submit_inside(T0 + 200, 20); /* in an ioctl that is not told */
+	submit_inside(T0 + 200, 20); /* in an ioctl that is not reported */
 	submit_inside(T0 + 300, 21);
 	wait_event(T0 + 310, GT_IOCTL_EXIT, 0, 50);
 	is(ended(T0 + 320, 20, 4), GT_NONE64, "one from before the ioctl is not of it");
-	is(ended(T0 + 321, 21, 5), 50, "one within is, though its begin was not told");
+	is(ended(T0 + 321, 21, 5), 50, "one within is, though its begin was not reported");
 
 	submit_inside(T0 + 400, 30);
 	wait_event(T0 + 410, GT_IOCTL_ENTER, 1, GT_NONE64);
 	is(ended(T0 + 411, 30, 6), GT_NONE64, "a job of an ioctl whose end was lost");
 	wait_event(T0 + 420, GT_IOCTL_EXIT, 0, 10);
-	is(folded.nlate, 0, "is not told the next one's time");
+	is(folded.nlate, 0, "is not reported the next one's time");
 	gt_model_free(m);
 }
 
@@ -136,7 +136,7 @@ static void check_calls(void)
 	is(c->launches, 1, "a launch is its process's, whatever GPU it is for");
 	wait_event(T0 + 1, GT_COPY, 4096, GT_NONE64);
 	wait_event(T0 + 2, GT_COPY, GT_NONE64, GT_NONE64);
-	ok(c->copies == 2 && c->copy_bytes == 4096, "copies, and the bytes that are told");
+	ok(c->copies == 2 && c->copy_bytes == 4096, "copies, and the bytes that are reported");
 	ok(m->counts.launches == 1 && m->counts.copies == 2, "the root counts them too");
 	wait_event(T0 + 3, GT_COPY, GT_NONE64 - 1, GT_NONE64);
 	wait_event(T0 + 4, GT_COPY, 1ull << 47, GT_NONE64);

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "../../backend/backend.h"
-#include "../../backend/order.h"
+#include "../../backend/host/order.h"
 #include "../lib/tap.h"
 
 #define MAX 20000
@@ -193,7 +193,7 @@ static void test_busy(void)
 	is(got.mark, 1000 * MS, "a source that comes back for more has the time it needs");
 	gt_order_busy(o, 0, false);
 	gt_order_run(o, 1100 * MS);
-	is(got.mark, 1100 * MS - GT_ORDER_HOLD_NS, "one that waits for events has none to tell");
+	is(got.mark, 1100 * MS - GT_ORDER_HOLD_NS, "one that waits for events has none to deliver");
 	gt_order_free(o);
 }
 

@@ -163,7 +163,7 @@ static void make_page(struct maker *m, uint64_t ts, unsigned int lost)
 	m->events = 0;
 	m->ts = ts;
 	memcpy(m->page + m->f->stamp, &ts, sizeof(ts));
-	/* kbuffer tells of lost events only where the page begins with data, as the kernel's do. */
+	/* kbuffer reports lost events only if the page begins with data, as the kernel's do. */
 	while (lost && !m->used)
 		make_data(m, 0);
 	while (m->used + 8 <= end)
@@ -199,7 +199,8 @@ static void test_made(uint32_t size, unsigned int long_size)
 	}
 	ok(!bad && events > 1000, "%u bytes, long %u: %ld events in 400 pages as kbuffer has them",
 	   size, long_size, events);
-	ok(m.made[0] && m.made[1] && m.made[29] && m.made[30] && m.made[31], "every type was met");
+	ok(m.made[0] && m.made[1] && m.made[29] && m.made[30] && m.made[31],
+	   "every type was there");
 	free(m.page);
 	kbuffer_free(kb);
 }
@@ -306,7 +307,7 @@ static bool live_format(struct live *l)
 
 	if (page && event)
 		err = gt_page_format_parse(&l->f, page, page_len, event, event_len, false);
-	/* header_page tells the top-level buffer's size, which an instance may differ from. */
+	/* header_page has the top-level buffer's size, which an instance may differ from. */
 	if (!err && kb && atoi(kb) > 0)
 		err = gt_page_format_default(&l->f, (size_t)atoi(kb) * 1024, l->f.long_size);
 	free(page);
@@ -376,7 +377,7 @@ static void live_round(const char *name, const char *size_kb, const char *subbuf
 	ok(l.pages > 4 && !l.differ, "%s: %ld pages of %u bytes, %ld events as kbuffer has them",
 	   name, l.pages, l.f.size, l.events);
 	if (lossy)
-		ok(l.lost_pages > 0, "%s: %ld pages tell of lost events", name, l.lost_pages);
+		ok(l.lost_pages > 0, "%s: %ld pages have lost events", name, l.lost_pages);
 	free(l.page);
 	kbuffer_free(l.kb);
 	rmdir(l.dir);

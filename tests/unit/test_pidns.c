@@ -2,6 +2,7 @@
 /* PID namespaces: which a task is in, and what processes are called there. */
 #include <fcntl.h>
 #include <grp.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -12,7 +13,7 @@
 
 #include "../../backend/backend.h"
 #include "../../fs/access/caller.h"
-#include "../../fs/access/ended.h"
+#include "../../fs/access/pidns.h"
 #include "../../fs/access/view.h"
 #include "../../fs/procfile.h"
 #include "../../fs/stream/stream.h"
@@ -45,7 +46,7 @@ static const char *status_of(pid_t pid)
 	return buf;
 }
 
-static int first_gate, first_told; /* which keep it waiting */
+static int first_gate, first_word; /* which keep it waiting */
 static uid_t made_by;
 
 /*
@@ -54,10 +55,10 @@ static uid_t made_by;
  */
 static pid_t first_of_namespace(pid_t *inner)
 {
-	int told[2], gate[2];
+	int reported[2], gate[2];
 	pid_t pid, seen[2];
 
-	if (pipe(told) || pipe(gate))
+	if (pipe(reported) || pipe(gate))
 		return -1;
 	pid = fork();
 	if (!pid) {
@@ -72,19 +73,19 @@ static pid_t first_of_namespace(pid_t *inner)
 				_exit(1);
 			seen[1] = inner ? fork() : 0;
 			if (seen[1] || !inner)
-				write(told[1], "x", 1);
+				write(reported[1], "x", 1);
 			close(gate[1]);
 			read(gate[0], seen, 1);
 			_exit(0);
 		}
-		write(told[1], &pid, sizeof(pid));
+		write(reported[1], &pid, sizeof(pid));
 		waitpid(pid, NULL, 0);
 		_exit(0);
 	}
 	close(gate[0]); /* gate[1] stays open: they wait until this test ends */
-	close(told[1]);
+	close(reported[1]);
 	first_gate = gate[1];
-	first_told = told[0];
+	first_word = reported[0];
 	return pid;
 }
 
@@ -147,8 +148,8 @@ static void test_spaces(void)
 	   "ours does not, if that is another");
 
 	is(gt_pidns_pid(ns_a, (uint32_t)a, t0), GT_NONE32, "who was not met has no pid there");
-	gt_pidns_met((uint32_t)a, t0, 0, status_of(a));
-	gt_pidns_met((uint32_t)b, t0, 0, status_of(b));
+	gt_pidns_add((uint32_t)a, t0, 0, status_of(a));
+	gt_pidns_add((uint32_t)b, t0, 0, status_of(b));
 	is(gt_pidns_pid(ns_a, (uint32_t)a, t0), 1, "its first");
 	is(gt_pidns_pid(ns_a, (uint32_t)b, t0), 2, "the one below is seen from above");
 	is(gt_pidns_pid(ns_b, (uint32_t)b, t0), 1, "and is the first in its own");
@@ -202,20 +203,20 @@ static void test_used_again(void)
 {
 	uint64_t ns = gt_pidns_of((uint32_t)a, status_of(a)), t1 = now() + MS;
 
-	gt_pidns_met((uint32_t)b, t1, 0, NULL);
+	gt_pidns_add((uint32_t)b, t1, 0, NULL);
 	is(gt_pidns_pid(ns, (uint32_t)b, t1 - 1), 2, "until another has its pid");
 	is(gt_pidns_pid(ns, (uint32_t)b, t1), GT_NONE32, "from then on it is not in the namespace");
-	gt_pidns_met((uint32_t)b, t1 + MS, 0, "Name:\tx\nNStgid:\t77\n");
+	gt_pidns_add((uint32_t)b, t1 + MS, 0, "Name:\tx\nNStgid:\t77\n");
 	is(gt_pidns_pid(ns, (uint32_t)b, t1 + 2 * MS), GT_NONE32, "nor is one with one pid");
-	gt_pidns_met((uint32_t)b, t1 + 3 * MS, 0, "NStgid:\t1\t2\t3\t4\t5\t6\t7\t8\t9\t10\t11\n");
+	gt_pidns_add((uint32_t)b, t1 + 3 * MS, 0, "NStgid:\t1\t2\t3\t4\t5\t6\t7\t8\t9\t10\t11\n");
 	is(gt_pidns_pid(ns, (uint32_t)b, t1 + 4 * MS), GT_NONE32,
-	   "nor one too deep to be told apart");
-	gt_pidns_met((uint32_t)b, t1 + 5 * MS, 0, "NStgid:\n");
-	gt_pidns_met((uint32_t)b, t1 + 5 * MS, 0, "NStgid:\tx y\n");
-	gt_pidns_met((uint32_t)b, t1 + 5 * MS, 0, "");
+	   "nor one too deep to be reported apart");
+	gt_pidns_add((uint32_t)b, t1 + 5 * MS, 0, "NStgid:\n");
+	gt_pidns_add((uint32_t)b, t1 + 5 * MS, 0, "NStgid:\tx y\n");
+	gt_pidns_add((uint32_t)b, t1 + 5 * MS, 0, "");
 	is(gt_pidns_find(ns, 1), (uint32_t)a, "what is no status changes nothing");
 	for (uint32_t i = 0; i < 40000; i++)
-		gt_pidns_met((uint32_t)a, t1 + i, 0, status_of(a));
+		gt_pidns_add((uint32_t)a, t1 + i, 0, status_of(a));
 	ok(gt_pidns_stats().processes <= 16384, "the table is bounded");
 }
 
@@ -272,11 +273,19 @@ static void test_scan(void)
 	waitpid(first, NULL, 0);
 }
 
+#define SHARE 64 /* of one user */
+
+static bool users_differ(void)
+{
+	return own_userns && !getuid();
+}
+
 /* However many come and go, and even if nobody sweeps */
 static void test_bound(void)
 {
-	unsigned int most = 0, before = count_fds();
+	unsigned int most = 0, before = count_fds(), bound = users_differ() ? SHARE : 300;
 
+	made_by = users_differ() ? 65534 : 0;
 	for (int i = 0; i < 300; i++) {
 		pid_t first = first_of_namespace(NULL), p = first > 0 ? child_of(first) : -1;
 
@@ -284,42 +293,142 @@ static void test_bound(void)
 		kill(p, SIGKILL);
 		waitpid(first, NULL, 0);
 		close(first_gate);
-		close(first_told);
+		close(first_word);
 		most = count_fds() > most ? count_fds() : most;
 	}
-	ok(most > before && most <= before + 256 + 8, "descriptors are bounded: %u", most - before);
+	made_by = 0;
+	ok(most > before && most <= before + bound + 8, "descriptors are bounded: %u",
+	   most - before);
+	gt_pidns_forget();
 }
 
-#define FULL 70
+#define FULL (SHARE + 6)
 
-/* One user's, in which work is done all the time, do not keep those of others out. */
+static bool is_known(pid_t pid)
+{
+	return gt_pidns_of((uint32_t)pid, status_of(pid)) != GT_PIDNS_NONE;
+}
+
+/* A user has a share, and only what is the user's own makes room for more. */
 static void test_share(void)
 {
 	pid_t first[FULL + 1], p[FULL + 1];
-	unsigned int known = 0;
+	uint64_t ns[SHARE], other, refused;
+	unsigned int known = 0, kept = 0;
 
 	for (int i = 0; i <= FULL; i++) {
 		made_by = i < FULL ? 65534 : 65533;
 		first[i] = first_of_namespace(NULL);
 		p[i] = first[i] > 0 ? child_of(first[i]) : -1;
-		gt_pidns_met((uint32_t)p[i], now(), 0, status_of(p[i]));
-		if (i < FULL && gt_pidns_of((uint32_t)p[i], status_of(p[i])) != GT_PIDNS_NONE)
+		if (i == FULL)
+			break;
+		gt_pidns_add((uint32_t)p[i], now(), 0, status_of(p[i]));
+		if (is_known(p[i]))
 			known++;
+		if (i < SHARE)
+			ns[i] = gt_pidns_of((uint32_t)p[i], status_of(p[i]));
 	}
 	made_by = 0;
-	is(known, 64, "one user has so many namespaces with processes");
-	ok(gt_pidns_of((uint32_t)p[FULL], status_of(p[FULL])) != GT_PIDNS_NONE,
-	   "another has one then, too");
-	for (int i = 0; i <= FULL; i++) {
+	is(known, SHARE, "one user has so many namespaces with processes");
+	other = gt_pidns_of((uint32_t)p[FULL], status_of(p[FULL]));
+	ok(other != GT_PIDNS_NONE, "another has one then, too");
+	refused = gt_pidns_stats().refused;
+	ok(!is_known(p[SHARE]) && gt_pidns_stats().refused > refused,
+	   "one more of the first is refused, and counted");
+	for (int i = 0; i < SHARE; i++)
+		kept += gt_pidns_of((uint32_t)p[i], status_of(p[i])) == ns[i];
+	is(kept, SHARE, "none of those that are known was dropped for it");
+	ok(gt_pidns_used(other), "nor the other user's");
+	kill(p[0], SIGKILL);
+	waitpid(first[0], NULL, 0);
+	for (int i = 0; i < 3000 && !is_known(p[SHARE]); i++)
+		usleep(10000);
+	ok(is_known(p[SHARE]), "when one has ended, there is room for it");
+	ok(!is_known(p[SHARE + 1]), "and for one only");
+	is(gt_pidns_find(ns[0], 1), GT_NONE32, "what was known of that one is gone");
+	is(gt_pidns_find(ns[1], 1), (uint32_t)p[1], "of the others it is known still");
+	for (int i = 1; i <= FULL; i++) {
 		kill(p[i], SIGKILL);
 		waitpid(first[i], NULL, 0);
 	}
 }
 
+#define CROWD 3072
+
+static struct {
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	uint32_t tid[CROWD];
+	unsigned int n;
+	bool end;
+} crowd = { .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER };
+
+static void *one_of_crowd(void *unused)
+{
+	pthread_mutex_lock(&crowd.lock);
+	crowd.tid[crowd.n++] = (uint32_t)gettid();
+	pthread_cond_broadcast(&crowd.changed);
+	while (!crowd.end)
+		pthread_cond_wait(&crowd.changed, &crowd.lock);
+	pthread_mutex_unlock(&crowd.lock);
+	return NULL;
+}
+
+static void ask_as(uid_t uid, unsigned int from, unsigned int to)
+{
+	struct gt_caller c;
+
+	for (unsigned int i = from; i < to; i++)
+		gt_caller_find(crowd.tid[i], uid, 0, &c);
+}
+
+#define HONEST 100 /* of the crowd: callers of others */
+
+/* Who calls from many processes pushes out none of another's. */
+static void test_crowd(void)
+{
+	pthread_t thread[CROWD];
+	pthread_attr_t small;
+	unsigned int n = 0;
+	uint64_t dropped;
+
+	pthread_attr_init(&small);
+	pthread_attr_setstacksize(&small, 65536);
+	while (n < CROWD && !pthread_create(&thread[n], &small, one_of_crowd, NULL))
+		n++;
+	pthread_mutex_lock(&crowd.lock);
+	while (crowd.n < n)
+		pthread_cond_wait(&crowd.changed, &crowd.lock);
+	pthread_mutex_unlock(&crowd.lock);
+	gt_caller_groups(NULL, 0);
+	ask_as(5, HONEST, n);
+	if (n < CROWD || !gt_caller_stats().known) {
+		ok(true, "a crowd # skip it takes %d threads, and pidfds of threads (Linux 6.9)",
+		   CROWD);
+	} else {
+		ok(gt_caller_stats().known <= 2048 && gt_caller_stats().dropped,
+		   "%u of %u callers of one user are known", gt_caller_stats().known, n);
+		ask_as(0, 0, HONEST / 2);
+		ask_as(6, HONEST / 2, HONEST);
+		ask_as(5, HONEST, n);
+		dropped = gt_caller_stats().dropped;
+		ask_as(0, 0, HONEST / 2);
+		ask_as(6, HONEST / 2, HONEST);
+		is(gt_caller_stats().dropped, dropped, "and all of the others stay known");
+	}
+	pthread_mutex_lock(&crowd.lock);
+	crowd.end = true;
+	pthread_cond_broadcast(&crowd.changed);
+	pthread_mutex_unlock(&crowd.lock);
+	while (n)
+		pthread_join(thread[--n], NULL);
+	gt_caller_groups(NULL, 0);
+}
+
 #define MANY 65536 /* NGROUPS_MAX */
 
 /* Calls itself like a line of status, and where that is allowed has a status of 700 KiB. */
-static void be_odd(int told, int gate)
+static void be_odd(int reported, int gate)
 {
 	static gid_t many[MANY];
 	char c;
@@ -329,23 +438,23 @@ static void be_odd(int told, int gate)
 	many[MANY - 1] = 4242;
 	prctl(PR_SET_NAME, "NStgid:\t5\t6");
 	c = (char)!setgroups(MANY, many);
-	if (write(told, &c, 1) == 1)
+	if (write(reported, &c, 1) == 1)
 		_exit((int)read(gate, &c, 1));
 	_exit(1);
 }
 
 static void test_odd(void)
 {
-	int told[2], gate[2];
+	int reported[2], gate[2];
 	struct gt_caller c = { 0 };
 	char many = 0;
-	pid_t pid = pipe(told) || pipe(gate) ? -1 : fork();
+	pid_t pid = pipe(reported) || pipe(gate) ? -1 : fork();
 
 	if (!pid) {
 		close(gate[1]);
-		be_odd(told[1], gate[0]);
+		be_odd(reported[1], gate[0]);
 	}
-	is(read(told[0], &many, 1), 1, "a process with an odd name");
+	is(read(reported[0], &many, 1), 1, "a process with an odd name");
 	ok(gt_caller_find((uint32_t)pid, getuid(), getgid(), &c) && c.ns == GT_PIDNS_OWN &&
 		   c.tgid == (uint32_t)pid && c.own_pid == c.tgid,
 	   "is who it is");
@@ -377,12 +486,14 @@ int main(void)
 	test_caller();
 	test_ended(ns_a);
 	test_scan();
+	gt_pidns_forget();
 	test_bound();
-	if (own_userns && !getuid())
+	if (users_differ())
 		test_share();
 	else
 		ok(true, "shares of users # skip it takes root and user namespaces");
 	test_odd();
+	test_crowd();
 	gt_pidns_forget();
 	return done_testing();
 }

@@ -180,8 +180,8 @@ static void save(const struct btf *b, const char *name)
  *}; mod:		struct sched { const char *name; u64 pad; struct { struct list pending; };
  *			union { s32 error; struct { u8 flag; u16 half; }; }; struct device *dev;
  *			char text[16]; u32 bits:3; enum state state; u64 big[4]; volatile loop
- *cycle; } struct fence { u64 a, b; struct sched *sched; struct list list; } struct node { struct
- *node *next; u64 value; }
+ * cycle; } struct fence { u64 a, b; struct sched *sched; struct list list; } struct node { struct
+ * node *next; u64 value; }
  */
 static int add_base(void)
 {

@@ -133,11 +133,12 @@ static void check_work(void)
 	queue_of(GT_QUEUE_CREATE, 5, 1001, GT_NONE32);
 	q = gt_model_queue(m, 0, 5);
 	work(GT_DISPATCH, GT_NONE64, GT_NONE64);
-	ok(q->counts.submitted == 1 && q->worked && !q->depth_told, "a dispatch");
+	ok(q->counts.submitted == 1 && q->worked && !q->depth_set, "a dispatch");
 	work(GT_COUNTER, 7, GT_COUNTER_DEPTH);
 	work(GT_COUNTER, 3, GT_COUNTER_DEPTH);
 	work(GT_COUNTER, 99, 12);
-	ok(q->depth_told && q->depth.now == 3 && q->depth.peak == 7, "its depth is what is told");
+	ok(q->depth_set && q->depth.now == 3 && q->depth.peak == 7,
+	   "its depth is what is reported");
 	work(GT_COMPLETE, GT_NONE64, 5000);
 	work(GT_END, 800, GT_NONE64);
 	work(GT_DISPATCH, 900, GT_NONE64);

@@ -49,7 +49,7 @@ static void one_user(void)
 static void all_users(void)
 {
 	static const unsigned int half[] = { 16384, 16384, 16384, 8192, 4096, 2048, 1024 };
-	uint64_t pipes = 0;
+	uint64_t pipes = 0, opens = 0;
 	struct gt_user *root, *u;
 	int err;
 
@@ -65,6 +65,9 @@ static void all_users(void)
 	is(take_all(root, GT_Q_PIPES, &err), 256 - pipes, "those who see everything get the rest");
 	is(take_all(root, GT_Q_FILES, &err), 1000000, "who have descriptors without a bound");
 	is(q.users, 8, "who hold something");
+	for (uint32_t i = 0; i < 10; i++)
+		opens += take_all(gt_quota_user(&q, i, false), GT_Q_OPENS, &(int){ 0 });
+	is(opens, 10 * 1536, "opens that wait: each user's own bound, and no other");
 }
 
 /* Names are counted when they have been looked up again, whatever the bound */

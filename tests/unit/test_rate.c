@@ -112,8 +112,8 @@ static void test_future(bool bucket)
 		now += 1000000;
 		in += gt_rate_take(&r, now, 1);
 	}
-	ok(in >= 900 && in <= 1200, "a time in the future does not stop the clock, nor the limit: %u",
-	   (unsigned int)in);
+	ok(in >= 900 && in <= 1200,
+	   "a time in the future does not stop the clock, nor the limit: %u", (unsigned int)in);
 }
 
 /* A thousand a second on time, and of another source, twenty that are five seconds late, in a row: they
@@ -134,8 +134,7 @@ static void test_late(bool bucket, uint64_t idle)
 		over += in > 100 * ((now - begun) / SEC + 1) + 101;
 		now += SEC / 1000;
 	}
-	is(over, 0, "records of another source that are late do not fill it: %u",
-	   (unsigned int)in);
+	is(over, 0, "records of another source that are late do not fill it: %u", (unsigned int)in);
 	ok(in >= 1900, "nor keep it empty");
 }
 
@@ -188,6 +187,30 @@ static void test_in_flight(void)
 	end();
 }
 
+/* A recording is played again: its times go back to the first */
+static void test_played_again(const char *mode)
+{
+	struct job j = { 0, 0, 100, 1000, 7, 0 };
+	unsigned int in[2] = { 0 };
+
+	begin();
+	set("rate_limit_mode", mode);
+	set("rate_limit", "30");
+	set("rate_limit_burst", "30");
+	for (int play = 0; play < 2; play++) {
+		for (uint64_t i = 0; i < 200; i++) {
+			j.seqno = i + 1;
+			in[play] += live(&j, 1000 * SEC + i * SEC / 10, 1000);
+		}
+		if (gt_model_reset(model))
+			ok(false, "the model begins again");
+		gt_gate_reset(&gate);
+	}
+	ok(in[0] >= 590 && in[0] == in[1], "%s: the second play is limited as the first: %u and %u",
+	   mode, in[0], in[1]);
+	end();
+}
+
 int main(void)
 {
 	test_bucket();
@@ -201,5 +224,7 @@ int main(void)
 	test_late(false, 10);
 	test_jobs();
 	test_in_flight();
+	test_played_again("window");
+	test_played_again("token_bucket");
 	return done_testing();
 }

@@ -9,7 +9,7 @@
 
 #define MAX 4096
 
-/** struct got - what a stream gave; @faults: places told as damaged */
+/** struct got - what a stream gave; @faults: places reported as damaged */
 struct got {
 	union gt_record r[MAX];
 	unsigned int n, faults;
@@ -121,7 +121,7 @@ static void meaning(void)
 	e.ring_id = GRT_NONE16;
 	gs_event(&s, GRT_IRQ, &e);
 	got = decode(&s);
-	is(got->n, 6, "each event is told");
+	is(got->n, 6, "each event is reported");
 	is(got->faults, 0, "and nothing is wrong");
 	ok(got->r[0].ev.type == GT_SUBMIT && got->r[0].ev.ctx == 0x500000007 &&
 		   got->r[0].ev.seqno == 0x300000002 && got->r[0].ev.pid == 42 &&
@@ -220,7 +220,7 @@ static void custom(void)
 	ok(got->r[0].ev.type == GT_NAME && !strcmp(got->r[0].name.text, "vm_fault") &&
 		   got->r[0].name.id == GT_CUSTOM0 && got->r[1].ev.type == GT_CUSTOM0 &&
 		   got->r[1].ev.value == 3 && got->r[2].ev.type == GT_CUSTOM0,
-	   "a name is told before its first event");
+	   "a name is reported before its first event");
 	is(got->g.n.unnamed, 4, "those of others are counted");
 	is(got->g.n.lost + got->faults, 0, "and nothing else is wrong");
 	drop(got);
@@ -245,7 +245,7 @@ static void gaps(void)
 		   got->r[1].lost.ts == got->r[0].ev.ts &&
 		   got->r[1].lost.until == got->r[2].ev.ts && got->r[1].lost.cpu == 1 &&
 		   got->r[1].lost.cause == GT_LOST_SOURCE,
-	   "a gap in cseq is told where it begins, with its end");
+	   "a gap in cseq is reported where it begins, with its end");
 	ok(got->r[3].ev.type == GT_LOST && got->r[3].lost.count == 3,
 	   "one that a description tells");
 	ok(got->g.n.lost == 8 && got->g.n.gaps == 2, "both are counted");
@@ -344,7 +344,7 @@ static void hostile(void)
 	got = decode(&s);
 	is(count(got, GT_SUBMIT), good, "what is right comes through");
 	is(got->r[got->n - 1].ev.seqno, 11, "up to the last whole record");
-	is(got->g.n.damaged, 7, "each damaged place is told");
+	is(got->g.n.damaged, 7, "each damaged place is reported");
 	is(got->g.n.unknown, 3, "unknown types are counted");
 	is(got->g.n.padding, 512, "padding is no damage");
 	is(got->g.n.times, 1, "a time that makes no sense is counted");
@@ -406,7 +406,7 @@ static void middle(void)
 	is(count(got, GT_SUBMIT), 6, "records are found by each other");
 	is(got->g.n.lost, 0, "what came before was not lost here");
 	is(got->g.n.skipped, 13, "bytes before the first are counted");
-	is(got->g.session, 1, "and the session is known once it is told");
+	is(got->g.session, 1, "and the session is known once it is reported");
 	drop(got);
 	free(s.p);
 }
@@ -424,7 +424,7 @@ static void detection(void)
 	memset(text, 0, sizeof(text));
 	ok(!gt_grt_detect(text, sizeof(text), &version), "zeros are none");
 	s.p[36] = 2;
-	ok(gt_grt_detect(s.p, s.len, &version) && version == 2, "another version is told");
+	ok(gt_grt_detect(s.p, s.len, &version) && version == 2, "another version is reported");
 	free(s.p);
 }
 

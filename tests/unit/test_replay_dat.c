@@ -56,6 +56,8 @@ static unsigned int compare(const struct rh *a, const struct rh *b, uint64_t sla
 		x.ev.ts = y.ev.ts = 0;
 		if (slack && x.ev.type == GT_SYNC_WAIT_EXIT)
 			x.ev.value = y.ev.value = 0; /* a difference of times */
+		if (slack && x.ev.type == GT_LOST)
+			x.lost.since = y.lost.since = 0;
 		bad += d > slack || memcmp(&x, &y, sizeof(x));
 	}
 	return bad + (i < a->n) + (j < b->n);
@@ -155,6 +157,73 @@ static void failures(void)
 	ok(waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD, "and no process");
 }
 
+#define CPU0_MARKS                                                                                 \
+	24587 /* in sched_6.12_v6.dat: the byte with the marks of that CPU's first page */
+
+/* The buffer of a CPU that begins later than the other's had run over: the kernel marks its page. */
+static void begins_late(const struct gt_reader *reader, const char *name)
+{
+	char path[TMP_PATH_MAX];
+	const struct gt_lost *lost = NULL;
+	struct rh *h;
+	int ret;
+
+	damaged("sched_6.12_v6.dat", -1, CPU0_MARKS, "\x80", path);
+	h = play(path, reader, &ret);
+	for (size_t i = 0; i < h->n; i++)
+		if (h->rec[i].ev.type == GT_LOST)
+			lost = &h->rec[i].lost;
+	is(h->types[GT_LOST], 1, "%s: a buffer that begins late is a loss", name);
+	ok(lost && lost->cpu == 0 && lost->count == GT_NONE64 && lost->since == 4347617924 &&
+		   lost->ts == 4347617924 && lost->until == 4349342387,
+	   "%s: from the recording's beginning to its first event", name);
+	rh_free(h);
+	unlink(path);
+}
+
+static const struct gt_lost *lost_of(const struct rh *h, size_t *at)
+{
+	for (*at = 0; *at < h->n; ++*at)
+		if (h->rec[*at].ev.type == GT_LOST && h->rec[*at].lost.cause == GT_LOST_SOURCE)
+			return &h->rec[*at].lost;
+	return NULL;
+}
+
+static unsigned int lost_times(const struct rh *h)
+{
+	unsigned int n = 0;
+
+	for (size_t i = 0; i < h->n; i++)
+		n += h->rec[i].ev.type == GT_LOST && h->rec[i].lost.cause == GT_LOST_SOURCE;
+	return n;
+}
+
+/* A loss is reported where its gap begins, by either reader: other CPUs go on within it. */
+static void gap(void)
+{
+	char path[TMP_PATH_MAX];
+	const struct gt_lost *a, *b;
+	struct rh *lib, *own;
+	size_t at, at_own;
+	int ret;
+
+	damaged("sched_6.12_v6.dat", -1, CPU0_MARKS + 4096, "\x80", path);
+	lib = play(path, NULL, &ret);
+	own = play(path, &gt_reader_dat6, &ret);
+	a = lost_of(lib, &at);
+	b = lost_of(own, &at_own);
+	ok(a && a->ts == a->since && a->until > a->since && lost_times(lib) == 1,
+	   "a gap begins when it begins");
+	ok(a && b && !memcmp(a, b, sizeof(*a)), "for our own reader too");
+	ok(at > 0 && at + 1 < lib->n && lib->rec[at - 1].ev.ts <= a->since &&
+		   lib->rec[at + 1].ev.ts >= a->since && lib->rec[at + 1].ev.ts < a->until,
+	   "others go on within it");
+	is(compare(lib, own, 0), 0, "both read the same");
+	rh_free(lib);
+	rh_free(own);
+	unlink(path);
+}
+
 /* The child is killed while it plays: the replay says so and ends. */
 static void killed(void)
 {
@@ -178,20 +247,23 @@ static void killed(void)
 			;
 		/* It may have written everything before: then it ended well. */
 		ok(ret == -ENODATA && (h->types[GT_SUBMIT] == 80 || strstr(h->error, "signal 9")),
-		   "a killed child is told: %s", h->error);
+		   "a killed child is reported: %s", h->error);
 	}
 	if (f)
 		fclose(f);
 	rh_free(h);
 }
 
+#define TRIED 9
+
 /* What a child that the file has taken over may do to others: nothing. Told to @out in order. */
-static void try_others(int out)
+static void try_others(int out, const char *path, int (*confine)(void))
 {
 	pid_t parent = getppid(), self = getpid();
-	int r[6], fds[2];
+	int r[TRIED], fds[2];
+	pid_t pid;
 
-	if (pipe(fds) || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || gt_child_confine())
+	if (pipe(fds) || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || confine())
 		_exit(1);
 	r[0] = syscall(SYS_tgkill, self, self, 0) ? errno : 0;
 	r[1] = syscall(SYS_tgkill, parent, parent, 0) ? errno : 0;
@@ -199,23 +271,41 @@ static void try_others(int out)
 	r[3] = kill(parent, 0) ? errno : 0;
 	r[4] = fcntl(fds[0], F_SETOWN, parent) ? errno : 0;
 	r[5] = fcntl(fds[0], F_SETFL, O_NONBLOCK) ? errno : 0;
+	r[6] = unlink(path) ? errno : 0;
+	r[7] = open(path, O_WRONLY | O_CREAT | O_EXCL, 0600) < 0 ? errno : 0;
+	pid = fork();
+	r[8] = pid < 0 ? errno : 0;
+	if (!pid)
+		_exit(0);
 	_exit(write(out, r, sizeof(r)) != sizeof(r));
+}
+
+static bool tried(int (*confine)(void), int r[TRIED])
+{
+	char path[TMP_PATH_MAX];
+	int fds[2], status = -1, file = tmp_file(path, "gt-replay");
+	pid_t pid = pipe(fds) ? -1 : fork();
+
+	if (!pid)
+		try_others(fds[1], path, confine);
+	if (pid < 0 || waitpid(pid, &status, 0) != pid || status ||
+	    read(fds[0], r, TRIED * sizeof(*r)) != (ssize_t)(TRIED * sizeof(*r))) {
+		ok(false, "a child that is confined");
+		return false;
+	}
+	close(fds[0]);
+	close(fds[1]);
+	close(file);
+	unlink(path);
+	return true;
 }
 
 static void confined(void)
 {
-	int r[6] = { -1, -1, -1, -1, -1, -1 }, fds[2], status = -1;
-	pid_t pid = pipe(fds) ? -1 : fork();
+	int r[TRIED], dat[TRIED];
 
-	if (!pid)
-		try_others(fds[1]);
-	if (pid < 0 || waitpid(pid, &status, 0) != pid || status ||
-	    read(fds[0], r, sizeof(r)) != sizeof(r)) {
-		ok(false, "a child that is confined");
+	if (!tried(gt_child_confine, r) || !tried(gt_child_confine_dat, dat))
 		return;
-	}
-	close(fds[0]);
-	close(fds[1]);
 	if (r[3] == 0) {
 		ok(true, "what the child may do to others # skip this kernel has no filters");
 		return;
@@ -226,6 +316,11 @@ static void confined(void)
 	is(r[3], EPERM, "… or kill(2)");
 	is(r[4], EPERM, "nor have the kernel do it");
 	is(r[5], 0, "other flags it may set");
+	is(r[6], EPERM, "it removes no file");
+	is(r[7], EPERM, "it makes none");
+	is(r[8], EPERM, "nor another process");
+	is(memcmp(r, dat, 6 * sizeof(*r)), 0, "who reads a trace.dat may do to others as little");
+	is(dat[8], 0, "but it makes a process");
 }
 
 int main(void)
@@ -236,6 +331,9 @@ int main(void)
 	snprintf(maps, sizeof(maps), "%s/conf/events.d", src);
 	same();
 	failures();
+	begins_late(NULL, "libtracecmd");
+	begins_late(&gt_reader_dat6, "our own reader");
+	gap();
 	killed();
 	confined();
 	return done_testing();

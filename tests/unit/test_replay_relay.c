@@ -103,7 +103,8 @@ static void bad_text(void)
 				 &ret);
 
 	is(h->n, 3, "what is right is played");
-	is(gt_replay_source(h->p.priv, 0)->bad, 5, "each bad line and the cut one are told");
+	is(gt_replay_source(h->p.priv, 0)->count.damaged, 5,
+	   "each bad line and the cut one are reported");
 	ok(strstr(h->first, "line 2 is none"), "the first of them: %s", h->first);
 	ok(h->rec[1].ev.ring == GT_NONE16 && h->rec[1].ev.ctx == GT_NONE64, "no number, no value");
 	rh_free(h);
@@ -145,8 +146,8 @@ static void merged(void)
 	ok(sorted && h->n == 104, "all by time: %zu", h->n);
 	is(h->rec[0].ev.seqno, 0, "the dumps' clock was moved before the text's");
 	is(h->rec[0].ev.ts, 500000, "by so much");
-	is(h->types[GT_LOST], 1, "a gap is told");
-	is(gt_replay_source(h->p.priv, 0)->lost, 4, "with its count");
+	is(h->types[GT_LOST], 1, "a gap is reported");
+	is(gt_replay_source(h->p.priv, 0)->count.lost, 4, "with its count");
 	is(h->gpus, 1, "both mean the same GPU");
 	is(h->bad, 0, "all is well formed");
 	rh_free(h);
@@ -170,17 +171,18 @@ static void twice(void)
 	snprintf(files, sizeof(files), "%s:%s", file(0, s.p, s.len), name[0]);
 	h = play(files, "", 0, &ret);
 	ok(h->types[GT_SUBMIT] == 20 && !h->types[GT_LOST] &&
-		   !gt_replay_source(h->p.priv, 0)->lost && !gt_replay_source(h->p.priv, 1)->lost,
+		   !gt_replay_source(h->p.priv, 0)->count.lost &&
+		   !gt_replay_source(h->p.priv, 1)->count.lost,
 	   "the same dump twice: nothing is lost");
 	rh_free(h);
 	unlink(name[0]);
 	once = s.len;
 	memcpy(gs_room(&s, once), s.p, once);
 	h = play(file(0, s.p, s.len), "", 0, &ret);
-	ok(h->types[GT_SUBMIT] == 20 && !gt_replay_source(h->p.priv, 0)->lost,
+	ok(h->types[GT_SUBMIT] == 20 && !gt_replay_source(h->p.priv, 0)->count.lost,
 	   "nor where a file holds it twice: %llu",
-	   (unsigned long long)gt_replay_source(h->p.priv, 0)->lost);
-	is(h->types[GT_LOST], 0, "… and no loss is told");
+	   (unsigned long long)gt_replay_source(h->p.priv, 0)->count.lost);
+	is(h->types[GT_LOST], 0, "… and no loss is reported");
 	rh_free(h);
 	unlink(name[0]);
 	free(s.p);
@@ -209,7 +211,7 @@ static void refused(void)
 static void cut(void)
 {
 	struct gs s = cpu(0, 5000);
-	int ret, untold = 0, wrong = 0;
+	int ret, unreported = 0, wrong = 0;
 	size_t begin = s.len;
 
 	for (uint64_t i = 0; i < 20; i++)
@@ -217,12 +219,12 @@ static void cut(void)
 	for (size_t len = begin; len <= s.len; len++) {
 		struct rh *h = play(file(0, s.p, len), "", 0, &ret);
 
-		untold += !h->errors && (len - begin) % 80;
+		unreported += !h->errors && (len - begin) % 80;
 		wrong += h->types[GT_SUBMIT] != (len - begin) / 80;
 		rh_free(h);
 		unlink(name[0]);
 	}
-	is(untold, 0, "each cut inside a record is told");
+	is(unreported, 0, "each cut inside a record is reported");
 	is(wrong, 0, "each whole one before it is played");
 	free(s.p);
 }

@@ -116,6 +116,26 @@ static void numbers(void)
 		   h->types[GT_QUEUE] == 1,
 	   "descriptions go through");
 	is(h->watermark, 400, "the watermark is the last time");
+	is(gt_replay_source(h->p.priv, 0)->count.events, 3, "only events are counted");
+	is(gt_replay_source(h->p.priv, 0)->count.used, 3, "… as used too");
+	rh_free(h);
+}
+
+/* What a stream lacks is one record at least where it does not say how many. */
+static void unknown_loss(void)
+{
+	struct file f = { 0 };
+	struct rh *h;
+	int ret;
+
+	header(&f, 1);
+	add(&f, 100, GT_LOST)->lost.count = 12;
+	add(&f, 200, GT_LOST);
+	h = play(f.r, f.n * GT_RECORD_SIZE, &ret);
+	is(h->types[GT_LOST], 2, "a loss of which the number is not known goes through");
+	ok(gt_replay_source(h->p.priv, 0)->count.lost == 12 &&
+		   gt_replay_source(h->p.priv, 0)->count.uncounted == 1,
+	   "… and is no number, but marked");
 	rh_free(h);
 }
 
@@ -135,9 +155,66 @@ static void odd(void)
 	   "a record with a time far ahead is left out, the rest is played");
 	is(h->types[77] + h->types[40], 0, "unknown types are left out");
 	is(h->rec[h->n - 2].ev.gpu, GT_NONE16, "a GPU without a name is unknown");
-	ok(strstr(h->first, "byte 768: a record of type 77"), "the first is told: %s", h->first);
-	is(gt_replay_source(h->p.priv, 0)->bad, 3, "all are counted");
+	ok(strstr(h->first, "byte 768: a record of type 77"), "the first is reported: %s",
+	   h->first);
+	is(gt_replay_source(h->p.priv, 0)->count.damaged, 3, "all are counted");
 	rh_free(h);
+}
+
+/* Names and queues alone: recorded while nothing ran */
+static void idle(void)
+{
+	struct file f = { .n = 0 };
+	int ret;
+	struct rh *h;
+
+	header(&f, 1);
+	gpu(&f, 5, "i915-0", "0000:00:02.0");
+	add(&f, 300, GT_PROCESS)->process.pid = 4;
+	add(&f, 300, GT_QUEUE)->queue.queue = 3;
+	h = play(f.r, f.n * GT_RECORD_SIZE, &ret);
+	is(h->types[GT_QUEUE], 1, "what an idle stream describes is played");
+	ok(strstr(h->error, "is a stream without an event"), "… and that is all: %s", h->error);
+	rh_free(h);
+}
+
+static unsigned int pauses;
+
+static int next_counted(struct gt_source *s)
+{
+	int ret = gt_reader_stream.next(s);
+
+	pauses += !ret;
+	return ret;
+}
+
+/* The thread that reads has other things to do */
+static void nothing_but_odd(void)
+{
+	const size_t n = 50000;
+	struct gt_reader counting = gt_reader_stream;
+	struct file f = { .n = 0 };
+	union gt_record *r = calloc(n, sizeof(*r));
+	char path[TMP_PATH_MAX];
+	int fd = tmp_file(path, "gt-replay");
+	struct rh *h = rh_new(path, "", true);
+
+	header(&f, 1);
+	r[0] = f.r[0];
+	for (size_t i = 1; i < n - 1; i++)
+		gt_record_init(&r[i], 100, (enum gt_type)77);
+	gt_record_init(&r[n - 1], 100, GT_SUBMIT);
+	ok(write(fd, r, n * sizeof(*r)) == (ssize_t)(n * sizeof(*r)), "one record among %zu", n);
+	close(fd);
+	counting.next = next_counted;
+	h->reader = &counting;
+	is(rh_play(h), -ENODATA, "... is played to the end");
+	is(h->types[GT_SUBMIT], 1, "... and found");
+	is(gt_replay_source(h->p.priv, 0)->count.damaged, n - 2, "... the others are counted");
+	ok(pauses >= 10, "... in parts: %u", pauses);
+	unlink(path);
+	rh_free(h);
+	free(r);
 }
 
 /* A later run's stream behind the first: its numbers are others. */
@@ -173,29 +250,54 @@ static void longer(void)
 	h = play(data, f.n * 80, &ret);
 	is(h->types[GT_SUBMIT], 3, "longer records are read by their first 64 bytes");
 	rh_free(h);
-	f.r[0].header.version = 2;
-	h = play(f.r, f.n * GT_RECORD_SIZE, &ret);
-	ok(ret == -EPROTONOSUPPORT && strstr(h->error, "version 2"),
-	   "another version is refused: %s", h->error);
-	rh_free(h);
 	free(data);
+}
+
+static void versions(void)
+{
+	struct file f = sample();
+	int ret;
+	struct rh *h;
+
+	f.r[0].header.version = 1;
+	h = play(f.r, f.n * GT_RECORD_SIZE, &ret);
+	ok(ret == -ENODATA && h->types[GT_SUBMIT] == 3 && !h->errors, "version 1 plays");
+	rh_free(h);
+	for (uint16_t version = 0; version < 4; version += 3) {
+		char word[16];
+
+		f.r[0].header.version = version;
+		snprintf(word, sizeof(word), "version %u", version);
+		h = play(f.r, f.n * GT_RECORD_SIZE, &ret);
+		ok(ret == -EPROTONOSUPPORT && strstr(h->error, word),
+		   "another version is refused: %s", h->error);
+		rh_free(h);
+	}
+	f.r[0].header.version = GT_RECORD_VERSION;
+	submit(&f, 10000, 0, 0, 11);
+	f.r[f.n - 1].ev.type = GT_HEADER - 1;
+	submit(&f, 10001, 0, 0, 12);
+	h = play(f.r, f.n * GT_RECORD_SIZE, &ret);
+	is(h->types[GT_SUBMIT], 4, "an event of a type to come is left out, the next is not");
+	is(h->errors, 1, "and counted");
+	rh_free(h);
 }
 
 static void cut(void)
 {
 	struct file f = sample();
-	bool told = true, whole = true;
+	bool reported = true, whole = true;
 	int ret;
 
 	for (size_t len = 1; len < f.n * GT_RECORD_SIZE; len++) {
 		struct rh *h = play(f.r, len, &ret);
 		size_t records = len / GT_RECORD_SIZE;
 
-		told &= h->errors || len % GT_RECORD_SIZE == 0;
+		reported &= h->errors || len % GT_RECORD_SIZE == 0;
 		whole &= h->n == (records > 5 ? records - 5 : 0);
 		rh_free(h);
 	}
-	ok(told, "each cut inside a record is told");
+	ok(reported, "each cut inside a record is reported");
 	ok(whole, "each whole record before it is played");
 }
 
@@ -241,7 +343,7 @@ static void functions(void)
 	is(h->errors, 0, "functions: played without a complaint");
 	ok(n == 6 && value[0] == value[1] && value[3] != value[0] && value[4] == value[0] &&
 		   value[5] == GT_NONE64,
-	   "numbers are by name, of a name that was not told there is none");
+	   "numbers are by name, and a name that was not reported has none");
 	is(value[2], GT_NONE64, "what a number meant before a header it means no more");
 	is(h->types[GT_NAME], 3, "each name once, in its pieces");
 	ok(!strncmp(h->rec[0].name.text, name, 32) && h->rec[0].name.id == value[0] &&
@@ -254,10 +356,14 @@ static void functions(void)
 int main(void)
 {
 	numbers();
+	idle();
 	functions();
+	unknown_loss();
 	odd();
+	nothing_but_odd();
 	appended();
 	longer();
+	versions();
 	cut();
 	return done_testing();
 }

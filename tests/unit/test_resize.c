@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "../../fs/stream/stream.h"
+#include "../lib/fins.h"
 #include "../lib/tap.h"
 
 static pthread_mutex_t ingest = PTHREAD_MUTEX_INITIALIZER;
@@ -66,32 +67,44 @@ static bool holds(struct gt_log *l, uint64_t from)
 	return good;
 }
 
-/* Finished jobs: how many of the last are there, in order */
+static bool is_number(const struct gt_finished *f, uint64_t n)
+{
+	return f && f->seqno == n && f->ctx == ~n;
+}
+
+/* Finished jobs: how many of the last are there, in order, by a walk in either direction and by one each */
 static uint64_t fins(struct gt_log *l)
 {
 	struct gt_finished f;
-	uint64_t n = 0;
+	struct gt_fins w;
+	uint64_t n = 0, on = 0, each = 0;
 
-	while (n < appended && gt_log_fin_get(l, appended - 1 - n, &f) &&
-	       f.seqno == appended - 1 - n && f.ctx == ~f.seqno)
+	gt_fins_init(&w, l);
+	while (n < appended && is_number(gt_fins_get(&w, appended - 1 - n, true), appended - 1 - n))
 		n++;
-	return n;
+	gt_fins_init(&w, l);
+	for (uint64_t i = 0; i < appended; i++)
+		on += is_number(gt_fins_get(&w, i, false), i);
+	while (each < appended && fin_get(l, appended - 1 - each, &f) &&
+	       is_number(&f, appended - 1 - each))
+		each++;
+	return n == on && n == each ? n : UINT64_MAX;
 }
 
 static void test_grow(void)
 {
-	struct gt_log *l = fresh(65536);
+	struct gt_log *l = fresh(131072);
 	uint64_t cap = l->mask + 1, fin_cap = l->fin_mask + 1;
 	struct gt_finished f;
 
 	append(l, 1500);
 	ok(holds(l, 1500 - cap), "as many as there is room for");
-	is(gt_log_resize(l, 262144, &ingest), 0, "more room");
+	is(gt_log_resize(l, 524288, &ingest), 0, "more room");
 	is(l->mask + 1, 4 * cap, "four times as much");
 	ok(holds(l, 1500 - cap), "what there was stays");
 	is(fins(l), fin_cap, "finished jobs too");
 	gt_log_fin_ioctl(l, 1490, 77);
-	ok(gt_log_fin_get(l, 1490, &f) && f.ioctl == 77, "and are completed still");
+	ok(fin_get(l, 1490, &f) && f.ioctl == 77, "and are completed still");
 	append(l, 3000);
 	ok(holds(l, 1500 - cap), "and more is kept than before");
 	is(fins(l), 4 * fin_cap, "of jobs too");
@@ -101,6 +114,23 @@ static void test_grow(void)
 	gt_log_tidy(l, &ingest);
 	is(l->recs.n + l->fins.n, 0, "what nobody can reach is freed");
 	ok(holds(l, appended - 4 * cap), "the rest is there");
+	gt_log_free(l);
+}
+
+/* Of a size of which jobs get little more than a quarter. A walk that begins within the slots has jobs
+ * from both of their ends */
+static void test_few_fins(void)
+{
+	struct gt_log *l = fresh(90000);
+	struct gt_fins w;
+	uint64_t n = 0;
+
+	is(l->fin_mask + 1, 128, "few slots for jobs");
+	append(l, 356);
+	gt_fins_init(&w, l);
+	for (uint64_t i = 100; i < appended; i++)
+		n += is_number(gt_fins_get(&w, i, false), i);
+	is(n, 128, "a walk has what is in them");
 	gt_log_free(l);
 }
 
@@ -125,18 +155,52 @@ static void test_frees(void)
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 
 	append(l, 30000);
-	is(gt_log_bytes(l), 16384 * sizeof(*l->rec) + (l->fin_mask + 1) * sizeof(*l->fin),
+	is(gt_log_bytes(l), 8192 * sizeof(*l->rec) + (l->fin_mask + 1) * sizeof(*l->fin),
 	   "a full one");
-	is(resident(mem, 1 << 20), (1 << 20) / page, "all of its memory is in use");
+	is(resident(mem, 1 << 19), (1 << 19) / page, "all of its memory is in use");
 	gt_log_resize(l, 65536, &ingest);
-	is(gt_log_bytes(l), 1024 * sizeof(*l->rec) + (l->fin_mask + 1) * sizeof(*l->fin),
+	is(gt_log_bytes(l), 512 * sizeof(*l->rec) + (l->fin_mask + 1) * sizeof(*l->fin),
 	   "made smaller it is so at once");
-	ok(resident(mem, 1 << 20) <= 65536 / page + 2, "and so is its memory: %zu pages",
-	   resident(mem, 1 << 20));
-	ok(holds(l, 30000 - 1024), "the latest stay");
+	ok(resident(mem, 1 << 19) <= 32768 / page + 2, "and so is its memory: %zu pages",
+	   resident(mem, 1 << 19));
+	ok(holds(l, 30000 - 512), "the latest stay");
 	is(fins(l), l->fin_mask + 1, "of jobs too");
 	append(l, 500);
-	ok(holds(l, 30500 - 1024), "old and new ones");
+	ok(holds(l, 30500 - 512), "old and new ones");
+	gt_log_free(l);
+}
+
+/* All that is kept, of both kinds, takes no more than was asked for */
+static void test_bound(void)
+{
+	static const uint64_t sizes[] = { 65536, 100000, 131071, 131072, 174762, 262144, 5000000 };
+	const uint64_t slack = 2 * 65536; /* what tidy leaves for the next time */
+	uint64_t most = 0, was = 0;
+	bool within = true;
+	struct gt_log *l;
+
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+		l = fresh(sizes[i]);
+		append(l, 100000);
+		ok(gt_log_bytes(l) <= sizes[i] && gt_log_room_bytes(l) <= sizes[i] &&
+			   gt_log_bytes(l) >= sizes[i] / 2,
+		   "%" PRIu64 " bytes: %" PRIu64 " are in use", sizes[i], gt_log_bytes(l));
+		gt_log_free(l);
+	}
+	l = fresh(1 << 20);
+	append(l, 30000);
+	for (int i = 0; i < 40; i++) {
+		gt_log_resize(l, i % 2 ? 1 << 20 : 1 << 19, &ingest);
+		within &= gt_log_bytes(l) <= (i % 2 ? 1 << 20 : 1 << 19);
+		for (int k = 0; k < 20 + i; k++) {
+			append(l, 500);
+			gt_log_tidy(l, &ingest);
+			was = gt_log_bytes(l);
+			most = was > most ? was : most;
+		}
+	}
+	ok(within, "a change keeps to the new size at once");
+	ok(most <= (1 << 20) + slack, "and while new records come: %" PRIu64 " bytes", most);
 	gt_log_free(l);
 }
 
@@ -146,9 +210,9 @@ static void test_shrink(void)
 
 	append(l, 3000);
 	is(gt_log_resize(l, 65536, &ingest), 0, "less room");
-	ok(holds(l, 3000 - 1024), "the latest stay");
+	ok(holds(l, 3000 - 512), "the latest stay");
 	append(l, 500);
-	ok(holds(l, 3500 - 1024), "old and new ones");
+	ok(holds(l, 3500 - 512), "old and new ones");
 	gt_log_clear(l);
 	is(gt_log_from(l), 3500, "clear");
 	for (int i = 0; i < 10; i++) {
@@ -183,7 +247,7 @@ static void test_none(void)
 	append(l, 10);
 	n = gt_cursor_read(&open, r, 4096);
 	ok(n == 11 && r[0].ev.type == GT_LOST && r[0].lost.count == 10 && r[1].ev.seqno == 110,
-	   "an open reader goes on, and is told what it did not read in time");
+	   "an open reader goes on, and the loss of what it did not read in time is reported");
 	append(l, 1);
 	is(gt_cursor_read(&open, r, 4096), 1, "and on");
 	gt_cursor_init(&past, l, &m, &root, &all);
@@ -242,7 +306,7 @@ static void *read_all(void *arg)
 			for (uint64_t i = 0; i < n; i++)
 				wrong += !intact(&r[i]) || r[i].ev.seqno != at + i;
 		}
-		if (head && gt_log_fin_get(shared, head - 1, &f))
+		if (head && fin_get(shared, head - 1, &f))
 			wrong += f.seqno != head - 1;
 	}
 	printf("# %" PRIu64 " records were read\n", good);
@@ -271,12 +335,64 @@ static void test_threads(void)
 	gt_log_free(shared);
 }
 
+/* Jobs @from to @end - 1 are there, without a record, and no other */
+static bool holds_bare(struct gt_log *l, uint64_t from, uint64_t end)
+{
+	struct gt_fins w;
+	uint64_t back = end;
+	bool good = true;
+
+	gt_fins_init(&w, l);
+	w.bare = true;
+	for (const struct gt_finished *f; back && (f = gt_fins_get(&w, back - 1, true)); back--)
+		good &= f->seqno == back - 1 && f->ioctl == (back - 1) / 2;
+	for (uint64_t i = from; i < end; i++) {
+		const struct gt_finished *f = gt_fins_get(&w, i, false);
+
+		good &= f && f->seqno == i;
+	}
+	return good && back == from && !gt_fins_get(&w, end, false);
+}
+
+/* Those without a record are beside the others, of which each knows the next */
+static void test_bare(void)
+{
+	struct gt_log *l = gt_log_new(1, false);
+	struct gt_finished f = { .ioctl = GT_NONE64 };
+	uint64_t n = 0;
+
+	for (; n < 1000; n++) {
+		f.seqno = n;
+		gt_log_finished_bare(l, &f);
+		if (n % 2)
+			gt_log_finished(l, &f);
+	}
+	is(gt_log_bare_bytes(l), GT_FINS * sizeof(f),
+	   "jobs without a record: as many as there is room for");
+	ok(holds_bare(l, 1000 - GT_FINS, 1000), "… the last of them");
+	gt_log_resize(l, 1 << 20, &ingest);
+	ok(holds_bare(l, 1000, 1000), "a resize leaves none");
+	f.seqno = n++;
+	gt_log_finished_bare(l, &f);
+	ok(holds_bare(l, 1000, 1001), "… and they go on");
+	gt_log_clear(l);
+	ok(holds_bare(l, 1001, 1001), "a clear leaves none either");
+	gt_log_resize(l, 0, &ingest);
+	f.seqno = n++;
+	gt_log_finished_bare(l, &f);
+	ok(holds_bare(l, n, n), "without a history none is kept");
+	gt_log_free(l);
+}
+
 int main(void)
 {
 	test_grow();
+	test_few_fins();
 	test_frees();
+	test_bound();
 	test_shrink();
 	test_none();
 	test_threads();
+	test_bare();
 	return done_testing();
 }

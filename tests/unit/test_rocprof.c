@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* CSV tables of rocprof and rocprofv3 of every version, and what no tool would write. */
+#include "../../backend/rocprof/columns.h"
 #include "../lib/rocprof_host.h"
 #include "../lib/tap.h"
 #include "../lib/tmp.h"
@@ -98,7 +99,8 @@ static void test_old_versions(void)
 	k = ph_find(&h, "k");
 	ok(k && k->ns == 4 && k->v[GT_KV_LDS] == 32 && k->v[GT_KV_VGPR] == 7 &&
 		   k->v[GT_KV_SGPR] == GT_NONE32,
-	   "converted from rocpd: another order and case, CR LF, what is not told is not known");
+	   "converted from rocpd: another order and case, CR LF, what is not reported is not "
+	   "known");
 	done("k.csv");
 	play("v1.csv",
 	     "\"Index\",\"KernelName\",\"gpu-id\",\"queue-id\",\"queue-index\",\"pid\",\"tid\","
@@ -136,6 +138,11 @@ static void test_other_tables(void)
 		      "Timestamp\n"
 		      "HIP_RUNTIME_API,hipLaunchKernel,5,5,1,20,25\nHIP_RUNTIME_API,hipFree,5,5,2,"
 		      "26,29\n");
+	snprintf(path, sizeof(path), "%s/run/5_marker_api_trace.csv", dir);
+	ph_text(path, "Domain,Function,Process_Id,Thread_Id,Correlation_Id,Start_Timestamp,End_"
+		      "Timestamp\n"
+		      "MARKER_CORE_API,hipLaunchKernel_range,5,5,3,21,22\n"
+		      "MARKER_CORE_API,mark,5,5,4,23,23\n");
 	snprintf(path, sizeof(path), "%s/run/5_memory_allocation_trace.csv", dir);
 	ph_text(path,
 		"Kind,Operation,Agent_Id,Allocation_Size,Address,Start_Timestamp,End_Timestamp\n"
@@ -151,15 +158,208 @@ static void test_other_tables(void)
 		   !strcmp(ph_find(&h, "k")->counter, "SQ_WAVES"),
 	   "counters of a kernel");
 	ok(ph_find(&h, "k") && ph_find(&h, "k")->calls == 7 && ph_find(&h, "k")->total_ns == 700,
-	   "what statistics tell of it");
+	   "what statistics report it");
 	is(h.types[GT_COPY], 2, "copies");
-	is(h.types[GT_LAUNCH], 1, "a call that launches");
+	is(h.types[GT_LAUNCH], 1, "a call that launches, and no range that a program named so");
 	is(h.back, 0, "the tables are merged by time");
-	ok(shows(rp_file_calls, "\nhipLaunchKernel 1 5 5 5\nhipFree 1 3 3 3\n"),
-	   "calls by function");
-	ok(shows(rp_file_memory, "\nmemory ALLOCATE 0 1 4096 1\n"), "allocations");
+	ok(shows(rp_file_calls, "hipLaunchKernel 1 5 5 5\nhipFree 1 3 3 3\n"), "calls by function");
+	ok(shows(rp_file_calls, "hipLaunchKernel_range 1 1 1 1\n"), "… and ranges");
+	ok(shows(rp_file_calls, "mark 1 0 0 0\n"), "… of no length, too");
+	ok(shows(rp_file_memory, "memory ALLOCATE 0 1 4096 1\n"), "allocations");
 	ok(shows(rp_show_files, "read kernel_stats "), "what each file is");
 	ph_done(&h);
+}
+
+/* Of rocprof v1 and v2, and of rocprof-compute, which joins several runs */
+static void test_columns_of_counters(void)
+{
+	const struct ph_kernel *k;
+	char *text = malloc(1 << 20), *p = text;
+
+	play("c.csv",
+	     "\xef\xbb\xbfIndex,KernelName,gpu-id,queue-id,queue-index,pid,tid,grd,wgr,lds,scr,"
+	     "vgpr,sgpr,fbar,sig,obj,GRBM_COUNT,SQ_WAVES,DispatchNs,BeginNs,EndNs,CompleteNs\r\n"
+	     "0,k,0,0,0,5,5,64,64,0,0,8,16,0,0x0,0x7f,2048.0000,nan,10,20,30,40\r\n"
+	     "1,k,0,0,0,5,5,64,64,0,0,8,16,0,0x0,0x7f,1,2.5,50,60,90,95\r\n");
+	k = ph_find(&h, "k");
+	ok(k && k->n == 2 && k->ns == 40 && k->queue_ns == 20, "counters by column: dispatches");
+	ok(k && k->readings == 3 && k->sum == 2051.5 && !strcmp(k->counter, "SQ_WAVES"),
+	   "… and what was counted, \"nan\" is nothing");
+	ok(k && k->v[GT_KV_VGPR] == 8, "… and vgpr");
+	ok(shows(rp_show_files, "read counters_by_column ") && shows(rp_show_files, " 2 0 /"),
+	   "… rows are counted, not cells");
+	is(h.errors, 0, "… with nothing wrong: %s", h.error);
+	done("c.csv");
+	play("c.csv", "Index,KernelName,gpu-id,TotalWorkItems,Remark\n0,k,1,262144.0,none\n");
+	k = ph_find(&h, "k");
+	ok(k && !k->n && k->readings == 1 && k->sum == 262144, "without times: counters only");
+	ok(strstr(h.error, "column Remark has no numbers"), "… words are none: %s", h.error);
+	done("c.csv");
+	play("c.csv",
+	     "Index,KernelName,gpu-id,SQ_WAVES,Late\n0,k,1,2,x\n1,k,1,x,y\n2,k,1,3,5\n3,k,1,,z\n");
+	k = ph_find(&h, "k");
+	ok(k && k->readings == 3 && k->sum == 10, "one cell that is no number is left out");
+	ok(shows(rp_show_files, " 2 3 /"), "… and counted");
+	ok(strstr(h.error, "row 3, column SQ_WAVES: is no number"), "… as what it is: %s", h.error);
+	done("c.csv");
+	p += sprintf(p, "Dispatch_ID,Kernel_Name,GPU_ID,wave_size,obj");
+	for (int i = 0; i < 3000; i++)
+		p += sprintf(p, ",TCC_HIT[%d]", i);
+	p += sprintf(p, ",obj_1,Start_Timestamp,End_Timestamp\n1,k,2,64,0x7f");
+	for (int i = 0; i < 3000; i++)
+		p += sprintf(p, ",%d", i);
+	sprintf(p, ",0x7f,1000.5,1500.5\n");
+	play("c.csv", text);
+	k = ph_find(&h, "k");
+	ok(k && k->readings == 3000 && k->sum == 2999 * 1500 && k->ns == 500,
+	   "3000 columns; times that are averages");
+	is(h.errors, 0, "… with nothing wrong: %s", h.error);
+	done("c.csv");
+	p = text + sprintf(text, "Dispatch_ID,Kernel_Name,GPU_ID");
+	for (int i = 0; i < RP_COLUMNS; i++)
+		p += sprintf(p, ",C%d", i);
+	is(play("c.csv", text), -EBADMSG, "more columns than there may be");
+	ok(strstr(h.error, "more than 8192 columns"), "… are called so: %s", h.error);
+	done("c.csv");
+	free(text);
+}
+
+static void test_stats_of(void)
+{
+	const char *kernels =
+		"Name,Calls,TotalDurationNs,AverageNs,Percentage\n\"add(int)\",3,300,100,9\n";
+	const char *calls =
+		"Name,Calls,TotalDurationNs,AverageNs,Percentage\nhipMalloc,3,300,100,9\n";
+	const char *names[] = { "hip_kernel_stats.csv", "hip.stats.csv", "x.csv" };
+
+	for (unsigned int i = 0; i < 3; i++) {
+		play(names[i], kernels);
+		ok(ph_find(&h, "add(int)") && ph_find(&h, "add(int)")->calls == 3, "%s: of kernels",
+		   names[i]);
+		done(names[i]);
+	}
+	play("kernels.csv", calls);
+	is(h.kernels, 0, "a table of calls, whatever it is called");
+	ok(shows(rp_file_calls, "hipMalloc 3 300 "), "… is shown as that");
+	done("kernels.csv");
+	ok(rp_stats_of("a_hip_stats.csv.gz") == RP_STATS_CALLS &&
+		   rp_stats_of("a_kernel_stats.csv.zst") == RP_STATS_KERNELS &&
+		   rp_stats_of("a.csv.gz") == RP_STATS_EITHER,
+	   "the name says it, too, of what is compressed");
+}
+
+/* As PowerShell and spreadsheets save tables */
+static void test_mark(void)
+{
+	static const char *const heads[] = {
+		"\xef\xbb\xbf\"Name\",\"Calls\",\"TotalDurationNs\"\r\nk,1,2\r\n",
+		"\xef\xbb\xbfNode_Id,Agent_Type,Location_Id\n0,GPU,1\n",
+		"\xef\xbb\xbfKernel_Name,Start_Timestamp,End_Timestamp\n",
+	};
+
+	for (unsigned int i = 0; i < 3; i++)
+		ok(rp_knows("x", (const uint8_t *)heads[i], strlen(heads[i])),
+		   "a table behind a mark of UTF-8: %.20s", heads[i] + 3);
+}
+
+/* A text of JSON may have a NUL in it: what stands behind that is the text's, too. */
+static void test_nul_in_json(void)
+{
+	const struct ph_kernel *k;
+
+	play("v1.json",
+	     "{ \"traceEvents\":[{}\n,{\"pid\":6,\"args\":{\"BeginNs\":\"5\",\"EndNs\":\"9\","
+	     "\"pid\":\"7\",\"gpu-id\":\"1\",\"KernelName\":\"nul\\u0000behind it\"}}\n]}\n");
+	k = ph_find(&h, "nul");
+	ok(k && k->len == 13 && !memcmp(k->name, "nul\0behind it", 13), "a NUL in a name");
+	done("v1.json");
+}
+
+#define READING(handle, value) "{\"counter_id\":{\"handle\":" handle "},\"value\":" value "}"
+
+/* One that was dispatched, and nothing says when it ran, has not waited. */
+static void test_unknown_wait(void)
+{
+	play("w.csv", "Kernel_Name,Counter_Name,Counter_Value,gpu-id,DispatchNs\nk,C,1,0,5\n");
+	ok(ph_find(&h, "k") && ph_find(&h, "k")->readings == 1 && !ph_find(&h, "k")->queue_ns,
+	   "a wait without a known end is none");
+	done("w.csv");
+}
+
+/* Readings that are no numbers, of no counter, or too many: each counts as a fault. */
+static void test_readings(void)
+{
+	char text[8192], *p = text;
+
+	p += sprintf(p,
+		     "{\"rocprofiler-sdk-tool\":[{\"agents\":[{\"id\":{\"handle\":9},\"type\":2}],"
+		     "\"counters\":[{\"id\":{\"handle\":5},\"name\":\"C\"}],"
+		     "\"kernel_symbols\":[{\"kernel_id\":3,\"formatted_kernel_name\":\"k\"}],"
+		     "\"callback_records\":{\"counter_collection\":[{\"dispatch_data\":"
+		     "{\"dispatch_info\":{\"agent_id\":{\"handle\":9},\"kernel_id\":3}},"
+		     "\"records\":[" READING("5", "1e999") "," READING("6", "1"));
+	for (int i = 0; i < 64; i++)
+		p += sprintf(p, "," READING("5", "2"));
+	strcpy(p, "]}]}}]}");
+	play("1_results.json", text);
+	ok(ph_find(&h, "k") && ph_find(&h, "k")->readings == 62 && ph_find(&h, "k")->sum == 124,
+	   "readings that make sense, and for which there is room");
+	ok(shows(rp_doctor, "\nfaults 4\n"), "… others are counted");
+	done("1_results.json");
+}
+
+/* The same dispatch, copy or call again is none */
+static void test_twice(void)
+{
+	static const char head[] = "Kind,Agent_Id,Queue_Id,Dispatch_Id,Kernel_Name,Correlation_Id,"
+				   "Start_Timestamp,End_Timestamp\n";
+	static const char rows[] = "KERNEL_DISPATCH,4,1,1,add,9,1000,1500\n"
+				   "KERNEL_DISPATCH,4,1,2,add,10,1400,1700\n";
+	static const char others[] = "KERNEL_DISPATCH,4,1,3,add,11,1000,1500\n"
+				     "KERNEL_DISPATCH,4,2,1,add,9,1000,1500\n"
+				     "KERNEL_DISPATCH,5,1,1,add,9,1000,1500\n"
+				     "KERNEL_DISPATCH,4,1,1,add,9,1000,1501\n"
+				     "KERNEL_DISPATCH,4,1,1,add,9,1001,1500\n";
+	static const char copies[] = "Kind,Direction,Source_Agent_Id,Destination_Agent_Id,"
+				     "Correlation_Id,Start_Timestamp,End_Timestamp\n";
+	static const char copy[] = "MEMORY_COPY,HOST_TO_DEVICE,0,4,7,100,200\n";
+	static const char calls[] = "Domain,Function,Process_Id,Thread_Id,Correlation_Id,"
+				    "Start_Timestamp,End_Timestamp\n";
+	static const char call[] = "HIP_RUNTIME_API,hipLaunchKernel,77,77,7,100,200\n";
+	char text[2048];
+
+	snprintf(text, sizeof(text), "%s%s%s", head, rows, rows);
+	play("77_kernel_trace.csv", text);
+	is(h.types[GT_DISPATCH], 2, "lines that are there twice are two kernels");
+	ok(shows(rp_doctor, "duplicates 2\n"), "what was left out is counted");
+	ok(shows(rp_doctor, "file0_events 4\nfile0_used 2\nfile0_skipped 2\n"
+			    "file0_skipped_duplicates 2\n"),
+	   "... by file");
+	done("77_kernel_trace.csv");
+	snprintf(text, sizeof(text), "%s%s%s", head, rows, others);
+	play("77_kernel_trace.csv", text);
+	is(h.types[GT_DISPATCH], 7, "others of another number, queue, device, begin or end count");
+	done("77_kernel_trace.csv");
+	mkdir(at("two"), 0755);
+	snprintf(text, sizeof(text), "%s%s", head, rows);
+	ph_text(at("two/77_kernel_trace.csv"), text);
+	ph_text(at("two/copy_kernel_trace.csv"), text);
+	ph_text(at("two/78_kernel_trace.csv"), text);
+	snprintf(text, sizeof(text), "%s%s%s", copies, copy, copy);
+	ph_text(at("two/77_memory_copy_trace.csv"), text);
+	snprintf(text, sizeof(text), "%s%s%s", calls, call, call);
+	ph_text(at("two/77_hip_api_trace.csv"), text);
+	ph_play(&h, at("two"));
+	is(h.types[GT_DISPATCH], 4, "files of two names are one run, of two processes are two");
+	is(h.types[GT_COPY], 1, "copies count once, too");
+	is(h.types[GT_LAUNCH], 1, "so do calls");
+	ph_done(&h);
+	unlink(at("two/77_kernel_trace.csv"));
+	unlink(at("two/copy_kernel_trace.csv"));
+	unlink(at("two/78_kernel_trace.csv"));
+	unlink(at("two/77_memory_copy_trace.csv"));
+	unlink(at("two/77_hip_api_trace.csv"));
+	rmdir(at("two"));
 }
 
 static void test_damaged(void)
@@ -167,20 +367,40 @@ static void test_damaged(void)
 	const char *head = "Kind,Kernel_Name,Agent_Id,Start_Timestamp,End_Timestamp\n";
 	char text[1024];
 
-	is(play("e.csv", ""), 0, "an empty file");
+	is(play("e.csv", ""), -EBADMSG, "an empty file fails");
 	ok(strstr(h.error, "e.csv: is empty"), "… is called so: %s", h.error);
 	done("e.csv");
-	play("other.csv", "a,b\n1,2\n3,4\n");
+	is(play("other.csv", "a,b\n1,2\n3,4\n"), -EBADMSG, "so does another's table");
 	ok(strstr(h.error, "has no header of a table"), "a table of something else: %s", h.error);
 	ok(shows(rp_show_files, "refused csv "), "… is refused");
 	done("other.csv");
+	is(play("noend.csv", "Kind,Kernel_Name,Agent_Id,Start_Timestamp\nD,k,1,50\n"), -EBADMSG,
+	   "a table that lacks a column");
+	ok(strstr(h.error, "has no column End_Timestamp"), "… which is named: %s", h.error);
+	done("noend.csv");
 	snprintf(text, sizeof(text), "%sD,k,1,50,20\nD,k,1,60,61\nD,k,1,x,9\nD,k,1,1\nD,k,1,-5,9\n",
 		 head);
 	play("bad.csv", text);
 	is(h.types[GT_DISPATCH], 1, "rows that make no sense are left out");
 	ok(shows(rp_show_files, " 1 4 "), "… and counted");
-	ok(strstr(h.error, "bad.csv: row "), "… and the first told: %s", h.error);
+	ok(strstr(h.error, "bad.csv: row "), "… and the first reported: %s", h.error);
+	ok(shows(rp_doctor, "bad.csv\nfile0_kind kernel_trace\nfile0_events 1\nfile0_used 1\n"
+			    "file0_skipped 0\nfile0_damaged 4\nfile0_damaged_first_row 2\n"),
+	   "… in doctor by file");
 	done("bad.csv");
+	mkdir(at("cpu"), 0755);
+	ph_text(at("cpu/agent_info.csv"), "Node_Id,Agent_Type,Location_Id\n0,CPU,0\n1,GPU,5\n");
+	snprintf(text, sizeof(text), "%sD,k,0,1,2\nD,k,1,1,2\n", head);
+	ph_text(at("cpu/kernel_trace.csv"), text);
+	ph_play(&h, at("cpu"));
+	ok(shows(rp_doctor, "file0_events 2\nfile0_used 2\n"), "devices are counted");
+	ok(shows(rp_doctor, "file1_events 2\nfile1_used 1\nfile1_skipped 1\n"
+			    "file1_skipped_without_gpu 1\n"),
+	   "a kernel of what is no GPU is left out, and counted");
+	ph_done(&h);
+	play("cut_results.json", "{\"rocprofiler-sdk-tool\": [{\"metadata\": {\"pid\": 1},");
+	ok(shows(rp_doctor, "file0_damaged 1\nfile0_damaged_first_byte 51\n"), "where JSON ends");
+	done("cut_results.json");
 	snprintf(text, sizeof(text),
 		 "%sD,k,1,50,60\nKind,Agent_Id,Kernel_Name,End_Timestamp,Start_Timestamp\n"
 		 "D,1,k,90,80\n",
@@ -189,11 +409,32 @@ static void test_damaged(void)
 	ok(ph_find(&h, "k") && ph_find(&h, "k")->ns == 20,
 	   "a second header binds the columns anew");
 	done("mixed.csv");
+	snprintf(text, sizeof(text), "%sD,k,1,50,60\nKind,Foo,Bar\nD,1,2\nD,3,4\n%sD,k,1,70,90\n",
+		 head, head);
+	play("strange.csv", text);
+	is(h.types[GT_DISPATCH], 2, "a second header that is not known");
+	ok(shows(rp_show_files, " 2 3 /"), "… is counted, and what is behind it until the next");
+	ok(strstr(h.error, "row 3 is a header of no table"), "… and reported: %s", h.error);
+	done("strange.csv");
 	snprintf(text, sizeof(text), "%sD,k,1,50,60\nD,\"k, 1", head);
 	play("cut.csv", text);
 	is(h.types[GT_DISPATCH], 1, "a file cut within a name shows what is whole");
 	ok(strstr(h.error, "cut.csv: row 3"), "… and says where: %s", h.error);
 	done("cut.csv");
+	snprintf(text, sizeof(text), "%sD,k,1,0,0\nD,k,1,50,60\n", head);
+	play("zero.csv", text);
+	ok(h.types[GT_DISPATCH] == 1 && ph_find(&h, "k")->ns == 10,
+	   "a kernel that has no times is left out");
+	ok(shows(rp_doctor, "file0_damaged 1\nfile0_damaged_first_row 2\n"), "… and counted");
+	ok(strstr(h.error, "zero.csv: row 2 has no times"), "… and said: %s", h.error);
+	done("zero.csv");
+	play("zero_counter_collection.csv",
+	     "Dispatch_Id,Agent_Id,Process_Id,Kernel_Name,Counter_Name,Counter_Value,Start_"
+	     "Timestamp,End_"
+	     "Timestamp\n1,1,9,k,WAVES,5,0,0\n2,1,9,k,WAVES,6,50,60\n");
+	ok(ph_find(&h, "k") && ph_find(&h, "k")->readings == 2 && ph_find(&h, "k")->sum == 11,
+	   "a reading of a counter counts without times");
+	done("zero_counter_collection.csv");
 }
 
 static void test_hostile(void)
@@ -236,6 +477,82 @@ static void test_hostile(void)
 	ph_done(&h);
 }
 
+/* Drains until it stands at @ts: 1; or to the end */
+static int drain_to(uint64_t ts)
+{
+	int ret = 0;
+
+	while (ret >= 0 && h.watermark != ts) {
+		h.timer = 0;
+		ret = rp_drain(&h.p);
+	}
+	return ret < 0 ? ret : 1;
+}
+
+static void test_pause(void)
+{
+	const char *text = "Kind,Kernel_Name,Agent_Id,Start_Timestamp,End_Timestamp\n"
+			   "D,k,1,10,20\nD,k,1,21,30\nD,k,1,31,40\nD,k,1,41,50\n";
+
+	ph_text(at("p.csv"), text);
+	ph_init(&h);
+	h.p.recording = true;
+	h.opt.files = (char *)at("p.csv");
+	is(rp_start(&h.p), 0, "results are played");
+	is(rp_control(&h.p, GT_CTL_PAUSE, 0), 0, "and paused");
+	is(h.timer, 0, "no time is asked for then");
+	is(rp_control(&h.p, GT_CTL_RESCAN, 0), -EOPNOTSUPP, "a rescan is not for them");
+	is(rp_control(&h.p, GT_CTL_SEEK, 40), 0, "a seek");
+	is(drain_to(40), 1, "goes on");
+	is(h.types[GT_DISPATCH], 2, "plays up to its time");
+	is(h.watermark, 40, "where it stands");
+	is(h.timer, 0, "and waits");
+	rp_drain(&h.p);
+	is(h.types[GT_DISPATCH], 2, "whatever comes");
+	h.ahead += 600ull * 1000000000;
+	is(rp_control(&h.p, GT_CTL_RESUME, 0), 0, "until it is played on");
+	is(drain_to(UINT64_MAX), -ENODATA, "to its end");
+	is(h.types[GT_DISPATCH], 4, "with all of it");
+	is(h.back, 0, "by time");
+	is(h.errors, 0, "and nothing wrong: %s", h.error);
+	done("p.csv");
+}
+
+/* What is left out of a folder is counted */
+static void test_left_out(void)
+{
+	const char *text = "Kind,Kernel_Name,Agent_Id,Start_Timestamp,End_Timestamp\nD,k,1,1,2\n";
+	char path[600];
+
+	mkdir(at("packed"), 0755);
+	ph_text(at("packed/1_kernel_trace.csv.gz"), "");
+	ph_text(at("packed/2_results.json.xz"), "");
+	ph_text(at("packed/notes.txt.gz"), "");
+	ok(rp_knows(at("packed"), NULL, 0), "a folder of compressed results is one of results");
+	is(ph_play(&h, at("packed")), -ENOTSUP, "… which are not unpacked there");
+	ok(strstr(h.error, "packed: 2 results in it are compressed"), "… as it says: %s", h.error);
+	ph_done(&h);
+	ph_text(at("packed/3_kernel_trace.csv"), text);
+	for (const char *d = "packed/1/2/3/4/5/6", *s = d; (s = strchr(s, '/')); s++) {
+		snprintf(path, sizeof(path), "%s/%.*s", dir, (int)(s - d) + 2, d);
+		mkdir(path, 0755);
+	}
+	is(ph_play(&h, at("packed")), 0, "beside one that is not");
+	ok(strstr(h.error, "packed: 2 results in it are compressed"), "… it is said as well: %s",
+	   h.error);
+	ok(shows(rp_doctor, "\nfiles_compressed 2\nfolders_too_deep 1\n"),
+	   "they are counted, and a folder too far below");
+	ph_done(&h);
+	mkdir(at("many"), 0755);
+	for (int i = 0; i < 4099; i++) {
+		snprintf(path, sizeof(path), "%s/many/%d.csv", dir, i);
+		ph_text(path, i ? "" : text);
+	}
+	ph_play(&h, at("many"));
+	ok(shows(rp_doctor, "\nfiles_left_out 3843\n"), "so are names of a folder with too many");
+	ph_done(&h);
+}
+
 /* A database is named by whatever way leads to it; what lies beside it is found on the same way. */
 static void test_being_written(void)
 {
@@ -261,8 +578,17 @@ int main(void)
 	test_kernel_trace();
 	test_old_versions();
 	test_other_tables();
+	test_columns_of_counters();
+	test_stats_of();
+	test_mark();
+	test_nul_in_json();
+	test_unknown_wait();
+	test_readings();
+	test_twice();
 	test_damaged();
 	test_hostile();
+	test_pause();
+	test_left_out();
 	test_being_written();
 	snprintf(command, sizeof(command), "rm -rf %s", dir);
 	ok(!system(command), "the folder goes");

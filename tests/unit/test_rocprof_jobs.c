@@ -100,9 +100,9 @@ static void put(char **v, const char *value)
 /* What fits in the settings fits in the texts */
 static void test_longest(void)
 {
-	static char buf[GT_MADE_TEXT_MAX], path[4096], value[4096];
+	static char buf[GT_USERDIR_TEXT_MAX], path[4096], value[4096];
 	char *v[RP_JOB_FILES] = { 0 };
-	struct gt_made m = { .name = "longest", .value = v };
+	struct gt_userdir m = { .name = "longest", .value = v };
 	char err[256];
 	size_t n = 0;
 

@@ -4,9 +4,11 @@
 #include <sys/inotify.h>
 #include <sys/wait.h>
 
+#include "../../backend/lib/sandbox.h"
 #include "../../backend/rocprof/files.h"
 #include "../../backend/rocprof/jobs/jobs.h"
 #include "../../backend/rocprof/play.h"
+#include "../../backend/rocprof/emit.h"
 #include "../lib/held.h"
 #include "../lib/rocprof_host.h"
 #include "../lib/tap.h"
@@ -92,7 +94,7 @@ static void test_inode_again(void)
 	follow();
 	append("1_kernel_trace.csv", HEAD ROW);
 	settle();
-	is(h.types[GT_DISPATCH], 1, "a row is told");
+	is(h.types[GT_DISPATCH], 1, "a row is reported");
 	append("1_kernel_trace.csv", ROW);
 	settle();
 	is(h.types[GT_DISPATCH], 2, "and the next one when it comes, alone");
@@ -113,18 +115,18 @@ static void test_inode_again(void)
 		file("2_kernel")->born = 0;
 		append("2_kernel_trace.csv", ROW);
 		settle();
-		is(h.types[GT_DISPATCH], 13, "but not one of which that was not told once");
+		is(h.types[GT_DISPATCH], 13, "but not one of which that was not reported once");
 		ok(file("2_kernel")->born, "… and now is");
 	}
 	is(rp()->files.n, 1, "what was before it is forgotten");
 	done("2_kernel_trace.csv");
 }
 
-/* The reader ends in the middle of its work: what was told is not told again */
+/* The reader ends in the middle of its work: what was reported is not reported again */
 static void test_failed(void)
 {
 	const struct rp_file *f;
-	uint64_t told;
+	uint64_t reported;
 
 	follow();
 	for (int i = 0; i < 50; i++) { /* it may be done before it is killed */
@@ -132,20 +134,21 @@ static void test_failed(void)
 		rp_watch_look(rp());
 		rp_drain(&h.p);
 		if (rp()->reading)
-			kill(rp()->child.pid, SIGKILL);
+			kill(rp()->reader[0].child.pid, SIGKILL);
 		settle();
 		if (!strcmp(file("3_kernel")->state, "failed"))
 			break;
 	}
 	f = file("3_kernel");
-	is_str(f->state, "failed", "a reader that fails is told of");
+	is_str(f->state, "failed", "a reader that fails is reported");
 	ok(strstr(h.error, "signal 9") || strstr(h.error, "failed"), "… why: %s", h.error);
-	told = h.types[GT_DISPATCH];
+	reported = h.types[GT_DISPATCH];
 	append("3_kernel_trace.csv", ROW);
 	append("4_kernel_trace.csv", HEAD ROW);
 	settle();
-	is(h.types[GT_DISPATCH], told + 1, "other results are read, and nothing is told again");
-	ok(strstr(file("3_kernel")->error, "not read again"), "… which is told");
+	is(h.types[GT_DISPATCH], reported + 1,
+	   "other results are read, and nothing is reported again");
+	ok(strstr(file("3_kernel")->error, "not read again"), "… which is reported");
 	ph_done(&h);
 	unlink(at("3_kernel_trace.csv"));
 	unlink(at("4_kernel_trace.csv"));
@@ -210,19 +213,19 @@ static void test_stuck(void)
 	waitpid(held, &status, WUNTRACED);
 	if (!WIFSTOPPED(status)) {
 		ok(true, "one that does not end # skip nothing can be traced here");
-		rp_child_end(&c);
+		rp_child_end(&c, NULL);
 		return;
 	}
-	rp_child_end(&c);
-	is(rp_child_left(), 1, "one that does not end is not waited for");
+	rp_child_end(&c, NULL);
+	is(gt_reap_left(), 1, "one that does not end is not waited for");
 	kill(held, SIGKILL);
 	waitpid(held, NULL, 0);
-	for (int i = 0; i < 60000 && rp_child_left(); i++)
+	for (int i = 0; i < 60000 && gt_reap_left(); i++)
 		usleep(1000);
-	is(rp_child_left(), 0, "it is no more when it has ended");
+	is(gt_reap_left(), 0, "it is no more when it has ended");
 }
 
-/* As many hang as may: nothing is opened for a reader that cannot begin, and it is told once */
+/* As many hang as may: nothing is opened for a reader that cannot begin, and it is reported once */
 static void test_full(void)
 {
 	struct rp_child c = { .fd = -1 };
@@ -231,27 +234,27 @@ static void test_full(void)
 	unsigned int tries = 0;
 
 	for (unsigned int i = 0; i < RP_CHILDREN_LEFT; i++)
-		rp_child_leave(pid[i] = sleeper());
+		gt_reap_leave(pid[i] = sleeper());
 	ph_init(&h);
-	is(rp_child_start(&h.p, &c, &s, 1), -EBUSY, "no more begin than may hang");
-	rp_child_end(&c);
+	is(rp_child_start(&h.p, &c, &s, 1, 1), -EBUSY, "no more begin than may hang");
+	rp_child_end(&c, NULL);
 	append("5_kernel_trace.csv", HEAD ROW);
 	follow();
 	for (uint64_t end = SECOND * 60; h.ahead < end && tries < 1000; tries++) {
 		rp_drain(&h.p);
 		h.ahead += h.timer;
 	}
-	is(h.errors, 1, "which is told once");
+	is(h.errors, 1, "which is reported once");
 	ok(tries > 2 && tries < 60, "it is tried again, every few seconds: %u in a minute", tries);
 	is_str(file("5_kernel")->state, "waiting", "what is there waits");
 	ph_done(&h);
-	is(rp_child_left(), RP_CHILDREN_LEFT, "a stop of the backend does not forget them");
+	is(gt_reap_left(), RP_CHILDREN_LEFT, "a stop of the backend does not forget them");
 	follow();
 	for (unsigned int i = 0; i < RP_CHILDREN_LEFT; i++)
 		kill(pid[i], SIGKILL);
-	for (int i = 0; i < 60000 && rp_child_left(); i++)
+	for (int i = 0; i < 60000 && gt_reap_left(); i++)
 		usleep(1000);
-	is(rp_child_left(), 0, "until they have ended");
+	is(gt_reap_left(), 0, "until they have ended");
 	settle();
 	is(h.types[GT_DISPATCH], 1, "then it is read");
 	done("5_kernel_trace.csv");
@@ -261,7 +264,7 @@ static void test_full(void)
  */
 
 static char *value[RP_JOB_FILES];
-static struct gt_made made = { .name = "a", .serial = 5, .value = value };
+static struct gt_userdir made = { .name = "a", .serial = 5, .value = value };
 
 static void follow_job(const char *folder, uint32_t uid)
 {
@@ -284,7 +287,7 @@ static void job_done(void)
 
 static const char *problems(void)
 {
-	static char text[GT_MADE_TEXT_MAX];
+	static char text[GT_USERDIR_TEXT_MAX];
 
 	rp_job_problems(&h.p, &made, "/", text, sizeof(text));
 	return text;
@@ -383,7 +386,7 @@ static void look_again(void)
 	rp_watch_look(rp());
 }
 
-/* What has gone makes room for what came at the same time, though nothing tells of that again */
+/* What has gone makes room for what came at the same time, though nothing reports that again */
 static void test_rerun(void)
 {
 	const unsigned int most = RP_USER_FILES;
@@ -427,6 +430,75 @@ static void test_over(void)
 	remove_all("over");
 }
 
+/* Users ------------------------------------------------------------------------------------------
+ */
+
+static void test_users(void)
+{
+	struct rp_user *u, *other;
+	unsigned int quick = 0;
+	bool idle;
+
+	follow();
+	u = rp_user_of(rp(), 77);
+	other = rp_user_of(rp(), 78);
+	ok(u != other && u == rp_user_of(rp(), 77), "each user has an account");
+	is(rp_user_begins(rp(), u, 32, &idle), 32, "the first reading has all of its time");
+	ok(!idle && u->turn > other->turn, "at once, and the next turn is another's");
+	for (int i = 0; i < 2; i++)
+		rp_user_ended(rp(), u, SECOND, true);
+	is(rp_user_begins(rp(), u, 32, &idle), 8, "each failure halves it");
+	ok(u->again > ph_now(&h.p) + SECOND, "and the next begins later");
+	rp_user_ended(rp(), u, SECOND, false);
+	is(rp_user_begins(rp(), u, 32, &idle), 16, "what does not fail brings it back");
+	for (int i = 0; i < 100; i++)
+		rp_user_ended(rp(), u, 0, true);
+	is(rp_user_begins(rp(), u, 32, &idle), 1, "there is always some");
+	for (int i = 0; i < 100; i++) {
+		rp_user_begins(rp(), u, 32, &idle);
+		quick += !idle;
+	}
+	ok(quick < 10, "who reads all the time has what others leave of the CPU: %u", quick);
+	h.ahead += 60 * SECOND;
+	rp_user_begins(rp(), u, 32, &idle);
+	ok(!idle, "and after a while the CPU as others");
+	h.opt.user_rows = 100;
+	for (int i = 0; i < 1000 && rp_user_may(rp(), u, 5 * SECOND); i++)
+		rp_user_took(u);
+	is(u->rows, 400, "rows of four seconds come at once");
+	ok(rp_user_may(rp(), u, 5 * SECOND + SECOND / 50), "then as many as a second has");
+	ok(rp_user_may(rp(), other, 5 * SECOND), "which is nothing to others");
+	for (int i = 0; i < 10000; i++)
+		rp_user_took(rp_user_of(rp(), 0));
+	ok(rp_user_may(rp(), rp_user_of(rp(), 0), 5 * SECOND), "root has no bound");
+	for (uint32_t uid = 1000; uid < 1000 + 2 * RP_USERS; uid++)
+		rp_user_of(rp(), uid);
+	ok(rp_user_of(rp(), 5), "there is room for another, whoever has been there");
+	ph_done(&h);
+}
+
+/* Functions that one user's files name leave room to others */
+static void test_calls(void)
+{
+	char row[128];
+
+	if (getuid())
+		return;
+	append("6_hip_api_trace.csv", "Domain,Function,Process_Id,Thread_Id,Correlation_Id,Start_"
+				      "Timestamp,End_Timestamp\n");
+	for (int i = 0; i < RP_CALLS_MAX; i++) {
+		snprintf(row, sizeof(row), "HIP_RUNTIME_API,hip%d,1,1,%d,%d,%d\n", i, i, i + 1,
+			 i + 2);
+		append("6_hip_api_trace.csv", row);
+	}
+	if (chown(at("6_hip_api_trace.csv"), 7777, 7777))
+		perror("chown");
+	follow();
+	settle();
+	is(rp()->emitter->ncalls, RP_CALLS_MAX / RP_SHARE, "a user's functions have a share");
+	done("6_hip_api_trace.csv");
+}
+
 int main(void)
 {
 	if (!tmp_dir(dir, "gt-rpwatch"))
@@ -441,6 +513,8 @@ int main(void)
 	test_cut();
 	test_over();
 	test_rerun();
+	test_users();
+	test_calls();
 	rmdir(dir);
 	return done_testing();
 }

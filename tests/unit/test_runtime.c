@@ -61,7 +61,7 @@ static void test_table(void)
 			for (const struct rt_call *d = rt_runtimes[r].calls; d != c; d++)
 				twice += !strcmp(c->symbol, d->symbol);
 			odd += c->ctx > 15 || c->bytes > 15 || c->times > 15 || c->how > 15;
-			/* what is told at its end, or has one, must be probed there */
+			/* what is reported at its end, or has one, must be probed there */
 			odd += (c->how & ~GT_RT_RETURN) && !(c->how & GT_RT_RETURN);
 			odd += c->type == GT_SYNC_WAIT_ENTER && !(c->how & GT_RT_RETURN);
 		}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* fs/tree: settings, control, last_cmd_status and error_log, and what the root tells of the daemon.
+/* fs/tree: settings, control, last_cmd_status and error_log, and what the root reports the daemon.
  */
 #include "../../fs/access/access.h"
 #include "../../fs/tree/perms.h"
@@ -10,14 +10,14 @@ static void test_settings(void)
 	is_str(show("config/level", &root_view), "off stats [normal] verbose\n", "level reads");
 	asked = -1;
 	is(put("config/level", "stats\n"), 0, "level is written");
-	ok(asked == GT_CTL_LEVEL && asked_arg == 1, "stats: the sources are told");
+	ok(asked == GT_CTL_LEVEL && asked_arg == 1, "stats: the sources are reported");
 	is_str(show("config/level", &root_view), "off [stats] normal verbose\n", "and reads back");
 	is(put("config/level", "3"), 0, "level by number");
-	ok(asked == GT_CTL_LEVEL && asked_arg == 3, "verbose: the sources are told");
+	ok(asked == GT_CTL_LEVEL && asked_arg == 3, "verbose: the sources are reported");
 	is_str(show("last_cmd_status", &root_view), "ok\n", "ok");
 	answer = -EIO;
 	is(put("config/level", "off"), -EIO, "a source that fails");
-	is(gate.wanted.types, UINT32_MAX, "leaves the old level");
+	is(gate.wanted.types, UINT64_MAX, "leaves the old level");
 	answer = 0;
 	is(put("config/level", "loud"), -EINVAL, "no level");
 	is(put("config/level", "4"), -ERANGE, "none either");
@@ -41,21 +41,42 @@ static void test_settings(void)
 
 static void test_windows(void)
 {
-	is_str(show("config/aggregator_window", &root_view), "1000\n", "a window is a second");
+	is_str(show("config/aggregator_window", &root_view), "1s\n", "a window is a second");
 	is(put("config/aggregator_window", "99"), -ERANGE, "too short");
 	is_str(show("last_cmd_status", &root_view),
 	       "config/aggregator_window: aggregator_window is a whole number, 100 to 60000: "
 	       "milliseconds of a window\n",
-	       "is told");
+	       "is reported");
 	is(put("config/aggregator_window", "60001"), -ERANGE, "too long");
 	is(put("config/aggregator_window", "60000"), 0, "a minute");
 	is(app.model->window_ns, 60000000000, "the model has it");
+	is(put("config/aggregator_window", "1m"), 0, "the same with a unit");
+	is(app.model->window_ns, 60000000000, "… is the same");
+	is_str(show("config/aggregator_window", &root_view), "60s\n", "it reads back with one");
+	is(put("config/aggregator_window", "250000us"), 0, "a smaller unit");
+	is_str(show("config/aggregator_window", &root_view), "250ms\n",
+	       "the largest that divides it");
+	is(put("config/aggregator_window", "250500us"), -EINVAL, "no whole number of milliseconds");
+	is(put("config/aggregator_window", "2h"), -ERANGE, "too long in hours");
+	is(put("config/aggregator_window", "99999999999999999999s"), -ERANGE, "far too long");
+	is(put("config/aggregator_window", "1K"), -EINVAL, "a unit of sizes");
+	is(put("config/aggregator_window", "s"), -EINVAL, "a unit alone");
+	is(put("config/sampling", "10s"), -EINVAL, "a percentage has no unit");
+	is(put("config/history_size", "3M"), 0, "a size");
+	is(put("config/sampling_mode", "static [adaptive] threshold"), 0,
+	   "a choice as it reads back");
+	is_str(show("config/sampling_mode", &root_view), "static [adaptive] threshold\n",
+	       "is taken");
+	is(put("config/sampling_mode", "static [threshold]"), -EINVAL, "a part of it is not");
+	is(put("config/sampling_mode", "[static] adaptive threshold"), 0, "back");
+	is(put("config/aggregator_window", "60000"), 0, "a bare number is of milliseconds");
 	is(put("config/aggregator_enable", "2"), -ERANGE, "neither on nor off");
 	is(put("config/aggregator_enable", "0"), 0, "off");
 	is(app.model->window_ns, 0, "there are no windows");
 	is(put("config/aggregator_window", "130"), 0, "another length");
 	is(app.model->window_ns, 0, "makes none");
-	ok(strstr(show("aggregate", &root_view), "\namdgpu0 ring0 gfx_0.0.0 - - - - - - - -\n"),
+	show("aggregate", &root_view);
+	ok(strstr(squeeze(text), "\namdgpu0 ring0 gfx_0.0.0 - - - - - - - -\n"),
 	   "nothing is known of any: %s", text);
 	is(put("config/aggregator_enable", "1"), 0, "on");
 	is(app.model->window_ns, 130000000, "it is of that length");
@@ -64,14 +85,15 @@ static void test_windows(void)
 
 static void test_buffers(void)
 {
-	is_str(show("config/buffer_size", &root_view), "4096\n", "as its source has it");
+	is_str(show("config/buffer_size", &root_view), "4K\n", "as its source has it");
 	is(put("config/buffer_size", "8192"), 0, "asked");
-	is_str(show("config/buffer_size", &root_view), "8192\n", "granted");
+	is_str(show("config/buffer_size", &root_view), "8K\n", "granted");
 	is_str(show("last_cmd_status", &root_view), "ok\n", "and that is all");
 	is(put("config/buffer_size", "4095"), -ERANGE, "too little");
 	is(put("config/buffer_size", "1099511627776"), 0, "very much");
-	is_str(show("config/buffer_size", &root_view), "1048576\n", "less is granted");
-	is_str(show("last_cmd_status", &root_view), "ftrace grants 1048576\n", "and that is told");
+	is_str(show("config/buffer_size", &root_view), "1M\n", "less is granted");
+	is_str(show("last_cmd_status", &root_view), "ftrace grants 1048576\n",
+	       "and that is reported");
 	buffer_max[0] = -1;
 	is(put("config/buffer_size", "8192"), -EBUSY, "refused");
 	is_str(show("last_cmd_status", &root_view),
@@ -80,8 +102,8 @@ static void test_buffers(void)
 	buffer_max[1] = 1 << 16;
 	is(put("config/buffer_size", "131072"), 0, "one refuses, one grants");
 	is_str(show("last_cmd_status", &root_view),
-	       "ftrace keeps 1048576: it cannot now; sim grants 65536\n", "which is told");
-	is_str(show("config/buffer_size", &root_view), "65536\n", "the least of what they have");
+	       "ftrace keeps 1048576: it cannot now; sim grants 65536\n", "which is reported");
+	is_str(show("config/buffer_size", &root_view), "64K\n", "the least of what they have");
 	buffer_max[0] = 1 << 20;
 	is(put("config/buffer_size", "8192"), 0, "both grant");
 	is_str(show("last_cmd_status", &root_view), "ok\n", "what was asked");
@@ -93,13 +115,13 @@ static void test_profile(void)
 {
 	is_str(show("config/profile", &root_view), "production debug analysis [custom]\n", "none");
 	is(put("config/profile", "debug"), 0, "a profile");
-	is(asked_arg, GT_LEVEL_VERBOSE, "sources are told its level");
+	is(asked_arg, GT_LEVEL_VERBOSE, "sources know its level");
 	ok(conf.level == GT_LEVEL_VERBOSE && conf.sampling == 100, "it sets several");
 	answer = -EIO;
 	is(put("config/profile", "production"), -EIO, "another, which a source refuses");
 	ok(strstr(show("last_cmd_status", &root_view), "level = normal: ") &&
 		   strstr(text, "; nothing has changed"),
-	   "is told: %s", text);
+	   "is reported: %s", text);
 	ok(conf.level == GT_LEVEL_VERBOSE && conf.sampling == 100 && conf.profile == 1,
 	   "nothing has changed");
 	answer = 0;
@@ -197,7 +219,7 @@ static void test_not_allowed(void)
 	   "so is whatever it was: %s", text);
 }
 
-static const char *told(struct gt_writelog *w, struct gt_view *v)
+static const char *reported(struct gt_writelog *w, struct gt_view *v)
 {
 	struct gt_text t;
 
@@ -221,33 +243,37 @@ static void test_shares(void)
 	gt_writelog_status(w, 0, 77, session, "the box's");
 	for (uint32_t i = 1; i <= 1000; i++)
 		gt_writelog_status(w, 0, 77 + i % 100, 1000000 + i, "much");
-	is_str(told(w, &root), "root's\n", "root of containers pushes out neither root");
-	is_str(told(w, &user), "the user's\n", "nor a user");
-	is_str(told(w, &box), "ok\n", "but itself");
+	is_str(reported(w, &root), "root's\n", "root of containers pushes out neither root");
+	is_str(reported(w, &user), "the user's\n", "nor a user");
+	is_str(reported(w, &box), "ok\n", "but itself");
 	for (uint32_t i = 1; i <= 200; i++)
 		gt_writelog_status(w, 8 + i % 7, GT_PIDNS_OWN, 1000000 + i, "much");
 	for (uint32_t i = 1; i <= 224; i++)
 		gt_writelog_status(w, 1000 + i, GT_PIDNS_OWN, session, "another");
-	is_str(told(w, &user), "the user's\n", "where there is no room, who has most makes it");
+	is_str(reported(w, &user), "the user's\n", "where there is no room, who has most makes it");
 	for (uint32_t i = 1; i <= 1000; i++)
 		gt_writelog_status(w, 2000 + i, GT_PIDNS_OWN, session, "another");
-	is_str(told(w, &root), "root's\n", "root's stays whatever comes");
-	is_str(told(w, &user), "ok\n", "a user's not");
+	is_str(reported(w, &root), "root's\n", "root's stays whatever comes");
+	is_str(reported(w, &user), "ok\n", "a user's not");
 	gt_writelog_free(w);
 }
 
 static void test_control(void)
 {
-	static const struct {
+	const int64_t now = (int64_t)gt_model_now(app.model);
+	const struct {
 		const char *value;
 		int what;
 		int64_t arg;
 	} seeks[] = {
-		{ "seek +5s", GT_CTL_SEEK, 5000000000 },
-		{ "seek -1500ms", GT_CTL_SEEK, -1500000000 },
+		{ "seek +5s", GT_CTL_SEEK, now + 5000000000 },
+		{ "seek -1500ms", GT_CTL_SEEK, now > 1500000000 ? now - 1500000000 : 0 },
+		{ "seek -99999s", GT_CTL_SEEK, 0 },
 		{ "seek 7us\n", GT_CTL_SEEK, 7000 },
-		{ "seek  +3ns", GT_CTL_SEEK, 3 },
+		{ "seek  +3ns", GT_CTL_SEEK, now + 3 },
 		{ "seek 2", GT_CTL_SEEK, 2000000000 },
+		{ "seek 630659.230527001s", GT_CTL_SEEK, 630659230527001 },
+		{ "seek 1.5ms", GT_CTL_SEEK, 1500000 },
 		{ "pause", GT_CTL_PAUSE, 0 },
 		{ "play", GT_CTL_RESUME, 0 },
 	};
@@ -256,9 +282,14 @@ static void test_control(void)
 
 	is_str(show("control", &root_view), "[start] stop\n", "control reads");
 	is(put("control", "stop"), 0, "stop");
-	is(asked, GT_CTL_PAUSE, "the sources are told");
+	is(asked, GT_CTL_PAUSE, "the sources learn it");
 	is_str(show("control", &root_view), "start [stop]\n", "stopped");
 	ok(strstr(show("status", &root_view), "state stopped\n"), "status says so");
+	is(put("control", "[start] stop"), 0, "what it reads is taken back: start");
+	is(asked, GT_CTL_RESUME, "the sources learn it");
+	is(put("control", "start [stop]\n"), 0, "what it reads is taken back: stop");
+	is_str(show("control", &root_view), "start [stop]\n", "stopped again");
+	is(put("control", "start [stop] [play] pause"), -EINVAL, "what it never reads is refused");
 	is(put("control", "start\n"), 0, "start");
 	is(put("control", "clear"), 0, "clear");
 	is(put("control", "rescan"), 0, "rescan");
@@ -268,10 +299,20 @@ static void test_control(void)
 	is(put("control", "seek 1s"), -EOPNOTSUPP, "seek without a replay");
 	app.replay = true;
 	is_str(show("control", &root_view), "[start] stop [play] pause\n", "control of a replay");
+	is(put("control", "[start] stop [play] pause"), 0, "which is taken back");
 	for (size_t i = 0; i < sizeof(seeks) / sizeof(seeks[0]); i++) {
 		is(put("control", seeks[i].value), 0, "replay: case %zu", i);
-		ok(asked == seeks[i].what && asked_arg == seeks[i].arg, "is passed on");
+		ok(asked == seeks[i].what && asked_arg == seeks[i].arg, "is passed on: %lld",
+		   (long long)asked_arg);
 	}
+	is(put("control", "play"), 0, "play");
+	refuse_seek = true;
+	is(put("control", "seek 1"), -EOPNOTSUPP, "a seek that is refused");
+	is_str(show("last_cmd_status", &root_view), "control: seek refused\n", "… says why");
+	is_str(show("control", &root_view), "[start] stop [play] pause\n",
+	       "… and does not stop it");
+	is(asked, GT_CTL_RESUME, "… nor the sources");
+	refuse_seek = false;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		is(put("control", bad[i]), -EINVAL, "no command: \"%s\"", bad[i]);
 	is(put("control", "seek 9223372037s"), -ERANGE, "seek too far");
@@ -327,17 +368,18 @@ static void test_about(void)
 			if (!f->help || !*f->help)
 				printf("# no help: %s\n", f->name);
 		}
-	is(missing, 0, "README tells of every file");
+	is(missing, 0, "README reports every file");
 	ok(strstr(text, "cat /mnt/gpu/doctor"), "with this mount's own paths");
-	ok(strstr(show("clocks", &root_view), "\nftrace CLOCK_MONOTONIC 0 - -\n"),
+	show("clocks", &root_view);
+	squeeze(text);
+	ok(strstr(text, "\nftrace CLOCK_MONOTONIC 0 - - - -\n"),
 	   "a backend's clock; what it does not tell is not known");
-	ok(strstr(show("clocks", &root_view),
-		  "\nboottime CLOCK_BOOTTIME -3600000000000 30 between two readings of "
-		  "CLOCK_MONOTONIC, since 60.000000000\n"
-		  "boottime CLOCK_BOOTTIME 0 20 between two readings of CLOCK_MONOTONIC, until "
-		  "60.000000000\nrealtime CLOCK_REALTIME 0 "),
+	ok(strstr(text,
+		  "\nboottime CLOCK_BOOTTIME -3600000000000 30 60.000000000 - between_readings\n"
+		  "boottime CLOCK_BOOTTIME 0 20 - 60.000000000 between_readings\n"
+		  "realtime CLOCK_REALTIME 0 "),
 	   "offsets before and after the machine slept");
-	ok(strstr(show("clocks", &root_view), "\nmonotonic_raw CLOCK_MONOTONIC_RAW 0 "),
+	ok(strstr(text, "\nmonotonic_raw CLOCK_MONOTONIC_RAW 0 "),
 	   "a clock with a rate of its own");
 	ok(!strncmp(show("version", &root_view), "release ", 8), "version");
 	ok(strstr(show("features", &root_view), "\nsampling\n"), "features");
@@ -346,7 +388,8 @@ static void test_about(void)
 	   "names of what BPF tells");
 	ok(strstr(text, "\nsampling_modes\nrate_limit\nfilters\nwatchlists\n"),
 	   "and of what the gate does");
-	ok(strstr(text, "\ngpu_readings\nfdinfo\nkfd_processes\nsysroot\n"), "and of what is read off");
+	ok(strstr(text, "\ngpu_readings\nfdinfo\nkfd_processes\nsysroot\n"),
+	   "and of what is read off");
 	is_str(show("backends/sim/state", &root_view), "unavailable\n", "state of a backend");
 	is_str(show("backends/ftrace/last", &root_view), "file 4 of 0\n", "a backend's own text");
 	is_str(show("backends/ftrace/last", &other), "(error)", "is not for everybody");
@@ -380,7 +423,7 @@ static void test_perms(void)
 	is_str(show("last_cmd_status", &member),
 	       "config/sampling: uid 78 may not write this setting: it has mode 0664, uid 0, gid "
 	       "12345\n",
-	       "is told why");
+	       "says why");
 	member.groups = 1;
 	is(put_raw("config/sampling", "30", 2, &member, false), 0, "a member may");
 	is_str(init_perms("config/samp*", "0640 77:99"), "", "a line of [access]");

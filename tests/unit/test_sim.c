@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../../backend/lib/file.h"
 #include "../../backend/sim/sim.c"
 #include "../lib/tap.h"
 #include "../lib/tmp.h"
@@ -67,7 +68,13 @@ static uint64_t h_now(struct gt_plugin *p)
 	return host.now;
 }
 
+static int h_file(struct gt_plugin *p, enum gt_file_op op, const char *path, int flags)
+{
+	return gt_file_here(op, path, flags);
+}
+
 static const struct gt_host hooks = {
+	.file = h_file,
 	.push = h_push,
 	.watermark = h_watermark,
 	.gpu = h_gpu,
@@ -145,7 +152,7 @@ static void test_order(void)
 	   "queues come and go, each described");
 	ok(count(GT_SYNC_WAIT_ENTER) > 100, "processes wait: %u", count(GT_SYNC_WAIT_ENTER));
 	ok(count(GT_ERROR) > 0, "some jobs fail: %u", count(GT_ERROR));
-	is(count(GT_START) + count(GT_END), 0, "hardware times are not told by default");
+	is(count(GT_START) + count(GT_END), 0, "hardware times are not emitted by default");
 	is_str(host.ring_names[0], "gfx", "ring 0");
 	is_str(host.ring_names[2], "comp_1.0.1", "ring 2");
 	is_str(host.ring_names[4], "vcn_dec0", "ring 4");
@@ -241,7 +248,7 @@ static void test_idle(void)
 	play(START + 1000000000, 0);
 	submitted = count(GT_SUBMIT);
 	ok(submitted > 200, "and jobs come");
-	is(gt_backend.control(&plugin, GT_CTL_PAUSE, 0), 0, "pause");
+	is(gt_backend.control(&plugin, GT_CTL_PAUSE, 0), 1, "pause: what has begun goes on");
 	play(START + 3000000000ull, 0);
 	is(host.timer, 0, "arms no timer once all jobs ended");
 	is(count(GT_SUBMIT), count(GT_COMPLETE), "as they did");
@@ -261,11 +268,11 @@ static void test_stall(void)
 	host.now += 60000000000ull;
 	ok(gt_backend.drain(&plugin) < 2 * GT_SIM_BATCH, "one drain is bounded");
 	is(host.timer, host.now + 1, "and asks for the next at once");
-	ok(host.mark < host.now, "it does not promise what it has not told");
+	ok(host.mark < host.now, "it does not promise what it has not emitted");
 	gt_backend.stop(&plugin);
 }
 
-/* The truth's rows and the records tell the same: counts, and the sum of all stages. */
+/* The truth's rows and the records are the same: counts, and the sum of all stages. */
 static void test_truth(void)
 {
 	char path[TMP_PATH_MAX], line[512], link[TMP_PATH_MAX + 8];
@@ -331,7 +338,7 @@ static void test_limits(void)
 	gt_backend.stop(&plugin);
 }
 
-static void tell_cost(void)
+static void emit_cost(void)
 {
 	struct timespec a, b;
 	double ns;
@@ -360,7 +367,7 @@ int main(void)
 	test_stall();
 	test_truth();
 	test_limits();
-	tell_cost();
+	emit_cost();
 	free(host.r);
 	return done_testing();
 }

@@ -27,7 +27,7 @@ static struct gt_eventmap *load(bool stand_in)
 	gt_eventmap_select(m, present, NULL, 3);
 	for (unsigned int i = 0; (tp = gt_eventmap_each(m, i)); i++)
 		if (gt_tp_probe(tp))
-			gt_tp_stand_in(tp, stand_in);
+			gt_tp_set_synth(tp, stand_in);
 	gt_eventmap_select(m, present, NULL, 3);
 	return m;
 }
@@ -64,7 +64,7 @@ static void test_select(void)
 	ok(gt_eventmap_find(m, "gpu_scheduler", "drm_sched_job_queue"), "but the new ones");
 	ok(!gt_eventmap_find(m, "amdgpu", "amdgpu_cs_ioctl"), "amdgpu's give way as ever");
 	tp = gt_eventmap_find(m, "gpu_scheduler", "drm_sched_job_queue");
-	gt_tp_stand_in(tp, false);
+	gt_tp_set_synth(tp, false);
 	gt_eventmap_select(m, present, NULL, 3);
 	ok(gt_eventmap_find(m, "gpu_scheduler", "drm_sched_job"), "and back");
 	gt_eventmap_free(m);
@@ -124,7 +124,7 @@ static void test_errors(void)
 	   1, "of a job that nobody knows");
 	ok(got[0].ev.ring == ring && got[0].ev.ctx == GT_NONE64 && got[0].ev.seqno == GT_NONE64 &&
 		   got[0].ev.pid == GT_NONE32,
-	   "only the ring is told");
+	   "only the ring is known");
 	text(m, 20, "drm_sched_job_timedout",
 	     "name=\"sdma0\" dev=\"mockgpu.0\" fence_context=4294967308 fence_seqno=1");
 	ok(got[0].ev.ring != ring && got[0].ev.ctx == GT_NONE64 && got[0].ev.pid == GT_NONE32,

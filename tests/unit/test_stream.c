@@ -2,10 +2,13 @@
 /* The event log and its cursors, from one thread and from several. */
 #include <pthread.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "../../backend/backend.h"
 #include "../../fs/stream/stream.h"
+#include "../lib/fins.h"
 #include "../lib/tap.h"
+#include "../lib/tmp.h"
 
 static const struct gt_view root = { .all = true };
 static const struct gt_scope everything = { GT_NONE16, GT_NONE16, GT_NONE32, GT_NONE32 };
@@ -38,7 +41,7 @@ static struct small *small_new(void)
 	strcpy(s->m->custom[2], "dpm_change");
 	memset(&s->queue.desc, 0xff, sizeof(s->queue.desc));
 	s->queue.id = 77;
-	s->queue.desc.flags = GT_F_END_TOLD;
+	s->queue.desc.flags = GT_F_END_REPORTED;
 	s->queue.desc.uid = 1001;
 	s->queue.desc.pid = 11;
 	s->m->queues[0] = &s->queue;
@@ -111,7 +114,7 @@ static void test_time(void)
 	struct gt_log *l = gt_log_new(1, false);
 	union gt_record r = numbered(99);
 
-	is(l->mask + 1, 1024, "the smallest log has 1024 records");
+	is(l->mask + 1, 512, "the smallest log has 512 records");
 	is(l->realtime_offset, 0, "a recording has no offset");
 	gt_log_append(l, &r);
 	r.ev.ts = 40;
@@ -171,7 +174,7 @@ static void test_preamble(struct small *s)
 	is(strnlen(r[3].ring_name.name, 40), 39, "a name that does not end is cut");
 	ok(r[4].name.id == GT_CUSTOM0 + 2 && !strcmp(r[4].name.text, "dpm_change"), "NAME");
 	ok(r[5].queue.queue == 77 && r[5].queue.pid == 11 && r[5].queue.ctx == GT_NONE64 &&
-		   r[5].queue.flags == GT_F_END_TOLD,
+		   r[5].queue.flags == GT_F_END_REPORTED,
 	   "QUEUE");
 	ok(r[6].process.pid == 10 && r[7].process.pid == 11 && r[6].process.start == GT_NONE64,
 	   "PROCESS of the living");
@@ -191,7 +194,7 @@ static void test_preamble_narrow(struct small *s)
 	gt_cursor_init(&c, l, s->m, &user, &ring1);
 	is(gt_cursor_read(&c, r, 16), 6, "one ring, one user: HEADER GPU RING NAME QUEUE PROCESS");
 	is(r[2].ring_name.ring, 1, "only the scope's ring");
-	ok(r[4].queue.pid == GT_NONE32 && r[4].queue.flags == (GT_F_REDACTED | GT_F_END_TOLD),
+	ok(r[4].queue.pid == GT_NONE32 && r[4].queue.flags == (GT_F_REDACTED | GT_F_END_REPORTED),
 	   "another's queue is blanked");
 	is(r[5].process.uid, 1000, "only the user's own process");
 	gt_cursor_destroy(&c);
@@ -200,7 +203,7 @@ static void test_preamble_narrow(struct small *s)
 
 static void test_lapped(struct small *s)
 {
-	struct gt_log *l = gt_log_new(65536, false);
+	struct gt_log *l = gt_log_new(131072, false);
 	union gt_record r[2048];
 	struct gt_cursor c;
 	uint64_t given = 0;
@@ -216,7 +219,7 @@ static void test_lapped(struct small *s)
 	is(r[0].lost.since, 1024, "since the last that was given");
 	n = gt_cursor_read(&c, r + 1, 2047);
 	is(r[0].lost.ts, r[1].ev.ts, "with the time of the next");
-	is(r[0].lost.count + n, 1025, "what is told and what is given are all");
+	is(r[0].lost.count + n, 1025, "what is reported and what is given are all");
 	is(r[0].lost.count, c.missed, "and the cursor has counted it");
 	for (size_t i = 1; i <= n; i++)
 		good &= intact(&r[i]);
@@ -249,7 +252,7 @@ static void test_bounded_scan(struct small *s)
 
 static void test_history(struct small *s)
 {
-	struct gt_log *l = gt_log_new(65536, false);
+	struct gt_log *l = gt_log_new(131072, false);
 	struct gt_finished f = { .seqno = 0 }, got;
 	union gt_record r[2048];
 	struct gt_cursor c, live;
@@ -276,15 +279,83 @@ static void test_history(struct small *s)
 	gt_cursor_destroy(&c);
 	gt_cursor_destroy(&live);
 
-	ok(!gt_log_fin_get(l, 0, &got), "no finished job yet");
+	ok(!fin_get(l, 0, &got), "no finished job yet");
 	for (n = l->fin_mask + 1; f.seqno < n + 10; f.seqno++)
 		gt_log_finished(l, &f);
-	ok(!gt_log_fin_get(l, 9, &got), "the oldest is overwritten");
-	ok(gt_log_fin_get(l, 10, &got) && got.seqno == 10, "the next is there");
-	ok(gt_log_fin_get(l, n + 9, &got) && got.seqno == n + 9, "the newest too");
-	ok(!gt_log_fin_get(l, n + 10, &got), "none after it");
+	ok(!fin_get(l, 9, &got), "the oldest is overwritten");
+	ok(fin_get(l, 10, &got) && got.seqno == 10, "the next is there");
+	ok(fin_get(l, n + 9, &got) && got.seqno == n + 9, "the newest too");
+	ok(!fin_get(l, n + 10, &got), "none after it");
 	gt_log_clear(l);
-	ok(!gt_log_fin_get(l, n + 9, &got), "a clear takes them");
+	ok(!fin_get(l, n + 9, &got), "a clear takes them");
+	gt_log_free(l);
+}
+
+static uint64_t mapped_kib(void)
+{
+	FILE *f = fopen("/proc/self/status", "r");
+	unsigned long long n, sum = 0;
+	char line[256];
+
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "RssFile: %llu", &n) == 1 ||
+		    sscanf(line, "RssShmem: %llu", &n) == 1)
+			sum += n;
+	if (f)
+		fclose(f);
+	return sum;
+}
+
+/* Jobs in a file: who walks along them takes no memory for it */
+static void test_file(void)
+{
+	const uint64_t n = 200000; /* 24 MiB */
+	struct gt_log *l = gt_log_new(65536, false);
+	struct gt_finished f = { .ioctl = GT_NONE64 };
+	uint64_t good = 0, back = 0, looks = 0, before, after;
+	unsigned int found = 0, blocks = 0;
+	const struct gt_finished *j;
+	char dir[TMP_PATH_MAX];
+	struct gt_fins w;
+
+	if (!tmp_dir(dir, "gt-stream") || gt_log_to_file(l, dir)) {
+		printf("# no room for a file\n");
+		gt_log_free(l);
+		return;
+	}
+	rmdir(dir);
+	f.ring = 1;
+	for (; f.seqno < n; f.seqno++) {
+		f.ring = f.seqno == 5 || f.seqno == 150000;
+		f.pid = f.seqno == 100000 ? 7 : 1;
+		gt_log_finished(l, &f);
+	}
+	before = mapped_kib();
+	gt_fins_init(&w, l);
+	for (uint64_t i = 0; i < n; i++)
+		good += (j = gt_fins_get(&w, i, false)) && j->seqno == i;
+	for (uint64_t i = n; i--;)
+		back += (j = gt_fins_get(&w, i, true)) && j->seqno == i;
+	after = mapped_kib();
+	is(good, n, "all jobs of a file are read");
+	is(back, n, "backwards, too");
+	ok(after < before + 4096, "… and are not memory then: %" PRIu64 " KiB, %" PRIu64 " before",
+	   after, before);
+	for (uint64_t i = n; (i = gt_fins_before(&w, i, 0)) > 0; i--)
+		looks++;
+	is(looks, n, "a walk for all looks at all");
+	w.rings = gt_fin_ring_bit(0, 1);
+	for (uint64_t i = n; (i = gt_fins_before(&w, i, 3)) > 3; i--, blocks++)
+		found += (j = gt_fins_get(&w, i - 1, true)) && j->ring == 1;
+	ok(found == 2 && blocks <= 2 * GT_FIN_BLOCK, "one for a ring looks where it is: %u",
+	   blocks);
+	w.rings = UINT64_MAX;
+	w.pids = gt_fin_pid_bit(7);
+	for (uint64_t i = found = blocks = 0; (i = gt_fins_after(&w, i, n)) < n; i++, blocks++)
+		found += (j = gt_fins_get(&w, i, false)) && j->pid == 7;
+	ok(found == 1 && blocks == GT_FIN_BLOCK, "one for a process likewise: %u", blocks);
+	gt_log_fin_ioctl(l, 5, 77);
+	ok(fin_get(l, 5, &f) && f.ioctl == 77, "and are completed still");
 	gt_log_free(l);
 }
 
@@ -298,14 +369,14 @@ struct reader {
 	struct gt_log *log;
 	struct gt_cursor c;
 	size_t max;
-	uint64_t given, told, torn, unordered, fin_torn, fins;
+	uint64_t given, reported, torn, unordered, fin_torn, fins;
 	atomic_bool *done;
 };
 
 static void check(struct reader *rd, const union gt_record *r, uint64_t *next)
 {
 	if (r->ev.type == GT_LOST) {
-		rd->told += r->lost.count;
+		rd->reported += r->lost.count;
 		*next += r->lost.count;
 		return;
 	}
@@ -320,7 +391,7 @@ static void look_at_finished(struct reader *rd)
 	uint64_t head = atomic_load(&rd->log->fin_head), cap = rd->log->fin_mask + 1;
 	struct gt_finished f;
 
-	if (head <= cap || !gt_log_fin_get(rd->log, head - cap + 1, &f))
+	if (head <= cap || !fin_get(rd->log, head - cap + 1, &f))
 		return;
 	rd->fins++;
 	rd->fin_torn += f.seqno != head - cap + 1 || f.end != f.seqno || f.total != ~f.seqno;
@@ -386,11 +457,12 @@ static void test_threads(struct small *s, uint64_t bytes)
 	for (int i = 0; i < READERS; i++) {
 		pthread_join(rd[i].thread, NULL);
 		printf("# %zu a read: %" PRIu64 " given, %" PRIu64 " lost, %" PRIu64 " finished\n",
-		       rd[i].max, rd[i].given, rd[i].told, rd[i].fins);
+		       rd[i].max, rd[i].given, rd[i].reported, rd[i].fins);
 		is(rd[i].torn + rd[i].fin_torn, 0, "%zu a read: every record is whole", rd[i].max);
 		is(rd[i].unordered, 0, "%zu a read: in order, and LOST tells each gap", rd[i].max);
-		is(rd[i].given + rd[i].told, RECORDS, "%zu a read: none unaccounted", rd[i].max);
-		is(rd[i].told, rd[i].c.missed, "%zu a read: as the cursor counts", rd[i].max);
+		is(rd[i].given + rd[i].reported, RECORDS, "%zu a read: none unaccounted",
+		   rd[i].max);
+		is(rd[i].reported, rd[i].c.missed, "%zu a read: as the cursor counts", rd[i].max);
 		gt_cursor_destroy(&rd[i].c);
 	}
 	gt_log_free(l);
@@ -406,6 +478,7 @@ int main(void)
 	test_lapped(s);
 	test_bounded_scan(s);
 	test_history(s);
+	test_file();
 	test_threads(s, 65536);
 	test_threads(s, 8 << 20);
 	small_free(s);

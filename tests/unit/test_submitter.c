@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "../../backend/eventmap/internal.h"
-#include "../../fs/drmfds.h"
+#include "../../fs/devices.h"
 #include "../lib/maphost.h"
 #include "../lib/tap.h"
 #include "../lib/tmp.h"
@@ -62,7 +62,7 @@ static void test_live(void)
 	is_str(gpu(m, 1010, 6, "drm_sched_job", JOB("aaaaaaa2", "1", "fffffff2")), "- pci:6 -1",
 	       "another submitter's");
 	is_str(gpu(m, 1020, 9, "drm_run_job", JOB("aaaaaaa2", "1", "fffffff2")), "- pci:6 -1",
-	       "a kernel thread hands over: the job tells");
+	       "a kernel thread hands over: by the job");
 	is_str(gpu(m, 1030, 0, "drm_sched_process_job", DONE("fffffff2")), "- pci:6 -1",
 	       "and its end");
 	is_str(gpu(m, 1040, 0, "drm_sched_process_job", DONE("fffffff1")), "- pci:5 -1",
@@ -70,13 +70,13 @@ static void test_live(void)
 	is(maphost.looks, 2, "each submitter was looked at once");
 
 	is_str(gpu(m, 1050, 9, "drm_run_job", JOB("aaaaaaa1", "2", "fffffff3")), "- pci:5 -1",
-	       "a job of which the submission was not seen: its context tells");
+	       "a job of which the submission was not seen: by its context");
 	is_str(gpu(m, 1060, 7, "drm_sched_job", JOB("aaaaaaa1", "3", "fffffff4")), "- pci:5 -1",
 	       "a submitter of whom nothing is known, in a known context");
 	is_str(gpu(m, 1070, 7, "drm_sched_job", JOB("aaaaaaa3", "1", "fffffff5")), "- - -1",
 	       "in an unknown one: the GPU that stands for all");
 	is_str(gpu(m, 1080, 6, "drm_sched_job", JOB("aaaaaaa1", "4", "fffffff6")), "- pci:6 -1",
-	       "a context's address used again by another: the submitter tells");
+	       "a context's address used again by another: by the submitter");
 	is_str(gpu(m, 1090, 9, "drm_run_job", JOB("aaaaaaa1", "4", "fffffff6")), "- pci:6 -1",
 	       "and is remembered");
 
@@ -88,14 +88,14 @@ static void test_live(void)
 	gt_eventmap_free(m);
 }
 
-static void test_told(void)
+static void test_reported(void)
 {
 	struct gt_eventmap *m = load(false);
 
 	maphost.open[5] = "pci:5";
 	is_str(gpu(m, 1, 5, "drm_sched_job_queue",
 		   "dev=pci:9, fence=12:1, ring=gfx, job count:1, hw job count:0, client_id:3"),
-	       "- pci:9 -1", "what the event tells goes before");
+	       "- pci:9 -1", "a name in the event has priority");
 	is(maphost.looks, 0, "and nobody is asked");
 	gt_eventmap_free(m);
 }
@@ -137,13 +137,13 @@ static void test_twice(void)
 	maphost.open[5] = "pci:5";
 	maphost.open[6] = "pci:6";
 	is_str(gpu(m, 5000, 5, "drm_sched_job", JOB("aaaaaaa1", "1", "fffffff1")), "- pci:5 -1",
-	       "told by the old name, as nobody knows of the new one");
+	       "reported by the old name, as the new one is not known yet");
 	is_str(gpu(m, 5500, 5, "drm_sched_job_queue", NEW("12:1")), "",
-	       "then by the new one: nothing more is told");
+	       "then by the new one: nothing more is reported");
 	is_str(gpu(m, 6000, 9, "drm_run_job", JOB("aaaaaaa1", "1", "fffffff1")), "",
 	       "from now on the old ones say nothing");
 	is_str(gpu(m, 6500, 9, "drm_sched_job_run", NEW("12:1")), "- pci:5 -1", "the new ones do");
-	ok(got[0].ev.ctx == 1 && got[0].ev.seqno == 1, "with the numbers that were told first");
+	ok(got[0].ev.ctx == 1 && got[0].ev.seqno == 1, "with the numbers that were reported first");
 	is_str(gpu(m, 6900, 0, "drm_sched_process_job", DONE("fffffff1")), "",
 	       "the old end is of no job any more");
 	is_str(gpu(m, 7000, 0, "drm_sched_job_done", "fence=12:1 signaled"), "- pci:5 -1",
@@ -159,13 +159,13 @@ static void test_twice(void)
 	is_str(gpu(m, 2 * SECOND + 1, 6, "drm_sched_job", JOB("aaaaaaa2", "4", "fffffff2")),
 	       "- pci:6 -1", "another thread's, too");
 	is_str(gpu(m, 2 * SECOND + 2000000, 5, "drm_sched_job_queue", NEW("12:3")), "",
-	       "the new one tells the first's again, some time later");
+	       "the new one reports the first's again, some time later");
 	is_str(gpu(m, 2 * SECOND + 3000000, 6, "drm_sched_job_queue", NEW("13:1")), "",
 	       "and the other's");
-	gt_eventmap_look(m, only_old, NULL);
+	gt_eventmap_refresh(m, only_old, NULL);
 	is_str(gpu(m, 2 * SECOND + 4000000, 5, "drm_sched_job", JOB("aaaaaaa1", "4", "fffffff4")),
 	       "- pci:5 -1", "the new ones' module is gone: the old are heard at once");
-	gt_eventmap_look(m, all_there, NULL);
+	gt_eventmap_refresh(m, all_there, NULL);
 	is_str(gpu(m, 4 * SECOND, 5, "drm_sched_job", JOB("aaaaaaa1", "5", "fffffff1")),
 	       "- pci:5 -1", "silence again");
 	is_str(gpu(m, 5 * SECOND + 1, 5, "drm_sched_job_queue", NEW("12:4")), "- pci:5 -1",
@@ -247,7 +247,7 @@ static void test_drmfds(void)
 		close(fd[i]);
 }
 
-/* A FUSE mount whose daemon never answers: even stat(2) of its root would wait, killably. */
+/* A FUSE mount with a daemon that never answers: even stat(2) of its root would wait, killably. */
 static void test_no_answer(void)
 {
 	char dir[TMP_PATH_MAX] = "", opts[80];
@@ -275,7 +275,7 @@ static void test_no_answer(void)
 int main(void)
 {
 	test_live();
-	test_told();
+	test_reported();
 	test_queue();
 	test_twice();
 	test_recording();

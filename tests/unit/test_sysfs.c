@@ -76,7 +76,8 @@ static void test_root(void)
 	mkdir(top_at("dir"), 0755);
 	top_put("dir/inner", "inside\n");
 	mkfifo(top_at("pipe"), 0600);
-	err = symlink("/dir/inner", top_at("whole")) | symlink("../../../../dir/inner", top_at("up")) |
+	err = symlink("/dir/inner", top_at("whole")) |
+	      symlink("../../../../dir/inner", top_at("up")) |
 	      symlink("/etc/passwd", top_at("out")) | symlink("loop", top_at("loop")) |
 	      mknod(top_at("null"), S_IFCHR | 0666, makedev(1, 3));
 	is(gt_root_open(&root, top), 0, "a captured tree");

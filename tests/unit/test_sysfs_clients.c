@@ -35,7 +35,7 @@ static void test_amdgpu(void)
 	is(f.nregions, 2, "two kinds of memory, and nothing of amdgpu's own keys");
 	is(f.region[0].resident, 1024000, "bytes");
 	is(f.region[0].shared, 8192, "shared ones");
-	is(f.region[0].total, GT_NONE64, "what is not told is not 0");
+	is(f.region[0].total, GT_NONE64, "what is unknown is not 0");
 	is(f.region[1].resident, 20480, "a blank before the tab");
 }
 
@@ -53,7 +53,7 @@ static void test_newer(void)
 	is(f.region[0].resident, 2 << 20,
 	   "the newer key wins over the older, whichever comes first");
 	is(f.region[0].total, 3 << 20, "total");
-	is(f.region[0].active, 0, "a 0 that is told is one");
+	is(f.region[0].active, 0, "a 0 that is reported is one");
 	is(f.region[0].purgeable, 12, "no unit: bytes");
 	is(f.nengines, 3, "a line without an end may be cut, and does not count");
 	is(f.engine[1].capacity, 2, "how many there are");
@@ -84,7 +84,7 @@ static void test_hostile(void)
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
 		sf_fdinfo_parse(texts[i], &f);
 		ok(!f.drm && !f.nengines && !f.nregions && f.id == GT_NONE64,
-		   "nonsense %zu tells nothing", i);
+		   "nonsense %zu has no effect", i);
 	}
 	for (int i = 0; n + 64 < sizeof(many); i++)
 		n += (size_t)sprintf(many + n, "drm-engine-e%d:\t1\ndrm-memory-m%d:\t1\n", i, i);
@@ -109,7 +109,7 @@ static void test_busy(void)
 	is(sf_engine_busy(NULL, &b, 1000), 350, "of a new client all of it");
 	is(sf_engine_busy(&b, &a, 1000), 0, "that it went back is no time");
 	a.ns = b.ns = GT_NONE64;
-	is(sf_engine_busy(&a, &b, 1000), 0, "nothing is told");
+	is(sf_engine_busy(&a, &b, 1000), 0, "nothing is known");
 	a.cycles = 100, b.cycles = 600, a.total_cycles = 0, b.total_cycles = 1000;
 	is(sf_engine_busy(&a, &b, 2000), 1000, "cycles: half of the time");
 	b.cycles = 5000;
@@ -226,7 +226,7 @@ static void test_shares(void)
 	u = sf_user(sf.clients, 1000);
 	sf_scan_begin(&sf);
 	u->fds = 16384 - 10;
-	sf_scan_on(&sf, UINT64_MAX);
+	sf_scan_continue(&sf, UINT64_MAX);
 	is(u->fds, 16384, "no more descriptors of a user are looked at than their share");
 	is(sf_user(sf.clients, 1001)->clients, 2 * CLIENTS, "another's are");
 	is(sf.clients->stats.over + 2 + 2, PROCESSES, "and what is left out is counted");
@@ -234,7 +234,7 @@ static void test_shares(void)
 	sf_clients_forget(&sf);
 	u->clients = SF_CLIENTS / SF_SHARE - 4;
 	sf_scan_begin(&sf);
-	sf_scan_on(&sf, UINT64_MAX);
+	sf_scan_continue(&sf, UINT64_MAX);
 	is(sf.clients->count, 4 + 2 * CLIENTS, "nor more clients of theirs known");
 	u->clients = 4;
 	sf_clients_free(sf.clients);
@@ -304,7 +304,7 @@ static void test_many(void)
 	is(gt_root_open(&sf.root, top), 0, "a tree of 500 processes with 3000 descriptors");
 	ok(sf_devices_scan(&sf), "which has a GPU");
 	sf_scan_begin(&sf);
-	while (!sf_scan_on(&sf, 0))
+	while (!sf_scan_continue(&sf, 0))
 		slices++;
 	ok(slices > PROCESSES / 16, "all processes are looked at, a few at a time");
 	is(sf.clients->count, PROCESSES * CLIENTS, "each client once");
@@ -324,7 +324,7 @@ static void test_many(void)
 	       " files read\n",
 	       (cpu_now() - began) / 100000, most);
 	ok(most <= SF_IDLE, "a look reads a few of those that are idle");
-	is(usages, 0, "and tells nothing");
+	is(usages, 0, "and emits nothing");
 	is(sf.clients->stats.scans, 1, "no process was looked at again");
 	client_of(77, 5000);
 	for (int i = 0; !usages && i < PROCESSES * CLIENTS / SF_IDLE + 1; i++)

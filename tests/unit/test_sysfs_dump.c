@@ -16,11 +16,14 @@ static void on(void *arg, const struct sf_dumped *q)
 	n++;
 }
 
+static struct sf_dump_about about;
+
 static unsigned int parse(const char *text)
 {
 	n = 0;
 	memset(got, 0, sizeof(got));
-	return sf_dump_parse(text, on, NULL);
+	about = (struct sf_dump_about){ .bad = 0 };
+	return sf_dump_parse(text, on, NULL, &about);
 }
 
 static void test_lines(void)
@@ -83,7 +86,7 @@ static void test_hostile(void)
 		ok(parse(none[i]) == 1 && !n, "'%.*s' is no line of a dump",
 		   (int)strcspn(none[i], "\n"), none[i]);
 	parse("  Compute queue on device f7bc\n    00000000: deadbeef\n    00000208: 00000001\n");
-	ok(got[0].kind == SF_DUMP_MQD_OTHER, "a descriptor of another layout tells nothing");
+	ok(got[0].kind == SF_DUMP_MQD_OTHER, "a descriptor of another layout is not read");
 	parse("  Compute queue on device 1\n    fffffffc: 00000001 00000001 00000001\n"
 	      "    00000201: 00000001\n    000002e0: 00000001\n    00000: 1\n    0000000g: 1\n");
 	is(got[0].have, 0, "nor words that are elsewhere");
@@ -105,10 +108,46 @@ static void test_owners(void)
 {
 	parse("Process 12 PASID 1:\n  SDMA queue on device 1\nNode 2, gpu_id f7bc:\n"
 	      "  SDMA Engine 3, RLC 7\n");
-	ok(n == 2 && got[0].pid == 12 && !got[1].pid, "a slot is of no process, whatever is before it");
+	ok(n == 2 && got[0].pid == 12 && !got[1].pid,
+	   "a slot is of no process, whatever is before it");
 	is(parse("Process 12 PASID 1:\nProcess 4294967294 PASID 1:\n  SDMA queue on device 1\n"), 1,
 	   "a process that there cannot be");
 	ok(n == 1 && !got[0].pid, "what is below it is not of the one before");
+}
+
+/* Lines of the kernel's log between those of a dump, as a terminal has them; other ends of lines */
+static void test_mixed(void)
+{
+	static const char queue[] =
+		"  Compute queue on device f7bc\n    00000000: c0310800 00000000\n";
+
+	is(parse("Process 12 PASID 1:\n[  12.3] amdgpu: Process information: process x\nProcess x "
+		 "died\n"
+		 "  SDMA queue on device 1\n"),
+	   2, "two lines are none");
+	ok(n == 1 && got[0].pid == 12 && about.first_bad == 2, "and change nobody's process");
+	is(parse("Process 12 PASID 1:\nProcess 13 PAS\n  SDMA queue on device 1\n"), 1,
+	   "a damaged one");
+	ok(n == 1 && !got[0].pid, "does: its owner is unknown");
+	is(parse("  SDMA queue on device 1\n    00000000: 00000001\n[ 1.2] usb\n    00000004: "
+		 "00000002\n"),
+	   1, "one within a queue");
+	ok(n == 1 && got[0].have == 3 && got[0].word[1] == 2, "does not end it");
+	is(parse("  SDMA queue on device 1\n    00000000: 00000001\n  SDMA queue on dev\n    "
+		 "00000000: "
+		 "00000003\n    00000004: 00000002\n"),
+	   3, "but if its registers begin anew");
+	ok(n == 1 && got[0].have == 1, "they are another's");
+	is(parse("\xef\xbb\xbfProcess 12 PASID 1:\r\n  SDMA queue on device 1\r\n    00000000: "
+		 "00000001 "
+		 "00000002\r\n\r\n"),
+	   0, "with CR and a byte order mark");
+	ok(n == 1 && got[0].pid == 12 && got[0].have == 3, "the same");
+	parse("Node 3, gpu_id f05b:\nNode 2, gpu_id f7bc:\n SDMA Engine 0, RLC 0\nNode 3, gpu_id "
+	      "f05b:\n");
+	ok(about.ngpus == 2 && about.gpu[0] == 0xf05b && about.gpu[1] == 0xf7bc,
+	   "GPUs without a queue are named");
+	ok(sf_dump_begins(queue, strlen(queue)), "a dump may begin with a queue");
 }
 
 static bool begins(const char *text)
@@ -163,6 +202,7 @@ int main(void)
 	test_lines();
 	test_hostile();
 	test_owners();
+	test_mixed();
 	test_begins();
 	test_mutations();
 	return done_testing();

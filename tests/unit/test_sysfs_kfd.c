@@ -16,15 +16,15 @@ static void test_come_and_go(void)
 	shell("mkdir -p proc/10 && printf 'Name:\\tx\\nUid:\\t1002\\t1002\\t1002\\t1002\\n' "
 	      ">proc/10/status");
 	open_sf(&sf);
-	is(look(&sf), 1, "of a queue that was there before no event is told");
+	is(look(&sf), 1, "a queue that was there before gets no event");
 	r = first(GT_QUEUE);
 	id = r->queue.queue;
 	ok(r->queue.gpu == 0 && r->queue.pid == 10 && r->queue.uid == 1002 &&
 		   r->queue.kind == GT_QUEUE_COMPUTE && r->queue.engine == GT_ENGINE_COMPUTE &&
 		   r->queue.size == 262144,
 	   "but what it is");
-	is(last_usage_pid, 10, "whose it is, before");
-	is(look(&sf), 0, "without a change nothing is told");
+	is(last_usage_pid, 10, "its owner, before");
+	is(look(&sf), 0, "without a change nothing is emitted");
 	make_queue(10, 1, "101", "4", "4096");
 	is(look(&sf), 2, "one more");
 	r = first(GT_QUEUE_CREATE);
@@ -47,7 +47,7 @@ static void test_come_and_go(void)
 	r = first(GT_QUEUE_DESTROY);
 	ok(r->ev.queue == other && r->ev.gpu == 1 && r->ev.flags == GT_F_INFERRED &&
 		   r->ev.pid == GT_NONE32,
-	   "its process, which may have gone, is not told");
+	   "its process, which may have gone, is not named");
 	shell("mv " PROC "/10 gone");
 	ok(look(&sf) == 1 && first(GT_QUEUE_DESTROY)->ev.queue == id, "its process ends");
 	is(sf.kfd->nqueues, 0, "no queue is left");
@@ -112,13 +112,13 @@ static void test_claim(void)
 	open_sf(&sf);
 	sf.root.captured = false; /* as if it were this machine */
 	sf_kfd_claim(&sf);
-	is(rank_asked, 2, "it asks whether it may tell of queues");
+	is(rank_asked, 2, "it asks for the claim on queues");
 	is(look(&sf), 1, "it may");
 	nrec = 0;
 	better = "bpf";
 	sf_kfd_claim(&sf);
 	is(of_type(GT_QUEUE_DESTROY), 1, "another knows more: its own end");
-	is(look(&sf), 0, "and it tells nothing");
+	is(look(&sf), 0, "and it emits nothing");
 	better = NULL;
 	sf_kfd_claim(&sf);
 	ok(look(&sf) == 1 && of_type(GT_QUEUE) == 1,
@@ -152,7 +152,7 @@ static void test_hostile(void)
 	      "ln -s ../10/queues 81/queues");
 	look(&sf);
 	is(of_type(GT_QUEUE), 3,
-	   "of folders that are none only the queue is told, here and where links lead to it");
+	   "of folders that are none only the queue is emitted, here and where links lead to it");
 	ok(first(GT_QUEUE)->queue.kind == GT_NONE16, "a kind that is none is not known");
 	is(sf.kfd->stats.strange, 6, "queues of GPUs that nobody knows are counted");
 	is(look(&sf), 0, "and not read again");
@@ -235,7 +235,7 @@ static void test_many(void)
 	printf("# measured a look with no change: %" PRIu64 " us of CPU\n", least / 1000);
 	usages = 0;
 	sf_kfd_look(&sf, true);
-	is(usages, 0, "processes of which no number is known are not told");
+	is(usages, 0, "processes without a known number are not emitted");
 	for (int i = 1; i <= 40; i++)
 		put(i, "vram_100", "5\n");
 	for (int i = 0; i < PROCESSES * 2 / SF_KFD_PAIRS + 1; i++)

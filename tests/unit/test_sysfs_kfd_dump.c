@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* backend/sysfs: queues that AMD's compute driver lists, and what its dumps say of them. */
-#include "../../backend/sysfs/kfd_rows.h"
+#include "../../backend/sysfs/kfd_dump.h"
 #include "kfdbed.h"
 
 /* A process's queues as the driver dumps them, the last first: device and where the packets are */
@@ -27,7 +27,7 @@ static void dump(int pid, int n, const char *const gpu[], const unsigned int bas
 	fclose(f);
 }
 
-/* What the list does not tell, where a queue's packets are, the dump of descriptors does. */
+/* The list lacks the address of a queue's packets; the dump of descriptors has it. */
 static void test_places(void)
 {
 	static const char *const a[] = { "64", "64" }, *const b[] = { "65", "64" };
@@ -37,17 +37,17 @@ static void test_places(void)
 
 	make_queue(30, 0, "100", "0", "262144");
 	open_sf(&sf);
-	is(look(&sf), 1, "a queue, and nobody tells where it is");
+	is(look(&sf), 1, "a queue with an unknown place");
 	ok(first(GT_QUEUE)->queue.ctx == GT_NONE64, "… nor where its packets are");
 	make_queue(30, 1, "100", "0", "262144");
 	dump(30, 2, b, at);
 	sf.kfd->place_due = 0;
 	is(look(&sf), 2, "a dump of other queues");
-	is(sf.kfd->stats.placed, 0, "… tells of none");
+	is(sf.kfd->stats.placed, 0, "… has none");
 	dump(30, 2, a, at);
 	sf.kfd->unplaced = true;
 	sf.kfd->place_due = 0;
-	is(look(&sf), 2, "one of these tells of both");
+	is(look(&sf), 2, "one of these has both");
 	last = &rec[1];
 	ok(first(GT_QUEUE)->queue.ctx + last->queue.ctx ==
 			   2 * (0x7full << 40) + (0x1111ull << 8) + (0x2222ull << 8) &&
@@ -58,7 +58,7 @@ static void test_places(void)
 	   "the one that was made last comes first");
 	sf.kfd->unplaced = true;
 	sf.kfd->place_due = 0;
-	is(look(&sf), 0, "which is told once");
+	is(look(&sf), 0, "which is reported once");
 	sf.kfd->queue[0].base = sf.kfd->queue[1].base = 0;
 	sf.kfd->unplaced = true;
 	sf.kfd->place_due = UINT64_MAX;
@@ -134,26 +134,26 @@ static void test_slots(void)
 	shell(mqds, 10);
 	open_sf(&sf);
 	ok(strstr(show(&sf), "100 10 - sdma 1 - - 0x7f41b5200000 1048576 - - sdma1.0\n"),
-	   "a slot is of the process whose ring it has");
+	   "a slot belongs to the process that has its ring");
 	shell(mqds, 11);
 	show(&sf);
-	ok(strstr(table, "\n100 10 - sdma 1 - - 0x7f41b5200000 1048576 - - -\n") &&
+	ok(strstr(table, "100 10 - sdma 1 - - 0x7f41b5200000 1048576 - - -\n") &&
 		   strstr(table, "\n100 11 - sdma 1 - - 0x7f41b5200000 1048576 - - -\n") &&
 		   strstr(table, "\n100 - - sdma 1 - - 0x7f41b5200000 1048576 - - sdma1.0\n"),
-	   "of two that have one at the same address nobody knows whose it is");
+	   "of two that have one at the same address the owner is unknown");
 	sf.kfd->table_due = UINT64_MAX;
 	sf_kfd_hw_begin(&sf);
-	is(told, 0, "a new scan: what was told is not known any more");
-	ok(sf_kfd_hw_look(&sf) && told == 2, "so it is read again at once");
+	is(placed, 0, "a new scan: earlier places are not known any more");
+	ok(sf_kfd_hw_look(&sf) && placed == 2, "so it is read again at once");
 	shell("d=sys/class/kfd/kfd/topology/nodes/3 && mkdir $d && echo 102 >$d/gpu_id");
 	rounds = 0;
 	is_str(show(&sf), "unavailable\n", "a GPU that came since may sleep: it is not woken");
-	ok(rounds == 1 && !told, "nobody knows then where queues are");
+	ok(rounds == 1 && !placed, "nobody knows then where queues are");
 	for (int i = 0; i < 3; i++) {
 		sf.kfd->asleep_until = i == 1 ? 0 : UINT64_MAX;
 		show(&sf);
 	}
-	is(rounds, 1, "which is told once");
+	is(rounds, 1, "which is reported once");
 	shell("mv sys/class/kfd/kfd/topology/nodes/3 nodes3");
 	is_str(show(&sf), "unavailable\n", "for a moment it is not asked again");
 	sf.kfd->asleep_until = 0;
@@ -168,18 +168,19 @@ static void test_bounds(void)
 	struct sf sf;
 
 	shell("mkdir -p sys/kernel/debug/kfd && cd sys/kernel/debug/kfd && "
-	      "{ echo Process 10 PASID 1: && for i in $(seq 300); do printf '  SDMA queue on device "
+	      "{ echo Process 10 PASID 1: && for i in $(seq 300); do printf '  SDMA queue on "
+	      "device "
 	      "64\\n" RING "'; done && echo Process 11 PASID 1: && printf '  SDMA queue on device "
 	      "65\\n" RING "'; } >mqds && echo Node 1, gpu_id 64: >hqds");
 	open_sf(&sf);
 	sf_kfd_hw_begin(&sf);
 	ok(strstr(show(&sf), "101 11 "), "one process's queues leave room for others'");
-	is(told, SF_ROWS / SF_SHARE + 1, "it has its share");
+	is(placed, SF_ROWS / SF_SHARE + 1, "it has its share");
 	is(sf.kfd->stats.dump_cut, 300 - SF_ROWS / SF_SHARE, "what it has more is counted");
 	shell("yes | head -c 9000000 >>sys/kernel/debug/kfd/hqds");
 	sf.kfd->stats.dump_cut = 0;
 	is_str(show(&sf), "unavailable\n", "slots of which only some were read");
-	is(told, 0, "nobody knows then");
+	is(placed, 0, "nobody knows then");
 	is(sf.kfd->stats.dump_cut, 300 - SF_ROWS / SF_SHARE + 1, "which is counted");
 	close_sf(&sf);
 	shell("rm -r sys/kernel");

@@ -9,7 +9,6 @@
 
 #include "../../backend/sysfs/client.h"
 #include "../../backend/sysfs/kfd.h"
-#include "../../backend/sysfs/kfd_smi.h"
 #include "../lib/tap.h"
 
 static union gt_record rec[512];
@@ -53,7 +52,7 @@ static void start(uint16_t gpu)
 	is(sf_smi_add(&sf, s[1], gpu), 0, "a descriptor");
 }
 
-static unsigned int told(const char *text)
+static unsigned int emitted(const char *text)
 {
 	nrec = 0;
 	if (write(ours, text, strlen(text)) != (ssize_t)strlen(text))
@@ -113,60 +112,60 @@ static void test_records(void)
 {
 	start(3);
 	is(watched, 1, "is watched");
-	is(told("1 10e1:python3\n"), 1, "a fault");
+	is(emitted("1 10e1:python3\n"), 1, "a fault");
 	ok(rec[0].ev.type == GT_ERROR && rec[0].ev.value == GT_ERR_FAULT && rec[0].ev.gpu == 3 &&
 		   rec[0].ev.pid == 0x10e1 && rec[0].ev.ts == 5000,
-	   "of a process, at a time that is not told: now");
-	is(told("1 0:\n"), 1, "of no process");
+	   "of a process, without a time: now");
+	is(emitted("1 0:\n"), 1, "of no process");
 	is(rec[0].ev.pid, GT_NONE32, "is of none");
-	is(told("3 5 ring gfx timeout\n"), 1, "a reset");
+	is(emitted("3 5 ring gfx timeout\n"), 1, "a reset");
 	ok(rec[0].ev.type == GT_ERROR && rec[0].ev.value == GT_ERR_RESET, "is an error");
-	is(told("2 40:12\n2 1:13\n"), 3, "two throttles");
+	is(emitted("2 40:12\n2 1:13\n"), 3, "two throttles");
 	ok(rec[0].name.type == GT_NAME && !strcmp(rec[0].name.text, "thermal_throttle") &&
 		   rec[0].name.id == GT_CUSTOM0 + 3 && rec[1].ev.type == GT_CUSTOM0 + 3 &&
 		   rec[1].ev.value == 0x12 && rec[1].ev.ref == 0x40 && rec[2].ev.value == 0x13,
 	   "have a name once, how often, and why");
-	is(told("5 6100 -12 @7f00(10) 0->1 0:1 1\n5 6150 -13 @7f00(10) 0->1 0:1 1\n"), 0,
+	is(emitted("5 6100 -12 @7f00(10) 0->1 0:1 1\n5 6150 -13 @7f00(10) 0->1 0:1 1\n"), 0,
 	   "migrations that begin");
-	is(told("6 6200 -13 @7f00(10) 0->1 1\n6 6400 -12 @7f00(10) 0->1 1\n"), 2, "and end");
+	is(emitted("6 6200 -13 @7f00(10) 0->1 1\n6 6400 -12 @7f00(10) 0->1 1\n"), 2, "and end");
 	ok(rec[0].ev.type == GT_COPY && rec[0].ev.pid == 13 && rec[0].ev.value == 65536 &&
 		   rec[0].ev.ref == 50 && rec[0].ev.ts == 6100 && rec[1].ev.pid == 12 &&
 		   rec[1].ev.ref == 300,
 	   "are copies of so many bytes, for so long, each by its process and address");
-	is(told("6 6500 -12 @7f00(1) 0->1 1\n"), 1, "one whose begin was not heard");
+	is(emitted("6 6500 -12 @7f00(1) 0->1 1\n"), 1, "one whose begin was not heard");
 	is(rec[0].ev.ref, GT_NONE64, "took nobody knows how long");
-	is(told("9 6600 -12 1a2b 3\n"), 1, "an eviction");
+	is(emitted("9 6600 -12 1a2b 3\n"), 1, "an eviction");
 	ok(rec[0].ev.type == GT_QUEUE_UNMAP && rec[0].ev.pid == 12 && rec[0].ev.value == 3 &&
 		   rec[0].ev.queue == GT_NONE32 && rec[0].ev.ts == 6500,
 	   "takes all queues of a process");
-	is(told("a 6700 -12 1a2b R\n"), 0, "a restore that is tried again tells nothing");
-	is(told("a 6800 -12 1a2b 0\n"), 1, "one that is done");
+	is(emitted("a 6700 -12 1a2b R\n"), 0, "a restore that is tried again emits nothing");
+	is(emitted("a 6800 -12 1a2b 0\n"), 1, "one that is done");
 	is(rec[0].ev.type, GT_QUEUE_MAP, "brings them back");
-	told("a 6100 -12 1a2b 0\n");
+	emitted("a 6100 -12 1a2b 0\n");
 	is(rec[0].ev.ts, 6700, "time does not go back");
 	/* as if sysfs had listed two queues of process 12, one of them on another GPU */
-	sf.kfd->tells = true;
+	sf.kfd->reports = true;
 	sf.kfd->n = 1;
 	sf.kfd->proc[0] = (struct sf_kfd_proc){ .pid = 12, .first = 1 };
 	sf.kfd->queue[0] = (struct sf_kfd_queue){ .id = 77, .gpu = 3, .next = 2 };
 	sf.kfd->queue[1] = (struct sf_kfd_queue){ .id = 78, .gpu = 4, .next = 0 };
-	is(told("9 7000 -12 1a2b 3\n"), 1, "where its queues are known");
+	is(emitted("9 7000 -12 1a2b 3\n"), 1, "where its queues are known");
 	ok(rec[0].ev.queue == 77 && rec[0].ev.value == GT_NONE64, "those of this GPU are named");
-	is(told("9 7000 -13 1a2b 3\n"), 1, "another's");
+	is(emitted("9 7000 -13 1a2b 3\n"), 1, "another's");
 	is(rec[0].ev.queue, GT_NONE32, "are not");
 }
 
 /* prctl(PR_SET_NAME) takes a line's end, and 15 bytes in all */
 static void test_forged(void)
 {
-	is(told("1 5:a\n9 1 -7 1 3\n"), 1, "what a name says behind a line's end");
+	is(emitted("1 5:a\n9 1 -7 1 3\n"), 1, "what a name says behind a line's end");
 	is(rec[0].ev.type, GT_ERROR, "is no event");
-	is(told("1 5:\n2 1:1\n3 1\n1 7:b\n"), 2, "nor are two of them");
+	is(emitted("1 5:\n2 1:1\n3 1\n1 7:b\n"), 2, "nor are two of them");
 	is(rec[1].ev.pid, 7, "what a name has no room for is one");
-	is(told("1 5:python3\n1 10e1:python3\n3 5 ring gfx timeout\n"), 3, "as always");
-	is(told("1 5:123456789012345\n3 1\n"), 2, "behind a name of full length, too");
-	is(told("1 5:x\n"), 1, "and a read");
-	is(told("3 1\n"), 1, "ends where an event does");
+	is(emitted("1 5:python3\n1 10e1:python3\n3 5 ring gfx timeout\n"), 3, "as always");
+	is(emitted("1 5:123456789012345\n3 1\n"), 2, "behind a name of full length, too");
+	is(emitted("1 5:x\n"), 1, "and a read");
+	is(emitted("3 1\n"), 1, "ends where an event does");
 }
 
 static void test_pieces(void)
@@ -179,15 +178,15 @@ static void test_pieces(void)
 	for (const char *c = "1 5:x\n1 6:y\n"; *c; c++) {
 		char one[2] = { *c };
 
-		n += told(one);
+		n += emitted(one);
 	}
 	is(n, 2, "lines in pieces of a byte");
-	is(told(long_line), 0, "a line of 2000 bytes");
-	is(told("\n1 5:x\n"), 1, "is left out, the next is not");
-	is(told("\n\n\x01\xff\n1 5:\xff\n"), 1, "rubbish");
+	is(emitted(long_line), 0, "a line of 2000 bytes");
+	is(emitted("\n1 5:x\n"), 1, "is left out, the next is not");
+	is(emitted("\n\n\x01\xff\n1 5:\xff\n"), 1, "rubbish");
 	n = 0;
 	for (int i = 0; i < 200; i++) /* none of these ends: they are forgotten in turn */
-		n += told("5 6100 -12 @1(10) 0->1 0:1 1\n");
+		n += emitted("5 6100 -12 @1(10) 0->1 0:1 1\n");
 	is(n, 0, "migrations that never end");
 	close(ours);
 	sf_smi_read(&sf);

@@ -94,14 +94,14 @@ static void check_jobs(void)
 		  .submit = 9 * SEC,
 		  .commit = 9 * SEC + 5,
 		  .pid = 300,
-		  .told = GT_TALLY_SUBMITTED | GT_TALLY_COMMITTED,
+		  .reported = GT_TALLY_SUBMITTED | GT_TALLY_COMMITTED,
 		  .hw = 2 },
 		{ .ctx = 1,
 		  .seqno = 2,
 		  .seen = 9 * SEC + 1,
 		  .submit = 9 * SEC + 1,
 		  .pid = 300,
-		  .told = GT_TALLY_SUBMITTED },
+		  .reported = GT_TALLY_SUBMITTED },
 	};
 	struct gt_tally t = { .at = 10 * SEC,
 			      .proc = &p,
@@ -123,7 +123,7 @@ static void check_jobs(void)
 	gt_model_tally_jobs(m, &t);
 	first = &m->jobs[r->jobs_head];
 	ok(listed(m, r) == 2 && first->seqno == 1 && first->hw_epoch == r->hw_epoch &&
-		   first->told == (GT_JOB_SUBMIT | GT_JOB_COMMIT) &&
+		   first->reported == (GT_JOB_SUBMIT | GT_JOB_COMMIT) &&
 		   m->procs[first->proc]->pid == 300,
 	   "jobs in flight are listed");
 	is(r->depth.now, 2, "… and not counted by that");

@@ -2,6 +2,7 @@
 /* fs/tree: names, inode numbers, positions, owners and views. */
 #include <time.h>
 
+#include "../../fs/tree/shows.h"
 #include "treewalk.h"
 
 static void test_by_id(void)
@@ -18,8 +19,7 @@ static void test_by_id(void)
 	a->kfd_id = 51221;
 	snprintf(b->pci, sizeof(b->pci), "0000:03:00.0");
 	snprintf(b->card, sizeof(b->card), "..");
-	is_str(list("by-id", &root_view),
-	       "0000:03:00.0 card1 renderD129 GPU-1%2F2 kfd-51221 %2E. ",
+	is_str(list("by-id", &root_view), "0000:03:00.0 card1 renderD129 GPU-1%2F2 kfd-51221 %2E. ",
 	       "all names; of one that two have, one");
 	ok(!find("by-id/kfd-51221", &root_view, &e) && e.kind == GT_ENTRY_LINK, "a link");
 	is_str(e.target, "../amdgpu0", "to its GPU");
@@ -100,6 +100,55 @@ static void test_links(void)
 	is(find(e.target, &v, &e), -ENOENT, "dangles");
 }
 
+/* A reader of a live tree without GPU work */
+static void test_own(void)
+{
+	const struct gt_view v = {
+		.uid = 1000, .pid = 555, .own_pid = 55, .visibility = GT_VIS_OWNER
+	};
+	const struct gt_view other = { .uid = 1000, .pid = 556, .own_pid = 56 };
+	const struct gt_view again = { .uid = 1000, .pid = 100, .own_pid = 100 };
+	struct gt_entry e, f;
+	struct gt_show s = { .app = &app, .view = other };
+	uint32_t dead;
+
+	is(find("proc/55/stats", &v, &e), -ENOENT, "in a recording the reader has no directory");
+	app.model->wall = true;
+	is_str(show("proc/55/stats", &v),
+	       "submitted 0\ncompleted 0\nin_flight 0\n"
+	       "errors 0\nlost 0\naged 0\nevicted 0\nunmatched 0\nended_unseen 0\nbusy_ns 0\n",
+	       "self: it did nothing");
+	is_str(show("proc/55/latency", &v),
+	       "gpu ring stage count min_ns avg_ns p50_ns p90_ns p99_ns max_ns\n",
+	       "self: and waited for nothing");
+	is_str(show("proc/55/uid", &v), "1000\n", "self: who it is");
+	ok(!strncmp(show("proc/55/blame", &v), "waiter_pid ", 11) && !strstr(text, "\n55"),
+	   "self: blame has no row");
+	ok(strchr(show("proc/55/report", &v), '\n')[1] == '\0', "self: nor has report");
+	is(find("proc/56", &v, &e), -ENOENT, "another's is not there");
+	is(find("proc/555", &v, &e), -ENOENT, "nor its own by another's pid");
+	is(find("amdgpu0/proc/55", &v, &e), -ENOENT, "nor below a GPU");
+	is(find("proc/55/queues", &v, &e), -ENOENT, "it has no queues");
+	ok(!strstr(list("proc", &v), "55"), "it is not listed");
+	ok(!find("proc/55", &v, &e) && !find("proc/56", &other, &f) && e.ino == f.ino && !e.shared,
+	   "however many there are, it is one directory");
+	is(gt_tree_lookup(&app, &e.obj, "stats", &root_view, &f), -EACCES,
+	   "who has no pid is not in it");
+	ok(gt_tree_alive(&app, &e.obj), "it stays");
+	is(gt_tree_scope(&app, &e.obj, &v).pid, 555, "its pipes are the reader's");
+	s.obj = e.obj;
+	is(gt_obj_proc(&s)->pid, 556, "another who has it open finds themself");
+	s.view = again;
+	is(gt_obj_proc(&s)->first_ts != GT_NONE64, 1, "who has GPU work since, that");
+	ok(!find("proc/100/queues", &again, &e), "who had it before has the usual one");
+	dead = e.obj.id;
+	app.model->procs[dead]->dead = true;
+	ok(!find("proc/100", &again, &e) && gt_obj_is_own(&e.obj),
+	   "one that died with this pid was another");
+	app.model->procs[dead]->dead = false;
+	app.model->wall = false;
+}
+
 static void test_attributes(void)
 {
 	static const struct gt_view bare = { .all = true };
@@ -134,17 +183,17 @@ static void test_scope(void)
 	struct gt_scope s;
 	struct gt_entry e;
 
-	s = gt_tree_scope(&app, &gt_tree_root);
+	s = gt_tree_scope(&app, &gt_tree_root, &root_view);
 	ok(s.gpu == GT_NONE16 && s.ring == GT_NONE16 && s.pid == GT_NONE32 && s.queue == GT_NONE32,
 	   "scope of the root");
 	find("amdgpu0/ring1", &root_view, &e);
-	s = gt_tree_scope(&app, &e.obj);
+	s = gt_tree_scope(&app, &e.obj, &root_view);
 	ok(s.gpu == 0 && s.ring == 1 && s.pid == GT_NONE32, "of a ring");
 	find("i915-0/queues/9", &root_view, &e);
-	s = gt_tree_scope(&app, &e.obj);
+	s = gt_tree_scope(&app, &e.obj, &root_view);
 	ok(s.gpu == 1 && s.queue == 9 && s.ring == GT_NONE16, "of a queue");
 	find("amdgpu0/proc/100", &root_view, &e);
-	s = gt_tree_scope(&app, &e.obj);
+	s = gt_tree_scope(&app, &e.obj, &root_view);
 	ok(s.gpu == 0 && s.pid == 100, "of a process in a GPU");
 }
 
@@ -289,19 +338,21 @@ static void test_groups(void)
 	is(find("users/32", &anna, &e), -ENOENT, "by name neither");
 	is(find("users/031", &root_view, &e), -ENOENT, "a name that is none");
 	ok(strstr(show("users/31/stats", &anna), "submitted 1\n"), "what is counted");
-	ok(strstr(show("users/31/latency", &anna), "amdgpu0/ring0 total count=0"), "latency");
-	ok(strstr(show("users/31/utilization", &anna), "amdgpu0/ring0 avg1="), "utilization");
+	show("users/31/latency", &anna);
+	ok(strstr(squeeze(text), "\namdgpu0 ring0 total 0 - - - - - -\n"), "latency");
+	ok(strstr(show("users/31/utilization", &anna), "amdgpu0 ring0 "), "utilization");
 	is_str(list("cgroups", &anna), "s ", "cgroups: those on the way, without their totals");
 	is_str(list("cgroups/s", &anna), "anna ", "to the own");
 	is(find("cgroups/stats", &anna, &e), -ENOENT, "no total of others");
 	is(find("cgroups/s/stats", &anna, &e), -ENOENT, "nor on the way");
 	is(find("cgroups/s/box", &anna, &e), -ENOENT, "nor another's group");
-	is_str(list("cgroups/s/anna", &anna), "stats latency utilization x y %73tats ",
+	is_str(list("cgroups/s/anna", &anna), "stats latency latency_10s utilization x y %73tats ",
 	       "a cgroup called as a file");
 	ok(strstr(show("cgroups/s/anna/stats", &anna), "submitted 1\n"), "all below counts");
 	ok(strstr(show("cgroups/s/anna/%73tats/stats", &anna), "submitted 0\n"), "not beside");
 	is_str(list("cgroups/s", &there), "box ", "in a namespace: that of its processes");
-	is_str(list("cgroups/s/box", &there), "stats latency utilization ", "with its total");
+	is_str(list("cgroups/s/box", &there), "stats latency latency_10s utilization ",
+	       "with its total");
 	there.ns = GT_PIDNS_NONE;
 	is_str(list("cgroups", &there), "", "of nobody known: nothing");
 	is_str(list("users", &there), "", "no users either");
@@ -374,6 +425,7 @@ int main(void)
 	test_by_id();
 	test_names();
 	test_links();
+	test_own();
 	test_attributes();
 	test_scope();
 	test_views();

@@ -40,7 +40,7 @@ static void test_made(void)
 	is(put_raw("backends/ftrace/made/x/word", "two words", 9, &a, false), -EINVAL,
 	   "a bad value");
 	ok(strstr(show("last_cmd_status", &a), "backends/ftrace/made/x/word: a word"),
-	   "… is told: %s", show("last_cmd_status", &a));
+	   "… is reported: %s", show("last_cmd_status", &a));
 	is_str(show("backends/ftrace/made/x~1000/path", &root_view),
 	       "/mnt/gpu/backends/ftrace/made/x~1000\n", "a text knows where it is for its reader");
 	test_walk();

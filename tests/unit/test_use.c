@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* fs/model/use.c: what is read off of processes, while they live, when they have ended, and added
+/* fs/model/process.c: what is read off of processes, while they live, when they have ended, and added
  * up. */
 #include <stdlib.h>
 

@@ -231,8 +231,8 @@ static void feed(const struct event *e, enum how how)
 
 	gt_record_init(&r, e->ts, (enum gt_type)e->type);
 	r.ev.gpu = r.ev.ring = 0;
-	r.ev.ctx = 1;
-	r.ev.seqno = e->job;
+	r.ev.ctx = 1 + e->job; /* of one context they would end in order */
+	r.ev.seqno = 1;
 	if (how == BY_VALUE && e->type == GT_COMPLETE)
 		r.ev.value = j->end - j->start;
 	gt_model_event(m, &r, &f);

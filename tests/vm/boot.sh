@@ -7,8 +7,8 @@
 # boot.sh was called unless it is set) stays. Exits as the command does; 125 if the guest did not
 # come so far (a panic, a kernel warning, no time left). Its console is in $GT_SHARE/console.
 #
-# GT_GUEST_ARGS: more arguments for QEMU; GT_GUEST_LIMIT: seconds, 1200; GT_GUEST_NAME: put behind
-# "console" and "output", for guests that share a folder.
+# GT_GUEST_ARGS: more arguments for QEMU; GT_GUEST_LIMIT: seconds, 2400 (each case has a limit of its own);
+# GT_GUEST_NAME: put behind "console" and "output", for guests that share a folder.
 set -u
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -17,7 +17,7 @@ release=$1
 shift
 kernel=$(readlink -f "$out/vm/$release")
 share=${GT_SHARE:-$PWD/share}
-limit=${GT_GUEST_LIMIT:-1200}
+limit=${GT_GUEST_LIMIT:-2400}
 name=${GT_GUEST_NAME:-}
 work=$(mktemp -d "${TMPDIR:-/tmp}/gputrace-boot.XXXXXX")
 trap 'rm -rf "$work"' EXIT
@@ -40,7 +40,7 @@ cp "$here/init" "$work/root/init"
 {
 	echo "release=$release kernel=$kernel share=$share name=$name cwd=$PWD clock=$(date +%s)"
 	printf 'export GT_GUEST=1'
-	for v in PATH LANG GT_SRC GT_OUT GT_PROG GT_MODULES GT_SHARE GT_FUZZ_WRITES GT_FUZZ_RELOADS GT_FUZZ_SEED STRESS_SECONDS O; do
+	for v in PATH LANG GT_SRC GT_OUT GT_PROG GT_MODULES GT_SHARE GT_FUZZ_WRITES GT_FUZZ_RELOADS GT_FUZZ_SEED STRESS_SECONDS HOW PHASES O; do
 		[ -z "${!v+x}" ] || printf ' %s=%q' "$v" "${!v}"
 	done
 	printf '\nset --'

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Private to the part for ioctls: ioctl.c (the part), devices.c (which devices are GPUs), way.c
- * (where their calls are told), queues.c (queues that ioctls make, by who made them), told.c (what
- * is told of them), kfd.c (the kernel's list of some). Its programs are bpf/ioctl.bpf.c.
+ * Private to the part for ioctls: ioctl.c (the part, the queues that ioctls make, the records),
+ * attach.c (which devices are GPUs, and where their calls are seen). Its programs are
+ * bpf/ioctl.bpf.c.
  */
 #ifndef GT_BPF_IOCTL_INTERNAL_H
 #define GT_BPF_IOCTL_INTERNAL_H
@@ -17,7 +17,7 @@
 
 /**
  * struct gi_device - a device that the program knows
- * @gpu: GT_NONE16: its commands do not tell which
+ * @gpu: GT_NONE16: its commands do not say which
  * @kfd_id: an entry without a device, which only says that this number means @gpu; 0: a device
  * @here: it was found when it was last looked
  */
@@ -45,12 +45,10 @@ struct gi_devices {
 /** gi_devices_look() - all there are now, by sysfs or the hidden option */
 void gi_devices_look(struct gi_devices *d);
 /**
- * gi_devices_tell() - the programs are told of them, and what is wanted
+ * gi_devices_emit() - the programs get them, and what is wanted
  * @functions: kinds, as in struct gt_ioctl_config
  */
-void gi_devices_tell(const struct gi_devices *d, uint32_t functions);
-/** gi_devices_here() - is there one of @kind? */
-bool gi_devices_here(const struct gi_devices *d, enum gt_ioctl_kind kind);
+void gi_devices_emit(const struct gi_devices *d, uint32_t functions);
 /** gi_devices_slot() - of the device of @kind, of which there is one; -1: none */
 int gi_devices_slot(const struct gi_devices *d, enum gt_ioctl_kind kind);
 /** gi_devices_made() - is there one of @driver? */
@@ -66,8 +64,8 @@ enum gi_list { GI_BY_PID, GI_BY_OWNER, GI_LISTS };
 /**
  * struct gi_queue - a queue that lives
  * @owner, @slot, @number: who numbers it, and how
- * @pid, @uid: who made it; @gen: tells processes apart that have the same pid, 0 not known
- * @found: in the kernel's list, and that it was made has not been told since
+ * @pid, @uid: who made it; @gen: distinguishes processes with the same pid, 0 not known
+ * @found: in the kernel's list, and that it was made has not been reported since
  * @listed: it was there when the list was last read
  */
 struct gi_queue {
@@ -124,7 +122,7 @@ static inline uint32_t gi_queue_id(const struct gi_queues *qs, const struct gi_q
 	return (uint32_t)(q - qs->q) + 1;
 }
 
-/** enum gi_how - where the calls of a kind are told; GI_BLIND: nowhere, and struct gi_way says why
+/** enum gi_how - where the calls of a kind are seen; GI_BLIND: nowhere, and struct gi_way says why
  */
 enum gi_how { GI_NOT_YET, GI_FENTRY, GI_KPROBE, GI_TRACEPOINT, GI_BLIND };
 
@@ -148,12 +146,12 @@ struct gi_way {
  * struct gi - the part
  * @call: links at the tracepoints of ioctl(): begin and end; @again: of second programs there
  * @preemptible: tasks can be taken off their CPU within fentry programs
- * @file: link at the end of files, where there are devices whose queues end with them; of module
+ * @file: link at the end of files, where there are devices with queues that end with them; of module
  *	@file_instance
  * @end: at those of execve() and of the end of processes, where there are devices that have queues
  * @owner: the number of process @pid (gi_queue.gen), 0 none. @make: it gets one if it is there
  * @swept: when ended processes were last looked for; @sweep: they are to be, soon
- * @unended: how many calls' ends had not been told when that was last looked at; @missed, @asked:
+ * @unended: how many calls' ends were missing at the last look; @missed, @asked:
  *	likewise events that the kernel kept from the programs
  * @unknown_queues: records about queues that were made before the daemon came, or have gone
  */
@@ -175,25 +173,19 @@ struct gi {
 
 /**
  * gi_ways_look() - attaches for the kinds of devices that have come, detaches for those that went
- * Return: kinds whose calls are told at a function, as in struct gt_ioctl_config
+ * Return: kinds with calls that are seen at a function, as in struct gt_ioctl_config
  */
 uint32_t gi_ways_look(struct gi *gi);
 /** gi_files_look() - likewise for the end of files */
 void gi_files_look(struct gi *gi);
 void gi_ways_end(struct gi *gi);
-/** gi_ways_blind() - are there devices, and none whose calls can be told? @why: the reason */
+/** gi_ways_blind() - are there devices, and none with calls that can be seen? @why: the reason */
 bool gi_ways_blind(const struct gi *gi, const char **why);
 void gi_ways_doctor(const struct gi *gi, struct gt_details *t);
 
-/** gi_told() - what a program told of a queue, or of who has some */
-void gi_told(struct gi *gi, const struct gt_bpf_queue *r);
-/** gi_found() - a queue of the kernel's list is not known */
-void gi_found(struct gi *gi, const struct gt_bpf_queue *r);
-/** gi_made() - tells of @q, which is new, or else of what is now known of it */
-void gi_made(struct gi *gi, const struct gi_queue *q, const struct gt_bpf_queue *r, bool is_new);
-/** gi_ended() - tells that @q has, as was found at @ts */
-void gi_ended(struct gi *gi, struct gi_queue *q, uint64_t ts);
-/** gi_sweep() - at @ts: ends what processes left behind whose end was not told */
+/** gi_queue_reported() - what a program reported of a queue, or of who has some */
+void gi_queue_reported(struct gi *gi, const struct gt_bpf_queue *r);
+/** gi_sweep() - at @ts: ends what processes left behind with an end that was not reported */
 void gi_sweep(struct gi *gi, uint64_t ts);
 /** gi_kfd_look() - likewise what the compute driver's list below @sysfs lacks, and makes what it
  * has

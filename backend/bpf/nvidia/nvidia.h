@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Private to the NVIDIA part of the BPF backend (nvidia.c): from what bpf/nvidia.bpf.c told to
- * queues. engine.c (numbers of engines), gpu.c (which GPU), table.c (processes and RM objects),
- * tsg.c (queues), hook.c and record.c (what each record means), trace.c (the text nvidia_trace).
+ * Private to the NVIDIA part of the BPF backend (nvidia.c): from the records of bpf/nvidia.bpf.c to
+ * queues. record.c (what each record means, processes, RM objects, GPUs), queue.c (queues, numbers
+ * of engines, the text of nvidia_trace).
  *
- * Whatever an RM call tells was read from its caller's memory: it concerns that process only. All
+ * The content of an RM call was read from its caller's memory: it concerns that process only. All
  * tables have bounds, for a user too, and what is refused is counted. Index 0 of each is nobody.
  */
 #ifndef GV_NVIDIA_H
@@ -25,7 +25,7 @@
 #define GV_BUCKETS     32768
 #define GV_HOOK_DRIVER 575 /* the release that the patched module was made from */
 
-/* A queue whose object, file or process has gone is left to the hook that tells of its end, so
+/* A queue without its object, file or process is left to the hook that reports its end, so
  * long. Nor is it looked more often which processes have ended unheard. */
 #define GV_PATIENCE_NS 1000000000ull
 
@@ -56,7 +56,7 @@ struct gv_obj {
  * @first: its newest object that is below none; @tsgs: its newest queue
  * @chain: next of its bucket, or of the free ones
  * @gone: it has ended, but files that clients of it came by are open elsewhere
- * @ids: as RM told it of its GPUs
+ * @ids: RM's answer on its GPUs
  */
 struct gv_proc {
 	uint32_t pid, gen, uid, user;
@@ -75,8 +75,8 @@ struct gv_user {
 
 /**
  * struct gv_tsg - a queue
- * @hooked: the hooks tell of it, so that RM calls do not again
- * @proc: 0: what it hung on went at @left, and its end is about to be told
+ * @hooked: the hooks report it, so that RM calls do not again
+ * @proc: 0: what it hung on went at @left, and its end is about to be emitted
  * @prev, @next: beside it in its process's list, or in gv.leaving; @chain: next of its bucket, or
  * of the free ones
  * @call: number of the gv_call in which it was made
@@ -108,14 +108,14 @@ struct gv_line {
 
 /**
  * struct gv - the part
- * @driver: main version, 0 not known; @pci: GPUs that the driver has, @any: one that is not told
- * @release: the end of a file is told by a probe; @destroys: that of a queue by a hook; @gen_of:
+ * @driver: main version, 0 not known; @pci: GPUs that the driver has, @any: one that is not known
+ * @release: a probe reports the end of a file; @destroys: a hook that of a queue; @gen_of:
  * number of process @pid now, 0 none
  * @salt: of the buckets; @own: a bit for each id from GV_OWN_ID on that is in use
  * @leaving: queues that are, newest first
  * @lost: processes may have ended unheard, since gv_round() looked for that at @looked
  * @refused: objects, queues, processes for which there was no room
- * @unmatched: of hooks, whose queue is not known; @ambiguous: or could be several
+ * @unmatched: of hooks, for an unknown queue; @ambiguous: or could be several
  */
 struct gv {
 	struct gb *b;
@@ -139,7 +139,7 @@ struct gv {
 	struct gv_call call[GV_MAX_CALLS];
 
 	uint64_t objs_refused, tsgs_refused, procs_refused, unmatched, ambiguous;
-	uint64_t told[GT_NV_DESTROY + 1];
+	uint64_t reported[GT_NV_DESTROY + 1];
 	uint64_t lines;
 	struct gv_line line[GV_LINES];
 };
@@ -152,7 +152,7 @@ struct gv_at {
 	uint8_t flags;
 };
 
-/* engine.c */
+/* queue.c */
 
 /** gv_engine() - what kind of engine a number means
  * @rm: it is an RM_ENGINE_TYPE of driver @driver, else an NV2080_ENGINE_TYPE
@@ -162,47 +162,30 @@ enum gt_engine gv_engine(uint32_t driver, bool rm, uint32_t number, char name[16
 uint32_t gv_driver_parse(const char *text);
 uint32_t gv_driver_read(void);
 
-/* gpu.c */
+/* record.c */
 void gv_gpus_read(struct gv *v, const char *folder);
-/** gv_gpu_any() - number of the GPU where nothing tells which */
+/** gv_gpu_any() - number of the GPU where nothing says which */
 uint16_t gv_gpu_any(struct gv *v);
-/** gv_gpu_of() - number of the GPU that RM calls number @number to process @p */
-uint16_t gv_gpu_of(struct gv *v, const struct gv_proc *p, uint32_t number);
-/** gv_gpu_of_proc() - of the only GPU that @p has opened, else gv_gpu_any(); so it is where it has
- * a lot of objects */
-uint16_t gv_gpu_of_proc(struct gv *v, const struct gv_proc *p);
 
-/* table.c */
+/* record.c */
 int gv_tables_new(struct gv *v);
 /** gv_bucket() - of three numbers, one of GV_BUCKETS */
 uint32_t gv_bucket(const struct gv *v, uint32_t a, uint32_t b, uint32_t c);
 void gv_tables_free(struct gv *v);
-/** gv_proc() - index of the process of at->n; @make: enters it. 0: none, or no room */
-uint32_t gv_proc(struct gv_at *at, uint32_t gen, bool make);
-/** gv_proc_end() - with all that it has */
-void gv_proc_end(struct gv_at *at, uint32_t p);
-/** gv_proc_exit() - but for what came by files, whose ends are told */
-void gv_proc_exit(struct gv_at *at, uint32_t p);
 uint32_t gv_obj(const struct gv *v, uint32_t p, uint32_t client, uint32_t handle);
-/** gv_obj_new() - one that was there under that name ends. 0: no room */
-uint32_t gv_obj_new(struct gv_at *at, uint32_t p, uint16_t kind, uint32_t handle);
-/** gv_obj_end() - with all below it */
-void gv_obj_end(struct gv_at *at, uint32_t o);
-/** gv_file_end() - every client that came by @file */
-void gv_file_end(struct gv_at *at, struct gt_nv_file file);
 
-/* tsg.c */
+/* queue.c */
 
 /** gv_tsg_new() - index of a new queue of process @p; 0: no room
  * @runlist, @tsg: GT_NONE32: the id is of our own making */
 uint32_t gv_tsg_new(struct gv_at *at, uint32_t p, uint16_t gpu, uint32_t runlist, uint32_t tsg);
-/** gv_tsg_end() - it is told as destroyed */
+/** gv_tsg_end() - emits its end */
 void gv_tsg_end(struct gv_at *at, uint32_t t, uint8_t flags);
-/** gv_tsg_leave() - what it hung on has gone: it ends now, or where hooks tell of its end then */
+/** gv_tsg_leave() - what it hung on has gone: it ends now, or where hooks report its end then */
 void gv_tsg_leave(struct gv_at *at, uint32_t t);
 /** gv_tsg_same() - the queue of @gpu that the driver calls so, whoever's; 0: none */
 uint32_t gv_tsg_same(struct gv *v, uint16_t gpu, uint32_t runlist, uint32_t tsg);
-/** struct gv_key - which queue a hook means; @gpu, @runlist: GT_NONE: it is not told
+/** struct gv_key - which queue a hook means; @gpu, @runlist: GT_NONE: it is not known
  * @fits: how well; 0 not at all. NULL: all that have these numbers do alike */
 struct gv_key {
 	uint16_t gpu;
@@ -212,32 +195,22 @@ struct gv_key {
 /** gv_tsg_find() - which of the queues in a process's list, or in gv.leaving, fits best; 0: none
  * @several: do others so, too? */
 uint32_t gv_tsg_find(struct gv_at *at, uint32_t list, const struct gv_key *key, bool *several);
-/** gv_tsg_event() - tells @type of @t */
+/** gv_tsg_event() - emits @type of @t */
 void gv_tsg_event(struct gv_at *at, uint32_t t, enum gt_type type, uint64_t value, uint64_t ref);
 /** gv_tsg_desc() - a QUEUE record of @t with what is always known, for more to be filled in */
 void gv_tsg_desc(struct gv_at *at, uint32_t t, union gt_record *r);
 
-/* hook.c: what each hook of the patched module means */
-void gv_on_init(struct gv_at *at);
-void gv_on_bind(struct gv_at *at);
-void gv_on_token(struct gv_at *at);
-void gv_on_destroy(struct gv_at *at);
+/* record.c: what each hook of the patched module means */
 
 /* record.c */
 
-/** gv_inside() - the call that the thread is inside; NULL: none, or not of @kind (0: any) */
-struct gv_call *gv_inside(struct gv_at *at, uint32_t kind);
-/** gv_enter() - it is inside one of @kind from now on */
-struct gv_call *gv_enter(struct gv_at *at, uint32_t kind);
-/** gv_queue_of() - the queue of object @o, a group or a channel of it; 0: none that is known */
-uint32_t gv_queue_of(const struct gv *v, uint32_t o);
 bool gv_record(struct gv *v, const struct gt_bpf_nv *n);
-/** gv_round() - all is told up to @until: finds out what must have ended though nobody told */
+/** gv_round() - all is emitted up to @until: finds out what must have ended without a report */
 void gv_round(struct gv *v, uint64_t until);
-/** gv_forsake() - @ts: from now on nobody tells of the queues' ends: they are their processes' */
+/** gv_forsake() - @ts: from now on nobody reports the queues' ends: they are their processes' */
 void gv_forsake(struct gv *v, uint64_t ts);
 
-/* trace.c */
+/* queue.c */
 
 /** gv_line() - a line with what is known of queue @t (0: none) */
 struct gv_line gv_line(const struct gv_at *at, uint16_t kind, uint32_t t);

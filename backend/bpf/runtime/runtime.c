@@ -56,6 +56,22 @@ static unsigned int count_left(unsigned int *stuck)
 	return n;
 }
 
+/*
+ * A thread that is killed while the kernel removes its probe leaves that in programs for good: it
+ * cannot get at their memory any more. So the end of the daemon waits for those that are busy, but
+ * not for those that wait for somebody.
+ */
+__attribute__((destructor)) static void wait_for_left(void)
+{
+	const struct timespec tick = { 0, RT_END_TICK_NS };
+	unsigned int stuck, n = count_left(&stuck);
+
+	for (int i = 0; n > stuck && i < RT_END_TICKS; i++) {
+		nanosleep(&tick, NULL);
+		n = count_left(&stuck);
+	}
+}
+
 /* No more than so many are left behind; 0, or -EBUSY with a sentence */
 static int may_begin(char *err, size_t len)
 {

@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Private to the part `runtime`: runtime.c (the part), table.c (which functions are what), elf.c
- * (where they are in a file), find.c (which files processes have mapped), check.c (which of them
- * may be touched), library.c (probes on one library), probes.c (how the kernel is asked for them),
- * thread.c (when all this is done).
+ * Private to the part `runtime`: runtime.c (the part), table.c (which functions are what),
+ * library.c (where they are in a file, which files may be touched, probes on one library), thread.c
+ * (which files processes have mapped, and when all this is done).
  *
  * A library is an inode: probes on it are in force in every process that maps it, now or later,
- * under whatever path. It is found at the start by a look at all processes and at the folders where
- * libraries are; later by a program on mmap(2), which wakes us.
+ * under whatever path. A look at all processes and at the folders of libraries finds it at the
+ * start; later a program on mmap(2) wakes the thread.
  *
- * All but the records is the matter of a thread of its own: the kernel takes its time to remove
- * probes, and whoever looks at what a process has mapped, or changes it, waits for that process's
- * memory.
+ * A thread of its own does everything but the records: the kernel takes its time to remove probes,
+ * and a look at what a process has mapped waits for the memory of that process.
  */
 #ifndef GT_BPF_RUNTIME_H
 #define GT_BPF_RUNTIME_H
@@ -32,10 +30,12 @@
 #define RT_VAIN		    1024 /* files that are not looked through again */
 #define RT_VAIN_PER_ACCOUNT 32	 /* that one user's processes may add in RT_VAIN_NS */
 #define RT_VAIN_NS	    60000000000ull
-#define RT_INSTALLED	    UINT64_MAX	  /* account: it is for everybody */
-#define RT_PENDING	    256		  /* processes that are to be looked at */
-#define RT_DRAIN_MS	    20		  /* between drains of records meanwhile */
-#define RT_SET_MS	    500		  /* how long a setting, or the end, waits for the thread */
+#define RT_INSTALLED	    UINT64_MAX /* account: it is for everybody */
+#define RT_PENDING	    256	       /* processes that are to be looked at */
+#define RT_DRAIN_MS	    20	       /* between drains of records meanwhile */
+#define RT_SET_MS	    500	       /* how long a setting, or the end, waits for the thread */
+#define RT_END_TICK_NS	    10000000 /* the end of the daemon looks so often whether threads are left */
+#define RT_END_TICKS	    6000     /* and that many times at most */
 #define RT_STUCK_NS	    3000000000ull /* after so long the thread waits for somebody */
 #define RT_LEFT_STUCK	    4  /* threads that were left behind waiting, before no new one begins */
 #define RT_LEFT_MAX	    16 /* … with those that only have much to remove */
@@ -71,7 +71,7 @@ struct rt_probe {
 	uint64_t offset, cookie;
 };
 
-/* elf.c */
+/* library.c */
 
 /**
  * rt_elf_find() - where the functions of @calls are in the file @fd, whatever is in it
@@ -82,7 +82,7 @@ struct rt_probe {
  */
 int rt_elf_find(int fd, const struct rt_call *calls, struct rt_probe *out, unsigned int max);
 
-/* find.c */
+/* thread.c */
 
 /** struct rt_content - what is another as soon as the file has other contents; @ctime: ns */
 struct rt_content {
@@ -117,22 +117,8 @@ struct rt_vain {
 struct rt;
 /** enum rt_answer - may a file be touched? RT_LATER: not to be known now */
 enum rt_answer { RT_SAFE, RT_UNSAFE, RT_LATER };
-/**
- * rt_look() - at what process @pid has mapped
- * However much that is, no more than some MiB of it is read. A process whose mappings are being
- * changed when the look begins is not waited for; who begins with it meanwhile is, and that can be
- * without end: the kernel waits for a page that a program of the user is to deliver.
- * @found: is called for each library that may be touched, once for each mapping of it; the
- *	descriptor is closed afterwards
- * Return: false: not all was to be seen now
- */
-bool rt_look(struct rt *rt, uint32_t pid,
-	     enum rt_answer (*found)(struct rt *rt, const struct rt_file *f));
-/** rt_look_at_folders() - where libraries are installed on this machine: likewise, @pid is 0 */
-void rt_look_at_folders(struct rt *rt,
-			enum rt_answer (*found)(struct rt *rt, const struct rt_file *f));
 
-/* check.c: none of these waits for anybody */
+/* library.c: none of these waits for anybody */
 
 /** rt_is_local() - does the kernel alone answer for file systems of this statfs(2) number? */
 bool rt_is_local(uint64_t magic);
@@ -144,11 +130,8 @@ bool rt_is_busy(struct rt *rt, uint32_t pid);
 enum rt_answer rt_behind_mapping(struct rt *rt, struct rt_file *f, uint64_t addr);
 /** rt_behind_file() - @f, which nobody is known to have mapped: may it be opened? */
 enum rt_answer rt_behind_file(struct rt *rt, const struct rt_file *f);
-/** rt_behind_open() - which @inode probes on the open file @fd are on, and whether it may be read
- */
-enum rt_answer rt_behind_open(struct rt *rt, int fd, uint64_t *inode);
 
-/* probes.c */
+/* library.c */
 
 /** struct rt_ways - how this kernel takes probes: all of a library at once (Linux 6.6), or one by
  * one */
@@ -163,14 +146,6 @@ int rt_ways_find(struct rt_ways *w, char *err, size_t len);
  */
 void rt_multi_type(struct bpf_program *prog);
 bool rt_knows_multi(int prog);
-/**
- * rt_attach() - program @prog at @n places of the file @fd
- * @at_return: when the functions return
- * @links: what to close, @n at most. Probes that the kernel refuses are left out.
- * Return: how many links there are, or -errno if there is none
- */
-int rt_attach(const struct rt_ways *w, int prog, int fd, const struct rt_probe *p, unsigned int n,
-	      bool at_return, int *links);
 /** rt_attach_tracepoint() - program @prog at tracepoint "syscalls/sys_enter_mmap"; a link, or
  * -errno */
 int rt_attach_tracepoint(const char *tracefs, const char *name, int prog);
@@ -233,7 +208,7 @@ struct rt_turn {
  * @set: bits of the runtimes that are on
  * @vain: of @nvain files so far the last
  * @no_room: a library was left out for that
- * @look_at_all: there were more processes than @turn holds, or than could be told of
+ * @look_at_all: there were more processes than @turn holds, or than could be reported
  * @all_due, @check_due: when that, and the check, may be done again
  */
 struct rt {
@@ -256,7 +231,7 @@ struct rt {
 	unsigned int nvain;
 	struct rt_turn turn[RT_PENDING];
 	bool look_at_all, no_room;
-	uint64_t untold, all_due, check_due;
+	uint64_t unreported, all_due, check_due;
 	struct rt_stats stats;
 };
 
@@ -290,7 +265,7 @@ void rt_free(struct rt *rt);
 
 /** rt_library_found() - a library that may be opened: puts probes on it if there are none yet */
 enum rt_answer rt_library_found(struct rt *rt, const struct rt_file *f);
-/** rt_library_drop() - its probes tell no more; rt_libraries_close() closes them */
+/** rt_library_drop() - its probes report no more; rt_libraries_close() closes them */
 void rt_library_drop(struct rt *rt, struct rt_library *l);
 /** rt_libraries_close() - closes what was dropped: tenths of a second for each */
 void rt_libraries_close(struct rt *rt);

@@ -7,13 +7,13 @@
  * A dim3 is a structure of three u32, and so two words of the arguments. `_ptsz` and `_ptds` are
  * the same functions with another default stream, `_v2` those that take 64-bit sizes, `_spt`
  * likewise of HIP. Programs that nvcc 13 compiled call __cudaLaunchKernel()
- * (crt/device_functions.h), whose first argument is a handle. Which names there are was looked up
+ * (crt/device_functions.h), with a handle as the first argument. Which names there are was looked up
  * in libcudart.so.13, CUDA 13's libcuda, and Debian's libamdhip64 and libhsa-runtime64 5.2: a
  * version has not all.
  *
  * What HSA has no call for is a kernel's launch: a program writes a packet into the queue's memory
  * and rings its doorbell. Before that it reserves the packets' places by adding to the queue's
- * write index, which is told as LAUNCH; barriers are packets, too.
+ * write index, which is emitted as LAUNCH; barriers are packets, too.
  */
 #include "runtime.h"
 

@@ -1,17 +1,224 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The thread that looks for libraries and puts probes on them. It sleeps until it is asked for
- * something, or the program on mmap(2) tells of a process that has mapped a file of a library's
+ * something, or the program on mmap(2) reports a process that has mapped a file of a library's
  * name; and while something is on, for some seconds at most: then it looks whether each library is
  * still mapped by whom it was seen with last.
  */
 #include <dirent.h>
+#include <fcntl.h>
+#include <glob.h>
 #include <linux/capability.h>
 #include <poll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-#include "runtime.h"
 #include "bpf/runtime.skel.h"
+#include "runtime.h"
+
+/*
+ * Libraries that processes have mapped. A process's maps have the name, as it was opened; the file
+ * itself is what /proc/PID/map_files leads to, in whatever mount namespace it is, under whatever
+ * name, deleted or not. It is opened with O_PATH first, so that nothing is asked of its file
+ * system, and left alone if somebody's program might have to answer (library.c).
+ */
+
+#define LINE	   8192	      /* a line that is longer is left out */
+#define MAX_TEXT   (8u << 20) /* of one process's maps */
+#define MAX_OFFERS 64	      /* libraries of one process */
+#define STATX	   (STATX_TYPE | STATX_INO | STATX_SIZE | STATX_CTIME)
+
+/* Where they are installed on this machine: the loader's folders, ROCm's and CUDA's, WSL's. */
+static const char *const folders[] = {
+	"/usr/lib/*-linux-gnu", "/usr/lib64",	  "/usr/lib",	      "/lib64",
+	"/usr/local/lib",	"/opt/rocm*/lib", "/opt/rocm*/lib64", "/usr/local/cuda*/lib64",
+	"/usr/lib/wsl/lib",
+};
+
+/** struct lines - a text that is read line by line; @left: of MAX_TEXT */
+struct lines {
+	int fd;
+	size_t len, at, left;
+	char buf[LINE];
+};
+
+static bool fill(struct lines *l)
+{
+	ssize_t n;
+
+	memmove(l->buf, l->buf + l->at, l->len - l->at);
+	l->len -= l->at;
+	l->at = 0;
+	if (l->len == sizeof(l->buf) || !l->left)
+		return false;
+	n = read(l->fd, l->buf + l->len, sizeof(l->buf) - l->len);
+	if (n <= 0)
+		return false;
+	l->left = (size_t)n < l->left ? l->left - (size_t)n : 0;
+	l->len += (size_t)n;
+	return true;
+}
+
+/* The next line, without its end; NULL: that was all, or as much as is read. */
+static char *next_line(struct lines *l)
+{
+	bool skip = false;
+
+	for (;;) {
+		char *line = l->buf + l->at, *end = memchr(line, '\n', l->len - l->at);
+
+		if (end && !skip) {
+			*end = 0;
+			l->at = (size_t)(end + 1 - l->buf);
+			return line;
+		}
+		if (end) {
+			l->at = (size_t)(end + 1 - l->buf);
+			skip = false;
+			continue;
+		}
+		if (l->len - l->at == sizeof(l->buf)) { /* it is no line of ours */
+			l->at = l->len;
+			skip = true;
+		}
+		if (!fill(l))
+			return NULL;
+	}
+}
+
+static int open_of(uint32_t pid, const char *name)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%u/%s", pid, name);
+	return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+/* "7f…-7f… r-xp 00000000 08:01 1234   /usr/lib/libcuda.so.1 (deleted)": which runtime's, or -1 */
+static int runtime_of_line(const char *line, char *range, size_t len)
+{
+	unsigned long long from, to;
+	const char *base;
+	char perms[8];
+
+	if (sscanf(line, "%llx-%llx %7s", &from, &to, perms) != 3 || perms[2] != 'x')
+		return -1;
+	base = strrchr(line, '/');
+	if (!base)
+		return -1;
+	snprintf(range, len, "%llx-%llx", from, to);
+	return rt_runtime_of(base + 1);
+}
+
+/* Hands on @f, of which there is the descriptor, if it is a file that may be touched. */
+static enum rt_answer hand_on(struct rt *rt, struct rt_file *f, enum rt_answer a,
+			      enum rt_answer (*found)(struct rt *rt, const struct rt_file *f))
+{
+	struct statx st;
+
+	if (a == RT_UNSAFE)
+		rt->stats.unsafe++;
+	if (a != RT_SAFE || statx(f->fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX, &st) ||
+	    !S_ISREG(st.stx_mode))
+		return a;
+	f->content = (struct rt_content){
+		.dev = (uint64_t)st.stx_dev_major << 32 | st.stx_dev_minor,
+		.ino = st.stx_ino,
+		.size = st.stx_size,
+		.ctime = st.stx_ctime.tv_sec * 1000000000 + st.stx_ctime.tv_nsec,
+	};
+	return found(rt, f);
+}
+
+static enum rt_answer offer(struct rt *rt, struct rt_file *f, const char *range,
+			    enum rt_answer (*found)(struct rt *rt, const struct rt_file *f))
+{
+	enum rt_answer a;
+	char path[96];
+
+	snprintf(path, sizeof(path), "/proc/%u/map_files/%s", f->pid, range);
+	f->fd = open(path, O_PATH | O_CLOEXEC);
+	if (f->fd < 0)
+		return RT_SAFE; /* it was unmapped meanwhile */
+	rt->stats.found++;
+	a = hand_on(rt, f, rt_behind_mapping(rt, f, strtoull(range, NULL, 16)), found);
+	close(f->fd);
+	return a;
+}
+
+/**
+ * rt_look() - at what process @pid has mapped
+ * However much that is, no more than some MiB of it is read. A process with mappings that are being
+ * changed when the look begins is not waited for; who begins with it meanwhile is, and that can be
+ * without end: the kernel waits for a page that a program of the user is to deliver.
+ * @found: is called for each library that may be touched, once for each mapping of it; the
+ *	descriptor is closed afterwards
+ * Return: false: not all was to be seen now
+ */
+static bool rt_look(struct rt *rt, uint32_t pid,
+		    enum rt_answer (*found)(struct rt *rt, const struct rt_file *f))
+{
+	struct lines l = { .left = MAX_TEXT };
+	struct rt_file f = { .pid = pid };
+	unsigned int offers = 0;
+	char *line, range[40];
+	bool later = false;
+
+	if (rt_is_busy(rt, pid))
+		return false;
+	l.fd = open_of(pid, "maps");
+	if (l.fd < 0)
+		return true;
+	rt->stats.looks++;
+	while (offers < MAX_OFFERS && (line = next_line(&l))) {
+		f.runtime = runtime_of_line(line, range, sizeof(range));
+		if (f.runtime < 0 || !(rt->set & 1U << f.runtime))
+			continue;
+		offers++;
+		later |= offer(rt, &f, range, found) == RT_LATER;
+	}
+	if (!l.left || offers == MAX_OFFERS)
+		rt->stats.cut++;
+	close(l.fd);
+	return !later;
+}
+
+static void look_at_file(struct rt *rt, const char *path,
+			 enum rt_answer (*found)(struct rt *rt, const struct rt_file *f))
+{
+	const char *base = strrchr(path, '/') + 1;
+	struct rt_file f = { .account = RT_INSTALLED };
+
+	f.runtime = rt_runtime_of(base);
+	if (f.runtime < 0 || !(rt->set & 1U << f.runtime))
+		return;
+	f.fd = open(path, O_PATH | O_CLOEXEC);
+	if (f.fd < 0)
+		return;
+	hand_on(rt, &f, rt_behind_file(rt, &f), found);
+	close(f.fd);
+}
+
+/** rt_look_at_folders() - calls @found for each library that is installed on this machine, with pid 0 */
+static void rt_look_at_folders(struct rt *rt,
+			       enum rt_answer (*found)(struct rt *rt, const struct rt_file *f))
+{
+	char pattern[128];
+	glob_t g;
+
+	rt_step(rt, 0);
+	for (size_t i = 0; i < sizeof(folders) / sizeof(*folders); i++)
+		for (int r = 0; r < RT_RUNTIMES; r++) {
+			snprintf(pattern, sizeof(pattern), "%s/%s*.so*", folders[i],
+				 rt_runtimes[r].library);
+			if (!(rt->set & 1U << r) || glob(pattern, GLOB_NOSORT, NULL, &g))
+				continue;
+			for (size_t k = 0; k < g.gl_pathc; k++)
+				look_at_file(rt, g.gl_pathv[k], found);
+			globfree(&g);
+		}
+	rt_step_end(rt);
+}
 
 /*
  * What it takes to look at others' mappings, open what they map, and ask for probes: one by one the
@@ -27,7 +234,7 @@ static void rights(const struct rt *rt, bool on)
 	const uint64_t mine = RIGHTS | (rt->ways.multi ? gb_perf_rights() : admin);
 	const uint64_t start_only = 1ull << CAP_BPF | admin;
 
-	gt_rights(on ? mine : 0, mine | start_only);
+	gt_caps_set(on ? mine : 0, mine | start_only);
 }
 
 /* The process's place; if it is to be made, a free one. NULL: there is none. */
@@ -202,15 +409,15 @@ static void turn_to(struct rt *rt, unsigned int want)
 
 static bool lost_some(struct rt *rt)
 {
-	uint64_t n = rt->untold;
+	uint64_t n = rt->unreported;
 	uint32_t zero = 0;
 	bool some;
 
-	bpf_map_lookup_elem(bpf_map__fd(rt->skel->maps.untold), &zero, &n);
+	bpf_map_lookup_elem(bpf_map__fd(rt->skel->maps.unreported), &zero, &n);
 	gb_missed_by(rt->skel->progs.gt_rt_mmap, &n);
 	gb_missed_by(rt->skel->progs.gt_rt_mmapped, &n);
-	some = n != rt->untold;
-	rt->untold = n;
+	some = n != rt->unreported;
+	rt->unreported = n;
 	return some;
 }
 
@@ -282,7 +489,7 @@ static bool orders(struct rt *rt, unsigned int *want, bool *all)
 	return !quit;
 }
 
-static void tell_done(struct rt *rt)
+static void emit_done(struct rt *rt)
 {
 	pthread_mutex_lock(&rt->lock);
 	rt->done = rt->taken;
@@ -290,7 +497,7 @@ static void tell_done(struct rt *rt)
 	pthread_mutex_unlock(&rt->lock);
 }
 
-/* Who waited for it is told; if nobody does any more, what is its goes with it. */
+/* Who waited for it gets the answer; if nobody does any more, what is its goes with it. */
 static void end(struct rt *rt)
 {
 	bool left;
@@ -328,7 +535,7 @@ void *rt_thread(void *arg)
 		else if (want)
 			look(rt, all);
 		rights(rt, false);
-		tell_done(rt);
+		emit_done(rt);
 		rt_libraries_close(rt);
 		/* it has a quarter of a CPU at most, whatever processes map */
 		sleep_now(rt, want, asked ? 0 : rt_now() + 3 * (cpu_time() - began));

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Private to the part `tracepoint`: tracepoint.c (it begins and ends), select.c (which tracepoints,
- * and attaching to them), layout.c (what of a record is told, by its format), args.c (those told by
- * their arguments), standin.c and follow.c (events that the kernel lacks), decode.c (from their
- * records to ours).
+ * which bytes of their records, and attaching to them), decode.c (from their records or arguments to
+ * ours), synth.c (synthetic tracepoints, where the kernel has none), count.c (jobs that the program
+ * counts).
  */
 #ifndef GB_TRACEPOINT_H
 #define GB_TRACEPOINT_H
@@ -29,7 +29,7 @@ enum tp_how {
  * struct tp_slot - a tracepoint of the maps; it keeps its number
  * @how, @link: how it is attached; @wanted: and how it shall be; @args: of TP_*ARGS, its programs;
  *	@again: the second one is attached, too, see bpf/args.bpf.c; @asked_again: that was tried
- * @by_args: it can be told by its arguments, as @made says; @noargs: why not, or why not
+ * @by_args: it can be read from its arguments, as @made says; @noargs: why not, or why not
  *	all that the map wants of them; @nolink: the kernel refused that once: it is not tried again
  * @made: what is made where the kernel lacks it, if @probed; @want: that is to be; @instance: with
  *	types of that module
@@ -69,7 +69,7 @@ struct tp_share {
 /**
  * struct tp_state - the part while it runs
  * @more: has those of them that are loaded
- * @told_by: the backend that tells of tracepoints instead; "": this one
+ * @reported_by: the backend that reports tracepoints instead; "": this one
  * @tick: ns, to which /proc rounds the begin of a process
  * @missed: events that came while another program ran on their CPU, as the kernel counts them;
  *	@missed_gone: by programs that are no more; @uncounted: it does not; @kept: those, and events
@@ -96,7 +96,7 @@ struct tp_state {
 	struct tp_share share;
 	int rank;
 	struct tp_slot slot[GT_BPF_TPS];
-	char map_error[256], bind_error[GB_SENTENCE], told_by[32];
+	char map_error[256], bind_error[GB_SENTENCE], reported_by[32];
 	struct gt_bpf_levels *levels; /* of all CPUs, for tp_on_its_way() */
 	uint64_t tick, missed, missed_gone, kept, seen, asked, ask_again, unknown, round;
 	struct tp_count *count; /* what the program counts, see count.h */
@@ -111,7 +111,7 @@ void tp_detach_all(struct tp_state *t);
 /** tp_more_program() - that one of @o */
 const struct bpf_program *tp_more_program(const struct tracepoint_bpf *o, enum tp_more which);
 
-/* layout.c */
+/* select.c */
 
 /** struct tp_field - a line of a `format` file; @string: a word that says where characters are;
  * @rel: from behind it; @chars: they are right here */
@@ -123,10 +123,10 @@ struct tp_field {
 
 /** tp_field_next() - the field at or behind *@p, which is moved behind it; false: no more */
 bool tp_field_next(const char **p, struct tp_field *f);
-/** tp_layout() - what of a record of this format is told; false: not all its fields */
+/** tp_layout() - what of a record of this format is sent; false: not all its fields */
 bool tp_layout(const char *format, struct gt_bpf_tp *out);
 
-/* follow.c */
+/* synth.c */
 
 /**
  * tp_follow() - how the BPF program gets at a field
@@ -139,24 +139,21 @@ bool tp_layout(const char *format, struct gt_bpf_tp *out);
 int tp_follow(const char *fetch, const char *format, struct gt_bpf_field *out, char type[8],
 	      char *err, size_t len);
 /** tp_make() - the record of a tracepoint's stand-in, and its format; fields that cannot be had are
- * left out, the first of them is told in @why; -EPROTOTYPE: @source is another than the map means */
+ * left out, the first of them is in @why; -EPROTOTYPE: @source is another than the map means */
 int tp_make(const struct gt_types *types, const struct gt_probe *probe,
 	    const struct gt_source *source, struct gt_bpf_made *made, char out[TP_FORMAT],
 	    char *why, size_t len);
 
-/* args.c */
+/* decode.c */
 
-/** tp_args_prepare() - binds @s to its arguments; false: it is to be told in another way */
+/** tp_args_prepare() - binds @s to its arguments; false: it needs another way */
 bool tp_args_prepare(struct tp_state *t, struct tp_slot *s);
 /** tp_args_link() - attaches @s->wanted, which is TP_*ARGS; NULL: @s->noargs says why not */
 struct bpf_link *tp_args_link(struct tp_state *t, struct tp_slot *s);
 void tp_args_unlink(struct tp_state *t, struct tp_slot *s);
-/** tp_load_more() - loads an object whose maps are those of @t->skel, as far as they have its
+/** tp_load_more() - loads an object with the maps of @t->skel, as far as they have its
  * names; 0, or -errno with the sentence in @err */
 int tp_load_more(struct tp_state *t, struct bpf_object *o, char *err, size_t len);
-/** tp_args_again() - where the kernel skipped events a second program takes those from now on. Are
- * there more such than before? */
-bool tp_args_again(struct tp_state *t);
 /** tp_on_its_way() - the time of the oldest event that a program reports now, UINT64_MAX: none; 0:
  * not known */
 uint64_t tp_on_its_way(struct gb *b);
@@ -165,9 +162,6 @@ bool tp_caught(const struct tp_state *t, uint64_t *n);
 /** tp_skipped() - how many events have been kept from the first programs by now, of which second
  * ones may catch some; false: the kernel does not say */
 bool tp_skipped(const struct tp_state *t, uint64_t *n);
-/** tp_missed() - how many events had been kept from the programs, by the kernel or otherwise, when
- * this was called before; false: it does not say */
-bool tp_missed(struct tp_state *t, uint64_t *n);
 /** tp_missed_often() - @seen events more came, and @missed did not: at the end of a while, were
  * more than @most of a million missed? */
 bool tp_missed_often(struct tp_share *s, uint64_t seen, uint64_t missed, uint64_t most);
@@ -175,16 +169,15 @@ bool tp_missed_often(struct tp_share *s, uint64_t seen, uint64_t missed, uint64_
  * running? */
 bool tp_may_miss(const struct tp_state *t);
 
-/* standin.c: between two calls of gt_eventmap_select(), and after the second */
-/** tp_types() - those of @module, or the kernel's own if "", until gt_types_free(&t->types) */
-const struct gt_types *tp_types(struct tp_state *t, const char *module, char *err, size_t len);
+/* synth.c: after gt_eventmap_select() has shown which tracepoints are missing, tp_standins_update() makes them; then
+ * gt_eventmap_select() must be called again */
 /** tp_types_having() - likewise those that have @tracepoint: @module's, or whichever module's */
 const struct gt_types *tp_types_having(struct tp_state *t, const char *module,
 				       const char *tracepoint, char *err, size_t len);
 void tp_standins_retry(struct tp_state *t);
 void tp_standins_update(struct tp_state *t);
-/** tp_standins_tell() - what became of slot @i's, a line for doctor; false: nothing to tell */
-bool tp_standins_tell(const struct tp_state *t, const struct tp_slot *s, char *buf, size_t len);
+/** tp_standins_emit() - what became of slot @i's, a line for doctor; false: there is none */
+bool tp_standins_emit(const struct tp_state *t, const struct tp_slot *s, char *buf, size_t len);
 
 /* decode.c */
 void tp_raw(struct gb *b, const struct gt_bpf_raw *raw, const void *data, size_t len);

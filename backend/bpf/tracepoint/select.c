@@ -5,8 +5,71 @@
 #include <string.h>
 #include <syslog.h>
 
-#include "internal.h"
 #include "bpf/tracepoint.skel.h"
+#include "internal.h"
+
+/* Which bytes of a tracepoint's record are sent: those that its `format` file says there are. */
+
+/* The C name at the end of a declaration: "char name[32]" -> "name" */
+static void name_of(const char *decl, size_t n, char name[32])
+{
+	const char *bracket = memchr(decl, '[', n), *end = bracket ? bracket : decl + n;
+	const char *begin = end;
+
+	while (begin > decl && begin[-1] != ' ' && begin[-1] != '*')
+		begin--;
+	snprintf(name, 32, "%.*s", (int)(end - begin), begin);
+}
+
+bool tp_field_next(const char **p, struct tp_field *f)
+{
+	const char *decl = strstr(*p, "field:"), *end, *off, *size;
+
+	end = decl ? strchr(decl, ';') : NULL;
+	off = end ? strstr(end, "offset:") : NULL;
+	size = off ? strstr(off, "size:") : NULL;
+	if (!size || sscanf(off, "offset:%u", &f->off) != 1 ||
+	    sscanf(size, "size:%u", &f->size) != 1)
+		return false;
+	decl += strlen("field:");
+	f->rel = !strncmp(decl, "__rel_loc", 9);
+	f->string = f->rel || !strncmp(decl, "__data_loc", 10);
+	name_of(decl, (size_t)(end - decl), f->name);
+	f->chars = !f->string && memchr(decl, '[', (size_t)(end - decl)) &&
+		   !strncmp(decl + strspn(decl, " "), "char", 4);
+	/* __data_loc char[] name: the brackets are the type's */
+	if (f->string) {
+		const char *at = end;
+
+		while (at > decl && at[-1] != ' ' && at[-1] != ']')
+			at--;
+		snprintf(f->name, sizeof(f->name), "%.*s", (int)(end - at), at);
+	}
+	*p = size;
+	return true;
+}
+
+bool tp_layout(const char *format, struct gt_bpf_tp *out)
+{
+	bool whole = true;
+	struct tp_field f;
+
+	*out = (struct gt_bpf_tp){ .fixed = 8 };
+	while (tp_field_next(&format, &f)) {
+		unsigned int end = f.off + f.size;
+
+		if (end > GT_BPF_RAW_MAX || f.off > GT_BPF_RAW_MAX ||
+		    (f.string && out->nstring == GT_BPF_STRINGS)) {
+			whole = false;
+			continue;
+		}
+		if (end > out->fixed)
+			out->fixed = (uint16_t)end;
+		if (f.string)
+			out->string[out->nstring++] = (uint16_t)(f.off | (f.rel ? GT_BPF_REL : 0));
+	}
+	return whole;
+}
 
 static struct tp_slot *slot_of(struct tp_state *t, struct gt_tp *tp)
 {
@@ -45,7 +108,7 @@ void tp_detach_all(struct tp_state *t)
 	t->attached = 0;
 }
 
-/* What is in the way of a tracepoint: told here, and by the part if it has none then. */
+/* What is in the way of a tracepoint: reported here, and by the part if it has none then. */
 static void fault(struct tp_state *t, struct tp_slot *s, const char *what)
 {
 	char was[sizeof(s->error)];
@@ -70,7 +133,7 @@ static bool bind(struct tp_state *t, struct tp_slot *s)
 	format = gt_live_read(t->b->p->tracefs, file, &len);
 	if (format && !gt_tp_bind(s->tp, format, len, NULL, err, sizeof(err))) {
 		if (!tp_layout(format, &s->conf))
-			fault(t, s, "not all of its fields are told, as there are too many");
+			fault(t, s, "some of its fields are left out, as there are too many");
 		return true;
 	}
 	fault(t, s, err);
@@ -146,7 +209,7 @@ static struct bpf_link *link_to(struct tp_state *t, struct tp_slot *s)
 
 static bool by_owner(const struct gt_tp *tp)
 {
-	uint32_t types = gt_tp_types(tp);
+	uint64_t types = gt_tp_types(tp);
 
 	for (unsigned int i = 0; i < GT_NTYPES; i++)
 		if (types >> i & 1 && gt_tasks_owner(i))
@@ -157,10 +220,10 @@ static bool by_owner(const struct gt_tp *tp)
 /* What the maps would only ignore need not come. */
 static void set_where(struct tp_slot *s)
 {
-	struct gt_tp_where w;
+	struct gt_tp_condition w;
 
 	s->conf.test = GT_BPF_ANY;
-	if (!gt_tp_where(s->tp, &w) || w.off + 8 > GT_BPF_RAW_MAX)
+	if (!gt_tp_condition(s->tp, &w) || w.off + 8 > GT_BPF_RAW_MAX)
 		return;
 	s->conf.test = w.bits ? GT_BPF_BITS : w.unlike ? GT_BPF_UNLIKE : GT_BPF_EQUAL;
 	s->conf.at = w.off;
@@ -169,7 +232,7 @@ static void set_where(struct tp_slot *s)
 	s->conf.value = w.value;
 }
 
-/* The maps first: an event of a tracepoint that is attached to is told. */
+/* The maps first: an event of an attached tracepoint is reported. */
 static int attach(struct tp_state *t, struct tp_slot *s)
 {
 	uint32_t index = index_of(t, s);
@@ -223,7 +286,7 @@ static void want(struct tp_state *t)
 
 	for (unsigned int i = 0; i < t->n; i++)
 		t->slot[i].wanted = TP_OFF;
-	if (t->told_by[0])
+	if (t->reported_by[0])
 		return;
 	for (unsigned int i = 0; (tp = gt_eventmap_each(t->map, i)); i++) {
 		s = slot_of(t, tp);
@@ -231,36 +294,47 @@ static void want(struct tp_state *t)
 			continue;
 		if (s->want)
 			s->wanted = s->by_args ? TP_MADE_ARGS : TP_MADE;
-		else if (gt_live_present((void *)(uintptr_t)t->b->p->tracefs, gt_tp_system(tp),
-					 gt_tp_event(tp)))
+		else if (gt_tracepoint_exists((void *)(uintptr_t)t->b->p->tracefs, gt_tp_system(tp),
+					      gt_tp_event(tp)))
 			s->wanted = want_own(t, s);
 	}
 }
 
+static bool ends_jobs(const struct tp_slot *s)
+{
+	return gt_tp_types(s->tp) & (GT_BIT(GT_COMPLETE) | GT_BIT(GT_END));
+}
+
 /* Returns true if it is to be done again, as one of our events turned out to be of no use, or to
- * be told in another way. */
+ * be reported in another way. */
 static bool select_once(struct tp_state *t)
 {
 	void *tracefs = (void *)(uintptr_t)t->b->p->tracefs;
 	bool again = false;
 	struct gt_tp *tp;
 
-	gt_eventmap_select(t->map, gt_live_present, tracefs, t->b->level > 2 ? t->b->level : 2);
+	gt_eventmap_select(t->map, gt_tracepoint_exists, tracefs,
+			   t->b->level > 2 ? t->b->level : 2);
 	t->nowhere = 0;
 	for (unsigned int i = 0; (tp = gt_eventmap_each(t->map, i)); i++)
 		t->nowhere += !slot_of(t, tp);
 	tp_standins_update(t);
-	gt_eventmap_select(t->map, gt_live_present, tracefs, t->b->level > 2 ? t->b->level : 2);
+	gt_eventmap_select(t->map, gt_tracepoint_exists, tracefs,
+			   t->b->level > 2 ? t->b->level : 2);
 	want(t);
-	/* First of all these, or a job could be told in two ways. */
+	/* First of all these, or a job could be reported in two ways. */
 	for (unsigned int i = 0; i < t->n; i++)
 		if (t->slot[i].how && t->slot[i].how != t->slot[i].wanted)
 			detach(t, &t->slot[i]);
 	t->attached = 0;
-	for (unsigned int i = 0; i < t->n; i++) {
-		struct tp_slot *s = &t->slot[i];
-		int ret = s->wanted ? attach(t, s) : 0;
+	/* The ends of jobs before their beginnings: who is seen to begin is seen to end. */
+	for (unsigned int i = 0; i < 2 * t->n; i++) {
+		struct tp_slot *s = &t->slot[i % t->n];
+		int ret;
 
+		if (ends_jobs(s) != (i < t->n))
+			continue;
+		ret = s->wanted ? attach(t, s) : 0;
 		t->attached += s->how != TP_OFF;
 		if (!ret)
 			continue;

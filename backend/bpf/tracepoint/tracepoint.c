@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Tracepoints that the event maps name, told by a BPF program. Only one backend may: gt_host.claim.
+ * Tracepoints that the event maps name, seen by a BPF program. Only one backend may: gt_host.claim.
  * Where BPF works it is this one, as it knows who did what without asking later.
  */
 #include <errno.h>
@@ -14,7 +14,7 @@
 
 /*
  * Above ftrace's, but where events may be missed that the kernel does not count (before Linux 6.7,
- * see tp_may_miss()): there ftrace tells, where both can.
+ * see tp_may_miss()): there ftrace reports, where both can.
  */
 #define RANK	       2
 #define RANK_UNCOUNTED 0
@@ -37,7 +37,7 @@ static void shadow_push(struct gt_plugin *p, const union gt_record *r, size_t n)
 
 	for (size_t i = 0; i < n; i++) {
 		named = r[i];
-		/* Names told while the maps are loaded have no event's time. */
+		/* Names emitted while the maps are loaded have no event's time. */
 		if (!named.ev.ts)
 			named.ev.ts = b->ring.last ? b->ring.last : b->p->host->now(b->p);
 		gb_out(b, &named);
@@ -104,10 +104,10 @@ static int take(struct tp_state *t, char *err, size_t len)
 	const char *by =
 		b->p->host->claim ? b->p->host->claim(b->p, GT_CLAIM_TRACEPOINTS, t->rank) : NULL;
 
-	if (by && !t->told_by[0] && t->attached)
-		gt_live_handed_over(b->p);
-	snprintf(t->told_by, sizeof(t->told_by), "%s", by ? by : "");
-	if (tp_select(t) || t->told_by[0]) {
+	if (by && !t->reported_by[0] && t->attached)
+		gt_live_report_handover(b->p);
+	snprintf(t->reported_by, sizeof(t->reported_by), "%s", by ? by : "");
+	if (tp_select(t) || t->reported_by[0]) {
 		if (t->uncounted && t->rank == RANK && tp_may_miss(t)) {
 			tp_detach_all(t); /* before another begins */
 			t->rank = RANK_UNCOUNTED;
@@ -176,20 +176,21 @@ static int start(struct gb *b, char *err, size_t len)
 	t->preemptible = !gb_kernel_before(7, 0);
 	t->rank = RANK;
 	t->tick = 1000000000ull / (uint64_t)sysconf(_SC_CLK_TCK);
-	t->tasks = gt_tasks_new(b->p->tracefs);
+	/* a record has its process, and nobody records threads for the kernel's lists */
+	t->tasks = gt_tasks_new(NULL);
 	ret = t->tasks ? begin(t, err, len) : gb_sentence(err, len, ENOMEM, "no memory");
 	if (ret)
 		stop(b);
 	return ret;
 }
 
-/* What came is told in the way that it was chosen for. */
+/* What came is reported in the way that it was chosen for. */
 static int look(struct gb *b, char *err, size_t len)
 {
 	struct tp_state *t = b->priv[GT_BPF_TRACEPOINT];
 	int ret;
 
-	gt_eventmap_look(t->map, gt_live_present, (void *)(uintptr_t)b->p->tracefs);
+	gt_eventmap_refresh(t->map, gt_tracepoint_exists, (void *)(uintptr_t)b->p->tracefs);
 	gb_ring_drain_all(b);
 	tc_look(t);
 	ret = take(t, err, len);
@@ -198,7 +199,7 @@ static int look(struct gb *b, char *err, size_t len)
 	return ret;
 }
 
-/* Another one begins within the claim, if there is one: nothing is told here meanwhile. */
+/* Another one begins within the claim, if there is one: nothing is reported here meanwhile. */
 static void drained(struct gb *b)
 {
 	struct tp_state *t = b->priv[GT_BPF_TRACEPOINT];
@@ -214,19 +215,19 @@ static void drained(struct gb *b)
 	if (ret) {
 		stop(b);
 		b->state[GT_BPF_TRACEPOINT] = ret;
-	} else if (!t->told_by[0]) {
+	} else if (!t->reported_by[0]) {
 		tc_lost(t);
-		gt_live_handed_over(b->p); /* to ourselves: what came in between is not known */
+		gt_live_report_handover(b->p); /* to ourselves: what came in between is not known */
 	}
 	gb_ring_pause(b, paused);
 	b->p->host->log(b->p, LOG_WARNING,
 			"tracepoint: the kernel kept more than %" PRId64
 			" of a million events from the programs%s%s",
-			b->o->missed_share, ret || !t->told_by[0] ? "" : ": they are told by ",
-			ret ? "" : t->told_by);
+			b->o->missed_share, ret || !t->reported_by[0] ? "" : ": they come from ",
+			ret ? "" : t->reported_by);
 }
 
-static void fold(struct gb *b)
+static void collect_counters(struct gb *b)
 {
 	struct tp_state *t = b->priv[GT_BPF_TRACEPOINT];
 
@@ -234,12 +235,18 @@ static void fold(struct gb *b)
 		tc_fold(t, b->p->host->now(b->p), false);
 }
 
+static void paused(struct gb *b)
+{
+	tc_lost(b->priv[GT_BPF_TRACEPOINT]);
+	collect_counters(b);
+}
+
 static void wanted(struct gb *b)
 {
 	tc_wanted(b->priv[GT_BPF_TRACEPOINT]);
 }
 
-static void tell_slot(const struct tp_slot *s, struct gt_details *out)
+static void emit_slot(const struct tp_slot *s, struct gt_details *out)
 {
 	const char *system = gt_tp_system(s->tp), *event = gt_tp_event(s->tp);
 
@@ -260,12 +267,12 @@ static void doctor(struct gb *b, struct gt_details *out)
 	struct gt_bpf_count c;
 	const struct gt_eventmap_stats *m = gt_eventmap_stats(t->map);
 	bool counted = gb_ring_counts(b, GT_BPF_TRACEPOINT, &c);
-	char told[500];
+	char reported[500];
 	uint64_t caught, skipped;
 
 	gt_detail(out, "tracepoints %u\n", t->attached);
-	if (t->told_by[0])
-		gt_detail(out, "tracepoints_told_by %s\n", t->told_by);
+	if (t->reported_by[0])
+		gt_detail(out, "tracepoints_reported_by %s\n", t->reported_by);
 	if (counted)
 		gt_detail(out, "lost_counted %" PRIu64 "\n", c.spared);
 	gt_detail(out, "ignored %" PRIu64 "\n", m->ignored + (counted ? c.other : 0));
@@ -291,8 +298,8 @@ static void doctor(struct gb *b, struct gt_details *out)
 	tc_doctor(t, out);
 	if (gt_tasks_foreign(t->tasks))
 		gt_detail(out,
-			  "pids unknown: not in the first PID namespace, whose pids the kernel "
-			  "tells\n");
+			  "pids unknown: the kernel reports pids of the first PID namespace, and "
+			  "this is another\n");
 	if (t->map_error[0])
 		gt_detail(out, "event_map_error %s\n", t->map_error);
 	for (unsigned int i = 0; i < t->n; i++)
@@ -306,10 +313,10 @@ static void doctor(struct gb *b, struct gt_details *out)
 			  "modules_held those of the tracepoints below: while they are attached "
 			  "to, a driver cannot be unloaded; `echo off > config/level` lets go\n");
 	for (unsigned int i = 0; i < t->n; i++)
-		if (tp_standins_tell(t, &t->slot[i], told, sizeof(told)))
-			gt_detail(out, "%s\n", told);
+		if (tp_standins_emit(t, &t->slot[i], reported, sizeof(reported)))
+			gt_detail(out, "%s\n", reported);
 	for (unsigned int i = 0; i < t->n; i++)
-		tell_slot(&t->slot[i], out);
+		emit_slot(&t->slot[i], out);
 }
 
 const struct gb_part gb_tracepoint = {
@@ -322,8 +329,9 @@ const struct gb_part gb_tracepoint = {
 	.raw = tp_raw,
 	.on_its_way = tp_on_its_way,
 	.round = tp_round,
-	.fold = fold,
+	.collect_counters = collect_counters,
 	.wanted = wanted,
+	.paused = paused,
 	.drained = drained,
 	.look = look,
 	.doctor = doctor,

@@ -1,14 +1,648 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The setting `functions`: change.c's thread puts it to work, and whoever asked goes on draining
+ * The setting `functions`: functions.c's thread puts it to work, and whoever asked goes on draining
  * events until that is done: their buffers do not run over meanwhile.
  */
+#include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <syslog.h>
+#include <time.h>
 
-#include "change.h"
+#include "../internal.h"
+#include "functions.h"
+
+/* A filter on its way to work: between the ingest thread and the thread that sets it. */
+#define FT_KALLSYMS "/proc/kallsyms"
+
+/* NAMED: the table is made, and waits to be taken over before the first call can come. */
+enum ft_stage { FT_NAMING, FT_NAMED, FT_TAKEN, FT_DONE };
+
+/**
+ * struct ft_change - what the thread has to do, and what it answers
+ * @want: to be at work; @old: is, or NULL; both are only read by the thread, but for @want's
+ *	ft_word.hit
+ * @lenient: as tracer_filter()
+ * @matched: where the number of functions goes, once it is known
+ * @lock: guards @stage; what a stage is named after is finished then
+ * @syms: from FT_NAMED on; who takes them over leaves NULL
+ * @ret: 0 or -errno, with @err; from FT_DONE on
+ */
+struct ft_change {
+	pthread_t thread;
+	pthread_mutex_t lock;
+	pthread_cond_t moved;
+	enum ft_stage stage;
+	_Atomic bool cancel;
+	_Atomic long *matched;
+	struct gt_plugin *p;
+	const char *dir;
+	struct ft_filter *want;
+	const struct ft_filter *old;
+	struct ft_syms *syms;
+	bool lenient;
+	int ret;
+	char err[400];
+};
+
+/*
+ * The setting `functions`: the kernel's own syntax (Linux Documentation/trace/ftrace.rst, "Filter
+ * commands"), less its commands. Those act on the whole kernel (traceoff, snapshot, dump) or on
+ * whatever else somebody traces, so they are no filter.
+ */
+
+#define BETWEEN " \t\n,"
+
+/* One of "[a-z]", "[!a-z]"; *@p moves behind it. NULL for a bracket that stands for itself. */
+static const char *set_end(const char *p)
+{
+	p++;
+	p += *p == '!';
+	if (*p)
+		p++; /* a ']' in the first place is a member */
+	p = strchr(p, ']');
+	return p ? p + 1 : NULL;
+}
+
+static bool in_set(const char *p, const char *end, char c)
+{
+	bool negate = p[1] == '!', found = false;
+
+	for (p += 1 + negate; p < end - 1; p++) {
+		char from = *p, to = from;
+
+		if (p[1] == '-' && p + 2 < end - 1) {
+			to = p[2];
+			p += 2;
+		}
+		found |= from <= c && c <= to;
+	}
+	return found != negate;
+}
+
+/* Does what stands at @p mean @c? *@next: behind it. */
+static bool one(const char *p, char c, const char **next)
+{
+	const char *end = *p == '[' ? set_end(p) : NULL;
+
+	*next = p + 1;
+	if (end) {
+		*next = end;
+		return in_set(p, end, c);
+	}
+	if (*p == '?')
+		return true;
+	if (*p == '\\' && p[1]) {
+		p++;
+		*next = p + 1;
+	}
+	return *p == c;
+}
+
+bool ft_glob(const char *pattern, const char *s)
+{
+	const char *p = pattern, *star = NULL, *from = NULL, *next;
+
+	while (*s) {
+		if (*p == '*') {
+			star = ++p;
+			from = s;
+		} else if (*p && one(p, *s, &next)) {
+			p = next;
+			s++;
+		} else if (star) { /* the last star takes one more */
+			p = star;
+			s = ++from;
+		} else {
+			return false;
+		}
+	}
+	while (*p == '*')
+		p++;
+	return !*p;
+}
+
+/* Return: 0, or -EINVAL with a sentence about word @text, of @n bytes */
+static int __attribute__((format(printf, 5, 6)))
+refuse(const char *text, size_t n, char *err, size_t len, const char *fmt, ...)
+{
+	char why[160];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(why, sizeof(why), fmt, ap);
+	va_end(ap);
+	snprintf(err, len, "functions: '%.*s' %s", (int)(n < 80 ? n : 80), text, why);
+	return -EINVAL;
+}
+
+static bool good(char c)
+{
+	return isalnum((unsigned char)c) || (c && strchr("_.$*?[]!^-\\", c));
+}
+
+/* ":mod:MODULE" or nothing, at @p within the word @text */
+static int take_module(struct ft_word *w, const char *text, size_t n, const char *p, char *err,
+		       size_t len)
+{
+	size_t left = n - (size_t)(p - text);
+
+	if (left < 5 || strncmp(p, ":mod:", 5))
+		return refuse(text, n, err, len,
+			      "is a command: here only names, patterns and :mod:MODULE are taken");
+	p += 5;
+	left -= 5;
+	w->others = left && *p == '!';
+	p += w->others;
+	left -= w->others;
+	if (!left || left >= sizeof(w->module))
+		return refuse(text, n, err, len, "names no module of at most %zu letters",
+			      sizeof(w->module) - 1);
+	w->plain = !w->others;
+	for (size_t i = 0; i < left; i++) {
+		if (!good(p[i]))
+			return refuse(text, n, err, len, "has more behind the module's name");
+		w->plain &= !strchr("*?[\\", p[i]);
+		w->module[i] = p[i];
+	}
+	/* a module's file may have dashes, its name never has */
+	for (char *d = w->module; w->plain && (d = strchr(d, '-'));)
+		*d = '_';
+	return 0;
+}
+
+static int take_word(struct ft_word *w, const char *text, size_t n, char *err, size_t len)
+{
+	const char *p = text, *end = text + n;
+	size_t name;
+
+	w->away = *p == '!';
+	p += w->away;
+	for (name = 0; p + name < end && p[name] != ':'; name++)
+		if (!good(p[name]))
+			return refuse(text, n, err, len, "has a character that no function has");
+	if (name >= sizeof(w->name))
+		return refuse(text, n, err, len, "has more than %zu letters", sizeof(w->name) - 1);
+	/* the kernel takes it for the place of a function in its list */
+	if (name && isdigit((unsigned char)*p))
+		return refuse(text, n, err, len, "is a number, not the name of a function");
+	memcpy(w->name, p, name);
+	if (p + name < end)
+		return take_module(w, text, n, p + name, err, len);
+	return name ? 0 : refuse(text, n, err, len, "has no name");
+}
+
+static size_t next_word(const char **text)
+{
+	*text += strspn(*text, BETWEEN);
+	return strcspn(*text, BETWEEN);
+}
+
+int ft_filter_parse(const char *text, struct ft_filter **out, char *err, size_t len)
+{
+	struct ft_filter *f;
+	const char *p = text;
+	unsigned int n = 0;
+	bool any = false;
+	int ret = 0;
+
+	*out = NULL;
+	for (size_t k; (k = next_word(&p)); p += k)
+		n++;
+	if (!n)
+		return 0;
+	if (n > FT_WORDS)
+		return refuse(text, strlen(text), err, len, "has more than %d words", FT_WORDS);
+	f = calloc(1, sizeof(*f) + n * sizeof(*f->word));
+	if (!f) {
+		snprintf(err, len, "functions: no memory");
+		return -ENOMEM;
+	}
+	p = text;
+	for (size_t k; !ret && (k = next_word(&p)); p += k) {
+		ret = take_word(&f->word[f->n], p, k, err, len);
+		any |= !f->word[f->n++].away;
+	}
+	if (!ret && !any)
+		ret = refuse(text, strlen(text), err, len, "only takes away: nothing is left");
+	if (ret)
+		free(f);
+	else
+		*out = f;
+	return ret;
+}
+
+void ft_filter_print(const struct ft_word *w, char *buf, size_t len)
+{
+	snprintf(buf, len, "%s%s%s%s%s", w->away ? "!" : "", w->name, *w->module ? ":mod:" : "",
+		 w->others ? "!" : "", w->module);
+}
+
+static bool means(const struct ft_word *w, const char *name, const char *module)
+{
+	if (*w->module && (module && ft_glob(w->module, module)) == w->others)
+		return false;
+	return !*w->name || ft_glob(w->name, name);
+}
+
+bool ft_filter_takes(struct ft_filter *f, const char *name, const char *module)
+{
+	bool taken = false;
+
+	for (unsigned int i = 0; i < f->n; i++) {
+		struct ft_word *w = &f->word[i];
+
+		if (!means(w, name, module))
+			continue;
+		w->hit = true;
+		taken = !w->away;
+	}
+	return taken;
+}
+
+/*
+ * The function tracer of our instance: Linux kernel/trace/ftrace.c, ftrace_regex_open() and below.
+ *
+ * An empty filter means all functions, and a filter that only waits for a module is empty. So a
+ * function that is never called is always in it; then the kernel itself adds a module's functions
+ * as it loads, in time for its very init.
+ *
+ * What is written takes effect when the file is closed, refused words or not.
+ */
+
+#define FILTER "set_ftrace_filter"
+
+/* Each ends this kernel's life, so that nobody sees its call. */
+static const char *const never[] = { "kernel_halt", "kernel_power_off", "kernel_restart",
+				     "orderly_poweroff" };
+
+static bool has_word(const char *text, const char *word)
+{
+	size_t n = strlen(word);
+
+	for (const char *p = text; *p; p += strcspn(p, " \n")) {
+		p += strspn(p, " \n");
+		if (!strncmp(p, word, n) && (!p[n] || p[n] == ' ' || p[n] == '\n'))
+			return true;
+	}
+	return false;
+}
+
+/** ft_tracer_usable() - 0, or -EOPNOTSUPP with a sentence */
+static int ft_tracer_usable(const char *dir, char *err, size_t len)
+{
+	ft_auto_free char *tracers = gt_live_read(dir, "available_tracers", NULL);
+	ft_auto_free char *enabled = gt_live_read("/proc/sys/kernel", "ftrace_enabled", NULL);
+	ft_auto_close int fd = -1;
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/" FILTER, dir);
+	/* Reading it changes nothing, and is refused where writing is. */
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 && errno != ENOENT) {
+		snprintf(err, len,
+			 "functions: this kernel does not let its functions be traced: %s/" FILTER
+			 ": %s (a lockdown or another security policy)",
+			 dir, strerror(errno));
+		return -EOPNOTSUPP;
+	}
+	if (fd < 0 || !tracers || !has_word(tracers, "function")) {
+		snprintf(err, len,
+			 "functions: this kernel has no function tracer (it is built without "
+			 "CONFIG_FUNCTION_TRACER or CONFIG_DYNAMIC_FTRACE)");
+		return -EOPNOTSUPP;
+	}
+	if (enabled && !atoi(enabled)) {
+		snprintf(err, len,
+			 "functions: the function tracer is switched off: sysctl "
+			 "kernel.ftrace_enabled=1");
+		return -EOPNOTSUPP;
+	}
+	return 0;
+}
+
+/** ft_module_loaded() - not one that is built in: its functions have no module */
+static bool ft_module_loaded(const char *module)
+{
+	char path[FT_WORD_MODULE + 40];
+
+	snprintf(path, sizeof(path), "/sys/module/%s/initstate", module);
+	return !gt_live_access(path, F_OK);
+}
+
+/* One word; the kernel takes one at a time, and answers this one before the next. */
+static int write_word(int fd, const char *word)
+{
+	char line[FT_WORD_NAME + FT_WORD_MODULE + 16];
+	size_t n = (size_t)snprintf(line, sizeof(line), "%s\n", word), at = 0;
+	ssize_t done;
+
+	while (at < n) {
+		done = write(fd, line + at, n - at);
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done <= 0)
+			return done ? -errno : -EIO;
+		at += (size_t)done;
+	}
+	return 0;
+}
+
+/** ft_tracer_refused() - the sentence why @word cannot be used, for @ret; Return: @ret */
+static int ft_tracer_refused(const char *word, int ret, char *err, size_t len)
+{
+	if (ret == -EINVAL)
+		snprintf(
+			err, len,
+			"functions: '%.80s' means no function that this kernel can trace; tracefs' "
+			"available_filter_functions lists them",
+			word);
+	else
+		snprintf(err, len, "functions: the kernel refuses '%.80s': %s", word,
+			 strerror(-ret));
+	return ret;
+}
+
+static int write_words(int fd, const struct ft_filter *f, bool lenient, char *err, size_t len)
+{
+	char word[FT_WORD_NAME + FT_WORD_MODULE + 8];
+	int ret = 0;
+
+	for (unsigned int i = 0; i < f->n; i++) {
+		ft_filter_print(&f->word[i], word, sizeof(word));
+		ret = write_word(fd, word);
+		if (ret && !(lenient && ret == -EINVAL))
+			return ft_tracer_refused(word, ret, err, len);
+	}
+	return 0;
+}
+
+/* The last word, so that nothing takes it away */
+static int write_never(int fd)
+{
+	int ret = -EINVAL;
+
+	for (size_t i = 0; ret && i < sizeof(never) / sizeof(never[0]); i++)
+		ret = write_word(fd, never[i]);
+	return ret;
+}
+
+/*
+ * Opening without O_TRUNC takes a copy of the filter at work: while @fd, with words that were
+ * refused, is still open that is the old one. Closed later, it wins. Only what waits for modules
+ * was dropped at once, and is said again.
+ */
+static void put_back(struct gt_plugin *p, const char *dir, int fd, const struct ft_filter *old)
+{
+	ft_auto_close int keep = ft_open(p, dir, FILTER, O_APPEND);
+	char word[FT_WORD_NAME + FT_WORD_MODULE + 8];
+
+	for (unsigned int i = 0; keep >= 0 && old && i < old->n; i++) {
+		if (!ft_functions_pending(&old->word[i]))
+			continue;
+		ft_filter_print(&old->word[i], word, sizeof(word));
+		write_word(keep, word);
+	}
+	close(fd);
+}
+
+/*
+ * Sets the filter @f
+ * @old: at work now, or NULL; it still is when this fails
+ * @lenient: a word that means nothing (any more) is no error
+ */
+static int tracer_filter(struct gt_plugin *p, const char *dir, const struct ft_filter *f,
+			 const struct ft_filter *old, bool lenient, char *err, size_t len)
+{
+	int fd = ft_open(p, dir, FILTER, O_TRUNC), ret, never_ret;
+
+	if (fd < 0) {
+		snprintf(err, len, "functions: %s/" FILTER ": %s", dir, strerror(-fd));
+		return fd;
+	}
+	ret = write_words(fd, f, lenient, err, len);
+	/* Also after a word that was refused: for a moment what there is will be at work. */
+	never_ret = write_never(fd);
+	if (!ret && never_ret)
+		ret = ft_tracer_refused(never[0], never_ret, err, len);
+	if (ret) {
+		put_back(p, dir, fd, old);
+		return ret;
+	}
+	close(fd);
+	return 0;
+}
+
+/**
+ * ft_tracer_spare() - leaves out what this process's own threads call, and those they make later
+ *
+ * Reading what is traced calls much of what a wide filter means, and each of these calls would have
+ * to be read in turn: without end, at a CPU's full speed. Not for a tracefs of another PID
+ * namespace, with other thread ids; a kernel before 5.8 cannot do it.
+ */
+static void ft_tracer_spare(struct gt_plugin *p, const char *dir)
+{
+	ft_auto_close int fd = -1;
+	char tid[32];
+	struct dirent *d;
+	DIR *tasks;
+
+	/* Before the list is filled, so that no thread is made in between that is in neither. */
+	ft_write(p, dir, "trace_options", "function-fork");
+	fd = ft_open(p, dir, "set_ftrace_notrace_pid", O_TRUNC);
+	tasks = fd < 0 ? NULL : opendir("/proc/self/task");
+	while (tasks && (d = readdir(tasks))) {
+		int n = snprintf(tid, sizeof(tid), "%.20s\n", d->d_name);
+
+		/* One that has just ended is refused: it calls nothing any more. */
+		if (*d->d_name != '.' && write(fd, tid, (size_t)n) < 0 && errno == ENOMEM)
+			break;
+	}
+	if (tasks)
+		closedir(tasks);
+}
+
+/** ft_tracer_forget() - the filter is empty; only with the tracer off, or all would be traced */
+static void ft_tracer_forget(struct gt_plugin *p, const char *dir)
+{
+	int fd = ft_open(p, dir, FILTER, O_TRUNC);
+
+	if (fd >= 0)
+		close(fd);
+}
+
+/* Lines of @n bytes that name a function, not "####" and not what waits for a module. */
+static long functions_in(const char *p, size_t n, bool *named)
+{
+	long found = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (p[i] == '#' || p[i] == ':')
+			*named = false;
+		if (p[i] != '\n')
+			continue;
+		found += *named;
+		*named = true;
+	}
+	return found;
+}
+
+/** ft_tracer_count() - functions that the kernel traces, or -1 if @cancel comes first */
+static long ft_tracer_count(const char *dir, const _Atomic bool *cancel)
+{
+	char path[PATH_MAX], buf[65536];
+	ft_auto_close int fd = -1;
+	bool named = true;
+	long found = 0;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "%s/" FILTER, dir);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -1;
+	while ((n = read(fd, buf, sizeof(buf))) > 0 && !*cancel)
+		found += functions_in(buf, (size_t)n, &named);
+	/* one of them is never called */
+	return n || !found ? -1 : found - 1;
+}
+
+/*
+ * Naming and choosing the functions of a large driver takes the kernel seconds on a slow machine,
+ * so a thread of its own does it. How many functions were chosen takes as long again to find out, and
+ * is known later.
+ */
+
+/** ft_change_move() - the stage is @to; the waiter is woken */
+static void ft_change_move(struct ft_change *c, enum ft_stage to)
+{
+	pthread_mutex_lock(&c->lock);
+	c->stage = to;
+	pthread_cond_broadcast(&c->moved);
+	pthread_mutex_unlock(&c->lock);
+}
+
+/* The table, and whether each word can mean something; -errno with a sentence */
+static int name_them(struct ft_change *c)
+{
+	char word[FT_WORD_NAME + FT_WORD_MODULE + 8];
+
+	c->syms = ft_syms_read(FT_KALLSYMS, c->want);
+	if (!c->syms && errno != ENODATA) {
+		int err = errno;
+
+		snprintf(c->err, sizeof(c->err), "functions: " FT_KALLSYMS ": %s", strerror(err));
+		return -err;
+	}
+	if (!c->syms) {
+		snprintf(c->err, sizeof(c->err),
+			 "functions: the kernel hides where its functions are, so that no call "
+			 "could be named: sysctl kernel.kptr_restrict=1");
+		return -EPERM;
+	}
+	for (unsigned int i = 0; !c->lenient && i < c->want->n; i++) {
+		const struct ft_word *w = &c->want->word[i];
+
+		/* What has a module the kernel would take for a word that waits. */
+		if (w->hit || (*w->module && (!w->plain || !ft_module_loaded(w->module))))
+			continue;
+		ft_filter_print(w, word, sizeof(word));
+		return ft_tracer_refused(word, -EINVAL, c->err, sizeof(c->err));
+	}
+	return 0;
+}
+
+static void *change_thread(void *arg)
+{
+	struct ft_change *c = arg;
+
+	c->ret = name_them(c);
+	if (!c->ret) {
+		ft_change_move(c, FT_NAMED);
+		pthread_mutex_lock(&c->lock);
+		while (c->stage == FT_NAMED)
+			pthread_cond_wait(&c->moved, &c->lock);
+		pthread_mutex_unlock(&c->lock);
+		c->ret = tracer_filter(c->p, c->dir, c->want, c->old, c->lenient, c->err,
+				       sizeof(c->err));
+	}
+	ft_change_move(c, FT_DONE);
+	if (!c->ret)
+		*c->matched = ft_tracer_count(c->dir, &c->cancel);
+	return NULL;
+}
+
+static enum ft_stage change_stage(struct ft_change *c)
+{
+	enum ft_stage now;
+
+	pthread_mutex_lock(&c->lock);
+	now = c->stage;
+	pthread_mutex_unlock(&c->lock);
+	return now;
+}
+
+/* Signals are for the daemon's main thread. */
+static int ft_change_begin(struct ft_change *c)
+{
+	pthread_condattr_t attr;
+	sigset_t all, old;
+	int ret;
+
+	pthread_mutex_init(&c->lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&c->moved, &attr);
+	pthread_condattr_destroy(&attr);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	ret = pthread_create(&c->thread, NULL, change_thread, c);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (ret) {
+		pthread_cond_destroy(&c->moved);
+		pthread_mutex_destroy(&c->lock);
+	}
+	return -ret;
+}
+
+/* Waits FT_DRAIN_NS at most for the stage to leave @from; the stage then */
+static enum ft_stage change_wait(struct ft_change *c, enum ft_stage from)
+{
+	struct timespec until;
+	enum ft_stage now;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_nsec += (long)FT_DRAIN_NS;
+	if (until.tv_nsec >= 1000000000) {
+		until.tv_sec++;
+		until.tv_nsec -= 1000000000;
+	}
+	pthread_mutex_lock(&c->lock);
+	while (c->stage == from && !pthread_cond_timedwait(&c->moved, &c->lock, &until))
+		;
+	now = c->stage;
+	pthread_mutex_unlock(&c->lock);
+	return now;
+}
+
+/** ft_change_end() - ends what still counts, and frees @c, which may be NULL */
+static void ft_change_end(struct ft_change *c)
+{
+	if (!c)
+		return;
+	c->cancel = true;
+	pthread_join(c->thread, NULL);
+	pthread_cond_destroy(&c->moved);
+	pthread_mutex_destroy(&c->lock);
+	ft_syms_free(c->syms);
+	free(c);
+}
 
 #define LOOK_NS 50000000ull /* between looks for a function that no table has */
 
@@ -81,7 +715,7 @@ static int tracer_off(struct ft *ft, char *err, size_t len)
 		snprintf(err, len, "functions: the function tracer cannot be switched off: %s",
 			 strerror(-ret));
 	else
-		ft_tracer_forget(ft->dir);
+		ft_tracer_forget(ft->p, ft->dir);
 	return ret;
 }
 
@@ -91,7 +725,7 @@ static int tracer_on(struct ft *ft, char *err, size_t len)
 
 	/* elsewhere our thread ids are those of others */
 	if (!gt_tasks_foreign(ft->tasks))
-		ft_tracer_spare(ft->dir);
+		ft_tracer_spare(ft->p, ft->dir);
 	ret = ft_cpus_tracer(ft, FT_FUNCTION_NAME);
 	if (!ret)
 		return 0;
@@ -108,13 +742,13 @@ static bool see_through(struct ft *ft, struct ft_change *c, bool live)
 	bool taken = false;
 
 	while (stage != FT_DONE) {
-		stage = ft_change_wait(c, taken ? FT_TAKEN : FT_NAMING);
+		stage = change_wait(c, taken ? FT_TAKEN : FT_NAMING);
 		if (stage == FT_NAMED) {
 			take_over(ft, c);
 			taken = true;
 			ft_change_move(c, FT_TAKEN);
 		}
-		if (live && stage != FT_DONE) /* else it is not clear yet whose table it is */
+		if (live && stage != FT_DONE) /* else it is not clear yet which table it is */
 			ft_drain(ft->p);
 	}
 	return taken;
@@ -137,6 +771,7 @@ static int change(struct ft *ft, struct ft_filter *want, bool lenient, bool live
 		snprintf(err, len, "functions: no memory");
 		return -ENOMEM;
 	}
+	c->p = ft->p;
 	c->dir = ft->dir;
 	c->want = want;
 	c->old = fn->filter;
@@ -225,7 +860,7 @@ bool ft_functions_missed(struct ft *ft, uint64_t now)
 	/* Only a module that has come since can be the reason. */
 	if (!fn->filter || (fn->looked && now - fn->looked < LOOK_NS))
 		return false;
-	if (fn->change && ft_change_stage(fn->change) != FT_DONE)
+	if (fn->change && change_stage(fn->change) != FT_DONE)
 		return false;
 	fn->looked = now;
 	if (fn->modules == modules_sign(fn->filter))

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Private to the ftrace backend: calls of kernel functions, by the function tracer of our instance.
- * filter.c (the words of the setting), ksyms.c (which address is which function), tracer.c (what is
- * written to tracefs), functions.c (the setting), change.c (the thread that does the work), calls.c
- * (from a call to a record).
+ * functions.c (the setting: its words, what is written to tracefs, the thread that does it), calls.c
+ * (which address is which function, and from a call to a record).
  */
 #ifndef GT_FTRACE_FUNCTIONS_H
 #define GT_FTRACE_FUNCTIONS_H
@@ -17,6 +16,7 @@
 #include "../../event.h"
 
 struct ft;
+struct gt_plugin;
 struct gt_tp;
 
 #define FT_WORDS	256
@@ -63,7 +63,7 @@ struct ft_syms {
 	bool cut; /* there were more than FT_SYMS */
 };
 
-/* filter.c */
+/* functions.c */
 
 /**
  * ft_filter_parse() - @text in ftrace's syntax, words with blanks or commas between them
@@ -80,7 +80,7 @@ bool ft_filter_takes(struct ft_filter *f, const char *name, const char *module);
  */
 bool ft_glob(const char *pattern, const char *s);
 
-/* ksyms.c */
+/* calls.c */
 
 /**
  * ft_syms_read() - takes from a file like /proc/kallsyms what @f means
@@ -96,33 +96,7 @@ static inline const char *ft_sym_name(const struct ft_syms *s, const struct ft_s
 	return s->names + sym->name;
 }
 
-/* tracer.c: what is written to tracefs; from a thread of its own, so only @dir is used */
-
-/** ft_tracer_usable() - 0, or -EOPNOTSUPP with a sentence */
-int ft_tracer_usable(const char *dir, char *err, size_t len);
-/**
- * ft_tracer_filter() - sets the filter @f
- * @old: at work now, or NULL; it still is when this fails
- * @lenient: a word that means nothing (any more) is no error
- */
-int ft_tracer_filter(const char *dir, const struct ft_filter *f, const struct ft_filter *old,
-		     bool lenient, char *err, size_t len);
-/** ft_tracer_refused() - the sentence why @word cannot be used, for @ret; Return: @ret */
-int ft_tracer_refused(const char *word, int ret, char *err, size_t len);
-/**
- * ft_tracer_spare() - leaves out what this process's own threads call, and those they make later
- *
- * Reading what is traced calls much of what a wide filter means, and each of these calls would have
- * to be read in turn: without end, at a CPU's full speed. Not for a tracefs of another PID
- * namespace, whose thread ids are others; a kernel before 5.8 cannot do it.
- */
-void ft_tracer_spare(const char *dir);
-/** ft_tracer_forget() - the filter is empty; only with the tracer off, or all would be traced */
-void ft_tracer_forget(const char *dir);
-/** ft_tracer_count() - functions that the kernel traces, or -1 if @cancel comes first */
-long ft_tracer_count(const char *dir, const _Atomic bool *cancel);
-/** ft_module_loaded() - not one that is built in: its functions have no module */
-bool ft_module_loaded(const char *module);
+/* functions.c: what is written to tracefs; from a thread of its own, so only @dir is used */
 
 /* calls.c */
 
@@ -140,7 +114,7 @@ struct ft_change;
 
 /**
  * struct ft_functions - what is traced
- * @syms: of @filter; @before: of the filter before, whose calls may still be in the buffers
+ * @syms: of @filter; @before: of the filter before; its calls may still be in the buffers
  * @modules: ft_modules_sign() when @filter was put to work
  * @change: under way, or only counting; NULL
  * @id: of the event, -1; @format: its layout; @ip: offset in it

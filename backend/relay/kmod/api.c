@@ -85,7 +85,7 @@ void grtrace_error(const char *ring, u64 seqno, u64 ctx, unsigned int code)
 }
 EXPORT_SYMBOL_GPL(grtrace_error);
 
-/** grtrace_custom_event() - an event of the driver's own; the first 16 letters of @name are told */
+/** grtrace_custom_event() - an event of the driver's own; the first 16 letters of @name are recorded */
 void grtrace_custom_event(const char *name, const char *ring, u64 data)
 {
 	struct grt_says e = {

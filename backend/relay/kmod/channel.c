@@ -169,7 +169,7 @@ static void switch_subbuf(struct rchan_buf *buf)
 	smp_wmb();
 	WRITE_ONCE(buf->padding[old], padding);
 	smp_wmb();
-	WRITE_ONCE(buf->data, buf->start + new * size);
+	WRITE_ONCE(buf->data, buf->start + new *size);
 	smp_wmb();
 	WRITE_ONCE(buf->padding[new], 0);
 	if (buf->subbufs_produced - READ_ONCE(buf->subbufs_consumed) >= SUBBUFS)
@@ -269,7 +269,7 @@ bool grt_channel_write(struct grt_cpu *c, u64 ts, const struct grt_says *e,
 	void *p;
 
 	/* A new sub-buffer knows no ring yet */
-	if (next || (e->ring && c->told[e->ring->id] != c->sub))
+	if (next || (e->ring && c->reported[e->ring->id] != c->sub))
 		need += name;
 	next |= buf && buf->offset + need >= chan->subbuf_size;
 	if (!buf || (next && is_full(buf, 1))) {
@@ -281,7 +281,7 @@ bool grt_channel_write(struct grt_cpu *c, u64 ts, const struct grt_says *e,
 	p = buf->data + buf->offset;
 	if (need > size) {
 		write_ring(p, c, buf->cpu, ts, e->ring);
-		c->told[e->ring->id] = c->sub;
+		c->reported[e->ring->id] = c->sub;
 		p += name;
 	}
 	write_event(p, c, size, buf->cpu, ts, e, ev);
@@ -296,7 +296,7 @@ bool grt_channel_write(struct grt_cpu *c, u64 ts, const struct grt_says *e,
  * grt_channel_mark() - each CPU's file begins another sub-buffer, with a STREAM_INFO as things are
  * now; while nothing is written
  *
- * Events leave room for one, so that the end of a full buffer tells what was lost there.
+ * Events leave room for one, so that the end of a full buffer has the number of those that were lost there.
  */
 void grt_channel_mark(void)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The way of an event: is it told already, whose is it, does it pass, and into the buffer of this
+ * The way of an event: is it recorded already, who owns it, does it pass, and into the buffer of this
  * CPU. With interrupts off, so nothing comes between an event's number and its place.
  */
 #include <linux/cred.h>
@@ -61,11 +61,11 @@ static void forget(const struct grt_job *j, u64 ts)
 {
 	struct grt_ring *r = j->key ? grt_ring_at(j->ring) : NULL;
 
-	if (!r || j->told[GRT_STEP_COMPLETE])
+	if (!r || j->reported[GRT_STEP_COMPLETE])
 		return;
-	if (j->told[GRT_STEP_SUBMIT])
+	if (j->reported[GRT_STEP_SUBMIT])
 		atomic_dec(&r->depth);
-	if (j->told[GRT_STEP_COMMIT])
+	if (j->reported[GRT_STEP_COMMIT])
 		hw_del(r, ts);
 }
 
@@ -75,12 +75,12 @@ static void submitted(struct way *w)
 	struct grt_job *j = w->job;
 	int depth;
 
-	if (j->told[GRT_STEP_COMPLETE]) { /* the number is used anew */
-		memset(j->told, 0, sizeof(j->told));
+	if (j->reported[GRT_STEP_COMPLETE]) { /* the number is used anew */
+		memset(j->reported, 0, sizeof(j->reported));
 		j->commit = 0;
 		j->paid = 0;
 	}
-	if (!j->told[GRT_STEP_SUBMIT]) {
+	if (!j->reported[GRT_STEP_SUBMIT]) {
 		depth = atomic_inc_return(&r->depth);
 		/* below 0 for a moment where another CPU forgets a job just now */
 		if (depth > (int)READ_ONCE(r->peak))
@@ -101,17 +101,17 @@ static void stepped(struct way *w, int step)
 
 	if (step == GRT_STEP_SUBMIT) {
 		submitted(w);
-	} else if (step == GRT_STEP_COMMIT && !j->told[step]) {
+	} else if (step == GRT_STEP_COMMIT && !j->reported[step]) {
 		WRITE_ONCE(j->commit, w->ts);
-		if (!j->told[GRT_STEP_COMPLETE]) /* told late, of a job that has ended */
+		if (!j->reported[GRT_STEP_COMPLETE]) /* it came late, of a job that has ended */
 			hw_add(r, w->ts);
-	} else if (step == GRT_STEP_COMPLETE && !j->told[step]) {
-		if (j->told[GRT_STEP_SUBMIT])
+	} else if (step == GRT_STEP_COMPLETE && !j->reported[step]) {
+		if (j->reported[GRT_STEP_SUBMIT])
 			atomic_dec(&r->depth);
-		if (j->told[GRT_STEP_COMMIT])
+		if (j->reported[GRT_STEP_COMMIT])
 			hw_del(r, w->ts);
 	}
-	grt_job_told(j, step, w->e->source);
+	grt_job_reported(j, step, w->e->source);
 }
 
 /* Its job ---------------------------------------------------------------------------------------
@@ -140,7 +140,7 @@ static void make_job(struct way *w)
 		w->c->untracked++;
 }
 
-/* Return: false if another source has told it */
+/* Return: false if another source has reported it */
 static bool follow(struct way *w)
 {
 	const struct grt_says *e = w->e;

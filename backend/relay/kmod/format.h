@@ -3,7 +3,7 @@
  * The records of grtrace's per-CPU relay files events<cpu>, version 1: see grtrace(5). grtrace.ko
  * writes them, backend/relay reads them, and nothing else is shared between the two.
  *
- * grtrace's documents tell which fields there are and their order; the widths and numbers that they
+ * grtrace's documents say which fields there are and their order; the widths and numbers that they
  * leave open are fixed here. All numbers are little-endian, and every record's size is a multiple
  * of 8, so that fields are aligned wherever records follow each other.
  */
@@ -28,10 +28,10 @@
 #define GRT_NONE64 ((__u64)~0)
 
 /**
- * enum grt_type - what a record tells
+ * enum grt_type - what a record is
  *
  * Below 32 it is an event, and the number is its bit in filter_events. The documents have
- * contradictory numbers; these are of their masks (0x3 is SUBMIT and COMPLETE). METADATA tells
+ * contradictory numbers; these are of their masks (0x3 is SUBMIT and COMPLETE). METADATA has
  * them, and a reader takes them from there. From 256 on are descriptions: never filtered, not
  * numbered.
  */
@@ -40,7 +40,7 @@ enum grt_type {
 	GRT_COMPLETE = 1,	 /* its end was seen; value: result, ref: ns since its SUBMIT */
 	GRT_CTX_SWITCH = 2,	 /* to ctx; value: the context before, ref: 1 if preempted */
 	GRT_COMMIT = 3,		 /* handed over to the hardware; ref: ns since its SUBMIT */
-	GRT_START = 4,		 /* the hardware began, as its driver tells */
+	GRT_START = 4,		 /* the hardware began, by its driver */
 	GRT_END = 5,		 /* the hardware ended, likewise */
 	GRT_IRQ = 6,		 /* value: source of the interrupt */
 	GRT_SYNC_WAIT_ENTER = 7, /* pid, tid begin to wait for ctx and seqno */
@@ -97,7 +97,7 @@ enum grt_error {
  * struct grt_header - begins every record
  * @type: enum grt_type; a reader leaves out what it does not know, by @size
  * @size: of the whole record, this header included
- * @cpu: whose file it was written to
+ * @cpu: of the file that it was written to
  * @ts: CLOCK_MONOTONIC ns (ktime_get_mono_fast_ns(), the one clock that may be read wherever a
  *      tracepoint is)
  * @gseq: number of the event among those of all CPUs in this session, from 0
@@ -105,7 +105,7 @@ enum grt_error {
  *
  * Numbers are given to events that passed the filters, before room is looked for: a gap in @cseq is
  * exactly what this CPU's file lost, in either mode. A description has the numbers that the next
- * event of its CPU gets at the earliest, so one behind lost events tells of them too.
+ * event of its CPU gets at the earliest, so one behind lost events counts them too.
  */
 struct grt_header {
 	__u16 type;
@@ -119,7 +119,7 @@ struct grt_header {
 /**
  * struct grt_event - what happened to a job
  * @engine_class: GRT_ENGINE_*, one bit; 0: not known
- * @ring_id: as its RING record tells; GRT_NONE16: not known
+ * @ring_id: as in its RING record; GRT_NONE16: not known
  * @ctx_id: low half of the job's fence context, or the source's own context number
  * @seqno: low half of the job's number in its context
  * @pid: thread group, of the job's submitter where that is known; else GRT_NONE32
@@ -178,7 +178,7 @@ struct grt_custom {
  * @boottime_offset: CLOCK_BOOTTIME minus ts at start_ts, ns
  *
  * With METADATA it begins every sub-buffer, so that what is left of an overwritten file can be
- * read: one whose session_id is the same as before says nothing new but its flags.
+ * read: one with the same session_id as before says nothing new but its flags.
  */
 struct grt_stream_info {
 	__u32 magic;
@@ -225,7 +225,7 @@ struct grt_engine_info {
  * @engine_size: bytes of a row, likewise
  * @field_sizes: bytes of type, size, cpu, ts, gseq, cseq, engine_class, ring_id, ctx_id, seqno
  * @reserved: 0
- * @driver: of the first GPU that was seen, may be empty; RING tells each ring's
+ * @driver: of the first GPU that was seen, may be empty; RING has each ring's
  * @model: of that GPU, may be empty
  */
 struct grt_metadata {

@@ -49,7 +49,7 @@ static bool level_has(u32 level, u16 type)
 	return level == GRT_LEVEL_NORMAL && type != GRT_IRQ && type != GRT_CTX_SWITCH;
 }
 
-/* Only its end tells how long a job took, so of a job only that can be let through */
+/* Only its end shows how long a job took, so of a job only that can be let through */
 static bool slower(const struct grt_ask *a, u64 than)
 {
 	return a->type == GRT_COMPLETE && a->latency != GRT_NONE64 && a->latency > than;

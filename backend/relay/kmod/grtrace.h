@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What drivers call to tell grtrace what their rings do, where no tracepoint tells it. From any
+ * What drivers call to report to grtrace what their rings do, where no tracepoint does. From any
  * context but an NMI; each is a load and a branch while nothing is traced.
  *
  * @ring is the name of the ring, @ctx and @seqno name a job of it.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Tracepoints: found by name, the kernel's by walking them, modules' by the notifier, which tells
+ * Tracepoints: found by name, the kernel's by walking them, modules' by the notifier, which reports
  * of those that are loaded already as well. No symbol of theirs is needed, and no module is held:
  * one that goes is let go of first.
  *
@@ -18,9 +18,10 @@ static DEFINE_MUTEX(lock); /* inside grt_lock, and inside the notifier's */
 static bool wanted, starting;
 static bool hook_unverified;
 module_param(hook_unverified, bool, 0600);
-MODULE_PARM_DESC(hook_unverified,
-		 "hook tracepoints whose arguments cannot be checked, from the next start on: a "
-		 "kernel or driver that has others will crash (default: 0)");
+MODULE_PARM_DESC(
+	hook_unverified,
+	"hook tracepoints with arguments that cannot be checked, from the next start on: a "
+	"kernel or driver that has others will crash (default: 0)");
 
 static bool may_hook(const struct grt_hook *h)
 {
@@ -216,7 +217,7 @@ int grt_hooks_init(void)
 	return r;
 }
 
-/** grt_hooks_exit() - is told of nothing more, and has nothing hooked */
+/** grt_hooks_exit() - hears of nothing more, and has nothing hooked */
 void grt_hooks_exit(void)
 {
 	unregister_tracepoint_module_notifier(&notifier);

@@ -68,12 +68,12 @@ struct grt_ring_stat {
  * @gseq: number of the event that is being written, among all
  * @cseq: the next event's number here
  * @sub: counts sub-buffers
- * @told: of each ring, the sub-buffer in which it was named last
+ * @reported: of each ring, the sub-buffer in which it was named last
  * @written: records of events
  * @bytes: that were written
  * @lost: events that found no room
  * @overruns: sub-buffers that were overwritten unread
- * @twice: events that another source had told
+ * @twice: events that another source had reported
  * @untracked: jobs that found no row in the table
  * @nameless: events of rings beyond the table
  * @verdict: events, by what became of them
@@ -84,7 +84,7 @@ struct grt_ring_stat {
 struct grt_cpu {
 	u64 session, gseq, cseq;
 	u32 sub;
-	u32 told[GRT_RINGS];
+	u32 reported[GRT_RINGS];
 	u64 written, bytes, lost, overruns, twice, untracked, nameless;
 	u64 verdict[GRT_VERDICTS];
 	u64 seen[GRT_NTYPES], kept[GRT_NTYPES];
@@ -105,7 +105,7 @@ struct grt_session {
 };
 
 /**
- * struct grt_says - an event, as a source tells it
+ * struct grt_says - an event, as a source reports it
  * @type: enum grt_type
  * @source: enum grt_source
  * @ring: of which ring, may be NULL
@@ -170,7 +170,6 @@ struct grt_ring *grt_ring_at(unsigned int i);
 unsigned int grt_ring_count(void);
 void grt_ring_learn(u64 ctx, const struct grt_ring *r);
 struct grt_ring *grt_ring_of_ctx(u64 ctx);
-u16 grt_engine_of(const char *ring);
 const char *grt_engine_name(u16 engine);
 
 /* hooks.c, probes.c, proto.c */
@@ -191,8 +190,8 @@ enum grt_proto { GRT_PROTO_FITS, GRT_PROTO_UNKNOWN, GRT_PROTO_OTHER };
  * @probe: what is called there, with this as its first argument
  * @args: its other arguments, in C
  * @members: what it reads of them, up to one without a type
- * @type: of the event that it tells
- * @source: who tells it
+ * @type: of the event that it reports
+ * @source: who reports it
  * @tp: where it is, NULL as long as it is not
  * @owner: the module it is in, NULL: the kernel
  * @on: whether @probe is registered there
@@ -249,8 +248,6 @@ void grt_files_init(struct dentry *dir);
 void grt_knobs_init(struct dentry *dir);
 int grt_stats_init(struct dentry *dir);
 void grt_stats_exit(void);
-void grt_ring_sum(unsigned int ring, struct grt_ring_stat *sum);
-void grt_totals(struct grt_cpu *sum);
 
 extern bool grt_aggregate;
 extern u32 grt_window_ms;

@@ -7,7 +7,7 @@
 #endif
 #include "jobs.h"
 
-/* 0 where the job cannot be told from others */
+/* 0 where the job cannot be distinguished from others */
 static u64 key_of(u64 ctx, u64 seqno)
 {
 	u64 key = ctx << 32 | (u32)seqno;
@@ -61,7 +61,7 @@ static struct grt_job *room(struct grt_job *set, u64 now, u64 *was)
 	for (int i = 0; i < GRT_JOB_WAYS; i++) {
 		struct grt_job *j = &set[i];
 		u64 key = smp_load_acquire(&j->key);
-		bool ended = READ_ONCE(j->told[GRT_STEP_COMPLETE]);
+		bool ended = READ_ONCE(j->reported[GRT_STEP_COMPLETE]);
 
 		if (!key) {
 			*was = 0;
@@ -86,7 +86,7 @@ static struct grt_job *room(struct grt_job *set, u64 now, u64 *was)
  * @ctx: its context
  * @seqno: its number
  * @now: the time
- * @gone: filled with the job whose row it was; its key is 0 if there was none
+ * @gone: filled with the job of that row before; its key is 0 if there was none
  *
  * Return: the row, empty but for key and ring; NULL if there is none, or the job cannot be known
  */
@@ -109,30 +109,31 @@ struct grt_job *grt_job_new(struct grt_jobs *t, u32 ring, u64 ctx, u64 seqno, u6
 	}
 	*gone = *j;
 	gone->key = old;
-	j->submit = now; /* or it would look old, and free to be taken, until the caller says when */
+	j->submit =
+		now; /* or it would look old, and free to be taken, until the caller says when */
 	j->commit = 0;
 	j->pid = j->tid = j->uid = GRT_NONE32;
 	j->ring = ring;
-	memset(j->told, 0, sizeof(j->told));
+	memset(j->reported, 0, sizeof(j->reported));
 	j->paid = 0;
 	smp_store_release(&j->key, key);
 	return j;
 }
 
 /**
- * grt_job_twice() - Return: whether another source has told of that step before
+ * grt_job_twice() - Return: whether another source has reported that step before
  *
  * The same source telling it again is another matter: a driver that uses a number anew.
  */
 bool grt_job_twice(const struct grt_job *j, enum grt_step step, u8 source)
 {
-	u8 by = READ_ONCE(j->told[step]);
+	u8 by = READ_ONCE(j->reported[step]);
 
 	return by != GRT_SRC_NONE && by != source;
 }
 
-/** grt_job_told() - that step has come */
-void grt_job_told(struct grt_job *j, enum grt_step step, u8 source)
+/** grt_job_reported() - that step has come */
+void grt_job_reported(struct grt_job *j, enum grt_step step, u8 source)
 {
-	WRITE_ONCE(j->told[step], source);
+	WRITE_ONCE(j->reported[step], source);
 }

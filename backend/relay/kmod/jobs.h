@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Jobs in flight: who submitted them and when, and which source has told of which step. */
+/* Jobs in flight: who submitted them and when, and which source has reported which step. */
 #ifndef GRT_JOBS_H
 #define GRT_JOBS_H
 
@@ -13,7 +13,7 @@
 #define GRT_JOB_SETS (1 << GRT_JOB_BITS)
 #define GRT_JOB_OLD  60000000000ull /* a job of this age makes room for another */
 
-/* Who told an event; two that tell of the same step of a job are told apart by it */
+/* Who reported an event; it distinguishes two that report the same step of a job */
 enum grt_source {
 	GRT_SRC_NONE,
 	GRT_SRC_SCHED,	   /* drm_sched_job, drm_run_job, drm_sched_process_job */
@@ -35,8 +35,8 @@ enum grt_step { GRT_STEP_SUBMIT, GRT_STEP_COMMIT, GRT_STEP_COMPLETE, GRT_STEPS }
  * @commit: likewise
  * @pid: who submitted it
  * @tid: which thread
- * @uid: whose it is
- * @told: by which source, of each step; 0: it has not come
+ * @uid: of the owner
+ * @reported: by which source, of each step; 0: it has not come
  * @paid: what the rate limit said: 0 not asked, 1 yes, 2 no
  */
 struct grt_job {
@@ -44,7 +44,7 @@ struct grt_job {
 	u64 submit, commit;
 	u32 pid, tid, uid;
 	u16 ring;
-	u8 told[GRT_STEPS];
+	u8 reported[GRT_STEPS];
 	u8 paid;
 } __attribute__((aligned(64)));
 
@@ -62,6 +62,6 @@ struct grt_job *grt_job_find(struct grt_jobs *t, u32 ring, u64 ctx, u64 seqno);
 struct grt_job *grt_job_new(struct grt_jobs *t, u32 ring, u64 ctx, u64 seqno, u64 now,
 			    struct grt_job *gone);
 bool grt_job_twice(const struct grt_job *j, enum grt_step step, u8 source);
-void grt_job_told(struct grt_job *j, enum grt_step step, u8 source);
+void grt_job_reported(struct grt_job *j, enum grt_step step, u8 source);
 
 #endif

@@ -98,7 +98,7 @@ static const struct grt_btf *types_of(const struct module *owner)
 	return current_module.btf;
 }
 
-/* How many arguments it has, as BPF is told by the module. Return: -1: it is not told */
+/* How many arguments it has, as the module has it for BPF. Return: -1: it is not known */
 static int arguments(const struct tracepoint *tp, const struct module *owner)
 {
 #ifdef CONFIG_BPF_EVENTS

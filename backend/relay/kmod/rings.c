@@ -38,8 +38,8 @@ static const struct {
 	{ "fragment", GRT_ENGINE_GRAPHICS, false }, { "vertex", GRT_ENGINE_GRAPHICS, false },
 };
 
-/** grt_engine_of() - Return: GRT_ENGINE_*, as a ring's name tells it; 0: it does not */
-u16 grt_engine_of(const char *ring)
+/** grt_engine_of() - Return: GRT_ENGINE_*, by a ring's name; 0: it is not in it */
+static u16 grt_engine_of(const char *ring)
 {
 	for (int i = 0; i < ARRAY_SIZE(guesses); i++) {
 		size_t n = strlen(guesses[i].part);

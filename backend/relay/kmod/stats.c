@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Files that tell: stats, by type, by ring, and /proc/grtrace_stats. */
+/* Files that show: stats, by type, by ring, and /proc/grtrace_stats. */
 #include <linux/proc_fs.h>
 #include <linux/slab.h>
 #include <linux/timekeeping.h>
@@ -9,7 +9,7 @@
 static struct proc_dir_entry *proc;
 
 /** grt_ring_sum() - a ring's numbers of all CPUs; without windows */
-void grt_ring_sum(unsigned int ring, struct grt_ring_stat *sum)
+static void grt_ring_sum(unsigned int ring, struct grt_ring_stat *sum)
 {
 	int cpu;
 
@@ -27,7 +27,7 @@ void grt_ring_sum(unsigned int ring, struct grt_ring_stat *sum)
 }
 
 /** grt_totals() - the numbers of all CPUs but for rings' */
-void grt_totals(struct grt_cpu *sum)
+static void grt_totals(struct grt_cpu *sum)
 {
 	int cpu, i;
 

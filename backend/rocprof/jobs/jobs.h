@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Jobs for rocprofv3: directories that users make in backends/rocprof/jobs/. Nothing is started
- *here: a job's settings are written as the file that `rocprofv3 -i` takes, and as the lines to run.
+ * here: a job's settings are written as the file that `rocprofv3 -i` takes, and as lines to run.
  *
- *	way.c       the way to what a user has named
- *	settings.c  the table of files; what a setting may be
- *	regex.c     is it a regular expression? words.c words as sh(1) takes them
- *	passes.c    counters by passes of the hardware
- *	yaml.c      input.yaml; command.c the lines to run
- *	find.c      results in the job's folder; problems.c what is missing in them
+ *	settings.c  the table of files; what a setting may be: numbers, regular expressions, words as
+ *		    sh(1) takes them, counters by passes of the hardware
+ *	input.c     input.yaml, and the lines to run
+ *	results.c   the way to the job's folder, results in it, and what is missing in them
  */
 #ifndef GT_ROCPROF_JOBS_H
 #define GT_ROCPROF_JOBS_H
 
-#include "../../detail.h"
+#include "../../lib/detail.h"
 #include "../internal.h"
 
 /* Files of a job, in the order of the table */
@@ -49,14 +47,14 @@ enum rp_job_file {
 #define RP_JOB_WORDS	    128 /* of a command, and variables of its environment */
 #define RP_JOB_RANGES	    64
 
-extern const struct gt_backend_made rp_jobs;
+extern const struct gt_backend_userdirs rp_jobs;
 
-/* regex.c */
+/* settings.c */
 
 /** rp_regex_check() - would rocprofv3 take @s (ECMAScript)? NULL, or what is wrong; @at: where */
 const char *rp_regex_check(const char *s, size_t *at);
 
-/* words.c */
+/* settings.c */
 
 /**
  * rp_words() - splits a line as sh(1) does, with its quotes, but nothing is expanded
@@ -71,7 +69,7 @@ void rp_quote(struct gt_details *d, const char *s, const char *quote);
 /** rp_list_next() - the next item of a list with commas, without blanks around it; NULL: no more */
 char *rp_list_next(char **list);
 
-/* passes.c */
+/* settings.c */
 
 /** struct rp_passes - counters; @pass: by counter: the pass it is read in */
 struct rp_passes {
@@ -88,15 +86,15 @@ int rp_passes(struct rp_passes *p, const char *list);
 /** rp_job_number() - a setting that was checked: decimal, or with 0x hexadecimal; @end: as strtoull's */
 uint64_t rp_job_number(const char *v, char **end);
 
-/* yaml.c, command.c */
-void rp_job_yaml(struct gt_plugin *p, const struct gt_made *m, const char *path, char *buf,
+/* input.c */
+void rp_job_yaml(struct gt_plugin *p, const struct gt_userdir *m, const char *path, char *buf,
 		 size_t len);
-void rp_job_command(struct gt_plugin *p, const struct gt_made *m, const char *path, char *buf,
+void rp_job_command(struct gt_plugin *p, const struct gt_userdir *m, const char *path, char *buf,
 		    size_t len);
 /** rp_job_problems() - what is missing in the results, and what to change */
-void rp_job_problems(struct gt_plugin *p, const struct gt_made *m, const char *path, char *buf,
+void rp_job_problems(struct gt_plugin *p, const struct gt_userdir *m, const char *path, char *buf,
 		     size_t len);
 /** rp_job_runs() - how many times the program runs for it */
-unsigned int rp_job_runs(const struct gt_made *m);
+unsigned int rp_job_runs(const struct gt_userdir *m);
 
 #endif

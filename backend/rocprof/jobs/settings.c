@@ -12,6 +12,407 @@
 
 #include "jobs.h"
 
+/* Words as sh(1) takes them, and as it is given them. */
+
+/* struct split - @q: the quote that is open, 0: none; @in: within a word */
+struct split {
+	char *to, q;
+	bool in;
+	int n;
+};
+
+static bool blank(char c)
+{
+	return c == ' ' || c == '\t';
+}
+
+/* One character of the line, or two after a backslash; how many */
+static size_t take(struct split *w, const char *s)
+{
+	if (w->q != '\'' && *s == '\\') {
+		if (!s[1])
+			return 0;
+		if (w->q && !strchr("\\\"$`", s[1]))
+			*w->to++ = '\\';
+		*w->to++ = s[1];
+		return 2;
+	}
+	if (*s == w->q)
+		w->q = 0;
+	else if (!w->q && (*s == '\'' || *s == '"'))
+		w->q = *s;
+	else
+		*w->to++ = *s;
+	return 1;
+}
+
+int rp_words(const char *line, char *buf, char *word[], int max)
+{
+	struct split w = { .to = buf };
+	size_t n;
+
+	for (const char *s = line; *s; s += n) {
+		n = 1;
+		if (!w.q && blank(*s)) {
+			if (w.in)
+				*w.to++ = '\0';
+			w.in = false;
+			continue;
+		}
+		if (!w.in && w.n == max)
+			return -E2BIG;
+		if (!w.in)
+			word[w.n++] = w.to;
+		w.in = true;
+		n = take(&w, s);
+		if (!n)
+			return -EINVAL;
+	}
+	if (w.q)
+		return -EINVAL;
+	*w.to = '\0';
+	return w.n;
+}
+
+void rp_quote(struct gt_details *d, const char *s, const char *quote)
+{
+	size_t n;
+
+	gt_detail(d, "'");
+	for (; *s; s += n + (s[n] == '\'')) {
+		n = strcspn(s, "'");
+		gt_detail(d, "%.*s%s", (int)n, s, s[n] ? quote : "");
+	}
+	gt_detail(d, "'");
+}
+
+char *rp_list_next(char **list)
+{
+	char *item = strsep(list, ","), *end;
+
+	if (!item)
+		return NULL;
+	while (blank(*item))
+		item++;
+	for (end = item + strlen(item); end > item && blank(end[-1]); end--)
+		;
+	*end = '\0';
+	return item;
+}
+
+/*
+ * Is it a regular expression as rocprofv3 takes it: std::regex, of the ECMAScript grammar? It is
+ * only looked through, from left to right: to compile what anybody wrote may take all memory.
+ */
+
+#define DEPTH  32   /* of parentheses */
+#define REPEAT 1000 /* of {m,n} */
+
+/* struct scan - @atom: there is something that a quantifier may follow; @ahead: a bit for each open
+ * group: it only looks ahead */
+struct scan {
+	const char *s;
+	size_t i;
+	unsigned int depth;
+	uint64_t ahead;
+	bool atom;
+	const char *wrong;
+};
+
+static void wrong(struct scan *c, const char *what)
+{
+	if (!c->wrong)
+		c->wrong = what;
+}
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static bool is_hex(char c)
+{
+	return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+}
+
+/* After a backslash; the character that it means, -1: a class of them */
+static int escape(struct scan *c)
+{
+	char e = c->s[c->i];
+	unsigned int digits = e == 'x' ? 2 : e == 'u' ? 4 : 0;
+
+	if (!e) {
+		wrong(c, "a backslash at the end");
+		return -1;
+	}
+	c->i++;
+	for (; digits; digits--)
+		if (!is_hex(c->s[c->i++])) {
+			c->i--;
+			wrong(c, "\\x takes two hexadecimal digits, \\u four");
+			return -1;
+		}
+	if (is_digit(e) && e != '0')
+		wrong(c, "a reference to a group");
+	if (strchr("abefghijklmopqyzACEFGHIJKLMNOPQRTUVXYZ", e) && !strchr("bfB", e))
+		wrong(c, "an escape that there is not");
+	return strchr("dDsSwWbBxufnrtv0", e) ? -1 : e;
+}
+
+/* One character or class within brackets; -1: no single one */
+static int in_bracket(struct scan *c)
+{
+	char kind = c->s[c->i + 1];
+	const char *end;
+
+	if (c->s[c->i] == '\\') {
+		c->i++;
+		return escape(c);
+	}
+	if (c->s[c->i] != '[' || !kind || !strchr(":.=", kind))
+		return (unsigned char)c->s[c->i++];
+	static const char *const classes[] = {
+		"alpha", "digit", "alnum", "upper", "lower", "space",
+		"punct", "print", "graph", "cntrl", "blank", "xdigit"
+	};
+	end = strchr(c->s + c->i + 2, ':');
+	for (size_t k = 0; kind == ':' && end && end[1] == ']' && k < 12; k++)
+		if (strlen(classes[k]) == (size_t)(end - c->s) - c->i - 2 &&
+		    !memcmp(classes[k], c->s + c->i + 2, strlen(classes[k]))) {
+			c->i = (size_t)(end - c->s) + 2;
+			return -1;
+		}
+	wrong(c, "a class that there is not");
+	c->i++;
+	return -1;
+}
+
+static void bracket(struct scan *c)
+{
+	int from, to;
+
+	c->i++;
+	if (c->s[c->i] == '^')
+		c->i++;
+	while (c->s[c->i] && c->s[c->i] != ']' && !c->wrong) {
+		from = in_bracket(c);
+		if (c->s[c->i] != '-' || !c->s[c->i + 1] || c->s[c->i + 1] == ']')
+			continue;
+		c->i++;
+		to = in_bracket(c);
+		if (from < 0 || to < 0 || from > to)
+			wrong(c, "a range that goes backwards, or of a class");
+	}
+	if (!c->s[c->i])
+		wrong(c, "a [ that is not closed");
+	else
+		c->i++;
+	c->atom = true;
+}
+
+static unsigned int regex_number(struct scan *c)
+{
+	unsigned int v = 0;
+
+	if (!is_digit(c->s[c->i]))
+		wrong(c, "a { without a number");
+	for (; is_digit(c->s[c->i]); c->i++)
+		v = v > REPEAT ? v : v * 10 + (unsigned int)(c->s[c->i] - '0');
+	return v;
+}
+
+static void braces(struct scan *c)
+{
+	unsigned int min, max;
+
+	c->i++;
+	min = max = regex_number(c);
+	if (c->s[c->i] == ',') {
+		c->i++;
+		if (c->s[c->i] != '}')
+			max = regex_number(c);
+	}
+	if (c->s[c->i] != '}')
+		wrong(c, "a { that is not closed");
+	else if (min > max || max > REPEAT)
+		wrong(c, "a { } that goes backwards, or past 1000");
+	else
+		c->i++;
+}
+
+static void quantifier(struct scan *c)
+{
+	if (!c->atom) {
+		wrong(c, "nothing that could be repeated");
+		return;
+	}
+	if (c->s[c->i] == '{')
+		braces(c);
+	else
+		c->i++;
+	if (c->s[c->i] == '?') /* not greedy */
+		c->i++;
+	c->atom = false;
+}
+
+static void open_group(struct scan *c)
+{
+	bool ahead = false;
+
+	c->i++;
+	if (c->s[c->i] == '?') {
+		if (!c->s[c->i + 1] || !strchr(":=!", c->s[c->i + 1]))
+			wrong(c, "a (? that there is not");
+		else
+			ahead = c->s[c->i + 1] != ':';
+		c->i += 2 * !c->wrong;
+	}
+	if (++c->depth > DEPTH)
+		wrong(c, "too many parentheses in one another");
+	c->ahead = c->ahead << 1 | ahead;
+	c->atom = false;
+}
+
+static void close_group(struct scan *c)
+{
+	if (!c->depth) {
+		wrong(c, "a ) too much");
+		return;
+	}
+	c->depth--;
+	c->i++;
+	c->atom = !(c->ahead & 1);
+	c->ahead >>= 1;
+}
+
+static void step(struct scan *c)
+{
+	switch (c->s[c->i]) {
+	case '\\':
+		c->i++;
+		c->atom = c->s[c->i] != 'b' && c->s[c->i] != 'B';
+		escape(c);
+		break;
+	case '[':
+		bracket(c);
+		break;
+	case '(':
+		open_group(c);
+		break;
+	case ')':
+		close_group(c);
+		break;
+	case '*':
+	case '+':
+	case '?':
+	case '{':
+		quantifier(c);
+		break;
+	case '|':
+	case '^':
+	case '$':
+		c->i++;
+		c->atom = false;
+		break;
+	default:
+		c->i++;
+		c->atom = true;
+	}
+}
+
+const char *rp_regex_check(const char *s, size_t *at)
+{
+	struct scan c = { .s = s };
+
+	while (s[c.i] && !c.wrong) {
+		*at = c.i;
+		step(&c);
+	}
+	if (!c.wrong && c.depth) {
+		*at = c.i;
+		wrong(&c, "a ( that is not closed");
+	}
+	return c.wrong;
+}
+
+/*
+ * Counters by passes: a block of the hardware reads few at once, and rocprofv3 that is asked for
+ * more in one job lets each kernel run again, by which some GPUs hang. What is computed from we do
+ * not know which counters has a pass of its own.
+ */
+
+/* How many a block reads at once, on every GPU; never more than 4 */
+static const struct {
+	const char *name;
+	unsigned int most;
+} blocks[] = {
+	{ "SQ", 4 },   { "SQC", 4 },  { "TA", 2 },   { "TD", 2 },   { "TCP", 4 },  { "TCC", 4 },
+	{ "TCA", 4 },  { "CPC", 2 },  { "CPF", 2 },  { "SPI", 2 },  { "GRBM", 2 }, { "GDS", 4 },
+	{ "GL1A", 4 }, { "GL1C", 4 }, { "GL2A", 4 }, { "GL2C", 4 }, { "GCEA", 2 },
+};
+#define BLOCKS (sizeof(blocks) / sizeof(blocks[0]))
+
+/* "TCC_HIT_sum" is of TCC; BLOCKS: of none that is known */
+static size_t block_of(const char *counter)
+{
+	size_t n = strcspn(counter, "_"), i;
+
+	for (i = 0; i < BLOCKS; i++)
+		if (counter[n] && strlen(blocks[i].name) == n &&
+		    !memcmp(blocks[i].name, counter, n))
+			break;
+	return i;
+}
+
+/* Is there room for one more of @block in @pass? */
+static bool fits(const struct rp_passes *p, unsigned int pass, size_t block)
+{
+	unsigned int used = 0;
+
+	for (unsigned int i = 0; i < p->n; i++) {
+		size_t other = p->pass[i] == pass ? block_of(p->name[i]) : BLOCKS + 1;
+
+		if (other == BLOCKS)
+			return false;
+		used += other == block;
+	}
+	return used < blocks[block].most;
+}
+
+static unsigned int pass_for(const struct rp_passes *p, const char *counter)
+{
+	size_t block = block_of(counter);
+	unsigned int pass = 0;
+
+	if (block == BLOCKS)
+		return p->passes;
+	while (pass < p->passes && !fits(p, pass, block))
+		pass++;
+	return pass;
+}
+
+int rp_passes(struct rp_passes *p, const char *list)
+{
+	char *rest = p->text, *name;
+
+	p->n = p->passes = 0;
+	if (strlen(list) >= sizeof(p->text))
+		return -E2BIG;
+	strcpy(p->text, list);
+	while (*list && (name = rp_list_next(&rest))) {
+		unsigned int pass;
+
+		if (p->n == RP_JOB_COUNTERS_MAX)
+			return -E2BIG;
+		pass = pass_for(p, name);
+		p->name[p->n] = name;
+		p->pass[p->n++] = pass;
+		if (pass == p->passes)
+			p->passes++;
+	}
+	return 0;
+}
+
 static int plain(const char *v, size_t most, char *err, size_t len)
 {
 	if (strlen(v) > most) {
@@ -283,7 +684,7 @@ static int check_container(const char *v, char *err, size_t len)
 	return -EINVAL;
 }
 
-static const struct gt_made_file files[] = {
+static const struct gt_userdir_file files[] = {
 	[RP_JOB_PROGRAM] = { "program",
 			     "what to run, with its arguments; quotes as for sh, nothing is "
 			     "expanded",
@@ -303,7 +704,7 @@ static const struct gt_made_file files[] = {
 			    .def = "kernel", .check = check_traces },
 	[RP_JOB_ATT] = { "att", "0, 1: a thread trace, of each instruction", .def = "0",
 			 .check = check_bool },
-	[RP_JOB_ATT_CU] = { "att_target_cu", "compute unit whose instructions are traced",
+	[RP_JOB_ATT_CU] = { "att_target_cu", "compute unit to trace the instructions of",
 			    .def = "1", .check = check_cu },
 	[RP_JOB_ATT_SE] = { "att_shader_engine_mask", "shader engines that are traced",
 			    .def = "0xf", .check = check_se },
@@ -326,7 +727,7 @@ static const struct gt_made_file files[] = {
 				 .check = check_path },
 	[RP_JOB_FOLDER] = { "output_directory",
 			    "where results go, a whole path; they are picked up there",
-			    .flags = GT_MADE_STARTS, .check = check_path },
+			    .flags = GT_USERDIR_STARTS, .check = check_path },
 	[RP_JOB_FORMATS] = { "output_format",
 			     "csv, json, rocpd (these are read here), pftrace, otf2", .def = "csv",
 			     .check = check_formats },
@@ -339,13 +740,12 @@ static const struct gt_made_file files[] = {
 			       .check = check_container },
 	[RP_JOB_YAML] = { "input.yaml", "what rocprofv3 -i takes", .show = rp_job_yaml },
 	[RP_JOB_COMMAND] = { "command", "the lines to run, for sh", .show = rp_job_command },
-	[RP_JOB_PROBLEMS] = { "problems",
-			      "table: what is missing in the results, and what to change",
+	[RP_JOB_PROBLEMS] = { "problems", "what is missing in the results, and what to change",
 			      .show = rp_job_problems },
 	[RP_JOB_FILES] = { 0 },
 };
 
-const struct gt_backend_made rp_jobs = {
+const struct gt_backend_userdirs rp_jobs = {
 	.name = "jobs",
 	.help = "what to ask rocprofv3 for: mkdir jobs/<name>, write its files, run its command",
 	.files = files,

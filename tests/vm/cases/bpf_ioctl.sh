@@ -13,7 +13,7 @@ mount_gt "$mnt" -o conf=conf,backend=bpf:ftrace || exit 1
 blocker=$(sed -n 's/^ *ioctl unavailable: //p' "$mnt/doctor")
 is "$blocker" "" "the part for ioctls runs"
 n() { value "$mnt/backends/bpf/stats" "ioctl_$1"; }
-is "$(n drm_by)" fentry "the calls are told where the driver takes them"
+is "$(n drm_by)" fentry "the calls are reported where the driver takes them"
 is "$(n devices)" "$(ls -d /sys/class/drm/card[0-9]* /sys/class/drm/renderD* | grep -cv -- -)" "every card and render node"
 
 began=$(date +%s%N)
@@ -23,16 +23,16 @@ setpriv --reuid 1002 --regid 1002 --clear-groups "$gpujobs" --device 1 --jobs 50
 wait $one $two
 took=$(($(date +%s%N) - began))
 ok "the mock has ended all jobs" wait_for 20 all_done
-rows() { [ "$(grep -vc '^#' "$mnt/report")" = 1500 ]; }
+rows() { [ "$(count_rows "$mnt/report")" = 1500 ]; }
 ok "all are in the report" wait_for 20 rows
-# ftrace may tell of a submission later than is waited for, where a machine is starved: that is counted.
+# ftrace may report a submission later than is waited for, where a machine is starved: that is counted.
 # An ioctl that came while the program stood still, preempted, on its CPU is missed, and counted, too.
-known() { [ "$(awk '!/^#/ && $9 == "-"' "$mnt/report" | wc -l)" -le $(($(value "$mnt/status" records_late) + $(n missed))) ]; }
+known() { [ "$(awk 'NR > 1 && $9 == "-"' "$mnt/report" | wc -l)" -le $(($(value "$mnt/status" records_late) + $(n missed))) ]; }
 ok "each with the time of its ioctl" wait_for 20 known
-without=$(awk '!/^#/ && $9 == "-"' "$mnt/report" | wc -l)
+without=$(awk 'NR > 1 && $9 == "-"' "$mnt/report" | wc -l)
 missed=$(n missed)
 echo "# without: $without, records late: $(value "$mnt/status" records_late), ioctls missed: $missed"
-is "$(awk -v t=$took '!/^#/ && $9 != "-" && $9 >= t' "$mnt/report" | wc -l)" 0 "none took longer than all"
+is "$(awk -v t=$took 'NR > 1 && $9 != "-" && $9 >= t' "$mnt/report" | wc -l)" 0 "none took longer than all"
 drained() { [ "$(awk '/^IOCTL_/ { n += $2 } END { print n + 0 }' "$mnt/events_by_type")" = "$(n records)" ]; }
 ok "what BPF has sent is in the tree" wait_for 20 drained
 cat "$mnt/timeline" >timeline
@@ -65,8 +65,8 @@ again() {
 	[ "$(grep -c "IOCTL_ENTER .* cmd=$submit" "$mnt/timeline")" -gt "$before" ]
 }
 before=$(grep -c "IOCTL_ENTER .* cmd=$submit" "$mnt/timeline")
-echo rescan >"$mnt/control"
-ok "bound anew its ioctls are told" wait_for 20 again
+rescan
+ok "bound anew its ioctls are reported" wait_for 20 again
 umount_gt "$mnt"
 ok "the modules can be unloaded" mock_unload
 done_testing

@@ -5,7 +5,7 @@
 . "$GT_SRC/tests/lib/case.sh"
 [ "${GT_GUEST-}" = 1 ] || skip "a driver is loaded: for guests (tests/vm/run.sh)"
 modprobe -q amdgpu && wait_for 20 test -c /dev/kfd || skip "this kernel has no compute driver of AMD's"
-cleanup() { [ ! -d /sys/module/amdgpu ] || modprobe -r amdgpu; }
+cleanup() { [ ! -d /sys/module/amdgpu ] || rmmod amdgpu; }
 version() { python3 -c 'import fcntl; fcntl.ioctl(open("/dev/kfd", "rb"), 0x80084b01, bytes(8))'; }
 version || skip "/dev/kfd cannot be asked without a GPU"
 n() { value "$mnt/backends/bpf/stats" "ioctl_$1"; }
@@ -17,9 +17,9 @@ version
 reached() { [ "$(n "$1")" -ge "$2" ]; }
 ok "what is not wanted is counted" wait_for 20 reached unwanted 1
 echo verbose >"$mnt/config/level"
-told() { version && grep -q "CPU IOCTL_EXIT .* result=0 .*command=KFD_GET_VERSION" "$mnt/timeline"; }
-ok "at level verbose all are told" wait_for 20 told
-ok "amdgpu goes while it has a probe" modprobe -r amdgpu
+reported() { version && grep -q "CPU IOCTL_EXIT .* result=0 .*command=KFD_GET_VERSION" "$mnt/timeline"; }
+ok "at level verbose all are reported" wait_for 20 reported
+ok "amdgpu goes while it has a probe" rmmod amdgpu
 none() { [ -z "$(n kfd_by)" ]; }
 ok "and it is let go" wait_for 20 none
 before=$(n events)

@@ -35,7 +35,7 @@ is "$(stat_of way)" $way "probes are put as this kernel takes them"
 # The guest is slow: what takes its time is waited for
 settled() { [ "$(stat_of under_way) $(stat_of closing)" = "0 0" ]; }
 turn() { echo "$1" >"$set" && wait_for 60 settled; }
-round() { # round RUNTIMES N - with one library; or two, whose calls of each other are told once
+round() { # round RUNTIMES N - with one library; or two, and a call of one by the other is reported once
 	ok "$1" turn "$1"
 	has libraries "$2" "$1: $2 mapped"
 	if installed; then
@@ -69,10 +69,10 @@ prog ns "$PWD/inside/libamdhip64.so.6" unshare -m sh -c \
 	"mount -t tmpfs tmpfs inside && cp lib/libamdhip64.so.6 inside/ && exec \"\$@\"" sh
 has libraries $((libraries + 1)) "a copy in another mount namespace is found"
 tell ns "hipLaunchKernel 30"
-more LAUNCH 30 "… and its calls are told"
+more LAUNCH 30 "… and its calls are reported"
 finish_prog ns
 finish_prog after
-echo rescan >"$mnt/control" # what nobody maps goes at once
+rescan # what nobody maps goes at once
 round hsa,hip 2
 is "$(stat_of lost)" 0 "nothing was lost"
 ok "off" turn ""

@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# ioctls on the mock GPU through BPF, told where the driver takes them, by fentry and by kprobes, and at the
+# ioctls on the mock GPU through BPF, reported where the driver takes them, by fentry and by kprobes, and at the
 # tracepoints of the system call: each tells the same. What they hold, and modules that go and come meanwhile.
 . "$GT_SRC/tests/lib/case.sh"
 . "$GT_SRC/tests/lib/mockgpu.sh"
 cleanup() { mock_unload; }
 submit=0xc0386441 wait_job=0xc0186442 # tests/vm/mockgpu/mockgpu_drm.h
 n() { value "$mnt/backends/bpf/stats" "ioctl_$1"; }
-tally() { # of what is told, but for when, how long, and by whom
+tally() { # of what is reported, but for when, how long, and by whom
 	sed -nE 's/.* CPU (IOCTL_[A-Z]*) .*(cmd|result)=([^ ]*).*/\1 \3/p' "$mnt/timeline" | sort | uniq -c
 }
 drained() { [ "$(grep -c ' CPU IOCTL_' "$mnt/timeline")" = "$(n records)" ]; }
@@ -17,7 +17,7 @@ by() { # by WAY - mounted, with a run behind it. The backend's own tracepoints w
 	like "$(n drm_by)" "^$1" "$1"
 	"$gpujobs" --device 0 --jobs 50 --length-us 10 --ring gfx_0.0.0 --wait --seed 1 >/dev/null
 	ok "$1: all are seen" [ "$(n events)" -gt 100 ]
-	is "$(n records)" $(($(n events) * 2)) "$1: begin and end of each are told"
+	is "$(n records)" $(($(n events) * 2)) "$1: begin and end of each are reported"
 	ok "$1: … and in the tree" wait_for 20 drained
 	tally >"$1"
 	is "$(n unended) $(n lost)" "0 0" "$1: nothing is missed"
@@ -44,7 +44,7 @@ ok "the driver comes back: it is at its function again" wait_for 20 by_fentry
 before=$(n events)
 "$gpujobs" --device 0 --jobs 5 --length-us 10 --ring gfx_0.0.0 >/dev/null
 more() { [ "$(n events)" -gt $((before + 4)) ]; }
-ok "and told" wait_for 20 more
+ok "and reported" wait_for 20 more
 umount_gt "$mnt"
 ok "unmounted, nothing holds drm" wait_for 20 users_are "$some"
 
@@ -58,8 +58,8 @@ for ((i = 0; i < 14; i++)); do
 	waiters+=($!)
 done
 wait "${waiters[@]}"
-told() { grep -c "CPU IOCTL_$1 " "$mnt/timeline"; }
-missing() { echo $(($(told ENTER) - $(told EXIT))); }
+reported() { grep -c "CPU IOCTL_$1 " "$mnt/timeline"; }
+missing() { echo $(($(reported ENTER) - $(reported EXIT))); }
 wait_for 20 drained
 if [ "$(missing)" = 0 ]; then
 	skip_ok "ends that it had no room for are counted" "there were never more than 10 at once"

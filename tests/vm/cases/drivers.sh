@@ -8,7 +8,7 @@ for d in amdgpu i915 xe amdxdna; do ! modinfo "$d" >/dev/null 2>&1 || drivers="$
 # those that only probes make
 made="gpu_scheduler/drm_sched_job_timedout gpu_scheduler/drm_sched_stop"
 
-cleanup() { modprobe -ra $drivers virtio_gpu 2>/dev/null; }
+cleanup() { for d in $drivers virtio_gpu; do rmmod "$d" 2>/dev/null; done; }
 modprobe -a virtio_gpu gpu-sched fuse
 for d in $drivers; do
 	ok "$d loads" modprobe "$d"
@@ -95,7 +95,7 @@ for path in sorted(glob.glob(sys.argv[1] + '/*.ini')):
         missing = set(fields(keys)) - names_in(event) - known.get(event, set())
         ok(not missing, '%s: %s has all its fields%s' % (os.path.basename(path), name, ''.join(' but ' + m for m in sorted(missing))))
         wanted = keys.get('with', '').split()
-        if not any(exists(u) for u in keys.get('unless', '').split()) and (not wanted or any(exists(w) for w in wanted)):
+        if not any(exists(u) for u in (keys.get('unless', '') + ' ' + keys.get('unless_live', '')).split()) and (not wanted or any(exists(w) for w in wanted)):
             on.add(event)
 ok(n > 40 and there > 15, '%d sections were read, and the events of %d are here' % (n, there))
 open('wanted', 'w').write(''.join(e + '\n' for e in sorted(on - sources)))

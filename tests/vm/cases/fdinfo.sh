@@ -24,6 +24,7 @@ ok "all jobs have ended" wait_for 60 eval 'all_done && [ $(wc -l <$truth) = 201 
 cp $truth truth.csv
 cat >check.py <<'P'
 import collections, os, sys, time
+import tables
 from tap import ok
 m, what, a, b = sys.argv[1:]
 ran = collections.Counter()
@@ -34,12 +35,16 @@ for row in rows:
     ran[j['pid'], engine] += int(j['t_hw_end']) - int(j['t_hw_start'])
 def lines(*f):
     try:
-        text = open(os.path.join(m, *f)).read()
-    except OSError as e:
+        rows = tables.rows(os.path.join(m, *f))
+    except OSError:
         return {}
-    return {l.split()[0]: dict(kv.split('=') for kv in l.split()[1:]) for l in text.splitlines() if '=' in l}
+    out = {}
+    for r in rows:
+        key = '/'.join(r[k] for k in ('gpu', 'region', 'engine') if k in r)
+        out[key] = {k: v for k, v in r.items() if k not in ('gpu', 'ring', 'region', 'engine') and v != '-'}
+    return out
 def used(*f):
-    return {k.split('-')[-1]: int(v['total_ns']) for k, v in lines(*f).items() if 'drm-engine' in k}
+    return {k.split('/')[-1]: int(v['total_ns']) for k, v in lines(*f).items() if v['source'] == 'fdinfo'}
 def near(got, want):
     return set(got) == set(want) and all(abs(got[e] - want[e]) <= want[e] / 50 for e in want)
 want = {p: {e: n for (q, e), n in ran.items() if q == p} for p in (a, b)}
@@ -57,7 +62,7 @@ if what == 'living':
        lines('proc', b, 'memory').get('mockgpu1/vram') == {'resident_bytes': '1048576'}, 'memory')
     ok(lines('users', '65534', 'memory').get('mockgpu1/vram') == {'resident_bytes': '1048576'}, "its user's too")
     top = [l.split() for l in open(m + '/top').read().splitlines()[1:]]
-    ok({r[0]: r[7] for r in top} == {a: '3145728', b: '1048576'}, 'top: %s' % top)
+    ok({r[0]: r[9] for r in top} == {a: '3145728', b: '1048576'}, 'top: %s' % top)
     ok(int(stats()['clients']) == 2, 'two clients: ' + stats()['clients'])
 else:
     ok(until(lambda: int(stats()['clients_ended']) == 2), 'both clients have ended')

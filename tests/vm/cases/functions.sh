@@ -28,7 +28,7 @@ filter() { # on a slow machine the answer may come too late (ETIMEDOUT): it is a
 	grep -q 'timed out' filter.err || { cat filter.err >&2; return 1; }
 	printf '%s\n' "$1" >"$ftrace/functions"
 }
-told() { grep -q "$1" "$mnt/timeline"; }
+reported() { grep -q "$1" "$mnt/timeline"; }
 vgem_card() { echo /dev/dri/"$(basename /sys/devices/*/vgem/drm/card*)"; } # platform/, or faux/
 open_vgem() { wait_for 20 test -e "$(vgem_card)" && (exec 5<>"$(vgem_card)"); }
 refused() { # refused "filter" "sentence" "what"
@@ -48,7 +48,7 @@ is "$(cat "$instance/current_tracer")" function "the tracer is on in our instanc
 is "$(cat $tracing/current_tracer)" nop "… and only there"
 like "$(grep -v kernel_halt "$instance/set_ftrace_filter" | sort | xargs)" "^ksys_read vfs_open$" "the kernel has these"
 echo >go
-ok "timeline shows calls by name" wait_for 20 told "CPU FUNCTION .* comm=cat .*function=vfs_open"
+ok "timeline shows calls by name" wait_for 20 reported "CPU FUNCTION .* comm=cat .*function=vfs_open"
 daemon=$(pgrep -f "mount.gputrace $mnt( |\$)")
 is "$(grep -cE "CPU FUNCTION .*pid=$daemon( |\$)" "$mnt/timeline")" 0 "what we call ourselves to read them is left out"
 counted() { grep -q '^functions_traced 2$' "$stats"; }
@@ -73,24 +73,24 @@ like "$(cat "$mnt/doctor")" "functions_pending :mod:vgem: module vgem is not loa
 cat "$mnt/trace" >trace & cat "$mnt/events" >events & readers=$(jobs -p)
 wait_for 20 test -s events
 modprobe vgem
-ok "its very init is traced, and has its name" wait_for 20 told "FUNCTION .*comm=modprobe .*function=vgem_init"
+ok "its very init is traced, and has its name" wait_for 20 reported "FUNCTION .*comm=modprobe .*function=vgem_init"
 ok "it waits no more" sh -c "! grep -q pending $stats"
 open_vgem
 traced() { grep -qE "FUNCTION .* (bash|functions.sh) .*function=vgem_open$" trace; }
 ok "trace shows calls with names" wait_for 20 traced
-ok "a section of an event map makes its event of one" wait_for 20 told "QUEUE_MAP .*comm=[bf]"
+ok "a section of an event map makes its event of one" wait_for 20 reported "QUEUE_MAP .*comm=[bf]"
 ok "… instead of the call" sh -c "! grep -q function=vgem_fence_open $mnt/timeline"
 rmmod vgem
 ok "it is gone" grep -q "functions_pending :mod:vgem" "$stats"
 modprobe vgem
-echo rescan >"$mnt/control"
+rescan
 before=$(value "$stats" function_calls)
 open_vgem
 again() { [ "$(value "$stats" function_calls)" -ge $((before + 3)) ]; }
 ok "and is traced when it comes again" wait_for 20 again
 is "$(value "$stats" function_calls_unknown)" 0 "no call without a name"
 
-# In CTF a name is the number's label; a new reader is told the names first
+# In CTF a name is the number's label; a new reader is reported the names first
 kill $readers
 mkdir ctf
 cp "$mnt/metadata" ctf/metadata
@@ -107,7 +107,7 @@ for f in ctf ctf2; do
 	babeltrace2 $f 2>/dev/null | sed -nE "s/.* NAME: .* id = ([0-9]+), kind = \( \"FUNCTION\" .*text = \"([^\"]*)\" .*/$f \1 \2/p"
 done >names
 is "$(sort -u -k 2 names | grep -c .)" "$(sort -u -k 3 names | grep -c .)" "one number for one name"
-like "$(grep ^ctf2 names)" "vgem_open" "a new reader is told them"
+like "$(grep ^ctf2 names)" "vgem_open" "a new reader reads them"
 like "$(as_user cat "$mnt/timeline")" "FUNCTION .*function=vgem_open.* redacted" "others see the call, not who made it"
 is "$(as_user cat "$mnt/timeline" | grep -cE 'FUNCTION .*comm=(bash|functions|modprobe)')" 0 "… nor their names"
 is "$(cat "$mnt/config/level")" "off stats [normal] verbose" "all that at level normal"
@@ -115,7 +115,7 @@ is "$(cat "$mnt/config/level")" "off stats [normal] verbose" "all that at level 
 if [ -e "${GT_MODULES-}/mockgpu.ko" ]; then
 	filter ':mod:mockgpu'
 	insmod "$GT_MODULES/mockgpu.ko"
-	ok "the mock GPU's init" wait_for 20 told "FUNCTION .*comm=insmod .*function=mock"
+	ok "the mock GPU's init" wait_for 20 reported "FUNCTION .*comm=insmod .*function=mock"
 	rmmod mockgpu
 fi
 
@@ -155,7 +155,7 @@ is "$(cat "$ftrace/functions") $(cat $tracing/instances/gputrace-*/current_trace
 umount_gt "$mnt"
 for bad in vfs_open:traceon nosuch_function; do
 	printf '[backend ftrace]\nfunctions = %s\n' $bad >conf
-	like "$(mount_gt "$mnt" -o conf=conf,backend=ftrace 2>&1)" "functions: '$bad'" "a bad one there is told ($bad)"
+	like "$(mount_gt "$mnt" -o conf=conf,backend=ftrace 2>&1)" "functions: '$bad'" "a bad one there is reported ($bad)"
 done
 is "$(ls $tracing/instances)" "" "and leaves nothing"
 

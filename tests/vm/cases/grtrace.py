@@ -51,7 +51,7 @@ def everything():
        (len(truth), len(jobs)))
     ok(all({t: len(e) for t, e in got.items()} == dict.fromkeys(STEPS, 1) for got in jobs.values()),
        'each step once')
-    ok(s['duplicates'] == 10002 * 5, 'though others told it again', s)
+    ok(s['duplicates'] == 10002 * 5, 'though others reported it again', s)
     bad = [(j, e) for j in truth for t, (e, *_) in jobs[key(j)].items()
            if (e.pid, e.tid, e.uid) != (j.pid, j.tid, j.uid)]
     ok(not bad, "each event has its job's process, thread and user", bad[:2])

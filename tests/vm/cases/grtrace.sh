@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # grtrace.ko tells what the mock GPU did: 10,000 jobs of three processes of two users on two GPUs, under
-# the scheduler's own tracepoints, those of before or after Linux 6.17 and amdgpu's at once, so each step is told up to three
+# the scheduler's own tracepoints, those of before or after Linux 6.17 and amdgpu's at once, so each step is reported up to three
 # times and written once. Then settings, and what an event costs beside ftrace and BPF.
 # Early
 . "$GT_SRC/tests/lib/case.sh"

@@ -26,6 +26,9 @@ free_kb() {
 	echo 3 >/proc/sys/vm/drop_caches
 	awk '/^MemAvailable/ { print $2 }' /proc/meminfo
 }
+relay_memory() { # how many areas relay's buffers and the module have in the kernel's address space, and their bytes
+	awk '/ relay_|\[grtrace\]/ { n++; bytes += $2 } END { print n + 0, bytes + 0 }' /proc/vmallocinfo
+}
 all_settings() { # NAME VALUE, as they are
 	local f
 	for f in $grt/*; do
@@ -50,6 +53,8 @@ grt_load || exit 1
 grt_set buffer_size 1048576
 all_settings >first
 memory=$(free_kb)
+buffers=$(relay_memory)
+like "$buffers" "^[1-9][0-9]* [1-9]" "the kernel lists the relay buffers"
 
 # Nothing but that
 bg & load=$!
@@ -86,7 +91,9 @@ grt_set control start
 wait_for 20 all_done
 grt_set control stop
 is "$(grt_recorded SUBMIT) $(grt_recorded COMMIT) $(grt_recorded COMPLETE)" "20 20 20" "jobs are recorded as before"
+is "$(relay_memory)" "$buffers" "the relay buffers are as many and as large as before"
 now=$(free_kb)
-ok "memory is given back: $memory, then $now KiB" [ "$now" -gt $((memory - 32768)) ]
+ok "MemAvailable falls by no more than an eighth ($memory to $now kB)" [ $((now * 8)) -ge $((memory * 7)) ]
 ok "unloaded" eval 'rmmod grtrace && mock_unload'
+is "$(relay_memory)" "0 0" "no relay buffer is left"
 done_testing

@@ -37,10 +37,10 @@ def overrun(mode):
     ok([types[t] for t in ('SUBMIT', 'COMMIT', 'COMPLETE')] == [600] * 3, mode + ': all were seen', types)
     ok(kept == s['writes_ok'] + s['lost_events'] == s['events_seen'], mode + ': the counters agree', s)
     ok(gaps > 0, mode + ': some were lost', s)
-    ok(all(bool(f.info['features'] & OVERWRITE) == (mode == 'overwrite') for f in files), mode + ': is told')
+    ok(all(bool(f.info['features'] & OVERWRITE) == (mode == 'overwrite') for f in files), mode + ': is reported')
     print('# %s: read %d, lost by gaps %d, of %d' % (mode, seen, gaps, kept))
     ok(seen + gaps == kept, mode + ': read and lost is done', (seen, gaps, kept))
-    ok(all(f.info['features'] & STOPPED for f in files), mode + ': the end is told')
+    ok(all(f.info['features'] & STOPPED for f in files), mode + ': the end is reported')
     if mode == 'no-overwrite':
         ok(seen == s['writes_ok'] and gaps == s['lost_events'], mode + ': what was written was read', (seen, s))
     else:

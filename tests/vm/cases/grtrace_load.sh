@@ -29,7 +29,7 @@ grt_load || exit 1
 is "$(cd $grt && echo events[0-9]*)" "events0" "a file for each CPU that is there"
 echo 1 >/sys/devices/system/cpu/cpu1/online
 is "$(cd $grt && echo events[0-9]*)" "events0 events1" "and for one that comes"
-is "$(cat $grt/control) $(cat $grt/enabled)" "stop 0" "it does nothing until it is told to"
+is "$(cat $grt/control) $(cat $grt/enabled)" "stop 0" "it does nothing until it is reported to"
 like "$(cat $grt/version)" "^format 1$" "its version"
 grt_set control start
 mock_load || exit 1
@@ -60,11 +60,11 @@ ran 30
 grt_set control start
 grt_set control stop
 grt_set control start
-# a job whose COMMIT is told when it has ended is none that the hardware has
+# a job whose COMMIT is reported when it has ended is none that the hardware has
 { echo submit 5 4 9 43; echo complete 5 4 9 43; echo commit 5 4 9 43; } >$grt/emit
 ran 20
 ring=$(awk '$3 == "ring9" { print $1 }' $grt/rings)
-like "$(cat /proc/grtrace_stats)" "^$ring 0[.]00 0[.]00 [0-9]+$" "a COMMIT that is told late: the ring is idle"
+like "$(cat /proc/grtrace_stats)" "^$ring 0[.]00 0[.]00 [0-9]+$" "a COMMIT that is reported late: the ring is idle"
 { echo custom 7 1 9 0 4711; echo submit 5 4 3 42; echo complete 5 4 3 42; } >$grt/emit
 ok "a file that is only written cannot be read, nor the other way round" sh -c "! cat $grt/emit && ! echo 1 >$grt/stats"
 ok "an emit that is none is refused" sh -c "! echo nothing 1 2 3 4 >$grt/emit"
@@ -104,7 +104,12 @@ wait_for 20 all_done
 grt_set control start
 mock_names amdgpu || exit 1
 ran 20
-mock_unload && rmmod gpu_sched && ok "a driver goes while it is hooked" true
+mock_unload || exit 1
+if sched_leaked; then
+	skip_ok "a driver goes while it is hooked" "this kernel has leaked a fence of gpu_sched"
+else
+	rmmod gpu_sched && ok "a driver goes while it is hooked" true
+fi
 mock_load || exit 1
 ran 20
 grt_set control stop

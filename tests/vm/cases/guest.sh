@@ -12,7 +12,7 @@ ok "tracefs" grep -qw function /sys/kernel/tracing/available_tracers
 ok "debugfs" test -d /sys/kernel/debug/tracing
 ok "types of the kernel" test -s /sys/kernel/btf/gpu_sched
 like " $(cat /proc/cmdline) " " panic_on_warn=1 " "a warning ends the guest"
-like " $(cat /proc/cmdline) " " slub_debug=FZPU " "and what the kernel's allocator finds is told"
+like " $(cat /proc/cmdline) " " slub_debug=FZPU " "and what the kernel's allocator finds is reported"
 mount_gt "$mnt" -o backend=sim
 ok "a tree is mounted" test -s "$mnt/version"
 ok "and unmounted" umount_gt "$mnt"

@@ -18,11 +18,11 @@ is "$(cat "/proc/$pid/comm")" gpujobs "its process is that one"
 older() { [ "$(awk 'NR == 2 { print $6 }' "$ring/jobs")" -gt $((age + 200000000)) ]; }
 ok "its age grows" wait_for 20 older
 wait $hung
-told() { grep -q timeout "$ring/errors"; }
-ok "after the scheduler's timeout it is an error" wait_for 20 told
-like "$(grep timeout "$ring/errors")" " mockgpu1 ring[0-9]+ $ctx $seqno $pid timeout$" "of its ring, job and process"
+reported() { grep -q timeout "$ring/errors"; }
+ok "after the scheduler's timeout it is an error" wait_for 20 reported
+like "$(grep timeout "$ring/errors")" " mockgpu1 +ring[0-9]+ +$ctx +$seqno +$pid +timeout$" "of its ring, job and process"
 reset() { grep -q reset "$mnt/mockgpu1/errors"; }
-ok "the reset is told, too" wait_for 20 reset
+ok "the reset is reported, too" wait_for 20 reset
 is "$(value "$ring/stats" errors)" 2 "and counted"
 none() { [ -z "$(sed 1d "$ring/jobs")" ]; }
 ok "nothing is in flight any more" wait_for 20 none

@@ -25,7 +25,7 @@ counted() {
 
 round() { # round WHAT JOBS [:contexts]
 	mount_gt "$mnt" -o backend=ftrace || exit 1
-	# the first of all may have been told by the old names before the new ones were heard
+	# the first of all may have been reported by the old names before the new ones were heard
 	"$gpujobs" --device 0 --jobs 2 --ring gfx_0.0.0 --length-us 100000 >/dev/null && wait_for 20 counted
 	echo clear >"$mnt/control"
 	echo 0 >$truth
@@ -58,7 +58,7 @@ echo 0 >$truth
 push 7
 ok "jobs by all names" wait_for 20 counted
 rmmod $(ls -d /sys/module/mockgpu_{names,old} 2>/dev/null | sed 's|.*/||')
-echo rescan >"$mnt/control"
+rescan
 push 7
 ok "jobs when the module is gone" wait_for 20 counted
 umount_gt "$mnt"

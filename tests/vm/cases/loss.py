@@ -11,7 +11,7 @@ jobs = {}
 for (device, ring), own in gputruth.by(gputruth.read(sys.argv[1]), 'device', 'ring').items():
     add_stages(own)
     jobs.update({(device.replace('.', ''), j.ctx, j.seqno): j for j in own})
-told, unknown, bad, strange = 0, collections.Counter(), [], []
+reported, unknown, bad, strange = 0, collections.Counter(), [], []
 for row in table(sys.argv[2] + '/report'):
     if row['ctx'] is None:
         unknown['job'] += 1
@@ -25,9 +25,9 @@ for row in table(sys.argv[2] + '/report'):
         if value is None:
             unknown[stage] += 1
             continue
-        told += 1
+        reported += 1
         if away(int(value), getattr(job, stage)) >= NEAR:
             bad.append((stage, row, vars(job)))
 ok(not strange, 'every row is of a job that was', strange[:3])
-ok(told > 100, '%d stages are told' % told)
+ok(reported > 100, '%d stages are reported' % reported)
 ok(not bad, 'and all are true; unknown: %s' % dict(unknown), (len(bad), bad[:2]))

@@ -56,7 +56,7 @@ def traced(waiter):
               ('t_done', 'drm_sched_process_job', 'drm_sched_job_done', None))
     ok(len(jobs) == 100 and all(len(events[n]) == 100 for s in stages for n in s[1:] if n),
        'an event of each name for each job', {n: len(e) for n, e in events.items()})
-    # a step's names are told one behind the other on one CPU; meanwhile another CPU may tell of another job
+    # a step's names are reported one behind the other on one CPU; meanwhile another CPU may report another job
     for n in (n for s in stages for n in s[1:] if n):
         events[n].sort(key=lambda e: e[3])
     pointers, same, amdgpu = {}, True, True

@@ -89,7 +89,7 @@ is "$(cat "$(q 0 1)/state")" mapped "the other stays"
 nv thread free 0xc1d 0xa3
 nv thread free 0xc1d 0xa2
 ok "all are gone" wait_for 20 all_destroyed
-like "$(cat "$stats")" '^ioctl_nvidia_by kprobe nvidia_unlocked_ioctl$' "its calls themselves are told where the driver takes them"
+like "$(cat "$stats")" '^ioctl_nvidia_by kprobe nvidia_unlocked_ioctl$' "its calls themselves are reported where the driver takes them"
 calls() { grep -c "IOCTL_EXIT .*pid=$nv_pid .* result=0 inside_ns=[0-9]* command=NV_ESC_RM_$1" "$mnt/timeline"; }
 all_calls() { [ "$(calls ALLOC) $(calls CONTROL) $(calls FREE)" = "23 3 5" ]; }
 ok "each, by name" wait_for 20 all_calls
@@ -167,7 +167,7 @@ seconds=$(up)
 ok "and what it left would be gone" wait_for 20 later 2
 begin
 group 0xa0 1 6 1
-ok "all is told so far" wait_for 20 reads "$(q 0 6)/state" created
+ok "all is reported so far" wait_for 20 reads "$(q 0 6)/state" created
 is "$(cat "$(q 13 5)/state")" mapped "its queue is there, though its maker has ended"
 nv_end
 ok "another" wait_for 20 reads "$(q 0 6)/state" destroyed
@@ -183,7 +183,7 @@ group 0xa5 1 7 2
 nv control 0xc1d 0xa5 $schedule 1
 is "$nv_answer" "0 3 0x1" "a schedule is refused"
 ok "denied" wait_for 20 reads "$(q 0 7)/state" denied
-like "$(cat "$trace")" "BIND .*TSG=7 .* allowed=no$" "and told"
+like "$(cat "$trace")" "BIND .*TSG=7 .* allowed=no$" "and reported"
 echo 0 >/sys/module/nvidia/parameters/deny
 nv control 0xc1d 0xa5 $schedule 1
 ok "then allowed" wait_for 20 reads "$(q 0 7)/state" mapped
@@ -211,8 +211,8 @@ ok "the end" wait_for 20 all_destroyed
 # Other modules, while it runs
 ok "nothing holds the patched module" unload || exit 1
 ok "one with older names" insmod "$GT_MODULES/nvidia_old.ko" || exit 1
-echo rescan >"$mnt/control"
-ok "older names of the hooks" wait_for 20 says '^nvidia running: .* hooks of the patched module$'
+rescan
+ok "older names of the hooks" wait_for 100 says '^nvidia running: .* hooks of the patched module$'
 begin
 group 0xa0 0x13 9 3
 nv control 0xc1d 0xa0 $schedule 1
@@ -226,14 +226,14 @@ ok "the end" wait_for 20 all_destroyed
 
 ok "nor that one" unload || exit 1
 ok "a stock module" insmod "$GT_MODULES/nvidia_stock.ko" || exit 1
-echo rescan >"$mnt/control"
-ok "is one by what it lacks" wait_for 20 says '^nvidia running: RM calls by nvidia_unlocked_ioctl\(\), end of files by nvidia_close\(\), no hooks: no function nv_gpu_sched_task_init can be probed: the nvidia module is not the patched one$'
+rescan
+ok "is one by what it lacks" wait_for 100 says '^nvidia running: RM calls by nvidia_unlocked_ioctl\(\), end of files by nvidia_close\(\), no hooks: no function nv_gpu_sched_task_init can be probed: the nvidia module is not the patched one$'
 begin
 nv alloc 0xc1d 0x80 0 $tsg 0x0b 0
 like "$nv_answer" "^0 0 0xca" "the driver chooses a handle"
 nv alloc 0xc1d "${nv_answer##* }" 0 $channel 0
 first=$queues/2147483648
-ok "calls tell of a queue, by that handle" wait_for 20 reads "$first/channels" 1
+ok "calls report a queue, by that handle" wait_for 20 reads "$first/channels" 1
 is "$(cat "$first/engine")" COPY "what it is"
 nv alloc 0xc1d 0x80 0xa9 $tsg 1 3
 nv alloc 0xc1d 0xa9 0xc9 $channel 0
@@ -246,7 +246,7 @@ ok "a timeslice that was asked for" wait_for 20 reads "$queues/2147483649/timesl
 nv free 0xc1d 0xdead
 is "$nv_answer" "0 49 0xdead" "what is not there cannot be freed"
 all_calls() { [ "$(calls ALLOC) $(calls CONTROL) $(calls FREE)" = "6 2 1" ]; }
-ok "the calls themselves are told as well" wait_for 20 all_calls
+ok "the calls themselves are reported as well" wait_for 20 all_calls
 nv close
 ok "its file is closed" wait_for 20 all_destroyed
 nv_end
@@ -256,8 +256,8 @@ ok "it can go, too" unload || exit 1
 : >none
 mount --bind none $functions
 ok "the patched module again" insmod "$GT_MODULES/nvidia.ko" || exit 1
-echo rescan >"$mnt/control"
-ok "no functions: it says so" wait_for 20 says "^nvidia running: RM calls by tracepoints of ioctl\(\), end of files by close\(\), no hooks: functions cannot be probed: $functions: it is empty\$"
+rescan
+ok "no functions: it says so" wait_for 100 says "^nvidia running: RM calls by tracepoints of ioctl\(\), end of files by close\(\), no hooks: functions cannot be probed: $functions: it is empty\$"
 begin
 nv alloc 0xc1d 0x80 0xa0 $tsg 1 3
 ok "calls tell" wait_for 20 reads "$first/state" created

@@ -20,17 +20,17 @@ def place(gpu, ring):
     return 'mockgpu.' + gpu[-1], ring_names.get((gpu, ring), ring)
 
 
-told = collections.Counter()
-for r in (line.split() for line in open('report') if line[0] != '#'):
-    told[place(r[1], r[2]) + (int(r[4]), int(r[5]), int(r[6]))] += 1
+reported = collections.Counter()
+for r in (line.split() for line in open('report').readlines()[1:]):
+    reported[place(r[1], r[2]) + (int(r[4]), int(r[5]), int(r[6]))] += 1
 true = collections.Counter((j.device, j.ring, j.ctx, j.seqno, j.pid) for j in jobs)
-ok(told == true, 'each job by device, ring, context, seqno and owner',
-   list(((told - true) + (true - told)).items())[:4])
+ok(reported == true, 'each job by device, ring, context, seqno and owner',
+   list(((reported - true) + (true - reported)).items())[:4])
 ok(len({j.device for j in jobs}) == 2 and len({j.uid for j in jobs}) == 2, 'two devices, two users')
 
-# "MNT/mockgpu1/errors:time gpu ring ctx seqno pid error"
+# "MNT/mockgpu1/errors:time_s gpu ring ctx seqno pid error"
 hung = [(j.device, j.ring, str(j.ctx), str(j.seqno), str(j.pid)) for j in jobs if j.result]
-errors = [line.split(':', 1)[1].split() for line in open('errors') if '# time' not in line]
+errors = [line.split(':', 1)[1].split() for line in open('errors') if ':time_s ' not in line]
 ok(len(hung) == 1, 'one job hung', hung)
 timeouts = [place(e[1], e[2]) + tuple(e[3:6]) for e in errors if e[6] == 'timeout']
 ok(timeouts == hung, 'its timeout, with its owner', errors)

@@ -9,7 +9,7 @@ import re
 import struct
 import sys
 
-# The types of events that tracepoints tell of, by backend; others tell the same under another name
+# The types of events that tracepoints report, by backend; others tell the same under another name
 TELLS = {
     'SUBMIT': ('drm_sched_job', 'drm_sched_job_queue', 'amdgpu_cs_ioctl'),
     'COMMIT': ('drm_run_job', 'drm_sched_job_run', 'amdgpu_sched_run_job'),
@@ -66,7 +66,7 @@ def pairs(path):
     """KEY VALUE or KEY=VALUE; what is no number is left out"""
     out = collections.Counter()
     for line in open(path):
-        m = re.match(r'(\S+?)[ =](\d+)(\s|$)', line)
+        m = re.match(r'(\S+?)(?:=| +)(\d+)(\s|$)', line)
         if m:
             out[m[1]] = int(m[2])
     return out
@@ -164,10 +164,10 @@ def tree(folder, m, a, b, fired):
         want += more
         most = {t: most[t] + (calls['hipStreamSynchronize'] if 'WAIT' in t else 0) for t in most}
         most['calls'] = calls['hipLaunchKernel'] + calls['hipMemcpyAsync']
-    if m == 'relay':  # a driver that calls grtrace tells of one job
+    if m == 'relay':  # a driver that calls grtrace reports one job
         want += len(types) * calls['driver']
         most = {t: n + calls['driver'] for t, n in most.items()}
-    print('# measured stress: %s: %s: fired %d, counted %d, told by others %d, lost %d, skipped by the kernel %d' % (
+    print('# measured stress: %s: %s: fired %d, counted %d, reported by others %d, lost %d, skipped by the kernel %d' % (
         folder, m, want, sum(types.values()), left, lost, delta(m, 'stats', a, b, 'events_missed')))
     print('#', types, most, dict(calls))
     if m == 'bpf':
@@ -183,7 +183,7 @@ def tree(folder, m, a, b, fired):
 
 
 def ioctls(folder, a, b):
-    """Each of those that were counted was told; others, of processes that were interrupted, are more"""
+    """Each of those that were counted was reported; others, of processes that were interrupted, are more"""
     want, got = b.ioctls - a.ioctls, delta('bpf', 'types', a, b, 'IOCTL_ENTER')
     print('# measured stress: %s: ioctls of jobs %d, all %d' % (folder, want, got))
     ok(got + delta('bpf', 'stats', a, b, 'ioctl_lost') >= want > 100, folder + ': ioctls', (got, want))

@@ -36,7 +36,7 @@ while True:
     os.write(1, b)
 P
 cat >count.py <<'P'
-# each reader has every event that was recorded since, or is told how many it lacks
+# each reader has every event that was recorded since, or is reported how many it lacks
 import struct, sys
 from tap import ok
 want = int(sys.argv[1])
@@ -48,7 +48,7 @@ for name in sys.argv[2:]:
             got += 1
         elif data[at + 8] == 70:  # GT_LOST
             lost += struct.unpack_from('<Q', data, at + 16)[0]
-    ok(len(data) % 64 == 0 and got + lost == want, '%s: %d read, %d told lost, %d recorded' % (name, got, lost, want))
+    ok(len(data) % 64 == 0 and got + lost == want, '%s: %d read, %d reported lost, %d recorded' % (name, got, lost, want))
 P
 printf '[backend sim]\nrate = 2000\n' >conf
 mount_gt "$mnt" -o conf=conf,backend=sim || exit 1
@@ -79,7 +79,7 @@ ok "… and again" wait_for 60 parked 20
 python_checks count.py $(($(recorded) - before)) cat.? busybox.? python.? user.?
 is "$(cat trace.? | sort -u | wc -l)" "$(wc -l <trace.0)" "the lines of trace are the same for all"
 
-# Others, at work: what is caught in the middle of a request may be told EINTR, and no more
+# Others, at work: what is caught in the middle of a request may be reported EINTR, and no more
 echo start >"$mnt/control"
 for f in status report top; do
 	again_and_again cat "$mnt/$f" >/dev/null 2>"$f.err" & readers+=($!)
@@ -107,7 +107,7 @@ reader=$!
 wait_for 60 parked 1
 kill -KILL "$(daemon)"
 wait "$reader"
-is "$(tail -c 32 killed)" "Software caused connection abort" "readers of a daemon that is killed are told"
+is "$(tail -c 32 killed)" "Software caused connection abort" "readers of a daemon that is killed are reported"
 umount -l "$mnt"
 
 max=$(cat /proc/sys/fs/aio-max-nr)

@@ -27,11 +27,11 @@ jobs() { # jobs RING KEY; 0 while the ring is not known
 }
 caught_up() { [ "$(jobs control completed)" = "$(count response 0)" ]; }
 
-in_flight() { grep -vc '^#' "$(ring control)/jobs" 2>/dev/null || :; }
+in_flight() { count_rows "$(ring control)/jobs" 2>/dev/null || :; }
 
 compare() { # compare WHAT FRAMES - with what tracefs has counted since the last clear
 	local left
-	left=$(in_flight) # of a driver that was unloaded: nobody tells of their end
+	left=$(in_flight) # of a driver that was unloaded: nobody reports their end
 	ok "$1: a program shows $2 frames" "$modeset" --cursor --frames "$2" "/dev/dri/$card"
 	wait_for 20 idle
 	ok "$1: commands come, some for each frame" [ "$(count queue 0)" -gt $((2 * $2)) ]
@@ -43,13 +43,13 @@ compare() { # compare WHAT FRAMES - with what tracefs has counted since the last
 	cursors=$(count response 1)
 	cursors_told() { [ "$(jobs cursor completed)" = "$cursors" ]; }
 	[ "$cursors" = 0 ] || wait_for 20 cursors_told
-	[ "$cursors" = 0 ] || is "$(jobs cursor completed)" "$cursors" "$1: cursor commands, as the kernel tells of their end"
-	[ "$cursors" = 0 ] && ok "$1: no ring where no end is told" [ ! -e "$(ring cursor)" ]
+	[ "$cursors" = 0 ] || is "$(jobs cursor completed)" "$cursors" "$1: cursor commands, as the kernel reports their end"
+	[ "$cursors" = 0 ] && ok "$1: no ring where no end is reported" [ ! -e "$(ring cursor)" ]
 }
 
 gpu=$mnt/virtio_gpu0
 mount_gt "$mnt" -o backend=ftrace || exit 1
-is "$(awk '!/^#/ { print $1, $2, $3, $4 }' "$mnt/gpus")" \
+is "$(awk 'NR > 1 { print $1, $2, $3, $4 }' "$mnt/gpus")" \
 	"virtio_gpu0 virtio_gpu $(basename "$(readlink -f "/sys/class/drm/$card/device")") $card" "one GPU, found by sysfs"
 wait_for 20 grep -qx running "$mnt/backends/ftrace/state"
 own 1

@@ -4,8 +4,12 @@
 # so that the scheduler must not be there.
 # Early
 # One kernel: who sees what is no matter of the kernel; and tests/cases/who_sees.sh runs on this machine's
-for m in mockgpu_names mockgpu_amdgpu mockgpu gpu_sched; do
-	[ ! -d /sys/module/$m ] || rmmod $m || exit 1
-done
+. "$GT_SRC/tests/lib/case.sh"
+. "$GT_SRC/tests/lib/mockgpu.sh"
+mock_unload || exit 1
+if [ -d /sys/module/gpu_sched ]; then
+	! sched_leaked || skip "this kernel has leaked a fence of gpu_sched, which cannot go"
+	rmmod gpu_sched || exit 1
+fi
 modprobe fuse
 exec "$GT_SRC/tests/cases/who_sees.sh"

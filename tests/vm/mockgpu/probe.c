@@ -113,7 +113,7 @@ static void find_points(struct module *mod)
 	}
 }
 
-/* The scheduler's tracepoints are not exported: the notifier is told each module that has some,
+/* The scheduler's tracepoints are not exported: the notifier is reported each module that has some,
  * those already loaded included. gpu_sched cannot go while we use its functions. */
 static int module_seen(struct notifier_block *nb, unsigned long state, void *data)
 {

@@ -103,7 +103,7 @@ static void hw_take_off(struct mock_job *job)
 	job->busy = false;
 }
 
-/* The job has a result, and may be freed as soon as this is told: with the lock held, so that jobs
+/* The job has a result, and may be freed as soon as this is reported: with the lock held, so that jobs
  * end in the same order for everybody. 6.1's scheduler does not pass on the hardware fence's error,
  * so that is done here. */
 static void job_end(struct mock_job *job, int result, u64 now)

@@ -3,7 +3,8 @@
  * amdgpu's tracepoints of a job as Linux 6.1 and 6.12 have them, fields and text alike
  * (drivers/gpu/drm/amd/amdgpu/amdgpu_trace.h there).
  */
-/* clang-format off: a trace header's macros are no C */
+/* The macros of a trace header are no C: */
+/* clang-format off */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM amdgpu
 

@@ -3,7 +3,8 @@
  * The scheduler's tracepoints as Linux 6.17 has them, fields and text alike (torvalds/linux
  * @45215c589e7f, drivers/gpu/drm/scheduler/gpu_scheduler_trace.h), for kernels that do not.
  */
-/* clang-format off: a trace header's macros are no C */
+/* The macros of a trace header are no C: */
+/* clang-format off */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM gpu_scheduler
 

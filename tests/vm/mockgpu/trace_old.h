@@ -3,7 +3,8 @@
  * The scheduler's tracepoints by their names and with their fields up to Linux 6.16, for kernels
  * that have those of trace_names.h. The id of a job, which a ring counted there, is its fence's number.
  */
-/* clang-format off: a trace header's macros are no C */
+/* The macros of a trace header are no C: */
+/* clang-format off */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM gpu_scheduler
 

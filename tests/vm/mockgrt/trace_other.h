@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Tracepoints with the names of the GPU scheduler's, and with nothing else of them. */
-/* clang-format off: a trace header's macros are no C */
+/* The macros of a trace header are no C: */
+/* clang-format off */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM gpu_scheduler
 

@@ -50,7 +50,7 @@ static u32 __maybe_unused rm_engine(u32 engine)
 	return engine >= 0x13 && engine <= 0x1d ? engine + 10 : engine;
 }
 
-static void tell_init(const struct object *o)
+static void emit_init(const struct object *o)
 {
 #ifdef HOOKS
 	struct nv_gpu_task_init_ctx ctx = {
@@ -84,7 +84,7 @@ static bool may_bind(const struct object *o, u32 channels)
 #endif
 }
 
-static void tell_token(const struct object *group, u32 channel, u32 token)
+static void emit_token(const struct object *group, u32 channel, u32 token)
 {
 #ifdef HOOKS
 	struct nv_gpu_token_request_ctx ctx = {
@@ -97,7 +97,7 @@ static void tell_token(const struct object *group, u32 channel, u32 token)
 #endif
 }
 
-static void tell_destroy(const struct object *o)
+static void emit_destroy(const struct object *o)
 {
 #ifdef HOOKS
 	struct nv_gpu_task_destroy_ctx ctx = { .tsg_id = o->tsg };
@@ -111,7 +111,7 @@ static void tell_destroy(const struct object *o)
 static void drop(struct object *o)
 {
 	if (o->class == KEPLER_CHANNEL_GROUP_A)
-		tell_destroy(o);
+		emit_destroy(o);
 	list_del(&o->list);
 	kfree(o);
 	count--;
@@ -154,7 +154,7 @@ static int new_group(struct object *o, u64 params)
 	o->engine = p[3];
 	o->runlist = runlist_of(o->engine);
 	o->timeslice = 1024;
-	tell_init(o);
+	emit_init(o);
 	o->interleave = 1; /* MEDIUM, which RM sets when the rest is done */
 	return 0;
 }
@@ -245,7 +245,7 @@ static u32 rm_control(struct file *file, const struct nv_control *c, u32 *p)
 	if (!group)
 		return NV_ERR_INVALID_OBJECT;
 	p[0] = 0x40000000 | group->runlist << 16 | (o->handle & 0xfff);
-	tell_token(group, o->handle & 0xfff, p[0]);
+	emit_token(group, o->handle & 0xfff, p[0]);
 	return NV_OK;
 }
 

@@ -1,0 +1,103 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# fairness.sh [ATTACK...] - what one hostile user costs others. While that user's processes are at work, root and an
+# honest user each read `latency` every millisecond. The same processes that read a file of /proc as often show what the
+# load alone costs: a read may take 5 ms (99th percentile) and 20 ms (the longest) more than that. Alone:
+# O=… tests/bench/fairness.sh, with SECONDS_EACH=… of another length and RATE=… for so many reads a second of the hostile
+# processes together, 0 for as many as they can. The exit status is 1 if a bound is missed.
+set -u
+O=$(readlink -f "${O:-.output}")
+work=$(mktemp -d)
+seconds=${SECONDS_EACH:-3} most=${RATE:-400}
+bad=0
+
+end() {
+	umount "$work/gt"
+	rm -rf --one-file-system "$work"
+}
+trap end EXIT
+
+as() { # as UID COMMAND...
+	setpriv --reuid "$1" --regid "$1" --clear-groups "${@:2}"
+}
+hostile=65534 honest=1001
+
+# The attacks, each a function of its name with two arguments: the tree, or a folder with other files of the same names,
+# and how often a second it may do what it does, 0 for as often as it can. It says "ready" when it is at work, ends with
+# its standard input, and says last how often it did it.
+attacks=(readers namespaces storm blame doctor)
+readers() { as $hostile "$O/tests/bench/crowd" plain 600 "$1/top" "$2"; }
+namespaces() { as $hostile "$O/tests/bench/crowd" apart 600 "$1/top" "$2"; }
+storm() { as $hostile "$O/tests/bench/crowd" storm 100 "$1/top" "$2"; }
+blame() { as $hostile "$O/tests/bench/crowd" plain 600 "$1/blame" "$2"; }
+doctor() { as $hostile "$O/tests/bench/crowd" plain 600 "$1/doctor" "$2"; }
+
+export GT_SRC=${GT_SRC:-$(cd "$(dirname "$0")/../.." && pwd)}
+. "$GT_SRC/tests/bench/fairness_rocprof.sh"
+attacks+=("${rocprof_attacks[@]}")
+
+cpu_ms() { awk -v hz="$(getconf CLK_TCK)" '{ print int(($14 + $15) * 1000 / hz) }' "/proc/$daemon/stat"; }
+measure() { # measure WHAT - one line for each reader; figures in $work/WHAT.UID
+	local uid before cpu pids=()
+	before=$(cpu_ms)
+	for uid in 0 $honest; do
+		as $uid "$O/tests/bench/reads" each "$latency" "$seconds" >"$work/$1.$uid" &
+		pids+=($!)
+	done
+	wait "${pids[@]}"
+	cpu=$((($(cpu_ms) - before) / seconds))
+	for uid in 0 $honest; do
+		printf 'bench fairness %-20s uid %-5s p50 %7d us  p99 %7d us  worst %7d us  daemon %4d ms/s %4d MiB %5d fds\n' \
+			"$1" $uid $(cat "$work/$1.$uid") $cpu "$(awk '/^VmRSS/ { print int($2 / 1024) }' "/proc/$daemon/status")" \
+			"$(ls "/proc/$daemon/fd" | wc -l)"
+	done
+}
+
+beside() { # beside NAME TREE RATE WHAT - measures while attack NAME is at work on TREE; $rate: how often it was
+	local pid in out line
+	rate=$most
+	coproc HOSTILE { "$1" "$2" "$3"; } 2>/dev/null
+	pid=$HOSTILE_PID in=${HOSTILE[1]}
+	exec {out}<&"${HOSTILE[0]}"
+	if read -rt 50 -u "$out" line && [ "$line" = ready ]; then
+		measure "$4"
+	else
+		echo "bench fairness $4: the attack did not start"
+		bad=1
+	fi
+	exec {in}>&-
+	read -rt 10 -u "$out" rate || kill "$pid"
+	exec {out}<&-
+	wait "$pid" 2>/dev/null
+	echo "bench fairness $4: $rate a second"
+}
+
+within() { # within NAME: the attack is bounded by what its load costs
+	local uid
+	for uid in 0 $honest; do
+		awk -v name="$1" -v uid=$uid '
+			FNR == 1 && NR == 1 { p99 = $2; worst = $3; next }
+			{
+				good = $2 <= p99 + 5000 && $3 <= worst + 20000
+				printf "limit %-12s uid %-5s p99 %+.1f ms (at most 5), worst %+.1f ms (at most 20): %s\n",
+					name, uid, ($2 - p99) / 1000, ($3 - worst) / 1000, good ? "ok" : "MISSED"
+				exit !good
+			}' "$work/$1-load.$uid" "$work/$1.$uid" || bad=1
+	done
+}
+
+chmod 755 "$work"
+mkdir "$work/gt" "$work/proc"
+for name in top blame doctor; do ln -s /proc/loadavg "$work/proc/$name"; done
+printf '[backend sim]\nrate = 1000\n' >"$work/conf"
+"$O/sbin/mount.gputrace" "$work/gt" -o conf="$work/conf",backend=rocprof:sim || exit 1
+daemon=$(pgrep -f "mount.gputrace $work/gt")
+latency=$work/gt/sim0/ring0/latency
+
+measure alone
+for attack in "${@:-${attacks[@]}}"; do
+	beside "$attack" "$work/gt" "$most" "$attack"
+	beside "$attack" "$work/proc" "$rate" "$attack-load"
+	within "$attack"
+done
+exit $bad

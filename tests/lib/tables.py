@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Tables of the tree: the first line has the names of the columns, each row as many cells."""
+
+
+def rows(path):
+    """A list of {column: cell}; unknown cells stay '-'."""
+    with open(path) as f:
+        lines = [line.split() for line in f]
+    if lines == [['unavailable']]:
+        return []
+    for line in lines[1:]:
+        if len(line) != len(lines[0]):
+            raise ValueError('%s: %s cells in a table of %s' % (path, line, lines[0]))
+    return [dict(zip(lines[0], line)) for line in lines[1:]]
+
+
+def stages(path, **where):
+    """{stage: {'count': 1, 'min_ns': 2, ...}} of a latency file, of rows with these cells; unknown is left out."""
+    return {row['stage']: {k: int(v) for k, v in row.items() if v.isdigit() and k not in ('gpu', 'ring', 'stage')}
+            for row in rows(path) if all(row[k] == v for k, v in where.items())}
