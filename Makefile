@@ -2,9 +2,10 @@
 #
 #   make              build everything into .output/
 #   make demo         install what is needed, build, mount at /gputrace and show it
-#   make check        build, run the quick tests, also as an ordinary user; T=WORD: those whose name holds it
-#   make test         install what is needed, build, run every test; T=WORD as well
-#   make test-vm      only those in QEMU guests, on four kernels; KERNEL=6.12: only on that one
+#   make check        build, run the quick tests, also as an ordinary user; T=WORD: those with WORD in their name
+#   make test         install what is needed, build, run what fits into ten minutes; T=WORD as well
+#   make test-long    run what takes longer: sanitizers, compilers, a greedy user, every file of the tree; T=WORD
+#   make test-vm      run what needs a kernel of its own, in QEMU guests of four kernels; T=WORD, KERNEL=6.12
 #   make stress       every tracepoint from all contexts at once in those guests, for STRESS_SECONDS=600 in each
 #   make kmod         build grtrace.ko for this kernel, or KDIR=/lib/modules/VERSION/build: another
 #   make bench        measure reading and ingesting against floors of the same run
@@ -137,7 +138,7 @@ tools := $(patsubst tests/%.c,$(O)/tests/%,$(src_tool))
 lib := $(O)/obj/libgputrace.a
 man := $(wildcard fs/*.[578] backend/*.[57] backend/*/*.[57] conf/*.[57])
 
-.PHONY: all tools objects kmod demo man check test test-vm stress bench install uninstall clean deps deps-check deps-test \
+.PHONY: all tools objects kmod demo man check test test-long test-vm stress bench install uninstall clean deps deps-check deps-test \
 	deps-vm deps-web help
 all: need-pkgs $(daemon) $(plugins) $(maps)
 tools: need-tools all $(units) $(tools)
@@ -261,28 +262,35 @@ deps-web:
 
 # Running ------------------------------------------------------------------------------------
 
+# What builds before it runs uses all CPUs, but where make got a -j
+parallel = $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc))
+
 # A package that was missing when make started changes what it found: start again after deps
 demo: deps
-	@$(MAKE) --no-print-directory all
+	@$(MAKE) $(parallel) --no-print-directory all
 	@O=$(O) tests/lib/demo.sh
 
 # An ordinary user's make installs nothing: what is missing is said, or skipped
 check:
 	@OPTIONAL=1 tests/lib/apt.sh $(DEPS) $(DEPS_CHECK)
-	@$(MAKE) --no-print-directory tools
+	@$(MAKE) $(parallel) --no-print-directory tools
 	@O=$(O) CC=$(CC) tests/run.sh --check $(T)
 
-test: deps deps-test deps-vm
-	@$(MAKE) --no-print-directory tools
-	@O=$(O) CC=$(CC) tests/run.sh $(T)
+test: deps deps-test
+	@began=$$(date +%s) && $(MAKE) $(parallel) --no-print-directory tools && \
+		BEGAN=$$began O=$(O) CC=$(CC) tests/run.sh $(T)
+
+test-long: deps deps-test deps-vm
+	@$(MAKE) $(parallel) --no-print-directory tools
+	@O=$(O) CC=$(CC) tests/run.sh --long $(T)
 
 test-vm: deps deps-test deps-vm
-	@$(MAKE) --no-print-directory tools
+	@$(MAKE) $(parallel) --no-print-directory tools
 	@O=$(O) tests/run.sh --guests $(T)
 
 STRESS_SECONDS ?= 600
 stress: deps deps-test deps-vm
-	@$(MAKE) --no-print-directory tools
+	@$(MAKE) $(parallel) --no-print-directory tools
 	@O=$(O) STRESS_SECONDS=$(STRESS_SECONDS) TIME_LIMIT=5400 GT_GUEST_LIMIT=6000 tests/run.sh --guests stress
 
 # tests/cases/manual.sh has the same list made and compares
@@ -295,7 +303,7 @@ man: tools
 	$(Q)cp $(O)/gputrace-files.5 fs/gputrace-files.5
 
 bench: deps deps-check
-	@$(MAKE) --no-print-directory tools
+	@$(MAKE) $(parallel) --no-print-directory tools
 	@O=$(O) tests/bench/run.sh
 	@O=$(O) tests/bench/runtimes.sh
 	@O=$(O) tests/bench/rocprof.sh

@@ -1,15 +1,18 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# run.sh [NAME...] - runs every unit test and every executable case, or those whose name holds a NAME;
-# then the cases of tests/vm in guests of the oldest and the newest kernel (--guests: only these cases, on all
-# four; --host: none). With --check it is the unit tests and the cases with a line "# Quick", and no guest.
+# run.sh [--check|--long|--guests] [NAME...] - runs the unit tests and the executable cases of tests/cases, but for
+# those with a line "# Long"; with NAMEs those with one of them in their name.
 #
-# UNITS and CASES are the folders; in a guest CASES is tests/vm/cases. KERNEL=6.17 boots that kernel
-# instead, and KERNEL="6.12-rt 7" two: tests/vm/fetch.sh says what there is.
+#	--check		the unit tests, and the cases with a line "# Quick"
+#	--long		the cases with a line "# Long"
+#	--guests	the cases of tests/vm, in guests of four kernels. KERNEL=6.17 boots that kernel instead, and
+#			KERNEL="6.12-rt 7" two: tests/vm/fetch.sh lists them
+#
+# UNITS and CASES are the folders; in a guest CASES is tests/vm/cases.
 #
 # Two tests run at a time where there are two CPUs (LANES=1: one). Lines of its own in a case say more:
 #
-#	# Long		begins early, and may take twice TIME_LIMIT
+#	# Long		a part of --long only: takes more than some 30 seconds, or what only that needs
 #	# Early		begins before others, so that two guests that share the cases out end together
 #	# Alone		uses what the machine has once: no other such test, of another run either, is at work then
 #	# Quick		a part of --check: takes a few seconds, and needs no other user
@@ -34,24 +37,28 @@ export PATH=/usr/sbin:/usr/bin:/sbin:/bin:$PATH # Debian's python3, not one that
 export GT_PROG=$GT_OUT/sbin/mount.gputrace
 export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=1:abort_on_error=0}
 limit=${TIME_LIMIT:-900} # ten times what the longest takes where nothing else runs
+began=${BEGAN:-$(date +%s)}
 work=$(mktemp -d "${TMPDIR:-/tmp}/gputrace-test.XXXXXX")
 chmod 755 "$work"
 mkdir "$work/claims" "$work/now"
-: >"$work/counts" >"$work/failures" >"$work/reasons"
+: >"$work/counts" >"$work/failures" >"$work/reasons" >"$work/ran" >"$work/shown"
 passed=0 failed=0 skipped=0 lanes=()
 counts='^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$'
 tracing=/sys/kernel/tracing
 reap=$GT_OUT/tests/tools/reap
 [ -x "$reap" ] || { echo "run.sh: $reap is not built: make tools" >&2; exit 1; }
 
-mode=all kernels="6.1 7"
+mode=test
 case ${1-} in
---guests)
-	mode=guests kernels="6.1 6.12 6.18 7" && shift
-	export STRESS_SECONDS=${STRESS_SECONDS:-24}
-	;;
---host) mode=host && shift ;;
---check) mode=check && shift ;;
+--check | --long | --guests) mode=${1#--} && shift ;;
+-*) echo "run.sh: $1 is not --check, --long or --guests" >&2 && exit 2 ;;
+esac
+[ $mode != guests ] || export STRESS_SECONDS=${STRESS_SECONDS:-24}
+target=test
+case $mode in
+check) target=check ;;
+long) target=test-long ;;
+guests) target=test-vm ;;
 esac
 names=("$@")
 
@@ -72,7 +79,7 @@ show() { # show [FILE] - its text, above that line
 	(
 		flock 9
 		[ ! -t 1 ] || printf '\r\033[K'
-		[ $# = 0 ] || cat "$1"
+		[ $# = 0 ] || tee -a "$work/shown" <"$1"
 		[ -t 1 ] || exit 0
 		local now
 		now=$(cat "$work"/now/* 2>/dev/null | xargs)
@@ -162,13 +169,6 @@ alone() { # alone FILE
 	esac
 }
 
-again() { # again NAME - how this test is run once more
-	case $mode in
-	check) echo "make check T=$1" ;;
-	*) echo "make test T=$1" ;;
-	esac
-}
-
 # What our caller, or we, have open is no test's. Without a redirection: the shell keeps what that replaces in a
 # descriptor that would be closed as well, and the test would have no standard error.
 close_all() {
@@ -181,20 +181,20 @@ close_all() {
 
 run() { # run NAME FILE LANE
 	local name=$1 file=$2 lane=$3 dir=$work/$1 log=$work/$1/log reaped=$work/reaped.$3 out=$work/out.$3
-	local max=$limit rc left ok not plan skip cpu began turn=()
+	local i max=$limit rc left ok not plan skip cpu start turn=()
 	local -x GT_ID=$$_$lane$((ran += 1))
 	mkdir -p "$dir"
 	chmod 755 "$dir"
-	case $file in *.sh) ! grep -q '^# Long' "$file" || max=$((2 * limit)) ;; esac
+	[ $mode != long ] || max=$((2 * limit))
 	if alone "$file"; then turn=(flock -o "$machine"); fi
 	echo "$name" >"$work/now/$lane"
 	show
 	: >"$reaped"
-	began=$SECONDS
+	start=$SECONDS
 	(close_all; cd "$dir" && TMPDIR=$dir exec ${turn[@]+"${turn[@]}"} timeout -k 10 "$max" "$reap" "$reaped" "$file") \
 		>"$log" 2>&1 </dev/null
 	rc=$?
-	for _ in {1..150}; do # who got a signal to end may not have done so yet, on a busy machine
+	for ((i = 0; i < ${LINGER:-15} * 10; i++)); do # a process that is ending needs time on a busy machine
 		left=$(leftovers "$dir" "$reaped" "$GT_ID")
 		[ -n "$left" ] || break
 		sleep .1
@@ -224,21 +224,22 @@ run() { # run NAME FILE LANE
 	fi
 	echo "$((ok - skip)) passed, $not failed, $skip skipped" >>"$work/counts"
 	if [ "$not" != 0 ]; then
-		printf 'FAILED  %-24s %d of %d checks, exit %d\n' "$name" "$not" "$((ok + not))" "$rc"
+		printf 'FAILED  %-24s %d of %d checks, %d s, exit %d\n' "$name" "$not" "$((ok + not))" $((SECONDS - start)) "$rc"
 		grep -E -A3 '^not ok|Sanitizer|^# ' "$log" | head -n 60
 		[ "$ok" != 0 ] || tail -n 20 "$log"
-		echo "$name $(again "$name")" >>"$work/failures"
+		echo "$name make $target T=$name" >>"$work/failures"
 		keep_log "$name" "$log"
 		grep -E '^not ok|Sanitizer|^# (left behind|took more|planned)' "$log" | head -n 3 | sed "s/^/$name: /" >>"$work/reasons"
 	elif [ $rc = 77 ]; then
 		printf 'skipped %-24s %s\n' "$name" "$(grep -E '^skipped: ' "$log" | tail -n 1 | cut -c10-)"
 	else
 		cpu=$(sed -n 's/^cpu //p' "$reaped")
-		printf 'passed  %-24s %d checks, %d s, %d.%d of CPU\n' "$name" "$((ok - skip))" $((SECONDS - began)) \
+		printf 'passed  %-24s %d checks, %d s, %d.%d of CPU\n' "$name" "$((ok - skip))" $((SECONDS - start)) \
 			$((${cpu:-0} / 1000)) $((${cpu:-0} / 100 % 10))
 		grep -E '^(# bench|# measured|ok .*# skip)' "$log"
 	fi >"$out"
 	: >"$work/now/$lane"
+	echo "$name $lane $start $SECONDS" >>"$work/ran"
 	show "$out"
 	[ "$not" != 0 ] || rm -rf --one-file-system "$dir"
 }
@@ -247,10 +248,10 @@ run() { # run NAME FILE LANE
 guest() { # release
 	local dir=$work/vm-$1 rc before=$failed
 	mkdir -p "$dir"
-	echo "guest $1:"
+	echo "guest $1:" | tee -a "$work/shown"
 	O=$GT_OUT GT_SHARE=$dir TMPDIR=$dir AGAIN=$again tests/vm/run.sh "$1" ${names[@]+"${names[@]}"} >"$dir/log" 2>&1
 	rc=$?
-	grep -vE "$counts" "$dir/log" | sed 's/^/  /'
+	grep -vE "$counts" "$dir/log" | sed 's/^/  /' | tee -a "$work/shown"
 	count "$dir/log" "$1"
 	[ $rc != 0 ] || again=1 # only what ran to its end has run once
 	if [ $rc != 0 ] && [ $failed = "$before" ]; then # no test's failure: the guest's own
@@ -264,8 +265,8 @@ guest() { # release
 guests() {
 	local c some= release kernel again=
 	for c in "$GT_SRC"/tests/vm/cases/*.sh; do [ -x "$c" ] && wanted "$(basename "$c")" && some=1; done
-	[ -n "$some" ] || return 0
-	for kernel in ${KERNEL:-$kernels}; do
+	[ -n "$some" ] || return
+	for kernel in ${KERNEL:-6.1 6.12 6.18 7}; do
 		if release=$(tests/vm/fetch.sh "$GT_OUT/vm" "$kernel" 2>"$work/fetch.log"); then
 			guest "$release"
 		else
@@ -305,13 +306,20 @@ finish() {
 	[ ! -t 1 ] || printf '\r\033[K'
 }
 
+of_this_mode() { # of_this_mode CASE
+	case $mode in
+	check) grep -q '^# Quick' "$1" ;;
+	long) grep -q '^# Long' "$1" ;;
+	*) ! grep -q '^# Long' "$1" ;;
+	esac
+}
+
 cases() { # files, those that begin early first
 	local t
 	# shellcheck disable=SC2046
-	for t in $(cd "${CASES-tests/cases}" && grep -lE '^# (Early|Long)' ./*.sh; grep -LE '^# (Early|Long)' ./*.sh); do
+	for t in $(cd "${CASES-tests/cases}" && grep -l '^# Early' ./*.sh; grep -L '^# Early' ./*.sh); do
 		t=${CASES-tests/cases}/${t#./}
-		[ -x "$t" ] && wanted "$(basename "$t")" || continue
-		[ $mode != check ] || grep -q '^# Quick' "$t" || continue
+		[ -x "$t" ] && wanted "$(basename "$t")" && of_this_mode "$t" || continue
 		if [ -n "${AGAIN-}" ] && grep -q '^# One kernel' "$t"; then
 			echo "left out $(basename "$t" .sh): it ran on another kernel" >&2
 			continue
@@ -322,6 +330,7 @@ cases() { # files, those that begin early first
 
 units() {
 	local t
+	[ $mode != long ] || return
 	for t in "${UNITS-$GT_OUT/tests}"/test_*; do
 		[ -x "$t" ] && [ "${t%.d}" = "$t" ] && wanted "$(basename "$t")" && echo "$t"
 	done
@@ -333,6 +342,48 @@ lane() { # lane NUMBER FILE... - each that the other has not begun
 	for t; do
 		! claimed "$(basename "$t")" || run "$(basename "$t" .sh)" "$t" "$number"
 	done
+}
+
+# What is said at the end ---------------------------------------------------------------------
+
+beside() { # beside NAME - that test, and what ran in the other lane meanwhile
+	awk -v name="$1" '{ lane[$1] = $2; from[$1] = $3; to[$1] = $4 }
+		END { printf "%s", name
+			for (t in lane) if (lane[t] != lane[name] && from[t] <= to[name] && to[t] >= from[name]) printf " %s", t }' \
+		"$work/ran"
+}
+
+# Each case that took a second or more, the longest first
+seconds() {
+	sed -nE 's/^ *(passed|FAILED) +([^ ]+) .* checks, ([0-9]+) s,.*/\3 \2 \1/p; s/^guest (.*):$/guest \1/p' "$1" |
+		awk '$1 == "guest" { kernel = $2; next } $1 > 0 { print $1, $2, $3, kernel }' | sort -rn |
+		awk 'NR == 1 { printf "\n%8s  %-8s %s\n", "seconds", "result", "case" } { printf "%8d  %-8s %s %s\n", $1, $3, $2, $4 }'
+}
+
+report() {
+	local name how checkout took=$(($(date +%s) - began))
+	case $mode in long | guests) seconds "$work/shown" ;; esac
+	if [ -s "$work/failures" ]; then
+		echo
+		echo "Failed, and how to run each again:"
+		while read -r name how; do
+			printf '  %-24s %s\n' "$name" "$how"
+			[ $mode = guests ] || [ "$(beside "$name")" = "$name" ] ||
+				printf '  %-24s %s\n' "  as it ran" "make $target T='$(beside "$name")'"
+		done <"$work/failures"
+		[ ! -d "$logs" ] || echo "Their logs are in $logs"
+		# A log's last lines are often all that is left of it
+		head -n 15 "$work/reasons" | cut -c1-200 | sed 's/^/  /'
+	fi
+	[ $mode = test ] && [ ${#names[@]} = 0 ] && [ -z "${CASES-}" ] || return
+	echo "$((took / 60)) min $((took % 60)) s${BEGAN:+, building included}"
+	# Of a linked worktree too this is in the main one
+	checkout=$(git -c safe.directory="$GT_SRC" rev-parse --path-format=absolute --git-common-dir 2>/dev/null) || return
+	mkdir -p "${checkout%/.git}/.output" && {
+		git -c safe.directory="$GT_SRC" rev-parse HEAD
+		[ -n "$(git -c safe.directory="$GT_SRC" status --porcelain)" ] && echo modified || echo clean
+		echo "$passed passed, $failed failed, $skipped skipped, $took seconds"
+	} >"${checkout%/.git}/.output/last-test"
 }
 
 mount_tracefs
@@ -356,17 +407,10 @@ if [ $mode != guests ]; then
 	lanes=()
 	count "$work/counts"
 fi
-[ -n "${GT_GUEST-}" ] || [ $mode = check ] || [ $mode = host ] || guests
+[ $mode != guests ] || guests
 if [ $((passed + failed + skipped)) = 0 ] && [ -z "${CLAIMS-}" ]; then
-	echo "no test's name holds: ${names[*]-}"
+	echo "no test of make $target has a name with: ${names[*]-}"
 fi
-if [ -s "$work/failures" ] && [ -z "${GT_GUEST-}" ]; then
-	echo
-	echo "Failed, and how to run each again:"
-	while read -r name how; do printf '  %-24s %s\n' "$name" "$how"; done <"$work/failures"
-	[ ! -d "$logs" ] || echo "Their logs are in $logs"
-	# A log's last lines are often all that is left of it
-	head -n 15 "$work/reasons" | cut -c1-200 | sed 's/^/  /'
-fi
+[ -n "${GT_GUEST-}" ] || report
 echo "$passed passed, $failed failed, $skipped skipped"
 [ $failed = 0 ] && { [ $((passed + skipped)) -gt 0 ] || [ -n "${CLAIMS-}" ]; }

@@ -13,20 +13,21 @@ test_of() { # test_of FILE [MARK] - a case whose lines are read
 }
 test_of cases/good.sh Quick <<<'echo "ok 1 - good"; echo 1..1'
 test_of cases/bad.sh Quick <<<'echo "ok 1 - good"; echo "not ok 2 - bad"; echo why >&2; exit 1'
+test_of cases/slow.sh Long <<<'echo "ok 1 - good"; echo 1..1'
 test_of cases/absent.sh <<<'echo "skipped: nothing here"; exit 77'
 test_of cases/daemon.sh <<<'(cd /; sleep 300 >/dev/null 2>&1 & until [ "$(cat /proc/$!/comm)" = sleep ]; do sleep 0.01; done); echo "ok 1 - good"; echo 1..1'
 test_of cases/stops.sh <<<'echo "ok 1 - good"; exit 0'
 test_of cases/open.sh <<<'[ -e /proc/self/fd/9 ] && echo "not ok 1 - ours is open" || echo "ok 1 - closed"; echo 1..1'
 test_of units/test_dies <<<'kill -SEGV $$'
-suite() { env -u GT_GUEST -u GT_SHARE -u CLAIMS -u AGAIN O="$PWD/out" CASES="$PWD/cases" UNITS="$PWD/units" "$@" >shown 2>&1; }
+suite() { env -u GT_GUEST -u GT_SHARE -u CLAIMS -u AGAIN O="$PWD/out" LINGER=1 CASES="$PWD/cases" UNITS="$PWD/units" "$@" >shown 2>&1; }
 run=$GT_SRC/tests/run.sh
 
 exec 9>lock
-suite "$run" --host
+suite "$run"
 is $? 1 "a run with failures fails"
 exec 9>&-
 is "$(tail -n 1 shown)" "5 passed, 4 failed, 1 skipped" "its last line counts"
-is "$(sed -n '/^Failed/,/^Their/s/^  //p' shown | tr -s ' ' | sort | xargs -d '\n' printf '%s;')" \
+is "$(sed -n '/^Failed/,/^Their/s/^  //p' shown | grep -v 'as it ran' | tr -s ' ' | sort | xargs -d '\n' printf '%s;')" \
 	"bad make test T=bad;daemon make test T=daemon;stops make test T=stops;test_dies make test T=test_dies;" "before it is what failed, and how to run it again"
 logs=$(sed -n 's/^Their logs are in //p' shown)
 is "$(ls "$logs" | xargs)" "bad.log daemon.log stops.log test_dies.log" "… and where their logs are"
@@ -43,15 +44,26 @@ like "$(cat shown)" "^passed  open " "a test has no file open of who started the
 suite "$run" --check
 is "$(tail -n 1 shown)" "2 passed, 2 failed, 0 skipped" "--check: cases that are quick, and units"
 like "$(cat shown)" "^  bad +make check T=bad$" "… run again in the same way"
-suite "$run" --host good
+suite "$run" --long
+is "$? $(grep -c '^passed' shown) $(tail -n 1 shown)" "0 1 1 passed, 0 failed, 0 skipped" "--long: those that are long"
+suite "$run" nowhere
+like "$? $(cat shown)" "^1 no test of make test has a name with: nowhere" "a name that no test has is no success"
+suite "$run" good
 is "$? $(tail -n 1 shown)" "0 1 passed, 0 failed, 0 skipped" "one that passes"
 is "$(grep -c 'Failed\|running:' shown)" 0 "… has no list, and no terminal's line in a file"
+# Each of two waits until the other has begun
+test_of cases/fails.sh <<<'touch ../fails.on; until [ -e ../fellow.on ]; do sleep 0.01; done; echo "not ok 1 - bad"; echo 1..1'
+test_of cases/fellow.sh <<<'touch ../fellow.on; until [ -e ../fails.on ]; do sleep 0.01; done; echo "ok 1 - good"; echo 1..1'
+if [ "$(nproc)" -gt 1 ]; then
+	suite "$run" fellow fails
+	like "$(cat shown)" "^ +as it ran +make test T='fails fellow'$" "a test that fails is run again beside what it ran with"
+fi
 mkdir out/logs/20000101-0000{01..12}-1
-suite "$run" --host bad
+suite "$run" bad
 is "$(ls out/logs | wc -l)" 10 "the logs of ten failing runs stay"
 
 if command -v script >/dev/null; then
-	suite script -qec "$run --host good" /dev/null
+	suite script -qec "$run good" /dev/null
 	like "$(tr '\r' '\n' <shown)" "running: good" "on a terminal it says what runs"
 	is "$(tr '\r' '\n' <shown | sed -n 's/^.*\x1b\[K//p' | grep -c .)" "$(tr '\r' '\n' <shown | grep -c $'^\x1b\[K.')" "… in a line that is taken away again"
 fi
@@ -64,7 +76,7 @@ if is_root && [ -w $instances ]; then
 	cleanup() { rmdir "$instances/gputrace-$dead" 2>/dev/null; }
 	rm -r cases units && mkdir cases units
 	test_of cases/slow.sh <<<'sleep 0.5; echo "ok 1 - good"; echo 1..1'
-	suite "$run" --host
+	suite "$run"
 	is "$(tail -n 1 shown)" "1 passed, 0 failed, 0 skipped" "what another run's daemon left is not looked at"
 else
 	skip_ok "instances of another run" "no tracefs that may be written"

@@ -63,7 +63,7 @@ def caught(path):
     if check:
         return check
     words = [w for w in re.split(r'[/_.]', path)[1:-1] if len(w) > 3]
-    return failed(run('tests/run.sh --host ' + ' '.join(words)).stdout) if words else None
+    return failed(run('tests/run.sh ' + ' '.join(words)).stdout) if words else None
 
 
 def main(n=40, seed=1):
