@@ -1,9 +1,30 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 # Sourced by each case: TAP, mounts that end with the case, waiting for conditions.
+#
+# When the first check fails the log gets, in lines that begin with "#|", what each mount says of itself: status,
+# doctor, error_log and the state of its backends.
 set -u
 tap_n=0 tap_py=0 tap_bad=0
 mnt=$PWD/mnt
+
+explained=
+explain() {
+	local d f
+	for d in ${mounts[@]+"${mounts[@]}"}; do
+		[[ " $explained " != *" $d "* ]] && mountpoint -q "$d" || continue
+		explained+=" $d"
+		for f in "$d"/{status,doctor,error_log,last_cmd_status} "$d"/backends/*/{state,last_error,stats,files}; do
+			[ ! -e "$f" ] || timeout 10 cat "$f" 2>&1 | sed "s|^|#\| ${f#"$d"/}: |"
+		done
+	done
+}
+
+failed() { # a check that failed is counted; its number and name have been printed
+	tap_bad=$((tap_bad + 1))
+	explain
+	return 1
+}
 
 # A check that fails is reported and counted, and returns 1: where nothing makes sense then, `|| exit 1`.
 ok() { # ok "what" COMMAND...
@@ -14,9 +35,8 @@ ok() { # ok "what" COMMAND...
 		echo "ok $tap_n - $what"
 	else
 		echo "not ok $tap_n - $what"
-		tap_bad=$((tap_bad + 1))
 		sed 's/^/# /' ok.out | head -n 20
-		return 1
+		failed
 	fi
 }
 
@@ -27,8 +47,7 @@ is() { # is "got" "wanted" "what"
 	else
 		echo "not ok $tap_n - $3"
 		printf '# got    "%s"\n# wanted "%s"\n' "$1" "$2"
-		tap_bad=$((tap_bad + 1))
-		return 1
+		failed
 	fi
 }
 
@@ -40,8 +59,7 @@ like() { # like "got" "extended regular expression" "what" - one line of it
 	done <<<"$1"
 	echo "not ok $tap_n - $3"
 	printf '# got "%s"\n# not like /%s/\n' "$1" "$2" | head -n 20
-	tap_bad=$((tap_bad + 1))
-	return 1
+	failed
 }
 
 unlike() { # unlike "got" "extended regular expression" "what" - no line of it
@@ -51,8 +69,8 @@ unlike() { # unlike "got" "extended regular expression" "what" - no line of it
 		[[ $line =~ $2 ]] || continue
 		echo "not ok $tap_n - $3"
 		printf '# got "%s"\n# like /%s/\n' "$line" "$2"
-		tap_bad=$((tap_bad + 1))
-		return 1
+		failed
+		return
 	done <<<"$1"
 	echo "ok $tap_n - $3"
 }
@@ -69,10 +87,14 @@ skip_ok() { # one check: skip_ok "what" "why"
 
 exec {never}<> <(:) # a pipe that nobody writes to
 wait_for() { # wait_for SECONDS COMMAND... - until it succeeds
-	local end=$((SECONDS + $1))
+	local end=$((SECONDS + $1)) limit=$1
 	shift
 	until "$@" >/dev/null 2>&1; do
-		[ $SECONDS -lt $end ] || return 1
+		[ $SECONDS -lt $end ] || {
+			echo "waited $limit s for: $*"
+			declare -f "$1"
+			return 1
+		}
 		read -rt 0.02 -u "$never" || :
 	done
 }
@@ -125,7 +147,7 @@ python_checks() { # python_checks SCRIPT ARGUMENTS... - prints its TAP; `from ta
 	is $? 0 "$1"
 	cat py.out
 	tap_py=$((tap_py + $(grep -cE '^(not )?ok ' py.out)))
-	! grep -q '^not ok' py.out || tap_bad=$((tap_bad + 1))
+	! grep -q '^not ok' py.out || failed
 }
 
 value() { # value FILE KEY - of a flat-keyed file
