@@ -131,6 +131,7 @@ ok "… rescan does not make it play on" sh -c "echo rescan >$mnt/control"
 is "$(seen "$mnt" DISPATCH)" "" "… but play"
 echo play >"$mnt/control"
 ok "… does" wait_for 20 has DISPATCH 1
+ok "… to the end" wait_for 20 grep -qx ended "$mnt/backends/amdlog/state" # a seek before that would play on
 echo "seek 578897.390463" >"$mnt/control" && echo "seek +1ns" >"$mnt/control"
 is "$(seen "$mnt" DISPATCH) $(seen "$mnt" QUEUE_UNMAP)" "1 " "… forwards and backwards"
 umount_gt "$mnt"
