@@ -50,7 +50,8 @@ struct rp_reader {
  * struct rp - the plugin
  * @reading: how many of @reader are on; a recording has one
  * @ended: of a recording: it has been read
- * @dirty: when to look through the folders, 0: nothing has changed
+ * @dirty: when to look through the folders, 0: nothing has changed; @next_look: when to do so though
+ *	nothing was reported
  * @more: readers have said more than was taken
  * @turns: so many were given
  * @paused: of a recording: rows wait, but up to @seek, where it @stood last; @held: the first is
@@ -65,7 +66,7 @@ struct rp {
 	struct rp_user user[RP_USERS];
 	unsigned int reading;
 	bool ended, full, paused, held, more;
-	uint64_t dirty, again, seek, stood, turns;
+	uint64_t dirty, next_look, again, seek, stood, turns;
 	struct rp_frame frame;
 	struct rp_row row;
 };

@@ -132,14 +132,15 @@ void rp_show_users(struct gt_plugin *p, char *buf, size_t len)
 }
 
 #define MS	1000000ull
-#define SETTLE	(200 * MS)  /* after a change, until the folders are looked through */
-#define QUIET	(1000 * MS) /* a database, or JSON, is left alone so long before it is read */
-#define LATER	(5000 * MS) /* after a reader that could not begin, until the next */
-#define DRAIN	(5 * MS)    /* for what readers say, all together, in one call */
-#define DRY	(20 * MS)   /* while rows wait for their user's share */
-#define CHECK	(250 * MS)  /* is a reader still alive? */
-#define PLACE	(5000 * MS) /* has who got a place, while others want one */
-#define READS	64	    /* inotify events read at once */
+#define SETTLE	(200 * MS)    /* after a change, until the folders are looked through */
+#define QUIET	(1000 * MS)   /* a database, or JSON, is left alone so long before it is read */
+#define LATER	(5000 * MS)   /* after a reader that could not begin, until the next */
+#define ANYWAY	(30 * SECOND) /* the folders are looked through, whatever inotify reported */
+#define DRAIN	(5 * MS)      /* for what readers say, all together, in one call */
+#define DRY	(20 * MS)     /* while rows wait for their user's share */
+#define CHECK	(250 * MS)    /* is a reader still alive? */
+#define PLACE	(5000 * MS)   /* has who got a place, while others want one */
+#define READS	64	      /* inotify events read at once */
 #define CHANGES (IN_CREATE | IN_MOVED_TO | IN_MODIFY | IN_CLOSE_WRITE | IN_DELETE | IN_ATTRIB)
 
 static uint64_t realtime(void)
@@ -223,6 +224,7 @@ static void look(struct rp *r)
 	unwatch(&r->files, old, watches);
 	/* There is room now for some that were left out, and nothing may change there any more. */
 	r->dirty = forget(r) && r->files.left_out ? r->p->host->now(r->p) + SETTLE : 0;
+	r->next_look = r->p->host->now(r->p) + ANYWAY;
 }
 
 /* As it was found: a link in its way, or another file in its place, is not it. -errno */
@@ -294,7 +296,8 @@ static const struct rp_file *next_file(struct rp *r, struct rp_user **user, bool
 	return *user ? next : NULL;
 }
 
-/* Opens it for a reader; false: it is not read now, which its state says */
+/* Opens it for a reader; false: it is not read now, which its state says. A file that cannot be
+ * opened counts as new at the next look. */
 static bool open_due(struct rp *r, struct rp_file *f)
 {
 	f->changed = false;
@@ -307,6 +310,7 @@ static bool open_due(struct rp *r, struct rp_file *f)
 		return true;
 	}
 	f->state = f->source.fd == -EACCES ? "unreadable" : "gone";
+	f->mtime = GT_NONE64;
 	if (f->source.fd == -EWOULDBLOCK) { /* the kernel asks who has the lease to end it */
 		f->state = "leased";
 		f->changed = true;
@@ -497,6 +501,7 @@ static uint64_t next(const struct rp *r, uint64_t now, bool wait, bool dry)
 {
 	uint64_t ns = rest(r, now, wait);
 
+	ns = least(ns, r->next_look > now ? r->next_look - now : 1);
 	if (r->more)
 		return 1;
 	if (r->dirty)
@@ -514,7 +519,7 @@ int rp_watch_drain(struct rp *r)
 
 	if (changes(r) && !r->dirty)
 		r->dirty = now + SETTLE;
-	if (!r->dirty && rp_jobs_came(r->p, &r->files))
+	if (!r->dirty && (now >= r->next_look || rp_jobs_came(r->p, &r->files)))
 		r->dirty = now;
 	r->more = false;
 	n = hear(r, &dry);
