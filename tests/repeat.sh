@@ -1,0 +1,39 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# repeat.sh N [NAME...] - runs the tests of `make test`, or those with a NAME in their name, N times, every second
+# time beside `stress-ng --cpu 4 --io 2 --vm 1`. Prints a table: test, runs, failures, slowest in seconds.
+#
+# The runs of one commit may be spread: the table covers all that $O/repeat/COMMIT holds, also of earlier calls. With
+# changes that are not committed the folder is COMMIT-modified.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+out=$(readlink -f "${O:-.output}")
+n=${1:?"usage: repeat.sh N [NAME...]"}
+shift
+command -v stress-ng >/dev/null || tests/lib/apt.sh stress-ng || exit
+dir=$out/repeat/$(git rev-parse --short HEAD)
+[ -z "$(git status --porcelain)" ] || dir+=-modified
+mkdir -p "$dir"
+
+stress=
+trap '[ -z "$stress" ] || kill $stress' EXIT
+for ((i = 1; i <= n; i++)); do
+	beside=idle
+	if [ $((i % 2)) = 0 ]; then
+		beside=stress
+		stress-ng --quiet --cpu 4 --io 2 --vm 1 &
+		stress=$!
+	fi
+	log=$dir/$(date +%Y%m%d-%H%M%S).$beside
+	O=$out tests/run.sh "$@" >"$log" 2>&1
+	[ -z "$stress" ] || { kill $stress && wait $stress; }
+	stress=
+	echo "run $i of $n, $beside: $(tail -n 1 "$log"), $log"
+done
+
+echo
+cat "$dir"/*.idle "$dir"/*.stress 2>/dev/null | sed -nE 's/^(passed|FAILED) +([^ ]+) .* checks, ([0-9]+) s.*/\2 \1 \3/p' |
+	awk '{ runs[$1]++; bad[$1] += $2 == "FAILED"; if ($3 > most[$1]) most[$1] = $3 }
+		END { for (t in runs) print t, runs[t], bad[t], most[t] + 0 }' | sort -k3,3nr -k4,4nr -k1 |
+	awk 'NR == 1 { printf "%-24s %6s %8s %9s\n", "test", "runs", "failures", "slowest_s" } { printf "%-24s %6d %8d %9d\n", $1, $2, $3, $4; failed += $3 }
+		END { exit failed > 0 }'
