@@ -28,7 +28,7 @@ for ((i = 1; i <= n; i++)); do
 	O=$out tests/run.sh "$@" >"$log" 2>&1
 	[ -z "$stress" ] || { kill $stress && wait $stress; }
 	stress=
-	echo "run $i of $n, $beside: $(tail -n 1 "$log"), $log"
+	echo "run $i of $n, $beside: $(grep -E '^[0-9]+ passed, ' "$log"), $log"
 done
 
 echo

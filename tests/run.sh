@@ -287,7 +287,7 @@ mount_tracefs() {
 }
 umount_tracefs() {
 	{ flock -n 7; } 2>/dev/null || return # others are at work
-	[ ! -s "$machine.users" ] || umount $tracing
+	[ ! -s "$machine.users" ] || umount $tracing 2>/dev/null || return # busy: the next run does it
 	: >"$machine.users"
 }
 
