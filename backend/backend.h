@@ -32,6 +32,8 @@ enum gt_option_type { GT_OPT_INT, GT_OPT_BOOL, GT_OPT_STR };
 
 #define GT_OPT_RUNTIME 0x1 /* may be changed while running: the plugin has a set() hook */
 #define GT_OPT_HIDDEN  0x2 /* for tests: not shown as a file under backends/<name>/ */
+#define GT_OPT_GONE                                                                                \
+	0x4 /* of an older version: a configuration that has it is warned, nothing else */
 
 /**
  * struct gt_option - one setting of a backend

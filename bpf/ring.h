@@ -204,9 +204,9 @@ static __always_inline void gt_submit(union gt_record *r, uint32_t part)
 }
 
 /** gt_send() - hands over @len bytes at @data, a record of @part of another layout; @c: its
- * counters, or NULL; @spare: if it has no room, no event is uncounted */
+ * counters, or NULL */
 static __always_inline void gt_send(struct gt_bpf_count *c, uint32_t part, uint64_t ts, void *data,
-				    uint64_t len, bool spare)
+				    uint64_t len)
 {
 	if (!c)
 		return;
@@ -216,7 +216,6 @@ static __always_inline void gt_send(struct gt_bpf_count *c, uint32_t part, uint6
 		return;
 	}
 	gt_missed(c, ts);
-	gt_add(c->spared, spare);
 }
 
 #endif

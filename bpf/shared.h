@@ -70,10 +70,9 @@ struct gt_bpf_wake {
  * @seen: events that it was called for; @other: those that were none of its business
  * @sent: records in the ring; @lost: those that had no room
  * @unreported, @since: of @lost, those that no record counted yet, and the first one's time
- * @spared: of @lost, those of no event, or of an event that is counted in the kernel all the same
  */
 struct gt_bpf_count {
-	uint64_t seen, other, sent, lost, unreported, since, spared;
+	uint64_t seen, other, sent, lost, unreported, since;
 };
 
 #define GT_BPF_RAW     0xff /* type: a struct gt_bpf_raw, where others are a union gt_record */
@@ -84,10 +83,6 @@ struct gt_bpf_count {
  * @index: which tracepoint: its number in the map of struct gt_bpf_tp
  * @len: bytes of the record that follow; the first 8 mean nothing
  * @tid, @pid, @uid: who ran; @pid: thread group
- * @counted: the event is counted in the kernel already; of the end of a job: its @hw_wait and
- *@exec, and which completion of its ring it is
- * @known: of a wait: enum gt_bpf_known; @nth is the number there of the job's ring, @exec the job's
- *	context
  */
 struct gt_bpf_raw {
 	uint64_t ts;
@@ -96,18 +91,8 @@ struct gt_bpf_raw {
 	uint16_t cpu;
 	uint16_t index;
 	uint16_t len;
-	uint32_t tid, pid, uid, counted;
-	uint64_t hw_wait, exec;
-	uint32_t nth, known;
+	uint32_t tid, pid, uid, reserved;
 };
-
-/** enum gt_bpf_known - of the job that a wait is for: all; that its context runs on that ring; that
- * it runs on several of its GPU's */
-enum gt_bpf_known { GT_BPF_NOTHING, GT_BPF_JOB, GT_BPF_PLACE, GT_BPF_GPU };
-
-/* gt_bpf_raw.index, of what is no tracepoint's record */
-#define GT_BPF_TALE 0xffff /* a struct gt_k_tale follows, see count.h */
-#define GT_BPF_WAKE 0xfffe /* jobs are counted in the kernel, from now on */
 
 #define GT_BPF_TPS     512 /* tracepoints */
 #define GT_BPF_STRINGS 4   /* of a record, that have no fixed place */

@@ -8,7 +8,6 @@
 #define GT_COUNTS_OF_LEVEL
 #include "ring.h"
 #include "level.h"
-#include "jobs.h"
 
 #include <asm/ptrace.h>
 #include <bpf/bpf_tracing.h>
@@ -30,12 +29,11 @@ struct {
 	__type(value, struct gt_bpf_made);
 } made SEC(".maps");
 
-/** struct scratch - what a program works with: the stack has no room for it. Of a level; @rec: its
- * data follows @raw */
+/** struct scratch - what a program works with: the stack has no room for it. Of a level; @data: twice
+ * as much as is sent, so that any part of a record, behind any other, ends within */
 struct scratch {
 	struct gt_bpf_raw raw;
-	struct gt_k_record rec;
-	struct gt_k_event e;
+	uint8_t data[2 * GT_BPF_RAW_MAX];
 };
 
 struct {
@@ -57,18 +55,15 @@ struct {
 
 char LICENSE[] SEC("license") = "GPL";
 
-/* Says who the running process is, once: it may have ended before the daemon can ask. @start: its
- * begin, 0: to be found out; @n: the program's counters */
-static __always_inline void emit_process(struct gt_bpf_count *n, uint64_t ts, uint32_t pid,
-					 uint64_t start)
+/* Says who the running process is, once: it may have ended before the daemon can ask. @n: the
+ * program's counters */
+static __always_inline void emit_process(struct gt_bpf_count *n, uint64_t ts, uint32_t pid)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
+	uint64_t start = BPF_CORE_READ(task, group_leader, start_boottime), *known;
 	struct task_struct *leader;
-	uint64_t *known;
 	union gt_record *r;
 
-	if (!start)
-		start = BPF_CORE_READ(task, group_leader, start_boottime);
 	known = bpf_map_lookup_elem(&reported, &pid);
 	if (known && *known == start)
 		return;
@@ -103,39 +98,19 @@ static __always_inline void begin(struct scratch *s, uint64_t ts, uint64_t index
 	};
 }
 
-/* The event is counted here, or a record has it, or both. */
-static __always_inline void end(struct gt_bpf_level *l, struct gt_bpf_count *n, struct scratch *s,
-				const struct gt_bpf_tp *tp, uint32_t index, uint64_t len)
+/* Sends the record of an event. The clock is read here: see level_time() */
+static __always_inline void send(struct gt_bpf_level *l, struct gt_bpf_count *n, struct scratch *s,
+				 const struct gt_bpf_tp *tp, uint32_t index, uint64_t len)
 {
-	struct gt_k_ctl *c = k_control();
-	struct gt_k_event *e = &s->e;
-	int what;
+	uint64_t ts = level_time(l);
 
-	e->ts = level_time(l);
-	e->start = 0;
 	gt_opaque(len);
 	if (len > GT_BPF_RAW_MAX)
 		len = GT_BPF_RAW_MAX;
-	what = gt_k_count(index, c, &s->rec, len, e);
-	if (what != GT_K_PASS && c && !c->awake)
-		k_wake(c, e);
-	if (what == GT_K_QUIET)
-		return;
-	begin(s, e->ts, index, len);
-	if (what != GT_K_PASS) {
-		s->raw.counted = 1;
-		s->raw.hw_wait = e->end.v[GT_ST_HW_WAIT];
-		s->raw.exec = e->end.v[GT_ST_EXEC];
-		s->raw.nth = e->job;
-	}
-	if (e->known && e->ring != GT_NONE32) {
-		s->raw.known = e->known;
-		s->raw.nth = e->ring;
-		s->raw.exec = e->ctx;
-	}
+	begin(s, ts, index, len);
 	if (tp->owner)
-		emit_process(n, e->ts, s->raw.pid, e->start);
-	gt_send(n, PART, s->raw.ts, s, sizeof(s->raw) + len, what != GT_K_PASS);
+		emit_process(n, ts, s->raw.pid);
+	gt_send(n, PART, ts, s, sizeof(s->raw) + len);
 }
 
 /* Is it an event of interest? What may be an address is for user space to judge. */
@@ -146,7 +121,7 @@ static __always_inline bool meets(const struct gt_bpf_tp *tp, const struct scrat
 
 	if (tp->test == GT_BPF_ANY || at > GT_BPF_RAW_MAX)
 		return true;
-	v = *(const uint64_t *)(s->rec.data + at);
+	v = *(const uint64_t *)(s->data + at);
 	if (tp->size == 4)
 		v = tp->sign ? (uint64_t)(int64_t)(int32_t)v : (uint32_t)v;
 	else if (tp->size == 2)
@@ -170,7 +145,7 @@ static __always_inline uint32_t strings_end(const struct gt_bpf_tp *tp, const st
 
 		if (at > GT_BPF_RAW_MAX)
 			break;
-		to = *(const uint32_t *)(s->rec.data + at);
+		to = *(const uint32_t *)(s->data + at);
 		to = (to & 0xffff) + (to >> 16) + (tp->string[i] & GT_BPF_REL ? at + 4 : 0);
 		if (to > last)
 			last = to;
@@ -184,7 +159,7 @@ static __always_inline uint64_t read_record(struct gt_bpf_count *n, struct scrat
 {
 	uint64_t fixed = tp->fixed, more;
 
-	if (fixed > GT_BPF_RAW_MAX || bpf_probe_read_kernel(s->rec.data, fixed, ctx)) {
+	if (fixed > GT_BPF_RAW_MAX || bpf_probe_read_kernel(s->data, fixed, ctx)) {
 		gt_missed(n, bpf_ktime_get_ns());
 		return ~0ull;
 	}
@@ -196,7 +171,7 @@ static __always_inline uint64_t read_record(struct gt_bpf_count *n, struct scrat
 	gt_opaque(more);
 	if (more > GT_BPF_RAW_MAX)
 		more = 0;
-	if (more && bpf_probe_read_kernel(s->rec.data + fixed, more, ctx + fixed)) {
+	if (more && bpf_probe_read_kernel(s->data + fixed, more, ctx + fixed)) {
 		gt_missed(n, bpf_ktime_get_ns());
 		return ~0ull;
 	}
@@ -250,7 +225,7 @@ __noinline int follow(const struct gt_bpf_field *f, struct scratch *s, uint64_t 
 	if (to > GT_BPF_RAW_MAX - GT_BPF_TEXT)
 		return 0;
 	v = base(f, rec, a);
-	out = s->rec.data + to;
+	out = s->data + to;
 	/* Linux 6.1 takes no loop that the compiler begins in its middle */
 #pragma unroll
 	for (unsigned int k = 0; k < GT_BPF_LOADS - 1; k++)
@@ -305,8 +280,7 @@ static __always_inline void emit_level(struct gt_bpf_level *l, uint32_t level, u
 
 	if (!s || !tp || !tp->fixed)
 		return;
-	s->e.counts = gt_bpf_counts_of(PART, level);
-	n = gt_counts(s->e.counts);
+	n = gt_counts(gt_bpf_counts_of(PART, level));
 	if (!n)
 		return;
 	n->seen++;
@@ -315,7 +289,7 @@ static __always_inline void emit_level(struct gt_bpf_level *l, uint32_t level, u
 	else
 		len = make(n, s, tp, index, ctx ? address(ctx) : 0, a);
 	if (len != ~0ull)
-		end(l, n, s, tp, index, len);
+		send(l, n, s, tp, index, len);
 }
 
 /* A level that nobody has, GT_BPF_LEVELS: there is none, and that is counted, or nothing is sent

@@ -92,15 +92,6 @@ static int drain(struct gt_plugin *p)
 	return n;
 }
 
-static void collect_counters(struct gt_plugin *p)
-{
-	struct gb *b = p->priv;
-
-	for (unsigned int i = 0; i < GT_BPF_PARTS; i++)
-		if (!b->state[i] && gb_part(i)->collect_counters)
-			gb_part(i)->collect_counters(b);
-}
-
 static void stop(struct gt_plugin *p)
 {
 	struct gb *b = p->priv;
@@ -133,24 +124,6 @@ static int set(struct gt_plugin *p, const struct gt_option *o)
 	return -EOPNOTSUPP;
 }
 
-/* Of records that wait some are of jobs that the program let through by what was wanted before: the
- * gate looks at them. */
-static int wanted(struct gb *b)
-{
-	for (unsigned int i = 0; i < GT_BPF_PARTS; i++)
-		if (!b->state[i] && gb_part(i)->wanted)
-			gb_part(i)->wanted(b);
-	return 0;
-}
-
-/* What is in flight may end unseen. */
-static void paused(struct gb *b)
-{
-	for (unsigned int i = 0; i < GT_BPF_PARTS; i++)
-		if (!b->state[i] && gb_part(i)->paused)
-			gb_part(i)->paused(b);
-}
-
 static int control(struct gt_plugin *p, enum gt_control what, int64_t arg)
 {
 	struct gb *b = p->priv;
@@ -159,25 +132,19 @@ static int control(struct gt_plugin *p, enum gt_control what, int64_t arg)
 	case GT_CTL_PAUSE:
 		gb_ring_pause(b, true);
 		gb_ring_drain_all(b); /* before the mark that nothing comes any more */
-		paused(b);
 		return 0;
 	case GT_CTL_RESUME:
 		gb_ring_pause(b, false);
-		b->resumed = true;
 		break;
 	case GT_CTL_LEVEL:
 		b->level = (int)arg;
 		break;
 	case GT_CTL_RESCAN:
-		b->resumed = arg;
 		break;
-	case GT_CTL_WANTED:
-		return wanted(b);
 	default:
 		return -EOPNOTSUPP;
 	}
 	gb_parts_look(b);
-	b->resumed = false;
 	return 0;
 }
 
@@ -201,13 +168,13 @@ static const struct gt_option options[] = {
 	},
 	{
 		.name = "record_rate",
-		.type = GT_OPT_INT,
-		.off = offsetof(struct gb_options, record_rate),
-		.def = "200000",
-		.min = 0,
-		.max = 1000000000,
-		.help = "records per second of jobs that are counted in the kernel; beyond, some "
-			"jobs have none; 0: no bound",
+		.flags = GT_OPT_GONE | GT_OPT_HIDDEN,
+		.help = "the daemon matches all jobs; config/rate_limit bounds what is recorded",
+	},
+	{
+		.name = "match",
+		.flags = GT_OPT_GONE | GT_OPT_HIDDEN,
+		.help = "the daemon matches all jobs",
 	},
 	{
 		.name = "missed_share",
@@ -219,14 +186,6 @@ static const struct gt_option options[] = {
 		.max = 1000000,
 		.help = "events of a million: where the kernel keeps more of them from the "
 			"programs another backend reports the tracepoints",
-	},
-	{
-		.name = "match",
-		.type = GT_OPT_STR,
-		.flags = GT_OPT_HIDDEN,
-		.off = offsetof(struct gb_options, match),
-		.help = "daemon: jobs are matched and counted by the daemon, and none in the "
-			"kernel",
 	},
 	{
 		.name = "btf",
@@ -318,5 +277,4 @@ GT_EXPORT const struct gt_backend gt_backend = {
 		      1ULL << CAP_DAC_READ_SEARCH,
 	.syscalls = "bpf perf_event_open",
 	.files = files,
-	.collect_counters = collect_counters,
 };

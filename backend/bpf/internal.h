@@ -49,12 +49,9 @@ struct gb;
  * @raw: a record of another layout, with @len bytes behind it: gives what it means to gb_out(). Of
  *	a part with programs that send such
  * @round: all records up to @until are emitted; may emit more of that time. Optional
- * @collect_counters: hands over what its programs counted. Optional
- * @wanted: what is wanted in records has changed. Optional
  * @drained: after all that drain() does: the part may ask others to look again. Optional
  * @look: looks again for what there is (GT_CTL_RESCAN, another level, or after a pause, which
  *	hides all events); a part that does not run is probed and started anew instead. Optional
- * @paused: events from now on are not delivered, until look(). Optional
  * @option, @set: an option that is the part's, as it runs, and what is done when it was changed: 0,
  *	or -errno with the sentence. Optional
  * @doctor: lines of its own, by gt_detail(). Optional
@@ -70,11 +67,8 @@ struct gb_part {
 	uint64_t (*on_its_way)(struct gb *b);
 	void (*raw)(struct gb *b, const struct gt_bpf_raw *raw, const void *data, size_t len);
 	void (*round)(struct gb *b, uint64_t until);
-	void (*collect_counters)(struct gb *b);
-	void (*wanted)(struct gb *b);
 	void (*drained)(struct gb *b);
 	int (*look)(struct gb *b, char *err, size_t len);
-	void (*paused)(struct gb *b);
 	const char *option;
 	int (*set)(struct gb *b, char *err, size_t len);
 	void (*doctor)(struct gb *b, struct gt_details *t);
@@ -92,8 +86,6 @@ struct gb_options {
 	char *ioctl_by;
 	char *runtimes;
 	bool probes_singly;
-	char *match;
-	int64_t record_rate;
 	int64_t missed_share;
 };
 
@@ -146,7 +138,7 @@ struct gb_ring {
  * struct gb - a running backend
  * @level: enum gt_level
  * @due: CLOCK_MONOTONIC at which a part wants its round() at the latest; 0: whenever
- * @resumed: a look() is at the end of a pause; @quiet: the last look at the ring found nothing new
+ * @quiet: the last look at the ring found nothing new
  * @state: of each part: 0 it runs, -errno, and @why
  * @priv: of each part
  */
@@ -156,7 +148,7 @@ struct gb {
 	struct gb_ring ring;
 	int level;
 	uint64_t due;
-	bool resumed, quiet;
+	bool quiet;
 	int state[GT_BPF_PARTS];
 	char why[GT_BPF_PARTS][GB_SENTENCE];
 	void *priv[GT_BPF_PARTS];

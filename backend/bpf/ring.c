@@ -470,7 +470,6 @@ bool gb_ring_counts(const struct gb *b, unsigned int i, struct gt_bpf_count *out
 			out->sent += c[cpu].sent;
 			out->lost += c[cpu].lost;
 			out->unreported += c[cpu].unreported;
-			out->spared += c[cpu].spared;
 		}
 	}
 	return true;

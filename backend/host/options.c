@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <syslog.h>
 
 #include "internal.h"
 
@@ -170,8 +171,15 @@ static int fill_one(struct gt_be *b, const struct gt_option *o, char *err, size_
 	const char *set = c->option ? c->option(c->option_arg, b->be->name, o->name) : NULL;
 	const char *def = o->def ? o->def : o->type == GT_OPT_STR ? "" : "0";
 	union value v = { 0 };
-	int ret = parse(o, set ? set : def, &v, err, len);
+	int ret;
 
+	if (o->flags & GT_OPT_GONE) {
+		if (set)
+			gt_host_log(b->h, b, LOG_WARNING, "%s has no effect any more: %s", o->name,
+				    o->help);
+		return 0;
+	}
+	ret = parse(o, set ? set : def, &v, err, len);
 	if (ret)
 		return bad_key(b, o->name, ret, err, len);
 	swap(b, o, &v);

@@ -10,7 +10,6 @@
 
 #include "bpf/args.skel.h"
 #include "bpf/tracepoint.skel.h"
-#include "count.h"
 #include "internal.h"
 
 static bool tp_missed(struct tp_state *t, uint64_t *n);
@@ -36,20 +35,9 @@ static void out(struct tp_state *t, const struct gt_bpf_raw *raw, union gt_recor
 	gb_out(t->b, r);
 }
 
-/* The program counts it: see GT_F_COUNTED */
-static void counted(const struct gt_bpf_raw *raw, struct gt_event *e)
+void tp_raw(struct gb *b, const struct gt_bpf_raw *raw, const void *data, size_t len)
 {
-	e->flags |= GT_F_COUNTED;
-	if (e->type != GT_COMPLETE)
-		return;
-	e->value = raw->exec;
-	e->ref = raw->hw_wait;
-	e->queue = raw->nth;
-}
-
-static void event(struct gb *b, struct tp_state *t, const struct gt_bpf_raw *raw, const void *data,
-		  size_t len)
-{
+	struct tp_state *t = b->priv[GT_BPF_TRACEPOINT];
 	struct tp_slot *s = raw->index < t->n ? &t->slot[raw->index] : NULL;
 	union gt_record r[GT_TP_MAX_RECORDS];
 	struct gt_evctx c = {
@@ -69,26 +57,11 @@ static void event(struct gb *b, struct tp_state *t, const struct gt_bpf_raw *raw
 		t->round = raw->ts;
 		gt_tasks_round(t->tasks, raw->ts);
 	}
-	tc_known(t, raw, &c);
 	n = gt_tp_raw(s->tp, &c, data, len, r, GT_TP_MAX_RECORDS);
-	for (int i = 0; i < n; i++) {
-		if (raw->counted)
-			counted(raw, &r[i].ev);
+	for (int i = 0; i < n; i++)
 		out(t, raw, &r[i]);
-	}
 }
 
-void tp_raw(struct gb *b, const struct gt_bpf_raw *raw, const void *data, size_t len)
-{
-	struct tp_state *t = b->priv[GT_BPF_TRACEPOINT];
-
-	if (raw->index == GT_BPF_TALE)
-		tc_tale(t, data, len);
-	else if (raw->index == GT_BPF_WAKE)
-		tc_wake(t);
-	else
-		event(b, t, raw, data, len);
-}
 bool tp_record(struct gb *b, union gt_record *r)
 {
 	struct tp_state *t = b->priv[GT_BPF_TRACEPOINT];
@@ -131,7 +104,6 @@ static void emit_missed(struct tp_state *t, uint64_t until)
 		return;
 	weigh(t, missed > t->missed ? missed - t->missed : 0);
 	if (missed > t->missed) {
-		tc_lost(t);
 		gt_record_init(&r, until, (enum gt_type)GT_LOST);
 		r.lost.count = missed - t->missed;
 		r.lost.since = t->asked;
@@ -144,15 +116,6 @@ static void emit_missed(struct tp_state *t, uint64_t until)
 	t->missed = missed > t->missed ? missed : t->missed;
 	t->asked = until;
 	t->heard = false;
-}
-
-void tp_due(struct tp_state *t)
-{
-	uint64_t fold = t->count ? t->count->due : 0;
-	/* a round reports what was so long ago */
-	uint64_t ask = t->ask_again ? t->ask_again + GB_SLACK_NS : 0;
-
-	t->b->due = !fold || (ask && ask < fold) ? ask : fold;
 }
 
 /* Also when a burst has ended, and once more some time after it: what is missed does not wake us.
@@ -169,9 +132,8 @@ void tp_round(struct gb *b, uint64_t until)
 		if (heard || missed != t->missed || kept != t->kept)
 			again = until + MISSED_NS;
 		t->ask_again = again;
-		tp_due(t);
+		b->due = again ? again + GB_SLACK_NS : 0; /* a round reports what was so long ago */
 	}
-	tc_round(t);
 }
 
 /*

@@ -2,8 +2,7 @@
 /*
  * Private to the part `tracepoint`: tracepoint.c (it begins and ends), select.c (which tracepoints,
  * which bytes of their records, and attaching to them), decode.c (from their records or arguments to
- * ours), synth.c (synthetic tracepoints, where the kernel has none), count.c (jobs that the program
- * counts).
+ * ours), synth.c (synthetic tracepoints, where the kernel has none).
  */
 #ifndef GB_TRACEPOINT_H
 #define GB_TRACEPOINT_H
@@ -13,7 +12,6 @@
 
 struct tracepoint_bpf; /* skeletons */
 struct args_bpf;
-struct tp_count;
 
 #define TP_FORMAT 4096 /* bytes of a format made here */
 
@@ -99,7 +97,6 @@ struct tp_state {
 	char map_error[256], bind_error[GB_SENTENCE], reported_by[32];
 	struct gt_bpf_levels *levels; /* of all CPUs, for tp_on_its_way() */
 	uint64_t tick, missed, missed_gone, kept, seen, asked, ask_again, unknown, round;
-	struct tp_count *count; /* what the program counts, see count.h */
 };
 
 /* select.c */
@@ -182,8 +179,6 @@ bool tp_standins_emit(const struct tp_state *t, const struct tp_slot *s, char *b
 /* decode.c */
 void tp_raw(struct gb *b, const struct gt_bpf_raw *raw, const void *data, size_t len);
 void tp_round(struct gb *b, uint64_t until);
-/** tp_due() - sets when the daemon comes at the latest */
-void tp_due(struct tp_state *t);
 bool tp_record(struct gb *b, union gt_record *r);
 
 #endif

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <syslog.h>
 
-#include "count.h"
+#include "internal.h"
 #include "bpf/tracepoint.skel.h"
 
 /*
@@ -71,7 +71,7 @@ static void stop(struct gb *b)
 		return;
 	if (t->skel)
 		tp_detach_all(t);
-	tc_stop(t);
+	b->due = 0;
 	for (unsigned int i = 0; i < TP_MORE; i++)
 		tracepoint_bpf__destroy(t->more[i]);
 	tracepoint_bpf__destroy(t->skel);
@@ -113,7 +113,6 @@ static int take(struct tp_state *t, char *err, size_t len)
 			t->rank = RANK_UNCOUNTED;
 			return take(t, err, len);
 		}
-		tc_select(t);
 		return 0;
 	}
 	snprintf(err, len, "%s",
@@ -158,8 +157,6 @@ static int begin(struct tp_state *t, char *err, size_t len)
 	if (!t->skel)
 		return gb_sentence(err, len, ENOMEM, "no memory");
 	ret = load(t, err, len);
-	if (!ret && tc_start(t))
-		ret = gb_sentence(err, len, ENOMEM, "no memory");
 	return ret ? ret : take(t, err, len);
 }
 
@@ -192,7 +189,6 @@ static int look(struct gb *b, char *err, size_t len)
 
 	gt_eventmap_refresh(t->map, gt_tracepoint_exists, (void *)(uintptr_t)b->p->tracefs);
 	gb_ring_drain_all(b);
-	tc_look(t);
 	ret = take(t, err, len);
 	if (ret)
 		stop(b);
@@ -216,7 +212,6 @@ static void drained(struct gb *b)
 		stop(b);
 		b->state[GT_BPF_TRACEPOINT] = ret;
 	} else if (!t->reported_by[0]) {
-		tc_lost(t);
 		gt_live_report_handover(b->p); /* to ourselves: what came in between is not known */
 	}
 	gb_ring_pause(b, paused);
@@ -225,25 +220,6 @@ static void drained(struct gb *b)
 			" of a million events from the programs%s%s",
 			b->o->missed_share, ret || !t->reported_by[0] ? "" : ": they come from ",
 			ret ? "" : t->reported_by);
-}
-
-static void collect_counters(struct gb *b)
-{
-	struct tp_state *t = b->priv[GT_BPF_TRACEPOINT];
-
-	if (t->count && !t->count->off)
-		tc_fold(t, b->p->host->now(b->p), false);
-}
-
-static void paused(struct gb *b)
-{
-	tc_lost(b->priv[GT_BPF_TRACEPOINT]);
-	collect_counters(b);
-}
-
-static void wanted(struct gb *b)
-{
-	tc_wanted(b->priv[GT_BPF_TRACEPOINT]);
 }
 
 static void emit_slot(const struct tp_slot *s, struct gt_details *out)
@@ -273,8 +249,6 @@ static void doctor(struct gb *b, struct gt_details *out)
 	gt_detail(out, "tracepoints %u\n", t->attached);
 	if (t->reported_by[0])
 		gt_detail(out, "tracepoints_reported_by %s\n", t->reported_by);
-	if (counted)
-		gt_detail(out, "lost_counted %" PRIu64 "\n", c.spared);
 	gt_detail(out, "ignored %" PRIu64 "\n", m->ignored + (counted ? c.other : 0));
 	gt_detail(out, "unmatched %" PRIu64 "\n", m->unmatched);
 	gt_detail(out, "malformed %" PRIu64 "\n", m->malformed);
@@ -295,7 +269,6 @@ static void doctor(struct gb *b, struct gt_details *out)
 			"events_missed_often more than %" PRId64
 			" of a million: another backend reports the tracepoints, if there is one\n",
 			b->o->missed_share);
-	tc_doctor(t, out);
 	if (gt_tasks_foreign(t->tasks))
 		gt_detail(out,
 			  "pids unknown: the kernel reports pids of the first PID namespace, and "
@@ -329,9 +302,6 @@ const struct gb_part gb_tracepoint = {
 	.raw = tp_raw,
 	.on_its_way = tp_on_its_way,
 	.round = tp_round,
-	.collect_counters = collect_counters,
-	.wanted = wanted,
-	.paused = paused,
 	.drained = drained,
 	.look = look,
 	.doctor = doctor,

@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # Tracepoints by BPF programs instead of ftrace: the mock GPU's 10,000 jobs give the same files, under the
 # scheduler's old tracepoints (with what they lack followed to by the kernel's types), and Linux 6.17's. What
-# is recorded by BPF and replayed has the same histograms. Where nobody records the jobs are counted in the
-# kernel, and which of them are in records is decided there.
+# is recorded by BPF and replayed has the same histograms, and where nobody records they are the same.
 # Early
 . "$GT_SRC/tests/lib/case.sh"
 . "$GT_SRC/tests/lib/mockgpu.sh"
@@ -20,32 +19,19 @@ record() { # record FILE
 	wait_for 20 test -s "$1"
 }
 
-# Where a ring's lock was not to be had (an emulated machine's CPUs take turns), exec of a job, in its record, is
-# not known, which count_later says; and an event is missed that comes while its program stands still, preempted,
-# on that CPU. Then all is cleared, and pushed again, some times: of tens of thousands of events a few are missed each
-# time (Linux 7.0 and later). $missed: of the last push; $before: records before it; $reader copies the records of it
-# to STREAM.
-not_whole() { echo "$(stat_of bpf count_later) $(missed)"; }
+# An event is missed that comes while its program stands still, preempted, on that CPU. Then all is cleared, and
+# pushed again, some times: of tens of thousands of events a few are missed each time (Linux 7.0 and later). $missed:
+# of the last push; $reader copies the records of it to STREAM.
 # events_missed is a second or two behind
-missed_by() { # missed_by TREE
-	local stats=$1/backends/bpf/stats
-	echo $(($(value "$stats" events_skipped) - $(value "$stats" events_caught) + $(value "$stats" tracepoint_lost)))
-}
-missed() { missed_by "$mnt"; }
+missed() { echo $(($(stat_of bpf events_skipped) - $(stat_of bpf events_caught) + $(stat_of bpf tracepoint_lost))); }
 # What was missed is reported behind it, and after that the start of each ring's next job is not known
-missed_told() { # missed_told TREE...
-	local tree stats
-	for tree; do
-		stats=$tree/backends/bpf/stats
-		[[ $(value "$stats" events_missed) =~ ^(unknown:|$(($(value "$stats" events_skipped) - $(value "$stats" events_caught))))$ ]] || return
-	done
-}
+missed_told() { [[ $(stat_of bpf events_missed) =~ ^(unknown:|$(($(stat_of bpf events_skipped) - $(stat_of bpf events_caught))))$ ]]; }
 push_whole() { # push_whole WHAT JOBS [STREAM]
-	local later=-1 try=0 was=0
-	while [ "$(not_whole)" != "$later" ] && [ $((++try)) -le $(($2 > 1000 ? 3 : 10)) ]; do
-		wait_for 20 missed_told "$mnt"
+	local try=0 was=-1
+	while [ "$(missed)" != "$was" ] && [ $((++try)) -le $(($2 > 1000 ? 3 : 10)) ]; do
+		wait_for 20 missed_told
 		[ $try = 1 ] || { mock_each_ring && wait_for 5 counted; }
-		later=$(not_whole) before=$(stat_of bpf tracepoint_records) was=$(missed)
+		was=$(missed)
 		echo clear >"$mnt/control"
 		echo 0 >$truth
 		[ -z "${3-}" ] || record "$3"
@@ -54,7 +40,7 @@ push_whole() { # push_whole WHAT JOBS [STREAM]
 		wait_for 20 counted
 	done
 	missed=$(($(missed) - was))
-	none_in_flight() { missed_told "$mnt" && [ "$(value "$mnt/status" jobs_in_flight)" = 0 ]; }
+	none_in_flight() { missed_told && [ "$(value "$mnt/status" jobs_in_flight)" = 0 ]; }
 	ok "$1: no job is in flight, whatever was missed" wait_for 20 none_in_flight
 	echo "# $1: missed in the last of $try pushes: $missed"
 	[ $missed != 0 ] || ok "$1: the tree has counted them all" wait_for 20 counted
@@ -70,17 +56,16 @@ stat_of() { value "$mnt/backends/$1/stats" "$2"; }
 
 flags() { if [ $missed = 0 ]; then echo "$1"; else echo ":missed=$missed"; fi; }
 
-round() { # round WHAT JOBS kernel|daemon: [:contexts]
+round() { # round WHAT JOBS [:contexts]
 	mount_gt "$mnt" -o "conf=$conf,backend=$both" || exit 1
 	like "$(cat "$mnt/doctor")" "tracepoints_reported_by bpf" "$1: BPF reports the tracepoints"
 	# the first of all may have been reported by the old names before the new ones were heard
 	"$gpujobs" --device 0 --jobs 2 --ring gfx_0.0.0 --length-us 100000 >/dev/null && wait_for 20 counted
-	local before missed reader=
+	local missed reader=
 	push_whole "$1" "$2" stream
 	cat $truth >truth
 	echo "# $1"
-	python_checks "$GT_SRC/tests/lib/gpucompare.py" truth "$mnt$(flags "${4-}")"
-	is "$(stat_of bpf counted_in)" "$3" "$1: its jobs are counted in the $3"
+	python_checks "$GT_SRC/tests/lib/gpucompare.py" truth "$mnt$(flags "${3-}")"
 	is "$(stat_of ftrace events)" 0 "$1: ftrace reported nothing"
 	[ $missed != 0 ] || is "$(value "$mnt/status" events_lost_source)" 0 "$1: nothing was lost"
 	# those from before the clear are in the report, too; and an ioctl that was missed is no job's
@@ -115,91 +100,16 @@ round() { # round WHAT JOBS kernel|daemon: [:contexts]
 	umount_gt "$mnt"
 }
 
-quiet() { # nobody records: the jobs are counted in the kernel, and nothing else leaves it
+quiet() { # nobody records: the jobs are counted all the same
 	mount_gt "$mnt" -o "conf=$conf,backend=$both,level=stats" || exit 1
-	is "$(stat_of bpf counted_in)" kernel "not recorded: the scheduler's jobs are counted in the kernel"
-	local before waits missed
+	local missed
 	push_whole "not recorded" "$1"
 	cat $truth >truth
 	echo "# not recorded"
 	python_checks "$GT_SRC/tests/lib/gpucompare.py" truth "$mnt$(flags :unrecorded)"
-	# but for waits, which the daemon counts
-	waits=$(awk '/^SYNC_WAIT/ { n += $2 } END { print n + 0 }' "$mnt/events_by_type")
-	before=$(($(stat_of bpf tracepoint_records) - before))
-	echo "# $before records left the kernel, $waits of waits"
-	ok "not recorded: next to nothing else left the kernel" test $((before - waits)) -lt 20
 	is "$(value "$mnt/status" events_recorded)" 0 "not recorded: there is no record"
 	is "$(awk '$2 ~ /^ring/ { n += $5 } END { print n + 0 }' "$mnt/rings")" 0 "not recorded: nothing is left in flight"
-	grep -E "^count_" "$mnt/backends/bpf/stats"
 	umount_gt "$mnt"
-}
-
-decided() { # decided JOBS: which jobs are in records is decided in the kernel as it is in the daemon
-	local m r f missed try
-	printf '[backend bpf]\nrecord_rate = 0\n' >kernel.conf
-	printf '[backend bpf]\nmatch = daemon\n' >daemon.conf
-	for m in kernel daemon; do mount_gt "$PWD/$m" -o "conf=$m.conf,backend=bpf,filter_enabled=1" || exit 1; done
-	is "$(value kernel/backends/bpf/stats counted_in) $(value daemon/backends/bpf/stats counted_in)" "kernel daemon:" \
-		"decided: in one the kernel counts, in the other the daemon"
-	echo 0 >$truth
-	# the choice goes by a ring's number, and that by first sight
-	for r in ${rings//,/ }; do
-		"$gpujobs" --device 0 --jobs 1 --ring "$r" >/dev/null && "$gpujobs" --device 1 --jobs 1 --ring "$r" >/dev/null
-	done
-	settled() { [ "$(awk '$2 ~ /^ring/ { n += $8 } END { print n + 0 }' kernel/rings daemon/rings)" = $((2 * ($(wc -l <$truth) - 1))) ]; }
-	ok "decided: both know the rings" wait_for 20 settled
-	# the two are cleared one after the other, so nothing may be on its way: last of all are the ends of ioctls
-	drained() { # what BPF has sent of ioctls is in the trees
-		for m in kernel daemon; do
-			[ "$(awk '/^IOCTL_/ { n += $2 } END { print n + 0 }' $m/events_by_type)" = \
-				"$(value $m/backends/bpf/stats ioctl_records)" ] || return
-		done
-	}
-	ok "decided: … and nothing is on its way" wait_for 20 drained
-	both_saw() { [ "$(value kernel/status events_seen)" = "$(value daemon/status events_seen)" ]; }
-	ok "decided: … and have seen as much" wait_for 20 both_saw
-	for m in kernel daemon; do
-		echo 1001 >$m/config/filter_uid
-		echo 40 >$m/config/sampling
-	done
-	missed_by_both() { echo "$(missed_by kernel) $(missed_by daemon)"; }
-	missed= try=0
-	while [ "$(missed_by_both)" != "$missed" ] && [ $((++try)) -le 10 ]; do # see push_whole()
-		wait_for 20 missed_told kernel daemon
-		wait_for 20 drained
-		missed=$(missed_by_both)
-		for m in kernel daemon; do echo clear >$m/control; done
-		echo 0 >$truth
-		mock_push "$1"
-		ok "decided: the mock has ended all jobs" wait_for 20 all_done
-		wait_for 20 settled
-	done
-	is "$(missed_by_both)" "$missed" "decided: nothing was missed in push $try"
-	ok "decided: both have counted them all" wait_for 20 settled
-	ok "decided: … and all waits" wait_for 20 both_saw || {
-		for m in kernel daemon; do
-			cp $m/events_by_type $m.types
-			grep -E '^(events_|ioctl_(records|events|missed|unended)|wait|late|lost)' $m/backends/bpf/stats >$m.stats
-			grep -E '^(events_|jobs_)' $m/status >>$m.stats
-		done
-		diff kernel.types daemon.types
-		diff kernel.stats daemon.stats
-	} | sed 's/^/# /'
-	for f in filter_stats sampling_stats; do
-		counters_alike() { diff kernel/$f daemon/$f >diff.$f; }
-		ok "decided: $f of both are the same" wait_for 20 counters_alike
-		sed 's/^/# /' diff.$f
-	done
-	jobs_alike() {
-		for m in kernel daemon; do awk 'NR > 1 { print $2, $3, $5, $6, $7 }' $m/report | sort >$m.jobs; done
-		diff kernel.jobs daemon.jobs
-	}
-	wait_for 20 jobs_alike
-	ok "decided: the same jobs are recorded" jobs_alike
-	ok "decided: some are" test -s kernel.jobs
-	ok "decided: those not wanted did not leave the kernel" test "$(value kernel/backends/bpf/stats left_in_kernel_sampling)" -gt 0
-	ok "decided: … nor another user's" test "$(value kernel/backends/bpf/stats left_in_kernel_filter_uid)" -gt 0
-	for m in kernel daemon; do umount_gt "$PWD/$m"; done
 }
 
 mock_load || exit 1
@@ -217,11 +127,10 @@ echo off >"$mnt/config/level"
 let_go() { [ "$(cat /sys/module/gpu_sched/refcnt)" -lt "$held" ]; }
 ok "… and switched off it can" wait_for 20 let_go
 umount_gt "$mnt"
-round "the scheduler's own names" 100 kernel
+round "the scheduler's own names" 100
 quiet 100
-if [ -z "${AGAIN-}" ]; then decided 100; else skip_ok "decided" "the same program's choice on another kernel"; fi
 mock_names amdgpu || exit 1
 # two tracepoints tell each of these jobs
-round "all names at once" 3334 daemon: :contexts
+round "all names at once" 3334 :contexts
 ok "the modules can be unloaded when nobody is attached" mock_unload
 done_testing

@@ -23,9 +23,7 @@ counted() { # counted N TREE... - each has counted as many jobs
 }
 
 mock_load && grt_load || exit 1
-# where the kernel counts, an emulated machine's CPUs, which take turns, may leave a job's exec unknown (bpf.sh)
-printf '[backend bpf]\nmatch = daemon\n' >conf
-for m in "${by[@]}"; do mount_gt "$PWD/$m" -o "backend=$m,conf=conf" || exit 1; done
+for m in "${by[@]}"; do mount_gt "$PWD/$m" -o "backend=$m" || exit 1; done
 is "$(cat $grt/enabled) $(stat_of tracing)" "1 started-here" "the daemon starts grtrace" || exit 1
 # the first of all may have been reported by the old names before the new ones were heard
 "$gpujobs" --device 0 --jobs 2 --ring gfx_0.0.0 --length-us 100000 >/dev/null
