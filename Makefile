@@ -338,8 +338,7 @@ install: all
 	$(INSTALL) -m 755 $(daemon) $(DESTDIR)$(sbin)/mount.gputrace
 	$(INSTALL) -m 644 $(plugins) $(D)/lib/gputrace/
 	$(INSTALL) -m 644 $(maps) $(D)/share/gputrace/events.d/
-	$(INSTALL) -m 644 backend/backend.h backend/event.h backend/tally.h backend/bucket.h backend/wanted.h \
-		backend/kernel.h backend/reading.h $(D)/include/gputrace/
+	$(INSTALL) -m 644 backend/backend.h backend/event.h backend/kernel.h backend/reading.h $(D)/include/gputrace/
 	$(INSTALL) -m 644 $(filter %.5,$(man)) $(D)/share/man/man5/
 	$(INSTALL) -m 644 $(filter %.7,$(man)) $(D)/share/man/man7/
 	$(INSTALL) -m 644 $(filter %.8,$(man)) $(D)/share/man/man8/

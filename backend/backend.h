@@ -19,8 +19,6 @@
 #include "event.h"
 #include "kernel.h"
 #include "reading.h"
-#include "tally.h"
-#include "wanted.h"
 
 #define GT_BACKEND_ABI	  5
 #define GT_BACKEND_SYMBOL "gt_backend"
@@ -196,16 +194,8 @@ enum gt_clock_id {
  *	record @what. When that may have changed, the host asks with GT_CTL_RESCAN, and the plugin asks
  *	again there. @rank below 0 gives the claim up. @what is at most 15 characters, and a plugin has
  *	at most 4 claims
- * @tally: hands over what the plugin counted itself, as of now or a little earlier; the host copies
- *	nothing
  * @reading: hands over sensors of a GPU; the daemon keeps them until the next call
  * @usage: hands over what a process uses
- * @counting: @on: the plugin counts events itself, and collect_counters() is called before its counters are shown;
- *	@on false: there is nothing to hand over until the next @counting
- * @wanted: which records the settings want. A source that leaves out jobs itself asks at its start, and
- *	again at GT_CTL_WANTED and GT_CTL_LEVEL
- * @ring_refused: likewise of a ring, for gt_wanted_job.refused; to be asked at the ring's first event,
- *	and again at the same times
  * @kernel: number of a kernel, for gt_event.ref of its DISPATCH events, and its description; the same
  *	GPU, user and name give the same number. GT_NONE32 if there are too many
  * @counter: value of hardware counter @name during one dispatch of @kernel
@@ -217,10 +207,6 @@ enum gt_clock_id {
  * @userdir: the @i'th user directory; NULL after the last
  * @queues_hw: places of queues on the hardware: all that is known, in place of the last call. From the
  *	first call on, queues of these kinds have files for that
- * @process_ended: for a source that counts itself: has process @pid, begun at @start (ns since boot, 0
- *	unknown), ended so long ago that everything it did has been delivered (GT_UNSEEN_DEAD_NS of
- *	unseen.h)?
- * @ring_reset: likewise: when the hardware of a ring was reset last; 0: never
  * @unpacked: a descriptor, the caller's, of the unpacked data of recording @path, a path of the option
  *	`files` or of packed(); its offset is shared. @damage: why part of it is missing, or NULL.
  *	-ENOENT: @path is a file itself; -EBADMSG: it could not be unpacked, see @damage.
@@ -245,12 +231,8 @@ struct gt_host {
 		__attribute__((format(printf, 3, 4)));
 	uint64_t (*now)(struct gt_plugin *p);
 	const char *(*claim)(struct gt_plugin *p, const char *what, int rank);
-	void (*tally)(struct gt_plugin *p, const struct gt_tally *t);
 	void (*reading)(struct gt_plugin *p, const struct gt_reading *r);
 	void (*usage)(struct gt_plugin *p, const struct gt_usage *u);
-	void (*counting)(struct gt_plugin *p, bool on);
-	void (*wanted)(struct gt_plugin *p, struct gt_wanted *out);
-	uint32_t (*ring_refused)(struct gt_plugin *p, uint16_t gpu, uint16_t ring);
 	uint32_t (*kernel)(struct gt_plugin *p, const struct gt_kernel_desc *d);
 	void (*counter)(struct gt_plugin *p, uint32_t kernel, const char *name, double value);
 	void (*kernel_text)(struct gt_plugin *p, uint32_t kernel, enum gt_kernel_text which,
@@ -260,8 +242,6 @@ struct gt_host {
 	size_t (*clock_lines)(struct gt_plugin *p, enum gt_clock_id clock, char *buf, size_t len);
 	const struct gt_userdir *(*userdir)(struct gt_plugin *p, unsigned int i);
 	void (*queues_hw)(struct gt_plugin *p, const struct gt_queue_hw *q, size_t n);
-	bool (*process_ended)(struct gt_plugin *p, uint32_t pid, uint64_t start);
-	uint64_t (*ring_reset)(struct gt_plugin *p, uint16_t gpu, uint16_t ring);
 	int (*unpacked)(struct gt_plugin *p, const char *path, const char **damage);
 	int (*file)(struct gt_plugin *p, enum gt_file_op op, const char *path, int flags);
 	uint64_t (*over_share)(struct gt_plugin *p, uint32_t uid);
@@ -297,7 +277,6 @@ enum gt_control {
 			* rescan, which counts as a pause */
 	GT_CTL_SEEK,	/* replay, just begun: play up to time arg, ns, as fast as it reads */
 	GT_CTL_LEVEL,	/* arg: enum gt_level, 1 nobody records, 2 normal, 3 verbose */
-	GT_CTL_WANTED,	/* answers of gt_host.wanted() and .ring_refused() have changed */
 	GT_CTL_USERDIR, /* user directories have changed, see gt_host.userdir() */
 };
 
@@ -354,7 +333,6 @@ enum gt_control {
  *	with EPERM; programs cannot be executed, no code can be loaded, and no file opened for writing
  *	except by gt_host.file. "mkstemp" is no call: it stands for making new files, and removing files
  * @files: texts of its own; may be NULL
- * @collect_counters: hands over, by host->tally(), what it has counted itself up to now. Optional
  * @probe_recording: is this a recording of its kind? @path: its path, which does not exist for one of several
  *	files in an archive. @head: its first @len bytes (64 KiB at most). NULL: @path is a folder, or a file
  *	that no plugin knows by its bytes: then its name decides, and the plugin that takes it refuses it with a
@@ -394,7 +372,6 @@ struct gt_backend {
 	uint64_t start_caps;
 	const char *syscalls;
 	const struct gt_backend_file *files;
-	void (*collect_counters)(struct gt_plugin *p);
 	bool (*probe_recording)(const char *path, const uint8_t *head, size_t len);
 	void (*refresh_sensors)(struct gt_plugin *p, unsigned int what);
 	void (*process_seen)(struct gt_plugin *p, uint32_t pid);

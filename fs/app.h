@@ -53,14 +53,6 @@ static inline bool gt_app_played(const struct gt_app *app)
 	return app->replay && !(app->host && gt_host_replaying(app->host));
 }
 
-/** gt_app_fresh() - before somebody looks: what backends count themselves is in the model. Any
- * thread, without the model's lock */
-static inline void gt_app_fresh(struct gt_app *app)
-{
-	if (app->host)
-		gt_host_collect_counters(app->host);
-}
-
 /** gt_app_look() - likewise, what backends read off when somebody looks (GT_LOOK_*). Return: false if
  * it is not, yet */
 static inline bool gt_app_look(struct gt_app *app, unsigned int what)

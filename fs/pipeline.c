@@ -82,8 +82,6 @@ static void one(struct gt_pipeline *p, union gt_record *r, bool live, bool own)
 	struct gt_folded f;
 	bool pass, full = false;
 
-	if (!live) /* a recording has no tallies */
-		r->ev.flags &= (uint8_t)~GT_F_COUNTED;
 	gt_model_event(app->model, r, &f);
 	if (f.new_proc)
 		meet(p, f.new_proc, r, live);
@@ -134,32 +132,6 @@ static void on_records(void *arg, const union gt_record *r, size_t n, bool live,
 		r += some;
 		n -= some;
 	}
-}
-
-/*
- * Processes are created as by an event. They get no record in the log here: records that are older may
- * still be on their way. A source emits it itself, before the process's first record.
- */
-static void on_tally(void *arg, const struct gt_tally *t)
-{
-	struct gt_pipeline *p = arg;
-	union gt_record r;
-	struct gt_folded f;
-	GT_MODEL_LOCK(p->app->model);
-
-	if (!gt_model_tally(p->app->model, t))
-		return;
-	for (unsigned int i = 0; i < t->nproc; i++) {
-		gt_model_tally_proc(p->app->model, t, i, &f);
-		if (!f.new_proc)
-			continue;
-		gt_record_init(&r, t->proc[i].first, GT_PROCESS);
-		meet(p, f.new_proc, &r, true);
-	}
-	if (!t->unlisted)
-		gt_model_tally_jobs(p->app->model, t);
-	gt_model_tally_end(p->app->model, t);
-	gt_gate_left(p->app->gate, t->gpu, t->ring, t->left);
 }
 
 static void on_reading(void *arg, const struct gt_reading *r)
@@ -224,9 +196,8 @@ static void adapt(struct gt_app *app)
 	if (!app->gate->adapt.budget)
 		return;
 	now = clock_ns(CLOCK_MONOTONIC);
-	if (gt_adapt_due(&app->gate->adapt, now) &&
-	    gt_gate_adapt(app->gate, now, clock_ns(CLOCK_PROCESS_CPUTIME_ID)) && app->host)
-		gt_host_wanted_changed(app->host);
+	if (gt_adapt_due(&app->gate->adapt, now))
+		gt_gate_adapt(app->gate, now, clock_ns(CLOCK_PROCESS_CPUTIME_ID));
 }
 
 static void on_idle(void *arg)
@@ -277,42 +248,6 @@ static void on_kernel_text(void *arg, uint32_t kernel, enum gt_kernel_text which
 	GT_MODEL_LOCK(p->app->model);
 
 	gt_model_kernel_text(p->app->model, kernel, which, text);
-}
-
-/* --- what sources may leave out ------------------------------------------------------------- */
-
-static void on_wanted(void *arg, struct gt_wanted *out)
-{
-	struct gt_pipeline *p = arg;
-	GT_MODEL_LOCK(p->app->model);
-
-	*out = p->app->gate->wanted;
-}
-
-static uint32_t on_ring_refused(void *arg, uint16_t gpu, uint16_t ring)
-{
-	struct gt_pipeline *p = arg;
-	GT_MODEL_LOCK(p->app->model);
-
-	return gt_gate_ring_refused(p->app->gate, gpu, ring);
-}
-
-/* --- what ends jobs of sources that count themselves ---------------------------------------- */
-
-static bool on_process_ended(void *arg, uint32_t pid, uint64_t start)
-{
-	struct gt_pipeline *p = arg;
-	GT_MODEL_LOCK(p->app->model);
-
-	return gt_model_ended(p->app->model, pid, start);
-}
-
-static uint64_t on_ring_reset(void *arg, uint16_t gpu, uint16_t ring)
-{
-	struct gt_pipeline *p = arg;
-	GT_MODEL_LOCK(p->app->model);
-
-	return gt_model_reset_at(p->app->model, gpu, ring);
 }
 
 static uint64_t on_over_share(void *arg, uint32_t uid)
@@ -384,7 +319,6 @@ void gt_pipeline_sink(struct gt_pipeline *p, struct gt_sink *out)
 		.arg = p,
 		.records = on_records,
 		.watermark = on_watermark,
-		.tally = on_tally,
 		.reading = on_reading,
 		.usage = on_usage,
 		.queues_hw = on_queues_hw,
@@ -394,10 +328,6 @@ void gt_pipeline_sink(struct gt_pipeline *p, struct gt_sink *out)
 		.kernel = on_kernel,
 		.counter = on_counter,
 		.kernel_text = on_kernel_text,
-		.wanted = on_wanted,
-		.ring_refused = on_ring_refused,
-		.process_ended = on_process_ended,
-		.ring_reset = on_ring_reset,
 		.observing = on_observing,
 		.ring_observing = on_ring_observing,
 		.reset = on_reset,

@@ -111,14 +111,8 @@ static int find_job(struct gt_eventmap *m, const struct gt_section *s, const str
 	if (s->second && gt_job_is_done(m, j))
 		return RES_IGNORED;
 	if (s->only == GT_ONLY_ANY) {
-		if (c->known && j->gpu == GT_NONE16) {
-			j->gpu = c->gpu;
-			j->ring = c->ring;
-			if (c->ctx != GT_NONE64)
-				j->ctx = c->ctx;
-		} else if (j->gpu == GT_NONE16) {
+		if (j->gpu == GT_NONE16)
 			gt_job_context_place(m, j);
-		}
 		return 0;
 	}
 	if (s->only == GT_ONLY_RING) {
@@ -388,4 +382,53 @@ bool gt_tp_raw_dev(struct gt_tp *tp, const void *rec, size_t len, char *buf, siz
 	struct gt_src src = { .raw = true, .data = rec, .len = len };
 
 	return dev_of(tp, &src, buf, buflen);
+}
+
+/* The only bound section in use, or NULL */
+static const struct gt_section *only_section(const struct gt_tp *tp)
+{
+	const struct gt_section *only = NULL;
+
+	for (const struct gt_section *s = tp->sections; s; s = s->next) {
+		if (!s->use || !s->bound)
+			continue;
+		if (only)
+			return NULL;
+		only = s;
+	}
+	return only;
+}
+
+/* Does a section in use name the tracepoint in `unless_heard`? */
+static bool is_heard(const struct gt_tp *tp)
+{
+	const struct gt_eventmap *m = tp->m;
+
+	for (unsigned int i = 0; i < m->ntps; i++)
+		for (const struct gt_section *s = m->tps[i]->sections; s; s = s->next)
+			for (unsigned int k = 0; s->use && k < s->nheard; k++)
+				if (s->heard_tp[k] == tp)
+					return true;
+	return false;
+}
+
+bool gt_tp_condition(const struct gt_tp *tp, struct gt_tp_condition *out)
+{
+	const struct gt_section *only = only_section(tp);
+	const struct gt_field *f;
+
+	if (!only || !only->where.op || is_heard(tp))
+		return false;
+	f = &only->where.ref.raw;
+	if (f->kind != GT_K_INT)
+		return false;
+	*out = (struct gt_tp_condition){
+		.off = f->off,
+		.size = f->size,
+		.sign = f->sign,
+		.bits = only->where.op == GT_OP_AND,
+		.unlike = only->where.op == GT_OP_NE,
+		.value = only->where.value,
+	};
+	return true;
 }

@@ -33,17 +33,12 @@ struct gt_eventmap_stats {
  * @tid: the thread
  * @pid: its thread group, or GT_NONE32
  * @cpu: GT_NONE16 if unknown
- * @known: of a wait: the source knows @gpu and @ring of the job, and all 64 bits of its context, @ctx,
- *	if it has not ended
  */
 struct gt_evctx {
 	uint64_t ts;
 	uint32_t tid;
 	uint32_t pid;
 	uint16_t cpu;
-	bool known;
-	uint16_t gpu, ring;
-	uint64_t ctx;
 };
 
 /**
@@ -189,56 +184,6 @@ struct gt_tp_condition {
 /** gt_tp_condition() - the condition of all used events of a tracepoint that is bound and selected; false:
  * there is none, or other sections need to know of the other events, too */
 bool gt_tp_condition(const struct gt_tp *tp, struct gt_tp_condition *out);
-
-enum gt_piece_kind { GT_PIECE_INT, GT_PIECE_DYN, GT_PIECE_REL, GT_PIECE_CHARS };
-
-/**
- * struct gt_tp_piece - @size bytes at @off of a raw record; @size 0: none
- * @kind: enum gt_piece_kind: an integer, characters, or a word with the place of characters
- *	(`__data_loc`, `__rel_loc`)
- */
-struct gt_tp_piece {
-	uint16_t off;
-	uint8_t size, kind;
-};
-
-#define GT_TP_PIECES 4
-
-#define GT_KEY_FENCE 0x1
-#define GT_KEY_CTX   0x2
-#define GT_KEY_SEQNO 0x4
-#define GT_KEY_RING  0x8
-
-/**
- * struct gt_tp_job - how a source can match and count the jobs of a tracepoint by raw records
- * @types: bits of SUBMIT, COMMIT or both, or COMPLETE
- * @map: number of its file; the sections of one file belong together
- * @begins: an unknown job begins with this event
- * @known: this event of an unknown job is left out
- * @vague: ctx and seqno of the records differ from @ctx and @seqno, or may
- * @key: parts of the key, GT_KEY_*, from @fence, @ctx, @seqno and the ring; with a context, the low 32
- *	bits of both are compared
- * @seed, @piece: together these identify GPU and ring: where @seed and all @npiece pieces are equal,
- *	the ring is the same. Without a piece and with a seed of the file alone, the ring is the job's
- */
-struct gt_tp_job {
-	uint64_t types;
-	uint16_t map;
-	bool begins, known, vague;
-	uint8_t key, npiece;
-	uint64_t seed;
-	struct gt_tp_piece ctx, seqno, fence;
-	struct gt_tp_piece piece[GT_TP_PIECES];
-};
-/** gt_tp_job() - valid when all tracepoints are bound and selected. False: only gt_tp_raw() can match
- * them. A condition (gt_tp_condition()) must hold first */
-bool gt_tp_job(const struct gt_tp *tp, struct gt_tp_job *out);
-/** gt_tp_wait() - likewise the key of the job that a wait of this tracepoint is for, or that waits for
- * another job; false: none, or more than that. @out: only @key, @ctx and @seqno */
-bool gt_tp_wait(const struct gt_tp *tp, struct gt_tp_job *out);
-/** gt_tp_place() - GPU and ring that a raw record names; false: it names none, or there are too many */
-bool gt_tp_place(struct gt_tp *tp, const struct gt_evctx *c, const void *rec, size_t len,
-		 uint16_t *gpu, uint16_t *ring);
 
 /**
  * gt_tp_raw() - decodes a raw record, from common_type on, to at most @max records in @out

@@ -385,11 +385,6 @@ bool gt_src_str(const struct gt_src *src, const struct gt_ref *r, struct gt_slic
 bool gt_tmpl_eval(const struct gt_tmpl *t, const struct gt_src *src, char buf[GT_MAP_STR],
 		  struct gt_slice *out);
 
-/* offload.c */
-
-/** gt_only_section() - the only bound section in use, or NULL */
-const struct gt_section *gt_only_section(const struct gt_tp *tp);
-
 /* place.c */
 
 /** gt_event_place() - finds GPU and ring, by name or inferred. If the event names neither, its job

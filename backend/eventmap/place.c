@@ -370,16 +370,3 @@ bool gt_event_place(struct gt_eventmap *m, struct gt_section *s, const struct gt
 		j->ring = ring_by_name(m, s, src, j->gpu);
 	return !s->ring.n || j->ring != GT_NONE16;
 }
-
-bool gt_tp_place(struct gt_tp *tp, const struct gt_evctx *c, const void *rec, size_t len,
-		 uint16_t *gpu, uint16_t *ring)
-{
-	struct gt_src src = { .raw = true, .data = rec, .len = len };
-	struct gt_section *s = (struct gt_section *)gt_only_section(tp);
-
-	*gpu = *ring = GT_NONE16;
-	if (!s || !gpu_by_name(tp->m, s, &src, gpu) || *gpu == GT_NONE16)
-		return false;
-	*ring = ring_by_name(tp->m, s, &src, *gpu);
-	return *ring != GT_NONE16;
-}

@@ -208,22 +208,6 @@ static void hook_kernel_text(struct gt_plugin *p, uint32_t kernel, enum gt_kerne
 		b->h->sink.kernel_text(b->h->sink.arg, kernel, which, text);
 }
 
-static void hook_tally(struct gt_plugin *p, const struct gt_tally *t)
-{
-	struct gt_be *b = be_of(p);
-	uint64_t now = gt_host_now();
-	struct gt_tally m = *t;
-	uint64_t *times[] = { &m.since, &m.first, &m.last, &m.last_end, &m.hw_since };
-
-	m.at = shifted(b, m.at < now ? m.at : now);
-	for (unsigned int i = 0; i < sizeof(times) / sizeof(times[0]); i++)
-		if (*times[i]) /* 0: never */
-			*times[i] = shifted(b, *times[i]);
-	b->h->delivered = true;
-	note_jobs(b, m.gpu, m.ring);
-	b->h->sink.tally(b->h->sink.arg, &m);
-}
-
 static void hook_reading(struct gt_plugin *p, const struct gt_reading *r)
 {
 	struct gt_be *b = be_of(p);
@@ -252,60 +236,6 @@ static void hook_queues_hw(struct gt_plugin *p, const struct gt_queue_hw *q, siz
 			return;
 	if (s->queues_hw)
 		s->queues_hw(s->arg, q, n);
-}
-
-void gt_be_counting(struct gt_be *b, bool on)
-{
-	bool can = GT_HAS(b->be, collect_counters) && b->be->collect_counters;
-
-	if (on == b->counting || (on && !can))
-		return;
-	b->counting = on;
-	if (on)
-		b->h->counting++;
-	else
-		b->h->counting--;
-}
-
-static void hook_counting(struct gt_plugin *p, bool on)
-{
-	gt_be_counting(be_of(p), on);
-}
-
-static void hook_wanted(struct gt_plugin *p, struct gt_wanted *out)
-{
-	const struct gt_sink *s = &be_of(p)->h->sink;
-
-	*out = (struct gt_wanted){ .types = UINT32_MAX,
-				   .events = UINT32_MAX,
-				   .share = GT_SHARE_ALL };
-	if (s->wanted)
-		s->wanted(s->arg, out);
-}
-
-static uint32_t hook_ring_refused(struct gt_plugin *p, uint16_t gpu, uint16_t ring)
-{
-	const struct gt_sink *s = &be_of(p)->h->sink;
-
-	return s->ring_refused ? s->ring_refused(s->arg, gpu, ring) : 0;
-}
-
-static bool hook_process_ended(struct gt_plugin *p, uint32_t pid, uint64_t start)
-{
-	const struct gt_sink *s = &be_of(p)->h->sink;
-
-	return s->process_ended && s->process_ended(s->arg, pid, start);
-}
-
-/* Returns a time of the source's clock */
-static uint64_t hook_ring_reset(struct gt_plugin *p, uint16_t gpu, uint16_t ring)
-{
-	struct gt_be *b = be_of(p);
-	const struct gt_sink *s = &b->h->sink;
-	uint64_t at = s->ring_reset ? s->ring_reset(s->arg, gpu, ring) : 0;
-	int64_t by = atomic_load_explicit(&b->clock_offset, memory_order_relaxed);
-
-	return at ? at - (uint64_t)by : 0;
 }
 
 static bool forget_fd(struct gt_be *b, int fd)
@@ -614,12 +544,6 @@ const struct gt_host gt_host_hooks = {
 	.error = hook_error,
 	.log = hook_log,
 	.claim = hook_claim,
-	.tally = hook_tally,
-	.counting = hook_counting,
-	.wanted = hook_wanted,
-	.ring_refused = hook_ring_refused,
-	.process_ended = hook_process_ended,
-	.ring_reset = hook_ring_reset,
 	.kernel = hook_kernel,
 	.counter = hook_counter,
 	.kernel_text = hook_kernel_text,

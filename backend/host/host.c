@@ -295,21 +295,6 @@ bool gt_host_replaying(struct gt_host_state *h)
 	return atomic_load(&h->playing);
 }
 
-void gt_host_collect_counters(struct gt_host_state *h)
-{
-	struct gt_call *c;
-
-	if (!atomic_load_explicit(&h->counting, memory_order_relaxed) ||
-	    gt_host_now() - atomic_load_explicit(&h->collected, memory_order_relaxed) <
-		    GT_HOST_FRESH_NS)
-		return;
-	c = gt_call_new(GT_CALL_COLLECT);
-	if (!c)
-		return;
-	gt_call_run(h, c, GT_HOST_FRESH_MS);
-	gt_call_put(h, c);
-}
-
 bool gt_host_refresh_sensors(struct gt_host_state *h, unsigned int what)
 {
 	struct gt_call *c;
@@ -416,12 +401,6 @@ int gt_host_control(struct gt_host_state *h, enum gt_control what, int64_t arg, 
 void gt_host_rescan(struct gt_host_state *h)
 {
 	atomic_store(&h->rescan, true);
-	gt_host_wake(h);
-}
-
-void gt_host_wanted_changed(struct gt_host_state *h)
-{
-	atomic_store(&h->wanted, true);
 	gt_host_wake(h);
 }
 

@@ -23,11 +23,8 @@ struct gt_clocks;     /* clock.h */
  * @records: merged, in order of time (the one that appends a late record flags it). @live_pids: pids are
  *	of this machine, now; @own: users wrote them into files of theirs
  * @watermark: no record to come is older than @ts
- * @tally: what a backend counted itself
  * @reading, @usage, @queues_hw: sensors of a GPU, use by a process, places of queues. Optional
  * @idle: called after a round that delivered something, before the thread sleeps
- * @wanted, @ring_refused: see struct gt_host; NULL: everything is wanted
- * @process_ended, @ring_reset: see struct gt_host. Optional
  * @kernel, @counter, @kernel_text: see struct gt_host
  * @observing: GT_OBSERVES_* from now on, called at each change. Optional
  * @ring_observing: while backends run: does one of those run that have reported jobs of this ring? @ring
@@ -40,17 +37,12 @@ struct gt_sink {
 	void *arg;
 	void (*records)(void *arg, const union gt_record *r, size_t n, bool live_pids, bool own);
 	void (*watermark)(void *arg, uint64_t ts);
-	void (*tally)(void *arg, const struct gt_tally *t);
 	void (*reading)(void *arg, const struct gt_reading *r);
 	void (*usage)(void *arg, const struct gt_usage *u);
 	void (*queues_hw)(void *arg, const struct gt_queue_hw *q, size_t n);
 	void (*idle)(void *arg);
 	uint16_t (*gpu)(void *arg, const struct gt_gpu_desc *desc, bool recording);
 	uint16_t (*ring)(void *arg, uint16_t gpu, const char *name, enum gt_engine engine);
-	void (*wanted)(void *arg, struct gt_wanted *out);
-	uint32_t (*ring_refused)(void *arg, uint16_t gpu, uint16_t ring);
-	bool (*process_ended)(void *arg, uint32_t pid, uint64_t start);
-	uint64_t (*ring_reset)(void *arg, uint16_t gpu, uint16_t ring);
 	uint32_t (*kernel)(void *arg, const struct gt_kernel_desc *d);
 	void (*counter)(void *arg, uint32_t kernel, const char *name, double value);
 	void (*kernel_text)(void *arg, uint32_t kernel, enum gt_kernel_text which,
@@ -211,8 +203,7 @@ int gt_host_userdir_show(struct gt_host_state *h, unsigned int i, uint64_t seria
 /** gt_host_clock_offset() - adds @ns to every time that backend @i delivers from now on */
 int gt_host_clock_offset(struct gt_host_state *h, unsigned int i, int64_t ns);
 /** gt_host_control() - asks every running backend; -EOPNOTSUPP if none can do it. With GT_CTL_LEVEL the
- * host itself stops (0) and starts (from 0) the backends; GT_CTL_WANTED succeeds though no backend knows
- * it. With GT_CTL_SEEK @arg is a time of the recordings: they are played again from their beginning, up
+ * host itself stops (0) and starts (from 0) the backends. With GT_CTL_SEEK @arg is a time of the recordings: they are played again from their beginning, up
  * to there as fast as they can be read. After their end GT_CTL_RESUME plays them again, too */
 int gt_host_control(struct gt_host_state *h, enum gt_control what, int64_t arg, char *err,
 		    size_t len);
@@ -223,16 +214,10 @@ void gt_host_rescan(struct gt_host_state *h);
 /** gt_host_replay_failed() - true if a backend that is to play a recording does not run, with the reason
  * in @err */
 bool gt_host_replay_failed(struct gt_host_state *h, char *err, size_t len);
-/** gt_host_wanted_changed() - GT_CTL_WANTED without waiting; the ingest thread may call it, and with any
- * lock */
-void gt_host_wanted_changed(struct gt_host_state *h);
 /** gt_host_recordings() - number of recordings; the files of a folder, which have one clock, are one */
 unsigned int gt_host_recordings(const struct gt_host_state *h);
 /** gt_host_replaying() - does a recording play, or is it paused? False: all of it is in the sink */
 bool gt_host_replaying(struct gt_host_state *h);
-/** gt_host_collect_counters() - has backends hand over what they counted themselves, unless that was a few ms ago.
- * Waits a short time; not at all if nothing is counted */
-void gt_host_collect_counters(struct gt_host_state *h);
 /** gt_host_refresh_sensors() - has backends hand over what they read on demand (GT_LOOK_*), unless that was a moment
  * ago. Waits a short time, and for places of queues (GT_REFRESH_SLOTS) as for a request; not at all if no
  * backend reads anything. Return: false if it waited too long */

@@ -70,19 +70,6 @@ static void show_file(struct gt_host_state *h, struct gt_call *c)
 	c->big[GT_BACKEND_TEXT_MAX - 1] = 0;
 }
 
-/* Backends that count events themselves hand their counters over. */
-static void collect_counters(struct gt_host_state *h)
-{
-	/* several readers may have asked at once */
-	if (gt_host_now() - atomic_load_explicit(&h->collected, memory_order_relaxed) <
-	    GT_HOST_FRESH_NS)
-		return;
-	for (unsigned int i = 0; i < h->n; i++)
-		if (h->be[i]->counting && h->be[i]->started)
-			h->be[i]->be->collect_counters(&h->be[i]->p);
-	atomic_store_explicit(&h->collected, gt_host_now(), memory_order_relaxed);
-}
-
 static void refresh_sensors(struct gt_host_state *h, unsigned int what)
 {
 	for (unsigned int i = 0; i < h->n; i++)
@@ -105,9 +92,6 @@ static void perform(struct gt_host_state *h, struct gt_call *c)
 		break;
 	case GT_CALL_CONTROL:
 		c->ret = gt_host_do_control(h, c->what, c->arg, c->text, sizeof(c->text));
-		break;
-	case GT_CALL_COLLECT:
-		collect_counters(h);
 		break;
 	case GT_CALL_REFRESH:
 		refresh_sensors(h, (unsigned int)c->arg);
@@ -174,7 +158,7 @@ static void cancel(struct gt_host_state *h, struct gt_call *c)
 {
 	struct gt_call **at = &h->calls;
 
-	if (c->begun || c->kind == GT_CALL_COLLECT || c->kind == GT_CALL_REFRESH)
+	if (c->begun || c->kind == GT_CALL_REFRESH)
 		return;
 	while (*at && *at != c)
 		at = &(*at)->next;

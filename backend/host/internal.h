@@ -24,10 +24,9 @@
 #define GT_HOST_MAX_WATCHES 4096 /* of one plugin: a descriptor per CPU, and some more */
 #define GT_HOST_VALUE_LEN   4096 /* a setting as text */
 #define GT_HOST_DOCTOR_LEN  8192
-#define GT_HOST_STOP_MS	    10000   /* how long the thread may take to end */
-#define GT_HOST_CALL_MS	    5000    /* how long another thread waits for the ingest thread */
-#define GT_HOST_FRESH_NS    5000000 /* how old counters may be that a reader gets */
-#define GT_HOST_FRESH_MS    50	    /* how long a reader waits for newer ones */
+#define GT_HOST_STOP_MS	    10000 /* how long the thread may take to end */
+#define GT_HOST_CALL_MS	    5000  /* how long another thread waits for the ingest thread */
+#define GT_HOST_FRESH_MS    50	  /* how long a reader waits for newer readings of sensors */
 
 #define GT_CLAIMS 4 /* of a plugin */
 
@@ -56,7 +55,6 @@ struct gt_claim {
  * @due: drain() is to be called in this round
  * @drained: drain() was called since start()
  * @empty: the last drain() found nothing
- * @counting: see gt_host.counting
  * @refreshes: it runs and has gt_backend.look
  * @empties: drains that found nothing in a row, each right after the one before
  * @drained_at: when the last drain() ended
@@ -79,7 +77,7 @@ struct gt_be {
 	const struct gt_backend *be;
 	struct gt_backend_info info;
 	bool wanted, usable, started, has_error;
-	bool due, drained, empty, counting, refreshes;
+	bool due, drained, empty, refreshes;
 	unsigned int empties;
 	uint64_t drained_at, rest;
 	uint64_t timer;
@@ -100,7 +98,6 @@ enum gt_call_kind {
 	GT_CALL_SET,
 	GT_CALL_CONTROL,
 	GT_CALL_START,
-	GT_CALL_COLLECT,
 	GT_CALL_REFRESH,
 	GT_CALL_MKDIR,
 	GT_CALL_RMDIR,
@@ -167,10 +164,8 @@ struct gt_host_unpacked {
  * @armed: what @timerfd is set to, 0 off
  * @clocks: of this machine, guarded by @lock
  * @lock: guards gt_be.info, option values, the queue of @calls and @quiet_seq
- * @counting: number of backends that count events themselves
- * @collected: CLOCK_MONOTONIC of the last time that their counters were collected
  * @refreshers: number of running backends that refresh sensors on demand
- * @rescan, @wanted: gt_host_rescan(), gt_host_wanted_changed() were called
+ * @rescan: gt_host_rescan() was called
  * @stuck: a request was not answered in time, and none since; guarded by @lock
  * @threaded: the ingest thread runs, so requests go through @calls
  * @cpu_ns: CPU time of a thread that has ended
@@ -202,11 +197,8 @@ struct gt_host_state {
 	pthread_mutex_t lock;
 	pthread_cond_t cond;
 	struct gt_call *calls;
-	_Atomic unsigned int counting;
-	_Atomic uint64_t collected;
 	_Atomic unsigned int refreshers;
 	_Atomic bool rescan;
-	_Atomic bool wanted;
 	bool stuck;
 	pthread_t thread;
 	_Atomic bool threaded;
@@ -286,8 +278,6 @@ extern const struct gt_host gt_host_hooks;
 /** gt_be_blind() - @b delivers nothing from now on, for some time or for good: jobs in flight on its
  * GPUs count as lost */
 void gt_be_blind(struct gt_be *b);
-/** gt_be_counting() - gt_host.counting */
-void gt_be_counting(struct gt_be *b, bool on);
 /** gt_be_mute() - its descriptors wake nobody (@on), or do again */
 void gt_be_mute(struct gt_be *b, bool on);
 /** gt_be_unwatch_all() - forgets every descriptor of a plugin */
@@ -324,7 +314,7 @@ void gt_be_end(struct gt_be *b);
 /** gt_host_do_control() - gt_host_control() in the ingest thread */
 int gt_host_do_control(struct gt_host_state *h, enum gt_control what, int64_t arg, char *err,
 		       size_t len);
-/** gt_host_do_rescan() - does what gt_host_rescan() and gt_host_wanted_changed() asked for; ingest
+/** gt_host_do_rescan() - does what gt_host_rescan() asked for; ingest
  * thread */
 void gt_host_do_rescan(struct gt_host_state *h);
 /** gt_host_observing() - reports to the sink what is observed, if that has changed; ingest thread */

@@ -155,7 +155,6 @@ static void forget(struct gt_be *b)
 	b->timer = b->rest = 0;
 	b->empties = 0;
 	b->due = false;
-	gt_be_counting(b, false);
 	set_refreshes(b, false);
 	gt_order_end(b->h->order, b->index);
 	gt_claim_drop(b);
@@ -379,8 +378,6 @@ void gt_host_do_rescan(struct gt_host_state *h)
 
 	if (atomic_exchange(&h->rescan, false))
 		rescan(h, false, err, sizeof(err));
-	if (atomic_exchange(&h->wanted, false))
-		ask_all(h, GT_CTL_WANTED, 0, err, sizeof(err));
 }
 
 static void begin_anew(struct gt_be *b)
@@ -605,9 +602,6 @@ int gt_host_do_control(struct gt_host_state *h, enum gt_control what, int64_t ar
 		return play_again(h, arg > 0 ? (uint64_t)arg : 0, err, len);
 	case GT_CTL_USERDIR: /* of one backend: userdir.c */
 		break;
-	case GT_CTL_WANTED:
-		ret = ask_all(h, what, arg, err, len);
-		return ret == -EOPNOTSUPP ? 0 : ret; /* then the gate alone applies it */
 	}
 	snprintf(err, len, "no such request");
 	return -EINVAL;

@@ -295,7 +295,6 @@ static int control(struct gt_plugin *p, enum gt_control what, int64_t arg)
 	case GT_CTL_PAUSE:
 	case GT_CTL_RESUME:
 	case GT_CTL_LEVEL:
-	case GT_CTL_WANTED:
 		return 0; /* nothing to do: sensors are read on demand only */
 	default:
 		return -EOPNOTSUPP;

@@ -94,7 +94,6 @@ static struct gt_snap *gt_snap_render(struct gt_app *app, const struct gt_entry 
 	struct gt_text t;
 	uint64_t gen;
 
-	gt_app_fresh(app);
 	gen = gt_poll_gen(app, e, v);
 	/* asked before rendering: if the text changes meanwhile, it is rendered once too often */
 	gt_text_init(&t, 0);
@@ -117,7 +116,6 @@ struct gt_snap *gt_snap_get(struct gt_fs *fs, const struct gt_entry *e, const st
 	struct gt_snap *snap;
 	uint64_t gen;
 
-	gt_app_fresh(fs->app);
 	if ((e->file->flags & GT_FILE_VIEW) || !gt_file_gen(fs->app, e, v, &gen))
 		return gt_snap_render(fs->app, e, v, err);
 	snap = fs->cache[slot].snap;
@@ -562,7 +560,6 @@ void gt_op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 		err = -gt_gone_error(fs, &n->entry.obj, ENODEV);
 	else
 		err = gt_handle_new(fs, n, &view, gt_req_user(fs, req, &view), &h);
-	gt_app_fresh(fs->app);
 	gt_model_tidy(fs->app->model);
 	if (err) {
 		fuse_reply_err(req, -err);

@@ -119,7 +119,6 @@ static void gt_op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 
 	if (!dir)
 		return;
-	gt_app_fresh(fs->app);
 	gt_model_tidy(fs->app->model);
 	gt_log_tidy(fs->app->log, &fs->app->model->lock);
 	differs = gt_access_differs(&dir->entry.obj, name);

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "../../backend/wanted.h"
+#include "wanted.h"
 #include "gate.h"
 
 static void gt_hold_drop(struct gt_hold *h, struct gt_chain *c);
@@ -90,20 +90,6 @@ static void set_sampling(struct gt_gate *g, const struct gt_config *c)
 	g->slower = slow ? (uint64_t)c->sampling_threshold : GT_NONE64;
 }
 
-void gt_gate_configure(struct gt_gate *g, const struct gt_config *c)
-{
-	g->rules++;
-	g->wanted.gen++;
-	g->wanted.types = level_types(c->level);
-	set_filters(g, c);
-	rings(c->watchlist, &g->watch);
-	set_contexts(&g->wanted, c->watchlist_ctx);
-	set_sampling(g, c);
-	gt_rate_set(&g->rate, c->rate_limit_mode, (uint64_t)c->rate_limit,
-		    (uint64_t)c->rate_limit_burst);
-	g->nowhere.refused = gt_gate_ring_refused(g, GT_NONE16, GT_NONE16);
-}
-
 /** struct place - a ring as lists know it */
 struct place {
 	const char *gpu, *name;
@@ -144,13 +130,26 @@ static uint32_t ruled_out(const struct gt_patterns *list, const struct place *p,
 	return list->n && listed(list, p) == list->but ? 1U << why : 0;
 }
 
-uint32_t gt_gate_ring_refused(const struct gt_gate *g, uint16_t gpu, uint16_t ring)
+static uint32_t ring_refused(const struct gt_gate *g, uint16_t gpu, uint16_t ring)
 {
 	struct place p = find(g, gpu, ring);
 	uint32_t engine = g->engines >> p.engine & 1 ? 0 : 1U << GT_R_ENGINE;
 
 	return ruled_out(&g->filter_rings, &p, GT_R_RING) | engine |
 	       ruled_out(&g->watch, &p, GT_R_WATCHLIST);
+}
+
+void gt_gate_configure(struct gt_gate *g, const struct gt_config *c)
+{
+	g->rules++;
+	g->wanted.types = level_types(c->level);
+	set_filters(g, c);
+	rings(c->watchlist, &g->watch);
+	set_contexts(&g->wanted, c->watchlist_ctx);
+	set_sampling(g, c);
+	gt_rate_set(&g->rate, c->rate_limit_mode, (uint64_t)c->rate_limit,
+		    (uint64_t)c->rate_limit_burst);
+	g->nowhere.refused = ring_refused(g, GT_NONE16, GT_NONE16);
 }
 
 #define SWEEP_NS 1000000000u
@@ -441,7 +440,7 @@ static struct gt_gate_ring *ring_of(struct gt_gate *g, uint16_t gpu, uint16_t ri
 		if (gt_gate_ring_known(g, gpu,
 				       ring)) /* else it is asked again: it may get a name */
 			r->rules = g->rules;
-		r->refused = gt_gate_ring_refused(g, gpu, ring);
+		r->refused = ring_refused(g, gpu, ring);
 	}
 	return r;
 }
@@ -698,24 +697,11 @@ void gt_gate_no_room(struct gt_gate *g, const union gt_record *r)
 	ring_of(g, r->ev.gpu, r->ev.ring)->recorded--;
 }
 
-void gt_gate_left(struct gt_gate *g, uint16_t gpu, uint16_t ring, const uint64_t *left)
-{
-	struct gt_gate_ring *r = ring_of(g, gpu, ring);
-
-	for (unsigned int i = GT_R_NONE + 1; i < GT_NREFUSALS; i++) {
-		g->n.seen += left[i];
-		g->n.refused[i] += left[i];
-		r->seen += left[i];
-	}
-	r->sampled_out += left[GT_R_SAMPLING] + left[GT_R_THRESHOLD];
-}
-
 bool gt_gate_adapt(struct gt_gate *g, uint64_t now, uint64_t cpu)
 {
 	if (!gt_sampling_adapt(&g->adapt, now, cpu))
 		return false;
 	g->wanted.share = g->adapt.share;
-	g->wanted.gen++;
 	return true;
 }
 

@@ -2,15 +2,14 @@
 /*
  * The gate: what is recorded. Statistics are made before it and do not depend on it. Each stage has
  * its counter, and seen = recorded + every refusal + lost at any instant. The stages and their
- * order are those of backend/wanted.h, and its functions decide: sources that leave out jobs
- * themselves use them, too. A job is decided at its first event, or at its end where only that can
+ * order are those of wanted.h, and its functions decide. A job is decided at its first event, or at its end where only that can
  * show; it is then recorded whole or not at all, but for single events that the level or
  * filter_events leave out.
  */
 #ifndef GT_GATE_H
 #define GT_GATE_H
 
-#include "../../backend/wanted.h"
+#include "wanted.h"
 #include "../../conf/config.h"
 #include "../../conf/list.h"
 #include "../model/model.h"
@@ -121,7 +120,7 @@ struct gt_gate_counts {
 
 /**
  * struct gt_gate_ring - @reported: the steps of a job that its source reports, a bit each by type
- * @refused: gt_gate_ring_refused(), as of @rules
+ * @refused: why no job of the ring is wanted, a bit each by enum gt_refusal, as of @rules
  */
 struct gt_gate_ring {
 	uint64_t seen, recorded, sampled_out;
@@ -176,8 +175,6 @@ static inline const union gt_record *gt_gate_held(struct gt_gate *g)
 /** gt_gate_no_room() - @r, which has just passed, is more than its user's share of the history: it
  * is refused for that */
 void gt_gate_no_room(struct gt_gate *g, const union gt_record *r);
-/** gt_gate_left() - events of a ring that left no record at their source: @left[GT_NREFUSALS] */
-void gt_gate_left(struct gt_gate *g, uint16_t gpu, uint16_t ring, const uint64_t *left);
 /** gt_gate_adapt() - @now and the daemon's CPU time; true: sources must be notified. Where
  * gt_adapt_due() */
 bool gt_gate_adapt(struct gt_gate *g, uint64_t now, uint64_t cpu);
@@ -192,8 +189,5 @@ uint64_t gt_gate_filtered(const struct gt_gate_counts *n);
 uint64_t gt_gate_sampled(const struct gt_gate_counts *n);
 
 /* gate.c */
-
-/** gt_gate_ring_refused() - see gt_host.ring_refused() */
-uint32_t gt_gate_ring_refused(const struct gt_gate *g, uint16_t gpu, uint16_t ring);
 
 #endif

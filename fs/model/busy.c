@@ -148,44 +148,6 @@ void gt_busy_add(struct gt_busy *b, uint64_t start, uint64_t end)
 	b->pending += end - news;
 }
 
-/* As much of @ns as the slot that ends with or holds @end has room for, before @end */
-static uint64_t slot_fill(struct gt_busy *b, uint64_t no, uint64_t end, uint64_t ns)
-{
-	unsigned int i = (unsigned int)(no % GT_BUSY_SLOTS);
-	uint64_t had = b->slot_no[i] == no ? b->slot_ns[i] : 0, room = end - no * GT_BUSY_SLOT_NS;
-
-	if (b->slot_no[i] > no)
-		return 0;
-	room = room < GT_BUSY_SLOT_NS ? room : GT_BUSY_SLOT_NS;
-	room = room > had ? room - had : 0;
-	ns = ns < room ? ns : room;
-	slot_add(b, no, ns);
-	return ns;
-}
-
-uint64_t gt_busy_tally(struct gt_busy *b, uint64_t since, uint64_t end, uint64_t ns)
-{
-	uint64_t from = end > since && end - since >= ns ? since : end > ns ? end - ns : 0;
-	uint64_t no = end ? (end - 1) / GT_BUSY_SLOT_NS : 0, left = ns;
-
-	b->total_ns += ns;
-	if (!ns || end <= from)
-		return 0;
-	pending_flush(b);
-	latest_push(b);
-	for (unsigned int i = 0; left && i < GT_BUSY_SLOTS; i++, no--) {
-		left -= slot_fill(b, no, end, left);
-		if (!no || no * GT_BUSY_SLOT_NS <= from)
-			break;
-	}
-	if (end <= b->end)
-		return left;
-	b->start = from > b->end ? from : b->end;
-	b->end = end;
-	b->slot_end = (end / GT_BUSY_SLOT_NS + 1) * GT_BUSY_SLOT_NS;
-	return left;
-}
-
 void gt_busy_spread(struct gt_busy *b, uint64_t since, uint64_t end, uint64_t ns)
 {
 	const uint64_t all = GT_BUSY_SLOT_NS * (GT_BUSY_SLOTS - 1);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The way of an event, or of what a source counted, into the model. For who feeds it. */
+/* The way of an event into the model. For who feeds it. */
 #ifndef GT_FOLD_H
 #define GT_FOLD_H
 
-#include "../../backend/tally.h"
 #include "model.h"
 
 /**
@@ -14,14 +13,13 @@
  * @unknown_pid: a pid that the model does not have (then the caller asks /proc and calls
  *	gt_model_process(), and the event has been counted for it by a bare entry already)
  * @new_ring: a ring that the model made for it
- * @counted: a tally has the event: it makes no statistics
  * @nlate: so many jobs had ended before the ioctl that submitted them, which the event ends
  * @late: their numbers, as given to gt_model_logged()
  * @ioctl: their time in it
  */
 struct gt_folded {
 	struct gt_job *job;
-	bool finished, counted;
+	bool finished;
 	uint32_t hash; /* of @job's key, if it finished */
 	struct gt_finished fin;
 	struct gt_proc *new_proc;
@@ -38,19 +36,6 @@ struct gt_folded {
  * the record's GPU, or of all if GT_NONE16, does not know its next hw_wait and exec).
  */
 void gt_model_event(struct gt_model *m, union gt_record *r, struct gt_folded *f);
-/**
- * gt_model_tally() - folds in what a source counted on a ring; then gt_model_tally_proc() for each of
- *	its processes. False: there is no such ring. Ingest thread, lock held.
- */
-bool gt_model_tally(struct gt_model *m, const struct gt_tally *t);
-/** gt_model_tally_jobs() - @t->job, in place of those of the tally before; after all processes.
- * Likewise */
-void gt_model_tally_jobs(struct gt_model *m, const struct gt_tally *t);
-/** gt_model_tally_end() - all of @t is in: the ring's window ends if its time has come. Likewise */
-void gt_model_tally_end(struct gt_model *m, const struct gt_tally *t);
-/** gt_model_tally_proc() - @t->proc[@i]; @f: only new_proc is set. Likewise */
-void gt_model_tally_proc(struct gt_model *m, const struct gt_tally *t, unsigned int i,
-			 struct gt_folded *f);
 /**
  * gt_model_fetch() - brings what a record to come will touch nearer to the CPU: call it for each
  *	record, GT_FETCH_AHEAD records before gt_model_event(). Lock held. Optional.

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../../backend/bucket.h"
+#include "bucket.h"
 
 #define GT_HIST_FEW    35 /* values kept before octaves are made: the struct is 128 bytes */
 #define GT_STAGE_SLOTS 10 /* seconds kept apart, for the 10s_ keys */

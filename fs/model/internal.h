@@ -5,7 +5,7 @@
 
 #include <stdatomic.h>
 
-#include "../../backend/unseen.h"
+#include "unseen.h"
 #include "fold.h"
 #include "mix.h"
 
@@ -75,9 +75,6 @@ static inline void gt_hist_put(struct gt_hist *h, uint64_t v, unsigned int b, un
 		gt_hist_bucket_add(h, b, 1);
 	}
 }
-
-/** gt_stage_tally() - values of second @sec that a source counted */
-void gt_stage_tally(struct gt_stage *s, uint64_t sec, const struct gt_tally_stage *t);
 
 /** gt_stage_slow() - a value of another second than the latest */
 void gt_stage_slow(struct gt_stage *s, uint64_t sec, uint64_t v, unsigned int b);
@@ -324,14 +321,6 @@ void gt_depth_reset(struct gt_depth *d, uint64_t now);
 void gt_errlog_add(struct gt_errlog *l, const struct gt_error_entry *e);
 void gt_stages_init(struct gt_stage *s, uint16_t account);
 void gt_stages_reset(struct gt_stage *s);
-/**
- * gt_busy_tally() - @ns more, of disjoint intervals of which the last ended at @end, and each after
- *	@since: they are taken for the latest that are possible
- *
- * Return: for how many of them there was no room in the last minute's slots: that time was busy
- * already.
- */
-uint64_t gt_busy_tally(struct gt_busy *b, uint64_t since, uint64_t end, uint64_t ns);
 /** gt_busy_restart() - sets the busy time to zero at @now; an interval that began before counts from @now on */
 void gt_busy_restart(struct gt_busy *b, uint64_t now);
 
@@ -343,19 +332,15 @@ void gt_gpu_clear(struct gt_gpu *g, uint64_t now, uint64_t window_ns);
  *	for such work from now on. False: it has another name, or jobs of a driver
  */
 bool gt_ring_take_work(struct gt_gpu *g, struct gt_ring *r);
-/** gt_ring_depth() - one job more (+1) or less (-1) at @ts. How many without records there are at that
- * moment is not known: the tally has the peak of all */
+/** gt_ring_depth() - one job more (+1) or less (-1) at @ts */
 static inline void gt_ring_depth(struct gt_ring *r, int by, uint64_t ts)
 {
-	uint32_t own;
-
 	r->cur.depth_integral += gt_depth_to(&r->depth, ts);
 	r->depth.now += (uint32_t)by;
-	own = r->depth.now - r->outer_depth;
-	if (own > r->depth.peak)
-		r->depth.peak = own;
-	if (own > r->cur.depth_peak)
-		r->cur.depth_peak = own;
+	if (r->depth.now > r->depth.peak)
+		r->depth.peak = r->depth.now;
+	if (r->depth.now > r->cur.depth_peak)
+		r->cur.depth_peak = r->depth.now;
 }
 /** gt_ring_hw_forget() - it is not known any more which jobs occupy the hardware */
 void gt_ring_hw_forget(struct gt_ring *r);
@@ -477,9 +462,7 @@ static inline struct gt_job *gt_job_find(const struct gt_model *m, const struct 
 /** gt_job_new() - never fails: the oldest job makes room if it must */
 struct gt_job *gt_job_new(struct gt_model *m, const struct gt_where *w, const struct gt_event *e,
 			  uint32_t hash);
-/** gt_job_outer() - one that a source counts: for those who look. NULL: the table is full */
-struct gt_job *gt_job_outer(struct gt_model *m, const struct gt_where *w, const struct gt_event *e,
-			    uint32_t hash);
+
 /** gt_job_owner() - from here on @p, if there is one, owns the job */
 void gt_job_owner(struct gt_model *m, struct gt_job *j, struct gt_proc *p);
 /** gt_job_queue() - it is in its queue again, if that is the same still. Return: that, or NULL */

@@ -101,7 +101,7 @@ void gt_depend_event(struct gt_model *m, struct gt_where *w, struct gt_event *e,
 	if (other)
 		describe(m, other, &d);
 	e->tid = d.pid;
-	if (!j || j->live == GT_JOB_OUTER)
+	if (!j)
 		return;
 	f->job = j;
 	w->proc = j->proc == GT_NONE32 ? NULL : m->procs[j->proc];
@@ -575,26 +575,12 @@ struct gt_job *gt_job_new(struct gt_model *m, const struct gt_where *w, const st
 	return j;
 }
 
-struct gt_job *gt_job_outer(struct gt_model *m, const struct gt_where *w, const struct gt_event *e,
-			    uint32_t hash)
-{
-	struct gt_job *j;
-
-	if (m->njobs == m->limits.max_jobs)
-		return NULL;
-	j = add(m, w, e, hash);
-	j->live = GT_JOB_OUTER;
-	return j;
-}
-
 /* Ended unseen ---------------------------------------------------------------------------- */
 
 void gt_job_unseen(struct gt_model *m, struct gt_job *j, uint64_t ts, enum gt_unseen why)
 {
 	struct gt_where w = where_of(m, j);
 
-	if (j->live == GT_JOB_OUTER)
-		return; /* its source says so itself */
 	GT_COUNT(m, &w, ended_unseen, 1);
 	if (j->pring)
 		j->pring->counts.ended_unseen++;
@@ -660,13 +646,6 @@ unsigned int gt_jobs_superseded(struct gt_model *m, const struct gt_event *e,
 		}
 		if (j == job)
 			break;
-		if (j->live == GT_JOB_OUTER) { /* its source lists it again if it knows better */
-			if (gt_unseen_superseded(j->seqno, j->seen, by))
-				gt_job_drop(m, j, e->ts);
-			else
-				strangers++;
-			continue;
-		}
 		/* behind one that may not have ended nobody is looked for: it is enough to come
 		 * back when that has */
 		if ((!complete && j->reported & GT_JOB_END) ||

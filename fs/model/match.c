@@ -96,8 +96,6 @@ static struct gt_job *job_made(struct gt_model *m, struct gt_where *w, struct gt
 static void count_submit(struct gt_model *m, struct gt_where *w, struct gt_job *j,
 			 const struct gt_folded *f)
 {
-	if (f->counted)
-		return;
 	GT_COUNT(m, w, submitted, 1);
 	if (j->pring)
 		j->pring->counts.submitted++;
@@ -155,8 +153,6 @@ static void on_commit(struct gt_model *m, struct gt_where *w, struct gt_event *e
 	j->commit = e->ts;
 	if (!r->starts)
 		gt_ring_hw_enter(r, j, e->ts);
-	if (f->counted)
-		return;
 	GT_COUNT(m, w, committed, 1);
 	if (j->pring)
 		j->pring->counts.committed++;
@@ -442,29 +438,6 @@ static void count_complete(struct gt_model *m, struct gt_where *w, const struct 
 		count_nobody(m, j, t, &f->fin);
 }
 
-/* What the source that counted the job made of it; see GT_F_COUNTED */
-struct reported {
-	uint64_t exec, hw_wait;
-	uint32_t nth;
-};
-
-static struct reported take_extra(struct gt_event *e)
-{
-	struct reported t = { e->value, e->ref, e->queue };
-
-	e->value = e->ref = GT_NONE64;
-	e->queue = GT_NONE32;
-	return t;
-}
-
-/* Its number is that of the tallies so far, and those that are not reported yet. */
-static void keep_extra(const struct gt_ring *r, const struct reported *t, struct gt_finished *fin)
-{
-	fin->exec = t->exec;
-	fin->hw_wait = t->hw_wait;
-	fin->nth = (uint32_t)r->counts.completed + (t->nth - r->outer_completed);
-}
-
 /* In a circle: of ends that follow one another, several share a cache line */
 static void note_ended(struct gt_ring *r, uint32_t hash, uint64_t ts)
 {
@@ -523,10 +496,7 @@ static void on_complete(struct gt_model *m, struct gt_where *w, struct gt_event 
 {
 	struct gt_ring *r = w->ring;
 	struct times t = { 0 };
-	struct reported reported;
 
-	if (f->counted)
-		reported = take_extra(e);
 	adopt(m, w, e, j);
 	end_others(m, r, e, j);
 	conclude(r, j, e, &t);
@@ -542,10 +512,7 @@ static void on_complete(struct gt_model *m, struct gt_where *w, struct gt_event 
 	note_ended(r, hash, e->ts);
 	note_early(r, e, hash, j->reported, j->pid);
 	ring_ended(r, t.end);
-	if (f->counted)
-		keep_extra(r, &reported, &f->fin);
-	else
-		count_complete(m, w, j, &t, f);
+	count_complete(m, w, j, &t, f);
 }
 
 /* The end of a job that is not in the table: the ring was busy until then, and jobs of its context
@@ -556,11 +523,6 @@ static void on_unmatched(struct gt_model *m, struct gt_where *w, struct gt_event
 	const struct gt_unseen_end by = { .seqno = e->seqno };
 
 	w->proc = e->pid == GT_NONE32 ? NULL : gt_model_proc(m, e->pid);
-	if (f->counted) { /* its beginning was not recorded, or lost */
-		take_extra(e);
-		ring_ended(w->ring, e->ts);
-		return;
-	}
 	if (reported_again(w->ring, e, hash))
 		return;
 	note_ended(w->ring, hash, e->ts);
@@ -606,8 +568,6 @@ static __attribute__((noinline, cold)) void on_late(struct gt_model *m, struct g
 		gt_ring_hw_forget(r);
 	r->commits |= e->type == GT_COMMIT;
 	r->starts |= e->type == GT_START;
-	if (f->counted)
-		return;
 	if (e->type == GT_SUBMIT)
 		GT_COUNT(m, w, submitted, 1);
 	if (e->type == GT_COMMIT)
@@ -623,10 +583,6 @@ static __attribute__((noinline, cold)) void on_late(struct gt_model *m, struct g
 static __attribute__((noinline, cold)) struct gt_job *
 take_other(struct gt_model *m, const struct gt_where *w, const struct gt_event *e, struct gt_job *j)
 {
-	if (j->live == GT_JOB_OUTER) { /* its source does not know it any more */
-		gt_job_drop(m, j, e->ts);
-		return NULL;
-	}
 	if (e->type == GT_SUBMIT && j->reported & GT_JOB_SUBMIT &&
 	    gt_unseen_again(j->submit, e->ts)) {
 		if (j->live == 1)

@@ -58,7 +58,7 @@ struct gt_counts {
 	uint64_t aged;	       /* jobs that left the table because they were too old */
 	uint64_t evicted;      /* jobs that left the table because it was full */
 	uint64_t unmatched;    /* ends of jobs with a begin that was not seen */
-	uint64_t ended_unseen; /* jobs with an end that was missed, see backend/unseen.h */
+	uint64_t ended_unseen; /* jobs with an end that was missed, see unseen.h */
 	uint64_t waits, wait_ns;
 	uint64_t ioctls, ioctl_ns;
 	uint64_t launches, copies, copy_bytes; /* bytes: of copies with a known size */
@@ -211,9 +211,7 @@ struct gt_ring;
  * @lat_count: totals in lat_*; lat_min is UINT64_MAX while it is 0
  * @depth_integral: depth x ns
  * @busy_ns: of jobs that ended; see gt_window_busy()
- * @carry: of what a source that counts will say it was busy, so much was before @start
  * @lost: records of this ring; @blind: a loss that may have been of this ring or of others
- * @counted: a source counted in it: @busy_ns is all there is
  * @unclear: it is not known how long the ring was busy
  */
 struct gt_window_stats {
@@ -221,17 +219,14 @@ struct gt_window_stats {
 	uint64_t lat_count;
 	uint64_t depth_integral;
 	uint32_t depth_peak;
-	bool blind, counted, unclear;
-	uint64_t lost, busy_ns, carry;
+	bool blind, unclear;
+	uint64_t lost, busy_ns;
 };
 
 /**
  * gt_ring_window() - ends @r's window if @now has passed its end: cur becomes last, or, if whole
  *	windows went by with no event, last becomes an empty one. Events do so too. Lock held.
  * @window_ns: length of the next one; windows are aligned to it. 0: there is none
- *
- * A window of what a source counts ends with the first tally that is not before its end, and may be
- * longer than @window_ns by what is between two tallies: gt_window_stats.start and .end say it.
  */
 void gt_ring_window(struct gt_ring *r, uint64_t now, uint64_t window_ns);
 /** gt_ring_window_restart() - begins a window at @now, and forgets the one before. Lock held */
@@ -299,8 +294,7 @@ struct gt_proc;
 #define GT_JOB_UNCLEAR                                                                             \
 	0x40 /* not an event: its events came in an order in which it cannot have run */
 
-#define GT_JOB_OUTER  2 /* gt_job.live */
-#define GT_JOB_UNSEEN 3
+#define GT_JOB_UNSEEN 2 /* gt_job.live */
 
 /**
  * struct gt_job - a job in flight; times that are not known are 0
@@ -309,8 +303,8 @@ struct gt_proc;
  * @proc: slot of the owner, or GT_NONE32
  * @after_loss: its hw_wait and exec are not known
  * @recorded: the gate's decision for the whole job: 0 undecided, 1 yes, 2 no
- * @live: it is in the table; GT_JOB_OUTER: by a tally, and all that counts it is the source's;
- *	GT_JOB_UNSEEN: its end was missed, it is kept only in case that it comes after all
+ * @live: it is in the table; GT_JOB_UNSEEN: its end was missed, it is kept only in case that it comes
+ *	after all
  * @reported: GT_JOB_*: exact where a time could be 0
  * @hash_next, @ring_prev, @ring_next: indices in gt_model.jobs, or GT_NONE32; by ring are those of one
  *	ring, in order of first sight, and jobs that ended unseen, in the order in which that was found
@@ -408,14 +402,8 @@ struct gt_ring {
 	bool gap;	  /* at gap_end, jobs from before the loss are taken out of flight */
 	uint8_t ended_at; /* where the next one goes in ended */
 	uint64_t reset;	  /* of its hardware, the last; 0 none */
-	/* of jobs that a source counts without records: how many are among depth.now, since
-	 * when they occupy the hardware, 0 they do not; completions that it counted */
-	uint32_t outer_depth, outer_completed;
-	uint32_t outer_unlisted; /* of outer_depth, those that are not in the table of jobs */
-	uint64_t outer_since;
 	struct gt_depth depth;
 	struct gt_window_stats cur, last;
-	uint64_t reported; /* tallies are in up to there, 0: there are none */
 	struct gt_stage stage[GT_NSTAGES];
 	struct gt_counts counts;
 	struct gt_typecount types;
@@ -451,10 +439,10 @@ static inline bool gt_ring_submits(const struct gt_ring *r)
 	return r->submits || !(r->last_end || r->commits);
 }
 
-/** gt_job_not_passed() - was it handed over after @passed? Of another source's it knows itself */
+/** gt_job_not_passed() - was it handed over after @passed? */
 static inline bool gt_job_not_passed(const struct gt_job *j, uint32_t passed)
 {
-	return j->live == GT_JOB_OUTER || (int32_t)(j->hw_no - passed) > 0;
+	return (int32_t)(j->hw_no - passed) > 0;
 }
 
 /** gt_job_is_on_hw() - does it occupy the hardware of its ring? */
@@ -512,7 +500,6 @@ struct gt_gpu {
 struct gt_proc_ring {
 	uint16_t gpu, ring;
 	uint32_t inflight;
-	uint32_t outer;	  /* of these, jobs without a record */
 	uint16_t account; /* of the share that its memory counts in */
 	struct gt_counts counts;
 	struct gt_stage stage[GT_NSTAGES];
@@ -845,10 +832,6 @@ struct gt_proc *gt_model_process_in(struct gt_model *m, uint32_t pid, uint64_t s
 void gt_model_not_here(struct gt_model *m, struct gt_proc *p);
 /** gt_model_exit() - process @slot ended. Lock held. */
 void gt_model_exit(struct gt_model *m, uint32_t slot);
-/** gt_model_ended() - see gt_host.process_ended. Lock held */
-bool gt_model_ended(struct gt_model *m, uint32_t pid, uint64_t start);
-/** gt_model_reset_at() - see gt_host.ring_reset. Lock held */
-uint64_t gt_model_reset_at(const struct gt_model *m, uint16_t gpu, uint16_t ring);
 /** gt_model_user() - index of a user's group, GT_NONE32 none; lock held */
 uint32_t gt_model_user(const struct gt_model *m, uint32_t uid);
 /** gt_model_group() - group @i if it is still the same; NULL: it has gone. Lock held */

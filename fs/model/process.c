@@ -785,16 +785,6 @@ static void expire_some(struct gt_model *m)
 	}
 }
 
-/* Jobs in flight that only a tally has are its source's to free */
-static bool has_own_jobs(const struct gt_proc *p)
-{
-	uint32_t outer = 0;
-
-	for (const struct gt_proc_ring *pr = p->rings; pr; pr = pr->next)
-		outer += pr->outer;
-	return p->inflight != outer;
-}
-
 /* The first of the dead that ended by @died and may have jobs queued; @done: that have none now */
 static const struct gt_proc *to_bury(struct gt_model *m, uint64_t died, bool done)
 {
@@ -805,7 +795,7 @@ static const struct gt_proc *to_bury(struct gt_model *m, uint64_t died, bool don
 
 		if (p->died > died)
 			break;
-		if (!done && has_own_jobs(p))
+		if (!done && p->inflight)
 			return p;
 	}
 	return NULL;
@@ -826,18 +816,6 @@ static void bury(struct gt_model *m, uint64_t now)
 	}
 	if (gt_jobs_buried(m, priv->burying))
 		to_bury(m, priv->burying, true);
-}
-
-bool gt_model_ended(struct gt_model *m, uint32_t pid, uint64_t start)
-{
-	const struct gt_proc *p = gt_model_proc(m, pid);
-
-	if (!p)
-		return false;
-	if (start && p->start > start) /* another has its number */
-		return true;
-	return (!start || !p->start || p->start == start) && p->dead &&
-	       gt_model_now(m) >= p->died + GT_UNSEEN_DEAD_NS;
 }
 
 void gt_procs_reap(struct gt_model *m)

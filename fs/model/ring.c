@@ -328,8 +328,6 @@ uint64_t gt_ring_running(const struct gt_ring *r)
 {
 	uint64_t since = r->hw_jobs ? r->hw_since : UINT64_MAX;
 
-	if (r->outer_since && r->outer_since < since)
-		since = r->outer_since;
 	/* Where neither hand-over nor start is reported, nor any end yet, nobody knows */
 	if (since == UINT64_MAX || !(r->commits || r->starts || r->last_end))
 		return UINT64_MAX;
@@ -349,15 +347,14 @@ static const struct gt_job *runner(const struct gt_model *m, const struct gt_rin
 	return NULL;
 }
 
-/* Since when @r runs what is of nobody who is known; what a tally has of a process is its at the
- * end */
+/* Since when @r runs what is of nobody who is known */
 static uint64_t nobody_running(const struct gt_model *m, const struct gt_ring *r)
 {
 	const struct gt_job *j = runner(m, r);
 
-	if (j && j->proc != GT_NONE32 && (r->outer_since || (!r->after_loss && !j->after_loss)))
+	if (j && j->proc != GT_NONE32 && !r->after_loss && !j->after_loss)
 		return UINT64_MAX;
-	return !j && r->outer_since ? UINT64_MAX : gt_ring_running(r);
+	return gt_ring_running(r);
 }
 
 void gt_nobody_rings(struct gt_model *m)

@@ -296,19 +296,6 @@ void gt_stage_slow(struct gt_stage *s, uint64_t sec, uint64_t v, unsigned int b)
 	gt_hist_put(hist_for(s, sec), v, b, gt_hist_place(b));
 }
 
-void gt_stage_tally(struct gt_stage *s, uint64_t sec, const struct gt_tally_stage *t)
-{
-	struct gt_hist *h = s->sec == sec ? &s->cur : hist_for(s, sec);
-
-	h->sum += t->sum;
-	h->min = t->min < h->min ? t->min : h->min;
-	h->max = t->max > h->max ? t->max : h->max;
-	for (uint32_t i = 0; i < t->nbucket; i++) {
-		h->count += t->bucket[i].n;
-		gt_hist_bucket_add(h, t->bucket[i].b, t->bucket[i].n);
-	}
-}
-
 void gt_stage_add(struct gt_stage *s, uint64_t ts, uint64_t v)
 {
 	unsigned int b = gt_hist_bucket(v);
@@ -636,58 +623,31 @@ uint64_t gt_window_busy(const struct gt_ring *r, const struct gt_window_stats *w
 
 	if (w->unclear)
 		return GT_NONE64;
-	if (!w->counted && since != UINT64_MAX)
+	if (since != UINT64_MAX)
 		ns += within(w, later(since, r->busy.end), now);
 	/* where jobs run side by side, one that began before others ended is not in that yet */
-	if (!w->counted && r->hw_jobs && since != UINT64_MAX)
+	if (r->hw_jobs && since != UINT64_MAX)
 		ns = later(ns, within(w, r->hw_since, now));
 	return earlier(ns, w->end - w->start);
 }
 
-/* A source counts what a job kept the ring busy when the job ends: what was before the window
- * leaves it, and what runs at its end, and will be counted later, comes in. Return: that */
-static uint64_t settle_counted(const struct gt_ring *r, struct gt_window_stats *w)
-{
-	uint64_t since = gt_ring_running(r);
-	uint64_t runs = since < w->end ? w->end - since : 0;
-
-	w->busy_ns += runs;
-	w->busy_ns -= earlier(w->busy_ns, w->carry);
-	w->busy_ns = earlier(w->busy_ns, w->end - w->start);
-	return runs;
-}
-
-/* What is in flight beside the jobs of records is in the peak of the tally of this time. */
 static struct gt_window_stats fresh(const struct gt_ring *r, uint64_t start, uint64_t end)
 {
-	return (struct gt_window_stats){ .start = start,
-					 .end = end,
-					 .lat_min = UINT64_MAX,
-					 .depth_peak = r->depth.now - r->outer_depth };
+	return (struct gt_window_stats){
+		.start = start, .end = end, .lat_min = UINT64_MAX, .depth_peak = r->depth.now
+	};
 }
 
-/* cur has ended; @start is where the window begins that the ring's time is in now. Return: what of
- * the job that runs is before that, and will be counted later */
-static uint64_t finish(struct gt_ring *r, uint64_t start, uint64_t window_ns)
+/* cur has ended; @start is where the window begins that the ring's time is in now */
+static void finish(struct gt_ring *r, uint64_t start, uint64_t window_ns)
 {
-	bool counted = r->cur.counted || (r->reported && r->cur.carry);
-	uint64_t carry = 0;
-
 	r->cur.depth_integral += gt_depth_to(&r->depth, r->cur.end);
-	if (counted)
-		carry = settle_counted(r, &r->cur);
-	r->cur.counted = counted;
-	if (!r->cur.events) /* no tally either: as many all the time */
-		r->cur.depth_peak = r->depth.now;
 	r->last = r->cur;
 	if (r->cur.end >= start)
-		return carry;
+		return;
 	/* Whole windows went by with no event: the last of them is the last finished one */
 	r->last = fresh(r, start - window_ns, start);
 	r->last.depth_integral = r->depth.now * window_ns;
-	r->last.depth_peak = r->depth.now;
-	r->last.counted = counted;
-	return counted ? settle_counted(r, &r->last) : 0;
 }
 
 /* The first one, which may begin within a window's time */
@@ -715,7 +675,7 @@ static void begin(struct gt_ring *r, uint64_t start, uint64_t window_ns)
 
 void gt_ring_window(struct gt_ring *r, uint64_t now, uint64_t window_ns)
 {
-	uint64_t start, carry = 0;
+	uint64_t start;
 
 	if (now < r->cur.end || !now)
 		return;
@@ -723,15 +683,12 @@ void gt_ring_window(struct gt_ring *r, uint64_t now, uint64_t window_ns)
 		gt_ring_window_restart(r, now, 0);
 		return;
 	}
-	if (r->cur.end && r->reported >= r->cur.end)
-		r->cur.end = now = earlier(r->reported, now);
 	start = later(now - now % window_ns, r->cur.end);
 	if (r->cur.end)
-		carry = finish(r, start, window_ns);
+		finish(r, start, window_ns);
 	else
 		start = first_start(r, now, start);
 	begin(r, start, window_ns);
-	r->cur.carry = carry;
 }
 
 void gt_ring_window_restart(struct gt_ring *r, uint64_t now, uint64_t window_ns)
@@ -740,8 +697,6 @@ void gt_ring_window_restart(struct gt_ring *r, uint64_t now, uint64_t window_ns)
 	if (!now)
 		return;
 	begin(r, now, window_ns);
-	if (r->reported && gt_ring_running(r) < now)
-		r->cur.carry = now - gt_ring_running(r);
 }
 
 void gt_model_windows(struct gt_model *m, uint64_t window_ns)

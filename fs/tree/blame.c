@@ -611,8 +611,6 @@ static int take_some(struct gt_gathered *g, struct gt_gathered_ring *r, struct g
 		return -1;
 	take_clock(m, ring, c);
 	if (first) {
-		g->flying += ring->outer_unlisted;
-		g->left += ring->outer_unlisted;
 		/* jobs go from flight to history under the lock */
 		r->head = atomic_load(&g->app->log->fin_head);
 		r->bare_head = atomic_load(&g->app->log->bare_head);

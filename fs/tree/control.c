@@ -81,8 +81,8 @@ static int stop(struct gt_app *app, char *err, size_t len)
  * a file sees statistics without their records, or the other way round. */
 static int clear(struct gt_app *app, char *err, size_t len)
 {
-	gt_app_fresh(app); /* what is counted and not folded in yet would come after */
 	GT_MODEL_LOCK(app->model);
+
 	gt_model_clear(app->model);
 	gt_gate_clear(app->gate);
 	gt_log_clear(app->log);

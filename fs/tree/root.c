@@ -654,7 +654,6 @@ static int show_features(struct gt_text *t, const struct gt_show *s)
 		       "runtime_calls\n"
 		       "kfd_queues\n"
 		       "nvidia_queues\n"
-		       "kernel_counting\n"
 		       "windows\n"
 		       "kernels\n"
 		       "rocprof_results\n"

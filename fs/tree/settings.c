@@ -792,7 +792,7 @@ static void set_gated(const struct gt_show *s, struct gt_conf_value *v)
 	gt_gate_configure(s->app->gate, s->app->conf);
 }
 
-/* What the gate does holds when the write returns; sources that can do it too know it by then. */
+/* What the gate does holds when the write returns. */
 static int store_gated(const struct gt_show *s, const char *value, char *err, size_t len)
 {
 	struct gt_conf_value v;
@@ -802,8 +802,6 @@ static int store_gated(const struct gt_show *s, const char *value, char *err, si
 		return ret;
 	set_gated(s, &v);
 	gt_conf_drop(&v);
-	if (s->app->host)
-		gt_host_control(s->app->host, GT_CTL_WANTED, 0, err, len);
 	*err = '\0';
 	return 0;
 }

@@ -484,7 +484,6 @@ static struct counts count(struct gt_app *app)
 	c.jobs = m->njobs - m->nunseen;
 	for (unsigned int i = 0; i < m->ngpus; i++) {
 		for (unsigned int k = 0; k < m->gpus[i]->nrings; k++) {
-			c.jobs += m->gpus[i]->rings[k]->outer_unlisted;
 			c.endless |= gt_ring_lacks_ends(m->gpus[i]->rings[k]);
 		}
 		if (m->gpus[i]->gone)

@@ -11,7 +11,7 @@ calls_mock() {
 }
 
 # calls_maps DIR [DEVICE] - the maps; the one that is no system call, and never comes, makes it a GPU kernel.
-# With the name of a device the jobs are such as BPF programs count themselves
+# DEVICE: the events name it
 calls_maps() {
 	local dev=${2:+"
 dev = $2"}

@@ -12,7 +12,7 @@ os.chdir(sys.argv[1])
 INCLUDES = [
     (r'fs/model/', r'backend/([a-z_]+|lib/callname)\.h'),
     (r'fs/text/', r''),
-    (r'fs/gate/', r'backend/wanted\.h|conf/|fs/model/'),
+    (r'fs/gate/', r'conf/|fs/model/'),
     (r'fs/stream/', r'backend/(event|lib/file)\.h|fs/(text|access|model)/'),
     (r'fs/access/', r'backend/event\.h|fs/(tree|procfile)'),
     (r'fs/tree/', r'backend/([a-z_]+|host/host|lib/[a-z_]+)\.h|conf/|fs/(?!fuse/)'),

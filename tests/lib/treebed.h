@@ -168,9 +168,6 @@ int gt_host_userdir_show(struct gt_host_state *h, unsigned int i, uint64_t seria
 	show_path(NULL, NULL, path, buf, len);
 	return 0;
 }
-void gt_host_collect_counters(struct gt_host_state *h)
-{
-}
 static unsigned int looks;
 static bool look_late;
 bool gt_host_refresh_sensors(struct gt_host_state *h, unsigned int what)

@@ -34,6 +34,7 @@ static const struct gt_option options[] = {
 	  "a number" },
 	{ "b", GT_OPT_BOOL, 0, offsetof(struct options, b), NULL, 0, 0, "a switch" },
 	{ "s", GT_OPT_STR, GT_OPT_RUNTIME, offsetof(struct options, s), "x", 0, 0, "a text" },
+	{ .name = "gone", .flags = GT_OPT_GONE, .help = "there is nothing to set" },
 	{ .name = NULL },
 };
 
@@ -64,10 +65,6 @@ static int start(struct gt_plugin *p)
 	p->host->watch(p, fds[0], true);
 #ifdef TIMER
 	p->host->timer(p, 1);
-#endif
-#ifdef COUNTS
-	p->host->counting(p, true);
-	p->host->counting(p, true);
 #endif
 #ifdef SPINS
 	return write(fds[1], "x", 1) == 1 ? 0 : -errno;
@@ -142,16 +139,8 @@ static int set(struct gt_plugin *p, const struct gt_option *o)
 	return v->n == 66 ? p->host->error(p, EINVAL, "66 is unlucky") : 0;
 }
 
-static struct gt_wanted wanted;
-static uint32_t refused;
-
 static int control(struct gt_plugin *p, enum gt_control what, int64_t arg)
 {
-	if (what == GT_CTL_WANTED) {
-		p->host->wanted(p, &wanted);
-		refused = p->host->ring_refused(p, 0, ring);
-		return 0;
-	}
 	if (what == GT_CTL_SEEK)
 		return write(fds[1], "x", 1) == 1 ? 0 : -errno;
 #ifdef ON_GPU
@@ -163,23 +152,12 @@ static int control(struct gt_plugin *p, enum gt_control what, int64_t arg)
 
 static void doctor(struct gt_plugin *p, char *buf, size_t len)
 {
-	if (wanted.share)
-		snprintf(buf, len, "wanted %llu refused %u\n", (unsigned long long)wanted.share,
-			 refused);
-	else
-		snprintf(buf, len, "drains %d\n", drains);
+	snprintf(buf, len, "drains %d\n", drains);
 }
 
 static void show_all(struct gt_plugin *p, char *buf, size_t len)
 {
 	memset(buf, 'x', len); /* and no end */
-}
-
-static void collect_counters(struct gt_plugin *p)
-{
-	struct gt_tally t = { .ring = ring, .at = UINT64_MAX, .since = 5, .completed = 3 };
-
-	p->host->tally(p, &t);
 }
 
 #ifdef LOOKS /* takes longer than who reads a small file waits */
@@ -212,9 +190,6 @@ GT_EXPORT const struct gt_backend SYMBOL = {
 	.stop = stop,
 	.set = set,
 	.control = control,
-#ifndef NO_FOLD
-	.collect_counters = collect_counters,
-#endif
 #ifdef LOOKS
 	.refresh_sensors = refresh_sensors,
 #endif

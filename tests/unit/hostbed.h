@@ -72,8 +72,7 @@ static bool prepare(void)
 }
 
 static struct {
-	_Atomic unsigned int records, live, lost, back, idles, gpus, warnings, tallies, resets;
-	struct gt_tally tally;
+	_Atomic unsigned int records, live, lost, back, idles, gpus, warnings, resets;
 	_Atomic uint64_t last, mark;
 	char log[256];
 	unsigned int observing;
@@ -118,12 +117,6 @@ static int on_reset(void *arg)
 	return 0;
 }
 
-static void on_tally(void *arg, const struct gt_tally *t)
-{
-	sink.tally = *t;
-	sink.tallies++;
-}
-
 static void on_idle(void *arg)
 {
 	sink.idles++;
@@ -137,16 +130,6 @@ static uint16_t on_gpu(void *arg, const struct gt_gpu_desc *d, bool recording)
 static uint16_t on_ring(void *arg, uint16_t gpu, const char *name, enum gt_engine e)
 {
 	return 0;
-}
-
-static void on_wanted(void *arg, struct gt_wanted *out)
-{
-	out->share = 12345;
-}
-
-static uint32_t on_ring_refused(void *arg, uint16_t gpu, uint16_t ring)
-{
-	return 1u << GT_R_RING;
 }
 
 static void on_log(void *arg, int priority, const char *line)
@@ -184,12 +167,9 @@ static struct gt_host_state *make(const char *folder, const char *backends, int 
 					   .ring_observing = on_ring_observing,
 					   .reset = on_reset,
 					   .watermark = on_watermark,
-					   .tally = on_tally,
 					   .idle = on_idle,
 					   .gpu = on_gpu,
-					   .ring = on_ring,
-					   .wanted = on_wanted,
-					   .ring_refused = on_ring_refused };
+					   .ring = on_ring };
 	struct gt_host_conf conf = { .plugin_dir = path,
 				     .backends = backends,
 				     .option = on_option,

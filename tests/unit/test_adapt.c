@@ -3,7 +3,7 @@
  */
 #include <stdlib.h>
 
-#include "../../backend/wanted.h"
+#include "../../fs/gate/wanted.h"
 #include "../../fs/gate/gate.h"
 #include "../lib/tap.h"
 

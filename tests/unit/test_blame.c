@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* The text of blame: finished jobs and those in flight, for those who may know and those who not.
  */
-#include "../../backend/tally.h"
 #include "shown.h"
 
 #define HEAD                                                                                       \
@@ -155,7 +154,7 @@ static void test_unknown(void)
 
 	setup(1 << 20);
 	pair(t, 1, 2000, 1000);
-	{ /* neither recorded nor kept beside, as jobs that a source counts itself */
+	{ /* neither recorded nor kept beside */
 		struct gt_log *log = app.log;
 
 		app.log = gt_log_new(1, false);
@@ -202,20 +201,10 @@ static uint64_t depths(void)
 	return n + strtoull(text(&at_sdma, "depth", &root) + strlen("now "), NULL, 10);
 }
 
-/* It counts what `depth` and `rings` count: jobs of which no wait is known, and those that a
- * source counts and does not list, are in flight, too */
+/* It counts what `depth` and `rings` count: jobs of which no wait is known are in flight, too */
 static void test_in_flight(void)
 {
 	const uint64_t t = 100 * S;
-	const struct gt_tally_job job = { .ctx = 1,
-					  .seqno = 1,
-					  .seen = t,
-					  .submit = t,
-					  .pid = 2000,
-					  .reported = GT_TALLY_SUBMITTED };
-	struct gt_tally tally = {
-		.gpu = 0, .ring = 1, .at = t + 1 * S, .depth = 5, .peak = 5, .job = &job, .njob = 1
-	};
 
 	setup(1 << 20);
 	for (uint64_t i = 0; i < 3; i++)
@@ -224,26 +213,6 @@ static void test_in_flight(void)
 	ok(strstr(text(&at_root, "blame_stats", &root), "\njobs_finished 0\njobs_in_flight 3\n"),
 	   "jobs of which no wait is known are in flight");
 	is(depths(), 3, "… as in depth");
-	{
-		GT_MODEL_LOCK(app.model);
-		gt_model_tally(app.model, &tally);
-		gt_model_tally_jobs(app.model, &tally);
-		gt_model_tally_end(app.model, &tally);
-	}
-	is_str(strstr(text(&at_root, "blame_stats", &root), "jobs_finished"),
-	       "jobs_finished 0\njobs_in_flight 8\njobs_without_record 0\nolder_jobs_left_out 0\n"
-	       "jobs_in_flight_left_out 4\nwaiters_left_out 0\n",
-	       "so are those that a source counts, and those that it does not list are left out");
-	is(depths(), 8, "… as in depth");
-	tally.job = NULL;
-	tally.njob = tally.depth = 0;
-	{
-		GT_MODEL_LOCK(app.model);
-		gt_model_tally(app.model, &tally);
-		gt_model_tally_jobs(app.model, &tally);
-	}
-	ok(strstr(text(&at_root, "blame_stats", &root), "\njobs_finished 0\njobs_in_flight 3\n"),
-	   "… until they have ended");
 	teardown();
 }
 

@@ -59,63 +59,6 @@ static void test_refused(void)
 	memset(settings, 0, sizeof(settings));
 }
 
-/* A machine that is busy has not answered when a reader has waited long enough: how often it took to
- * ask, each of which is answered once, maybe after the next */
-static unsigned int asked_more(struct gt_host_state *h, unsigned int than)
-{
-	unsigned int asked = 0;
-
-	while (asked < 10000 && sink.tallies <= than) {
-		usleep(6000);
-		gt_host_collect_counters(h);
-		asked++;
-	}
-	return asked;
-}
-
-/* Who reads asks those that count themselves for what they have; and nobody else */
-static void test_counting(void)
-{
-	struct gt_host_state *h;
-	unsigned int n, asked, tries = 0;
-	char err[512];
-	uint64_t now;
-
-	build("counts", "one", "-DCOUNTS");
-	build("counts", "two", "");
-	build("counts", "three", "-DCOUNTS -DNO_FOLD");
-	h = make("counts", NULL, 2, err, sizeof(err));
-	gt_host_start(h, err, sizeof(err));
-	now = gt_host_now();
-	asked = asked_more(h, 0);
-	ok(sink.tallies && sink.tallies <= asked, "a backend that counts is asked, one of three");
-	ok(sink.tally.at >= now && sink.tally.at <= gt_host_now() && sink.tally.since == 5 &&
-		   sink.tally.completed == 3,
-	   "what it has comes, as of now at the latest");
-	do { /* until no more time goes by than "at once" is */
-		n = sink.tallies;
-		asked_more(h, n);
-		now = sink.tally.at;
-		n = sink.tallies;
-		gt_host_collect_counters(h);
-	} while (gt_host_now() - now > 4000000 && ++tries < 1000);
-	is(sink.tallies, n, "it is not asked again at once");
-	asked = asked_more(h, n);
-	ok(sink.tallies > n && sink.tallies <= n + asked, "but when some ms are over");
-	gt_host_clock_offset(h, (unsigned int)gt_host_find(h, "one"), 1000000000000);
-	now = gt_host_now();
-	asked_more(h, n + 1);
-	ok(sink.tally.at > now + 1000000000000 && sink.tally.since == 5 + 1000000000000 &&
-		   !sink.tally.last_end,
-	   "its times move with its clock, unknown ones stay unknown");
-	gt_host_control(h, GT_CTL_LEVEL, 0, err, sizeof(err));
-	n = sink.tallies;
-	usleep(6000);
-	gt_host_collect_counters(h);
-	is(sink.tallies, n, "one that has stopped is not asked");
-	gt_host_free(h);
-}
-
 /* A reader of places of queues waits for the answer: an older one may be of any time. */
 static void test_looking(void)
 {
@@ -130,30 +73,9 @@ static void test_looking(void)
 	gt_host_free(h);
 }
 
-/* Backends that leave out events themselves are notified of the settings; none has to be. */
-static void test_wanted(void)
-{
-	struct gt_host_state *h;
-	char err[512];
-	int i;
-
-	build("wants", "one", "");
-	h = make("wants", NULL, 2, err, sizeof(err));
-	gt_host_start(h, err, sizeof(err));
-	i = gt_host_find(h, "one");
-	is(gt_host_control(h, GT_CTL_WANTED, 0, err, sizeof(err)), 0,
-	   "backends are notified of settings");
-	gt_host_doctor(h, (unsigned int)i, err, sizeof(err));
-	ok(strstr(err, "wanted 12345 refused 16"), "to a backend that asks: %s", err);
-	gt_host_control(h, GT_CTL_LEVEL, 0, err, sizeof(err));
-	is(gt_host_control(h, GT_CTL_WANTED, 0, err, sizeof(err)), 0, "to nobody is well, too");
-	is(gt_host_control(h, GT_CTL_PAUSE, 0, err, sizeof(err)), -EOPNOTSUPP, "nobody pauses");
-	is_str(err, "the level is off", "… and why");
-	gt_host_free(h);
-}
-
 static void test_folder(void)
 {
+	struct gt_host_state *h;
 	char err[512];
 
 	build("open", "good", "");
@@ -168,6 +90,12 @@ static void test_folder(void)
 	gt_host_free(make("bad", "good", 2, err, sizeof(err)));
 	ok(strstr(sink.log, "[backend ghost]: there is no such backend"),
 	   "a section for nobody: %s", sink.log);
+	build("old", "good", "");
+	memcpy(settings, ((const char *[8][3]){ { "good", "gone", "1" } }), sizeof(settings));
+	h = make("old", NULL, 2, err, sizeof(err));
+	ok(h && strstr(sink.log, "gone has no effect any more"), "a key of an older version: %s",
+	   sink.log);
+	gt_host_free(h);
 	memset(settings, 0, sizeof(settings));
 }
 
@@ -451,9 +379,7 @@ int main(void)
 		return 77;
 	}
 	test_refused();
-	test_counting();
 	test_looking();
-	test_wanted();
 	test_folder();
 	test_failing();
 	test_rings_observed();

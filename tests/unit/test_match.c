@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "../../backend/backend.h"
-#include "../../backend/unseen.h"
+#include "../../fs/model/unseen.h"
 #include "../../fs/model/fold.h"
 #include "../lib/tap.h"
 

@@ -384,7 +384,7 @@ static void test_about(void)
 	ok(!strncmp(show("version", &root_view), "release ", 8), "version");
 	ok(strstr(show("features", &root_view), "\nsampling\n"), "features");
 	ok(strstr(show("features", &root_view),
-		  "\nioctls\nruntime_calls\nkfd_queues\nnvidia_queues\nkernel_counting\n"),
+		  "\nioctls\nruntime_calls\nkfd_queues\nnvidia_queues\n"),
 	   "names of what BPF tells");
 	ok(strstr(text, "\nsampling_modes\nrate_limit\nfilters\nwatchlists\n"),
 	   "and of what the gate does");

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* backend/wanted.h: the rule that the gate and sources share. */
+/* fs/gate/wanted.h: which jobs and events are wanted in records. */
 #include <stdlib.h>
 
 #include "../../backend/backend.h"
+#include "../../fs/gate/wanted.h"
 #include "../lib/tap.h"
 
 static struct gt_wanted all_wanted(void)

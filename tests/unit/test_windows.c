@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The aggregator's windows, of lengths that are no multiple of anything, against what a list of all
- * jobs says of the same span: to the nanosecond. By records that tell more or less of a job, and by
- * tallies.
+ * jobs says of the same span: to the nanosecond. By records that have more or less of a job.
  */
 #include <stdlib.h>
 
@@ -16,7 +15,7 @@
 #define JOBS 4000
 #define SLOT (250 * MS)
 
-enum how { COMMITS, PARALLEL, BY_VALUE, COUNTED };
+enum how { COMMITS, PARALLEL, BY_VALUE };
 
 struct job {
 	uint64_t submit, commit, start, end, complete;
@@ -93,7 +92,7 @@ static void make(enum how how)
 		else
 			in_order(j, before);
 		push(j->submit, GT_SUBMIT, i);
-		if (how == COMMITS || how == COUNTED)
+		if (how == COMMITS)
 			push(j->commit, GT_COMMIT, i);
 		if (how == PARALLEL) {
 			push(j->start, GT_START, i);
@@ -272,98 +271,6 @@ static void run(enum how how, uint64_t window, const char *what)
 	gt_model_free(m);
 }
 
-/* A source that counts --------------------------------------------------------------------------
- */
-
-static void count_job(struct gt_tally_proc *p, struct gt_tally_bucket *b, const struct job *j)
-{
-	struct gt_tally_stage *s = &p->stage[GT_ST_TOTAL];
-	uint64_t total = j->complete - j->submit;
-
-	b[s->nbucket++] = (struct gt_tally_bucket){ gt_hist_bucket(total), 1 };
-	s->bucket = b;
-	s->sum += total;
-	s->min = s->min && s->min < total ? s->min : total;
-	s->max = later(s->max, total);
-	p->completed++;
-}
-
-static void state_at(struct gt_tally *t, uint64_t at)
-{
-	for (unsigned int i = 0; i < JOBS; i++) {
-		const struct job *j = &jobs[i];
-
-		t->depth += j->submit <= at && j->complete > at;
-		if (j->complete <= at)
-			t->last_end = later(t->last_end, j->complete);
-		else if (j->commit <= at && (!t->hw_since || j->commit < t->hw_since))
-			t->hw_since = j->commit;
-	}
-}
-
-/* What came after @since, up to @at */
-static void tally(uint64_t since, uint64_t at)
-{
-	static struct gt_tally_bucket b[JOBS];
-	struct gt_tally_proc p = { .pid = GT_NONE32, .uid = GT_NONE32 };
-	struct gt_tally t = { .at = at, .since = since, .commits = true, .proc = &p, .nproc = 1 };
-	struct gt_folded f;
-
-	for (size_t i = 0; i < nevents && events[i].ts <= at; i++) {
-		if (events[i].ts <= since)
-			continue;
-		t.seen[events[i].type]++;
-		t.first = t.first ? t.first : events[i].ts;
-		t.last = events[i].ts;
-	}
-	for (unsigned int i = 0; i < JOBS; i++) {
-		const struct job *j = &jobs[i];
-
-		t.area += overlap(j->submit, j->complete, since, at);
-		if (j->complete <= since || j->complete > at)
-			continue;
-		t.busy_ns += j->end - j->start;
-		count_job(&p, b, j);
-	}
-	state_at(&t, at);
-	t.peak = peak_within(since + 1, at + 1);
-	if (!t.last)
-		return; /* as a source that has nothing to tell */
-	gt_model_tally(m, &t);
-	gt_model_tally_proc(m, &t, 0, &f);
-	gt_model_tally_end(m, &t);
-}
-
-static void run_counted(uint64_t window)
-{
-	uint64_t since = 0, end = events[nevents - 1].ts, start = 0, n = 0, longest = 0;
-	bool good = true;
-
-	begin(window);
-	for (uint64_t at = T0 - T0 % SLOT + SLOT; at < end; at += SLOT) {
-		uint64_t look = at - rnd(SLOT);
-
-		if (rnd(2) && look > T0 + SEC && look > since) { /* somebody looks */
-			tally(since, look - 1);
-			since = look - 1;
-			gt_ring_window(ring, look, window);
-		}
-		tally(since, at - 1);
-		since = at - 1;
-		gt_ring_window(ring, at, window);
-		if (ring->last.start == start)
-			continue;
-		start = ring->last.start;
-		good &= same(&ring->last, gt_window_busy(ring, &ring->last, at), 0);
-		longest = later(longest, ring->last.end - start);
-		n++;
-	}
-	ok(good && n > 3, "counted, %" PRIu64 " ms: every window, by its own edges",
-	   (uint64_t)(window / MS));
-	ok(longest < window * 3 / 2 + SLOT, "… which are no further apart than tallies are");
-	gt_model_free(m);
-}
-
 int main(void)
 {
 	static const uint64_t lengths[] = { 100, 130, 250, 333, 1000, 1777 };
@@ -375,9 +282,6 @@ int main(void)
 		for (size_t i = 0; i < sizeof(lengths) / sizeof(*lengths); i++)
 			run((enum how)how, lengths[i] * MS, names[how]);
 	}
-	make(COUNTED);
-	for (size_t i = 0; i < sizeof(lengths) / sizeof(*lengths); i++)
-		run_counted(lengths[i] * MS);
 	is(gt_hist_memory(), before, "all memory is given back");
 	return done_testing();
 }

@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Which jobs and events are wanted in records, as far as that is decided when a job is submitted: one
- * rule for the daemon's gate (fs/gate) and for a source that leaves out unwanted jobs itself, so that
- * both always agree. Needs no other header: BPF programs include it.
- *
- * The gate checks again what a source lets through, and does the rest: the rate limit, and what depends
- * on a job's end. So a source may let through too much, but must never leave out more than these
- * functions say; and whole jobs only, decided at their first event. It counts what it leaves out by
- * reason, in gt_tally.left.
+ * Which jobs and events are wanted in records, as far as that is decided when a job is submitted. The
+ * rate limit, and what depends on a job's end, is gate.c's.
  *
  * The reasons are checked in the order of enum gt_refusal, and the first one counts.
  */
@@ -21,7 +15,7 @@
  *
  * TYPE, LEVEL and EVENTS apply to single events; all others to whole jobs, and LEVEL to both. An event
  * of an unwanted job counts for TYPE, LEVEL or EVENTS if these refuse it anyway, else for its job's
- * reason. From GT_R_RATE on only the daemon decides.
+ * reason.
  */
 enum gt_refusal {
 	GT_R_NONE,	/* it is wanted */
@@ -35,7 +29,7 @@ enum gt_refusal {
 	GT_R_WATCHLIST, /* watchlist */
 	GT_R_CTX,	/* watchlist_ctx */
 	GT_R_SAMPLING,	/* sampling, static or adaptive */
-	GT_R_RATE,	/* rate_limit, or more than the source can deliver */
+	GT_R_RATE,	/* rate_limit */
 	GT_R_LATENCY,	/* filter_latency */
 	GT_R_THRESHOLD, /* sampling_threshold */
 	GT_R_SHARE,	/* more than its user's share of the history; never decided for a job */
@@ -48,8 +42,7 @@ enum gt_refusal {
 #define GT_SHARE_ALL	    (1ull << 32)
 
 /**
- * struct gt_wanted - the settings as a source needs them
- * @gen: differs after each change
+ * struct gt_wanted - the settings, as they decide
  * @types: events that the level wants, a bit each by enum gt_type; 0: no records at all
  * @events: likewise filter_events
  * @share: share of the jobs in records, of GT_SHARE_ALL
@@ -58,10 +51,9 @@ enum gt_refusal {
  * @ctx_but: @ctx are the unwanted ones
  * @pid, @uid, @ctx: in ascending order; unused places are all ones
  *
- * Which rings are wanted is not in it: see gt_host.ring_refused().
+ * Which rings are wanted is not in it: see gt_gate_ring.refused.
  */
 struct gt_wanted {
-	uint64_t gen;
 	uint64_t types, events;
 	uint64_t share, salt;
 	uint32_t npid, nuid, nctx, ctx_but;
@@ -74,7 +66,7 @@ struct gt_wanted {
  * @ctx, @seqno: of the record, gt_event.ctx and .seqno
  * @pid, @uid: of its SUBMIT; all ones: unknown, and so in no list
  * @gpu, @ring: by gt_host.gpu() and .ring()
- * @refused: gt_host.ring_refused() of its ring: a bit each by enum gt_refusal
+ * @refused: gt_gate_ring.refused of its ring
  */
 struct gt_wanted_job {
 	uint64_t ctx, seqno;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Jobs with a missed end: one rule, for the model and for a source that counts itself. Such a
- * job leaves as soon as this is known: it is counted as ended_unseen, and is in no depth, no busy
- * time, no list of jobs and no blame.
+ * Jobs with a missed end. Such a job leaves as soon as this is known: it is counted as ended_unseen,
+ * and is in no depth, no busy time, no list of jobs and no blame.
  *
  * It is known when
  *
@@ -14,8 +13,7 @@
  * - no end of a job has been seen of its ring so far, though GT_UNSEEN_NO_END jobs occupy the
  * hardware, some for GT_UNSEEN_NO_END_NS: the ring lacks ends, and with it all rings of a GPU
  * without any end, up to the first one. Of a GPU with ends on other rings only a ring that says
- * what it hands over, as else a job that hangs may keep those behind it. BPF programs do not count
- * so;
+ * what it hands over, as else a job that hangs may keep those behind it;
  * - the GPU, or the job's queue alone, was reset while the hardware had the job;
  * - its submitter has ended while the job was queued: the scheduler frees such jobs without an
  * event.
@@ -23,9 +21,8 @@
  * If its end comes after all, the job is matched with it, and is not counted as ended_unseen any
  * more; but for a loss, its hw_wait and exec stay unknown, and where ends are missing up to some
  * time (the last CPU's begin, the first end) if it began before that. Where an end comes before
- * other events of its job, those count, and the job is not in flight: in a recording with CPUs'
- * clocks differ, but not in BPF programs, which run as things happen. Needs no other header: BPF
- * programs include it.
+ * other events of its job, as in a recording of CPUs with different clocks, those count, and the job
+ * is not in flight.
  */
 #ifndef GT_UNSEEN_H
 #define GT_UNSEEN_H
@@ -38,8 +35,6 @@
 #define GT_UNSEEN_AGAIN_NS 1000000ull
 /* So long after its end, everything that a process did has been delivered */
 #define GT_UNSEEN_DEAD_NS 200000000ull
-/* How long a source keeps jobs that ended unseen, if there are very many */
-#define GT_UNSEEN_SHORT_NS 1000000000ull
 
 /* Before its first end, a ring has fewer jobs than this at its hardware, for a shorter time */
 #define GT_UNSEEN_NO_END    64

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The stages of a job, and the rule by which a time falls into a bucket of their histograms: one
- * for the model and for a source that counts itself, so that their numbers are the same.
+ * The stages of a job, and the rule by which a time falls into a bucket of their histograms.
  *
  * Values below 64 have a bucket each; above, every power of two is an octave of 64 buckets. So the
- * middle of a bucket is within 0.8 % of every value in it. Needs no other header: BPF programs
- * include it.
+ * middle of a bucket is within 0.8 % of every value in it.
  */
 #ifndef GT_BUCKET_H
 #define GT_BUCKET_H
