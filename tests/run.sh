@@ -12,7 +12,7 @@
 #
 # Two tests run at a time where there are two CPUs (LANES=1: one). Lines of its own in a case say more:
 #
-#	# Long		a part of --long only: takes more than some 30 seconds, or what only that needs
+#	# Long		a part of --long only, in guests of all runs: takes long, and may take twice TIME_LIMIT
 #	# Early		begins before others, so that two guests that share the cases out end together
 #	# Alone		uses what the machine has once: no other such test, of another run either, is at work then
 #	# Quick		a part of --check: takes a few seconds, and needs no other user
@@ -185,7 +185,7 @@ run() { # run NAME FILE LANE
 	local -x GT_ID=$$_$lane$((ran += 1))
 	mkdir -p "$dir"
 	chmod 755 "$dir"
-	[ $mode != long ] || max=$((2 * limit))
+	case $file in *.sh) ! grep -q '^# Long' "$file" || max=$((2 * limit)) ;; esac
 	if alone "$file"; then turn=(flock -o "$machine"); fi
 	echo "$name" >"$work/now/$lane"
 	show
@@ -310,7 +310,7 @@ of_this_mode() { # of_this_mode CASE
 	case $mode in
 	check) grep -q '^# Quick' "$1" ;;
 	long) grep -q '^# Long' "$1" ;;
-	*) ! grep -q '^# Long' "$1" ;;
+	*) [ -n "${GT_GUEST-}" ] || ! grep -q '^# Long' "$1" ;;
 	esac
 }
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""mutate.py [N [SEED]] - do the tests see one-line faults? Makes N (40) of them, one at a time, in a copy of the tree.
+"""mutate.py [N [SEED [PATH...]]] - do the tests see one-line faults? Makes N (40), one at a time, in a copy of the tree.
 
 A fault is one of: a comparison that is another one, && for ||, a sum for a difference, a statement that updates
 something and is gone, true for false, a flag or a `gen` of a file's row that is gone. Its place is chosen at random in
-fs/ and backend/, from lines that gcc compiles on this machine. For each fault the copy is built and `run.sh --check`
+the PATHs (fs and backend), from lines that gcc compiles on this machine. For each fault the copy is built and `run.sh --check`
 runs; then, if nothing failed, the host's cases with a word of the file's path in their name. Prints a line for each
 fault: where, what, and the test that failed first, or MISSED. Takes a minute or two for each.
 """
@@ -33,20 +33,15 @@ def run(command, **how):
     return subprocess.run(command, shell=True, cwd=COPY, capture_output=True, text=True, errors='replace', **how)
 
 
-def places():
+def places(paths):
     out = []
-    for folder in ('fs', 'backend'):
-        for d, _, names in os.walk(os.path.join(COPY, folder)):
-            if '/kmod' in d:    # a kernel's: not built here
+    for path in run('git ls-files -- ' + ' '.join(paths)).stdout.split():
+        if not path.endswith('.c') or '/kmod/' in path:  # a kernel's: not built here
+            continue
+        for at, line in enumerate(open(os.path.join(COPY, path))):
+            if re.match(r'\s*(/?\*|#|//)|.*(for \(|"|gt_log)', line):
                 continue
-            for name in names:
-                if not name.endswith('.c'):
-                    continue
-                path = os.path.relpath(os.path.join(d, name), COPY)
-                for at, line in enumerate(open(os.path.join(COPY, path))):
-                    if re.match(r'\s*(/?\*|#|//)|.*(for \(|"|gt_log)', line):
-                        continue
-                    out += [(path, at, f) for f in range(len(FAULTS)) if re.search(FAULTS[f][0], line.rstrip('\n'))]
+            out += [(path, at, f) for f in range(len(FAULTS)) if re.search(FAULTS[f][0], line.rstrip('\n'))]
     return out
 
 
@@ -66,12 +61,13 @@ def caught(path):
     return failed(run('tests/run.sh ' + ' '.join(words)).stdout) if words else None
 
 
-def main(n=40, seed=1):
+def main(n=40, seed=1, *paths):
     shutil.rmtree(COPY, ignore_errors=True)
     subprocess.run(['git', 'clone', '-q', SOURCE, COPY], check=True)
     os.environ.update(CCACHE_BASEDIR=COPY, CCACHE_NOHASHDIR='1', TIME_LIMIT='150')
     resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30))  # a fault may take all there is
-    rand, found, missed, done = random.Random(int(seed)), places(), 0, 0
+    rand, missed, done = random.Random(int(seed)), 0, 0
+    found = places(paths or ('fs', 'backend'))
     if run('make -s -j2 tools CC="%s"' % CC).returncode:
         sys.exit('the tree does not build')
     while done < int(n):
