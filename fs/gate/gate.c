@@ -697,12 +697,10 @@ void gt_gate_no_room(struct gt_gate *g, const union gt_record *r)
 	ring_of(g, r->ev.gpu, r->ev.ring)->recorded--;
 }
 
-bool gt_gate_adapt(struct gt_gate *g, uint64_t now, uint64_t cpu)
+void gt_gate_adapt(struct gt_gate *g, uint64_t now, uint64_t cpu)
 {
-	if (!gt_sampling_adapt(&g->adapt, now, cpu))
-		return false;
-	g->wanted.share = g->adapt.share;
-	return true;
+	if (gt_sampling_adapt(&g->adapt, now, cpu))
+		g->wanted.share = g->adapt.share;
 }
 
 uint64_t gt_gate_filtered(const struct gt_gate_counts *n)

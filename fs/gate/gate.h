@@ -175,9 +175,9 @@ static inline const union gt_record *gt_gate_held(struct gt_gate *g)
 /** gt_gate_no_room() - @r, which has just passed, is more than its user's share of the history: it
  * is refused for that */
 void gt_gate_no_room(struct gt_gate *g, const union gt_record *r);
-/** gt_gate_adapt() - @now and the daemon's CPU time; true: sources must be notified. Where
- * gt_adapt_due() */
-bool gt_gate_adapt(struct gt_gate *g, uint64_t now, uint64_t cpu);
+/** gt_gate_adapt() - adapts the share of jobs that sampling takes, where gt_adapt_due(); @now and the
+ * daemon's CPU time */
+void gt_gate_adapt(struct gt_gate *g, uint64_t now, uint64_t cpu);
 /** gt_gate_clear() - counters start again at 0; settings, and the choice of jobs in flight, stay */
 void gt_gate_clear(struct gt_gate *g);
 /** gt_gate_reset() - after gt_model_reset(): nothing is held of jobs of before. Lock held */

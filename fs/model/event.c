@@ -77,7 +77,6 @@ static void on_reset(struct gt_model *m, const struct gt_where *w)
 
 		if (w->ring && w->ring != r)
 			continue;
-		r->reset = m->now;
 		gt_jobs_lost(m, r, m->now, GT_UNSEEN_RESET);
 		gt_ring_hw_forget(r);
 		r->after_loss = true;

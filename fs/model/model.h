@@ -401,7 +401,6 @@ struct gt_ring {
 	bool unordered;	  /* its jobs do not end in the order of hand-over */
 	bool gap;	  /* at gap_end, jobs from before the loss are taken out of flight */
 	uint8_t ended_at; /* where the next one goes in ended */
-	uint64_t reset;	  /* of its hardware, the last; 0 none */
 	struct gt_depth depth;
 	struct gt_window_stats cur, last;
 	struct gt_stage stage[GT_NSTAGES];
