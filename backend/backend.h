@@ -20,7 +20,7 @@
 #include "kernel.h"
 #include "reading.h"
 
-#define GT_BACKEND_ABI	  5
+#define GT_BACKEND_ABI	  6
 #define GT_BACKEND_SYMBOL "gt_backend"
 #define GT_EXPORT	  __attribute__((visibility("default")))
 
@@ -30,8 +30,8 @@ enum gt_option_type { GT_OPT_INT, GT_OPT_BOOL, GT_OPT_STR };
 
 #define GT_OPT_RUNTIME 0x1 /* may be changed while running: the plugin has a set() hook */
 #define GT_OPT_HIDDEN  0x2 /* for tests: not shown as a file under backends/<name>/ */
-#define GT_OPT_GONE                                                                                \
-	0x4 /* of an older version: a configuration that has it is warned, nothing else */
+/* Of an older version: a configuration that has it gets a warning. It has no value and no file. */
+#define GT_OPT_GONE 0x4
 
 /**
  * struct gt_option - one setting of a backend

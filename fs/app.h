@@ -53,8 +53,8 @@ static inline bool gt_app_played(const struct gt_app *app)
 	return app->replay && !(app->host && gt_host_replaying(app->host));
 }
 
-/** gt_app_look() - likewise, what backends read off when somebody looks (GT_LOOK_*). Return: false if
- * it is not, yet */
+/** gt_app_look() - has backends read what they read on demand (@what: GT_REFRESH_*) into the model. Any
+ * thread, without the model's lock. Return: false if that takes longer than a reader waits */
 static inline bool gt_app_look(struct gt_app *app, unsigned int what)
 {
 	return !app->host || gt_host_refresh_sensors(app->host, what);

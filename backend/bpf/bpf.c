@@ -168,12 +168,12 @@ static const struct gt_option options[] = {
 	},
 	{
 		.name = "record_rate",
-		.flags = GT_OPT_GONE | GT_OPT_HIDDEN,
+		.flags = GT_OPT_GONE,
 		.help = "the daemon matches all jobs; config/rate_limit bounds what is recorded",
 	},
 	{
 		.name = "match",
-		.flags = GT_OPT_GONE | GT_OPT_HIDDEN,
+		.flags = GT_OPT_GONE,
 		.help = "the daemon matches all jobs",
 	},
 	{

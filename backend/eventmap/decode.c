@@ -98,8 +98,7 @@ static bool heard_since(const struct gt_section *s, uint64_t since)
 }
 
 /* Finds the job of an event and completes @j: 0, or why the event gives no record */
-static int find_job(struct gt_eventmap *m, const struct gt_section *s, const struct gt_evctx *c,
-		    struct gt_job *j)
+static int find_job(struct gt_eventmap *m, const struct gt_section *s, struct gt_job *j)
 {
 	uint64_t ctx = j->ctx;
 	enum gt_found found = gt_job_resolve(m, s, j);
@@ -250,7 +249,7 @@ static int decode(struct gt_tp *tp, struct gt_section *s, const struct gt_src *s
 	if (s->nheard && s->nmatch && !ends_known(s) && !(s->bits & GT_BIT(GT_SUBMIT)) &&
 	    heard_since(s, 0) && !gt_job_known(m, s, &j))
 		return RES_IGNORED;
-	res = s->nmatch ? find_job(m, s, c, &j) : 0;
+	res = s->nmatch ? find_job(m, s, &j) : 0;
 	if (res)
 		return res;
 	gt_dedup_note(m, s, c, &j);

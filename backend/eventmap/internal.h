@@ -3,7 +3,7 @@
  * Private to the event maps. gt_tp_raw() and gt_tp_text() (decode.c) take each section of the
  * tracepoint in use, read the fields that it names (field.c), find GPU and ring (place.c) and the job
  * (job.c), and write records. Maps are read by parse.c and synth.c and selected and bound to the
- * kernel's formats by load.c; offload.c says what a source can do itself.
+ * kernel's formats by load.c.
  */
 #ifndef GT_EVENTMAP_INTERNAL_H
 #define GT_EVENTMAP_INTERNAL_H

@@ -138,7 +138,7 @@ static void discard(const struct gt_option *o, union value *v)
 		free(v->s);
 }
 
-const struct gt_option *gt_options_find(const struct gt_be *b, const char *name)
+static const struct gt_option *find(const struct gt_be *b, const char *name)
 {
 	const struct gt_option *o = b->be ? b->be->options : NULL;
 
@@ -146,6 +146,13 @@ const struct gt_option *gt_options_find(const struct gt_be *b, const char *name)
 		if (!strcmp(o->name, name))
 			return o;
 	return NULL;
+}
+
+const struct gt_option *gt_options_find(const struct gt_be *b, const char *name)
+{
+	const struct gt_option *o = find(b, name);
+
+	return o && !(o->flags & GT_OPT_GONE) ? o : NULL;
 }
 
 /* Puts the place of @key in the configuration before the sentence. Keeps the first such sentence. */
@@ -194,7 +201,7 @@ static int check_keys(struct gt_be *b, char *err, size_t len)
 
 	for (unsigned int i = 0; c->option_each && c->option_each(c->option_arg, i, &section, &key);
 	     i++)
-		if (!strcmp(section, b->be->name) && !gt_options_find(b, key)) {
+		if (!strcmp(section, b->be->name) && !find(b, key)) {
 			snprintf(err, len, "section [backend %s] has no key '%.64s'", section, key);
 			return bad_key(b, key, -EINVAL, err, len);
 		}

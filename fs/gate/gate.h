@@ -188,6 +188,4 @@ uint64_t gt_gate_filtered(const struct gt_gate_counts *n);
 /** gt_gate_sampled() - events that sampling left out */
 uint64_t gt_gate_sampled(const struct gt_gate_counts *n);
 
-/* gate.c */
-
 #endif

@@ -23,22 +23,10 @@ enum gt_stage_id {
 #define GT_HIST_SUB	 (1U << GT_HIST_SUB_BITS)
 #define GT_HIST_OCTAVES	 (64 - GT_HIST_SUB_BITS + 1)
 
-/* Number of the highest bit of @v, which is not 0. BPF has no instruction for it. */
+/* Number of the highest bit of @v, which is not 0 */
 static inline __attribute__((always_inline)) unsigned int gt_log2(uint64_t v)
 {
-#ifdef __bpf__
-	unsigned int n = 0;
-
-	for (unsigned int by = 32; by; by /= 2) {
-		if (v >> by) {
-			v >>= by;
-			n += by;
-		}
-	}
-	return n;
-#else
 	return 63 - (unsigned int)__builtin_clzll(v);
-#endif
 }
 
 /** gt_hist_bucket() - number of the bucket that holds @v: octave * 64 + place in it */

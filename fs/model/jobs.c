@@ -390,7 +390,7 @@ static void give_up(struct gt_model *m, struct gt_job *j, uint64_t now, bool age
 {
 	struct gt_where w = where_of(m, j);
 
-	if (j->live != 1) { /* its source gives it up, or it is counted already */
+	if (j->live != 1) { /* it is counted already */
 		gt_job_drop(m, j, now);
 		return;
 	}
@@ -479,7 +479,7 @@ static uint32_t trim_ring(struct gt_model *m, struct gt_ring *r, uint16_t accoun
 		struct gt_job *j = &m->jobs[i];
 
 		next = j->ring_prev;
-		if (j->live != 1 || j->proc == GT_NONE32 || m->procs[j->proc]->account != account)
+		if (j->proc == GT_NONE32 || m->procs[j->proc]->account != account)
 			continue;
 		give_up(m, j, m->now, false);
 		gt_share_refuse(GT_SH_JOBS);
@@ -716,7 +716,7 @@ unsigned int gt_jobs_of_queue_reset(struct gt_model *m, struct gt_ring *r, const
 		struct gt_job *j = &m->jobs[i];
 
 		next = j->ring_next;
-		if (j->live != 1 || j->queue != q->slot || !at_hardware(r, j))
+		if (j->queue != q->slot || !at_hardware(r, j))
 			continue;
 		gt_job_unseen(m, j, m->now, GT_UNSEEN_RESET);
 		n++;

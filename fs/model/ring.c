@@ -381,7 +381,7 @@ uint64_t gt_pring_running(const struct gt_model *m, const struct gt_proc_ring *p
 	if (since == UINT64_MAX || r->after_loss)
 		return UINT64_MAX;
 	j = runner(m, r);
-	if (!j || j->live != 1 || j->proc != slot || j->after_loss)
+	if (!j || j->proc != slot || j->after_loss)
 		return UINT64_MAX;
 	start = j->reported & GT_JOB_START ? j->start : gt_job_hand_over(j, r->commits, r->gap_end);
 	return start > since ? start : since;

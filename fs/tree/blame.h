@@ -167,8 +167,7 @@ struct gt_gathered_party {
  * @finished, @flying: jobs of either kind in it, those in flight that are left out as well
  * @cut: jobs of the last seconds that are older than @from were left out, for there are too many
  * @unlisted: jobs that have finished in the window, and are neither in the history nor beside it
- * @left: jobs in flight that were left out, likewise, or as their source counts but does not list
- * them
+ * @left: jobs in flight that were left out, likewise
  */
 struct gt_gathered {
 	struct gt_app *app;

@@ -300,7 +300,7 @@ static void show_own_settings(struct gt_text *t, struct gt_app *app)
 
 	for (unsigned int i = 0; app->host && gt_host_info(app->host, i, &info); i++) {
 		for (const struct gt_option *o = info.options; o && o->name; o++) {
-			if (o->flags & GT_OPT_HIDDEN)
+			if (!gt_option_visible(o))
 				continue;
 			gt_text_printf(t, "  %-18s %-11s %s (%s)\n", o->name, "value",
 				       o->help ? o->help : "", info.name);
@@ -556,7 +556,7 @@ bool gt_backend_good_name(const char *name)
 
 bool gt_option_visible(const struct gt_option *o)
 {
-	return !(o->flags & GT_OPT_HIDDEN) && gt_backend_good_name(o->name);
+	return !(o->flags & (GT_OPT_HIDDEN | GT_OPT_GONE)) && gt_backend_good_name(o->name);
 }
 
 static void option_file(const struct gt_option *o, struct gt_file *dyn, char name[64])

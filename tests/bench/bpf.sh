@@ -91,7 +91,7 @@ sleep 0.2
 records=$(($(stat_of tracepoint_records) - n)) ns=$((($(cpu_ms) - before) * 1000000))
 echo "bench bpf.floor $floor ns a call, traced with nothing reported $paused ns, of no interest $none ns, reported $interest ns; load $(cut -d' ' -f1 /proc/loadavg)"
 limit bpf.no_interest.ns "$(less "$none" "$paused")" 40
-limit bpf.record.ns "$(less "$interest" "$paused")" 240 # 150 with matching, 90 for the record
+limit bpf.record.ns "$(less "$interest" "$paused")" 240
 echo "bench bpf.daemon $((ns / (records ? records : 1))) ns CPU a record, with decoding, model and history, of $records"
 echo "bench bpf.lost $(stat_of tracepoint_lost) of $count as fast as may be"
 
@@ -115,10 +115,10 @@ floor=$($pin "$calls" "$count" jobs)
 echo stop >"$work/gt/control"
 paused=$($pin "$calls" "$count" jobs)
 echo start >"$work/gt/control"
-counted=$($pin "$calls" "$count" jobs)
+unrecorded=$($pin "$calls" "$count" jobs)
 completed() { awk '$2 ~ /^ring/ { n += $8 } END { print n + 0 }' "$work/gt/rings"; }
 sleep 0.3
-echo "bench bpf.jobs floor $floor ns a call, traced with nothing reported $paused ns, reported $counted ns"
+echo "bench bpf.jobs floor $floor ns a call, traced with nothing reported $paused ns, at level stats $unrecorded ns"
 for rate in 0 10000 100000 1000000; do
 	c=$(cpu_ms) b=$(completed)
 	if [ $rate = 0 ]; then sleep 1; else $pin "$calls" $rate jobs $rate >/dev/null; fi

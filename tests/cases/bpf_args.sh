@@ -131,7 +131,7 @@ P
 	some_caught() { [ "$(stat_of events_caught)" -gt 0 ]; }
 	wait_for 20 some_caught
 	ok "what the first program is kept from the second reports" some_caught
-	# What the first one missed before the second one ran is counted a fold later, on a busy machine several: so
+	# What the first one missed before the second one ran is counted a look later, on a busy machine several: so
 	# there are some tries, of which one has nothing of that any more.
 	hardly_missed() {
 		local missed caught

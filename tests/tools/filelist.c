@@ -79,7 +79,7 @@ static int put_backend(const char *path)
 	put_words(be->help, "");
 	puts(".Bl -tag -width Ds");
 	for (const struct gt_option *o = be->options; o && o->name; o++)
-		if (!(o->flags & GT_OPT_HIDDEN))
+		if (!(o->flags & (GT_OPT_HIDDEN | GT_OPT_GONE)))
 			put_file(o->name, "value", false, o->flags & GT_OPT_RUNTIME, o->help, NULL);
 	for (const struct gt_backend_file *f = be->files; f && f->name; f++)
 		put_file(f->name, gt_backend_file_format(f), true, false, f->help, f->columns);

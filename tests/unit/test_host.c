@@ -95,6 +95,11 @@ static void test_folder(void)
 	h = make("old", NULL, 2, err, sizeof(err));
 	ok(h && strstr(sink.log, "gone has no effect any more"), "a key of an older version: %s",
 	   sink.log);
+	is(gt_host_option_set(h, (unsigned int)gt_host_find(h, "good"), "gone", "7", err,
+			      sizeof(err)),
+	   -ENOENT, "… cannot be set");
+	gt_host_option_get(h, (unsigned int)gt_host_find(h, "good"), "n", err, sizeof(err));
+	is_str(err, "10", "… and has nothing of another option's");
 	gt_host_free(h);
 	memset(settings, 0, sizeof(settings));
 }

@@ -13,7 +13,6 @@
 #define MS   1000000ULL
 #define T0   (100 * SEC + 12345)
 #define JOBS 4000
-#define SLOT (250 * MS)
 
 enum how { COMMITS, PARALLEL, BY_VALUE };
 

@@ -106,11 +106,11 @@ def costs():
         return statistics.median(getattr(j, behind) - getattr(j, before) for j in truth_of('cost.' + who))
 
     cost = {w: sum(median(w, s) - median('none', s) for s in STEPS) / 3
-            for w in ('grtrace', 'ftrace', 'bpf', 'bpf_counting')}
+            for w in ('grtrace', 'ftrace', 'bpf', 'bpf_stats')}
     print('# measured ns an event in the guest (emulated): ' + ', '.join(
         '%s %.0f' % (w, c) for w, c in cost.items()))
-    print('# measured grtrace costs %.2f of ftrace, %.2f of bpf with records, %.2f of bpf that counts' % tuple(
-        cost['grtrace'] / max(cost[w], 1) for w in ('ftrace', 'bpf', 'bpf_counting')))
+    print('# measured grtrace costs %.2f of ftrace, %.2f of bpf, %.2f of bpf at level stats' % tuple(
+        cost['grtrace'] / max(cost[w], 1) for w in ('ftrace', 'bpf', 'bpf_stats')))
     ok(cost['grtrace'] > 0, 'it costs something', cost)
 
 

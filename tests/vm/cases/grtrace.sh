@@ -97,7 +97,7 @@ costs() {
 	cost bpf
 	umount_gt "$mnt"
 	mount_gt "$mnt" -o backend=bpf,level=stats || exit 1
-	cost bpf_counting
+	cost bpf_stats
 	umount_gt "$mnt"
 	python_checks "$GT_SRC/tests/vm/cases/grtrace.py" cost
 	grep '^# measured' py.out
