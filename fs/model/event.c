@@ -132,6 +132,8 @@ static void on_end_somewhere(struct gt_model *m, const struct gt_where *w)
 	for (; n; n--, g++)
 		for (unsigned int i = 0; i < (*g)->nrings; i++)
 			(*g)->rings[i]->after_loss = true;
+	if (!w->gpu)
+		m->priv->after_loss = true;
 }
 
 /* Work that a program asked its runtime for: its owner is known, the GPU need not be */
@@ -263,7 +265,7 @@ static void lost_anywhere(struct gt_model *m, uint64_t ts, uint64_t until)
 
 	for (unsigned int i = 0; i < m->ngpus; i++)
 		lost_on_gpu(m, m->gpus[i], ts, until);
-	p->lost = true;
+	p->after_loss = true;
 	if (until > p->loss_until)
 		p->loss_until = until;
 	if (end > p->gap_end)

@@ -194,8 +194,8 @@ struct gt_model_private {
 		trim_after; /* places that are given before the jobs of one user may be trimmed again */
 	uint64_t
 		gap_until; /* the first of the rings' gaps ends then; UINT64_MAX: no ring has one */
-	/* of losses that may be of any ring, for rings that are not there yet: as in gt_ring */
-	bool lost;
+	/* of losses and ends on a ring that is not known, for rings that come later: as in gt_ring */
+	bool after_loss;
 	uint64_t loss_until, gap_end;
 	uint64_t begun; /* the last GT_LOST_BEGIN that has shown no loss so far; 0 none */
 
@@ -363,6 +363,9 @@ static inline void gt_ring_hw_leave(struct gt_ring *r, struct gt_job *j)
 	if (gt_job_not_passed(j, r->hw_passed))
 		r->hw_jobs--;
 }
+/** gt_ring_hw_left() - jobs left the hardware of @r, and nobody saw them end: it is busy since the first
+ * of those that are still there began */
+void gt_ring_hw_left(const struct gt_model *m, struct gt_ring *r);
 /**
  * gt_ring_no_end() - a job of @r has been submitted or handed over, and none has ended there yet:
  * does the ring lack ends? Then no job of it is in flight

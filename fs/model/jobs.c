@@ -618,8 +618,8 @@ void gt_job_seen_again(struct gt_model *m, const struct gt_where *w, struct gt_j
 	gt_ring_depth(w->ring, 1, ts);
 	gt_job_owner(m, j, p);
 	own.queue = gt_job_queue(m, j, ts);
-	if (unseen <= m->cleared) /* it is not counted any more */
-		return;
+	if (unseen < m->cleared || (unseen == m->cleared && !m->priv->from_first))
+		return; /* it is not counted any more */
 	GT_COUNT(m, &own, ended_unseen, -1ULL);
 	if (j->pring)
 		j->pring->counts.ended_unseen--;
@@ -666,20 +666,26 @@ static bool at_hardware(const struct gt_ring *r, const struct gt_job *j)
 	return !(r->commits || r->starts) || j->reported & (GT_JOB_COMMIT | GT_JOB_START);
 }
 
-/* See gt_jobs_lost(); but for @spared, or NULL */
-static void lose(struct gt_model *m, struct gt_ring *r, uint64_t until, enum gt_unseen why,
+/* See gt_jobs_lost(); but for @spared, or NULL. Return: did the hardware have one of them? */
+static bool lose(struct gt_model *m, struct gt_ring *r, uint64_t until, enum gt_unseen why,
 		 const struct gt_job *spared)
 {
+	bool hw = false;
 	uint32_t next;
 
 	for (uint32_t i = r->jobs_head; i != GT_NONE32; i = next) {
 		struct gt_job *j = &m->jobs[i];
 
 		next = j->ring_next;
-		if (j->seen <= until && j != spared &&
-		    (why != GT_UNSEEN_RESET || at_hardware(r, j)))
-			gt_job_unseen(m, j, m->now, why);
+		if (j->seen > until || j == spared ||
+		    (why == GT_UNSEEN_RESET && !at_hardware(r, j)))
+			continue;
+		hw |= at_hardware(r, j);
+		gt_job_unseen(m, j, m->now, why);
 	}
+	if (hw)
+		gt_ring_hw_left(m, r);
+	return hw;
 }
 
 void gt_jobs_lost(struct gt_model *m, struct gt_ring *r, uint64_t until, enum gt_unseen why)
@@ -690,7 +696,8 @@ void gt_jobs_lost(struct gt_model *m, struct gt_ring *r, uint64_t until, enum gt
 static void ring_begun(struct gt_model *m, struct gt_ring *r, uint64_t begun,
 		       const struct gt_job *job)
 {
-	lose(m, r, begun, GT_UNSEEN_LOST, job);
+	/* the next job may have waited for one of which nobody knows when it ended */
+	r->after_loss |= lose(m, r, begun, GT_UNSEEN_LOST, job);
 	r->begun = r->begun > begun ? r->begun : begun;
 	r->gap_end = r->gap_end > begun ? r->gap_end : begun;
 }
@@ -721,6 +728,8 @@ unsigned int gt_jobs_of_queue_reset(struct gt_model *m, struct gt_ring *r, const
 		gt_job_unseen(m, j, m->now, GT_UNSEEN_RESET);
 		n++;
 	}
+	if (n)
+		gt_ring_hw_left(m, r);
 	return n;
 }
 

@@ -202,7 +202,7 @@ static struct gt_ring *ring_new(struct gt_model *m, struct gt_gpu *g, const char
 	keep_name(r->name, sizeof(r->name), name);
 	r->jobs_head = r->jobs_tail = GT_NONE32;
 	r->hw_epoch = 1;
-	r->after_loss = m->priv->lost;
+	r->after_loss = m->priv->after_loss;
 	r->loss_until = m->priv->loss_until;
 	r->gap_end = m->priv->gap_end;
 	r->lacks_ends = lacks_ends(g);
@@ -347,6 +347,30 @@ static const struct gt_job *runner(const struct gt_model *m, const struct gt_rin
 	return NULL;
 }
 
+/* When it began at the hardware, for all that was reported; GT_NONE64: not known */
+static uint64_t began(const struct gt_ring *r, const struct gt_job *j)
+{
+	return j->reported & GT_JOB_START ? j->start : gt_job_hand_over(j, r->commits, r->gap_end);
+}
+
+void gt_ring_hw_left(const struct gt_model *m, struct gt_ring *r)
+{
+	uint32_t i = r->jobs_head, found = 0;
+	uint64_t since = GT_NONE64;
+
+	for (unsigned int n = 0; n < RUNNER_LOOKS && i != GT_NONE32 && found < r->hw_jobs; n++) {
+		const struct gt_job *j = &m->jobs[i];
+
+		i = j->ring_next;
+		if (!gt_job_is_on_hw(r, j))
+			continue;
+		found++;
+		since = began(r, j) < since ? began(r, j) : since;
+	}
+	if (found && found == r->hw_jobs && since != GT_NONE64 && since > r->hw_since)
+		r->hw_since = since;
+}
+
 /* Since when @r runs what is of nobody who is known */
 static uint64_t nobody_running(const struct gt_model *m, const struct gt_ring *r)
 {
@@ -383,7 +407,7 @@ uint64_t gt_pring_running(const struct gt_model *m, const struct gt_proc_ring *p
 	j = runner(m, r);
 	if (!j || j->proc != slot || j->after_loss)
 		return UINT64_MAX;
-	start = j->reported & GT_JOB_START ? j->start : gt_job_hand_over(j, r->commits, r->gap_end);
+	start = began(r, j);
 	return start > since ? start : since;
 }
 

@@ -11,7 +11,7 @@ the hand-over and the timeline's previous end. Jobs of a context end in order: t
 have ended unseen, and when that one began is not known, nor where one of another context that was
 handed over before it has not ended. Where one of those was seen before another CPU's first line, that
 CPU's buffer had run over: jobs from before may have ended, and nobody knows when those began that were
-handed over by then.
+handed over by then, nor when the next one began on a ring that had such a job.
 """
 import math
 import os
@@ -26,6 +26,7 @@ LINE = re.compile(r'^\s*(.+)-(\d+)\s+\[(\d+)\]\s+\S+\s+(\d+)\.(\d+): (\w+): (.*)
 
 def jobs(path):
     open_jobs, last, out, passed, gone, cpus, begun, front = {}, {}, {}, set(), set(), set(), 0, 0
+    unsure = set()  # rings of which a job may have ended, and nobody knows when
     for line in open(path, errors='replace'):
         m = LINE.match(line)
         if m and m[3] not in cpus:
@@ -50,6 +51,7 @@ def jobs(path):
             if any(min(x for x in open_jobs[k] if x is not None) <= begun for k in missed):
                 front = begun
                 gone.update(k for k, x in open_jobs.items() if min(y for y in x if y is not None) <= begun)
+                unsure.update(k[0] for k in gone & open_jobs.keys() if open_jobs[k][1] is not None)
             for k in missed:
                 del open_jobs[k]
             last[ring] = t
@@ -57,9 +59,10 @@ def jobs(path):
             if submit is not None:
                 s['queue'].append(run - submit)
                 s['total'].append(t - submit)
-            if not missed and not ahead and start >= front:
+            if not missed and not ahead and start >= front and ring not in unsure:
                 s['hw_wait'].append(start - run)
                 s['exec'].append(t - start)
+            unsure.discard(ring)
     return out
 
 

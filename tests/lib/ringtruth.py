@@ -53,9 +53,11 @@ import sys
 
 from tables import rows as table, stages
 
-LINE = re.compile(r'^\s*(.+)-(\d+)\s+\[(\d+)\]\s+\S+\s+(\d+)\.(\d+): (\w+): (.*)')
+LINE = re.compile(r'^\s*(.+)-(\d+)\s+\[(\d+)\]\s+(?:\S+\s+)?(\d+)\.(\d+): (\w+): +(.*)')
 LOST = re.compile(r'^CPU:(\d+) \[LOST (\d+) EVENTS\]|^##### CPU (\d+) buffer started')
-KINDS = {'amdgpu_cs_ioctl': 'submit', 'amdgpu_sched_run_job': 'run', 'dma_fence_signaled': 'end'}
+AMDGPU = {'amdgpu_cs_ioctl': 'submit', 'amdgpu_sched_run_job': 'run', 'dma_fence_signaled': 'end'}
+SCHEDULER = {'drm_sched_job_queue': 'submit', 'drm_sched_job_run': 'run', 'drm_sched_job_done': 'end'}
+KINDS = AMDGPU | SCHEDULER  # a recording of the scheduler has ends twice: its own say enough
 STAGES = ('queue', 'hw_wait', 'exec', 'total')
 ORDER = 10**7   # records of one moment may come in another order
 SLIP = {'order': 10**6, 'clock': 2 * 10**6}     # so much a time of these may be wrong
@@ -108,14 +110,20 @@ def when(m):
 
 
 def fields(m):
-    return dict(re.findall(r'(\w+)=([^,\s]+)', m[7]))
+    kv = dict(re.findall(r'(\w+)=([^,\s]+)', m[7]))
+    if m[6] in SCHEDULER:
+        kv['context'], kv['seqno'] = kv['fence'].split(':')
+        kv['timeline'] = kv.get('ring')         # an end names the fence alone
+    return kv
 
 
 def records(path):
     """Each event and each loss of a recording: when, how many were lost and until when, the line; and BEGIN where a
     CPU's lines begin later than those of others, and nothing says why"""
     seen, waiting, first, t = {}, None, None, 0
-    for line in open(path, errors='replace'):
+    lines = open(path, errors='replace').readlines()
+    kinds = SCHEDULER if any(': drm_sched_job_queue: ' in x for x in lines) else AMDGPU
+    for line in lines:
         lost, m = LOST.match(line), LINE.match(line)
         first = when(m) if m and first is None else first
         if m and int(m[3]) not in seen and when(m) > first and not (waiting and waiting[0] == int(m[3])):
@@ -126,7 +134,7 @@ def records(path):
         if not m:
             continue
         t = seen[int(m[3])] = when(m)
-        if m[6] in KINDS:
+        if m[6] in kinds:
             yield t, None, m
     if waiting:
         yield seen.get(waiting[0], first or 0), (waiting[1], t), None
@@ -137,6 +145,7 @@ class Truth:
         self.rings, self.first, self.last = {}, None, 0
         self.comm, self.lost, self.losses, self.uncounted, self.order = {}, 0, 0, 0, []
         self.loss_until = self.gap_end = self.begun = 0
+        self.strayed = False            # a job ended on a ring that is not known
         self.place = {}                 # the ring of a context; None: several
         self.late = collections.Counter()   # submissions of jobs that had ended, by process
         self.seen, self.differ = {}, set()  # CPUs of a job's events; pairs of CPUs with clocks that differ
@@ -171,7 +180,7 @@ class Truth:
             self.in_gap(r, t)
 
     def in_gap(self, r, t):
-        r.after_loss, r.loss_until, r.gap_end = self.losses > 0, self.loss_until, self.gap_end
+        r.after_loss, r.loss_until, r.gap_end = self.losses > 0 or self.strayed, self.loss_until, self.gap_end
         r.gap = r.gap_end > t
 
     def front(self, t, missed, job):
@@ -182,6 +191,7 @@ class Truth:
             for j in list(r.live.values()):
                 if j.seen <= self.begun and j is not job:
                     self.miss(r, j, t, 'lost')
+                    r.after_loss |= j.run is not None or not r.commits
             r.gap_end, r.begun = max(r.gap_end, self.begun), max(r.begun, self.begun)
         self.begun = 0
 
@@ -239,12 +249,18 @@ class Truth:
         return ({'total'} if two(submit, cpu) else set()) | ({'hw'} if hw else set())
 
     def event(self, t, kind, comm, tid, kv, cpu):
-        name, key = kv['timeline'], (int(kv['context']), int(kv['seqno']))
+        key = (int(kv['context']), int(kv['seqno']))
+        name = kv['timeline'] or self.place.get(key[0])
         r = self.rings.get(name)
         ring = name if kind != 'end' or (r and (key in r.live or key in r.gone)) else self.place.get(key[0])
         self.mixed = self.clocks(t, kind, ring, key, cpu) if ring else set()
         if kind == 'end' and not (r and (key in r.live or key in r.gone)):
             self.stranger(t, key)
+            if not kv['timeline'] and key[0] not in self.place:     # a job ended, on any of the rings
+                self.first, self.last = t if self.first is None else self.first, max(t, self.last)
+                self.strayed = True
+                for x in self.rings.values():
+                    x.after_loss = True
             return
         if kind != 'end':
             self.place[key[0]] = name if self.place.get(key[0], name) == name else None
@@ -253,6 +269,7 @@ class Truth:
             r = self.rings[name] = Ring(name, t)
             r.lacks = lacks
             self.in_gap(r, max(t, self.last))
+            r.gap = self.losses > 0 and r.gap_end >= t
         if self.first is None:
             self.first = t
         self.last = max(self.last, t)
@@ -653,7 +670,7 @@ def processes(c, truth, mnt, rings):
     number = lambda pid: None if pid == '-' else int(pid)
     top = {(number(x['pid']), x['engine']): x for x in table(mnt + '/top') if x['busy_percent'] != '-' and (
         x['pid'] != '-' or float(x['busy_percent']) > 0)}
-    whole, used = truth.last - truth.first, {}
+    whole, used = truth.last - (truth.first or 0), {}
     unclear = {(pid, rings[ring]['engine']) for (pid, ring), t in truth.unclear.items() if t}
     engines = {e for _, e in unclear}
     busy = {k: v for k, v in busy.items() if k not in unclear}
@@ -694,8 +711,8 @@ def users(c, truth, mnt):
 
 
 def report_rows(mnt, rings):
-    names = {r['ring']: n for n, r in rings.items()}
-    return {(names[x['ring']], int(x['ctx']), int(x['seqno']), x['end_s']): x for x in table(mnt + '/report')}
+    names = {(r['gpu'], r['ring']): n for n, r in rings.items()}
+    return {(names[(x['gpu'], x['ring'])], int(x['ctx']), int(x['seqno']), x['end_s']): x for x in table(mnt + '/report')}
 
 
 def stamp(t):
@@ -720,10 +737,10 @@ def blame(c, truth, mnt, rings):
     and has not ended holds the ring; where that is not known it is nobody's."""
     if any(r.live for r in truth.rings.values()):
         return                          # what waits now is another question
-    names = {r['ring']: n for n, r in rings.items()}
+    names = {(r['gpu'], r['ring']): n for n, r in rings.items()}
     got, pairs = {}, {}
     for x in table(mnt + '/blame'):
-        k = (names[x['ring']], x['waiter_pid'])
+        k = (names[(x['gpu'], x['ring'])], x['waiter_pid'])
         got[k] = got.get(k, 0) + int(x['wait_ns'])
         if x['held_by'] in ('self', 'process'):
             p = k + (x['holder_pid'],)
@@ -756,7 +773,7 @@ def blame(c, truth, mnt, rings):
     c.same('blame by pair', sorted(pairs.items()), sorted(want_pairs.items()))
 
 
-def generate(seed):
+def generate(seed, kind='amdgpu'):
     """Two timelines and four processes, each with a context on each; every ring runs one job after another,
     in the order of hand-over, of which it takes three at once"""
     r, lines, cpus = random.Random(int(seed)), [], random.Random(int(seed) + 1)
@@ -778,10 +795,17 @@ def generate(seed):
             free = max(run, free) + r.randrange(5, 3000)
             ends.append(free)
             seqno[p] += 1
-            ctx = base + 10 * p
+            ctx, who = base + 10 * p, (('game', 'browser', 'Xorg', 'video')[p], 500 + p)
+            if kind == 'scheduler':
+                fence = 'fence=%d:%d' % (ctx, seqno[p])
+                job = 'dev=0000:03:00.0, %s, ring=%s, job count:0, hw job count:0, client_id:%d' % (fence, ring, p)
+                put(t, *who, p, 'drm_sched_job_queue', job)
+                put(run, ring, 199, cpus.randrange(4), 'drm_sched_job_run', job)
+                put(free, '<idle>', 0, cpus.choice((0, 0, 3)), 'drm_sched_job_done', fence + ' signaled')
+                continue
             job = 'sched_job=%d, timeline=%s, context=%d, seqno=%d, ring_name=ffff91cb1ab1bdd0, num_ibs=1' % (
                 k, ring, ctx, seqno[p])
-            put(t, ('game', 'browser', 'Xorg', 'video')[p], 500 + p, p, 'amdgpu_cs_ioctl', job)
+            put(t, *who, p, 'amdgpu_cs_ioctl', job)
             put(run, ring, 199, cpus.randrange(4), 'amdgpu_sched_run_job', job)
             put(free, '<idle>', 0, cpus.choice((0, 0, 3)), 'dma_fence_signaled', 'driver=amd_sched timeline=%s context=%d seqno=%d' % (
                 ring, ctx, seqno[p]))
@@ -798,6 +822,8 @@ def damage(kind, seed):
     lines = [x for x in sys.stdin]
     head = [x for x in lines if x.startswith('#')]
     lines = [x for x in lines if not x.startswith('#')]
+    if any(': drm_sched_job_queue: ' in x for x in lines):  # a job's events have one name each
+        lines = [x for x in lines if (m := LINE.match(x)) and m[6] in SCHEDULER]
     how = {'front': front, 'fronts': fronts, 'unmarked': lambda r, x: fronts(r, x, False), 'many': many,
            'middle': middle, 'cpu': one_cpu, 'never': never, 'twice': twice,
            'lost': lost, 'reused': lambda r, x: reuse(x), 'order': order, 'clock': clock}
@@ -813,7 +839,7 @@ def damage(kind, seed):
 
 def is_end(line):
     m = LINE.match(line)
-    return m and m[6] == 'dma_fence_signaled'
+    return m and KINDS.get(m[6]) == 'end'
 
 
 def front(r, lines):
@@ -916,13 +942,13 @@ def reuse(lines):
         if i < half or not m or m[6] not in KINDS:
             out.append(x)
             continue
-        kv = dict(re.findall(r'(\w+)=([^,\s]+)', m[7]))
+        kv = fields(m)
         k = kv['context']
-        if m[6] == 'amdgpu_cs_ioctl':
+        if KINDS[m[6]] == 'submit':
             base.setdefault(k, int(kv['seqno']) - 1)
         if k not in base or int(kv['seqno']) <= base[k]:
             continue
-        out.append(re.sub(r'seqno=\d+', 'seqno=%d' % (int(kv['seqno']) - base[k]), x))
+        out.append(re.sub(r'(seqno=|fence=\d+:)\d+', r'\g<1>%d' % (int(kv['seqno']) - base[k]), x))
     return out
 
 
@@ -931,7 +957,7 @@ def against(kind, whole, path, mnt):
     c, n = Check(), 0
     rings = {r['name']: r for r in table(mnt + '/rings')}
     if kind in SLIP:
-        n = slipped(c, Truth(whole), mnt, rings, SLIP[kind])
+        n = slipped(c, Truth(whole), Truth(path), mnt, rings, SLIP[kind])
     elif kind == 'cpu':
         n = less_seen(c, Truth(whole), mnt, rings)
     else:
@@ -979,7 +1005,7 @@ def by_key(good, mnt, rings):
             yield '%s %d:%d' % (ring, ctx, seqno), x, jobs[(ring, ctx, seqno)]
 
 
-def slipped(c, good, mnt, rings, slip):
+def slipped(c, good, cut, mnt, rings, slip):
     """Both ends of a stage may be wrong; when the job before it ended is another's time, and may rarely be missed, as
     where hand-overs and ends of two jobs changed places alike"""
     n = far = wrong = 0
@@ -994,7 +1020,7 @@ def slipped(c, good, mnt, rings, slip):
                    got['exec'][1], by=2 * slip)
         if 'exec' in got:
             far += abs(got['exec'][0] - got['exec'][1]) > 2 * slip
-    if slip == SLIP['clock']:   # but for those before the first that shows it
+    if slip == SLIP['clock'] and cut.differ:    # but for those before the first that shows it; where none does, all
         c.same('times made of two clocks, more than ten', wrong > 10, False)
     c.same('jobs that began at another time, more than one in two hundred', far > len(good.order) / 200, False)
     return n
@@ -1018,11 +1044,13 @@ def less_seen(c, good, mnt, rings):
 def in_flight(c, path, mnt, rings):
     """A job in flight is one of the recording that did not end, nor did a later one of its context after it;
     and all files have as many"""
-    began, ended = {}, {}
+    began, ended, place = {}, {}, {}
     for t, _, m in sorted(records(path), key=lambda x: x[0]):
         if m:
             kv = fields(m)
-            key = (kv['timeline'], int(kv['context']), int(kv['seqno']))
+            key = (int(kv['context']), int(kv['seqno']))
+            place.setdefault(key[0], kv['timeline'])
+            key = (place[key[0]], *key)
             (ended if KINDS[m[6]] == 'end' else began)[key] = t
     total = 0
     for name, row in rings.items():

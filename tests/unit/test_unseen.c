@@ -517,7 +517,7 @@ static void check_reset_queue(void)
 	reset_queue(T0 + 300, 7);
 	is(gt_model_proc(m, 507)->counts.ended_unseen, 1, "a queue's reset takes its jobs");
 	is(m->counts.ended_unseen, 1, "a queue's reset takes no others");
-	is(gt_ring_running(ring), T0 + 1, "the ring runs what others have there");
+	is(gt_ring_running(ring), T0 + 101, "the ring runs what others have there");
 	is(gt_ring_running(ring1), T0 + 201, "so do other rings");
 	event(T0 + 400, GT_COMPLETE);
 	rec.ev.ring = 0;
@@ -817,6 +817,17 @@ static void on_ring(const struct gt_ring *r, uint64_t ts, enum gt_type type, uin
 	fold();
 }
 
+/* What runs for a process that is not known is nobody's, on that ring alone */
+static void check_nobody(void)
+{
+	begin();
+	on_ring(ring, T0, GT_COMMIT, 1);
+	gt_nobody_rings(m);
+	ok(m->nobody->nrings == 1 && m->nobody->rings->ring == ring->id,
+	   "nobody has the ring that works for an unknown process, and no other");
+	gt_model_free(m);
+}
+
 /* A source that says when jobs begin, but not when they end */
 static void check_no_ends(void)
 {
@@ -886,6 +897,7 @@ int main(void)
 	check_duplicates();
 	check_early();
 	check_skewed();
+	check_nobody();
 	check_clocks();
 	check_order();
 	check_early_first();
