@@ -582,7 +582,8 @@ int gt_amd_drain(struct gt_plugin *p)
 	}
 	if (a->paused && !a->seek)
 		return n;
-	wait_for_more(a, more || a->ending || all > 0);
+	/* where the time was up, other logs may have something */
+	wait_for_more(a, more || a->ending || all > 0 || gt_amd_late(a));
 	return n || !p->recording ? n : 1;
 }
 
