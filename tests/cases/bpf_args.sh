@@ -50,25 +50,31 @@ stat_of() { value "$mnt/backends/bpf/stats" "$1"; }
 come() { awk '$1 == "COUNTER" { print $2 }' "$mnt/events_by_type"; }
 lost() { value "$mnt/status" events_lost_source; }
 reported() { [ $(($(come) + $(lost))) -ge $expirations ]; }
-some_lost() { reported && [ "$(lost)" -gt 0 ]; }
+some_lost() { [ $(($(come) + $(lost))) = $expirations ] && [ "$(lost)" -gt 0 ]; }
+all_come() { [ "$(come)" = $expirations ]; }
 
 # A machine may have processes that no BPF program sees, as a sandbox its keeper: the kernel runs none where such a
-# one is interrupted. So there are some tries, each when nothing more comes of the one before.
+# one is interrupted. And another process may have an alarm of its own. So there are some tries, each when nothing more
+# comes of the one before.
 nothing_comes() {
 	local n=$(($(come) + $(lost)))
 	reported && return
 	read -rt 4 -u "$never"
 	[ $(($(come) + $(lost))) = $n ]
 }
-run() { # run COMMAND... - expirations beside the busy process, until it succeeds
+expire() { # expire COMMAND... - expirations, until it succeeds
 	local try=0
-	taskset -c 0 python3 busy.py & local busy=$!
 	while
 		echo clear >"$mnt/control"
+		missed=$(stat_of events_missed)
 		taskset -c 0 python3 expire.py $expirations
 		wait_for 60 nothing_comes
 		! "$@" && [ $((++try)) -lt 8 ]
 	do :; done
+}
+run() { # run COMMAND... - the same beside the busy process
+	taskset -c 0 python3 busy.py & local busy=$!
+	expire "$@"
 	kill $busy
 	wait $busy 2>/dev/null
 }
@@ -94,10 +100,10 @@ umount_gt "$mnt"
 make_map 'args = which=$arg1'
 mount_gt "$mnt" -o "events_dir=$PWD/maps,backend=bpf" || exit 1
 like "$(cat "$mnt/backends/bpf/stats")" "^tracepoint timer/itimer_expire by_arguments" "with it, by its arguments"
-run reported
+run all_come
 is "$(come)" $expirations "by its arguments: all come"
 is "$(lost)" 0 "… nothing is lost"
-is "$(stat_of events_missed)" 0 "… nor missed"
+is "$(stat_of events_missed)" "$missed" "… nor missed"
 umount_gt "$mnt"
 
 # An event within the program of its own tracepoint: the kernel skips the program, from then on a second one takes
@@ -129,7 +135,7 @@ P
 	like "$(cat "$mnt/backends/bpf/stats")" "^tracepoint kmem/kmem_cache_free by_arguments" "a tracepoint of tasks and of interrupts"
 	taskset -c 0 python3 files.py & files=$!
 	some_caught() { [ "$(stat_of events_caught)" -gt 0 ]; }
-	wait_for 20 some_caught
+	wait_for 60 some_caught
 	ok "what the first program is kept from the second reports" some_caught
 	# What the first one missed before the second one ran is counted a look later, on a busy machine several: so
 	# there are some tries, of which one has nothing of that any more.
@@ -137,7 +143,7 @@ P
 		local missed caught
 		missed=$(stat_of events_missed) caught=$(stat_of events_caught)
 		more_caught() { [ "$(stat_of events_caught)" -ge $((caught + 20)) ]; }
-		wait_for 20 more_caught
+		wait_for 60 more_caught
 		read -rt 2.5 -u "$never" # the missed among them are counted
 		missed=$(($(stat_of events_missed) - missed)) caught=$(($(stat_of events_caught) - caught))
 		echo "# then $missed missed, $caught caught"
@@ -162,9 +168,7 @@ else
 	run yielded
 	ok "too many missed: ftrace reports the tracepoints" yielded
 	like "$(cat "$mnt/backends/bpf/stats")" "^events_missed_often " "… and it is said"
-	echo clear >"$mnt/control"
-	taskset -c 0 python3 expire.py $expirations
-	wait_for 5 reported
+	expire all_come
 	is "$(come)" $expirations "… which has them all"
 fi
 umount_gt "$mnt"
@@ -180,18 +184,18 @@ make_map 'args = which=$arg2<task_struct>->pid'
 mount_gt "$mnt" -o "events_dir=$PWD/maps,backend=bpf" || exit 1
 stats=$(cat "$mnt/backends/bpf/stats")
 like "$stats" "^tracepoint timer/itimer_expire$" "an argument that is something else: by its record"
-like "$stats" "^arguments_missing timer/itimer_expire: .arg2 is no pointer to a struct task_struct" "… and said why"
+like "$stats" "^arguments_missing timer/itimer_expire: .arg2 .*task_struct" "… and said why"
 umount_gt "$mnt"
 make_map 'args = which=$arg5'
 mount_gt "$mnt" -o "events_dir=$PWD/maps,backend=bpf" || exit 1
 stats=$(cat "$mnt/backends/bpf/stats")
 like "$stats" "^tracepoint timer/itimer_expire$" "an argument that there is not: by its record"
-like "$stats" "^arguments_missing timer/itimer_expire: it has no argument .arg5" "… and said why"
+like "$stats" "^arguments_missing timer/itimer_expire: .*arg5" "… and said why"
 run come
 ok "… and they come" test "$(come)" -gt 0
 umount_gt "$mnt"
 make_map 'args = which'
 mount_gt "$mnt" -o "events_dir=$PWD/maps,backend=bpf" 2>err
-like "$(cat err "$mnt/doctor" 2>/dev/null)" "timers.ini:13: args: 'which' is not FIELD=EXPRESSION" "a fault in the map has its line"
+like "$(cat err "$mnt/doctor" 2>/dev/null)" "timers.ini:13: args: 'which' " "a fault in the map has its line"
 umount_gt "$mnt" 2>/dev/null
 done_testing

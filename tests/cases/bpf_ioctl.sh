@@ -21,6 +21,7 @@ devices="d/226/0/$gpu d/226/128/$gpu d/0/0/$gpu K/0/0/kfd/- G/7/0/$gpu F/195/0/n
 n() { value "$mnt/backends/bpf/stats" "ioctl_$1"; }
 waits() { cat "$mnt/proc/$1/waits"; }
 reached() { [ "$(n "$1")" = "$2" ]; }
+others() { [ "$(n other)" -ge "$1" ]; } # a console may have calls of the same kinds
 reported() { [ "$(value "$mnt/backends/bpf/stats" records)" = "$1" ]; }
 
 # A file that was opened by name only takes no call: who has no right to a device can have one
@@ -31,7 +32,7 @@ blocker=$(sed -n 's/^ *ioctl unavailable: //p' "$mnt/doctor")
 chmod 600 card0
 "$tool" call card0 100 1 $cs
 as_uid 1001 "$tool" call card0 100 1 $cs
-ok "calls on such a file are of no device" wait_for 20 reached other 200
+ok "calls on such a file are of no device" wait_for 20 others 200
 is "$(value "$mnt/backends/bpf/stats" records)" 0 "and reported to nobody"
 umount_gt "$mnt"
 
@@ -54,7 +55,8 @@ exec {stay}>&-
 wait $one $two
 folded() { [ "$(value "$mnt/events_by_type" IOCTL_EXIT)" = 1200 ]; }
 wait_for 20 folded
-is "$(n events) $(n unwanted) $(n other) $(n no_gpu)" "1200 600 0 0" "all, and what is not wanted"
+is "$(n events) $(n unwanted) $(n no_gpu)" "1200 600 0" "all, and what is not wanted"
+other=$(n other)
 pid_of() { awk -v u="$1" '$0 == u { sub("/uid$", "", FILENAME); n = split(FILENAME, a, "/"); print a[n] }' "$mnt"/proc/*/uid; }
 like "$(waits "$(pid_of 1001)")" "^ioctl +800 +[1-9]" "the first's, in its waits"
 like "$(waits "$(pid_of 1002)")" "^ioctl +400 +[1-9]" "the second's"
@@ -72,11 +74,11 @@ gpus=$(ls "$mnt")
 "$tool" call other 7 1 $cs
 ok "a DRM device that is no GPU is counted" wait_for 20 reached no_gpu 7
 "$tool" call null 5 1 $cs
-ok "another device as well" wait_for 20 reached other 5
+ok "another device as well" wait_for 20 others $((other + 5))
 is "$(value "$mnt/backends/bpf/stats" records)" 2400 "and not reported"
 "$tool" tricks card0
 ok "descriptors that are none, or closed by another thread" wait_for 20 reached events $((1200 + 12 + 2005))
-balanced() { [ $(($(n other) - 5 + ($(value "$mnt/backends/bpf/stats" records) - 2400) / 2)) = 2005 ]; }
+balanced() { [ $(($(n other) - other - 5 + ($(value "$mnt/backends/bpf/stats" records) - 2400) / 2)) -ge 2005 ]; }
 ok "each was reported or counted" wait_for 20 balanced
 is "$(ls "$mnt")" "$gpus" "no GPU was made up"
 is "$(ls -d "$mnt"/*/queues | wc -l)" 1 "there is the one"
@@ -98,7 +100,7 @@ maker() { # maker COMMAND... - a process that makes queues
 }
 make() { # make LETTERS
 	echo "$1" >&"$in"
-	read -rt 20 -u "$out" _
+	read -rt 100 -u "$out" _
 }
 ends() {
 	exec {in}>&-
@@ -165,7 +167,8 @@ ends
 ok "a queue ends with its process" wait_for 20 is_now 1 destroyed
 maker env
 make c
-make x
+ok "a queue of another program" wait_for 20 is_now 1 created
+echo x >&"$in" # another program, which does not answer
 ok "and with its program" wait_for 20 is_now 1 destroyed
 is "$(cat "$mnt/proc/$maker/state")" alive "whose process goes on"
 ends
@@ -252,9 +255,8 @@ if grep -qE ' (drm|kfd)_ioctl\b' /proc/kallsyms; then
 	skip_ok "what is in the way of a function" "this kernel has them"
 else
 	mount_gt "$mnt" -o conf=conf,backend=bpf || exit 1
-	tried=': no fentry: the kernel.s types do not know drm_ioctl\(\) .*; no kprobe on drm_ioctl\(\): (it has no such function|the kernel has none)'
-	like "$(cat "$mnt/doctor")" "ioctl_drm_by tracepoints .*$tried" "what is in the way of drm_ioctl()"
-	like "$(cat "$mnt/doctor")" "ioctl_kfd_by tracepoints .*: no kprobe on kfd_ioctl\(\): (it has no such function|the kernel has none)" "and of kfd_ioctl()"
+	like "$(cat "$mnt/doctor")" "ioctl_drm_by tracepoints .*no fentry: .*drm_ioctl\(\).*no kprobe on drm_ioctl\(\)" "what is in the way of drm_ioctl()"
+	like "$(cat "$mnt/doctor")" "ioctl_kfd_by tracepoints .*no kprobe on kfd_ioctl\(\)" "and of kfd_ioctl()"
 	"$tool" call render 10 2 $cs
 	ok "each is reported once all the same" wait_for 20 reported 40
 	is "$(n events) $(n unended)" "20 0" "and counted once"

@@ -109,9 +109,7 @@ is "$(value "$mnt/status" events_seen) $(value "$mnt/status" events_filtered_lev
 is "$(awk '$2 ~ /^ring/ { n += $5 } END { print n }' "$mnt/rings")" 0 "not recorded: nothing is left in flight"
 
 # Jobs in flight are listed though no record reports them
-jobs -n 40 -d 150000 -b -o truth.csv & player=$!
 flying() { [ "$(grep -h mockjobs "$mnt"/mock0/ring*/jobs | wc -l)" -gt 4 ]; }
-ok "not recorded: jobs in flight are listed" wait_for 20 flying
 one_runs() { # on each ring at most, and on some
 	local n all=0
 	for f in "$mnt"/mock0/ring[0-9]*/jobs; do
@@ -121,8 +119,19 @@ one_runs() { # on each ring at most, and on some
 	done
 	[ $all -gt 0 ]
 }
-ok "... one of a ring's is running" wait_for 20 one_runs
-wait $player
+# They play for a second, in which a busy machine may not look: then they play again
+listed=0 running=0
+for _ in {1..10}; do
+	jobs -n 40 -d 150000 -b -o truth.csv & player=$!
+	while kill -0 $player 2>/dev/null && [ "$listed$running" != 11 ]; do
+		flying && listed=1
+		one_runs && running=1
+	done
+	wait $player
+	[ "$listed$running" != 11 ] || break
+done
+is $listed 1 "not recorded: jobs in flight are listed"
+is $running 1 "... one of a ring's is running"
 ok "... until they have ended" wait_for 20 sh -c "! grep -qh mockjobs $mnt/mock0/ring*/jobs"
 
 # Many in flight
@@ -188,7 +197,12 @@ umount_gt "$mnt"
 # What the buffer loses is counted, and leaves nothing in flight
 printf '[backend bpf]\nbuffer_size = 4096\n' >conf
 mount_gt "$mnt" -o "conf=conf,$maps,backend=bpf" || exit 1
+# The daemon takes nothing out meanwhile, however slow the mock is
+daemon=$(pgrep -of "mount.gputrace $mnt( |\$)")
+cleanup() { kill -CONT "$daemon" 2>/dev/null; }
+kill -STOP "$daemon" || exit 1
 jobs -n 3000 -d 0 -b -o /dev/null
+kill -CONT "$daemon"
 all_known() { [ "$(value "$mnt/status" events_seen)" = 9000 ]; } # those that were lost, too
 ok "more than the buffer holds: each event is counted" wait_for 20 all_known
 ok "... and some are lost" test "$(stat_of tracepoint_lost)" -gt 0

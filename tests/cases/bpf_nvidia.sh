@@ -12,7 +12,7 @@ mknod ctl c 195 255 2>err && mknod other c 1 3 || skip "no device node can be ma
 grep -q '^195 ' /proc/devices && skip "this machine has NVIDIA's driver, whose devices these would be"
 
 mount_gt "$mnt" -o backend=bpf 2>err || skip "BPF cannot be used: $(cat err)"
-like "$(cat "$mnt/backends/bpf/stats")" "^nvidia unavailable: no driver has NVIDIA's devices: modprobe nvidia, then echo rescan > control" \
+like "$(cat "$mnt/backends/bpf/stats")" "^nvidia unavailable: no driver has NVIDIA's devices: .*modprobe nvidia" \
 	"without a driver that is what it says"
 like "$(cat "$mnt/backends/bpf/nvidia_trace")" "^unavailable: no driver has" "the text says so too"
 is "$(grep -cxE 'backend_texts|nvidia_queues' "$mnt/features")" 2 "features tells"
@@ -37,7 +37,7 @@ umount_gt "$mnt"
 printf '[backend bpf]\nnvidia_any_result = 1\no_path = 1\n' >any.conf
 mount_gt "$mnt" -o backend=bpf,conf="$PWD/any.conf" || exit 1
 stats=$mnt/backends/bpf/stats trace=$mnt/backends/bpf/nvidia_trace queues=$mnt/nvidia-any/queues
-like "$(cat "$stats")" "^nvidia running: RM calls by tracepoints of ioctl\(\), end of files by close\(\), no hooks: no NVIDIA driver is loaded" "what it sees"
+like "$(cat "$stats")" "^nvidia running: .*tracepoints of ioctl\(\).*no hooks" "what it sees"
 is "$(tail -n 7 "$trace")" "=== Statistics ===
 task_init:    0
 bind:         0
@@ -46,7 +46,7 @@ task_destroy: 0
 dropped:      0
 read_failed:  0" "nothing yet"
 
-first=2147483648
+first=2147483648 began=$(($(date +%s) - 2))
 nv_begin ctl
 nv alloc 0 0 0xc1d 0x41 0
 is "$nv_answer" "9 0 0xc1d" "a call on a device that nobody answers for: EBADF"
@@ -94,7 +94,8 @@ is "$(line 4)" "TOKEN_REQ    $who token=1073741826" "TOKEN_REQ"
 is "$(line 5)" "TASK_DESTROY $who" "DESTROY"
 like "$(cat trace.txt)" "^task_destroy: 1" "statistics"
 at=$(date -d "today $(sed -n '1s/ .*//p' trace.txt)" +%s) now=$(date +%s)
-ok "the time is when it was" test $(((now - at + 86400) % 86400)) -lt 300 # of the day, which may have ended
+# Of the day, which may have ended since
+ok "the time is when it was" test $(((at - began + 86400) % 86400)) -le $((now + 2 - began))
 # Whose processes these are is for those who may know of all
 as_user cat "$trace" >seen 2>err
 is "$(cat seen)" "" "an ordinary user sees no lines"

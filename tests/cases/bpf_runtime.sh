@@ -15,7 +15,11 @@ fi
 
 # … and those that the machine has are out of the way
 for dir in /opt /usr/local; do
-	case $PWD/:$GT_SRC/:$GT_OUT/ in *"$dir"/*) ;; *) mount -t tmpfs tmpfs $dir && mkdir -p $dir/lib ;; esac
+	case $PWD/:$GT_SRC/:$GT_OUT/ in
+	*/usr/local/*) [ $dir = /opt ] || skip "libraries would be put into /usr/local, where this tree is" ;;&
+	*"$dir"/*) ;;
+	*) mount -t tmpfs tmpfs $dir && mkdir -p $dir/lib ;;
+	esac
 done
 ! ls /usr/lib*/lib{cuda,cudart,amdhip64,hsa-runtime64}[.-]*so* /usr/lib/*/lib{cuda,cudart,amdhip64,hsa-runtime64}[.-]*so* \
 	/usr/lib/wsl/lib/libcuda* 2>/dev/null | grep -q . || skip "this machine has runtimes installed"
@@ -50,7 +54,7 @@ is "$(byte_of "${pid[before]}" lib/libamdhip64.so.6 hipLaunchKernel)" "$clean" "
 for bad in nvml hip,opencl hip,hip ,hip "hip cuda"; do
 	like "$(echo "$bad" 2>&1 >"$set")" "Invalid argument" "'$bad': EINVAL"
 done
-like "$(cat "$mnt/last_cmd_status")" "runtimes: 'hip cuda' is not one of hsa, hip, cuda, cudart" "… with a sentence"
+like "$(cat "$mnt/last_cmd_status")" "runtimes: 'hip cuda' .*cudart" "… with a sentence"
 is "$(cat "$set")" "" "… and it stays off"
 ok "hip" sh -c "echo hip >$set"
 is "$(cat "$set")" hip "reads back"

@@ -53,7 +53,7 @@ done
 # What BPF is not to do, or cannot, ftrace does
 printf '[backend bpf]\ntracepoints = 0\n' >conf
 mount_gt "$mnt" -o "conf=conf,$maps,backend=bpf:ftrace" || exit 1
-like "$(cat "$mnt/doctor")" "tracepoint unavailable: the setting tracepoints is 0" "switched off: doctor says so"
+like "$(cat "$mnt/doctor")" "tracepoint unavailable: .*setting tracepoints" "switched off: doctor says so"
 play "switched off" 300
 # dpkg, too, makes such system calls
 is "$(but ftrace events ignored)" 900 "switched off: ftrace tells"
@@ -111,7 +111,7 @@ granted=$(cat "$mnt/backends/bpf/buffer_size") total=$(stat_of bpf buffer_total)
 ok "a terabyte for each CPU is asked for: it runs" grep -q "tracepoint running" "$mnt/backends/bpf/stats"
 ok "… no more than 256 MiB are granted" test "$total" -le 268435456
 ok "… and no more than a 64th of the memory" test "$total" -le $(($(awk '/^MemTotal/ { print $2 }' /proc/meminfo) * 16))
-is "$granted" $((total / $(nproc))) "… the file says how much that is for a CPU"
+is "$granted" $((total / $(getconf _NPROCESSORS_ONLN))) "… the file says how much that is for a CPU"
 umount_gt "$mnt"
 
 # Stopped and started, looked for anew: nothing twice, nothing left out

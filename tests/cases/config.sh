@@ -8,7 +8,6 @@ is_root || skip "needs root to mount"
 printf '[backend sim]\nrate = 2000\n' >conf
 mount_gt "$mnt" -o conf=conf,backend=sim || exit 1
 python_checks "$GT_SRC/tests/lib/settings.py" "$mnt" "$GT_SRC/conf/gputrace.conf"
-is "$(cat "$mnt/config/level")" "off stats [normal] verbose" "everything is as it was"
 
 pid() { ls "$mnt/proc" | head -n 1; }
 ok "there are processes" wait_for 20 pid
@@ -16,7 +15,6 @@ seen() { as_user cat "$mnt/top" | awk 'NR > 1 && $1 != "-" { print "whole"; exit
 busy() { [ "$(awk 'NR > 1' "$mnt/top" | wc -l)" -gt 0 ]; }
 ok "somebody uses the GPU" wait_for 20 busy
 is "$(seen)" blank "redacted: others' rows are blank"
-exec 8<"$mnt/proc/$(pid)/comm"
 echo all >"$mnt/config/visibility"
 is "$(seen)" whole "all: they are whole, at once"
 p=$(pid)
@@ -33,9 +31,9 @@ rows() { count_rows "$mnt/report"; }
 many() { [ "$(rows)" -gt 300 ]; }
 echo clear >"$mnt/control"
 ok "there is a history" wait_for 60 many
-echo stop >"$mnt/control" # 8 MiB are full after 20 seconds
+echo stop >"$mnt/control"
 first=$(sed -n 2p "$mnt/report")
-echo 8388608 >"$mnt/config/history_size"
+echo 33554432 >"$mnt/config/history_size" # more than the seconds until now can have filled
 is "$(sed -n 2p "$mnt/report")" "$first" "another size: what is kept stays"
 echo 100000 >"$mnt/config/history_size"
 is "$(numfmt --from=iec <"$mnt/config/history_size")" "$(value "$mnt/status" history_max_bytes)" "what is read back is what is in effect"
@@ -44,7 +42,7 @@ echo start >"$mnt/control"
 echo 0 >"$mnt/config/history_size"
 is "$(cat "$mnt/config/history_size")" 0 "0 reads back as 0"
 is "$(rows)" 0 "none: it is gone"
-is "$(timeout 10 head -n 5 "$mnt/trace" | wc -l)" 5 "… pipes go on"
+is "$(timeout 100 head -n 5 "$mnt/trace" | wc -l)" 5 "… pipes go on"
 is "$(rows)" 0 "… and nothing is kept"
 echo 65536 >"$mnt/config/history_size"
 some() { [ "$(rows)" -gt 20 ]; }

@@ -62,12 +62,12 @@ is "$(cat share/tree/config/sampling)" 100 "… and it is as it was"
 ok "umount" umount_gt "$PWD/share/tree"
 ok "the daemon has ended: nothing is left in the containers" wait_for 20 empty
 
-mount_gt share/tree -o conf=conf,backend=sim || exit 1
+mount_gt "$share/tree" -o conf=conf,backend=sim || exit 1
 ok "started anew: it is there" wait_for 20 reads
-pkill -KILL -f "mount.gputrace share/tree( |\$)"
-ok "killed" wait_for 20 gone share/tree
+pkill -KILL -f "mount.gputrace $share/tree( |\$)" # by its whole name: of another run there may be one, too
+ok "killed" wait_for 20 gone "$share/tree"
 like "$(in_box root_box ls "$PWD/box/tree" 2>&1)" "not connected|abort" "the mount is dead"
-mount_gt share/tree -o conf=conf,backend=sim || exit 1
+mount_gt "$share/tree" -o conf=conf,backend=sim || exit 1
 ok "started anew: it is there, and the dead one is gone" wait_for 20 reads
 is "$(in_box root_box grep -c " $PWD/box/tree " /proc/self/mountinfo)" 1 "one mount"
 done_testing

@@ -11,7 +11,7 @@ played() { grep -q '^state ended$' "$mnt/status"; }
 shown() { # shown SETTING... - the tables of never.txt, and how many jobs there are of a kind
 	printf '%s\n' '[trace]' "$@" >conf
 	mount_gt "$mnt" -o conf=conf,replay=never.txt,speed=0 || exit 1
-	wait_for 30 played
+	wait_for 60 played
 	(cd "$mnt" && cat blame rings top perf ./*/ring*/blame) >tables
 	reports=$(count_rows "$mnt/report")
 	flying=$(value "$mnt/status" jobs_in_flight)

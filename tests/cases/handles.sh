@@ -49,14 +49,27 @@ def id_of(data):
 paths = [top]
 for d, dirs, files in os.walk(top):
     paths += [os.path.join(d, n) for n in dirs + files if not os.path.islink(os.path.join(d, n))]
-handles = {p: handle(p) for p in paths}
+handles = {}
+for p in paths:
+    try:
+        handles[p] = handle(p)
+    except OSError: # queues go
+        if '/queues' not in p:
+            raise
 ok(len(handles) > 200, 'handles of %d names' % len(handles))
 bad = ['%s: %x' % (p, n) for p, h in handles.items() for n in addresses(h)]
 ok(not bad, 'no file handle has an address of the daemon: %s' % bad[:3])
 generations = {id_of(h)[1] for h in handles.values()}
 ok(generations == {0}, 'generations say nothing: %s' % generations)
-bad = [e.path for d in {os.path.dirname(p) for p in paths[1:]} if os.access(d, os.R_OK | os.X_OK)
-       for e in os.scandir(d) if is_address(e.inode()) or is_address(e.stat(follow_symlinks=False).st_ino)]
+bad = []
+for d in {os.path.dirname(p) for p in paths[1:]}:
+    try:
+        if os.access(d, os.R_OK | os.X_OK):
+            bad += [e.path for e in os.scandir(d)
+                    if is_address(e.inode()) or is_address(e.stat(follow_symlinks=False).st_ino)]
+    except OSError:
+        if '/queues' not in d:
+            raise
 ok(not bad, 'nor has an inode number: %s' % bad[:3])
 
 # Inode numbers and positions in a directory: places in tables would say how many others there are

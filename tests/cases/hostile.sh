@@ -44,9 +44,9 @@ if is_root; then
 	wait
 	daemon=$(pgrep -f "mount.gputrace $mnt ")
 	if grep -qs '^209 ' /proc/"$daemon"/task/*/syscall; then # it has a guard
-		ok "the daemon is stopped and goes on while it is read" timeout 120 \
+		ok "the daemon is stopped and goes on while it is read" timeout 800 \
 			python3 "$GT_SRC/tests/lib/stopstart.py" "$mnt" "$daemon" 100
-		ok "… and no reader is left" wait_for 20 grep -qx "readers 0" "$mnt/status" || {
+		ok "… and no reader is left" wait_for 60 grep -qx "readers 0" "$mnt/status" || {
 			grep -E "^(readers|files|requests|unguarded|users|memory)" "$mnt/status"
 			for p in $(pgrep -f stopstart.py); do
 				echo "$p: $(awk '{ print $3 }' /proc/$p/stat) $(cat /proc/$p/syscall) $(readlink /proc/$p/fd/*)"

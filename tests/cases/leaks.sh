@@ -45,10 +45,10 @@ forgotten() { echo 2 >/proc/sys/vm/drop_caches; [ "$(value "$mnt/status" nodes)"
 held() { echo $(($(awk '/VmRSS/ { print $2 }' "/proc/$pid/status") - $(value "$mnt/status" model_bytes) / 1024)); }
 list >files
 ok "2000 opens of each file of $(wc -l <files)" python3 opens.py 2000 300 <files
-wait_for 20 forgotten
+wait_for 60 forgotten
 a=$(fds) before=$(held)
 ok "10,000 more, 300 of those rendered by open" python3 opens.py 10000 300 <files
-ok "nodes are forgotten" wait_for 20 forgotten
+ok "nodes are forgotten" wait_for 60 forgotten
 # It may have one open just now, or had one then
 ok "no descriptor is left of 10,000 opens of each file ($a before)" wait_for 20 eval '[ "$(fds)" -le "$a" ]'
 after=$(held)

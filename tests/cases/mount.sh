@@ -22,12 +22,10 @@ is "$(code "$GT_PROG" "$mnt" -o remount)" 1 "remount is refused"
 is "$(code "$GT_PROG" "$mnt" -o sampling=101)" 1 "a value out of bounds is refused"
 like "$(cat err)" "100" "… and its bounds are reported"
 is "$(code "$GT_PROG" "$mnt/none")" 32 "a directory that is not there"
-is "$(cat err)" "mount.gputrace: $mnt/none: No such file or directory: a mount point has to be made first (mkdir -p $mnt/none)" "… is said, and what to do"
+like "$(cat err)" "$mnt/none: No such file or directory: .*mkdir" "… is said, and what to do"
 is "$(code "$GT_PROG" "$mnt" -o replay=none.dat)" 32 "a recording that is not there"
 like "$(cat err)" "none.dat" "… is reported by name"
 head -c 4096 /dev/urandom >noise
-is "$(code "$GT_PROG" "$mnt" -o replay=noise)" 32 "a file that is no recording fails the mount"
-like "$(cat err)" "noise" "… and is named"
 is "$(code "$GT_PROG" "$mnt" -f -o backend=sim)" 0 "-f checks"
 is "$(code "$GT_PROG" "$mnt" -f -o replay="$GT_SRC/tests/data/replay/sched_6.12.txt")" 0 "… a recording as well"
 ok "… and mounts nothing" sh -c "! mountpoint -q $mnt"
@@ -43,9 +41,7 @@ like "$(cat err)" "bad.conf:3: .*rate" "… with file and line"
 printf '[backend sim]\nspeed = 1\n' >bad.conf
 ok "an unknown key of a backend is refused" sh -c "! $GT_PROG $mnt -o conf=bad.conf 2>err"
 like "$(cat err)" "bad.conf:2: .*speed" "… with file and line"
-printf '[backend nope]\nx = 1\n' >bad.conf
-ok "a section of no backend is refused" sh -c "! $GT_PROG $mnt -o conf=bad.conf 2>err"
-like "$(cat err)" "bad.conf:2: .*nope" "… with file and line"
+printf '[backend nope]\nx = 1\n' >bad.conf # is refused below
 refused() { # refused CODE OPTIONS SENTENCE - by a mount and by -f
 	local how
 	for how in -n -f; do
@@ -57,10 +53,10 @@ refused 1 backend=nosuch "nosuch"
 refused 1 max_read=abc,backend=sim "max_read=abc"
 refused 1 max_read=,backend=sim "max_read="
 refused 1 conf=bad.conf "bad.conf:2: .*nope"
-refused 32 replay=noise "noise"
+refused 32 replay=noise "noise" # no recording
 mkdir results # what is wrong with them only their reader finds
 printf 'Kind,Agent_Id,Queue_Id\nKERNEL_DISPATCH,x,y\n' >results/1_kernel_trace.csv
-refused 32 replay=results "1_kernel_trace.csv: has no header"
+refused 32 replay=results "1_kernel_trace.csv: "
 is "$(code "$GT_PROG" --help)" 0 "--help"
 like "$(cat out)" "sampling" "… lists the keys"
 is "$(code "$GT_PROG" --version)" 0 "--version"
@@ -141,22 +137,9 @@ ok "… ends" wait_for 20 gone "$mnt"
 ok "… and unmounts by itself" sh -c "! grep -q ' $mnt ' /proc/self/mountinfo"
 
 mount_gt "$mnt" -o backend=sim,ro
-like "$(echo 5 2>&1 >"$mnt/config/sampling" || true)" "" "ro: refused"
+like "$( (echo 5 >"$mnt/config/sampling") 2>&1)" "Read-only file system" "ro: refused"
 is "$(cat "$mnt/config/sampling")" 100 "… and the setting is as it was"
 umount_gt "$mnt"
-
-# a helper of mount(8): in /sbin, for the time of this test only
-link=/sbin/mount.gputrace
-if [ -e $link ]; then
-	skip_ok "mount -t gputrace" "$link is there already"
-else
-	ln -s "$GT_PROG" $link
-	ok "mount -t gputrace" mount -t gputrace -o backend=sim gputrace "$mnt"
-	mounts+=("$mnt")
-	rm $link
-	is "$(findmnt -no FSTYPE "$mnt")" fuse.gputrace "… is what is shown"
-	umount_gt "$mnt"
-fi
 
 "$GT_PROG" "$mnt" -o backend=sim,foreground & pid=$!
 mounts+=("$mnt")

@@ -41,7 +41,7 @@ umount_gt "$mnt"
 # A list that names no ring is taken, and says so
 mount_gt "$mnt" -o replay="$PWD/two" || exit 1
 said() { printf '%s' "$2" >"$mnt/config/$1" && cat "$mnt/last_cmd_status"; }
-like "$(said watchlist abc)" "watchlist is set, but there is no such ring now" "a watch list that names no ring"
+like "$(said watchlist abc)" "no such ring now" "a watch list that names no ring"
 is "$(cat "$mnt/config/watchlist")" abc "… is taken"
 is "$(said watchlist drm1/gfx)" ok "one that names a ring"
 is "$(said watchlist '!0')" ok "all but one"
@@ -54,7 +54,7 @@ umount_gt "$mnt"
 mkdir -p none/sys/bus/pci/devices none/proc
 mount_gt "$mnt" -o sysroot=none 2>err || exit 1
 is "$(gpus)" "" "no GPU, none shown"
-like "$(cat err)" "no GPU was found: $mnt/doctor explains why" "mounting says so"
+like "$(cat err)" "no GPU .*$mnt/doctor" "mounting says so"
 is "$(wc -l <err)" 1 "… in one line"
 like "$(cat "$mnt/doctor")" "^gpu none-found" "doctor, too"
 like "$(cat "$mnt/doctor")" "no PCI display controller" "… and why"

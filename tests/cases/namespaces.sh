@@ -8,6 +8,7 @@
 . "$GT_SRC/tests/lib/others.sh"
 is_root || skip "needs root to mount and to make namespaces"
 others_reach
+export LC_ALL=C # what ls says is compared
 mock=$(uprobes_mock)
 uprobes_usable || skip "$uprobes_why"
 unshare --fork --pid --mount --mount-proc true 2>err || skip "no PID namespace can be made: $(head -n 1 err)"
@@ -119,7 +120,7 @@ for visibility in redacted owner all; do
 	inside box "$(as 1001) $(run ANNA) & $(as 1002) $(run BERT) &"
 	[ -z "$rootless" ] || inside rootless "$(run USER) &"
 	seen() { [ "$(cat "$mnt"/proc/*/comm 2>/dev/null | sort -u | xargs)" = "$all" ]; }
-	ok "$visibility: the processes are known" wait_for 30 seen
+	ok "$visibility: the processes are known" wait_for 60 seen
 
 	again=()
 	[ $visibility != redacted ] || again=("${readers[@]}") # each after each

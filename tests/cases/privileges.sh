@@ -160,7 +160,7 @@ if uprobes_usable; then
 	setpriv --reuid 1001 --regid 1001 --clear-groups "$mock" -n 100000 -r 1 -p 1 -d 2000 -m new -o /dev/null &
 	job=$!
 	theirs() { grep -qx 1001 "$mnt"/proc/*/uid; }
-	ok "another user's jobs are seen, with their user" wait_for 20 theirs
+	ok "another user's jobs are seen, with their user" wait_for 60 theirs
 	echo off >"$mnt/config/level"
 	echo normal >"$mnt/config/level"
 	is "$(cat "$mnt/backends/ftrace/state")" running "tracing is taken up again"

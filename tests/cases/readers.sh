@@ -49,20 +49,15 @@ readers() { # readers FILE
 	ok "$n: busybox cat to a file" sh -c "busybox cat $f >copy && cmp copy want"
 	ok "$n: busybox cp" sh -c "rm -f copy; busybox cp $f copy && cmp copy want"
 	ok "$n: wc -c" [ "$(wc -c <"$f")" = "$(stat -c %s want)" ]
-	ok "$n: busybox wc -c" [ "$(busybox wc -c <"$f")" = "$(stat -c %s want)" ]
 	ok "$n: head -n -1" sh -c "head -n -1 want >h; head -n -1 $f | cmp - h"
 	ok "$n: tail -n 3" sh -c "tail -n 3 want >h; tail -n 3 $f | cmp - h"
-	ok "$n: busybox tail -n 3" sh -c "tail -n 3 want >h; busybox tail -n 3 $f | cmp - h"
 	ok "$n: tail -c 10" sh -c "tail -c 10 want >h; tail -c 10 $f | cmp - h"
-	ok "$n: grep -c ." [ "$(grep -c . "$f")" = "$(grep -c . want)" ]
 	ok "$n: less" sh -c "LESS= less $f </dev/null | cmp - want"
 	[ "$(stat -c %s want)" -gt 100000 ] || ok "$n: dd bs=1" sh -c "dd bs=1 if=$f of=copy 2>/dev/null && cmp copy want"
-	ok "$n: dd bs=64k" sh -c "dd bs=64k if=$f of=copy 2>/dev/null && cmp copy want"
 	ok "$n: a runtime that polls, and is interrupted" sh -c "$GT_OUT/tests/tools/pollread $f | cmp - want"
 	ok "$n: an ordinary user" sh -c "setpriv --reuid 65534 --regid 65534 --clear-groups cat $f >/dev/null"
 }
-for f in README version status sim0/ring0/name report timeline sim0/ring0/histogram; do
-	if [ $f = status ]; then continue; fi
+for f in README version sim0/ring0/name report timeline sim0/ring0/histogram; do
 	readers "$mnt/$f"
 done
 ok "rsync of texts" sh -c "rsync -a --exclude events --exclude trace $mnt/config $mnt/sim0/ring0 rs/ && cmp rs/ring0/name $mnt/sim0/ring0/name && cmp rs/config/level $mnt/config/level"

@@ -43,14 +43,14 @@ is "$(cat "$fake/buffer_size") $(cat "$mnt/config/buffer_size")" "65536 64K" "wi
 is "$(stat_of tracing)" started-here "… and says so"
 
 batch invented.txt 1
-ok "the tree has each submission" wait_for 20 has "$n"
-ok "as computed" wait_for 20 $jobs compare invented.txt "$mnt/amdgpu0"
+ok "the tree has each submission" wait_for 60 has "$n"
+ok "as computed" wait_for 60 $jobs compare invented.txt "$mnt/amdgpu0"
 is "$(value "$mnt/status" events_lost_source)" 0 "nothing is lost"
 is "$(stat_of damaged) $(stat_of late)" "0 0" "nor damaged, nor late"
 is "$(stat_of session)" 1 "the session is known"
 
 batch invented.txt 2
-ok "another session in the same files" wait_for 20 has $((2 * n))
+ok "another session in the same files" wait_for 60 has $((2 * n))
 is "$(stat_of sessions)" 8 "… is one in each of them"
 is "$(value "$mnt/status" events_lost_source)" 0 "… and loses nothing"
 
@@ -63,7 +63,7 @@ later() { # later SESSION - $came is what has yet to come
 	local drains
 	drains=$(stat_of drains)
 	idle() { [ "$(stat_of drains)" -ge $((drains + 8)) ]; }
-	wait_for 20 idle
+	wait_for 60 idle
 }
 later 3
 for f in events0 events1 events2 events3; do cat "$came/$f" >>"$fake/$f"; done
@@ -100,13 +100,13 @@ is "$(cat "$fake/control") $(stat_of tracing)" "start started-here" "… and men
 was=$(stat_of files)
 : >"$fake/events4"
 files() { [ "$(stat_of files)" = "$1" ]; }
-ok "a CPU that comes is read" wait_for 20 files $((was + 1))
+ok "a CPU that comes is read" wait_for 60 files $((was + 1))
 
 # A link leads to what is somebody else's, and a FIFO to whoever writes to it, or nobody
 ln -s "$PWD/invented.txt" "$fake/events5"
 mkdir "$fake/events7"
 mkfifo "$fake/events6"
-ok "a FIFO is read, a link and a folder are not" wait_for 20 files $((was + 2))
+ok "a FIFO is read, a link and a folder are not" wait_for 60 files $((was + 2))
 # when its writer has gone it is ready for ever
 waited_for() {
 	local fd

@@ -195,11 +195,11 @@ done
 # a stream saved from events is a recording
 mount_gt "$mnt" -o backend=sim || exit 1
 echo stop >"$mnt/control"
-timeout 30 cat "$mnt/events" >saved & saver=$!
-wait_for 20 test -s saved
+timeout 120 cat "$mnt/events" >saved & saver=$!
+wait_for 60 test -s saved
 echo start >"$mnt/control"
 more() { [ "$(stat -c %s saved)" -gt 200000 ]; }
-wait_for 30 more
+wait_for 60 more
 kill $saver
 wait $saver 2>/dev/null
 umount_gt "$mnt"
@@ -245,8 +245,8 @@ echo 'seek -1ms' >"$mnt/control"
 ok "forth and back" wait_for 20 half_way
 shown_now >half.2
 ok "… gives the same statistics and report" cmp half.1 half.2
-timeout 20 cat "$mnt/events" >piped & piper=$!
-wait_for 20 test -s piped
+timeout 120 cat "$mnt/events" >piped & piper=$!
+wait_for 60 test -s piped
 echo play >"$mnt/control"
 wait_for 20 state_is ended
 ok "a reader that waited where it was paused gets the rest, and the end" wait $piper
@@ -258,7 +258,7 @@ echo play >"$mnt/control"
 wait_for 20 state_is ended
 shown_now >end.3
 ok "… and play after the end brings all back" cmp end.1 end.3
-timeout 20 cp "$mnt/events" again
+timeout 60 cp "$mnt/events" again
 is "$(python3 -c "
 d = open('again', 'rb').read()
 print(sum(1 for i in range(0, len(d), 64) if d[i + 8] == 0))")" "$(before 1e9)" "with its events"
@@ -280,23 +280,20 @@ shown_now >end.5
 ok "… from off it goes on from there: each event once, none late" cmp end.1 end.5
 echo 'seek 0' >"$mnt/control"
 is "$(awk 'END { print NR }' "$mnt/report")" 1 "seek 0 is before the first event"
-timeout 20 cat "$mnt/trace" >gone & piper=$!
-sleep 0.1
 echo play >"$mnt/control"
 ok "play goes on from there" wait_for 20 state_is ended
-wait $piper
 umount_gt "$mnt"
-mount_gt "$mnt" -o replay="$f",speed=0.01 || exit 1
-timeout 20 cat "$mnt/events" >piped & piper=$!
+mount_gt "$mnt" -o replay="$f",speed=0.001 || exit 1 # 70 ms take more than a minute
+timeout 120 cat "$mnt/events" >piped & piper=$!
 some() { [ "$(submits)" -gt 0 ]; }
-wait_for 20 some
+wait_for 60 some
 echo off >"$mnt/config/level"
 n=$(submits) p=$(value "$mnt/backends/replay/stats" position_ns)
 is "$(cat "$mnt/backends/replay/state")" paused "level off while it plays is a pause"
 echo normal >"$mnt/config/level"
 is "$(cat "$mnt/backends/replay/state")" running "… after which it plays on"
 ok "… from there: $n jobs were submitted" [ "$(submits)" -ge "$n" ]
-ok "… and at its pace" [ $(($(value "$mnt/backends/replay/stats" position_ns) - p)) -lt 100000000 ]
+ok "… and at its pace: it is not at the end" [ $(($(value "$mnt/backends/replay/stats" position_ns) - p)) -lt 35000000 ]
 ok "… with the reader that waited" kill -0 $piper
 echo "seek $half" >"$mnt/control"
 ok "a reader of events is at the end when time goes back or is left out" wait $piper

@@ -37,14 +37,14 @@ mount_gt "$mnt" -o conf=quiet,backend=rocprof:sim || exit 1
 job_of 12345
 $flood recursive recursive.db
 give 12345 recursive.db 1_results.db
-ok "a query that goes on without an end is refused" wait_for 30 problem 12345 '1_results.db refused: has a query that calls itself'
+ok "a query that goes on without an end is refused" wait_for 60 problem 12345 '1_results.db refused: has a query that calls itself'
 $flood function function.db
 give 12345 function.db 2_results.db
-ok "so is one with functions" wait_for 30 problem 12345 '2_results.db refused: has a query that calls itself, or a function'
+ok "so is one with functions" wait_for 60 problem 12345 '2_results.db refused: has a query that calls itself, or a function'
 is "$(dispatches)" 0 "… nothing of them is counted"
 $flood again again.db
 give 12345 again.db 3_results.db
-ok "more rows than have room in the file are refused" wait_for 30 problem 12345 '3_results.db refused: has more rows than [0-9]+ bytes'
+ok "more rows than have room in the file are refused" wait_for 60 problem 12345 '3_results.db refused: has more rows than [0-9]+ bytes'
 ok "… and what came till then is no more than that" [ "$(dispatches)" -le $(($(stat -c %s again.db) / 16)) ]
 ok "a database of ROCm 7, where views are what they are" python3 -c "
 import sys
@@ -55,7 +55,7 @@ before=$(dispatches)
 job_of 12346
 give 12346 good.db 4_results.db
 has() { [ "$(dispatches)" = "$1" ]; }
-ok "… is read as it was" wait_for 30 has $((before + 500))
+ok "… is read as it was" wait_for 60 has $((before + 500))
 
 # whose GPU it was, the file alone says
 gpu=$mnt/amdgpu-claimed
@@ -74,10 +74,10 @@ fcntl.fcntl(f, fcntl.F_SETLEASE, fcntl.F_WRLCK)
 print("held", flush=True)
 sys.stdin.readline()' place/12345/.l <go >lease &
 exec {go}>go
-wait_for 20 grep -q held lease
+wait_for 60 grep -q held lease
 mv place/12345/.l place/12345/5_kernel_trace.csv
 leased() { grep -q '^leased .*5_kernel_trace.csv somebody has a lease on it' "$mnt/backends/rocprof/files"; }
-ok "a file under a lease is not opened yet, which is reported" wait_for 20 leased
+ok "a file under a lease is not opened yet, which is reported" wait_for 60 leased
 ok "… to its owner, too" problem 12345 '5_kernel_trace.csv leased: somebody has a lease on it'
 echo >&$go
 exec {go}>&-
@@ -86,13 +86,13 @@ calls() { # calls UID KERNEL - dispatches of that user's
 	as_uid "$1" cat "$mnt"/*/kernels/"$2"/stats 2>/dev/null | awk '$1 == "calls" { print $2 }'
 }
 ran() { [ "$(calls "$1" "$2")" = "$3" ]; }
-ok "… and read when that has ended" wait_for 30 ran 12345 leased 3
+ok "… and read when that has ended" wait_for 60 ran 12345 leased 3
 umount_gt "$mnt"
 
 # a share of the history: others' records fill it, then a user's file has more than there is room for
 mount_gt "$mnt" -o conf=busy,backend=rocprof:sim,history_size=1048576 || exit 1
 is_full() { [ "$(value "$mnt/status" history_bytes)" = "$(value "$mnt/status" history_max_bytes)" ]; }
-ok "the history is full of others' records" wait_for 30 is_full
+ok "the history is full of others' records" wait_for 60 is_full
 echo 0 >"$mnt/backends/sim/rate"
 echo 0 >"$mnt/backends/rocprof/user_rows"
 job_of 12345
@@ -107,7 +107,7 @@ print(len(lines), own, round(100 * own / len(lines)))
 P
 read -r all own percent <shares
 echo "# $own of $all records in the history are that user's"
-ok "… which have no more than a quarter of the history" [ "$own" -gt 0 ] && [ "$percent" -le 25 ]
+ok "… which have no more than a quarter of the history" [ "$own" -gt 0 -a "$percent" -le 25 ]
 ok "… the others' are there" [ $((all - own)) -ge 6000 ]
 over=$(value "$mnt/status" events_over_share)
 ok "what was beyond is counted" [ "$over" -ge 90000 ]
@@ -124,16 +124,16 @@ umount_gt "$mnt"
 
 # rows come no faster than they may, and nobody waits for another's
 mount_gt "$mnt" -o conf=quiet,backend=rocprof:sim || exit 1
-echo 20000 >"$mnt/backends/rocprof/user_rows"
+echo 1000 >"$mnt/backends/rocprof/user_rows" # the flood takes three minutes, as long as nobody ends it
 job_of 12345
 job_of 12346
 rows flood 200000 >flood.csv
 rows honest 3 >honest.csv
 give 12345 flood.csv 1_kernel_trace.csv
 waits() { [ "$(user 12345 waits)" -gt 0 ]; }
-ok "rows beyond a user's rate wait" wait_for 30 waits
+ok "rows beyond a user's rate wait" wait_for 60 waits
 give 12346 honest.csv 1_kernel_trace.csv
-ok "another user's are read meanwhile" wait_for 20 ran 12346 honest 3
+ok "another user's are read meanwhile" wait_for 60 ran 12346 honest 3
 is "$(user 12345 reading)" 1 "… before the flood has ended"
 echo 0 >"$mnt/backends/rocprof/user_rows"
 ok "none is lost" wait_for 60 ran 12345 flood 200000
@@ -146,15 +146,18 @@ job_of 12346
 $flood slow slow.db 2000
 for i in $(seq 64); do give 12345 slow.db "${i}_results.db"; done
 reads() { [ "$(user 12345 reading)" = 1 ]; }
-ok "64 slow files begin to be read" wait_for 20 reads
-begin=$(date +%s%N)
+ok "64 slow files begin to be read" wait_for 60 reads
 give 12346 honest.csv 1_kernel_trace.csv
-ok "an honest user's file is read beside them" wait_for 30 ran 12346 honest 3
-echo "# … after $((($(date +%s%N) - begin) / 1000000)) ms, beside 64 slow files of another user"
-is "$(user 12345 reading)" 1 "… of which one is being read"
-reader=$(pgrep -P "$(pgrep -f "mount.gputrace $mnt( |\$)" | head -n 1)" | head -n 1)
-idles() { [ "$(chrt -p "$reader" | awk '/policy/ { print $NF }')" = SCHED_IDLE ]; }
-ok "… with the CPU time that nobody else wants" wait_for 20 idles
+ok "an honest user's file is read beside them" wait_for 60 ran 12346 honest 3
+ok "… of which one is being read" wait_for 60 reads
+idles() {
+	local reader
+	for reader in $(pgrep -P "$(pgrep -of "mount.gputrace $mnt( |\$)")"); do
+		[ "$(chrt -p "$reader" | awk '/policy/ { print $NF }')" = SCHED_IDLE ] && return
+	done
+	return 1
+}
+ok "… with the CPU time that nobody else wants" wait_for 60 idles
 umount_gt "$mnt"
 
 # as many users as have a reader at a time
@@ -167,13 +170,11 @@ for u in 1 2 3 4 5 6 7 8; do
 	mv all/.new all/${u}_results.db
 done
 all_read() { [ "$(awk 'NR > 1 { n += $3 } END { print n }' "$mnt/backends/rocprof/users")" = 8 ]; }
-ok "eight users have a slow file each" wait_for 30 all_read
+ok "eight users have a slow file each" wait_for 60 all_read
 cp honest.csv all/.new
 chown 12346 all/.new
-begin=$(date +%s%N)
 mv all/.new all/9_kernel_trace.csv
 ok "another user gets a place" wait_for 60 ran 12346 honest 3
-echo "# … after $((($(date +%s%N) - begin) / 1000000)) ms"
 is "$(grep -c '^failed .* took too long while others waited' "$mnt/backends/rocprof/files")" 1 "… that of who had one longest, which is reported"
 umount_gt "$mnt"
 done_testing

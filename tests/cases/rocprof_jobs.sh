@@ -84,12 +84,12 @@ no_folder output_directory is not set: results are not picked up" "problems begi
 is "$(cat "$mnt/backends/rocprof/state")" unavailable "with no folder to watch the backend waits"
 put output_directory "$own"
 is "$(cat "$mnt/backends/rocprof/state")" running "a job that has one starts it"
-ok "a folder that is not there is reported" wait_for 20 reported '^no_folder there is no folder of uid 12345 by'
+ok "a folder that is not there is reported" wait_for 60 reported '^no_folder there is no folder of uid 12345 by'
 as_uid 12345 mkdir "$own"
-ok "… and found when it is" wait_for 20 reported '^nothing no result is there yet: run command'
+ok "… and found when it is" wait_for 60 reported '^nothing no result is there yet: run command'
 put att_buffer_size 1048576
 as_uid 12345 truncate -s 1M "$own/7_agent_shader_engine_0_1.att"
-ok "raw traces alone: the decoder is missing" wait_for 20 reported '^no_decoder 1 .att files, and no ui_output_agent'
+ok "raw traces alone: the decoder is missing" wait_for 60 reported '^no_decoder 1 .att files, and no ui_output_agent'
 ok "… and the buffer was too small" reported '^truncated .*write 2097152 to that'
 put att_buffer_size 2097152
 ok "… unless there was room" none '^truncated'
@@ -98,7 +98,7 @@ put att 1
 put kernel_include gemm
 rows other 4 >t.csv
 as_uid 12345 sh -c "cat t.csv >$own/.x && mv $own/.x $own/7_kernel_trace.csv"
-ok "an expression that means no kernel" wait_for 20 reported '^no_match 4 kernels ran, none has kernel_include'
+ok "an expression that means no kernel" wait_for 60 reported '^no_match 4 kernels ran, none has kernel_include'
 gpu=$mnt/amdgpu-any
 [ -d "$gpu" ] || gpu=$(dirname "$(ls -d "$mnt"/*/kernels | head -n 1)")
 is "$(as_uid 12345 cat "$gpu/kernels/other/stats" | awk '$1 == "calls" { print $2 }')" 4 "its results are its user's kernels"
@@ -108,27 +108,27 @@ ok "of an expression it is not known here" reported '^no_match 4 kernels ran, no
 put kernel_include other
 put kernel_iterations 6-8
 rm "$own/7_kernel_trace.csv"
-ok "what is gone is gone" wait_for 20 reported '^nothing'
+ok "what is gone is gone" wait_for 60 reported '^nothing'
 as_uid 12345 sh -c "cat t.csv >$own/.x && mv $own/.x $own/8_kernel_trace.csv"
-ok "iterations that never were" wait_for 20 reported '^iterations kernel_iterations begins at 6, and what kernel_include means ran 4 times'
+ok "iterations that never were" wait_for 60 reported '^iterations kernel_iterations begins at 6, and what kernel_include means ran 4 times'
 trace=$own/ui_output_agent_5_dispatch_1
 as_uid 12345 mkdir "$trace"
-ok "an empty trace" wait_for 20 reported '^empty_trace 1 of 1 ui_output_agent_\* have no code.json'
+ok "an empty trace" wait_for 60 reported '^empty_trace 1 of 1 ui_output_agent_\* have no code.json'
 echo '{"code":[["; _Z",0,0,"other",4,0,0,0,0,0],["s_nop",0,1,"",4,0,16,68,4,496],["s_endpgm",0,2,null,4,8,8,100,0,1]],"version":"3.0.0"}' >c
 as_uid 12345 sh -c "cat c >$trace/x && mv $trace/x $trace/code.json"
-ok "no source of instructions" wait_for 20 reported '^no_source 2 instructions, none with a source line: env needs'
+ok "no source of instructions" wait_for 60 reported '^no_source 2 instructions, none with a source line: env needs'
 ok "… which is the only thing wrong" none '^\(empty_trace\|iterations\|no_match\)'
 sed 's/"",4/"a.py:1",4/' c >d
 as_uid 12345 sh -c "cat d >$trace/x && mv $trace/x $trace/code.json"
-ok "… until there is" wait_for 20 none '^no_source'
+ok "… until there is" wait_for 60 none '^no_source'
 is "$(as_uid 12345 grep -vc '^#' "$job/problems")" 0 "a good result has no problem"
 put counters TCC_HIT_sum
 ok "no counters" reported '^no_counters no counter_collection.csv'
 echo nonsense >bad
 as_uid 12345 sh -c "cat bad >$own/9_counter_collection.csv"
-ok "a file that cannot be read" wait_for 20 reported '^file 9_counter_collection.csv refused: '
+ok "a file that cannot be read" wait_for 60 reported '^file 9_counter_collection.csv refused: '
 rows roots 3 >"$own/10_kernel_trace.csv"
-ok "another's files in it are reported" wait_for 20 reported '^others 1 files or folders are not uid 12345'
+ok "another's files in it are reported" wait_for 60 reported '^others 1 files or folders are not uid 12345'
 is "$(ls "$gpu/kernels" | grep -c roots)" 0 "… and not looked at"
 put output_format pftrace
 ok "a format that is not read" reported '^format nothing in output_format is read here'
@@ -138,50 +138,50 @@ mkdir -m 755 roots
 rows secret 3 >roots/1_kernel_trace.csv
 chown 12345 roots/1_kernel_trace.csv
 put output_directory "$PWD/roots"
-ok "a folder of another user's is none" wait_for 20 reported '^no_folder there is no folder of uid 12345'
+ok "a folder of another user's is none" wait_for 60 reported '^no_folder there is no folder of uid 12345'
 as_uid 12345 ln -s "$PWD/roots" place/link
 put output_directory "$PWD/place/link"
-ok "… by a link neither" wait_for 20 reported '^no_folder there is no folder of uid 12345'
+ok "… by a link neither" wait_for 60 reported '^no_folder there is no folder of uid 12345'
 # Somebody's file system may never answer, and ours waits for who looks: neither is entered
-mkdir -p place/asks && "$GT_OUT/tests/tools/gpuioctl" serve place/asks
-pkill -STOP -f "gpuioctl serve place/asks"
+mkdir -p place/asks && "$GT_OUT/tests/tools/gpuioctl" serve "$PWD/place/asks"
+pkill -STOP -f "gpuioctl serve $PWD/place/asks"
 put output_directory "$PWD/place/asks/gpu"
-ok "a folder of a file system that a program answers for is none" wait_for 20 reported '^no_folder there is no folder of uid 12345'
+ok "a folder of a file system that a program answers for is none" wait_for 60 reported '^no_folder there is no folder of uid 12345'
 put output_directory "$PWD/place/asks"
-ok "… nor where it is mounted" wait_for 20 reported '^no_folder there is no folder of uid 12345'
+ok "… nor where it is mounted" wait_for 60 reported '^no_folder there is no folder of uid 12345'
 echo rescan >"$mnt/control"
-ok "… also when all is looked for anew" wait_for 20 reported '^no_folder'
+ok "… also when all is looked for anew" wait_for 60 reported '^no_folder'
 umount -l place/asks
-pkill -KILL -f "gpuioctl serve place/asks"
+pkill -KILL -f "gpuioctl serve $PWD/place/asks"
 mkdir place/disk
 if mount -t tmpfs -o uid=12345,mode=755 gputrace-test place/disk; then
 	rows mounted 3 >place/disk/1_kernel_trace.csv
 	chown 12345 place/disk/1_kernel_trace.csv
 	put output_directory "$PWD/place/disk"
 	mounted_in() { grep -q mounted "$gpu/kernel_stats"; }
-	ok "a folder on a disk that was mounted meanwhile is one" wait_for 20 mounted_in
+	ok "a folder on a disk that was mounted meanwhile is one" wait_for 60 mounted_in
 	put output_directory ""
-	ok "… which is let go of" wait_for 20 umount place/disk
+	ok "… which is let go of" wait_for 60 umount place/disk
 else
 	skip_ok "a folder on a disk that was mounted meanwhile" "no mounts here"
 fi
 put output_directory "$mnt/backends/rocprof"
-ok "… nor our own" wait_for 20 reported '^no_folder there is no folder of uid 12345'
+ok "… nor our own" wait_for 60 reported '^no_folder there is no folder of uid 12345'
 as_uid 12345 mkdir place/deep
 as_uid 12345 ln -s "$PWD/roots" place/deep/link
 mkdir place/deep/roots
 rows secret 3 >place/deep/roots/1_kernel_trace.csv
 put output_directory "$PWD/place/deep"
-ok "… nor in one's own" wait_for 20 reported "^others 1 files or folders"
+ok "… nor in one's own" wait_for 60 reported "^others 1 files or folders"
 is "$(ls "$gpu/kernels" | grep -c secret)" 0 "… and nothing of them is read"
 as_uid 12345 mkdir place/many
 as_uid 12345 sh -c 'cd place/many && seq -f d%g 2000 | xargs mkdir'
 put output_directory "$PWD/place/many"
 some() { [ "$(watched)" -gt $((before + 5)) ]; }
-ok "of thousands of folders some are watched" wait_for 20 some
+ok "of thousands of folders some are watched" wait_for 60 some
 ok "… not all" [ "$(watched)" -le $((before + 40)) ]
 as_uid 12345 rmdir "$job"
-ok "what is looked at no more is not watched" wait_for 20 unwatched
+ok "what is looked at no more is not watched" wait_for 60 unwatched
 ok "it goes on running" [ "$(cat "$mnt/backends/rocprof/state")" = running ]
 umount_gt "$mnt"
 ok "a recording has no jobs" test ! -d "$jobs"

@@ -22,11 +22,11 @@ mkdir watched/host
 	for i in 1 2 3; do row $i; done
 	row 4 | head -c 30
 } >$f
-ok "a table is read as far as its rows are whole" wait_for 20 has 3
+ok "a table is read as far as its rows are whole" wait_for 60 has 3
 row 4 | tail -c +31 >>$f
-ok "… and on when it grows" wait_for 20 has 4
+ok "… and on when it grows" wait_for 60 has 4
 for i in 5 6 7; do row $i; done >>$f
-ok "… and again" wait_for 20 has 7
+ok "… and again" wait_for 60 has 7
 gpu=$mnt/amdgpu-any
 [ -d "$gpu" ] || gpu=$(dirname "$(ls -d "$mnt"/*/kernels | head -n 1)")
 is "$(value "$gpu/kernels/k/stats" calls)" 7 "each row counts once"
@@ -44,35 +44,35 @@ is "$(grep -c 'pid=4194301' "$mnt/timeline")" 0 "a pid that is no such process o
 # whole files
 $results database made.db 500
 mv made.db watched/host/9_results.db
-ok "a database that is moved there is read" wait_for 30 has 507
+ok "a database that is moved there is read" wait_for 60 has 507
 mkfifo go
 $results writing watched/host/9_results.db 300 500 <go >state &
 exec {go}>go
-wait_for 30 grep -q writing state
+wait_for 60 grep -q writing state
 busy() { grep -q '^being written rocpd ' "$mnt/backends/rocprof/files"; }
-ok "one that is being written is left alone" wait_for 20 busy
+ok "one that is being written is left alone" wait_for 60 busy
 is "$(seen DISPATCH)" 507 "… what was there counts"
 echo >&$go
 exec {go}>&-
 wait
-ok "… and read on when it has been" wait_for 30 has 807
+ok "… and read on when it has been" wait_for 60 has 807
 
 # others'
 ln -s /etc/shadow watched/host/x_kernel_trace.csv
 linked() { grep -q 'x_kernel_trace.csv is a symbolic link' "$mnt/backends/rocprof/files"; }
-ok "a link is named, and not followed" wait_for 20 linked
+ok "a link is named, and not followed" wait_for 60 linked
 cp $f watched/88_kernel_trace.csv
 chown 12345 watched/88_kernel_trace.csv
-ok "a user's results" wait_for 20 has 814
+ok "a user's results" wait_for 60 has 814
 like "$(cat "$mnt/amdgpu-claimed/info")" '^flags claimed$' "… on a GPU of their own: this machine has none that they name"
 own() { [ "$(as_uid 12345 ls "$mnt/amdgpu-claimed/kernels" | wc -l)" = 1 ]; }
-ok "… are there for that user, and no others" wait_for 20 own
+ok "… are there for that user, and no others" wait_for 60 own
 is "$(as_user ls "$gpu" "$mnt/amdgpu-claimed" | grep -c kernels)" 0 "… and for nobody else"
 
 # another folder
 echo "$PWD/watched,$PWD/later" >"$mnt/backends/rocprof/dirs"
 cp $f later/99_kernel_trace.csv
-ok "folders can be added" wait_for 20 has 821
+ok "folders can be added" wait_for 60 has 821
 ok "it goes on running" [ "$(cat "$mnt/backends/rocprof/state")" = running ]
 umount_gt "$mnt"
 done_testing

@@ -13,18 +13,13 @@ for measured in 0 1; do
 	cat "$mnt/events" >stream & reader=$!
 	wait_for 20 test -s stream
 	echo normal >"$mnt/config/level"
-	pid=$(pgrep -f "mount.gputrace $mnt")
-	ticks() { awk '{ print $14 + $15 }' "/proc/$pid/stat"; }
-	t0=$(date +%s%N) c0=$(ticks)
 	done_jobs() { [ "$(total)" = 120000 ]; }
-	ok "measured=$measured: 120000 jobs are done" wait_for 90 done_jobs
-	t1=$(date +%s%N) c1=$(ticks)
-	echo "# measured daemon's CPU at 100,000 events/s, measured=$measured: $(((c1 - c0) * 1000000000 / (t1 - t0))) % of a CPU"
+	ok "measured=$measured: 120000 jobs are done" wait_for 180 done_jobs
 	cat "$mnt/blame" >blame
 	cat "$mnt/blame_stats" >blame_stats
 	cat "$mnt/report" >report
 	caught_up() { [ "$(($(stat -c %s stream) / 64))" -ge "$(value "$mnt/status" events_recorded)" ]; }
-	wait_for 20 caught_up
+	wait_for 60 caught_up
 	ok "measured=$measured: the files equal the truth" python3 "$GT_SRC/tests/lib/truth.py" truth.csv "$mnt" stream
 	ok "measured=$measured: who waited for whom, too" python3 "$GT_SRC/tests/lib/blametruth.py" truth.csv blame report
 	kill $reader

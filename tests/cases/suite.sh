@@ -75,7 +75,7 @@ if is_root && [ -w $instances ]; then
 	mkdir "$instances/gputrace-$dead"
 	cleanup() { rmdir "$instances/gputrace-$dead" 2>/dev/null; }
 	rm -r cases units && mkdir cases units
-	test_of cases/slow.sh <<<'sleep 0.5; echo "ok 1 - good"; echo 1..1'
+	test_of cases/slow.sh <<<'echo "ok 1 - good"; echo 1..1'
 	suite "$run"
 	is "$(tail -n 1 shown)" "1 passed, 0 failed, 0 skipped" "what another run's daemon left is not looked at"
 else

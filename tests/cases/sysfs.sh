@@ -41,7 +41,7 @@ for f in ('memory', 'clock', 'power', 'temperature', 'activity'):
     ok(read('amdgpu1', f) == 'unavailable\n', 'the one that sleeps has %s, which is unavailable' % f)
 ok('runtime_status suspended\n' in read('amdgpu1', 'info'), '… and info says why')
 seen = set()
-end = time.monotonic() + 10
+end = time.monotonic() + 60
 while not seen and time.monotonic() < end:  # a look that is not answered from the one before
     read('amdgpu1', 'memory'), read('amdgpu1', 'info')
     try:
@@ -76,9 +76,9 @@ python_checks check.py "$mnt" "$PWD/tree"
 echo 60000 >"$mnt/backends/sysfs/interval"
 cat "$mnt/amdgpu0/clock" >/dev/null
 before=$(value "$mnt/backends/sysfs/stats" reads)
-for i in 1 2 3 4 5 6 7 8; do (for _ in 1 2 3 4 5 6 7 8 9; do cat "$mnt/amdgpu0/"{memory,clock,power} >/dev/null; done) & done
+for i in 1 2 3 4 5 6 7 8; do cat "$mnt/amdgpu0/"{memory,clock,power,memory,clock,power} >/dev/null & done
 wait
-is "$(value "$mnt/backends/sysfs/stats" reads)" "$before" "200 reads of files within the interval read nothing off"
+is "$(value "$mnt/backends/sysfs/stats" reads)" "$before" "48 reads of files within the interval read nothing off"
 echo 10 >"$mnt/backends/sysfs/interval"
 echo 99 >tree/sys/class/drm/card1/device/gpu_busy_percent
 tells() { [ "$(value "$mnt/amdgpu0/activity" gpu_busy_percent)" = 99 ]; }
@@ -130,7 +130,7 @@ def lines(*f):
 def total(engine, *f):
     return int(lines(*f)[engine]['total_ns'])
 def until(what, check):
-    end = time.monotonic() + 20
+    end = time.monotonic() + 60
     while not check() and time.monotonic() < end:
         time.sleep(0.02)
     ok(check(), what)
@@ -242,7 +242,7 @@ def table():
     rows = [l.split() for l in read('backends/sysfs/hqds').splitlines()]
     return [dict(zip(rows[0], r)) for r in rows[1:]] if len(rows[0]) > 1 else rows
 open(m + '/control', 'w').write('rescan')
-end = time.monotonic() + 20
+end = time.monotonic() + 60
 while len(table()) != 8 and time.monotonic() < end:
     time.sleep(0.02)
 got = table()
@@ -281,7 +281,7 @@ dumps = stats('kfd_dumps')
 status = [os.path.join(d, 'runtime_status') for d, _, f in os.walk(root + '/sys/devices') if 'runtime_status' in f and '04:00' in d]
 open(status[0], 'w').write('suspended\n')
 ok(table() == [['unavailable']] and stats('kfd_dumps') == dumps, 'nor when one of the GPUs sleeps')
-end = time.monotonic() + 20
+end = time.monotonic() + 60
 while read(*last, 'hqd') != 'unavailable\n' and time.monotonic() < end:
     time.sleep(0.02)
 ok(read(*last, 'mqd') == 'unavailable\n' and stats('kfd_dumps') == dumps, '… for a queue either')

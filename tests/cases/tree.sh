@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Every file: it is documented, reads, has the right mode and size; big trees list fast.
+# Every file: it is documented, reads, has the right mode and size; big trees are whole.
 . "$GT_SRC/tests/lib/case.sh"
 . "$GT_SRC/tests/lib/simruns.sh"
 is_root || skip "needs root to mount"
@@ -14,13 +14,10 @@ for d in "" sim0 sim0/ring0 config backends backends/sim; do
 		ok "README has $d/$f" grep -qE "(^|[ \`/])$f([ \`,]|\$)" "$mnt/README"
 	done
 done
-# Its size, while it stays the same: a window that goes by changes a file between two looks at it
+# Its size, sooner or later: a window that goes by changes a file between two looks at it
 has_its_size() { # has_its_size FILE
-	local before size after
-	for _ in 1 2 3 4 5; do
-		before=$(cat "$1" | wc -c) size=$(stat -c %s "$1") after=$(cat "$1" | wc -c)
-		[ $size != $before ] || return 0
-		[ $before != $after ] || return 1
+	for _ in {1..20}; do
+		[ "$(cat "$1" | wc -c)" != "$(stat -c %s "$1")" ] || return 0
 	done
 	return 1
 }
@@ -100,12 +97,6 @@ mount_gt "$mnt" -o replay=many.txt || exit 1
 gpu=$(awk 'NR > 1 { print $1; exit }' "$mnt/gpus")
 is "$(ls "$mnt/proc" | wc -l)" 5000 "5000 processes"
 is "$(ls -d "$mnt/$gpu"/ring[0-9]* | wc -l)" 250 "250 rings"
-start=$(date +%s%N)
-ls -l "$mnt/proc" >/dev/null
-echo "# measured ls -l of 5000 processes: $((($(date +%s%N) - start) / 1000000)) ms"
-start=$(date +%s%N)
-cat "$mnt/rings" >/dev/null
-echo "# measured cat rings of 250: $((($(date +%s%N) - start) / 1000000)) ms"
 is "$(count_rows "$mnt/rings")" 250 "rings has them all"
 umount_gt "$mnt"
 done_testing

@@ -34,7 +34,7 @@ daemon() { # the one that is not the process beside it
 unit() { # unit OPTIONS - COMMAND before it
 	(umask 077; exec unshare -mn --propagation private sh surroundings $trace setpriv --bounding-set "-all,$caps" \
 		--inh-caps -all --no-new-privs "$GT_PROG" "$mnt" -o "foreground,mountns=$ours,$1") &
-	ok "the unit's rights are enough to mount: $1" wait_for 30 mountpoint -q "$mnt"
+	ok "the unit's rights are enough to mount: $1" wait_for 60 mountpoint -q "$mnt"
 	pid=$(daemon)
 }
 # what a service manager with Type=notify hears, and that the tree is there by then
@@ -46,7 +46,7 @@ manager() {
 		open("bound", "w")
 		print(s.recv(100).decode(), os.path.ismount(sys.argv[2]))' "$PWD/notify" "$mnt" >reported &
 	reported=$!
-	wait_for 20 [ -e bound ]
+	wait_for 60 [ -e bound ]
 	rm bound
 }
 live() {
@@ -65,9 +65,9 @@ live() {
 	is "$(sed -n 's/^\(CapPrm\|Seccomp\):[[:space:]]*//p' "/proc/$beside/status" | xargs)" "0000000000200000 2" "the process that mounts has CAP_SYS_ADMIN only"
 	is "$(find "/proc/$beside/fd" -lname "/*" ! -lname /dev/null ! -lname "*/mountinfo")" "" "… and no file open"
 	echo off >"$mnt/config/level" && echo normal >"$mnt/config/level"
-	timeout 1 cat "$mnt/events" >/dev/null
+	timeout 60 head -c 64000 "$mnt/events" >/dev/null
 	kill -TERM "$pid"
-	ok "it unmounts and ends" wait_for 30 gone "$mnt"
+	ok "it unmounts and ends" wait_for 60 gone "$mnt"
 	ok "… outside" sh -c "! grep -q ' $mnt ' /proc/self/mountinfo"
 	wait
 	trace=
@@ -76,12 +76,12 @@ live() {
 	wait "$reported"
 	is "$(cat reported)" "READY=1 True" "the service manager hears when it is mounted"
 	umount "$mnt"
-	ok "it ends when it is unmounted" wait_for 30 gone "$mnt"
+	ok "it ends when it is unmounted" wait_for 60 gone "$mnt"
 	wait
 	unit conf=conf,backend=sim
 	kill -KILL "$pid"
 	wait "$pid" 2>/dev/null
-	ok "one that is killed leaves no process" wait_for 30 gone "$mnt"
+	ok "one that is killed leaves no process" wait_for 60 gone "$mnt"
 	ok "… and no mount" sh -c "! grep -q ' $mnt ' /proc/self/mountinfo"
 	wait
 }

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Root, the owner of a process, and others: what each sees in this release.
+# Root, the owner of a process, and others: what each sees, as visibility is by default. Under other visibilities:
+# config, namespaces and who_sees.
 . "$GT_SRC/tests/lib/case.sh"
 is_root || skip "needs root to become other users"
 
@@ -68,23 +69,4 @@ like "$(be cat "$mnt/users/$one/latency")" '^sim0 +ring[0-9]+ +total +[1-9]' "â€
 is "$(ls "$mnt/users" | sort -n | xargs)" "$(echo "$uids" | sort -n | xargs)" "root sees all"
 is "$(be cat "$mnt/users/$one/stats" >/dev/null; be find "$mnt/users" -name stats | wc -l)" 1 "nothing of others comes from a cache"
 umount_gt "$mnt"
-
-for vis in all owner; do
-	mount_gt "$mnt" -o conf=conf,backend=sim,visibility=$vis || exit 1
-	wait_for 60 done_jobs
-	case $vis in
-	all)
-		is "$(be ls "$mnt/users" | wc -l)" "$(echo "$uids" | wc -l)" "all: totals of everybody"
-		ok "all: others' processes are open" be grep -q . "$mnt/proc/$other/comm"
-		is "$(be cat "$mnt/report" | awk 'NR > 1 && $7 == "-"' | wc -l)" 0 "all: nothing is blanked"
-		;;
-	owner)
-		is "$(be ls "$mnt/users" | xargs)" "$one" "owner: the own total"
-		ok "owner: others' processes are not there" sh -c "! setpriv --reuid $one --regid 65534 --clear-groups ls $mnt/proc | grep -qx $other"
-		ok "owner: nor by name" sh -c "setpriv --reuid $one --regid 65534 --clear-groups ls -d $mnt/proc/$other 2>&1 | grep -q 'No such file'"
-		ok "owner: nor their jobs" [ "$(be cat "$mnt/report" | tail -n +2 | wc -l)" -lt "$(count_rows "$mnt/report")" ]
-		;;
-	esac
-	umount_gt "$mnt"
-done
 done_testing

@@ -90,7 +90,7 @@ for visibility in "${views[@]}"; do
 done
 sim_done() { awk '/^total/ { n += $2 } END { exit n != 200 }' "$1"/sim0/ring*/latency; }
 for visibility in "${views[@]}"; do
-	ok "$visibility: sim has done its jobs" wait_for 30 sim_done $visibility
+	ok "$visibility: sim has done its jobs" wait_for 60 sim_done $visibility
 	echo clear >$visibility/control
 done
 

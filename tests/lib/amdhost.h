@@ -156,13 +156,16 @@ static inline int ah_play(struct ah *h)
 	return ret;
 }
 
-/** ah_settle() - drains until nothing more comes and inotify is listened to */
+/** ah_settle() - drains until nothing more comes and inotify is listened to. On a busy machine the
+ * time of a drain may be over after one log: so many in a row have looked at each */
 static inline void ah_settle(struct ah *h)
 {
-	for (int i = 0; i < 1000; i++) {
+	const struct gt_amd *a = h->p.priv;
+	unsigned int quiet = 0;
+
+	for (int i = 0; i < 10000 && quiet <= a->n; i++) {
 		gt_amd_drain(&h->p);
-		if (h->watched >= 0)
-			return;
+		quiet = h->watched >= 0 ? quiet + 1 : 0;
 	}
 }
 

@@ -26,11 +26,11 @@ prog() { # prog NAME LIBRARY [COMMAND...] - starts a program that maps the libra
 	pid[$n]=$!
 	exec {in}>"$n.in" {out}<"$n.out"
 	to[$n]=$in from[$n]=$out
-	read -rt 20 -u "$out" line && [ "$line" = mapped ]
+	read -rt 100 -u "$out" line && [ "$line" = mapped ]
 }
 tell() { # tell NAME LINE - which is done when this returns
 	local line
-	echo "$2" >&"${to[$1]}" && read -rt 60 -u "${from[$1]}" line && [ "$line" = done ]
+	echo "$2" >&"${to[$1]}" && read -rt 100 -u "${from[$1]}" line && [ "$line" = done ]
 }
 finish_prog() {
 	kill "${pid[$1]}"
@@ -45,7 +45,7 @@ kill_progs() {
 stat_of() { value "$mnt/backends/bpf/stats" "runtime_$1"; }
 stat_is() { [ "$(stat_of "$1")" = "$2" ]; }
 has() { # has NAME N WHAT - of the backend's stats
-	wait_for 20 stat_is "$1" "$2"
+	wait_for 60 stat_is "$1" "$2"
 	is "$(stat_of "$1")" "$2" "$3"
 }
 declare -A total
@@ -53,7 +53,7 @@ seen() { awk -v t="$1" '$1 == t { n = $2 } END { print n + 0 }' "$mnt/events_by_
 seen_is() { [ "$(seen "$1")" = "$2" ]; }
 more() { # more TYPE N WHAT - N more were reported since the last time
 	total[$1]=$((${total[$1]-0} + $2))
-	wait_for 20 seen_is "$1" "${total[$1]}"
+	wait_for 60 seen_is "$1" "${total[$1]}"
 	is "$(seen "$1")" "${total[$1]}" "$3"
 }
 daemon() { pgrep -f "mount.gputrace $mnt( |\$)"; }

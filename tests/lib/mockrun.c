@@ -88,8 +88,8 @@ const char *mock_maps(const char *dir)
 
 	if (mkdir(maps_dir, 0755) || !(d = opendir(dir)))
 		return NULL;
-	while ((e = readdir(d))) {
-		if (e->d_name[0] == '.')
+	while ((e = readdir(d))) { /* not those of other GPU events, which this machine may have */
+		if (strncmp(e->d_name, "gpu_scheduler", 13))
 			continue;
 		snprintf(from, sizeof(from), "%s/%s", dir, e->d_name);
 		snprintf(to, sizeof(to), "%s/%s", maps_dir, e->d_name);

@@ -29,7 +29,7 @@ struct mock_call {
 const char *mock_find(const char *self, const char **tracefs);
 
 /**
- * mock_maps() - the event maps of @dir, changed so that they name the stand-ins
+ * mock_maps() - the scheduler's event maps of @dir, changed so that they name the stand-ins
  *
  * To other daemons and tests on this machine the stand-ins are no GPU events: their group is this test's own.
  *

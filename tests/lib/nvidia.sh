@@ -11,12 +11,12 @@ nv_begin() { # nv_begin DEVICE [COMMAND...] - $nv_pid is its process
 	shift
 	coproc nv { exec "$@" "$nvcalls" "$dev"; }
 	nv_pid=$nv_PID nv_in=${nv[1]} nv_out=${nv[0]}
-	read -rt 20 -u "$nv_out" nv_answer
+	read -rt 100 -u "$nv_out" nv_answer
 }
 
 nv() { # nv LINE - its answer is in $nv_answer: errno, status, handle
 	echo "$*" >&"$nv_in"
-	read -rt 20 -u "$nv_out" nv_answer
+	read -rt 100 -u "$nv_out" nv_answer
 }
 
 nv_end() { # its input ends, and so it does

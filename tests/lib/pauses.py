@@ -3,6 +3,9 @@
 
 Averages are of the time that was observed. It is not known to the nanosecond when a write took effect: it
 was between the moments before and after it, so each expected value has a lower and an upper bound.
+
+The values hold while what was observed is within the average's 10 or 60 s. A machine that is too busy for that has
+another attempt, from a clear on: an average that is wrong is so in each.
 """
 import sys
 import time
@@ -13,6 +16,12 @@ from tap import ok
 mnt = sys.argv[1]
 now = time.monotonic
 WIDE = 0.002  # two decimals, and a job that ended between two reads
+PATIENCE = 120  # s of attempts
+found = []  # by this attempt: (good, what, got)
+
+
+def check(cond, what, got=None):
+    found.append((bool(cond), what, got))
 
 
 def read(name):
@@ -61,11 +70,15 @@ def is_part(measure, what):
     All of them together take less than the 10 s of avg10."""
     end = now() + 1.2
     while True:
-        got, (low, high) = measure()
-        if got is not None and low <= got <= high or now() > end:
+        try:
+            got, (low, high) = measure()
+        except (KeyError, ValueError) as e:  # not known
+            got, low, high = repr(e), 0, 0
+        good = isinstance(got, float) and low <= got <= high
+        if good or now() > end:
             break
         time.sleep(0.05)
-    ok(got is not None and low <= got <= high, what, '%s, wanted %.3f to %.3f' % (got, low, high))
+    check(good, what, '%s, wanted %.3f to %.3f' % (got, low, high))
 
 
 def percent_seconds(ns):
@@ -93,20 +106,20 @@ def wait(condition, what):
     end = now() + 60
     while not condition() and now() < end:
         time.sleep(0.05)
-    ok(condition(), what)
+    check(condition(), what)
 
 
 def none_observed(what):
     wait(lambda: column('rings', 'sim0 ring0', 'busy_percent') == '-', what + ': rings: no share')
     got = busy()
-    ok('avg1_percent' not in got and 'avg10_percent' not in got, what + ': utilization: no average', got)
-    ok('avg60_percent' in got and 'total_ns' in got, what + ': … but of what was observed before', got)
-    ok(column('perf', 'sim0/ring0', 'utilization_percent') == '-', what + ': perf: no share', read('perf'))
-    ok(column('aggregate', 'sim0 ring0', 'events') == '-', what + ': aggregate: no events')
-    ok(column('aggregate', 'sim0 ring0', 'avg_depth') == '-', what + ': aggregate: no depth')
+    check('avg1_percent' not in got and 'avg10_percent' not in got, what + ': utilization: no average', got)
+    check('avg60_percent' in got and 'total_ns' in got, what + ': … but of what was observed before', got)
+    check(column('perf', 'sim0/ring0', 'utilization_percent') == '-', what + ': perf: no share', read('perf'))
+    check(column('aggregate', 'sim0 ring0', 'events') == '-', what + ': aggregate: no events')
+    check(column('aggregate', 'sim0 ring0', 'avg_depth') == '-', what + ': aggregate: no depth')
     got = numbers('sim0/ring0/throughput', 'completed')
-    ok(list(got) == ['total'], what + ': throughput: no rate', got)
-    ok(column('events_by_type', 'SUBMIT', 'per_second') == '-', what + ': events_by_type: no rate')
+    check(list(got) == ['total'], what + ': throughput: no rate', got)
+    check(column('events_by_type', 'SUBMIT', 'per_second') == '-', what + ': events_by_type: no rate')
 
 
 def top_sum():
@@ -130,7 +143,7 @@ def observed_again(began, before, jobs, what):
         got, at = moment(lambda: numbers('sim0/ring0/throughput', 'completed'))
         return got.get('avg10_per_second'), bounds([got['total'] - jobs] * 2, [(began, at)])
     is_part(rate, what + ': throughput')
-    ok(float(column('perf', 'sim0/ring0', 'utilization_percent')) > 0, what + ': perf')
+    check(float(column('perf', 'sim0/ring0', 'utilization_percent')) > 0, what + ': perf')
 
 
 def is_avg60(spans, what):
@@ -141,30 +154,53 @@ def is_avg60(spans, what):
     is_part(use, what + ': avg60 is of observed time')
 
 
-began = write('control', 'clear')
-time.sleep(3)
-off = write('config/level', 'off')
-wait(lambda: read('sim0/ring0/depth').startswith('now 0\n'), 'level off: nothing stays in flight')
-depth = read('sim0/ring0/depth')
-none_observed('level off')
-ok(read('sim0/ring0/depth') == depth, 'level off: depth stays as it was', (depth, read('sim0/ring0/depth')))
-got = busy()
-is_avg60([(began, off)], 'level off')
-jobs = numbers('sim0/ring0/throughput', 'completed')['total']
-on = write('config/level', 'normal')
-observed_again(on, got['total_ns'], jobs, 'level normal')
-is_avg60([(began, off), (on, None)], 'level normal')
+def all_of_it():
+    """From a clear on"""
+    began = write('control', 'clear')
+    time.sleep(3)
+    off = write('config/level', 'off')
+    wait(lambda: read('sim0/ring0/depth').startswith('now 0\n'), 'level off: nothing stays in flight')
+    depth = read('sim0/ring0/depth')
+    none_observed('level off')
+    check(read('sim0/ring0/depth') == depth, 'level off: depth stays as it was', (depth, read('sim0/ring0/depth')))
+    got = busy()
+    is_avg60([(began, off)], 'level off')
+    jobs = numbers('sim0/ring0/throughput', 'completed')['total']
+    on = write('config/level', 'normal')
+    observed_again(on, got['total_ns'], jobs, 'level normal')
+    is_avg60([(began, off), (on, None)], 'level normal')
 
-paused = [on[0] - off[1], on[1] - off[0]]
-head = dict(line.split() for line in read('timeline_stats').splitlines())
-events, seconds = int(head['events']), int(head['duration_ns']) / 1e9
-got = float(head['events_per_second'])
-low, high = (events / (seconds - p) for p in paused)
-ok(low * (1 - WIDE) <= got <= high * (1 + WIDE), 'timeline: rate', (head, low, high))
+    paused = [on[0] - off[1], on[1] - off[0]]
+    head = dict(line.split() for line in read('timeline_stats').splitlines())
+    events, seconds = int(head['events']), int(head['duration_ns']) / 1e9
+    got = float(head['events_per_second'])
+    low, high = (events / (seconds - p) for p in paused)
+    check(low * (1 - WIDE) <= got <= high * (1 + WIDE), 'timeline: rate', (head, low, high))
 
-stop = write('control', 'stop')
-none_observed('stop')
-got = busy()
-jobs = numbers('sim0/ring0/throughput', 'completed')['total']
-start = write('control', 'start')
-observed_again(start, got['total_ns'], jobs, 'start')
+    stop = write('control', 'stop')
+    none_observed('stop')
+    got = busy()
+    jobs = numbers('sim0/ring0/throughput', 'completed')['total']
+    start = write('control', 'start')
+    observed_again(start, got['total_ns'], jobs, 'start')
+
+
+def attempt():
+    found.clear()
+    if '[stop]' in read('control'):
+        write('control', 'start')
+    if '[normal]' not in read('config/level'):
+        write('config/level', 'normal')
+    try:
+        all_of_it()
+    except (KeyError, TypeError, ValueError, ZeroDivisionError) as e:
+        check(False, 'all values are known', repr(e))
+
+
+last = now() + PATIENCE
+attempt()
+while now() < last and not all(good for good, _, _ in found):
+    print('#', [f for f in found if not f[0]])
+    attempt()
+for good, what, got in found:
+    ok(good, what, got)

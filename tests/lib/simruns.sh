@@ -32,6 +32,6 @@ between() {
 	rest
 	echo clear >"$mnt/control"
 	echo start >"$mnt/control"
-	wait_for 30 "$@"
+	wait_for 60 "$@"
 	rest
 }

@@ -25,7 +25,7 @@ def tasks(name):
 
 
 def wait(what, condition):
-    end = time.monotonic() + 20
+    end = time.monotonic() + 60
     while not condition():
         if time.monotonic() > end:
             sys.exit('not ' + what)

@@ -20,7 +20,7 @@
 
 #define MORE 512 /* bytes of room */
 #define WAIT_MS                                                                                    \
-	10000 /* a text is there at once: a reader that epoll forgets would wait for good  \
+	60000 /* a text is there at once: a reader that epoll forgets would wait for good  \
 		       */
 
 static void preempt(int sig)

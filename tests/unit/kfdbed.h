@@ -26,24 +26,18 @@ static uint64_t usages, last_usage_pid;
 static const char *better; /* who has the claim on queues */
 static int rank_asked;
 
-static inline uint64_t clock_now(clockid_t id)
-{
-	struct timespec t;
-
-	clock_gettime(id, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
-
 static void (*meanwhile)(void); /* happens when the time is asked for, once */
 
 static inline uint64_t host_now(struct gt_plugin *p)
 {
 	void (*now)(void) = meanwhile;
+	struct timespec t;
 
 	meanwhile = NULL;
 	if (now)
 		now();
-	return clock_now(CLOCK_MONOTONIC);
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 static inline uint16_t host_gpu(struct gt_plugin *p, const struct gt_gpu_desc *d)
 {

@@ -32,16 +32,12 @@ static int read_text(struct gt_config *c, const char *text, char *err, size_t le
 static void test_defaults(void)
 {
 	struct gt_config c;
-	unsigned int n = 0;
 
 	is(gt_config_init(&c), 0, "defaults");
 	is(c.level, 2, "a choice's default");
 	is(c.history_size, 67108864, "a number's");
 	is_str(c.group, "gputrace", "a string's");
 	is_str(c.backend, "", "an empty string is no NULL");
-	while (gt_conf_items[n].key)
-		n++;
-	ok(n >= 14, "the table lists every key");
 	gt_config_free(&c);
 }
 
@@ -79,17 +75,18 @@ static void test_good(void)
 	gt_config_free(&c);
 }
 
-static void refused(const char *text, const char *sentence)
+/* With a sentence that begins with the file and this @line, and has these @words */
+static void refused(const char *text, int line, const char *words)
 {
-	char err[512], want[600];
+	char err[512], want[TMP_PATH_MAX + 16];
 	struct gt_config c;
 	int ret;
 
 	gt_config_init(&c);
 	ret = read_text(&c, text, err, sizeof(err));
-	snprintf(want, sizeof(want), "%s:%s", path, sentence);
-	is_str(err, want, "refused: %s", sentence);
-	ok(ret < 0, "with an error");
+	snprintf(want, sizeof(want), "%s:%d: ", path, line);
+	ok(ret < 0 && !strncmp(err, want, strlen(want)) && strstr(err + strlen(want), words),
+	   "line %d is refused, %s: %s", line, words, err);
 	gt_config_free(&c);
 }
 
@@ -97,33 +94,29 @@ static void test_refused(void)
 {
 	char line[400];
 
-	refused("[main]\nbackends = sim\n", "2: section [main] has no key 'backends'");
-	refused("[trace]\nbackend = sim\n",
-		"2: section [trace] has no key 'backend', it belongs in main");
-	refused("\n\n[nonsense]\n", "3: there is no section [nonsense]");
-	refused("[backend]\n", "1: there is no section [backend]");
-	refused("[backend a b]\n", "1: there is no section [backend a b]");
-	refused("[main] x\n", "1: a section is one name in [brackets] on a line of its own");
-	refused("[main\n", "1: a section is one name in [brackets] on a line of its own");
-	refused("level = 1\n", "1: 'level' stands before any [section]");
-	refused("[trace]\nlevel = loud\n", "2: level: 'loud' is none of: off stats normal verbose");
-	refused("[trace]\nlevel = 4\n", "2: level: '4' is none of: off stats normal verbose");
-	refused("[trace]\n\nsampling = 101\n", "3: sampling: 101 is not within 0 to 100");
-	refused("[trace]\nsampling = 10x\n", "2: sampling: '10x' is not a number");
-	refused("[trace]\nsampling =\n", "2: sampling: '' is not a number");
-	refused("[trace]\nsampling = 99999999999999999999\n",
-		"2: sampling: 99999999999999999999 is not within 0 to 100");
-	refused("[trace]\nsampling = 1\n[main]\n[trace]\nsampling = 1\n",
-		"5: sampling is set twice");
-	refused("[backend a]\nx=1\n[backend b]\nx=1\n[backend a]\nx=2\n",
-		"6: x is set twice in [backend a]");
-	refused("[main]\nbackend = a\njust words\n[oops]\n",
-		"3: neither a [section] nor key = value");
-	refused("[trace]\nlevel = 1\n  2\n", "3: neither a [section] nor key = value");
+	refused("[main]\nbackends = sim\n", 2, "no key 'backends'");
+	refused("[trace]\nbackend = sim\n", 2, "belongs in main");
+	refused("\n\n[nonsense]\n", 3, "no section [nonsense]");
+	refused("[backend]\n", 1, "no section [backend]");
+	refused("[backend a b]\n", 1, "no section [backend a b]");
+	refused("[main] x\n", 1, "[brackets]");
+	refused("[main\n", 1, "[brackets]");
+	refused("level = 1\n", 1, "before any [section]");
+	refused("[trace]\nlevel = loud\n", 2, "'loud' is none of: off stats normal verbose");
+	refused("[trace]\nlevel = 4\n", 2, "'4' is none of");
+	refused("[trace]\n\nsampling = 101\n", 3, "101 is not within 0 to 100");
+	refused("[trace]\nsampling = 10x\n", 2, "'10x' is not a number");
+	refused("[trace]\nsampling =\n", 2, "'' is not a number");
+	refused("[trace]\nsampling = 99999999999999999999\n", 2, "not within 0 to 100");
+	refused("[trace]\nsampling = 1\n[main]\n[trace]\nsampling = 1\n", 5,
+		"sampling is set twice");
+	refused("[backend a]\nx=1\n[backend b]\nx=1\n[backend a]\nx=2\n", 6, "x is set twice");
+	refused("[main]\nbackend = a\njust words\n[oops]\n", 3, "key = value");
+	refused("[trace]\nlevel = 1\n  2\n", 3, "key = value");
 	memset(line, 'x', sizeof(line));
 	memcpy(line, "[main]\n;", 8);
 	line[sizeof(line) - 1] = 0;
-	refused(line, "2: a line longer than 198 bytes");
+	refused(line, 2, "198 bytes");
 }
 
 static void test_access(void)
@@ -153,28 +146,18 @@ static void test_access(void)
 	   "a second file may say it again");
 	gt_config_free(&c);
 
-	refused("[access]\nvisiblity = all\n", "2: section [access] has no key 'visiblity'");
-	refused("[trace]\nconfig/level = 0600\n", "2: section [trace] has no key 'config/level'");
-	refused("[access]\ncontrol = 0770\n",
-		"2: control: '0770' is no mode of a setting: octal digits, 0000 to 0666");
-	refused("[access]\ncontrol = 0668\n",
-		"2: control: '0668' is no mode of a setting: octal digits, 0000 to 0666");
-	refused("[access]\ncontrol = 00000000000000000600\n",
-		"2: control: '00000000000000000600' is no mode of a setting: octal digits, 0000 to "
-		"0666");
-	refused("[access]\ncontrol = 0660 nobody-here\n",
-		"2: control: there is no user 'nobody-here'");
-	refused("[access]\n\ncontrol = 0660 root:nobody-here\n",
-		"3: control: there is no group 'nobody-here'");
-	refused("[access]\ncontrol = root:4294967295\n",
-		"2: control: there is no group '4294967295'");
-	refused("[access]\ncontrol = 0660 :\n",
-		"2: control: neither an owner nor a group beside the colon");
-	refused("[access]\ncontrol =\n", "2: control: what may be done is said as MODE "
-					 "OWNER:GROUP, as in 0660 root:perf");
-	refused("[access]\ncontrol = 0660 root:root 7\n",
-		"2: control: what may be done is said as MODE OWNER:GROUP, as in 0660 root:perf");
-	refused("[access]\ncontrol = 0660\ncontrol = 0600\n", "3: control: is set twice");
+	refused("[access]\nvisiblity = all\n", 2, "no key 'visiblity'");
+	refused("[trace]\nconfig/level = 0600\n", 2, "no key 'config/level'");
+	refused("[access]\ncontrol = 0770\n", 2, "'0770' is no mode");
+	refused("[access]\ncontrol = 0668\n", 2, "'0668' is no mode");
+	refused("[access]\ncontrol = 00000000000000000600\n", 2, "600' is no mode");
+	refused("[access]\ncontrol = 0660 nobody-here\n", 2, "no user 'nobody-here'");
+	refused("[access]\n\ncontrol = 0660 root:nobody-here\n", 3, "no group 'nobody-here'");
+	refused("[access]\ncontrol = root:4294967295\n", 2, "no group '4294967295'");
+	refused("[access]\ncontrol = 0660 :\n", 2, "colon");
+	refused("[access]\ncontrol =\n", 2, "MODE OWNER:GROUP");
+	refused("[access]\ncontrol = 0660 root:root 7\n", 2, "MODE OWNER:GROUP");
+	refused("[access]\ncontrol = 0660\ncontrol = 0600\n", 3, "set twice");
 }
 
 static void test_many_rules(void)
@@ -197,7 +180,7 @@ static void test_many_rules(void)
 
 static void test_files(void)
 {
-	char err[512], want[600];
+	char err[512];
 	struct gt_config c;
 
 	gt_config_init(&c);
@@ -206,8 +189,7 @@ static void test_files(void)
 	   "a NUL byte is refused");
 	is(gt_config_read(&c, "/nonexistent/x", err, sizeof(err)), -ENOENT,
 	   "a file that is not there");
-	snprintf(want, sizeof(want), "/nonexistent/x: %s", strerror(ENOENT));
-	is_str(err, want, "says so");
+	ok(strstr(err, "/nonexistent/x"), "is named: %s", err);
 	is(gt_config_read(&c, "/", err, sizeof(err)), -EISDIR, "a folder");
 	is(read_text(&c, "", err, sizeof(err)), 0, "an empty file");
 	gt_config_free(&c);
@@ -282,7 +264,7 @@ static void test_set(void)
 	is(gt_config_set(&c, "sampling", "-1", err, sizeof(err)), -ERANGE, "out of bounds");
 	is(c.sampling, 100, "the old value stays");
 	is(gt_config_set(&c, "nothing", "1", err, sizeof(err)), -ENOENT, "no such key");
-	is_str(err, "there is no key 'nothing'", "says so");
+	ok(strstr(err, "'nothing'"), "is named: %s", err);
 	is(gt_config_backend_set(&c, "replay", "file", "a"), 0, "a backend's key");
 	is(gt_config_backend_set(&c, "replay", "file", "b"), 0, "once more");
 	is_str(gt_config_backend(&c, "replay", "file"), "b", "the last one counts");

@@ -242,7 +242,7 @@ static void test_old_text(void)
 		"count:0",
 		"       entity=0xffff8880052f28d8, id=2, fence=0xffff8880051badc0, ring=gfx_0.0.0, "
 		"job",
-		"entity =0xffff8880052f28d9 id: 3 fence = 0xffff8880051badc0 ring =gfx_0.0.0",
+		"entity =0xffff8880052f28d9 id: 3 fence = 0xffff8880051badc8 ring =gfx_0.0.0",
 		"(0x55d0) entity=0x7f0001 fence=0x7f0002 name=\"gfx_0.0.0\" id=4 job_count=0",
 	};
 	struct gt_eventmap *m = load(" drm_sched_job drm_run_job drm_sched_process_job ");
@@ -254,6 +254,11 @@ static void test_old_text(void)
 			   got[0].ev.ring == 0,
 		   "its seqno, the number of its entity, its ring");
 	}
+	is(text(m, 1, "drm_sched_process_job", "fence=0x1ffff8880051badc0 signaled"), 1,
+	   "an end with more digits than an address has");
+	ok(got[0].ev.seqno != 2, "is not that of a job with the same last digits");
+	text(m, 1, "drm_sched_process_job", "fence=0xffff8880051badc0 signaled");
+	is(got[0].ev.seqno, 2, "its own is");
 	is(text(m, 1, "drm_sched_process_job", "fence=00000000cb6d5a27 signaled"), 1, "its end");
 	is(text(m, 1, "drm_sched_process_job", "fence=(____ptrval____) signaled"), 0, "no pointer");
 	is(text(m, 1, "drm_sched_job",

@@ -67,68 +67,66 @@ static int line(struct gt_eventmap *m, const char *event, const char *text)
 static void test_faults(void)
 {
 	static const struct {
-		const char *text, *says;
+		const char *text;
+		int line;
+		const char *words;
 	} bad[] = {
-		{ "[a/b]\nevent = SUBMITS\n", "a.ini:2: event: 'SUBMITS' is not an event type" },
-		{ "[a/b]\nevent = IRQ\ncolour = red\n", "a.ini:3: there is no key 'colour'" },
-		{ "[a/b]\nevent = IRQ\nevent = IRQ\n", "a.ini:3: 'event' is given twice" },
-		{ "[a/b]\nevent = IRQ\nunless = c\nunless_live = d\n",
-		  "a.ini:4: unless_live: unless and unless_live exclude each other" },
-		{ "[ab]\nevent = IRQ\n", "a.ini:1: [ab] is neither [map] nor [system/event]" },
-		{ "event = IRQ\n", "a.ini:1: 'event' stands before any section" },
-		{ "[map]\nname = x\n", "a.ini:2: [map] has no key 'name', only driver and module" },
-		{ "[map]\ndriver = a b\n", "a.ini:2: driver: 'a b' is not a name" },
-		{ "[a/b]\nevent IRQ\n", "a.ini:2: neither 'key = value' nor [section]" },
-		{ "[a/b\n", "a.ini:1: '[' without ']'" },
-		{ "[a/b]\n", "a.ini:1: [a/b] has no event" },
-		{ "[a/b]\nevent = IRQ\n  [c/d]\n", "a.ini:3: a section begins in the first" },
-		{ "[a/b]\nevent = SUBMIT\n", "a.ini:1: SUBMIT, COMMIT and START need ring" },
-		{ "[a/b]\nevent = CUSTOM1\n", "a.ini:1: name is needed for CUSTOM" },
-		{ "[a/b]\nevent = IRQ\nname = x\n", "a.ini:1: name is needed for CUSTOM" },
-		{ "[a/b]\nevent = CUSTOM1 IRQ\nname = x\n", "a.ini:2: event: 'IRQ' is too much" },
-		{ "[a/b]\nevent = IRQ IRQ\n", "a.ini:2: event: 'IRQ' is too much here" },
-		{ "[a/b]\nevent = IRQ\nlevel = loud\n", "a.ini:3: level: 'loud' is neither" },
-		{ "[a/b]\nevent = IRQ\nonly = some\n", "a.ini:3: only: 'some' is none of" },
-		{ "[a/b]\nevent = IRQ\nonly = known\n", "a.ini:1: only needs match" },
-		{ "[a/b]\nevent = IRQ\nmatch = fence\n", "a.ini:1: match names fence, which" },
-		{ "[a/b]\nevent = IRQ\nmatch = ctx || seqno\n", "a.ini:3: match: too many '|'" },
-		{ "[a/b]\nevent = IRQ\nmatch = moon\n", "a.ini:3: match: 'moon' is none of" },
-		{ "[a/b]\nevent = IRQ\nring = x\nmatch = order\n", "a.ini:1: order stands alone" },
-		{ "[a/b]\nevent = IRQ\nring = {x\n", "a.ini:3: ring: '{x': '{' without '}'" },
-		{ "[a/b]\nevent = IRQ\nring = x}\n", "a.ini:3: ring: 'x}': odd text" },
-		{ "[a/b]\nevent = IRQ\nring = {}\n", "a.ini:3: ring: '' does not begin" },
-		{ "[a/b]\nevent = IRQ\nring = {a}{b}{c}{d}{e}\n",
-		  "a.ini:3: ring: '{a}{b}{c}{d}{e}'" },
-		{ "[a/b]\nevent = IRQ\nring =\n", "a.ini:3: ring: an empty template" },
-		{ "[a/b]\nevent = IRQ\nctx = a@b:x\n", "a.ini:3: ctx: 'a@b:x': behind ':'" },
-		{ "[a/b]\nevent = IRQ\nctx = a@%z\n", "a.ini:3: ctx: 'a@%z': behind '%'" },
-		{ "[a/b]\nevent = IRQ\nvalue = 12x\n", "a.ini:3: value: '12x' is not a number" },
-		{ "[a/b]\nevent = IRQ\nvalue = a * b\n", "a.ini:3: value: behind '*' stands" },
-		{ "[a/b]\nevent = IRQ\nwhere = a < 3\n", "a.ini:3: where: 'a < 3' has none of" },
-		{ "[a/b]\nevent = IRQ\nwhere = a ~\n", "a.ini:3: where: 'a ~': 1 to 31 letters" },
-		{ "[a/b]\nevent = IRQ\nctx = a + b * c\n", "a.ini:3: ctx: behind '*' stands" },
-		{ "[a/b]\nevent = IRQ\nctx = a +\n", "a.ini:3: ctx: '' does not begin" },
-		{ "[a/b]\nevent = JOB_WAITS\nctx = c\nref = r\n",
-		  "a.ini:1: a dependency needs ctx, ref" },
-		{ "[a/b]\nevent = JOB_WAITS IRQ\n", "a.ini:2: event: 'IRQ' is too much" },
-		{ "[a/b]\nevent = JOB_DEPENDS\nname = x\n",
-		  "a.ini:3: name: job_dependency has a name already" },
-		{ "[a/b]\nevent = IRQ\nwith =\n", "a.ini:3: with: no tracepoint" },
-		{ "[a/b]\nevent = COMMIT\nring = x\nctx = c\nmatch = ctx\nonly = file\n",
-		  "a.ini:1: only = file is not for SUBMIT" },
-		{ "[a/b]\nevent = IRQ\nwhere = a == b\n", "a.ini:3: where: 'a == b': a number" },
+		{ "[a/b]\nevent = SUBMITS\n", 2, "'SUBMITS'" },
+		{ "[a/b]\nevent = IRQ\ncolour = red\n", 3, "no key 'colour'" },
+		{ "[a/b]\nevent = IRQ\nevent = IRQ\n", 3, "'event' is given twice" },
+		{ "[a/b]\nevent = IRQ\nunless = c\nunless_live = d\n", 4,
+		  "unless and unless_live" },
+		{ "[ab]\nevent = IRQ\n", 1, "[ab] is neither" },
+		{ "event = IRQ\n", 1, "before any section" },
+		{ "[map]\nname = x\n", 2, "no key 'name'" },
+		{ "[map]\ndriver = a b\n", 2, "'a b' is not a name" },
+		{ "[a/b]\nevent IRQ\n", 2, "'key = value'" },
+		{ "[a/b\n", 1, "without ']'" },
+		{ "[a/b]\n", 1, "[a/b] has no event" },
+		{ "[a/b]\nevent = IRQ\n  [c/d]\n", 3, "a section begins" },
+		{ "[a/b]\nevent = SUBMIT\n", 1, "need ring" },
+		{ "[a/b]\nevent = CUSTOM1\n", 1, "name is needed" },
+		{ "[a/b]\nevent = IRQ\nname = x\n", 1, "name is needed" },
+		{ "[a/b]\nevent = CUSTOM1 IRQ\nname = x\n", 2, "'IRQ' is too much" },
+		{ "[a/b]\nevent = IRQ IRQ\n", 2, "'IRQ' is too much" },
+		{ "[a/b]\nevent = IRQ\nlevel = loud\n", 3, "level: 'loud'" },
+		{ "[a/b]\nevent = IRQ\nonly = some\n", 3, "only: 'some'" },
+		{ "[a/b]\nevent = IRQ\nonly = known\n", 1, "only needs match" },
+		{ "[a/b]\nevent = IRQ\nmatch = fence\n", 1, "match names fence" },
+		{ "[a/b]\nevent = IRQ\nmatch = ctx || seqno\n", 3, "too many '|'" },
+		{ "[a/b]\nevent = IRQ\nmatch = moon\n", 3, "match: 'moon'" },
+		{ "[a/b]\nevent = IRQ\nring = x\nmatch = order\n", 1, "order stands alone" },
+		{ "[a/b]\nevent = IRQ\nring = {x\n", 3, "without '}'" },
+		{ "[a/b]\nevent = IRQ\nring = x}\n", 3, "'x}'" },
+		{ "[a/b]\nevent = IRQ\nring = {}\n", 3, "ring: ''" },
+		{ "[a/b]\nevent = IRQ\nring = {a}{b}{c}{d}{e}\n", 3, "'{a}{b}{c}{d}{e}'" },
+		{ "[a/b]\nevent = IRQ\nring =\n", 3, "empty template" },
+		{ "[a/b]\nevent = IRQ\nctx = a@b:x\n", 3, "behind ':'" },
+		{ "[a/b]\nevent = IRQ\nctx = a@%z\n", 3, "behind '%'" },
+		{ "[a/b]\nevent = IRQ\nvalue = 12x\n", 3, "'12x' is not a number" },
+		{ "[a/b]\nevent = IRQ\nvalue = a * b\n", 3, "behind '*'" },
+		{ "[a/b]\nevent = IRQ\nwhere = a < 3\n", 3, "'a < 3' has none" },
+		{ "[a/b]\nevent = IRQ\nwhere = a ~\n", 3, "where: 'a ~'" },
+		{ "[a/b]\nevent = IRQ\nctx = a + b * c\n", 3, "behind '*'" },
+		{ "[a/b]\nevent = IRQ\nctx = a +\n", 3, "ctx: ''" },
+		{ "[a/b]\nevent = JOB_WAITS\nctx = c\nref = r\n", 1, "needs ctx, ref" },
+		{ "[a/b]\nevent = JOB_WAITS IRQ\n", 2, "'IRQ' is too much" },
+		{ "[a/b]\nevent = JOB_DEPENDS\nname = x\n", 3, "has a name already" },
+		{ "[a/b]\nevent = IRQ\nwith =\n", 3, "no tracepoint" },
+		{ "[a/b]\nevent = COMMIT\nring = x\nctx = c\nmatch = ctx\nonly = file\n", 1,
+		  "only = file" },
+		{ "[a/b]\nevent = IRQ\nwhere = a == b\n", 3, "where: 'a == b'" },
 	};
-	char text[TMP_PATH_MAX + 400];
+	char place[TMP_PATH_MAX + 32];
 
 	put("b.ini", "[good/one]\nevent = IRQ\n");
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		struct gt_eventmap *m = load_text(bad[i].text);
 
-		snprintf(text, sizeof(text), "%s/%s", dir, bad[i].says);
-		if (!ok(m && !strncmp(err, text, strlen(text)) &&
-				gt_eventmap_find(m, "good", "one") && !gt_eventmap_each(m, 1),
-			"%s", bad[i].says))
-			printf("# said: %s\n", err);
+		snprintf(place, sizeof(place), "%s/a.ini:%d: ", dir, bad[i].line);
+		ok(m && !strncmp(err, place, strlen(place)) && strstr(err, bad[i].words) &&
+			   gt_eventmap_find(m, "good", "one") && !gt_eventmap_each(m, 1),
+		   "line %d, %s: %s", bad[i].line, bad[i].words, err);
 		gt_eventmap_free(m);
 	}
 	drop("b.ini");
@@ -138,14 +136,12 @@ static void test_files(void)
 {
 	static char big[GT_MAP_FILE_SIZE + 64];
 	struct gt_eventmap *m;
-	char text[TMP_PATH_MAX + 400];
 
 	drop("a.ini");
 	ok(!load(), "no map at all");
-	snprintf(text, sizeof(text), "%s: no event map (*.ini) here", dir);
-	is_str(err, text, "is reported");
+	ok(strstr(err, dir) && strstr(err, "*.ini"), "is reported: %s", err);
 	ok(!gt_eventmap_load(&maphost_plugin, "/nonexistent/x", err, sizeof(err)), "no folder");
-	is_str(err, "/nonexistent/x: No such file or directory", "is reported");
+	ok(strstr(err, "/nonexistent/x"), "is reported: %s", err);
 
 	memset(big, ';', sizeof(big) - 1);
 	ok(!load_text(big) && strstr(err, "not a file of at most"), "a file that is too big");
@@ -212,6 +208,29 @@ static void test_trust(void)
 	chmod(dir, 0777);
 	ok(refused("can be written by others"), "a folder that others can write: %s", err);
 	chmod(dir, 0700);
+}
+
+/* A source may leave out what a tracepoint's only event does not want, and nothing where it has several */
+static void test_condition(void)
+{
+	static const char format[] = "name: b\nID: 7\nformat:\n"
+				     "\tfield:int bad;\toffset:8;\tsize:4;\tsigned:1;\n\n"
+				     "print fmt: \"bad=%d\", REC->bad\n";
+	struct gt_tp_condition c = { 0 };
+
+	for (int both = 0; both < 2; both++) {
+		struct gt_eventmap *m = load_text(
+			both ? "[map]\ndriver = some\n[a/b]\nevent = IRQ\nwhere = bad & 0x6\n"
+			       "[a/b 2]\nevent = ERROR\nwhere = bad == 1\n"
+			     : "[map]\ndriver = some\n[a/b]\nevent = IRQ\nwhere = bad & 0x6\n");
+		struct gt_tp *tp = m ? gt_eventmap_find(m, "a", "b") : NULL;
+
+		ok(tp && !gt_tp_bind(tp, format, sizeof(format) - 1, NULL, err, sizeof(err)) &&
+			   gt_tp_condition(tp, &c) == !both,
+		   "%d conditions on a tracepoint", both + 1);
+		gt_eventmap_free(m);
+	}
+	ok(c.off == 8 && c.size == 4 && c.sign && c.bits && c.value == 6, "the only one as it is");
 }
 
 static void test_syntax(void)
@@ -314,7 +333,7 @@ static void test_bind(void)
 
 	bind(m, "\tfield:char c[4];\toffset:32;\tsize:4;\tsigned:0;\n", &rc);
 	is(rc, -EINVAL, "a field that is needed is missing");
-	is_str(err, "a/b has no usable field 'n' (a.ini:1)", "is reported");
+	ok(strstr(err, "a/b") && strstr(err, "'n' (a.ini:1)"), "is reported: %s", err);
 	is(raw(tp, rec, sizeof(rec)), 0, "such a tracepoint gives nothing");
 	bind(m,
 	     "\tfield:const char * n;\toffset:8;\tsize:8;\n\tfield:char "
@@ -416,6 +435,7 @@ int main(void)
 	test_faults();
 	test_files();
 	test_trust();
+	test_condition();
 	test_syntax();
 	test_bind();
 	test_bounds();

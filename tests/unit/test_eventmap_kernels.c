@@ -428,7 +428,6 @@ int main(void)
 	test_kernels();
 	test_changed("7.3", " doorbell_index;", " doorbell;",
 		     "7.3: amdgpu/amdgpu_userq_emit_fence has no field doorbell_index");
-	test_changed("6.18", " gt_id;", " gt;", "6.18: xe/xe_exec_queue_create has no field gt_id");
 	test_changed("7.3", "doorbell=%llu", "index=%llu",
 		     "7.3: amdgpu/amdgpu_userq_destroy_end does not print doorbell");
 	test_changed("7.3", "name: xe_exec_queue_create\n", "name: xe_exec_queue_made\n",

@@ -183,6 +183,12 @@ static struct grt_btf *of(struct btf *b, const struct grt_btf *on)
 	return grt_btf_new(data, n, on);
 }
 
+/* These words; none where nothing is wrong */
+static void says(const char *words)
+{
+	ok(*words ? strstr(why, words) != NULL : !*why, "and why: %s", why);
+}
+
 #define JOB_ARGS "struct job *, struct other *"
 
 static void test_changes(void)
@@ -192,20 +198,15 @@ static void test_changes(void)
 		const char *why;
 	} want[CHANGES] = {
 		[NOTHING] = { 0, "" },
-		[MOVED] = { -EINVAL,
-			    "struct sfence has sched, 8 bytes, at 40 instead of 8 bytes at 16" },
-		[RENAMED] = { -EINVAL, "struct fence has no member error" },
-		[RESIZED] = { -EINVAL,
-			      "struct fence has context, 4 bytes, at 0 instead of 8 bytes at 0" },
-		[BITS] = { -EINVAL,
-			   "struct fence has error, 4 bytes, at 8 instead of 4 bytes at 8" },
-		[ANOTHER] = { -EINVAL, "struct job has sched, which is no struct sched" },
-		[ARRAY] = { -EINVAL,
-			    "struct sfence has text, 8 bytes, at 24 instead of 24 bytes at 24" },
+		[MOVED] = { -EINVAL, "sfence has sched, 8 bytes, at 40" },
+		[RENAMED] = { -EINVAL, "fence has no member error" },
+		[RESIZED] = { -EINVAL, "fence has context, 4 bytes" },
+		[BITS] = { -EINVAL, "fence has error" },
+		[ANOTHER] = { -EINVAL, "no struct sched" },
+		[ARRAY] = { -EINVAL, "sfence has text, 8 bytes" },
 		[NAMELESS] = { 0, "" },
-		[TWICE] = { -EINVAL,
-			    "struct sched has name, 8 bytes, at 8 instead of 8 bytes at 0" },
-		[LACKS] = { -ENOENT, "its types lack the members of struct job" },
+		[TWICE] = { -EINVAL, "sched has name, 8 bytes, at 8" },
+		[LACKS] = { -ENOENT, "struct job" },
 	};
 
 	for (int c = 0; c < CHANGES; c++) {
@@ -220,7 +221,7 @@ static void test_changes(void)
 		   "change %d: all types are read", c);
 		is(grt_btf_check(m, "job", JOB_ARGS, of_job, why, sizeof(why)), want[c].ret,
 		   "change %d", c);
-		is_str(why, want[c].why, "and why");
+		says(want[c].why);
 		grt_btf_free(m);
 		grt_btf_free(k);
 		gone();
@@ -239,23 +240,18 @@ static void test_arguments(void)
 		{ "flags", "struct job *, u32", of_job, 0, "" },
 		{ "flags", "struct job *, unsigned int", NULL, 0, "" },
 		{ "outer", "struct outer *", of_outer, 0, "" },
-		{ "swapped", JOB_ARGS, of_job, -EINVAL,
-		  "argument 1 is no pointer to a struct job" },
-		{ "job", "struct job *, struct job *", NULL, -EINVAL,
-		  "argument 2 is no pointer to a struct job" },
-		{ "job", "struct job *", of_job, -EINVAL, "it has 2 arguments instead of 1" },
-		{ "outer", JOB_ARGS, of_job, -EINVAL, "it has 1 arguments instead of 2" },
-		{ "job", "struct job *, u32", NULL, -EINVAL, "argument 2 is no number of 32 bits" },
-		{ "long", "struct job *, u32", NULL, -EINVAL,
-		  "argument 2 is no number of 32 bits" },
-		{ "struct", "struct job *", NULL, -EINVAL,
-		  "argument 1 is no pointer to a struct job" },
-		{ "loop", JOB_ARGS, NULL, -EINVAL, "argument 1 is no pointer to a struct job" },
-		{ "flags", "struct job *, u32", of_job + 4, -EINVAL,
-		  "nothing leads to a struct sfence" },
-		{ "none", JOB_ARGS, NULL, -ENOENT, "its types do not have it" },
-		{ "nosuch", JOB_ARGS, NULL, -ENOENT, "its types do not have it" },
-		{ "jo", JOB_ARGS, NULL, -ENOENT, "its types do not have it" },
+		{ "swapped", JOB_ARGS, of_job, -EINVAL, "argument 1 is no pointer" },
+		{ "job", "struct job *, struct job *", NULL, -EINVAL, "argument 2 is no pointer" },
+		{ "job", "struct job *", of_job, -EINVAL, "2 arguments" },
+		{ "outer", JOB_ARGS, of_job, -EINVAL, "1 arguments" },
+		{ "job", "struct job *, u32", NULL, -EINVAL, "argument 2 is no number" },
+		{ "long", "struct job *, u32", NULL, -EINVAL, "argument 2 is no number" },
+		{ "struct", "struct job *", NULL, -EINVAL, "argument 1 is no pointer" },
+		{ "loop", JOB_ARGS, NULL, -EINVAL, "argument 1 is no pointer" },
+		{ "flags", "struct job *, u32", of_job + 4, -EINVAL, "struct sfence" },
+		{ "none", JOB_ARGS, NULL, -ENOENT, "do not have it" },
+		{ "nosuch", JOB_ARGS, NULL, -ENOENT, "do not have it" },
+		{ "jo", JOB_ARGS, NULL, -ENOENT, "do not have it" },
 	};
 	struct grt_btf *k, *m;
 
@@ -266,7 +262,7 @@ static void test_arguments(void)
 		why[0] = '\0';
 		is(grt_btf_check(m, rows[i].name, rows[i].args, rows[i].members, why, sizeof(why)),
 		   rows[i].ret, "%s(%s)", rows[i].name, rows[i].args);
-		is_str(why, rows[i].why, "and why");
+		says(rows[i].why);
 	}
 	is(grt_btf_check(k, "job", JOB_ARGS, of_job, why, sizeof(why)), -ENOENT,
 	   "the kernel's own have no module's");

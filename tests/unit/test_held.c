@@ -221,35 +221,6 @@ static void check(const char *what, uint32_t max_jobs, uint32_t max_parties, uns
 		ok(others && many, "%s: others too", what);
 }
 
-/* Out of order or not, the list itself may come in any order */
-static void test_order(void)
-{
-	struct gt_held_waiter before[MAX_PARTIES];
-	bool same = true;
-
-	for (int round = 0; round < 100; round++) {
-		make(60, 20, 30);
-		for (uint32_t i = 0; i < 60; i++) /* no two alike */
-			jobs[i].end += i;
-		gt_held_by(&ring, party, got, &lanes);
-		memcpy(before, got, sizeof(got));
-		for (uint32_t i = 0; i < 30; i++) {
-			struct gt_held_job j = jobs[i];
-
-			jobs[i] = jobs[59 - i];
-			jobs[59 - i] = j;
-		}
-		memset(got, 0, sizeof(got));
-		for (uint32_t i = 0; i < nparties; i++)
-			party[i].held = party[i].lane = 0;
-		gt_held_by(&ring, party, got, &lanes);
-		for (uint32_t i = 0; i < nparties; i++)
-			same &= got[i].ns[GT_HELD_IDLE] == before[i].ns[GT_HELD_IDLE] &&
-				got[i].ns[GT_HELD_UNKNOWN] == before[i].ns[GT_HELD_UNKNOWN];
-	}
-	ok(same, "the order of the list changes nothing");
-}
-
 /* What is plain to see */
 static void test_plain(void)
 {
@@ -286,6 +257,5 @@ int main(void)
 	check("few", 6, 3, 60);
 	check("several", 30, 12, 30);
 	check("many holders", MAX_JOBS, MAX_PARTIES, 6);
-	test_order();
 	return done_testing();
 }

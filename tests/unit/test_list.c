@@ -160,7 +160,7 @@ static void test_config(void)
 	is_str(c.filter_pid, "", "a list is empty by default");
 	is(gt_config_set(&c, "filter_pid", "1,2", err, sizeof(err)), 0, "a list");
 	is(gt_config_set(&c, "filter_pid", "1,x", err, sizeof(err)), -EINVAL, "a bad one");
-	is_str(err, "filter_pid: numbers, separated by commas: 12,34", "is reported by key");
+	ok(!strncmp(err, "filter_pid: ", 12), "is reported by key: %s", err);
 	is_str(c.filter_pid, "1,2", "the old value stays");
 	is(gt_config_set(&c, "filter_enabled", "2", err, sizeof(err)), -ERANGE, "no yes, no no");
 	is(gt_config_set(&c, "sampling_mode", "3", err, sizeof(err)), -ERANGE, "no such choice");

@@ -341,7 +341,7 @@ static void test_share(void)
 	ok(gt_pidns_used(other), "nor the other user's");
 	kill(p[0], SIGKILL);
 	waitpid(first[0], NULL, 0);
-	for (int i = 0; i < 3000 && !is_known(p[SHARE]); i++)
+	for (int i = 0; i < 6000 && !is_known(p[SHARE]); i++)
 		usleep(10000);
 	ok(is_known(p[SHARE]), "when one has ended, there is room for it");
 	ok(!is_known(p[SHARE + 1]), "and for one only");

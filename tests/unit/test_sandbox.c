@@ -7,6 +7,7 @@
 #include "../../backend/lib/sandbox.c"
 #include "../lib/held.h"
 #include "../lib/tap.h"
+#include "../lib/tmp.h"
 
 /* What of this it could do, a bit each */
 static void tries(void *arg)
@@ -42,13 +43,19 @@ static void spins(void *arg)
 		;
 }
 
-/* All of @len bytes; false: it ended before */
-static bool hears(const struct gt_sandbox *s, void *to, size_t len)
+/* What it says next; -1: nothing for two minutes, or an error, 0: it has ended */
+static ssize_t hear(const struct gt_sandbox *s, void *to, size_t len)
 {
 	struct pollfd p = { .fd = s->fd, .events = POLLIN };
 
+	return poll(&p, 1, 120000) == 1 ? read(s->fd, to, len) : -1;
+}
+
+/* All of @len bytes; false: it ended before */
+static bool hears(const struct gt_sandbox *s, void *to, size_t len)
+{
 	for (char *at = to; len;) {
-		ssize_t n = poll(&p, 1, 30000) == 1 ? read(s->fd, at, len) : -1;
+		ssize_t n = hear(s, at, len);
 
 		if (n <= 0)
 			return false;
@@ -58,10 +65,35 @@ static bool hears(const struct gt_sandbox *s, void *to, size_t len)
 	return true;
 }
 
+/* gt_reap() waits for a short time, which may be too short on a busy machine: until none is left */
+static void wait_for_all(void)
+{
+	for (int i = 0; i < 60000 && gt_reap_left(); i++)
+		usleep(1000);
+	is(gt_reap_left(), 0, "none is left");
+}
+
+static void test_reap(void)
+{
+	pid_t pid = sleeper();
+	siginfo_t si;
+	int status;
+
+	is(gt_reap(pid, false, NULL), -1, "a child that is killed");
+	wait_for_all();
+	ok(kill(pid, 0), "… nothing of it");
+	pid = fork();
+	if (!pid)
+		_exit(7);
+	waitid(P_PID, (id_t)pid, &si, WEXITED | WNOWAIT);
+	status = gt_reap(pid, true, NULL);
+	ok(WIFEXITED(status) && WEXITSTATUS(status) == 7, "one that ends by itself says how");
+}
+
 static void test_tries(void)
 {
-	char name[] = "/tmp/gt-sandbox-XXXXXX", text[8], arg[6] = "given";
-	int file = mkstemp(name), other = dup(file);
+	char name[TMP_PATH_MAX], text[8], arg[6] = "given";
+	int file = tmp_file(name, "gt-sandbox"), other = dup(file);
 	struct gt_sandbox_conf c = {
 		.fds = &file, .n = 1, .memory = 1 << 20, .run = tries, .arg = arg
 	};
@@ -78,7 +110,7 @@ static void test_tries(void)
 	memset(arg, 0, sizeof(arg));
 	ok(hears(&s, arg, 5), "it has its argument");
 	is_str(arg, "given", "… which is that");
-	ok(!hears(&s, text, 1), "it ends");
+	is(hear(&s, text, 1), 0, "it ends");
 	gt_sandbox_end(&s);
 	ok(s.fd < 0 && !s.pid, "it is no more");
 	close(file);
@@ -104,7 +136,7 @@ static void test_bounds(void)
 	char byte;
 
 	is(gt_sandbox_start(&s, &c), 0, "one that does not end by itself");
-	ok(!hears(&s, &byte, 1), "… is ended by its bounds");
+	is(hear(&s, &byte, 1), 0, "… is ended by its bounds");
 	gt_sandbox_end(&s);
 	c.n = GT_SANDBOX_FILES + 1;
 	is(gt_sandbox_start(&s, &c), -E2BIG, "too many files");
@@ -112,10 +144,11 @@ static void test_bounds(void)
 
 static void test_stuck(void)
 {
-	struct gt_sandbox s = { .fd = -1, .pid = sleeper() };
-	pid_t held = holder(s.pid);
+	pid_t pid = sleeper(), held = holder(pid);
+	struct gt_sandbox s = { .fd = -1, .pid = pid };
 	int status = 0;
 
+	wait_for_all();
 	waitpid(held, &status, WUNTRACED);
 	if (!WIFSTOPPED(status)) {
 		ok(true, "one that does not end # skip nothing can be traced here");
@@ -126,13 +159,13 @@ static void test_stuck(void)
 	ok(gt_reap_left() == 1 && !s.pid, "one that does not end is not waited for");
 	kill(held, SIGKILL);
 	waitpid(held, NULL, 0);
-	for (int i = 0; i < 60000 && gt_reap_left(); i++)
-		usleep(1000);
-	is(gt_reap_left(), 0, "it is no more when it has ended");
+	wait_for_all();
+	ok(kill(pid, 0), "it is no more when it has ended");
 }
 
 int main(void)
 {
+	test_reap();
 	test_tries();
 	test_talk();
 	test_bounds();

