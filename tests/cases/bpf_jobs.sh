@@ -119,7 +119,7 @@ one_runs() { # on each ring at most, and on some
 	done
 	[ $all -gt 0 ]
 }
-# They play for a second, in which a busy machine may not look: then they play again
+# The mock plays for a second. A busy machine may not read the files in that time: then it plays again
 listed=0 running=0
 for _ in {1..10}; do
 	jobs -n 40 -d 150000 -b -o truth.csv & player=$!

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Jobs whose end was missed, of BPF programs' records: files have to say what an independent program computes,
+# Jobs that BPF programs reported without an end: files have to say what an independent program computes,
 # whichever of the jobs are recorded.
 # Alone
 . "$GT_SRC/tests/lib/case.sh"

@@ -157,7 +157,7 @@ static inline int ah_play(struct ah *h)
 }
 
 /** ah_settle() - drains until nothing more comes and inotify is listened to. On a busy machine the
- * time of a drain may be over after one log: so many in a row have looked at each */
+ * time of a drain may be over after one log, so there are as many quiet drains in a row as logs */
 static inline void ah_settle(struct ah *h)
 {
 	const struct gt_amd *a = h->p.priv;

@@ -526,7 +526,7 @@ static void check_observed_use(void)
 	is(gt_depth_avg(&d, 20 * SEC, 4 * SEC), 1000, "two for half of what was observed");
 }
 
-/* The clock began with the machine: has it not been going for what these checks put into its past? */
+/* The clock began when the machine did: is that too late for the times that these checks need? */
 static bool is_young(void)
 {
 	struct timespec t;

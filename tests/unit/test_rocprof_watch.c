@@ -51,8 +51,8 @@ static bool is_busy(void)
 	return due;
 }
 
-/* Until all is read that there is; some time has passed then. While another process reads only real
- * time does: it would be given up, or left what others leave of the CPU, before it had its turn. */
+/* Until all is read that there is; some time has passed then. While another process reads, only real
+ * time passes: otherwise that process would be given up before it had its turn. */
 static void settle(void)
 {
 	rp_watch_look(rp());
