@@ -666,11 +666,19 @@ static bool at_hardware(const struct gt_ring *r, const struct gt_job *j)
 	return !(r->commits || r->starts) || j->reported & (GT_JOB_COMMIT | GT_JOB_START);
 }
 
-/* See gt_jobs_lost(); but for @spared, or NULL. Return: did the hardware have one of them? */
-static bool lose(struct gt_model *m, struct gt_ring *r, uint64_t until, enum gt_unseen why,
-		 const struct gt_job *spared)
+static uint64_t handed_at(const struct gt_ring *r, const struct gt_job *j)
 {
-	bool hw = false;
+	uint64_t hand = gt_job_hand_over(j, r->commits, r->gap_end);
+
+	return hand == GT_NONE64 ? j->seen : hand;
+}
+
+/* See gt_jobs_lost(); but for @spared, or NULL. Return: when the last of them that the hardware had was
+ * handed over; 0: the hardware had none */
+static uint64_t lose(struct gt_model *m, struct gt_ring *r, uint64_t until, enum gt_unseen why,
+		     const struct gt_job *spared)
+{
+	uint64_t handed = 0;
 	uint32_t next;
 
 	for (uint32_t i = r->jobs_head; i != GT_NONE32; i = next) {
@@ -680,12 +688,13 @@ static bool lose(struct gt_model *m, struct gt_ring *r, uint64_t until, enum gt_
 		if (j->seen > until || j == spared ||
 		    (why == GT_UNSEEN_RESET && !at_hardware(r, j)))
 			continue;
-		hw |= at_hardware(r, j);
+		if (at_hardware(r, j) && handed_at(r, j) > handed)
+			handed = handed_at(r, j);
 		gt_job_unseen(m, j, m->now, why);
 	}
-	if (hw)
+	if (handed)
 		gt_ring_hw_left(m, r);
-	return hw;
+	return handed;
 }
 
 void gt_jobs_lost(struct gt_model *m, struct gt_ring *r, uint64_t until, enum gt_unseen why)
@@ -696,8 +705,11 @@ void gt_jobs_lost(struct gt_model *m, struct gt_ring *r, uint64_t until, enum gt
 static void ring_begun(struct gt_model *m, struct gt_ring *r, uint64_t begun,
 		       const struct gt_job *job)
 {
+	uint64_t handed = lose(m, r, begun, GT_UNSEEN_LOST, job);
+
 	/* the next job may have waited for one of which nobody knows when it ended */
-	r->after_loss |= lose(m, r, begun, GT_UNSEEN_LOST, job);
+	r->after_loss |= handed > 0;
+	r->lost_until = r->lost_until > handed ? r->lost_until : handed;
 	r->begun = r->begun > begun ? r->begun : begun;
 	r->gap_end = r->gap_end > begun ? r->gap_end : begun;
 }

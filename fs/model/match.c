@@ -504,7 +504,7 @@ static void on_complete(struct gt_model *m, struct gt_where *w, struct gt_event 
 	/* what began, for all that is known, by then may have waited for an end that is missing */
 	j->after_loss |= r->after_loss || (!t.measured && t.start < r->begun) || t.unclear ||
 			 (is_skewed(j) && !t.measured && t.start == t.hand);
-	r->after_loss = e->ts < r->loss_until;
+	r->after_loss = e->ts < r->loss_until || (t.has_hand ? t.hand : j->seen) < r->lost_until;
 	stage_values(j, e, &t, &f->fin);
 	describe_finished(m, w, j, e, &f->fin);
 	f->finished = true;

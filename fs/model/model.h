@@ -387,6 +387,9 @@ struct gt_ring {
 	uint64_t
 		gap_end; /* end of the latest loss: what was not reported before may have happened */
 	uint64_t begun;	 /* ends before this may be missing, and will not come */
+	/* the last hand-over of a job that only seems to be lost, see gt_jobs_begun(): behind a job
+	 * that was handed over before, such a one may run still */
+	uint64_t lost_until;
 	uint64_t first_ts, last_ts;
 	uint32_t jobs_head, jobs_tail; /* list of its jobs in flight, by gt_job.ring_next */
 	/* jobs that occupy the hardware now, and since when there has been one without a break */

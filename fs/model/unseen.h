@@ -20,7 +20,9 @@
  *
  * If its end comes after all, the job is matched with it, and is not counted as ended_unseen any
  * more; but for a loss, its hw_wait and exec stay unknown, and where ends are missing up to some
- * time (the last CPU's begin, the first end) if it began before that. Where an end comes before
+ * time (the last CPU's begin, the first end) if it began before that. A CPU that begins late may have
+ * had no events after all: what ends behind a job that was handed over before another that seems
+ * lost may have waited for that one, so its hw_wait and exec are unknown. Where an end comes before
  * other events of its job, as in a recording of CPUs with different clocks, those count, and the job
  * is not in flight.
  */

@@ -23,7 +23,8 @@ the timeline's previous end; where a recording has no hand-over at all, a submis
 - events were lost (a line "CPU:3 [LOST 7 EVENTS]": between that CPU's last line and the next one; before
   "##### CPU 3 buffer started ####" from the recording's beginning on), when that gap begins or ends,
 - a later job ended of the context of one that was seen before another CPU's first line, and so was it: then the CPU
-  had lines before, which are lost, and a job that began to run by then may have waited for an end that is missing.
+  had lines before, which are lost, and a job that began to run by then may have waited for an end that is missing. If
+  one of these ends after all, those behind it may run still, and so may those behind the one that showed the loss.
   Without that, a CPU whose lines begin later than others' had nothing to say.
 - no end has come on its timeline so far, though 64 jobs are at the hardware, which has had some for more than a
   second: the timeline lacks ends, with all others if none has any end; if one has, only if this has hand-overs. Then
@@ -92,7 +93,7 @@ class Ring:
         self.dropped = []               # those of the latter whose key another job has now
         self.hw, self.passed = [], {}   # jobs at the hardware by hand-over; those that were passed, when
         self.strays, self.ordered = 0, True
-        self.last = self.gap_end = self.loss_until = self.begun = 0
+        self.last = self.gap_end = self.loss_until = self.begun = self.lost_until = 0
         self.after_loss = self.commits = self.gap = self.lacks = False
         self.since = 0                  # the hardware has had jobs since then
         self.busy, self.jobs = [], []
@@ -191,7 +192,8 @@ class Truth:
             for j in list(r.live.values()):
                 if j.seen <= self.begun and j is not job:
                     self.miss(r, j, t, 'lost')
-                    r.after_loss |= j.run is not None or not r.commits
+                    if j.run is not None or not r.commits:
+                        r.after_loss, r.lost_until = True, max(r.lost_until, self.handed(r, j) or j.seen)
             r.gap_end, r.begun = max(r.gap_end, self.begun), max(r.begun, self.begun)
         self.begun = 0
 
@@ -391,6 +393,12 @@ class Truth:
             r.strays = max(0, r.strays - 1)
         return at == 0
 
+    def handed(self, r, j):
+        """When the hardware got the job; None: not known"""
+        if not r.commits and j.submit is not None and j.submit > r.gap_end:
+            return j.submit
+        return j.run if j.run is None or 'queue' in j.mixed else max(j.run, j.submit or 0)
+
     def end(self, r, j, key, t, comm, tid):
         alone = self.alone(r, j, t)
         early = lambda o: o.seqno < key[1] or (
@@ -407,9 +415,7 @@ class Truth:
         del r.live[key]
         j.end, j.start = t, None
         two_clocks = 'queue' in j.mixed
-        hand = j.run if j.run is None or two_clocks else max(j.run, j.submit or 0)
-        if not r.commits and j.submit is not None and j.submit > r.gap_end:
-            hand = j.submit
+        hand = self.handed(r, j)
         if hand is not None:
             j.start = min(max(hand, r.last), t)
             (r.unclear if 'hw' in self.mixed else r.busy).append((j.start, t))
@@ -421,7 +427,7 @@ class Truth:
         j.unknown |= not alone or bool(missed) or r.after_loss or (j.start is not None and j.start < r.begun) or \
             (skewed and j.start == hand) or \
             'hw' in self.mixed
-        r.after_loss = t < r.loss_until
+        r.after_loss = t < r.loss_until or (j.seen if hand is None else hand) < r.lost_until
         known = hand is not None and not j.unknown
         queue = j.run is not None and j.submit is not None and not skewed and not two_clocks
         j.times = {'queue': hand - j.submit if queue else None,

@@ -50,6 +50,28 @@ static void none_left(uint64_t unseen, uint32_t left, const char *why)
 	ok(left || gt_ring_running(ring) == UINT64_MAX, "%s: nothing runs", why);
 }
 
+/* A CPU that had no events before looks like one with a buffer that ran over */
+static void check_late_cpu(void)
+{
+	begin();
+	begins(T0, 1);
+	begins(T0 + 100, 2);
+	job_of(T0 + 200, GT_SUBMIT, 8, 1);
+	job_of(T0 + 210, GT_COMMIT, 8, 1);
+	event(T0 + 300, GT_LOST)->lost.cause = GT_LOST_BEGIN;
+	fold();
+	begins(T0 + 400, 3);
+	job(T0 + 500, GT_COMPLETE, 2, 0);
+	is(ring->counts.ended_unseen, 2,
+	   "the end of one was missed: what another CPU reported may be lost");
+	job(T0 + 900, GT_COMPLETE, 3, 0);
+	is(folded.fin.exec, GT_NONE64, "one that was handed over before may have run until now");
+	begins(T0 + 1000, 4);
+	job(T0 + 1100, GT_COMPLETE, 4, 0);
+	is(folded.fin.exec, 90, "of the next it is known when it began");
+	gt_model_free(m);
+}
+
 static void check_superseded(void)
 {
 	begin();
@@ -890,6 +912,7 @@ int main(void)
 	uint64_t before = gt_hist_memory();
 
 	check_superseded();
+	check_late_cpu();
 	check_several();
 	check_others();
 	check_ended();
