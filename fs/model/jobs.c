@@ -400,6 +400,8 @@ static void give_up(struct gt_model *m, struct gt_job *j, uint64_t now, bool age
 		GT_COUNT(m, &w, evicted, 1);
 	gt_ring_window(w.ring, now, m->window_ns);
 	gt_job_drop(m, j, now);
+	if (aged) /* where a job is evicted, thousands are, and the ring is busy anyway */
+		gt_ring_hw_left(m, w.ring);
 	gt_bump(m, &w);
 }
 

@@ -72,6 +72,20 @@ static void check_late_cpu(void)
 	gt_model_free(m);
 }
 
+static void check_aged(void)
+{
+	uint64_t age;
+
+	begin();
+	age = m->limits.max_job_age_ns;
+	begins(T0, 1);
+	begins(T0 + age, 2);
+	begins(T0 + age + SEC, 3);
+	is(m->counts.aged, 1, "the first is given up");
+	is(gt_ring_running(ring), T0 + age + 10, "the ring is not busy with it");
+	gt_model_free(m);
+}
+
 static void check_superseded(void)
 {
 	begin();
@@ -913,6 +927,7 @@ int main(void)
 
 	check_superseded();
 	check_late_cpu();
+	check_aged();
 	check_several();
 	check_others();
 	check_ended();
