@@ -69,7 +69,7 @@ like "$(cat err)" "already mounted" "… and says so"
 exec 7<"$mnt/events"
 is "$(code umount "$mnt")" 32 "umount is refused while a pipe is open"
 exec 7<&-
-ok "umount" umount "$mnt"
+ok "umount" wait_for 60 umount "$mnt"
 ok "… ends the daemon" wait_for 20 gone "$mnt"
 
 for sig in TERM INT; do

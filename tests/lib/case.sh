@@ -122,8 +122,8 @@ gone() { # no daemon serves DIR any more
 rescan() { # sources look for what has come; on a busy machine that may take longer than a write waits
 	echo rescan >"$mnt/control" 2>/dev/null || true
 }
-umount_gt() {
-	umount "$1" && wait_for 20 gone "$1"
+umount_gt() { # others, who look at all mounts, make one busy
+	wait_for 60 umount "$1" && wait_for 60 gone "$1"
 }
 
 finish() {
