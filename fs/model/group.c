@@ -106,7 +106,6 @@ void gt_counts_add(struct gt_counts *to, const struct gt_counts *c)
 	to->committed += c->committed;
 	to->completed += c->completed;
 	to->errors += c->errors;
-	to->uncounted += c->uncounted;
 	to->lost += c->lost;
 	to->uncounted += c->uncounted;
 	to->aged += c->aged;
