@@ -435,6 +435,12 @@ static inline bool gt_ring_lacks_commits(const struct gt_ring *r)
 	return r->commits && !r->handed && !r->starts && r->last_end;
 }
 
+/** gt_ring_sees_hw() - is it known what the hardware has? A hand-over, a start or an end was seen */
+static inline bool gt_ring_sees_hw(const struct gt_ring *r)
+{
+	return r->commits || r->starts || r->last_end;
+}
+
 /** gt_ring_submits() - as far as is known its source reports submissions: not only what comes later */
 static inline bool gt_ring_submits(const struct gt_ring *r)
 {

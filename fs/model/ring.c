@@ -328,8 +328,7 @@ uint64_t gt_ring_running(const struct gt_ring *r)
 {
 	uint64_t since = r->hw_jobs ? r->hw_since : UINT64_MAX;
 
-	/* Where neither hand-over nor start is reported, nor any end yet, nobody knows */
-	if (since == UINT64_MAX || !(r->commits || r->starts || r->last_end))
+	if (since == UINT64_MAX || !gt_ring_sees_hw(r))
 		return UINT64_MAX;
 	return since > r->last_end ? since : r->last_end;
 }

@@ -176,7 +176,8 @@ bool gt_gpu_scheduled(const struct gt_gpu *g);
 /** gt_ring_timed() - is it known how long the ring was busy? Lock held */
 static inline bool gt_ring_timed(const struct gt_ring *r)
 {
-	return (!r->work || r->measured) && !gt_ring_lacks_ends(r) && !gt_ring_lacks_commits(r);
+	return (!r->work || r->measured) && !gt_ring_lacks_ends(r) && !gt_ring_lacks_commits(r) &&
+	       (gt_ring_sees_hw(r) || !r->counts.submitted);
 }
 /** gt_reported_ring() - GT_REPORTS_JOBS and GT_REPORTS_SUBMITS, as far as the source of ring @r reports them. Lock held. */
 unsigned int gt_reported_ring(const struct gt_ring *r);

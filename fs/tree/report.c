@@ -721,7 +721,7 @@ static bool runs(const struct gt_ring *r, const struct gt_job *j, struct gt_flig
 		return false;
 	if (r->starts)
 		return j->reported & GT_JOB_START;
-	if (w->running || !gt_job_is_on_hw(r, j))
+	if (w->running || !gt_ring_sees_hw(r) || !gt_job_is_on_hw(r, j))
 		return false;
 	w->running = true;
 	return true;

@@ -48,6 +48,14 @@ ok "a ring without hand-overs: every file is as computed" $truth compare damaged
 is "$(awk '$3 == "gfx" { print $6 }' "$mnt/rings")" - "… and how busy it was is not known"
 like "$(<"$mnt/doctor")" '^unhanded amdgpu0 ring[0-9] gfx: jobs ended' "… which doctor says"
 umount_gt "$mnt"
+# Nor any end yet: whether a job runs nobody knows
+grep -v 'amdgpu_sched_run_job\|dma_fence_signaled' invented.txt | head -n 40 >damaged.txt
+mount_gt "$mnt" -o replay=damaged.txt,speed=0 || exit 1
+wait_for 60 played
+ok "submissions alone: every file is as computed" $truth compare damaged.txt "$mnt"
+gfx=$mnt/$(awk '$3 == "gfx" { print $1 "/" $2 }' "$mnt/rings")
+is "$(grep -c running "$gfx/jobs"), $(<"$gfx/utilization")" "0, unavailable" "… and no job runs, nor is the ring idle"
+umount_gt "$mnt"
 [ ! -f "$sample" ] || {
 	waited() { awk 'NR > 1 { n += $8 } END { print n < '"$1"' }' "$mnt/blame"; }
 	awk '!/^#/ { t = $0; sub(/.*\] [^ ]+ +/, "", t); if (t + 0 > 630660.6 && t + 0 < 630661.6) next } 1' "$sample" >damaged.txt

@@ -565,8 +565,9 @@ def runs(r):
 
 
 def unhanded(r):
-    """Others have hand-overs, of this timeline none was seen: how long it was busy is not known"""
-    return r.commits and not r.committed and r.completed
+    """Others have hand-overs, of this timeline none was seen, or neither was a hand-over of any nor an end: how long it
+    was busy is not known"""
+    return (r.commits and not r.committed and r.completed) or (r.submitted and not r.commits and not r.last)
 
 
 def submitted(r):
