@@ -82,9 +82,9 @@ bool gt_has_counters(const struct gt_show *s);
 #define GT_REPORT_COLUMNS                                                                          \
 	"end_s gpu ring engine ctx seqno pid comm t_ioctl_ns t_queue_ns t_hw_wait_ns t_exec_ns "   \
 	"t_gpu_wait_ns t_complete_ns reason t_reason_ns for_gpu for_ring for_seqno for_pid "       \
-	"submit_s start_s total_ns held_by_pid held_by_comm"
+	"submit_s start_s total_ns blocked_by_pid blocked_by_comm"
 #define GT_BLAME_COLUMNS                                                                           \
-	"waiter_pid waiter_comm gpu ring held_by holder_pid holder_comm wait_ns share_percent "    \
+	"waiter_pid waiter_comm gpu ring blocked_by holder_pid holder_comm wait_ns share_percent " \
 	"jobs reason"
 
 #define GT_STATUS_KEYS                                                                             \

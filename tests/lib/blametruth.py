@@ -86,7 +86,7 @@ def wrong_rows(path, truth):
         looked += 1
         want = {pid: h.upto(start) - h.upto(submit) for pid, h in held[key[:2]].items()}
         most = max(want.values())
-        good = want.get(row['held_by_pid']) == most if most else row['held_by_pid'] == row['held_by_comm'] == '-'
+        good = want.get(row['blocked_by_pid']) == most if most else row['blocked_by_pid'] == row['blocked_by_comm'] == '-'
         if not good or (ns(row['submit_s']), ns(row['start_s']), row['total_ns']) != (submit, start, r['total']):
             bad.append('%s: %s, truth %s' % (key, row, want))
     return bad, looked
@@ -95,7 +95,7 @@ def wrong_rows(path, truth):
 def shown(path):
     got, stats = {}, dict(line.split() for line in open(path + '_stats'))
     for r in tables.rows(path):
-        who = r['holder_pid'] if r['held_by'] in ('self', 'process') else r['held_by']
+        who = r['holder_pid'] if r['blocked_by'] in ('self', 'process') else r['blocked_by']
         got.setdefault((r['waiter_pid'], r['gpu'][3:], r['ring'][4:]), {})[who] = [int(r['wait_ns']), int(r['jobs'])]
     return got, ns(stats['from_s']) if stats['jobs_in_flight'] == '0' else None
 

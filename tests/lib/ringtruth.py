@@ -749,7 +749,7 @@ def blame(c, truth, mnt, rings):
     for x in table(mnt + '/blame'):
         k = (names[(x['gpu'], x['ring'])], x['waiter_pid'])
         got[k] = got.get(k, 0) + int(x['wait_ns'])
-        if x['held_by'] in ('self', 'process'):
+        if x['blocked_by'] in ('self', 'process'):
             p = k + (x['holder_pid'],)
             pairs[p] = pairs.get(p, 0) + int(x['wait_ns'])
     want, want_pairs = {}, {}

@@ -4,7 +4,7 @@
 #include "shown.h"
 
 #define HEAD                                                                                       \
-	"waiter_pid waiter_comm gpu ring held_by holder_pid holder_comm wait_ns share_percent "    \
+	"waiter_pid waiter_comm gpu ring blocked_by holder_pid holder_comm wait_ns share_percent " \
 	"jobs reason\n"
 #define OTHER	 "2000 #x\\x20y\\x0az amdgpu0 ring0 "
 #define OWN	 "1000 glxgears amdgpu0 ring0 "

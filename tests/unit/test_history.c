@@ -8,7 +8,7 @@
 #define REPORT                                                                                     \
 	"end_s gpu ring engine ctx seqno pid comm t_ioctl_ns t_queue_ns t_hw_wait_ns t_exec_ns "   \
 	"t_gpu_wait_ns t_complete_ns reason t_reason_ns for_gpu for_ring for_seqno for_pid "       \
-	"submit_s start_s total_ns held_by_pid held_by_comm\n"
+	"submit_s start_s total_ns blocked_by_pid blocked_by_comm\n"
 #define NONE " - - - - - - " /* no reason */
 #define ROW_A                                                                                      \
 	"100.001171000 amdgpu0 ring0 GRAPHICS 5 1 1000 glxgears 130000 50000 0 1000000 - -" NONE   \
