@@ -723,7 +723,7 @@ int gt_show_top(struct gt_text *t, const struct gt_show *s)
 	return 0;
 }
 
-#define LATE_NS 100000000ULL
+#define LATE_NS 1000000000ULL
 
 /** struct gpu_row - a row of gpus, copied */
 struct gpu_row {
@@ -809,8 +809,8 @@ struct ring_row {
 };
 
 /*
- * Live events come a little after their time: a window ends no earlier for a reader than it may for
- * them.
+ * Live events come after their time: GT_ORDER_BUSY_NS at most, and later where the machine is
+ * overloaded. A window ends no earlier for a reader than it may for them.
  */
 static uint64_t window_now(const struct gt_model *m, uint64_t now)
 {
