@@ -62,18 +62,20 @@ nothing_comes() {
 	read -rt 4 -u "$never"
 	[ $(($(come) + $(lost))) = $n ]
 }
+one=$(taskset -cp $$)
+one=${one##*[ ,-]} # a CPU that we may use
 expire() { # expire COMMAND... - expirations, until it succeeds
 	local try=0
 	while
 		echo clear >"$mnt/control"
 		missed=$(stat_of events_missed)
-		taskset -c 0 python3 expire.py $expirations
+		taskset -c "$one" python3 expire.py $expirations
 		wait_for 60 nothing_comes
 		! "$@" && [ $((++try)) -lt 8 ]
 	do :; done
 }
 run() { # run COMMAND... - the same beside the busy process
-	taskset -c 0 python3 busy.py & local busy=$!
+	taskset -c "$one" python3 busy.py & local busy=$!
 	expire "$@"
 	kill $busy
 	wait $busy 2>/dev/null
@@ -133,7 +135,7 @@ while True:
 P
 	mount_gt "$mnt" -o "events_dir=$PWD/again,backend=bpf" || exit 1
 	like "$(cat "$mnt/backends/bpf/stats")" "^tracepoint kmem/kmem_cache_free by_arguments" "a tracepoint of tasks and of interrupts"
-	taskset -c 0 python3 files.py & files=$!
+	taskset -c "$one" python3 files.py & files=$!
 	some_caught() { [ "$(stat_of events_caught)" -gt 0 ]; }
 	wait_for 60 some_caught
 	ok "what the first program is kept from the second reports" some_caught
