@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # run.sh [--check|--long|--guests] [NAME...] - runs the unit tests and the executable cases of tests/cases, but for
-# those with a line "# Long"; with NAMEs those with one of them in their name.
+# those with a line "# Long"; with NAMEs those with one of them in their name, or of the name N for =N.
 #
 #	--check		the unit tests, and the cases with a line "# Quick"
 #	--long		the cases with a line "# Long"
@@ -30,6 +30,14 @@
 set -u
 
 cd "$(dirname "$0")/.." || exit 1
+mode=test
+case ${1-} in
+--check | --long | --guests) mode=${1#--} && shift ;;
+esac
+case ${1-} in
+-*) echo "run.sh: $1: --check, --long or --guests comes first, alone" >&2 && exit 2 ;;
+esac
+export LC_ALL=C.UTF-8 # tests compare what ls, cat and awk print
 export GT_SRC=$PWD
 export GT_OUT
 GT_OUT=$(readlink -f "${O:-.output}")
@@ -38,21 +46,26 @@ export GT_PROG=$GT_OUT/sbin/mount.gputrace
 export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=1:abort_on_error=0}
 limit=${TIME_LIMIT:-900} # ten times what the longest takes where nothing else runs
 began=${BEGAN:-$(date +%s)}
-work=$(mktemp -d "${TMPDIR:-/tmp}/gputrace-test.XXXXXX")
+reap=$GT_OUT/tests/tools/reap
+[ -x "$reap" ] || { echo "run.sh: $reap is not built: make tools" >&2; exit 1; }
+work=$(mktemp -d "${TMPDIR:-/tmp}/gputrace-test.XXXXXX") || exit 1
+case $GT_SRC$GT_OUT$work in *[[:space:]]*)
+	echo "run.sh: $GT_SRC, $GT_OUT or $work has a blank in its path, which make cannot handle" >&2
+	rmdir "$work"
+	exit 2
+	;;
+esac
 chmod 755 "$work"
+if [ "$(id -u)" = 0 ] && [ -z "${GT_GUEST-}" ] && ! setpriv --reuid=65534 --regid=65534 --clear-groups test -r "$work"; then
+	echo "run.sh: tests of other users need a folder that they may enter: TMPDIR=/tmp, not ${work%/*}" >&2
+	rmdir "$work"
+	exit 2
+fi
 mkdir "$work/claims" "$work/now"
 : >"$work/counts" >"$work/failures" >"$work/reasons" >"$work/ran" >"$work/shown"
 passed=0 failed=0 skipped=0 lanes=()
 counts='^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$'
 tracing=/sys/kernel/tracing
-reap=$GT_OUT/tests/tools/reap
-[ -x "$reap" ] || { echo "run.sh: $reap is not built: make tools" >&2; exit 1; }
-
-mode=test
-case ${1-} in
---check | --long | --guests) mode=${1#--} && shift ;;
--*) echo "run.sh: $1 is not --check, --long or --guests" >&2 && exit 2 ;;
-esac
 [ $mode != guests ] || export STRESS_SECONDS=${STRESS_SECONDS:-24}
 target=test
 case $mode in
@@ -61,11 +74,21 @@ long) target=test-long ;;
 guests) target=test-vm ;;
 esac
 names=("$@")
+# What else make was called with, to be said again
+options=
+[ "${O:-.output}" = .output ] || options+=" O=$O"
+[ "${CC:-cc}" = cc ] || options+=" CC=$CC"
+for v in SAN COVERAGE; do [ -z "${!v-}" ] || options+=" $v=${!v}"; done
 
-wanted() {
-	local w
+wanted() { # wanted FILE
+	local w name=${1##*/}
 	[ ${#names[@]} -eq 0 ] && return 0
-	for w in "${names[@]}"; do [[ $1 == *$w* ]] && return 0; done
+	for w in "${names[@]}"; do
+		case $w in
+		=*) [ "${name%.sh}" != "${w#=}" ] || return 0 ;;
+		*) [[ $name != *$w* ]] || return 0 ;;
+		esac
+	done
 	return 1
 }
 
@@ -115,8 +138,8 @@ count() { # of what was run elsewhere: $1 is what that printed, $2 the kernel's 
 # What a test leaves behind -------------------------------------------------------------------
 
 instances() { # of daemons that are no more; $1 is what reap wrote
-	local what pid
-	while read -r what pid; do
+	local what pid _
+	while read -r what pid _; do
 		[ "$what" != cpu ] && [ -d "$tracing/instances/gputrace-$pid" ] && [ ! -d "/proc/$pid" ] &&
 			echo "$tracing/instances/gputrace-$pid"
 	done <"$1"
@@ -127,8 +150,8 @@ probes() { # names of a test's, by its id
 }
 
 running() { # processes, without those that have ended in the meantime
-	local what pid
-	while read -r what pid; do
+	local what pid _
+	while read -r what pid _; do
 		[ "$what" != runs ] || [ ! -d "/proc/$pid" ] || echo "$pid $(tr '\0' ' ' <"/proc/$pid/cmdline")"
 	done <"$1" 2>/dev/null
 }
@@ -143,6 +166,10 @@ leftovers() { # leftovers FOLDER REAPED ID
 
 at_work() { # whose current folder is $1, or below it
 	find /proc -maxdepth 2 -path '/proc/[0-9]*/cwd' \( -lname "$1" -o -lname "$1/*" \) 2>/dev/null | cut -d/ -f3
+}
+
+crashed() { # daemons and others that did not end by themselves, nor because they should; $1 is what reap wrote
+	sed -nE 's/^ended ([0-9]+) (4|6|7|8|11|31)$/# process \1 was ended by signal \2/p' "$1"
 }
 
 clean() { # clean FOLDER [REAPED ID]
@@ -190,8 +217,9 @@ run() { # run NAME FILE LANE
 	echo "$name" >"$work/now/$lane"
 	show
 	: >"$reaped"
+	echo "$dir $reaped $GT_ID" >"$work/at.$lane"
 	start=$SECONDS
-	(close_all; cd "$dir" && TMPDIR=$dir exec ${turn[@]+"${turn[@]}"} timeout -k 10 "$max" "$reap" "$reaped" "$file") \
+	(close_all; cd "$dir" && TMPDIR=$dir exec ${turn[@]+"${turn[@]}"} timeout -k 30 "$max" "$reap" "$reaped" "$file") \
 		>"$log" 2>&1 </dev/null
 	rc=$?
 	for ((i = 0; i < ${LINGER:-15} * 10; i++)); do # a process that is ending needs time on a busy machine
@@ -212,7 +240,12 @@ run() { # run NAME FILE LANE
 		echo "# planned: ${plan:-nothing}, but $((ok + not)) checks ran" >>"$log"
 		not=$((not + 1))
 	fi
-	if [ $rc = 124 ] || [ $rc = 137 ]; then echo "# took more than $max s" >>"$log"; fi
+	if [ $rc = 124 ] || [ $rc = 137 ]; then
+		echo "# took more than $max s" >>"$log"
+	elif [ $rc != 0 ] && [ $rc != 77 ] && ! grep -q '^not ok' "$log"; then
+		echo "# ended with $rc$([ $rc -le 128 ] || echo ", by SIG$(kill -l $((rc - 128)))"), after $ok checks" >>"$log"
+	fi
+	[ "$not" = 0 ] || crashed "$reaped" >>"$log"
 	if grep -qE 'Sanitizer|runtime error:' "$log" "$dir"/*.san* 2>/dev/null; then
 		echo "# a sanitizer reported" >>"$log"
 		not=$((not + 1))
@@ -227,9 +260,9 @@ run() { # run NAME FILE LANE
 		printf 'FAILED  %-24s %d of %d checks, %d s, exit %d\n' "$name" "$not" "$((ok + not))" $((SECONDS - start)) "$rc"
 		grep -E -A3 '^not ok|Sanitizer|^# ' "$log" | head -n 60
 		[ "$ok" != 0 ] || tail -n 20 "$log"
-		echo "$name make $target T=$name" >>"$work/failures"
+		echo "$name make $target T==$name$options" >>"$work/failures"
 		keep_log "$name" "$log"
-		grep -E '^not ok|Sanitizer|^# (left behind|took more|planned)' "$log" | head -n 3 | sed "s/^/$name: /" >>"$work/reasons"
+		grep -E '^not ok|Sanitizer|^# (left behind|took more|planned|ended with|process .* was ended)' "$log" | head -n 3 | sed "s/^/$name: /" >>"$work/reasons"
 	elif [ $rc = 77 ]; then
 		printf 'skipped %-24s %s\n' "$name" "$(grep -E '^skipped: ' "$log" | tail -n 1 | cut -c10-)"
 	else
@@ -264,7 +297,7 @@ guest() { # release
 
 guests() {
 	local c some= release kernel again=
-	for c in "$GT_SRC"/tests/vm/cases/*.sh; do [ -x "$c" ] && wanted "$(basename "$c")" && some=1; done
+	for c in "$GT_SRC"/tests/vm/cases/*.sh; do [ -x "$c" ] && wanted "$c" && some=1; done
 	[ -n "$some" ] || return
 	for kernel in ${KERNEL:-6.1 6.12 6.18 7}; do
 		if release=$(tests/vm/fetch.sh "$GT_OUT/vm" "$kernel" 2>"$work/fetch.log"); then
@@ -291,15 +324,25 @@ umount_tracefs() {
 	: >"$machine.users"
 }
 
+# The run was interrupted: tests that are at work end as those do that take too long
+end_tests() {
+	local p i at
+	kill -KILL "${lanes[@]}"
+	wait "${lanes[@]}"
+	for p in $(at_work "$work"); do [ "$(cat "/proc/$p/comm")" != timeout ] || kill "$p"; done
+	for ((i = 0; i < 300; i++)); do
+		[ -n "$(at_work "$work")" ] || break
+		sleep .1
+	done
+	for at in "$work"/at.*; do
+		# shellcheck disable=SC2046 # FOLDER REAPED ID
+		[ ! -s "$at" ] || clean $(cat "$at")
+	done
+}
+
 finish() {
-	local kids
 	trap '' INT TERM
-	if [ ${#lanes[@]} -gt 0 ]; then
-		kids=$(pgrep -P "$(IFS=,; echo "${lanes[*]}")")
-		kill -KILL "${lanes[@]}" 2>/dev/null
-		# shellcheck disable=SC2086 # a list
-		[ -z "$kids" ] || kill $kids 2>/dev/null
-	fi
+	[ ${#lanes[@]} = 0 ] || { end_tests; } 2>/dev/null
 	clean "$work"
 	rm -rf --one-file-system "$work"
 	umount_tracefs
@@ -319,7 +362,7 @@ cases() { # files, those that begin early first
 	# shellcheck disable=SC2046
 	for t in $(cd "${CASES-tests/cases}" && grep -l '^# Early' ./*.sh; grep -L '^# Early' ./*.sh); do
 		t=${CASES-tests/cases}/${t#./}
-		[ -x "$t" ] && wanted "$(basename "$t")" && of_this_mode "$t" || continue
+		[ -x "$t" ] && wanted "$t" && of_this_mode "$t" || continue
 		if [ -n "${AGAIN-}" ] && grep -q '^# One kernel' "$t"; then
 			echo "left out $(basename "$t" .sh): it ran on another kernel" >&2
 			continue
@@ -332,7 +375,7 @@ units() {
 	local t
 	[ $mode != long ] || return
 	for t in "${UNITS-$GT_OUT/tests}"/test_*; do
-		[ -x "$t" ] && [ "${t%.d}" = "$t" ] && wanted "$(basename "$t")" && echo "$t"
+		[ -x "$t" ] && [ "${t%.d}" = "$t" ] && wanted "$t" && echo "$t"
 	done
 }
 
@@ -348,8 +391,8 @@ lane() { # lane NUMBER FILE... - each that the other has not begun
 
 beside() { # beside NAME - that test, and what ran in the other lane meanwhile
 	awk -v name="$1" '{ lane[$1] = $2; from[$1] = $3; to[$1] = $4 }
-		END { printf "%s", name
-			for (t in lane) if (lane[t] != lane[name] && from[t] <= to[name] && to[t] >= from[name]) printf " %s", t }' \
+		END { printf "=%s", name
+			for (t in lane) if (lane[t] != lane[name] && from[t] <= to[name] && to[t] >= from[name]) printf " =%s", t }' \
 		"$work/ran"
 }
 
@@ -368,8 +411,8 @@ report() {
 		echo "Failed, and how to run each again:"
 		while read -r name how; do
 			printf '  %-24s %s\n' "$name" "$how"
-			[ $mode = guests ] || [ "$(beside "$name")" = "$name" ] ||
-				printf '  %-24s %s\n' "  as it ran" "make $target T='$(beside "$name")'"
+			[ $mode = guests ] || [ "$(beside "$name")" = "=$name" ] ||
+				printf '  %-24s %s\n' "  as it ran" "make $target T='$(beside "$name")'$options"
 		done <"$work/failures"
 		[ ! -d "$logs" ] || echo "Their logs are in $logs"
 		# A log's last lines are often all that is left of it
@@ -380,11 +423,17 @@ report() {
 	# Of a linked worktree too this is in the main one
 	checkout=$(git -c safe.directory="$GT_SRC" rev-parse --path-format=absolute --git-common-dir 2>/dev/null) || return
 	mkdir -p "${checkout%/.git}/.output" && {
-		git -c safe.directory="$GT_SRC" rev-parse HEAD
-		[ -n "$(git -c safe.directory="$GT_SRC" status --porcelain)" ] && echo modified || echo clean
+		echo "${tested% *}"
+		[ "$(tree)" = "$tested" ] && echo "${tested#* }" || echo modified
 		echo "$passed passed, $failed failed, $skipped skipped, $took seconds"
 	} >"${checkout%/.git}/.output/last-test"
 }
+
+tree() { # the commit, and whether there are changes
+	echo "$(git -c safe.directory="$GT_SRC" rev-parse HEAD 2>/dev/null)" \
+		"$([ -z "$(git -c safe.directory="$GT_SRC" status --porcelain 2>/dev/null)" ] && echo clean || echo modified)"
+}
+tested=$(tree)
 
 mount_tracefs
 trap finish EXIT
@@ -410,6 +459,9 @@ fi
 [ $mode != guests ] || guests
 if [ $((passed + failed + skipped)) = 0 ] && [ -z "${CLAIMS-}" ]; then
 	echo "no test of make $target has a name with: ${names[*]-}"
+	for t in "${CASES-tests/cases}"/*.sh; do
+		[ $mode = guests ] || ! wanted "$t" || ! grep -q '^# Long' "$t" || echo "$(basename "$t" .sh) is one of make test-long"
+	done
 fi
 [ -n "${GT_GUEST-}" ] || report
 echo "$passed passed, $failed failed, $skipped skipped"

@@ -28,10 +28,11 @@ is $? 1 "a run with failures fails"
 exec 9>&-
 is "$(tail -n 1 shown)" "5 passed, 4 failed, 1 skipped" "its last line counts"
 is "$(sed -n '/^Failed/,/^Their/s/^  //p' shown | grep -v 'as it ran' | tr -s ' ' | sort | xargs -d '\n' printf '%s;')" \
-	"bad make test T=bad;daemon make test T=daemon;stops make test T=stops;test_dies make test T=test_dies;" "before it is what failed, and how to run it again"
+	"$(printf "%s make test T==%s O=$PWD/out;" bad bad daemon daemon stops stops test_dies test_dies)" "before it is what failed, and how to run it again"
 logs=$(sed -n 's/^Their logs are in //p' shown)
 is "$(ls "$logs" | xargs)" "bad.log daemon.log stops.log test_dies.log" "… and where their logs are"
 like "$(sed '1,/^Their/d' shown)" "^  bad: not ok 2 - bad$" "… and why, in the last lines"
+like "$(sed '1,/^Their/d' shown)" "^  test_dies: # ended with 139, by SIGSEGV, after 0 checks$" "… of one that just ends, too"
 like "$(cat "$logs/bad.log")" "^not ok 2 - bad$" "… which are whole"
 like "$(cat "$logs/bad.log")" "^why$" "… with what went to standard error"
 like "$(cat shown)" "^# left behind: process [0-9]+ sleep 300" "a process that leaves its folder and its parent is found"
@@ -43,7 +44,7 @@ like "$(cat shown)" "^passed  open " "a test has no file open of who started the
 
 suite "$run" --check
 is "$(tail -n 1 shown)" "2 passed, 2 failed, 0 skipped" "--check: cases that are quick, and units"
-like "$(cat shown)" "^  bad +make check T=bad$" "… run again in the same way"
+like "$(cat shown)" "^  bad +make check T==bad O=$PWD/out$" "… run again in the same way"
 suite "$run" --long
 is "$? $(grep -c '^passed' shown) $(tail -n 1 shown)" "0 1 1 passed, 0 failed, 0 skipped" "--long: those that are long"
 suite "$run" nowhere
@@ -56,8 +57,50 @@ test_of cases/fails.sh <<<'touch ../fails.on; until [ -e ../fellow.on ]; do slee
 test_of cases/fellow.sh <<<'touch ../fellow.on; until [ -e ../fails.on ]; do sleep 0.01; done; echo "ok 1 - good"; echo 1..1'
 if [ "$(nproc)" -gt 1 ]; then
 	suite "$run" fellow fails
-	like "$(cat shown)" "^ +as it ran +make test T='fails fellow'$" "a test that fails is run again beside what it ran with"
+	like "$(cat shown)" "^ +as it ran +make test T='=fails =fellow' O=$PWD/out$" "a test that fails is run again beside what it ran with"
 fi
+suite "$run" goo
+is "$(tail -n 1 shown)" "1 passed, 0 failed, 0 skipped" "a part of a name is enough"
+suite "$run" =goo
+like "$(cat shown)" "^no test of make test has a name with: =goo$" "… and none where the whole is asked for"
+suite "$run" slow
+like "$(cat shown)" "^slow is one of make test-long$" "where a long one is, it says"
+
+# What is at work when a run is interrupted, or when its time is up, ends itself
+test_of cases/waits.sh <<'C'
+. "$GT_SRC/tests/lib/case.sh"
+cleanup() { echo cleaned >>"$GT_SRC_OUT"; }
+touch "$GT_SRC_OUT.on"
+wait_for 600 test -e "nothing of the kind"
+C
+export GT_SRC_OUT=$PWD/ended
+O="$PWD/out" LINGER=1 CASES="$PWD/cases" UNITS="$PWD/units" "$run" =waits >shown 2>&1 & interrupted=$!
+wait_for 60 test -e ended.on
+kill $interrupted
+wait $interrupted
+is "$? $(cat ended)" "143 cleaned" "a test cleans up when its run is interrupted"
+TIME_LIMIT=1 suite "$run" =waits
+is "$(wc -l <ended)" 2 "… and when it took too long"
+like "$(cat "$(sed -n 's/^Their logs are in //p' shown)/waits.log")" "waiting for: test -e nothing of the kind" "… with what it waited for in its log"
+rm cases/waits.sh
+
+if is_root; then
+	test_of cases/crash.sh <<-'C'
+		. "$GT_SRC/tests/lib/case.sh"
+		export GT_PROG=$GT_PROG_OF_SUITE
+		mount_gt "$mnt" -o backend=sim
+		pkill -ABRT -f "mount.gputrace $mnt( |\$)"
+		wait_for 60 gone "$mnt"
+		ok "it is there" test -e "$mnt/status"
+		done_testing
+	C
+	GT_PROG_OF_SUITE=$GT_PROG suite "$run" =crash
+	crash=$(cat "$(sed -n 's/^Their logs are in //p' shown)/crash.log")
+	like "$crash" "^#\| no daemon serves .*/mnt any more$" "a test with a daemon that crashed says so"
+	like "$crash" "^# process [0-9]+ was ended by signal 6$" "… and by which signal"
+	rm cases/crash.sh
+fi
+
 mkdir out/logs/20000101-0000{01..12}-1
 suite "$run" bad
 is "$(ls out/logs | wc -l)" 10 "the logs of ten failing runs stay"

@@ -2,8 +2,8 @@
 # shellcheck shell=bash
 # Sourced by each case: TAP, mounts that end with the case, waiting for conditions.
 #
-# When the first check fails the log gets, in lines that begin with "#|", what each mount says of itself: status,
-# doctor, error_log and the state of its backends.
+# When the first check fails, or the case ends before its last one, the log gets in lines that begin with "#|" what
+# each mount says of itself: status, doctor, error_log and the state of its backends; and what was waited for.
 set -u
 tap_n=0 tap_py=0 tap_bad=0
 mnt=$PWD/mnt
@@ -12,8 +12,9 @@ explained=
 explain() {
 	local d f
 	for d in ${mounts[@]+"${mounts[@]}"}; do
-		[[ " $explained " != *" $d "* ]] && mountpoint -q "$d" || continue
+		[[ " $explained " != *" $d "* ]] && grep -qF " $(realpath -ms "$d") " /proc/mounts || continue
 		explained+=" $d"
+		! gone "$d" || echo "#| no daemon serves $d any more"
 		for f in "$d"/{status,doctor,error_log,last_cmd_status} "$d"/backends/*/{state,last_error,stats,files}; do
 			[ ! -e "$f" ] || timeout 10 cat "$f" 2>&1 | sed "s|^|#\| ${f#"$d"/}: |"
 		done
@@ -76,6 +77,7 @@ unlike() { # unlike "got" "extended regular expression" "what" - no line of it
 }
 
 skip() { # the whole case
+	finished=1
 	echo "skipped: $*"
 	exit 77
 }
@@ -85,18 +87,22 @@ skip_ok() { # one check: skip_ok "what" "why"
 	echo "ok $tap_n - $1 # skip $2"
 }
 
+waiting=
 exec {never}<> <(:) # a pipe that nobody writes to
 wait_for() { # wait_for SECONDS COMMAND... - until it succeeds
 	local end=$((SECONDS + $1)) limit=$1
 	shift
+	waiting=$*
 	until "$@" >/dev/null 2>&1; do
 		[ $SECONDS -lt $end ] || {
 			echo "waited $limit s for: $*"
 			declare -f "$1"
+			waiting=
 			return 1
 		}
 		read -rt 0.02 -u "$never" || :
 	done
+	waiting=
 }
 
 # With a trap a shell that gets a signal to end lets its command end first, so that who waits for it waits for both.
@@ -126,8 +132,13 @@ umount_gt() { # others, who look at all mounts, make one busy
 	wait_for 60 umount "$1" && wait_for 60 gone "$1"
 }
 
+finished=
 finish() {
 	local d
+	[ -n "$finished" ] || {
+		[ -z "$waiting" ] || echo "#| waiting for: $waiting"
+		explain
+	}
 	for d in ${mounts[@]+"${mounts[@]}"}; do
 		mountpoint -q "$d" && { umount "$d" 2>/dev/null || umount -l "$d"; }
 		wait_for 20 gone "$d"
@@ -137,6 +148,7 @@ finish() {
 trap finish EXIT
 
 done_testing() {
+	finished=1
 	echo "1..$((tap_n + tap_py))"
 	[ $tap_bad = 0 ]
 	exit

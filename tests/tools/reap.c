@@ -7,7 +7,7 @@
  *
  * Processes that lose their parent, as daemons do, become this one's children
  * (PR_SET_CHILD_SUBREAPER). When COMMAND has ended FILE has a line for each of them and of theirs,
- *"ended PID" or "runs PID"; the latter go on. The exit status is that of COMMAND, 128 more than the
+ * "ended PID SIGNAL", 0 for none, or "runs PID"; the latter go on. The exit status is that of COMMAND, 128 more than the
  * signal's number if one ended it, 127 if it cannot be run. Those that are killed together with it
  * (timeout(1)) are the caller's to end.
  */
@@ -50,6 +50,11 @@ static pid_t parent_of(const char *pid)
 		parent = 0;
 	fclose(f);
 	return parent;
+}
+
+static void print_ended(FILE *out, pid_t pid, int status)
+{
+	fprintf(out, "ended %d %d\n", pid, WIFSIGNALED(status) ? WTERMSIG(status) : 0);
 }
 
 struct process {
@@ -133,10 +138,10 @@ int main(int argc, char **argv)
 			rc = exit_code(status);
 			break;
 		}
-		fprintf(out, "ended %d\n", pid);
+		print_ended(out, pid, status);
 	}
 	while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
-		fprintf(out, "ended %d\n", pid);
+		print_ended(out, pid, status);
 	print_running(out);
 	getrusage(RUSAGE_CHILDREN, &use);
 	fprintf(out, "cpu %ld\n",
