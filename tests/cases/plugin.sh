@@ -19,9 +19,10 @@ is "$(missing usr/sbin/mount.gputrace usr/include/gputrace/backend.h usr/include
 cp -r "$GT_SRC/tests/plugin" src
 ok "built out of tree" make -C src O=. CFLAGS="-I$root/usr/include ${SAN:+-fsanitize=address,undefined}"
 mkdir -m 755 plugins
-cp src/minimal.so plugins/
+cp src/minimal.so "$GT_OUT/lib/gputrace/replay.so" plugins/
 mount_gt "$mnt" -o plugin_dir="$PWD/plugins" || exit 1
 is "$(cat "$mnt/backends/minimal/state")" running "it runs"
+is "$(cat "$mnt/backends/replay/state")" off "… and one that runs only where it is asked for does not"
 gpu=$(awk 'NR > 1 { print $1; exit }' "$mnt/gpus")
 some() { [ "$(stage "$mnt/$gpu/ring0/latency" total count)" -gt 1 ]; }
 ok "its jobs are seen" wait_for 20 some
