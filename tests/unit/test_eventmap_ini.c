@@ -77,6 +77,11 @@ static void test_faults(void)
 		{ "[a/b]\nevent = IRQ\nunless = c\nunless_live = d\n", 4,
 		  "unless and unless_live" },
 		{ "[ab]\nevent = IRQ\n", 1, "[ab] is neither" },
+		{ "[/b]\nevent = IRQ\n", 1, "[/b] is neither" },
+		{ "[a/]\nevent = IRQ\n", 1, "[a/] is neither" },
+		{ "[aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa/b]\nevent = "
+		  "IRQ\n",
+		  1, "/b] is neither" },
 		{ "event = IRQ\n", 1, "before any section" },
 		{ "[map]\nname = x\n", 2, "no key 'name'" },
 		{ "[map]\ndriver = a b\n", 2, "'a b' is not a name" },
