@@ -370,6 +370,8 @@ static uint64_t observed(const struct gt_model *m, enum gt_observation what, str
 	uint64_t counted = gt_counted(m, now, window), paused = 0;
 	uint64_t from = counted < window ? 0 : now - window;
 
+	if (e.since > now - counted)
+		counted = now > e.since ? now - e.since : 0;
 	pthread_mutex_lock(&m->priv->pauses_lock);
 	if (m->priv->nsessions)
 		counted = in_sessions(m->priv, e, now - counted, now);
@@ -405,8 +407,10 @@ uint64_t gt_observed_between_of(const struct gt_model *m, struct gt_extent e, ui
 {
 	struct gt_model_private *v = m->priv;
 	const struct gt_pauses *p = e.pauses ? e.pauses : &v->pauses[GT_OBSERVED_EVENTS];
-	uint64_t all = to > from ? to - from : 0, paused, since;
+	uint64_t all, paused, since;
 
+	from = from > e.since ? from : e.since;
+	all = to > from ? to - from : 0;
 	pthread_mutex_lock(&v->pauses_lock);
 	if (v->nsessions)
 		all = in_sessions(v, e, from, to);
@@ -448,7 +452,7 @@ void gt_session_break(struct gt_model *m, uint64_t ts)
 
 struct gt_extent gt_ring_extent(const struct gt_ring *r)
 {
-	return (struct gt_extent){ r->first_ts, r->last_ts, r->pauses };
+	return (struct gt_extent){ r->first_ts, r->last_ts, gt_ring_since(r), r->pauses };
 }
 
 /* Of two rings of an engine those of the one that is observed longer: it has none, or has none now, or the
@@ -470,6 +474,7 @@ struct gt_extent gt_engine_extent(const struct gt_gpu *g, enum gt_engine engine)
 
 		if (g->rings[i]->engine == engine) {
 			all.pauses = any ? fewer(all.pauses, e.pauses) : e.pauses;
+			all.since = any && all.since < e.since ? all.since : e.since;
 			any = true;
 		}
 		if (!e.last)

@@ -197,6 +197,9 @@ struct gt_model_private {
 	/* of losses and ends on a ring that is not known, for rings that come later: as in gt_ring */
 	bool after_loss;
 	uint64_t loss_until, gap_end;
+	uint64_t
+		front_until; /* a loss from a recording's beginning on lasts until then; 0: none, or over */
+	uint64_t since; /* as in gt_ring, of all rings */
 	uint64_t begun; /* the last GT_LOST_BEGIN that has shown no loss so far; 0 none */
 
 	struct gt_map pids;	      /* to slots: the living, or the last dead */
@@ -325,6 +328,10 @@ void gt_stages_reset(struct gt_stage *s);
 void gt_busy_restart(struct gt_busy *b, uint64_t now);
 
 /* ring.c */
+/** gt_front_ended() - what was before @ts is not known: busy times, depths and windows begin again */
+void gt_front_ended(struct gt_model *m, uint64_t ts);
+/** gt_ring_front_ended() - likewise of a ring of which no job has been seen to end and to begin */
+void gt_ring_front_ended(struct gt_model *m, struct gt_ring *r, uint64_t ts);
 void gt_gpu_free(struct gt_gpu *g);
 void gt_gpu_clear(struct gt_gpu *g, uint64_t now, uint64_t window_ns);
 /**
@@ -517,6 +524,8 @@ struct gt_proc *gt_proc_get(struct gt_model *m, uint32_t pid, uint32_t uid, uint
 			    struct gt_folded *f);
 void gt_procs_reap(struct gt_model *m);
 struct gt_proc_ring *gt_pring(struct gt_model *m, struct gt_proc *p, uint16_t gpu, uint16_t ring);
+/** gt_prings_restart() - busy times of @p are 0 at @now */
+void gt_prings_restart(struct gt_proc *p, uint64_t now);
 void gt_prings_clear(struct gt_proc *p, uint64_t now);
 
 /* process.c */

@@ -726,6 +726,7 @@ static void gt_jobs_begun(struct gt_model *m, const struct gt_job *job)
 	for (unsigned int i = 0; i < m->ngpus; i++)
 		for (unsigned int k = 0; k < m->gpus[i]->nrings; k++)
 			ring_begun(m, m->gpus[i]->rings[k], begun, job);
+	gt_front_ended(m, m->now);
 }
 
 unsigned int gt_jobs_of_queue_reset(struct gt_model *m, struct gt_ring *r, const struct gt_queue *q)
@@ -764,6 +765,12 @@ void gt_jobs_gaps(struct gt_model *m, uint64_t now)
 			r->gap = false;
 			gt_jobs_lost(m, r, r->gap_end, GT_UNSEEN_LOST);
 		}
+	if (m->priv->front_until && m->priv->front_until <= now) {
+		gt_front_ended(m, m->priv->front_until);
+		m->priv->front_until = 0;
+	} else if (m->priv->front_until) {
+		first = m->priv->front_until < first ? m->priv->front_until : first;
+	}
 	m->priv->gap_until = first;
 }
 

@@ -528,6 +528,8 @@ static void on_unmatched(struct gt_model *m, struct gt_where *w, struct gt_event
 	note_ended(w->ring, hash, e->ts);
 	note_early(w->ring, e, hash, 0, GT_NONE32);
 	gt_jobs_superseded(m, e, NULL, &by, true);
+	if (w->ring->counts.completed == w->ring->counts.unmatched)
+		gt_ring_front_ended(m, w->ring, e->ts);
 	GT_COUNT(m, w, completed, 1);
 	GT_COUNT(m, w, unmatched, 1);
 	w->ring->cur.completed++;

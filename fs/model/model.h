@@ -390,6 +390,9 @@ struct gt_ring {
 	/* the last hand-over of a job that only seems to be lost, see gt_jobs_begun(): behind a job
 	 * that was handed over before, such a one may run still */
 	uint64_t lost_until;
+	/* averages begin then, 0: as everything. What was before, jobs with an end that was missed may
+	 * have done: a CPU's buffer had run over, or jobs that ended were not seen to begin */
+	uint64_t since;
 	uint64_t first_ts, last_ts;
 	uint32_t jobs_head, jobs_tail; /* list of its jobs in flight, by gt_job.ring_next */
 	/* jobs that occupy the hardware now, and since when there has been one without a break */
@@ -439,6 +442,12 @@ static inline bool gt_ring_lacks_commits(const struct gt_ring *r)
 static inline bool gt_ring_sees_hw(const struct gt_ring *r)
 {
 	return r->commits || r->starts || r->last_end;
+}
+
+/** gt_ring_since() - when its averages begin. Of a ring of which only ends are reported nothing is known anyway */
+static inline uint64_t gt_ring_since(const struct gt_ring *r)
+{
+	return r->submits || r->commits ? r->since : 0;
 }
 
 /** gt_ring_submits() - as far as is known its source reports submissions: not only what comes later */
@@ -757,10 +766,11 @@ uint64_t gt_observed(const struct gt_model *m, enum gt_observation what, uint64_
 /**
  * struct gt_extent - when something was observed
  * @first, @last: times of its first event and its last; 0: never, or not known
+ * @since: not before
  * @pauses: when it was not observed; NULL: it was whenever anything was. Lives as long as a live model
  */
 struct gt_extent {
-	uint64_t first, last;
+	uint64_t first, last, since;
 	const struct gt_pauses *pauses;
 };
 /**

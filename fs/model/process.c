@@ -48,6 +48,8 @@ static struct gt_proc_ring *pring_new(struct gt_model *m, struct gt_proc *p, uin
 	pr->ring = ring;
 	pr->account = p->account;
 	gt_stages_init(pr->stage, pr->account);
+	if (m->priv->since)
+		gt_busy_restart(&pr->busy, m->priv->since);
 	join_engine(m, p, pr);
 	pr->next = p->rings;
 	p->rings = pr;
@@ -87,15 +89,22 @@ static void gt_prings_free(struct gt_model *m, struct gt_proc *p)
 	p->uses = NULL;
 }
 
+void gt_prings_restart(struct gt_proc *p, uint64_t now)
+{
+	for (struct gt_proc_ring *pr = p->rings; pr; pr = pr->next) {
+		gt_busy_restart(&pr->busy, now);
+		if (pr->first)
+			gt_busy_restart(pr->engine, now);
+	}
+}
+
 void gt_prings_clear(struct gt_proc *p, uint64_t now)
 {
 	for (struct gt_proc_ring *pr = p->rings; pr; pr = pr->next) {
 		memset(&pr->counts, 0, sizeof(pr->counts));
 		gt_stages_reset(pr->stage);
-		gt_busy_restart(&pr->busy, now);
-		if (pr->first)
-			gt_busy_restart(pr->engine, now);
 	}
+	gt_prings_restart(p, now);
 	gt_uses_clear(p->uses, now);
 }
 

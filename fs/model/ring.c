@@ -205,6 +205,9 @@ static struct gt_ring *ring_new(struct gt_model *m, struct gt_gpu *g, const char
 	r->after_loss = m->priv->after_loss;
 	r->loss_until = m->priv->loss_until;
 	r->gap_end = m->priv->gap_end;
+	r->since = m->priv->since;
+	if (r->since)
+		gt_busy_restart(&r->busy, r->since);
 	r->lacks_ends = lacks_ends(g);
 	r->gap = r->gap_end > m->now;
 	if (r->gap && r->gap_end < m->priv->gap_until)
@@ -271,6 +274,34 @@ void gt_gpu_free(struct gt_gpu *g)
 	gt_mem_put(g, sizeof(*g));
 }
 
+void gt_ring_front_ended(struct gt_model *m, struct gt_ring *r, uint64_t ts)
+{
+	r->since = ts;
+	if (!r->depth.t0) /* it begins with its first event, which is yet to come */
+		return;
+	gt_depth_reset(&r->depth, ts);
+	gt_ring_window_restart(r, ts, m->window_ns);
+}
+
+void gt_front_ended(struct gt_model *m, uint64_t ts)
+{
+	m->priv->since = ts;
+	for (unsigned int i = 0; i < m->ngpus; i++) {
+		struct gt_gpu *g = m->gpus[i];
+
+		for (unsigned int k = 0; k < g->nrings; k++) {
+			gt_ring_front_ended(m, g->rings[k], ts);
+			gt_busy_restart(&g->rings[k]->busy, ts);
+		}
+		for (unsigned int k = 0; k < GT_NENGINES; k++)
+			gt_busy_restart(&g->engine[k], ts);
+	}
+	for (unsigned int i = 0; i < m->proc_slots; i++)
+		if (m->procs[i])
+			gt_prings_restart(m->procs[i], ts);
+	gt_prings_restart(m->nobody, ts);
+}
+
 static void ring_clear(struct gt_ring *r, uint64_t now, uint64_t window_ns)
 {
 	gt_stages_reset(r->stage);
@@ -281,6 +312,7 @@ static void ring_clear(struct gt_ring *r, uint64_t now, uint64_t window_ns)
 	gt_depth_reset(&r->depth, now);
 	gt_busy_restart(&r->busy, now);
 	gt_ring_window_restart(r, now, window_ns);
+	r->since = 0;
 	r->gen++;
 }
 
@@ -330,7 +362,8 @@ uint64_t gt_ring_running(const struct gt_ring *r)
 
 	if (since == UINT64_MAX || !gt_ring_sees_hw(r))
 		return UINT64_MAX;
-	return since > r->last_end ? since : r->last_end;
+	since = since > r->last_end ? since : r->last_end;
+	return since > r->since ? since : r->since;
 }
 
 /* The oldest job at the hardware, as the list has them */

@@ -25,6 +25,9 @@
  * lost may have waited for that one, so its hw_wait and exec are unknown. Where an end comes before
  * other events of its job, as in a recording of CPUs with different clocks, those count, and the job
  * is not in flight.
+ *
+ * Where it turns out that ends may be missing from a recording's beginning on, busy times and depths
+ * begin again when that time is over. Jobs that ended unseen had been in them.
  */
 #ifndef GT_UNSEEN_H
 #define GT_UNSEEN_H

@@ -126,12 +126,13 @@ int gt_show_ring_histogram(struct gt_text *t, const struct gt_show *s);
 struct gt_util {
 	uint64_t ns[3], observed[3], total;
 };
-/** gt_util_of() - of one struct gt_busy, which nobody writes meanwhile; @pauses: of its ring */
-struct gt_util gt_util_of(const struct gt_model *m, const struct gt_busy *b,
-			  const struct gt_pauses *pauses, uint64_t now);
+/** gt_util_of() - of one struct gt_busy, which nobody writes meanwhile; @e: of its ring, where only since and
+ * pauses count */
+struct gt_util gt_util_of(const struct gt_model *m, const struct gt_busy *b, struct gt_extent e,
+			  uint64_t now);
 /** gt_util_running() - likewise, with what runs since @since, which is not in it yet */
 struct gt_util gt_util_running(const struct gt_model *m, const struct gt_busy *b,
-			       const struct gt_pauses *pauses, uint64_t since, uint64_t now);
+			       struct gt_extent e, uint64_t since, uint64_t now);
 /** gt_util_use() - gt_util_of() of what is read off of processes */
 struct gt_util gt_util_use(const struct gt_model *m, const struct gt_busy *b, uint64_t now);
 /** gt_rate_observed() - gt_types_rate() in the part of the @window that was observed; false: less than a

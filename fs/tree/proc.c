@@ -557,11 +557,11 @@ static unsigned int stages_reported(struct gt_model *m, struct gt_ring_key k)
 	return reported;
 }
 
-static const struct gt_pauses *ring_pauses(struct gt_model *m, struct gt_ring_key k)
+static struct gt_extent ring_extent(struct gt_model *m, struct gt_ring_key k)
 {
 	GT_MODEL_LOCK(m);
 
-	return m->gpus[k.gpu]->rings[k.ring]->pauses;
+	return gt_ring_extent(m->gpus[k.gpu]->rings[k.ring]);
 }
 
 static int group_latency(struct gt_text *t, const struct gt_show *s, bool last10)
@@ -618,7 +618,7 @@ static int show_group_utilization(struct gt_text *t, const struct gt_show *s)
 	for (; (r = next_ring(&w, &k)); k.ring++) {
 		if (!stages_reported(s->app->model, k))
 			continue;
-		u = gt_util_of(s->app->model, &r->busy, ring_pauses(s->app->model, k), now);
+		u = gt_util_of(s->app->model, &r->busy, ring_extent(s->app->model, k), now);
 		source = gt_ring_engine_cells(t, s, k);
 		gt_util_row(t, &u, source);
 	}
@@ -935,7 +935,7 @@ static int take_util(const struct gt_show *s, struct gt_ring_key k, uint64_t now
 	ring = s->app->model->gpus[r->gpu]->rings[r->ring];
 	if (gt_ring_lacks_ends(ring))
 		return -EAGAIN;
-	*u = gt_util_running(s->app->model, &r->busy, ring->pauses,
+	*u = gt_util_running(s->app->model, &r->busy, gt_ring_extent(ring),
 			     gt_pring_running(s->app->model, r, p->slot), now);
 	return 0;
 }

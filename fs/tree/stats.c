@@ -718,9 +718,10 @@ static struct gt_util observed_of(const struct gt_model *m, struct gt_extent e, 
 }
 
 struct gt_util gt_util_running(const struct gt_model *m, const struct gt_busy *b,
-			       const struct gt_pauses *pauses, uint64_t since, uint64_t now)
+			       struct gt_extent e, uint64_t since, uint64_t now)
 {
-	struct gt_util u = observed_of(m, (struct gt_extent){ .pauses = pauses }, now);
+	struct gt_util u =
+		observed_of(m, (struct gt_extent){ .since = e.since, .pauses = e.pauses }, now);
 
 	u.total = gt_busy_running_ns(b, since, now, GT_ALL);
 	for (int i = 0; i < 3; i++)
@@ -728,10 +729,10 @@ struct gt_util gt_util_running(const struct gt_model *m, const struct gt_busy *b
 	return u;
 }
 
-struct gt_util gt_util_of(const struct gt_model *m, const struct gt_busy *b,
-			  const struct gt_pauses *pauses, uint64_t now)
+struct gt_util gt_util_of(const struct gt_model *m, const struct gt_busy *b, struct gt_extent e,
+			  uint64_t now)
 {
-	return gt_util_running(m, b, pauses, UINT64_MAX, now);
+	return gt_util_running(m, b, e, UINT64_MAX, now);
 }
 
 struct gt_util gt_util_use(const struct gt_model *m, const struct gt_busy *b, uint64_t now)
@@ -915,8 +916,8 @@ void gt_call_lines(struct gt_text *t, const struct gt_counts *c, unsigned int re
 void gt_depth_lines(struct gt_text *t, const struct gt_model *m, const struct gt_depth *d,
 		    const struct gt_pauses *pauses, uint64_t now)
 {
-	uint64_t observed =
-		gt_observed_between_of(m, (struct gt_extent){ d->t0, d->at, pauses }, d->t0, now);
+	uint64_t observed = gt_observed_between_of(m, (struct gt_extent){ d->t0, d->at, 0, pauses },
+						   d->t0, now);
 
 	gt_text_kv(t, "now", d->now);
 	if (observed || now <= d->t0) {

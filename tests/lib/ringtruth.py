@@ -96,6 +96,7 @@ class Ring:
         self.last = self.gap_end = self.loss_until = self.begun = self.lost_until = 0
         self.after_loss = self.commits = self.gap = self.lacks = False
         self.since = 0                  # the hardware has had jobs since then
+        self.from_ = self.cut = 0       # averages begin then; busy time before is not counted
         self.busy, self.jobs = [], []
         self.unclear = []               # when it worked for a time that is not known
 
@@ -145,7 +146,7 @@ class Truth:
     def __init__(self, path):
         self.rings, self.first, self.last = {}, None, 0
         self.comm, self.lost, self.losses, self.uncounted, self.order = {}, 0, 0, 0, []
-        self.loss_until = self.gap_end = self.begun = 0
+        self.loss_until = self.gap_end = self.begun = self.front_until = self.from_ = 0
         self.strayed = False            # a job ended on a ring that is not known
         self.place = {}                 # the ring of a context; None: several
         self.late = collections.Counter()   # submissions of jobs that had ended, by process
@@ -174,6 +175,8 @@ class Truth:
         self.first = t if self.first is None else self.first
         self.last = max(self.last, t)
         self.loss_until, self.gap_end = max(self.loss_until, until), max(self.gap_end, until, t)
+        if t <= self.first and until > t:
+            self.front_until = max(self.front_until, until)
         for r in self.rings.values():
             for j in list(r.live.values()):
                 self.miss(r, j, t, 'lost')
@@ -196,6 +199,18 @@ class Truth:
                         r.after_loss, r.lost_until = True, max(r.lost_until, self.handed(r, j) or j.seen)
             r.gap_end, r.begun = max(r.gap_end, self.begun), max(r.begun, self.begun)
         self.begun = 0
+        self.front_ended(t)
+
+    def front_ended(self, t):
+        """What was before is not known: averages, depths and busy times begin again"""
+        self.from_ = t
+        self.unclear.clear()
+        for r in self.rings.values():
+            self.ring_front_ended(r, t)
+            r.busy, r.unclear, r.cut = [], [], t
+
+    def ring_front_ended(self, r, t):
+        r.area, r.peak, r.t0, r.at, r.from_ = 0, len(r.live), t, t, t
 
     def gaps(self, t):
         for r in self.rings.values():
@@ -203,6 +218,9 @@ class Truth:
                 r.gap = False
                 for j in [j for j in r.live.values() if j.seen <= r.gap_end]:
                     self.miss(r, j, t, 'lost')
+        if self.front_until and self.front_until < t:
+            self.front_ended(self.front_until)
+            self.front_until = 0
 
     def miss(self, r, j, t, why):
         r.to(t)
@@ -269,7 +287,7 @@ class Truth:
         if not r:
             lacks = any(x.lacks for x in self.rings.values()) and not any(x.last for x in self.rings.values())
             r = self.rings[name] = Ring(name, t)
-            r.lacks = lacks
+            r.lacks, r.from_, r.cut = lacks, self.from_, self.from_
             self.in_gap(r, max(t, self.last))
             r.gap = self.losses > 0 and r.gap_end >= t
         if self.first is None:
@@ -460,6 +478,8 @@ class Truth:
         for o in missed:
             self.miss(r, o, t, 'superseded')
         self.front(t, missed, None)
+        if r.completed == r.unmatched:
+            self.ring_front_ended(r, t)
         r.completed += 1
         r.unmatched += 1
         r.after_loss = t < r.loss_until
@@ -570,6 +590,15 @@ def unhanded(r):
     return (r.commits and not r.committed and r.completed) or (r.submitted and not r.commits and not r.last)
 
 
+def observed_from(r):
+    """When its averages begin; of a ring of which only ends are reported nothing is known anyway"""
+    return r.from_ if r.submitted or r.commits else 0
+
+
+def clipped(spans, r):
+    return [(max(a, r.cut), b) for a, b in spans if b > r.cut]
+
+
 def submitted(r):
     """Unknown where only what comes after a submission was seen"""
     return '-' if not r.submitted and (r.committed or r.completed) else r.submitted
@@ -578,10 +607,10 @@ def submitted(r):
 def one_ring(c, truth, mnt, row, r):
     d = '%s/%s/%s' % (mnt, row['gpu'], row['ring'])
     stats, depth = keyed(d + '/stats'), keyed(d + '/depth')
-    busy = r.busy + truth.running(r)    # a job that runs is busy, too
+    busy = clipped(r.busy + truth.running(r), r)    # a job that runs is busy, too
     want = {'submitted': submitted(r), 'completed': r.completed, 'in_flight': len(r.live),
             'unmatched': r.unmatched, 'ended_unseen': len(truth.unseen(r)),
-            'busy_ns': '-' if r.unclear or unhanded(r) else covered(r.busy)}
+            'busy_ns': '-' if r.unclear or unhanded(r) else covered(clipped(r.busy, r))}
     if r.lacks and not r.last:          # what is not known is left out
         lacks_ends(c, truth, d, row, r, stats)
         return
@@ -597,7 +626,7 @@ def one_ring(c, truth, mnt, row, r):
     c.same(r.name + ' rings depth', row['depth'], len(r.live))
     for k in ('submitted', 'completed'):
         c.same('%s rings %s' % (r.name, k), row[k], want[k])
-    whole = now - truth.first
+    whole = now - max(truth.first, observed_from(r))
     if whole:
         ends = [b for _, b in r.unclear]
         c.share(r.name + ' rings busy_percent', row['busy_percent'], covered(busy), whole, clear(ends) and not unhanded(r))
@@ -662,7 +691,9 @@ def processes(c, truth, mnt, rings):
     spans = [(j.pid, j.ring, (j.start, j.end)) for j in truth.order if j.times['exec'] is not None]
     spans += [(truth.runner(r), r.name, s) for r in truth.rings.values() for s in truth.running(r)]
     for pid, ring, span in spans:
-        if pid is not None:
+        for span in clipped([span], truth.rings[ring]):
+            if pid is None:
+                continue
             busy.setdefault((pid, rings[ring]['engine']), []).append(span)
             by_ring.setdefault((pid, ring), []).append(span)
     for (pid, ring), s in by_ring.items():
@@ -673,20 +704,24 @@ def processes(c, truth, mnt, rings):
     for ring, span in [(j.ring, (j.start, j.end)) for j in truth.order
                        if j.start is not None and not j.unclear and (j.pid is None or j.times['exec'] is None)] + [
                            (r.name, s) for r in truth.rings.values() for s in truth.running(r) if truth.runner(r) is None]:
-        busy.setdefault((None, rings[ring]['engine']), []).append(span)
+        busy.setdefault((None, rings[ring]['engine']), []).extend(clipped([span], truth.rings[ring]))
     number = lambda pid: None if pid == '-' else int(pid)
     top = {(number(x['pid']), x['engine']): x for x in table(mnt + '/top') if x['busy_percent'] != '-' and (
         x['pid'] != '-' or float(x['busy_percent']) > 0)}
-    whole, used = truth.last - (truth.first or 0), {}
+    began, used = {}, {}
+    for r in truth.rings.values():
+        e = rings[r.name]['engine']
+        began[e] = min(began.get(e, truth.last), observed_from(r))
+    whole = lambda e: truth.last - max(truth.first or 0, began[e])
     unclear = {(pid, rings[ring]['engine']) for (pid, ring), t in truth.unclear.items() if t}
     engines = {e for _, e in unclear}
     busy = {k: v for k, v in busy.items() if k not in unclear}
     for (_, e), spans in busy.items():
         used[e] = used.get(e, 0) + covered(spans)
-    if not whole:
+    if truth.last == truth.first:
         return
     c.same('top', sorted(top, key=str), sorted((
-        k for k, v in busy.items() if covered(v) and (k[0] is not None or covered(v) >= whole / 10000)), key=str))
+        k for k, v in busy.items() if covered(v) and (k[0] is not None or covered(v) >= whole(k[1]) / 10000)), key=str))
     for engine in used:
         of = [x for x in rings.values() if x['engine'] == engine]
         if len(of) == 1 and engine not in engines and of[0]['busy_percent'] != '-':
@@ -695,7 +730,7 @@ def processes(c, truth, mnt, rings):
     for k, spans in busy.items():
         if k not in top:
             continue
-        c.near('top %s busy' % (k,), top[k]['busy_percent'], 100 * covered(spans) / whole)
+        c.near('top %s busy' % (k,), top[k]['busy_percent'], 100 * covered(spans) / whole(k[1]))
         if used[k[1]]:
             c.share('top %s share' % (k,), top[k]['share_percent'], covered(spans), used[k[1]], k[1] not in engines)
         c.same('top %s jobs' % (k,), top[k]['jobs'], len([

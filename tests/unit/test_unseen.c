@@ -5,13 +5,18 @@
 
 #define MS 1000000ULL
 
-static void lose(uint64_t ts, uint64_t until)
+static void lose_of(uint16_t where, uint64_t ts, uint64_t until)
 {
-	event(ts, GT_LOST)->lost.gpu = 0;
+	event(ts, GT_LOST)->lost.gpu = where;
 	rec.lost.count = 1;
 	rec.lost.cause = GT_LOST_SOURCE;
 	rec.lost.until = until;
 	fold();
+}
+
+static void lose(uint64_t ts, uint64_t until)
+{
+	lose_of(0, ts, until);
 }
 
 /* One job from its submission to its hand-over */
@@ -69,6 +74,41 @@ static void check_late_cpu(void)
 	begins(T0 + 1000, 4);
 	job(T0 + 1100, GT_COMPLETE, 4, 0);
 	is(folded.fin.exec, 90, "of the next it is known when it began");
+	gt_model_free(m);
+}
+
+/* Ends may be missing from a recording's beginning on: averages begin when that is over */
+static void check_front(void)
+{
+	begin();
+	begins(T0, 1);
+	begins(T0 + 100, 2);
+	begins(T0 + 200, 3);
+	job(T0 + 250, GT_COMPLETE, 1, 0);
+	is(ring->busy.total_ns, 240, "busy");
+	lose_of(GT_NONE16, T0, T0 + 1000);
+	begins(T0 + 500, 4);
+	begins(T0 + 1500, 5);
+	is(ring->busy.total_ns, 0,
+	   "of the time of a loss in front it is not known how busy it was");
+	ok(ring->depth.t0 == T0 + 1000 && ring->depth.peak == 1, "nor who was in flight");
+	job(T0 + 1600, GT_COMPLETE, 5, 0);
+	is(ring->busy.total_ns, 90, "what ran since is busy time");
+	is(gt_observed_of(m, gt_ring_extent(ring), T0 + 2000, GT_ALL), 1000,
+	   "of the time since then");
+	gt_model_clear(m);
+	is(gt_ring_since(ring), 0, "a clear forgets that");
+	gt_model_free(m);
+
+	begin();
+	begins(T0, 7);
+	job(T0 + 300, GT_COMPLETE, 3, 0);
+	job(T0 + 400, GT_COMPLETE, 4, 0);
+	job(T0 + 500, GT_COMPLETE, 7, 0);
+	is(gt_ring_since(ring), T0 + 400, "up to the last job that was not seen to begin");
+	is(ring->busy.total_ns, 100, "what ran since is busy time");
+	job(T0 + 600, GT_COMPLETE, 5, 0);
+	is(gt_ring_since(ring), T0 + 400, "in the middle it is another fault");
 	gt_model_free(m);
 }
 
@@ -928,6 +968,7 @@ int main(void)
 	check_superseded();
 	check_late_cpu();
 	check_aged();
+	check_front();
 	check_several();
 	check_others();
 	check_ended();
