@@ -691,11 +691,11 @@ def processes(c, truth, mnt, rings):
     spans = [(j.pid, j.ring, (j.start, j.end)) for j in truth.order if j.times['exec'] is not None]
     spans += [(truth.runner(r), r.name, s) for r in truth.rings.values() for s in truth.running(r)]
     for pid, ring, span in spans:
-        for span in clipped([span], truth.rings[ring]):
-            if pid is None:
-                continue
-            busy.setdefault((pid, rings[ring]['engine']), []).append(span)
-            by_ring.setdefault((pid, ring), []).append(span)
+        if pid is None or span[0] == span[1]:
+            continue
+        # before the beginning of averages it counts as 0
+        busy.setdefault((pid, rings[ring]['engine']), []).extend(clipped([span], truth.rings[ring]))
+        by_ring.setdefault((pid, ring), []).extend(clipped([span], truth.rings[ring]))
     for (pid, ring), s in by_ring.items():
         at = rings[ring]['gpu'], rings[ring]['ring']
         got = [x['total_ns'] for x in table('%s/proc/%d/utilization' % (mnt, pid)) if (x['gpu'], x['ring']) == at][0]
@@ -721,7 +721,7 @@ def processes(c, truth, mnt, rings):
     if truth.last == truth.first:
         return
     c.same('top', sorted(top, key=str), sorted((
-        k for k, v in busy.items() if covered(v) and (k[0] is not None or covered(v) >= whole(k[1]) / 10000)), key=str))
+        k for k, v in busy.items() if k[0] is not None or (covered(v) and covered(v) >= whole(k[1]) / 10000)), key=str))
     for engine in used:
         of = [x for x in rings.values() if x['engine'] == engine]
         if len(of) == 1 and engine not in engines and of[0]['busy_percent'] != '-':
