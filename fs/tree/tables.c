@@ -723,8 +723,6 @@ int gt_show_top(struct gt_text *t, const struct gt_show *s)
 	return 0;
 }
 
-#define LATE_NS 1000000000ULL
-
 /** struct gpu_row - a row of gpus, copied */
 struct gpu_row {
 	char name[16], driver[16], pci[16], card[16], render[16], uuid[48], partition[16];
@@ -807,6 +805,8 @@ struct ring_row {
 	struct gt_window_stats last;
 	uint64_t window_busy_ns, window_observed; /* of it */
 };
+
+#define LATE_NS 1000000000ULL
 
 /*
  * Live events come after their time: GT_ORDER_BUSY_NS at most, and later where the machine is
