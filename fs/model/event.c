@@ -266,6 +266,7 @@ static void lost_anywhere(struct gt_model *m, uint64_t ts, uint64_t until)
 	for (unsigned int i = 0; i < m->ngpus; i++)
 		lost_on_gpu(m, m->gpus[i], ts, until);
 	p->after_loss = true;
+	/* from the recording's beginning on */
 	if (ts <= m->cleared && end > m->now && end > p->front_until) {
 		p->front_until = end;
 		p->gap_until = end < p->gap_until ? end : p->gap_until;

@@ -277,7 +277,9 @@ void gt_gpu_free(struct gt_gpu *g)
 void gt_ring_front_ended(struct gt_model *m, struct gt_ring *r, uint64_t ts)
 {
 	r->since = ts;
-	if (!r->depth.t0) /* it begins with its first event, which is yet to come */
+	/* depth begins with the ring's first event, which may be yet to come; and where only ends are
+	 * reported each would begin another window */
+	if (!r->depth.t0 || !gt_ring_since(r))
 		return;
 	gt_depth_reset(&r->depth, ts);
 	gt_ring_window_restart(r, ts, m->window_ns);

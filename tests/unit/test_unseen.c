@@ -110,6 +110,14 @@ static void check_front(void)
 	job(T0 + 600, GT_COMPLETE, 5, 0);
 	is(gt_ring_since(ring), T0 + 400, "in the middle it is another fault");
 	gt_model_free(m);
+
+	begin();
+	gt_model_windows(m, SEC);
+	for (uint64_t i = 1; i < 5; i++)
+		job(T0 + i * SEC / 2, GT_COMPLETE, i, 0);
+	is(gt_ring_since(ring), 0, "of a ring with ends alone nothing is known anyway");
+	is(ring->last.completed, 2, "... but how many ended in a window");
+	gt_model_free(m);
 }
 
 static void check_aged(void)
