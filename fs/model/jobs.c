@@ -758,14 +758,14 @@ void gt_jobs_gaps(struct gt_model *m, uint64_t now)
 
 			if (!r->gap)
 				continue;
-			if (r->gap_end > now) {
+			if (r->gap_end >= now) {
 				first = r->gap_end < first ? r->gap_end : first;
 				continue;
 			}
 			r->gap = false;
 			gt_jobs_lost(m, r, r->gap_end, GT_UNSEEN_LOST);
 		}
-	if (m->priv->front_until && m->priv->front_until <= now) {
+	if (m->priv->front_until && m->priv->front_until < now) {
 		gt_front_ended(m, m->priv->front_until);
 		m->priv->front_until = 0;
 	} else if (m->priv->front_until) {

@@ -209,7 +209,7 @@ static struct gt_ring *ring_new(struct gt_model *m, struct gt_gpu *g, const char
 	if (r->since)
 		gt_busy_restart(&r->busy, r->since);
 	r->lacks_ends = lacks_ends(g);
-	r->gap = r->gap_end > m->now;
+	r->gap = r->gap_end && r->gap_end >= m->now; /* its first job may have ended within */
 	if (r->gap && r->gap_end < m->priv->gap_until)
 		m->priv->gap_until = r->gap_end;
 	gt_stages_init(r->stage, 0);

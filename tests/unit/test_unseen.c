@@ -510,6 +510,11 @@ static void check_lost(void)
 	none_left(1, 0, "behind the gap");
 	begins(T0 + 950, 4);
 	none_left(1, 1, "one that comes later");
+	lose(T0 + 1000, T0 + 1100);
+	lose(T0 + 1050, T0 + 1200);
+	job(T0 + 1200, GT_SUBMIT, 5, 500);
+	gt_model_advance(m, T0 + 1201);
+	none_left(3, 0, "one that comes as the second of two gaps ends");
 	gt_model_free(m);
 }
 
@@ -810,6 +815,14 @@ static void check_gap_before(void)
 	none_left(0, 1, "a ring made within a gap, up to its end");
 	gt_model_advance(m, T0 + 901);
 	none_left(1, 0, "a ring made within a gap, behind it");
+	lose_of(GT_NONE16, T0 + 1000, T0 + 1900);
+	gt_model_advance(m, T0 + 1900);
+	ring = gt_model_ring(m, gpu, "last", GT_ENGINE_UNKNOWN, NULL);
+	event(T0 + 1900, GT_SUBMIT)->ev.ring = ring->id;
+	fold();
+	is(ring->depth.now, 1, "a ring made as a gap ends");
+	gt_model_advance(m, T0 + 1901);
+	is(ring->depth.now, 0, "a ring made as a gap ends, behind it");
 	gt_model_free(m);
 }
 
