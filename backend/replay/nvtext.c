@@ -98,8 +98,10 @@ static bool number(struct cut *c, uint32_t *out)
 
 	for (; c->p < c->end && *c->p >= '0' && *c->p <= '9' && c->p - from < 11; c->p++)
 		v = v * 10 + (uint64_t)(*c->p - '0');
+	if (c->p == from)
+		return false;
 	*out = v < GT_NONE32 ? (uint32_t)v : GT_NONE32;
-	return c->p > from;
+	return true;
 }
 
 /* "-" is not known */
@@ -221,18 +223,21 @@ static void fields(struct nvline *l, struct cut c)
 	}
 }
 
-/* A name may hold blanks and all else: it ends before the last " TSG=" within its 16 bytes. */
+/*
+ * A name may hold blanks and all else: it ends before the last " TSG=" within its 16 bytes. One that
+ * is empty ends before it begins.
+ */
 static bool name_and_group(struct cut *c, struct nvline *l)
 {
 	const char *at = NULL;
 
-	for (const char *p = c->p; p + 5 <= c->end && p <= c->p + 17; p++)
+	for (const char *p = c->p - 1; p + 5 <= c->end && p <= c->p + 17; p++)
 		if (!memcmp(p, " TSG=", 5))
 			at = p;
 	if (!at)
 		return false;
 	l->comm = c->p;
-	l->comm_len = (size_t)(at - c->p);
+	l->comm_len = at > c->p ? (size_t)(at - c->p) : 0;
 	while (l->comm_len && l->comm[l->comm_len - 1] == ' ')
 		l->comm_len--;
 	c->p = at + 5;
