@@ -113,6 +113,12 @@ static void test_odd(void)
 	ok(a.share >= GT_SHARE_ALL / 2, "and halves at most");
 	gt_sampling_adapt(&a, 3600000 * MS, 177 * MS);
 	ok(a.share <= (uint64_t)(GT_SHARE_ALL * 0.63), "an idle hour is one step");
+	gt_adapt_set(&a, 0, GT_SHARE_ALL);
+	is((int)(a.use * 100), 0, "off: no use is reported");
+	is(a.share, GT_SHARE_ALL, "and all are recorded");
+	gt_adapt_set(&a, 10, GT_SHARE_ALL);
+	ok(!gt_sampling_adapt(&a, 3601000 * MS, 3600000 * MS) && a.share == GT_SHARE_ALL,
+	   "on again: the first look only begins");
 }
 
 int main(void)

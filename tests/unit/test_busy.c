@@ -2,7 +2,7 @@
 /* Busy time against a plain array of milliseconds: never twice, never too much. */
 #include <stdlib.h>
 
-#include "../../fs/model/busy.h"
+#include "../../fs/model/internal.h"
 #include "../lib/tap.h"
 
 #define MS   1000000ULL
@@ -119,6 +119,162 @@ static void check_many(void)
 	ok(b.total_ns >= sum * MS, "and takes nothing away");
 }
 
+/* ms within a slot's time, by where it begins */
+static uint64_t slot_at(const struct gt_busy *b, uint64_t start)
+{
+	return gt_busy_ns(b, (start + SLOT) * MS, SLOT * MS) / MS;
+}
+
+static void check_kept(void)
+{
+	struct gt_busy b;
+	uint64_t before;
+
+	gt_busy_reset(&b);
+	for (uint64_t i = 1; i <= 130; i++)
+		gt_busy_add(&b, i * 10 * MS, i * 10 * MS + 3 * MS);
+	before = b.total_ns;
+	gt_busy_add(&b, 640 * MS, 1310 * MS);
+	is((b.total_ns - before) / MS, 67 * 7, "gaps between those that are kept are known");
+}
+
+static void check_bounds(void)
+{
+	const uint64_t most = (GT_BUSY_SLOTS - 1) * SLOT;
+	struct gt_busy b;
+
+	gt_busy_reset(&b);
+	gt_busy_add(&b, 0, 100125 * MS);
+	is(gt_busy_ns(&b, 100125 * MS, most * MS) / MS, most, "the longest window");
+	is(gt_busy_ns(&b, 100125 * MS, (most + 1000) * MS) / MS, most,
+	   "is what a longer one shows");
+	is(gt_busy_ns(&b, 100125 * MS, 0), 0, "nothing is in none");
+	is(gt_busy_ns(&b, 100125 * MS, GT_ALL), 100125 * MS, "or all");
+	gt_busy_unclear(&b, 50000 * MS);
+	gt_busy_unclear(&b, 40000 * MS);
+	is(gt_busy_ns(&b, 60000 * MS, 10000 * MS), 10000 * MS,
+	   "after a time of which it is not known");
+	is(gt_busy_ns(&b, 60000 * MS, 10000 * MS + 1), GT_NONE64, "within it");
+	is(gt_busy_ns(&b, 60000 * MS, GT_ALL), GT_NONE64, "nor of all");
+	is(gt_busy_ns(&b, 5, 5), GT_NONE64, "nor before time began");
+}
+
+static void check_between(void)
+{
+	struct gt_busy b;
+
+	gt_busy_reset(&b);
+	for (uint64_t i = 1000; i < 1600; i += 200)
+		gt_busy_add(&b, i * MS, (i + 100) * MS);
+	is(gt_busy_between(&b, 1050 * MS, 1450 * MS) / MS, 200, "between two times");
+	is(gt_busy_between(&b, 0, 2000 * MS) / MS, 300, "all of it");
+	is(gt_busy_between(&b, 1100 * MS, 1200 * MS), 0, "a gap");
+	is(gt_busy_between(&b, 1410 * MS, 1420 * MS) / MS, 10, "a part of one");
+	is(gt_busy_between(&b, 1300 * MS, 1200 * MS), 0, "backwards");
+	gt_busy_restart(&b, 1450 * MS);
+	gt_busy_add(&b, 1400 * MS, 1500 * MS);
+	is(b.total_ns / MS, 50, "what was before a restart does not count again");
+}
+
+static uint64_t running(const struct gt_busy *b, uint64_t since, uint64_t now, uint64_t window)
+{
+	return gt_busy_running_ns(b, since * MS, now * MS, window * MS) / MS;
+}
+
+/* With what runs, and is not counted yet */
+static void check_running(void)
+{
+	struct gt_busy b;
+
+	gt_busy_reset(&b);
+	gt_busy_add(&b, 1000 * MS, 1100 * MS);
+	is(running(&b, 1150, 1250, 250), 200, "both count");
+	is(running(&b, 1050, 1250, 250), 250, "once where others ended meanwhile");
+	is(running(&b, 1050, 1150, 1000), 150, "in a longer window");
+	is(running(&b, 1100, 1150, 1000), 150, "one after the other");
+	is(running(&b, 0, 1250, 250), 250, "no more than the window");
+	is(running(&b, 0, 5000, 1000), 1000, "one that runs for long is all of it");
+	is(running(&b, 1250, 1250, 1250), 100, "one that begins now is nothing yet");
+	is(running(&b, 2000, 1250, 1250), 100, "nor one that is yet to come");
+	is(gt_busy_running_ns(&b, 1150 * MS, 1250 * MS, GT_ALL) / MS, 200, "of all the time");
+	gt_busy_unclear(&b, 1200 * MS);
+	is(gt_busy_running_ns(&b, 1150 * MS, 1250 * MS, 250 * MS), GT_NONE64,
+	   "not known is not known");
+}
+
+/* Several that are added up may have more than the time there was */
+static void check_fold(void)
+{
+	struct gt_busy a, b, to;
+
+	gt_busy_reset(&a);
+	gt_busy_reset(&b);
+	gt_busy_reset(&to);
+	gt_busy_add(&a, 1000 * MS, 1100 * MS);
+	gt_busy_add(&b, 1050 * MS, 1100 * MS);
+	gt_busy_add(&b, 1300 * MS, 1400 * MS);
+	gt_busy_fold(&to, &a);
+	gt_busy_fold(&to, &b);
+	ok(slot_at(&to, 1000) == 150 && slot_at(&to, 1250) == 100 && to.total_ns == 250 * MS,
+	   "two together");
+	gt_busy_fold(&to, &b);
+	ok(slot_at(&to, 1000) == 200 && slot_at(&to, 1250) == 200, "and a third");
+	gt_busy_fold(&to, &a);
+	is(slot_at(&to, 1000), 250, "more than there was is cut");
+	gt_busy_add(&a, 62000 * MS, 62100 * MS);
+	gt_busy_fold(&to, &a);
+	ok(slot_at(&to, 62000) == 100 && !slot_at(&to, 1000),
+	   "what is new takes the place of the old");
+	gt_busy_fold(&to, &b);
+	ok(slot_at(&to, 62000) == 100 && slot_at(&to, 1250) == 250, "not the other way");
+	is(to.total_ns, 850 * MS, "all times count");
+	gt_busy_reset(&b);
+	gt_busy_add(&b, 62300 * MS, 62310 * MS);
+	gt_busy_add(&b, 62320 * MS, 62350 * MS);
+	gt_busy_fold(&to, &b);
+	is(slot_at(&to, 62250), 40, "of a slot that is not over all counts");
+	to.total_ns -= 40 * MS;
+	gt_busy_unclear(&a, 62150 * MS);
+	gt_busy_fold_total(&to, &a);
+	is(to.total_ns, 1050 * MS, "alone as well");
+	is(gt_busy_ns(&to, 62250 * MS, 250 * MS), GT_NONE64,
+	   "what is not known of one is not of all");
+	is(gt_busy_ns(&to, 62500 * MS, 250 * MS), 40 * MS, "but later");
+}
+
+/* Of a time of which it is known how long it was busy, and not when */
+static void check_spread(void)
+{
+	struct gt_busy b;
+
+	gt_busy_reset(&b);
+	gt_busy_spread(&b, 1000 * MS, 2000 * MS, 500 * MS);
+	ok(slot_at(&b, 1000) == 125 && slot_at(&b, 1250) == 125 && slot_at(&b, 1750) == 125 &&
+		   !slot_at(&b, 750) && !slot_at(&b, 2000),
+	   "all the time alike");
+	gt_busy_spread(&b, 2100 * MS, 2350 * MS, 100 * MS);
+	ok(slot_at(&b, 2000) == 60 && slot_at(&b, 2250) == 40, "by its part of a slot");
+	gt_busy_spread(&b, 2400 * MS, 2400 * MS, 7 * MS);
+	gt_busy_spread(&b, 2450 * MS, 2400 * MS, 7 * MS);
+	gt_busy_spread(&b, 2400 * MS, 2450 * MS, 0);
+	ok(slot_at(&b, 2250) == 40 && b.total_ns == 614 * MS, "no time has no part");
+	gt_busy_spread(&b, 3000 * MS, 3250 * MS, UINT32_MAX + 2ULL);
+	is(slot_at(&b, 3000), SLOT, "more than there was is all");
+	gt_busy_spread(&b, 3250 * MS, 3500 * MS, UINT32_MAX / 2);
+	gt_busy_spread(&b, 3250 * MS, 3500 * MS, UINT32_MAX / 2);
+	gt_busy_spread(&b, 3250 * MS, 3500 * MS, 10);
+	is(slot_at(&b, 3250), SLOT, "however often");
+	gt_busy_spread(&b, 62000 * MS, 62250 * MS, 100 * MS);
+	gt_busy_spread(&b, 1000 * MS, 1250 * MS, 100 * MS);
+	is(slot_at(&b, 62000), 100, "what is older than all windows does not count");
+	b.total_ns = UINT64_MAX - 1;
+	gt_busy_spread(&b, 62250 * MS, 62500 * MS, 2);
+	is(b.total_ns, UINT64_MAX, "the sum stops at the greatest value");
+	gt_busy_reset(&b);
+	gt_busy_spread(&b, 0, 100000 * MS, 50000 * MS);
+	is(gt_busy_ns(&b, 100000 * MS, 60000 * MS) / MS, 30000, "a long time by its end");
+}
+
 int main(void)
 {
 	check_random("one after another", 20, 40);
@@ -127,5 +283,11 @@ int main(void)
 	check_partial();
 	check_hostile();
 	check_many();
+	check_kept();
+	check_bounds();
+	check_between();
+	check_fold();
+	check_running();
+	check_spread();
 	return done_testing();
 }

@@ -119,6 +119,7 @@ static void test_descriptions(void)
 	ok(gt_gate_pass(&g, &r, NULL, GT_NONE64) && g.n.seen == 41 && g.n.lost_source == 41 &&
 		   adds_up(&g),
 	   "a source's loss is counted with its number");
+	is(g.n.uncounted, 0, "which is known");
 	r.lost.count = GT_NONE64;
 	gt_gate_pass(&g, &r, NULL, GT_NONE64);
 	ok(g.n.lost_source == 41 && g.n.uncounted == 1,
@@ -239,6 +240,126 @@ static void test_rings_and_clear(void)
 	gt_gate_destroy(&g);
 }
 
+/* Rings beyond the bounds have no counters, and take no others' */
+static void test_no_ring(void)
+{
+	static const uint16_t at[][2] = { { GT_MAX_GPUS, 3 },
+					  { GT_MAX_GPUS, 3 },
+					  { 1, GT_MAX_RINGS },
+					  { 1, GT_NONE16 },
+					  { GT_NONE16, 3 } };
+	union gt_record r = record(GT_SUBMIT, 1, 1);
+	struct gt_gate g;
+
+	begin(&g);
+	for (size_t i = 0; i < sizeof(at) / sizeof(*at); i++) {
+		r.ev.gpu = at[i][0];
+		r.ev.ring = at[i][1];
+		gt_gate_pass(&g, &r, NULL, GT_NONE64);
+		is(g.nowhere.seen, i + 1, "GPU %u, ring %u", at[i][0], at[i][1]);
+	}
+	r.ev.gpu = GT_MAX_GPUS - 1;
+	r.ev.ring = GT_MAX_RINGS - 1;
+	gt_gate_pass(&g, &r, NULL, GT_NONE64);
+	ok(g.rings[GT_MAX_GPUS - 1] && g.rings[GT_MAX_GPUS - 1][GT_MAX_RINGS - 1].seen == 1,
+	   "the last has counters");
+	gt_gate_destroy(&g);
+}
+
+/* Of events that are of no job */
+static void test_lone(void)
+{
+	union gt_record r = record(GT_QUEUE_MAP, GT_NONE64, 0);
+	struct gt_gate g;
+
+	begin(&g);
+	set(&g, "filter_enabled", "1");
+	set(&g, "filter_pid", "100");
+	r.ev.pid = 200;
+	ok(!gt_gate_pass(&g, &r, NULL, GT_NONE64) && g.n.refused[GT_R_PID] == 1,
+	   "filters are for them, too");
+	r.ev.pid = 100;
+	ok(gt_gate_pass(&g, &r, NULL, GT_NONE64), "who is listed passes");
+	set(&g, "rate_limit", "1");
+	r.ev.ts = 5000000000;
+	ok(gt_gate_pass(&g, &r, NULL, GT_NONE64), "one in a second passes");
+	ok(!gt_gate_pass(&g, &r, NULL, GT_NONE64) && g.n.refused[GT_R_RATE] == 1,
+	   "another is more than the limit");
+	ok(adds_up(&g), "all are counted");
+	gt_gate_destroy(&g);
+}
+
+/* What the history has no room for was recorded in vain */
+static void test_no_room(void)
+{
+	union gt_record r = record(GT_SUBMIT, 1, 1);
+	struct gt_gate g;
+
+	begin(&g);
+	gt_gate_pass(&g, &r, NULL, GT_NONE64);
+	gt_gate_pass(&g, &r, NULL, GT_NONE64);
+	gt_gate_no_room(&g, &r);
+	ok(g.n.recorded == 1 && g.n.refused[GT_R_SHARE] == 1 && g.rings[1][3].recorded == 1,
+	   "it is refused for its user's share");
+	r = record(GT_PROCESS, 0, 0);
+	gt_gate_pass(&g, &r, NULL, GT_NONE64);
+	gt_gate_no_room(&g, &r);
+	ok(g.n.recorded == 1 && g.n.refused[GT_R_SHARE] == 1 && adds_up(&g),
+	   "what is no event does not count");
+	gt_gate_destroy(&g);
+}
+
+/* A job that no table has cannot wait for its end */
+static void test_not_held(void)
+{
+	struct gt_job job = { .ctx = 5, .seqno = 1, .gpu = 1, .ring = 3 };
+	struct gt_gate g;
+
+	begin(&g);
+	set(&g, "sampling_mode", "threshold");
+	ok(!pass(&g, GT_SUBMIT, 5, 1, &job) && !pass(&g, GT_COMPLETE, 5, 1, &job),
+	   "a job that cannot be held is not recorded");
+	is(g.n.lost_held, 2, "its records are lost");
+	gt_gate_destroy(&g);
+}
+
+/* The share of jobs follows the load in one mode alone */
+static void test_adaptive(void)
+{
+	struct gt_gate g;
+
+	begin(&g);
+	for (int adaptive = 0; adaptive < 2; adaptive++) {
+		set(&g, "sampling_mode", adaptive ? "adaptive" : "static");
+		set(&g, "sampling", "50");
+		is(g.wanted.share, GT_SHARE_ALL / 2, "sampling 50 %%");
+		for (uint64_t t = 10; t < 13; t++) /* a CPU that does nothing else */
+			gt_gate_adapt(&g, t * 1000000000, t * 1000000000);
+		if (adaptive)
+			ok(g.wanted.share < GT_SHARE_ALL / 3, "what is too much is less next time");
+		else
+			is(g.wanted.share, GT_SHARE_ALL / 2, "whatever the load");
+	}
+	set(&g, "sampling_mode", "threshold");
+	is(g.wanted.share, GT_SHARE_ALL, "where jobs are slow or not all are looked at");
+	gt_gate_destroy(&g);
+}
+
+static void test_sums(void)
+{
+	struct gt_gate_counts n = { 0 };
+
+	for (unsigned int i = 0; i < GT_NREFUSALS; i++)
+		n.refused[i] = 1ull << i;
+	is(gt_gate_filtered(&n),
+	   1ull << GT_R_TYPE | 1ull << GT_R_LATENCY | 1ull << GT_R_EVENTS | 1ull << GT_R_RING |
+		   1ull << GT_R_ENGINE | 1ull << GT_R_PID | 1ull << GT_R_UID |
+		   1ull << GT_R_WATCHLIST | 1ull << GT_R_CTX,
+	   "what filters refuse");
+	is(gt_gate_sampled(&n), 1ull << GT_R_SAMPLING | 1ull << GT_R_THRESHOLD,
+	   "what sampling leaves out");
+}
+
 int main(void)
 {
 	test_levels();
@@ -247,6 +368,12 @@ int main(void)
 	test_jobs_are_whole();
 	test_no_job();
 	test_rings_and_clear();
+	test_no_ring();
+	test_lone();
+	test_no_room();
+	test_not_held();
+	test_adaptive();
+	test_sums();
 	gt_config_free(&conf);
 	return done_testing();
 }

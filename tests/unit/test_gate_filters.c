@@ -57,6 +57,10 @@ static void test_rings(void)
 	set("filter_enabled", "0");
 	is(rings_with("filter_ring", "1"), 15, "filter_enabled 0: filters do nothing");
 	is(rings_with("watchlist", "1"), 2, "but watch lists do");
+	set("filter_ring", "1");
+	set("filter_enabled", "1");
+	set("filter_enabled", "0");
+	is(rings_with("watchlist", ""), 15, "one that was on is forgotten");
 	end();
 }
 
@@ -136,6 +140,24 @@ static void test_named_later(void)
 	end();
 }
 
+/* Of a GPU that the model does not have, or of none */
+static void test_nowhere(void)
+{
+	struct job a = { GT_NONE16, GT_NONE16, 100, 1000, 7, 1 }, b = { 2, 0, 100, 1000, 8, 1 };
+
+	begin();
+	is(live(&a, 1000, 100) + live(&b, 1000, 100), 6, "a job of no known ring");
+	set("filter_enabled", "1");
+	set("filter_engine", "GRAPHICS");
+	a.seqno = b.seqno = 2;
+	is(live(&a, 2000, 100) + live(&b, 2000, 100), 0, "is of no engine that is wanted");
+	is(gate.n.refused[GT_R_ENGINE], 6, "and counts there");
+	set("filter_engine", "");
+	a.seqno = b.seqno = 3;
+	is(live(&a, 3000, 100) + live(&b, 3000, 100), 6, "when none is wanted, all are");
+	end();
+}
+
 static void test_clear(void)
 {
 	struct job a = { 0, 0, 100, 1000, 7, 1 };
@@ -159,6 +181,7 @@ int main(void)
 	test_in_flight();
 	test_events();
 	test_named_later();
+	test_nowhere();
 	test_clear();
 	return done_testing();
 }

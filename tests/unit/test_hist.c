@@ -236,6 +236,29 @@ static void check_memory(void)
 	is(gt_hist_memory(), before, "all memory is given back");
 }
 
+/* What leaves the ten seconds gives its memory back, when it does and no sooner */
+static void check_expire(void)
+{
+	uint64_t before = gt_hist_memory(), full, first;
+	struct gt_summary all;
+	struct gt_stage s;
+
+	gt_stage_init(&s);
+	gt_stage_summary(&s, 0, &all, NULL);
+	ok(!all.count && !all.min && !all.max && !all.avg, "of nothing all is 0");
+	for (uint64_t i = 0; i < 200; i++)
+		gt_stage_add(&s, (5 + i / 100) * SEC, i);
+	full = gt_hist_memory();
+	gt_stage_expire(&s, 15 * SEC - 1);
+	is(gt_hist_memory(), full, "the tenth second before stays");
+	gt_stage_expire(&s, 15 * SEC);
+	first = gt_hist_memory();
+	ok(first < full, "the one before goes");
+	is(gt_stage_count(&s), 200, "but what it had");
+	gt_stage_reset(&s);
+	is(gt_hist_memory(), before, "all is given back");
+}
+
 int main(void)
 {
 	seed = 42;
@@ -245,5 +268,6 @@ int main(void)
 	check_buckets(5000);
 	check_window();
 	check_memory();
+	check_expire();
 	return done_testing();
 }

@@ -23,6 +23,9 @@ static void test_threshold(void)
 	is(out.n, slow * 3, "whole");
 	is(out.r[0].ev.type, GT_SUBMIT, "from the first record on");
 	is(out.r[2].ev.type, GT_COMPLETE, "to the last");
+	ok(out.r[0].ev.ts == 501 * 10000 * US && out.r[0].ev.seqno == 501 &&
+		   out.r[0].ev.pid == 100 && out.r[1].ev.type == GT_COMMIT,
+	   "as they were");
 	is(gate.n.refused[GT_R_THRESHOLD], 3 * (1000 - slow), "the others count as sampled out");
 	is(gate.rings[0][0].sampled_out, 3 * (1000 - slow), "of their ring, too");
 	is(gate.rings[0][0].recorded, slow * 3, "as do those that are recorded");
@@ -72,6 +75,7 @@ static void test_meanwhile(void)
 	is(out.n, 5, "all of it is recorded");
 	is(gate.n.recorded, 4, "and counted, of before the clear as well");
 	is(gate.n.seen, 4, "as seen, too");
+	ok(gate.rings[0][0].seen == 4 && gate.rings[0][0].recorded == 4, "of their ring as well");
 	j.seqno++;
 	tell(&j, 1400, GT_SUBMIT);
 	gt_gate_clear(&gate);
@@ -131,7 +135,7 @@ static void test_gone(void)
 /* Room is looked for once a second at most, also when time goes back */
 static void test_sweep(void)
 {
-	static struct gt_job jobs[2];
+	static struct gt_job table[4], *jobs = &table[1];
 	union gt_record r = { 0 };
 	struct gt_hold h;
 
@@ -146,7 +150,74 @@ static void test_sweep(void)
 	is(h.held, 1, "within a second nothing is looked for, wherever time went meanwhile");
 	gt_hold_sweep(&h, 6000000000ull);
 	is(h.held, 0, "then it is again");
+	gt_hold_put(&h, &jobs[1], &r);
+	jobs[1].live = 1;
+	jobs[1].recorded = GT_JOB_HELD;
+	gt_hold_sweep(&h, 8000000000ull);
+	is(h.held, 1, "what is held of a job that waits stays");
+	jobs[1].recorded = GT_R_PID;
+	gt_hold_sweep(&h, 10000000000ull);
+	is(h.held, 0, "not if its place is another's");
+	jobs[1].recorded = GT_JOB_HELD;
+	gt_hold_put(&h, &jobs[1], &r);
+	jobs[1].live = 0;
+	gt_hold_sweep(&h, 12000000000ull);
+	is(h.held, 0, "nor one of no process");
+	ok(!gt_hold_begin(&h, &jobs[2]) && !gt_hold_begin(&h, &table[0]),
+	   "jobs of no table hold nothing");
 	gt_hold_destroy(&h);
+}
+
+static void put(struct gt_hold *h, const struct gt_job *j, uint64_t n)
+{
+	union gt_record r = { 0 };
+
+	gt_hold_begin(h, j);
+	for (r.ev.seqno = 0; r.ev.seqno < n; r.ev.seqno++)
+		gt_hold_put(h, j, &r);
+}
+
+/* What was held takes no more memory when it is used again */
+static void test_used_again(void)
+{
+	static struct gt_job jobs[3];
+	struct gt_hold h;
+	uint64_t bytes;
+
+	gt_hold_init(&h, jobs, 3);
+	is(gt_hold_bytes(&h), 0, "before the first it takes none");
+	put(&h, &jobs[0], 3);
+	put(&h, &jobs[1], 2);
+	bytes = gt_hold_bytes(&h);
+	ok(bytes, "then it does");
+	for (int i = 0; i < 5; i++) {
+		for (int k = 0; k < 3; k++)
+			gt_hold_begin(&h, &jobs[k]);
+		is(h.held, 0, "all go");
+		put(&h, &jobs[2], 4);
+		put(&h, &jobs[0], 1);
+		is(h.held, 5, "others come");
+		is(gt_hold_bytes(&h), bytes, "in their room");
+	}
+	gt_hold_destroy(&h);
+	is(gt_hold_bytes(&h), 0, "and it is given back");
+}
+
+/* Likewise where jobs are recorded after all */
+static void test_room_of_recorded(void)
+{
+	struct job j = { 0, 0, 100, 1000, 7, 0 };
+	uint64_t bytes = 0;
+
+	begin();
+	set("sampling_mode", "threshold");
+	set_n("sampling_threshold", 500 * US);
+	for (j.seqno = 1; j.seqno <= 100; j.seqno++) {
+		live(&j, j.seqno * 10000 * US, 1000 * US);
+		bytes = bytes ? bytes : gt_hold_bytes(&gate.hold);
+	}
+	ok(out.n == 300 && gt_hold_bytes(&gate.hold) == bytes, "one job after another in its room");
+	end();
 }
 
 /* A job that is slow enough still needs room in the rate limit, for all of it */
@@ -169,6 +240,27 @@ static void test_rate(void)
 	end();
 }
 
+/* A job that begins has room in the rate limit for all that its ring reports of one */
+static void test_reserved(void)
+{
+	struct job j = { 0, 0, 100, 1000, 7, 1 };
+	unsigned int n = 0;
+
+	begin();
+	set("filter_enabled", "1");
+	set("rate_limit", "30");
+	is(live(&j, 5000000000ull, 500), 3, "a job of three records");
+	set("filter_pid", "100");
+	j.pid = 200;
+	for (j.seqno = 2; j.seqno <= 20; j.seqno++)
+		tell(&j, 7000000000ull, GT_SUBMIT);
+	j.pid = 100;
+	for (; j.seqno <= 40; j.seqno++)
+		n += tell(&j, 7000000000ull, GT_SUBMIT);
+	is(n, 10, "ten more have room for theirs, whatever is filtered out");
+	end();
+}
+
 int main(void)
 {
 	test_threshold();
@@ -177,6 +269,9 @@ int main(void)
 	test_no_room();
 	test_gone();
 	test_sweep();
+	test_used_again();
+	test_room_of_recorded();
 	test_rate();
+	test_reserved();
 	return done_testing();
 }

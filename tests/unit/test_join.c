@@ -114,6 +114,13 @@ static void check_driver_first(void)
 	   "what it holds is the queue's");
 	emit_event(GT_QUEUE_MAP, true, RUNTIME, AT);
 	is(q->state, GT_QS_CREATED, "that a stream has it is no state of the driver's");
+	emit_event(GT_DISPATCH, true, RUNTIME, 0);
+	is(reported.ev.queue, DRIVER, "the runtime's number stays its");
+	description(false, DRIVER, AT, 1048576);
+	reported.queue.flags = GT_F_END_REPORTED;
+	tell();
+	describe(true, RUNTIME, AT, 16384);
+	is(q->desc.flags, GT_F_END_REPORTED, "that the driver reports its end stays known");
 	emit_event(GT_QUEUE_DESTROY, true, RUNTIME, AT);
 	is(q->state, GT_QS_CREATED, "nor its end");
 	emit_event(GT_QUEUE_DESTROY, false, DRIVER, GT_NONE64);
@@ -163,6 +170,7 @@ static void check_counted_before(void)
 	ok(q->depth.now == 2 && q->depth.peak == 6 && q->depth_set && q->worked,
 	   "what it holds is known, and how much it held");
 	work(RUNTIME, 300);
+	is(q->last_ts, m->now, "when it was last used is known");
 	gt_stage_summary(&q->stage[GT_ST_EXEC], m->now, &exec, NULL);
 	ok(exec.count == 2 && exec.sum == 1000 && exec.max == 700, "and how long kernels took");
 	ok(q->counts.submitted == 2 && q->counts.completed == 2, "it goes on from there");
@@ -256,6 +264,27 @@ static void check_number_again(void)
 	gt_model_free(m);
 }
 
+/* A number of the runtime means no queue that has gone, nor one that has another number since */
+static void check_number_gone(void)
+{
+	begin(false);
+	make(false, DRIVER, AT);
+	make(true, RUNTIME, AT);
+	make(true, RUNTIME + 1, AT);
+	emit_event(GT_DISPATCH, true, RUNTIME + 1, 0);
+	is(reported.ev.queue, DRIVER, "a queue's latest number means it");
+	emit_event(GT_DISPATCH, true, RUNTIME, 0);
+	is(reported.ev.queue, RUNTIME, "the one before does not");
+	emit_event(GT_QUEUE_DESTROY, false, DRIVER, GT_NONE64);
+	gt_model_advance(m, m->now + 61000000000ull);
+	gt_model_reap(m);
+	ok(!gt_model_queue(m, 0, DRIVER), "it is forgotten");
+	emit_event(GT_QUEUE_CREATE, false, DRIVER + 1, AT + 4096);
+	emit_event(GT_DISPATCH, true, RUNTIME + 1, 0);
+	is(reported.ev.queue, RUNTIME + 1, "who has its place has not its number");
+	gt_model_free(m);
+}
+
 static void check_no_queue(void)
 {
 	const uint64_t until = (uint64_t)RUNTIME << 32 | 5;
@@ -280,6 +309,7 @@ int main(void)
 	check_counted_before();
 	check_others();
 	check_number_again();
+	check_number_gone();
 	check_no_queue();
 	return done_testing();
 }

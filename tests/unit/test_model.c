@@ -23,6 +23,10 @@ static void check_one_job(void)
 	is(ring->types.n[GT_COMPLETE].seen + ring->types.n[GT_SUBMIT].recorded, 2,
 	   "counted by type");
 	is(m->types.n[GT_COMMIT].seen, 1, "at the root");
+	ok(gpu->types.n[GT_SUBMIT].seen == 1 && gpu->types.n[GT_SUBMIT].recorded == 1 &&
+		   m->types.n[GT_SUBMIT].recorded == 1 &&
+		   gt_model_proc(m, 500)->counts.submitted == 1,
+	   "of its GPU and its process");
 	job(T0 + 200, GT_SUBMIT, 2, 500);
 	job(T0 + 250, GT_SUBMIT, 2, 500);
 	is(ring->counts.submitted, 2, "a repeated SUBMIT is nothing new");

@@ -261,6 +261,7 @@ static void test_cap(void)
 	push1(o, 0, GT_ORDER_CAP + 1, 0);
 	ok(got.n > 0 && gt_order_stats(o)->forced == got.n,
 	   "one more lets the oldest out, counted");
+	is(got.n, GT_ORDER_CAP / 16, "a sixteenth of what there is room for");
 	is(got.n + gt_order_pending(o), GT_ORDER_CAP + 1, "and none is lost");
 	ok(got.r[0].ev.ts == 1 && got.r[got.n - 1].ev.ts == got.n, "in order");
 	gt_order_flush(o);
@@ -281,6 +282,74 @@ static void test_silent_mark(void)
 	gt_order_free(o);
 }
 
+/* Of equal times the lower source's is first; what is late goes along */
+static void test_prefix(void)
+{
+	struct gt_order *o = fresh(2, false);
+	union gt_record r[3] = { rec(0, 100, 0), rec(0, 50, 1), rec(0, 200, 2) };
+
+	gt_order_watermark(o, 1, 150);
+	gt_order_watermark(o, 1, 20);
+	gt_order_push(o, 0, r, 3, 1000 * MS);
+	ok(got.n == 2 && got.r[1].ev.ts == 50, "up to a promise, which is not taken back");
+	is(gt_order_stats(o)->direct, 2, "at once");
+	is(gt_order_stats(o)->queued, 1, "the rest waits");
+	gt_order_free(o);
+	o = fresh(2, false);
+	gt_order_watermark(o, 1, 150);
+	push1(o, 0, 150, 1000 * MS);
+	is(got.n, 1, "a lower number's equal time does not wait");
+	gt_order_free(o);
+}
+
+/* A source that begins or jumps promises nothing of what it did before */
+static void test_begin(void)
+{
+	struct gt_order *o = fresh(2, true);
+
+	gt_order_watermark(o, 1, 500);
+	gt_order_begin(o, 1, true);
+	push1(o, 0, 100, 0);
+	is(got.n, 0, "a source that begins again is waited for");
+	gt_order_watermark(o, 1, 500);
+	gt_order_run(o, 0);
+	is(got.n, 1, "until it promises");
+	gt_order_rewind(o, 1);
+	push1(o, 0, 200, 0);
+	is(got.n, 1, "likewise one that jumps");
+	gt_order_begin(o, 0, true);
+	is(got.n, 1, "what it has queued waits on");
+	gt_order_begin(o, 0, false);
+	ok(got.n == 2 && gt_order_stats(o)->forced == 1, "but not if it is live from now on");
+	gt_order_busy(o, 0, true);
+	gt_order_begin(o, 0, false);
+	gt_order_end(o, 1);
+	gt_order_run(o, 1000 * MS);
+	is(got.mark, 1000 * MS - GT_ORDER_HOLD_NS, "one that begins is not busy");
+	gt_order_free(o);
+}
+
+static void test_due(void)
+{
+	struct gt_order *o = fresh(3, false);
+
+	push1(o, 1, 900 * MS, 1005 * MS);
+	push1(o, 0, 901 * MS, 1000 * MS);
+	is(gt_order_run(o, 1005 * MS), 1000 * MS + GT_ORDER_HOLD_NS,
+	   "the first that is due is next");
+	is(got.mark, 900 * MS, "the oldest that waits holds time");
+	gt_order_free(o);
+	o = fresh(1, false);
+	gt_order_busy(o, 0, true);
+	gt_order_watermark(o, 0, 1000 * MS);
+	gt_order_run(o, 1000 * MS + GT_ORDER_BUSY_NS + 5);
+	is(got.mark, 1000 * MS + 5, "who is busy for long holds it no longer");
+	got.marks = 0;
+	gt_order_run(o, 1000 * MS + GT_ORDER_BUSY_NS + 5);
+	is(got.marks, 0, "the same time is not told again");
+	gt_order_free(o);
+}
+
 int main(void)
 {
 	test_property();
@@ -293,5 +362,8 @@ int main(void)
 	test_apart();
 	test_cap();
 	test_silent_mark();
+	test_prefix();
+	test_begin();
+	test_due();
 	return done_testing();
 }

@@ -353,6 +353,286 @@ static void functions(void)
 	rh_free(h);
 }
 
+/* The times of what was played, and how many were damaged */
+static void times(const char *what, const uint64_t *ts, size_t n, const char *want)
+{
+	struct file f = { .n = 0 };
+	char got[128] = "";
+	struct rh *h;
+	int ret;
+
+	header(&f, 1);
+	for (size_t i = 0; i < n; i++) {
+		if (ts[i])
+			submit(&f, ts[i], GT_NONE16, GT_NONE16, i);
+		else
+			header(&f, 2);
+	}
+	h = play(f.r, f.n * GT_RECORD_SIZE, &ret);
+	for (size_t i = 0; i < h->n; i++)
+		sprintf(got + strlen(got), "%llu ", (unsigned long long)h->rec[i].ev.ts);
+	sprintf(got + strlen(got), "of %llu",
+		(unsigned long long)(h->n + gt_replay_source(h->p.priv, 0)->count.damaged));
+	is_str(got, want, "%s", what);
+	rh_free(h);
+}
+#define TIMES(what, want, ...)                                                                     \
+	times(what, (const uint64_t[]){ __VA_ARGS__ },                                             \
+	      sizeof((const uint64_t[]){ __VA_ARGS__ }) / sizeof(uint64_t), want)
+
+static void damaged_times(void)
+{
+	TIMES("one record alone has any time", "100 of 1", 100);
+	TIMES("a time that does not go back is none", "100 100 200 of 3", 100, 100, 200);
+	TIMES("one that is later than the next is damaged", "100 100 200 of 4", 100, 500, 100, 200);
+	TIMES("also if the next is the last", "100 100 of 3", 100, 500, 100);
+	TIMES("the last is damaged if it goes back", "100 200 of 3", 100, 200, 50);
+	TIMES("behind a header time begins anew", "400 50 of 2", 400, 0, 50);
+	TIMES("the record before it is not damaged", "100 400 50 60 of 4", 100, 400, 0, 50, 60);
+}
+
+static void beginning(void)
+{
+	const size_t least = offsetof(struct gt_header, magic) + sizeof(GT_RECORD_MAGIC);
+	struct file f = { .n = 0 };
+	const uint8_t *head = (const uint8_t *)f.r;
+
+	header(&f, 1);
+	ok(gt_reader_stream.detect(head, least), "a stream is known by its first bytes");
+	ok(!gt_reader_stream.detect(head, least - 1), "not by less");
+	ok(gt_reader_stream.detect(head, sizeof(f.r)), "nor are more in its way");
+	f.r[0].header.magic[0]++;
+	ok(!gt_reader_stream.detect(head, least), "by its magic");
+}
+
+/* A second header: what is wrong with it is said with its place */
+static void second_header(void)
+{
+	static const uint16_t sizes[] = { GT_RECORD_SIZE - 1, 4097 };
+	struct rh *h;
+	int ret;
+
+	for (int i = 0; i < 2; i++) {
+		struct file f = sample();
+
+		header(&f, 2);
+		f.r[f.n - 1].header.record_size = sizes[i];
+		h = play(f.r, f.n * GT_RECORD_SIZE, &ret);
+		ok(strstr(h->error, "byte 768: records of"), "records of %u bytes: %s", sizes[i],
+		   h->error);
+		is(h->types[GT_SUBMIT], 3, "what is before it is played");
+		rh_free(h);
+		f.r[f.n - 1].header.record_size = GT_RECORD_SIZE;
+		f.r[f.n - 1].header.version = GT_RECORD_VERSION + 1;
+		h = play(f.r, f.n * GT_RECORD_SIZE, &ret);
+		ok(strstr(h->error, "byte 768: a stream of version"), "a version to come: %s",
+		   h->error);
+		rh_free(h);
+	}
+}
+
+/* Records of the longest size */
+static void longest(void)
+{
+	enum { N = 100, LONG = 4096 };
+	uint8_t *data = calloc(N, LONG);
+	struct file f = { .n = 0 };
+	struct rh *h;
+	int ret;
+
+	header(&f, 1);
+	f.r[0].header.record_size = LONG;
+	memcpy(data, f.r, GT_RECORD_SIZE);
+	for (uint64_t i = 1; i < N; i++) {
+		f.n = 0;
+		submit(&f, 100 + i, GT_NONE16, GT_NONE16, i);
+		memcpy(data + i * LONG, f.r, GT_RECORD_SIZE);
+	}
+	h = play(data, N * LONG, &ret);
+	ok(h->types[GT_SUBMIT] == N - 1 && !h->errors, "records of 4096 bytes are read");
+	rh_free(h);
+	free(data);
+}
+
+/* As many records as are read at once, to the byte, and then more; @odd: bytes of another */
+static void blocks(size_t n, size_t odd, const char *want)
+{
+	union gt_record *r = calloc(n + 1, sizeof(*r));
+	struct file f = { .n = 0 };
+	struct rh *h;
+	int ret;
+
+	header(&f, 1);
+	r[0] = f.r[0];
+	for (size_t i = 1; i <= n; i++)
+		gt_record_init(&r[i], 100 + i, GT_SUBMIT);
+	h = play(r, n * sizeof(*r) + odd, &ret);
+	is(h->types[GT_SUBMIT], n - 1, "%zu records and %zu bytes", n, odd);
+	ok(want ? strstr(h->error, want) != NULL : !h->errors, "... %s", h->error);
+	is(gt_replay_source(h->p.priv, 0)->count.first, odd ? n * sizeof(*r) : 0,
+	   "... counted there");
+	rh_free(h);
+	free(r);
+}
+
+static void gpus(void)
+{
+	static const struct {
+		const char *name, *dev, *driver, *is;
+	} known[] = {
+		{ "mock9", "", "mock", "mock9" },
+		{ "mock-10", "", "mock", "mock-10" },
+		{ "mock0", "pci0", "mock", "pci0" },
+		{ "mock", "pci1", "mock", "pci1" },
+		{ "12", "", "", "12" },
+		{ "-any", "", "-any", "-any" },
+		{ "x-any", "pci2", "x", "x-any" },
+		{ "a0b-19", "pci3", "a0b", "pci3" },
+	};
+	struct file f = { .n = 0 };
+	const size_t n = sizeof(known) / sizeof(*known);
+	struct rh *h;
+	int ret;
+
+	header(&f, 1);
+	for (size_t i = 0; i < n; i++)
+		gpu(&f, (uint16_t)i, known[i].name, known[i].dev);
+	gpu(&f, 1023, "last-0", "pci4");
+	gpu(&f, 1024, "beyond-0", "pci5");
+	ring(&f, 1023, 7, "gfx");
+	ring(&f, 1023, GT_NONE16, "none");
+	ring(&f, 1024, 7, "none");
+	ring(&f, 1023, 8, "");
+	ring(&f, 9, 7, "none");
+	submit(&f, 100, 1023, 7, 1);
+	submit(&f, 101, 1024, 7, 2);
+	submit(&f, 102, 1023, 8, 3);
+	ring(&f, 1023, 7, "sdma");
+	f.r[f.n - 1].ev.ts = 103;
+	ring(&f, 1023, 8, "comp");
+	f.r[f.n - 1].ev.ts = 103;
+	submit(&f, 104, 1023, 7, 4);
+	submit(&f, 105, 1023, 8, 5);
+	h = play(f.r, f.n * GT_RECORD_SIZE, &ret);
+	is(h->errors + h->bad, 0, "names of GPUs are played");
+	for (size_t i = 0; i < n; i++) {
+		is_str(h->gpu[i].driver, known[i].driver, "driver of %s", known[i].name);
+		is_str(h->gpu[i].dev, known[i].is, "device of %s", known[i].name);
+	}
+	is(h->gpus, n + 1, "a number beyond the bound has no name");
+	ok(h->n == 5 && h->rec[0].ev.gpu == n && h->rec[0].ev.ring == 0, "the last has one");
+	ok(h->rec[1].ev.gpu == GT_NONE16 && h->rec[1].ev.ring == GT_NONE16,
+	   "beyond it nothing is known");
+	is(h->rec[2].ev.ring, GT_NONE16, "a ring without a name is not known");
+	ok(h->rec[3].ev.ring == 1 && h->rec[4].ev.ring == 2, "a ring's latest name counts");
+	is(h->gpu[n].rings, 3, "nothing else was taken for a ring");
+	rh_free(h);
+}
+
+static unsigned int engines[8], nengines;
+
+static uint16_t ring_asked(struct gt_plugin *p, uint16_t g, const char *name, enum gt_engine engine)
+{
+	if (nengines < 8)
+		engines[nengines++] = engine;
+	return rh_ring(p, g, name, engine);
+}
+
+/* More rings than are kept, and engines that are none */
+static void rings(void)
+{
+	enum { N = 4100 };
+	union gt_record *r = calloc(N + 6, sizeof(*r));
+	struct gt_host host = rh_host;
+	struct file f = { .n = 0 };
+	char path[TMP_PATH_MAX];
+	int fd = tmp_file(path, "gt-replay");
+	struct rh *h = rh_new(path, "", true);
+	size_t n = 0;
+
+	host.ring = ring_asked;
+	h->p.host = &host;
+	header(&f, 1);
+	gpu(&f, 0, "a0", "");
+	r[n++] = f.r[0];
+	r[n++] = f.r[1];
+	for (unsigned int i = 0; i < N; i++) {
+		f.n = 0;
+		ring(&f, 0, (uint16_t)i, "gfx");
+		f.r[0].ring_name.engine = i < 1	  ? GT_ENGINE_COPY
+					  : i < 2 ? GT_NENGINES - 1
+						  : GT_NENGINES;
+		r[n++] = f.r[0];
+	}
+	f.n = 0;
+	ring(&f, 0, 1, "sdma");
+	submit(&f, 100, 0, 4095, 1);
+	submit(&f, 101, 0, 4096, 1);
+	submit(&f, 102, 0, 1, 1);
+	memcpy(&r[n], f.r, f.n * sizeof(*r));
+	n += f.n;
+	ok(write(fd, r, n * sizeof(*r)) == (ssize_t)(n * sizeof(*r)), "many rings");
+	close(fd);
+	rh_play(h);
+	ok(h->n == 3 && h->rec[0].ev.ring == 0 && h->rec[1].ev.ring == GT_NONE16,
+	   "there is an end to rings");
+	is(h->rec[2].ev.ring, 1, "those that are known may get another name");
+	ok(engines[0] == GT_ENGINE_COPY && engines[1] == GT_NENGINES - 1 &&
+		   engines[2] == GT_ENGINE_UNKNOWN,
+	   "an engine that is none is not known");
+	unlink(path);
+	rh_free(h);
+	free(r);
+}
+
+static void as_they_were(void)
+{
+	struct file f = { .n = 0 };
+	struct rh *h;
+	int ret;
+
+	header(&f, 1);
+	gpu(&f, 0, "a0", "");
+	ring(&f, 0, 0, "gfx");
+	memset((uint8_t *)submit(&f, 100, 0, 0, 0) + 16, 0x5a, GT_RECORD_SIZE - 16);
+	memset(add(&f, 101, GT_PROCESS)->process.comm, 'c', sizeof(f.r->process.comm));
+	h = play(f.r, f.n * GT_RECORD_SIZE, &ret);
+	ok(h->n == 2 && !memcmp(&h->rec[0], &f.r[3], GT_RECORD_SIZE), "a record is as it was");
+	ok(!h->rec[1].process.comm[sizeof(f.r->process.comm) - 1] &&
+		   h->rec[1].process.comm[0] == 'c',
+	   "but that a process's name has an end");
+	rh_free(h);
+}
+
+/* Two streams at once */
+static void merged(void)
+{
+	char a[TMP_PATH_MAX], b[TMP_PATH_MAX], both[2 * TMP_PATH_MAX];
+	int fa = tmp_file(a, "gt-replay"), fb = tmp_file(b, "gt-replay");
+	struct file f = { .n = 0 }, g = { .n = 0 };
+	struct rh *h;
+
+	header(&f, 1);
+	submit(&f, 100, GT_NONE16, GT_NONE16, 1);
+	submit(&f, 300, GT_NONE16, GT_NONE16, 3);
+	header(&g, 1);
+	submit(&g, 200, GT_NONE16, GT_NONE16, 2);
+	submit(&g, 400, GT_NONE16, GT_NONE16, 4);
+	ok(write(fa, f.r, f.n * GT_RECORD_SIZE) > 0 && write(fb, g.r, g.n * GT_RECORD_SIZE) > 0,
+	   "two streams");
+	close(fa);
+	close(fb);
+	snprintf(both, sizeof(both), "%s:%s", a, b);
+	h = rh_new(both, "", true);
+	rh_play(h);
+	ok(h->n == 4 && h->rec[0].ev.seqno == 1 && h->rec[1].ev.seqno == 2 &&
+		   h->rec[2].ev.seqno == 3 && h->rec[3].ev.seqno == 4,
+	   "are played in order of time");
+	unlink(a);
+	unlink(b);
+	rh_free(h);
+}
+
 int main(void)
 {
 	numbers();
@@ -365,5 +645,15 @@ int main(void)
 	longer();
 	versions();
 	cut();
+	beginning();
+	damaged_times();
+	second_header();
+	longest();
+	blocks(4096, 0, NULL);
+	blocks(5000, 10, "byte 320000: ends inside a record, 10 bytes of 64");
+	gpus();
+	rings();
+	as_they_were();
+	merged();
 	return done_testing();
 }

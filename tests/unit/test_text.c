@@ -115,6 +115,7 @@ static void test_random_words(void)
 
 static void test_limit(void)
 {
+	static const char in[1001] = "x";
 	struct gt_text t;
 
 	gt_text_init(&t, 1000);
@@ -123,6 +124,18 @@ static void test_limit(void)
 	ok(!t.failed && t.len == 1000, "a text may be as long as its limit");
 	gt_text_ch(&t, 'x');
 	ok(t.failed && t.len == 1000, "and no longer");
+	gt_text_free(&t);
+	gt_text_mem(&t, in, 1000);
+	ok(!t.failed && t.len == 1000, "all at once, too");
+	gt_text_free(&t);
+	gt_text_mem(&t, in, 1001);
+	ok(t.failed && !t.len, "one byte more is none");
+	gt_text_free(&t);
+	gt_text_printf(&t, "%999d", 1);
+	ok(!t.failed && t.len == 999, "printf takes room for its NUL");
+	gt_text_free(&t);
+	gt_text_printf(&t, "%1000d", 1);
+	ok(t.failed && !t.len, "which the limit has none for");
 	gt_text_free(&t);
 	gt_text_str(&t, "again");
 	ok(!t.failed && t.len == 5 && t.limit == 1000, "a freed text is usable");
@@ -150,6 +163,32 @@ static const char *laid_out(const char *columns, const char *rows, size_t limit)
 	return done();
 }
 
+/* A table whose text was cut by @n bytes */
+static const char *cut_short(const char *whole, size_t n)
+{
+	gt_text_free(&text);
+	gt_text_init(&text, 0);
+	gt_text_str(&text, whole);
+	text.len -= n;
+	gt_table_end(&text, 0);
+	return done();
+}
+
+/* Where only @limit bytes may be had? */
+static bool is_laid_out(size_t limit)
+{
+	static const char wide[] = "before\nlong_name n\na         1\n";
+	size_t at;
+
+	gt_text_free(&text);
+	gt_text_init(&text, limit);
+	gt_text_str(&text, "before\n");
+	at = gt_table_begin(&text, "long_name n");
+	gt_text_str(&text, "a 1\n");
+	gt_table_end(&text, at);
+	return text.len == sizeof(wide) - 1 && !memcmp(text.buf, wide, text.len);
+}
+
 static void test_tables(void)
 {
 	char columns[300] = "", rows[200] = "", *c = columns, *r = rows;
@@ -166,6 +205,15 @@ static void test_tables(void)
 	is_str(laid_out("long_name n", "a 1\n", 24), "before\nlong_name n\na 1\n",
 	       "no room for blanks: as it was");
 	ok(!text.failed, "… and whole");
+	ok(is_laid_out(31), "just room for them");
+	ok(!is_laid_out(30), "one byte less");
+	is_str(laid_out("aaa", "+\n--\n", 0), "before\naaa\n+\n--\n", "a sign alone is no number");
+	is_str(laid_out("a b", "12:30 1\n/ 2\n", 0), "before\na     b\n12:30 1\n/     2\n",
+	       "nor is what has other signs in it");
+	is_str(laid_out("num n", "+1.50 7\n0 8\n9 9\n", 0),
+	       "before\n  num n\n+1.50 7\n    0 8\n    9 9\n", "from 0 to 9");
+	is_str(cut_short("aa bb\n1 2\n33 45", 1), "aa bb\n 1  2\n33  4", "a row that is cut");
+	is_str(cut_short("aaa b\n12", 1), "aaa b\n1", "... says nothing of its column");
 	for (int i = 0; i < 65; i++) {
 		c += sprintf(c, i ? " c%d" : "c%d", i);
 		r += sprintf(r, i ? " %d" : "%d", i % 10);
@@ -186,7 +234,9 @@ static void test_decimal(void)
 	gt_text_decimal(&text, 7, 0);
 	gt_text_ch(&text, ' ');
 	gt_text_decimal(&text, INT64_MIN, 6);
-	is_str(done(), "31.000000 -0.005 7 -9223372036854.775808", "decimals");
+	gt_text_ch(&text, ' ');
+	gt_text_decimal(&text, 0, 2);
+	is_str(done(), "31.000000 -0.005 7 -9223372036854.775808 0.00", "decimals");
 }
 
 static void test_parse_u64(void)
@@ -230,6 +280,8 @@ static void trim(const char *in, size_t len, int ret, const char *want)
 
 static void test_trim(void)
 {
+	char s[8];
+
 	trim("5\n", 2, 0, "5");
 	trim(" \t5 \t\n", 6, 0, "5");
 	trim("5", 1, 0, "5");
@@ -239,6 +291,11 @@ static void test_trim(void)
 	trim("a b\n", 4, 0, "a b");
 	trim("5\0\n", 3, -EINVAL, "");
 	trim("\0", 1, -EINVAL, "");
+	trim("  \n", 3, 0, "");
+	trim("\t", 1, 0, "");
+	memcpy(s, "ab\0cd", 5);
+	(void)gt_parse_trim(s, 5);
+	is(gt_parse_at - s, 2, "where a value ends too soon is reported");
 }
 
 int main(void)
