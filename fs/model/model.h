@@ -393,6 +393,7 @@ struct gt_ring {
 	/* averages begin then, 0: as everything. What was before, jobs with an end that was missed may
 	 * have done: a CPU's buffer had run over, or jobs that ended were not seen to begin */
 	uint64_t since;
+	uint64_t ended_before; /* how many jobs had ended by then */
 	uint64_t first_ts, last_ts;
 	uint32_t jobs_head, jobs_tail; /* list of its jobs in flight, by gt_job.ring_next */
 	/* jobs that occupy the hardware now, and since when there has been one without a break */

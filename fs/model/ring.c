@@ -277,6 +277,7 @@ void gt_gpu_free(struct gt_gpu *g)
 void gt_ring_front_ended(struct gt_model *m, struct gt_ring *r, uint64_t ts)
 {
 	r->since = ts;
+	r->ended_before = r->counts.completed;
 	/* depth begins with the ring's first event, which may be yet to come; and where only ends are
 	 * reported each would begin another window */
 	if (!r->depth.t0 || !gt_ring_since(r))
@@ -314,7 +315,7 @@ static void ring_clear(struct gt_ring *r, uint64_t now, uint64_t window_ns)
 	gt_depth_reset(&r->depth, now);
 	gt_busy_restart(&r->busy, now);
 	gt_ring_window_restart(r, now, window_ns);
-	r->since = 0;
+	r->since = r->ended_before = 0;
 	r->gen++;
 }
 

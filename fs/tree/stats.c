@@ -944,32 +944,49 @@ bool gt_rate_observed(const struct gt_model *m, const struct gt_typecount *c,
 	return true;
 }
 
-static void rate_cell(struct gt_text *t, const struct gt_model *m, const struct gt_typecount *c,
-		      const struct gt_pauses *pauses, unsigned int type, uint64_t now,
-		      unsigned int window)
-{
-	uint64_t rate = 0;
-	bool known = gt_rate_observed(m, c, pauses, type, now, window, &rate);
+/* struct rate - what a row of throughput counts: @type in @c, from @since on, before which @before were seen */
+struct rate {
+	const struct gt_typecount *c;
+	const struct gt_pauses *pauses;
+	unsigned int type;
+	uint64_t since, before;
+};
 
+static void rate_cell(struct gt_text *t, const struct gt_model *m, const struct rate *r,
+		      uint64_t now, unsigned int window)
+{
+	const struct gt_extent e = { .since = r->since, .pauses = r->pauses };
+	uint64_t rate = 0, observed;
+	bool known;
+
+	if (r->since && now - r->since < window * GT_SEC) {
+		observed = gt_observed_of(m, e, now, window * GT_SEC);
+		known = observed;
+		if (known)
+			rate = (uint64_t)((unsigned __int128)(r->c->n[r->type].seen - r->before) *
+					  1000 * GT_SEC / observed);
+	} else {
+		known = gt_rate_observed(m, r->c, r->pauses, r->type, now, window, &rate);
+	}
 	gt_cell_ratio(t, rate, known ? 1000 : 0);
 }
 
 static void throughput(struct gt_text *t, const char *name, const struct gt_model *m,
-		       const struct gt_typecount *c, const struct gt_pauses *pauses,
-		       unsigned int type, uint64_t now)
+		       const struct rate *r, uint64_t now)
 {
 	gt_cell(t, name);
-	rate_cell(t, m, c, pauses, type, now, 1);
-	rate_cell(t, m, c, pauses, type, now, 10);
-	gt_cell_u64(t, c->n[type].seen);
+	rate_cell(t, m, r, now, 1);
+	rate_cell(t, m, r, now, 10);
+	gt_cell_u64(t, r->c->n[r->type].seen);
 	gt_text_ch(t, '\n');
 }
 
 int gt_show_throughput(struct gt_text *t, const struct gt_show *s)
 {
 	uint64_t now = gt_model_now(s->app->model);
-	const struct gt_pauses *pauses;
 	struct gt_typecount c;
+	struct rate submitted = { .c = &c, .type = GT_SUBMIT };
+	struct rate completed = { .c = &c, .type = GT_COMPLETE };
 	unsigned int reported;
 
 	{
@@ -979,14 +996,16 @@ int gt_show_throughput(struct gt_text *t, const struct gt_show *s)
 		if (!r)
 			return -ENODEV;
 		gt_ring_jobs(r, &c);
-		pauses = r->pauses;
+		submitted.pauses = completed.pauses = r->pauses;
+		completed.since = gt_ring_since(r);
+		completed.before = r->ended_before;
 		reported = gt_reported_ring(r);
 	}
 	/* where only ends are known, no submission is */
 	if (c.n[GT_SUBMIT].seen ||
 	    (reported & GT_REPORTS_SUBMITS && !(reported & GT_REPORTS_NO_SUBMITS)))
-		throughput(t, "submitted", s->app->model, &c, pauses, GT_SUBMIT, now);
+		throughput(t, "submitted", s->app->model, &submitted, now);
 	if (reported & GT_REPORTS_JOBS)
-		throughput(t, "completed", s->app->model, &c, pauses, GT_COMPLETE, now);
+		throughput(t, "completed", s->app->model, &completed, now);
 	return 0;
 }

@@ -97,6 +97,7 @@ class Ring:
         self.after_loss = self.commits = self.gap = self.lacks = False
         self.since = 0                  # the hardware has had jobs since then
         self.from_ = self.cut = 0       # averages begin then; busy time before is not counted
+        self.before = 0                 # how many had ended by then
         self.busy, self.jobs = [], []
         self.unclear = []               # when it worked for a time that is not known
 
@@ -210,7 +211,7 @@ class Truth:
             r.busy, r.unclear, r.cut = [], [], t
 
     def ring_front_ended(self, r, t):
-        r.area, r.peak, r.t0, r.at, r.from_ = 0, len(r.live), t, t, t
+        r.area, r.peak, r.t0, r.at, r.from_, r.before = 0, len(r.live), t, t, t, r.completed
 
     def gaps(self, t):
         for r in self.rings.values():
@@ -637,6 +638,12 @@ def one_ring(c, truth, mnt, row, r):
             if whole < n * 10**9:
                 c.share('%s utilization avg%d' % (r.name, n), util.get('avg%d_percent' % n, '-').strip(), covered(busy), whole,
                         clear(ends, now, n * 10**9))
+    rates = {x['jobs']: x['avg10_per_second'] for x in table(d + '/throughput')}
+    for k, n, ns in (('submitted', r.submitted, now - truth.first),
+                     ('completed', r.completed - (r.before if observed_from(r) else 0), whole)):
+        if k in rates and ns < 10 * 10**9:
+            c.near('%s throughput %s' % (r.name, k), rates[k], n * 10**9 / ns) if ns else c.same(
+                '%s throughput %s' % (r.name, k), rates[k], '-')
     window(c, mnt, row, r, busy)
     jobs = {(int(x['ctx']), int(x['seqno'])): x for x in table(d + '/jobs')}
     c.same(r.name + ' jobs', sorted(jobs), sorted(r.live))
