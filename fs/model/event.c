@@ -254,6 +254,7 @@ static void lost_on_gpu(struct gt_model *m, struct gt_gpu *g, uint64_t ts, uint6
 	for (unsigned int i = 0; i < g->nrings; i++) {
 		lost_on_ring(m, g->rings[i], ts, until);
 		g->rings[i]->cur.blind = true;
+		g->rings[i]->counts.uncounted++;
 	}
 	g->gen++;
 }
@@ -263,9 +264,12 @@ static void lost_anywhere(struct gt_model *m, uint64_t ts, uint64_t until)
 	struct gt_model_private *p = m->priv;
 	uint64_t end = until > ts ? until : ts;
 
-	for (unsigned int i = 0; i < m->ngpus; i++)
+	for (unsigned int i = 0; i < m->ngpus; i++) {
 		lost_on_gpu(m, m->gpus[i], ts, until);
+		m->gpus[i]->counts.uncounted++;
+	}
 	p->after_loss = true;
+	p->unplaced++;
 	/* from the recording's beginning on */
 	if (ts <= m->cleared && end > m->now && end > p->front_until) {
 		p->front_until = end;

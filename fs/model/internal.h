@@ -197,6 +197,7 @@ struct gt_model_private {
 	/* of losses and ends on a ring that is not known, for rings that come later: as in gt_ring */
 	bool after_loss;
 	uint64_t loss_until, gap_end;
+	uint64_t unplaced; /* losses since the last clear, for GPUs and rings that come later */
 	uint64_t
 		front_until; /* a loss from a recording's beginning on lasts until then; 0: none, or over */
 	uint64_t since; /* as in gt_ring, of all rings */

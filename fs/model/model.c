@@ -323,7 +323,7 @@ void gt_model_clear(struct gt_model *m)
 			gt_queue_clear(m->queues[i], now);
 	memset(&m->types, 0, sizeof(m->types));
 	memset(&m->counts, 0, sizeof(m->counts));
-	m->priv->since = 0;
+	m->priv->since = m->priv->unplaced = 0;
 	gt_set_cleared(m, now);
 	gt_pauses_clear(m, now);
 	m->priv->from_first = false;

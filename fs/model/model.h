@@ -54,7 +54,7 @@ struct gt_counts {
 	uint64_t submitted, committed, completed;
 	uint64_t errors;
 	uint64_t lost;	       /* records that its sources lost */
-	uint64_t uncounted;    /* losses of an unknown number of records */
+	uint64_t uncounted;    /* losses; how many of its records is not known */
 	uint64_t aged;	       /* jobs that left the table because they were too old */
 	uint64_t evicted;      /* jobs that left the table because it was full */
 	uint64_t unmatched;    /* ends of jobs with a begin that was not seen */

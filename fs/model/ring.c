@@ -83,6 +83,7 @@ struct gt_gpu *gt_model_gpu(struct gt_model *m, const char *name, bool *is_new)
 	if (!g)
 		return NULL;
 	g->id = (uint16_t)m->ngpus;
+	g->counts.uncounted = m->priv->unplaced;
 	keep_name(g->name, sizeof(g->name), name);
 	m->gpus[m->ngpus++] = g;
 	m->dir_gen++;
@@ -206,6 +207,7 @@ static struct gt_ring *ring_new(struct gt_model *m, struct gt_gpu *g, const char
 	r->loss_until = m->priv->loss_until;
 	r->gap_end = m->priv->gap_end;
 	r->since = m->priv->since;
+	r->counts.uncounted = m->priv->unplaced;
 	if (r->since)
 		gt_busy_restart(&r->busy, r->since);
 	r->lacks_ends = lacks_ends(g);

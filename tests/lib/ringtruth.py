@@ -617,6 +617,9 @@ def one_ring(c, truth, mnt, row, r):
         return
     for k, v in want.items():
         c.same('%s stats %s' % (r.name, k), stats.get(k, '-'), v)
+    # a CPU's loss may have been of any ring
+    c.same(r.name + ' rings lost', row['lost'], '-' if truth.losses else 0)
+    c.same(r.name + ' stats lost', stats.get('lost', '-'), '-' if truth.losses else 0)
     c.same(r.name + ' committed', stats.get('committed', 0), r.committed)
     c.same(r.name + ' depth now', depth['now'], len(r.live))
     c.same(r.name + ' depth peak', depth['peak'], r.peak)

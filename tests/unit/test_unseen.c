@@ -816,6 +816,9 @@ static void check_gap_before(void)
 	gt_model_advance(m, T0 + 901);
 	none_left(1, 0, "a ring made within a gap, behind it");
 	lose_of(GT_NONE16, T0 + 1000, T0 + 1900);
+	ok(m->counts.lost == 2 && !m->counts.uncounted && gpu->counts.uncounted == 2 &&
+		   ring->counts.uncounted == 2 && !ring->counts.lost,
+	   "a loss that may have been of any ring: how many a ring lost is not known");
 	gt_model_advance(m, T0 + 1900);
 	ring = gt_model_ring(m, gpu, "last", GT_ENGINE_UNKNOWN, NULL);
 	event(T0 + 1900, GT_SUBMIT)->ev.ring = ring->id;
@@ -823,6 +826,10 @@ static void check_gap_before(void)
 	is(ring->depth.now, 1, "a ring made as a gap ends");
 	gt_model_advance(m, T0 + 1901);
 	is(ring->depth.now, 0, "a ring made as a gap ends, behind it");
+	is(ring->counts.uncounted, 2, "it may have lost what was lost before");
+	gt_model_clear(m);
+	ring = gt_model_ring(m, gpu, "new", GT_ENGINE_UNKNOWN, NULL);
+	is(ring->counts.uncounted, 0, "but not behind a clear");
 	gt_model_free(m);
 }
 
