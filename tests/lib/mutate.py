@@ -3,9 +3,10 @@
 
 A fault is one of: a comparison that is another one, && for ||, a sum for a difference, a statement that updates
 something and is gone, true for false, a flag or a `gen` of a file's row that is gone. Its place is chosen at random in
-the PATHs (fs and backend), from lines that gcc compiles on this machine. For each fault the copy is built and `run.sh --check`
-runs; then, if nothing failed, the host's cases with a word of the file's path in their name. Prints a line for each
-fault: where, what, and the test that failed first, or MISSED. Takes a minute or two for each.
+the PATHs (fs and backend), from lines that gcc compiles on this machine, and none is made twice. For each fault the
+copy is built and `run.sh --check` runs; then, if nothing failed, the host's cases with a word of the file's path in
+their name. Prints a line for each fault: where, what, and the test that failed first, or MISSED. Takes a minute or two
+for each.
 """
 import os
 import random
@@ -18,15 +19,19 @@ import sys
 SOURCE = os.path.realpath(os.path.join(os.path.dirname(__file__), '../..'))
 COPY = os.environ.get('MUTATE_DIR', '/var/tmp/gputrace-mutate')
 CC = 'ccache cc' if shutil.which('ccache') else 'cc'
-# what to change, to what
+# what to change, to what; first the BOUNDS
+BOUNDS = 4
 FAULTS = [
     (r'(?<=[\w\])]) < (?=[\w(])', ' <= '), (r'(?<=[\w\])]) > (?=[\w(])', ' >= '),
-    (r' <= ', ' < '), (r' >= ', ' > '), (r' == ', ' != '), (r' != ', ' == '),
+    (r' <= ', ' < '), (r' >= ', ' > '),
+    (r' == ', ' != '), (r' != ', ' == '),
     (r' && ', ' || '), (r' \|\| ', ' && '), (r'(?<=\w) \+ (?=\w)', ' - '), (r'(?<=\w) - (?=\w)', ' + '),
     (r'\btrue\b', 'false'), (r'\bfalse\b', 'true'),
     (r'^(\t+)[\w.>\[\]-]+ (?:[+|&-]?=) [^;{}]+;$', r'\1;'), (r'^(\t+)[\w.>\[\]-]+(?:\+\+|--);$', r'\1;'),
     (r'^(\t\s*)\.flags = (\w+) \| .*,$', r'\1.flags = \2,'), (r'^(\t\s*)\.gen = \w+,$', r'\1'),
 ]
+# whether a bound belongs to the smaller or the greater one of two makes no difference
+EITHER = re.compile(r'(\S+) [<>]=? (\S+) \? ((\1|\2) : (\1|\2)|(\1 - \2|\2 - \1) : 0)\b')
 
 
 def run(command, **how):
@@ -41,7 +46,9 @@ def places(paths):
         for at, line in enumerate(open(os.path.join(COPY, path))):
             if re.match(r'\s*(/?\*|#|//)|.*(for \(|"|gt_log)', line):
                 continue
-            out += [(path, at, f) for f in range(len(FAULTS)) if re.search(FAULTS[f][0], line.rstrip('\n'))]
+            either = EITHER.search(line)
+            out += [(path, at, f) for f in range(len(FAULTS)) if re.search(FAULTS[f][0], line.rstrip('\n')) and not (
+                either and f < BOUNDS)]
     return out
 
 
@@ -76,7 +83,8 @@ def main(n=40, seed=1, *paths):
         choice = [p for p in found if p[2] == fault]
         if not choice:
             continue
-        path, at, _ = rand.choice(choice)
+        path, at, _ = place = rand.choice(choice)
+        found.remove(place)
         whole = open(os.path.join(COPY, path)).read()
         lines = whole.split('\n')
         was = lines[at]
