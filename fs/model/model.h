@@ -215,13 +215,11 @@ struct gt_ring;
  * @unclear: it is not known how long the ring was busy
  */
 struct gt_window_stats {
-	uint64_t start, end, events, completed, lat_sum, lat_min, lat_max;
-	uint64_t lat_count;
-	uint64_t depth_integral;
+	uint64_t end, events, completed, lat_sum, lat_min, lat_max, lat_count, busy_ns;
+	uint64_t start, lost, depth_integral;
 	uint32_t depth_peak;
 	bool blind, unclear;
-	uint64_t lost, busy_ns;
-};
+} __attribute__((aligned(64))); /* the first line is what each job writes */
 
 /**
  * gt_ring_window() - ends @r's window if @now has passed its end: cur becomes last, or, if whole
@@ -404,10 +402,11 @@ struct gt_ring {
 	 * hardware, as a later one has ended, the last of them found at passed_at */
 	uint32_t hw_entered, hw_passed;
 	uint64_t passed_at;
-	uint32_t strays;  /* ends of jobs that had been passed, see gt_unseen_stray() */
-	bool unordered;	  /* its jobs do not end in the order of hand-over */
-	bool gap;	  /* at gap_end, jobs from before the loss are taken out of flight */
-	uint8_t ended_at; /* where the next one goes in ended */
+	uint32_t strays;      /* ends of jobs that had been passed, see gt_unseen_stray() */
+	bool unordered;	      /* its jobs do not end in the order of hand-over */
+	bool gap;	      /* at gap_end, jobs from before the loss are taken out of flight */
+	uint8_t ended_at;     /* where the next one goes in ended */
+	uint64_t early_until; /* events of jobs in early may come up to then */
 	struct gt_depth depth;
 	struct gt_window_stats cur, last;
 	struct gt_stage stage[GT_NSTAGES];
@@ -418,9 +417,8 @@ struct gt_ring {
 	struct gt_errlog errors;
 	char name[40];
 	struct gt_ended_job ended[GT_RING_ENDED];
-	/* ends that came before an earlier event of their job, which may come up to early_until */
+	/* ends that came before an earlier event of their job */
 	struct gt_early_job early[GT_RING_EARLY];
-	uint64_t early_until;
 	uint8_t early_at;
 	struct gt_pauses *pauses; /* NULL: it is observed whenever anything is */
 };
@@ -519,12 +517,12 @@ struct gt_proc_ring {
 	uint16_t gpu, ring;
 	uint32_t inflight;
 	uint16_t account; /* of the share that its memory counts in */
+	bool first;
+	struct gt_busy *engine;
+	struct gt_proc_ring *next;
 	struct gt_counts counts;
 	struct gt_stage stage[GT_NSTAGES];
 	struct gt_busy busy;
-	struct gt_busy *engine;
-	bool first;
-	struct gt_proc_ring *next;
 };
 
 struct gt_proc {
