@@ -31,7 +31,7 @@ struct gt_gauge {
 
 /**
  * struct gt_reading - sensors of one GPU
- * @has: 1 << enum gt_gauge_kind for each kind that the GPU has; a missing value is unknown for now
+ * @has: 1 << enum gt_gauge_kind for each kind that the GPU has; a missing value is not known yet
  * @power: word for whether it sleeps, "active", "suspended"; "" unknown
  */
 struct gt_reading {

@@ -313,7 +313,7 @@ bool rp_is_call(const char *s, size_t len);
  * @there: it was there when the folders were looked through; @changed: since it was read; @busy:
  * somebody writes to it; @once: it is read once only
  * @read: a reader has it; @turn: number of the turn in which it had last, 0: not yet; @again: it
- *	could not be opened for now, and is not tried before
+ *	could not be opened, and is not tried again before
  * @means: which kernels its job asked for when its reading began: part of their names, "" for all;
  *	NULL: no job's, or an expression
  * @matched: dispatches of these, while the hash of what was asked for was @asked; @instructions of

@@ -34,7 +34,7 @@ struct rp_user {
  * @user: owner of these; NULL: of a recording
  * @begun: when it began
  * @on: there is such a process; @idle: it gets the CPU time that nobody else wants; @watched: its
- * pipe wakes us; @dry: its user's rows are used up for now
+ * pipe wakes us; @dry: its user may read no more rows before the next refill
  */
 struct rp_reader {
 	struct rp_child child;

@@ -1016,11 +1016,13 @@ int gt_show_blame_stats(struct gt_text *t, const struct gt_show *s)
 
 	if (err)
 		return err;
-	gt_text_str(t, "from_s ");
-	gt_time(t, b->g.from);
-	gt_text_str(t, "\nto_s ");
-	gt_time(t, b->g.until > b->g.from ? b->g.until : b->g.from);
-	gt_text_ch(t, '\n');
+	if (b->g.from) { /* 0: of a recording no event could be used */
+		gt_text_str(t, "from_s ");
+		gt_time(t, b->g.from);
+		gt_text_str(t, "\nto_s ");
+		gt_time(t, b->g.until > b->g.from ? b->g.until : b->g.from);
+		gt_text_ch(t, '\n');
+	}
 	gt_text_kv(t, "jobs_finished", b->g.finished + b->g.unlisted);
 	gt_text_kv(t, "jobs_in_flight", b->g.flying);
 	gt_text_kv(t, "jobs_without_record", b->g.unlisted);

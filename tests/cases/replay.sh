@@ -156,6 +156,14 @@ unlike "$(ls "$mnt"; grep '^self' "$mnt/README")" '^self' "a recording's tree li
 is "$(readlink "$mnt/self")" "" "… and has none"
 umount_gt "$mnt"
 
+# Where no event can be used, nothing was seen at any time
+grep drm_sched_job_queue: "$GT_SRC/tests/data/replay/sched_6.12.txt" | sed 's/fence=/other=/' >other.txt
+mount_gt "$mnt" -o replay=other.txt 2>err || exit 1
+wait_for 20 grep -q ended "$mnt/backends/replay/state"
+like "$(cat err)" "drm_sched_job_queue: its fields are not as the event map says" "fields of other names: the mount warns"
+is "$(value "$mnt/blame_stats" jobs_finished) $(value "$mnt/blame_stats" from_s)" "0 " "… and blame_stats does not say from when on it is"
+umount_gt "$mnt"
+
 # How many a loss has lost is not made up where nobody says
 awk '/drm_sched_job_queue:/ && ++n == 20 { print "CPU:1 [LOST EVENTS]" } { print }' "$GT_SRC/tests/data/replay/sched_6.12.txt" >unknown.txt
 sed 's/LOST EVENTS/LOST 5 EVENTS/' unknown.txt >known.txt
