@@ -34,7 +34,7 @@ struct gt_busy {
 	} cov[GT_BUSY_OPEN];
 	uint64_t slot_no[GT_BUSY_SLOTS];
 	uint32_t slot_ns[GT_BUSY_SLOTS];
-} __attribute__((aligned(64))); /* the first line is all that most jobs write */
+} __attribute__((aligned(64))); /* most jobs write to the first cache line alone */
 
 /** gt_busy_add() - [@start, @end) was busy; intervals come by rising @end */
 void gt_busy_add(struct gt_busy *b, uint64_t start, uint64_t end);

@@ -331,7 +331,7 @@ void gt_busy_restart(struct gt_busy *b, uint64_t now);
 /* ring.c */
 /** gt_front_ended() - what was before @ts is not known: busy times, depths and windows begin again */
 void gt_front_ended(struct gt_model *m, uint64_t ts);
-/** gt_ring_front_ended() - likewise of a ring of which no job has been seen to end and to begin */
+/** gt_ring_front_ended() - likewise of one ring, of which only jobs ended that were not seen to begin */
 void gt_ring_front_ended(struct gt_model *m, struct gt_ring *r, uint64_t ts);
 void gt_gpu_free(struct gt_gpu *g);
 void gt_gpu_clear(struct gt_gpu *g, uint64_t now, uint64_t window_ns);

@@ -54,7 +54,7 @@ struct gt_counts {
 	uint64_t submitted, committed, completed;
 	uint64_t errors;
 	uint64_t lost;	       /* records that its sources lost */
-	uint64_t uncounted;    /* losses; how many of its records is not known */
+	uint64_t uncounted;    /* losses of an unknown number of its records */
 	uint64_t aged;	       /* jobs that left the table because they were too old */
 	uint64_t evicted;      /* jobs that left the table because it was full */
 	uint64_t unmatched;    /* ends of jobs with a begin that was not seen */
@@ -219,7 +219,7 @@ struct gt_window_stats {
 	uint64_t start, lost, depth_integral;
 	uint32_t depth_peak;
 	bool blind, unclear;
-} __attribute__((aligned(64))); /* the first line is what each job writes */
+} __attribute__((aligned(64))); /* each job writes to the first cache line */
 
 /**
  * gt_ring_window() - ends @r's window if @now has passed its end: cur becomes last, or, if whole
@@ -388,8 +388,8 @@ struct gt_ring {
 	/* the last hand-over of a job that only seems to be lost, see gt_jobs_begun(): behind a job
 	 * that was handed over before, such a one may run still */
 	uint64_t lost_until;
-	/* averages begin then, 0: as everything. What was before, jobs with an end that was missed may
-	 * have done: a CPU's buffer had run over, or jobs that ended were not seen to begin */
+	/* averages begin then; 0: at the start or the last clear. Before it ends of jobs may be missing
+	 * from a recording: a CPU's buffer had run over, or jobs that ended were not seen to begin */
 	uint64_t since;
 	uint64_t ended_before; /* how many jobs had ended by then */
 	uint64_t first_ts, last_ts;
@@ -765,7 +765,7 @@ uint64_t gt_observed(const struct gt_model *m, enum gt_observation what, uint64_
 /**
  * struct gt_extent - when something was observed
  * @first, @last: times of its first event and its last; 0: never, or not known
- * @since: not before
+ * @since: time before it does not count; 0: all does
  * @pauses: when it was not observed; NULL: it was whenever anything was. Lives as long as a live model
  */
 struct gt_extent {

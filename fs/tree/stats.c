@@ -944,7 +944,8 @@ bool gt_rate_observed(const struct gt_model *m, const struct gt_typecount *c,
 	return true;
 }
 
-/* struct rate - what a row of throughput counts: @type in @c, from @since on, before which @before were seen */
+/* struct rate - what a row of throughput counts: @type in @c. With @since only what came later, and not the
+ * @before that had come by then */
 struct rate {
 	const struct gt_typecount *c;
 	const struct gt_pauses *pauses;
