@@ -241,7 +241,7 @@ static void check_known(void)
 		   i ? "it" : "its GPU");
 	}
 	ok(!gt_queue_get(m, (uint16_t)m->ngpus, 5, 0, T0) && !gt_queue_get(m, 0, GT_NONE32, 0, T0),
-	   "there is none of no GPU, or no number");
+	   "not found without a GPU or a number");
 	event(T0 + 6, GT_QUEUE_MAP)->ev.queue = 5;
 	rec.ev.gpu = (uint16_t)m->ngpus;
 	fold();

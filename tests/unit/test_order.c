@@ -346,7 +346,7 @@ static void test_due(void)
 	is(got.mark, 1000 * MS + 5, "who is busy for long holds it no longer");
 	got.marks = 0;
 	gt_order_run(o, 1000 * MS + GT_ORDER_BUSY_NS + 5);
-	is(got.marks, 0, "the same time is not told again");
+	is(got.marks, 0, "the same time is reported once");
 	gt_order_free(o);
 }
 

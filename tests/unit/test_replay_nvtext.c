@@ -391,29 +391,30 @@ static bool detected(const char *head)
 	return gt_reader_nvtext.detect((const uint8_t *)head, strlen(head));
 }
 
-/* A file's last line may lack its end: a group's is not taken for all there is to say of it */
-static void cut(void)
+/* Of a group's line and @last, the file's last line, come @n records */
+static void last_line(const char *last, size_t n, const char *what)
 {
+	char text[512];
 	struct rh *h;
 
-	h = play(AT "BIND PID=- TSG=1\n" AT "TASK_INIT PID=7 a TSG=1 engine=GR0 timeslice=1");
-	is(h->n, 1, "a line that is cut is left out");
+	snprintf(text, sizeof(text), AT "BIND PID=- TSG=1\n" AT "%s", last);
+	h = play(text);
+	is(h->n, n, "%s", what);
 	rh_free(h);
-	h = play(AT "BIND PID=- TSG=1\n" AT "TASK_INIT PID=7 a TSG=1 engine=GR0 interleave=LOW");
-	is(h->n, 4, "not if its last field is there");
-	rh_free(h);
-	h = play(AT "BIND PID=- TSG=1\n" AT "WORK_SUBMIT PID=- TSG=1 token=3");
-	is(h->n, 2, "of each kind");
-	rh_free(h);
-	h = play(AT "BIND PID=- TSG=1\n" AT "BIND PID=- TSG=1 channels=3 allowed=yes");
-	is(h->n, 2, "its own");
-	rh_free(h);
-	h = play(AT "BIND PID=- TSG=1\n" AT "BIND PID=- TSG=1 interleave=LOW token=3");
-	is(h->n, 1, "and no other's");
-	rh_free(h);
-	h = play(AT "BIND PID=- TSG=1\n" AT "TASK_DESTROY PID=- TSG=1");
-	is(h->n, 2, "an end has no such field");
-	rh_free(h);
+}
+
+/* A file's last line may lack its end: it counts only with the last field of its kind */
+static void cut(void)
+{
+	last_line("TASK_INIT PID=7 a TSG=1 engine=GR0 timeslice=1", 1,
+		  "a line that is cut is left out");
+	last_line("TASK_INIT PID=7 a TSG=1 engine=GR0 interleave=LOW", 4,
+		  "a group's line is whole");
+	last_line("WORK_SUBMIT PID=- TSG=1 token=3", 2, "a submission is whole");
+	last_line("BIND PID=- TSG=1 channels=3 allowed=yes", 2, "a BIND is whole");
+	last_line("BIND PID=- TSG=1 interleave=LOW token=3", 1,
+		  "the last field of another kind does not do");
+	last_line("TASK_DESTROY PID=- TSG=1", 2, "a TASK_DESTROY needs no field");
 	ok(detected("\xef\xbb\xbf" AT "BIND PID=- TSG=1") &&
 		   detected("x\n" AT "BIND PID=- TSG=1\r\n"),
 	   "a text is known by one of its lines");

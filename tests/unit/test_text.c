@@ -163,7 +163,7 @@ static const char *laid_out(const char *columns, const char *rows, size_t limit)
 	return done();
 }
 
-/* A table whose text was cut by @n bytes */
+/* A table, with @n bytes of its text cut off */
 static const char *cut_short(const char *whole, size_t n)
 {
 	gt_text_free(&text);
