@@ -1,17 +1,18 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# repeat.sh N [NAME...] - runs the tests of `make test`, or those with a NAME in their name, N times, every second
-# time beside `stress-ng --cpu 4 --io 2 --vm 1`. Prints a table: test, runs, failures, slowest in seconds.
+# repeat.sh N [NAME...] - builds, then runs the tests of `make test`, or those with a NAME in their name, N times, every
+# second time beside `stress-ng --cpu 4 --io 2 --vm 1`. Prints a table: test, runs, failures, slowest in seconds.
 #
-# The runs of one commit may be spread: the table covers all that $O/repeat/COMMIT holds, also of earlier calls. With
-# changes that are not committed the folder is COMMIT-modified. A run that did not end, or in which no test ran, is a
-# failure, and not in the table.
+# The runs of one commit may be spread: the table covers all that $O/repeat/COMMIT holds, also of earlier calls, and a
+# run has stress-ng beside it if fewer of these had it than did not. With changes that are not committed the folder is
+# COMMIT-modified. A run that did not end, or in which no test ran, is a failure, and not in the table.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 out=$(readlink -f "${O:-.output}")
 n=${1:?"usage: repeat.sh N [NAME...]"}
 shift
 command -v stress-ng >/dev/null || tests/lib/apt.sh stress-ng || exit
+make -s -j"$(nproc)" O="$out" tools || exit
 dir=$out/repeat/$(git rev-parse --short HEAD)
 [ -z "$(git status --porcelain)" ] || dir+=-modified
 mkdir -p "$dir"
@@ -28,7 +29,7 @@ trap 'exit 143' TERM HUP
 bad=0
 for ((i = 1; i <= n; i++)); do
 	beside=idle
-	if [ $((i % 2)) = 0 ]; then
+	if [ "$(find "$dir" -name '*.stress*' | wc -l)" -lt "$(find "$dir" -name '*.idle*' | wc -l)" ]; then
 		beside=stress
 		stress-ng --quiet --cpu 4 --io 2 --vm 1 &
 		stress=$!
