@@ -13,7 +13,7 @@
 #   make uninstall    the same; a configuration that was changed stays
 #   make deps         packages to build and run; deps-check, deps-test, deps-vm, deps-web: more, of the tests
 #   make tools        build the tests and benchmarks too; objects: compile all, and link nothing
-#   make man          write the list of files in gputrace-files(5) anew, from the tables of the tree and plugins
+#   make man          write the lists of gputrace-files(5) and gputrace-security(7) anew, from tables of the code
 #   make clean        remove what was built; help: this
 #
 # V=1 shows commands, O=DIR builds elsewhere, SAN=all adds address, undefined and leak sanitizers,
@@ -294,14 +294,20 @@ stress: deps deps-test deps-vm
 	@$(MAKE) $(parallel) --no-print-directory tools
 	@O=$(O) STRESS_SECONDS=$(STRESS_SECONDS) TIME_LIMIT=5400 GT_GUEST_LIMIT=6000 tests/run.sh --guests stress
 
-# tests/cases/manual.sh has the same list made and compares
+# $(call write_part,PAGE,NAME,COMMAND): what COMMAND prints goes between the lines BEGIN NAME and END NAME of PAGE
+define write_part
+	$(say) MAN $(1)
+	$(Q)$(3) >$(O)/part.mdoc
+	$(Q)awk '/^.." END $(2)/ { skip = 0 } !skip; \
+		/^.." BEGIN $(2)/ { while ((getline row <"$(O)/part.mdoc") > 0) print row; skip = 1 }' \
+		$(1) >$(O)/page.mdoc
+	$(Q)cp $(O)/page.mdoc $(1)
+endef
+
+# tests/cases/manual.sh has the same lists made and compares
 man: tools
-	$(say) MAN fs/gputrace-files.5
-	$(Q)$(O)/tests/tools/filelist $(sort $(plugins)) >$(O)/files.mdoc
-	$(Q)awk '/^.." END FILES/ { skip = 0 } !skip; \
-		/^.." BEGIN FILES/ { while ((getline row <"$(O)/files.mdoc") > 0) print row; skip = 1 }' \
-		fs/gputrace-files.5 >$(O)/gputrace-files.5
-	$(Q)cp $(O)/gputrace-files.5 fs/gputrace-files.5
+	$(call write_part,fs/gputrace-files.5,FILES,$(O)/tests/tools/filelist $(sort $(plugins)))
+	$(call write_part,conf/gputrace-security.7,SHARES,$(O)/tests/tools/filelist shares)
 
 bench: deps deps-check
 	@$(MAKE) $(parallel) --no-print-directory tools

@@ -105,9 +105,7 @@ bool gt_pidns_scan(struct gt_ended_space *s, unsigned int n)
 	return whole;
 }
 
-#define SPACES	   1024 /* of which each that has not ended takes a descriptor */
-#define ORDINARY   768	/* of them, that belong to other user namespaces than the daemon's */
-#define SHARE	   64	/* of these, of one owner */
+#define SPACES	   1024 /* GT_ALL_PIDNS of them for other user namespaces than the daemon's */
 #define IDLE_NS	   10000000000ull
 #define PRESSED_NS 1000000000ull
 #define SWEEP_NS   10000000000ull
@@ -368,7 +366,8 @@ static bool fits(const struct owner *o)
 {
 	if (o->privileged || t.spaces >= SPACES)
 		return t.spaces < SPACES;
-	return o->n < SHARE && t.ordinary < ORDINARY && o->n < ORDINARY - t.ordinary;
+	return o->n < GT_USER_PIDNS && t.ordinary < GT_ALL_PIDNS &&
+	       o->n < GT_ALL_PIDNS - t.ordinary;
 }
 
 /*

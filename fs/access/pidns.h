@@ -16,6 +16,12 @@
 #define GT_PIDNS_NOW   (UINT64_MAX - 1) /* as a time */
 #define GT_PIDNS_DEPTH 8		/* nested namespaces that are tracked */
 
+enum {
+#define GT_BOUND(id, what, key, all, user) GT_ALL_##id = (all), GT_USER_##id = (user),
+#include "../shares.def"
+#undef GT_BOUND
+};
+
 /**
  * gt_pidns_of() - the innermost PID namespace of a task
  * @tid: in the daemon's namespace; @status: what /proc/<tid>/status said just now

@@ -5,24 +5,10 @@
 
 #include "quota.h"
 
-#define NONE UINT64_MAX
-#define MIB  (1ULL << 20)
-
-/*
- * A name costs some 700 bytes and a descriptor 400, without the text; a long text may have 30 MB.
- * Each waiting read or open is a thread of its caller, and costs the caller more than us: one that
- * waits for its turn keeps nobody else's waiting, so that opens need no bound of all together.
- * gputrace-security(7) has these numbers.
- * Names that the kernel has forgotten count until it says so: a few are everybody's.
- */
 static const struct gt_bounds bounds[GT_NQ] = {
-	[GT_Q_NODES] = { NONE, NONE, NONE, 0 },
-	[GT_Q_NAMES] = { NONE, 131072, 32768, 1024 },
-	[GT_Q_FILES] = { NONE, 65536, 16384, 0 },
-	[GT_Q_READS] = { 4096, 3072, 1536, 0 },
-	[GT_Q_OPENS] = { NONE, NONE, 1536, 0 },
-	[GT_Q_POLLS] = { NONE, 4096, 2048, 0 },
-	[GT_Q_BYTES] = { 512 * MIB, 256 * MIB, 128 * MIB, 0 },
+#define GT_QUOTA(id, what, held, refused, ...) [GT_Q_##id] = { __VA_ARGS__ },
+#include "../shares.def"
+#undef GT_QUOTA
 };
 
 void gt_quota_init(struct gt_quota *q, unsigned int max_pipes)

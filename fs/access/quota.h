@@ -14,26 +14,11 @@
 
 struct gt_node;
 
-/**
- * enum gt_quota_kind - what is counted
- * @GT_Q_NODES: texts looked up, until the kernel forgets them; no bound, see fs/fuse/node.c
- * @GT_Q_NAMES: those that were looked up again since: something of the user holds them
- * @GT_Q_FILES: open descriptors, of directories too
- * @GT_Q_PIPES: those of pipes
- * @GT_Q_READS: that wait for data
- * @GT_Q_OPENS: of long texts, that wait for their turn
- * @GT_Q_POLLS: descriptors that are polled
- * @GT_Q_BYTES: of the texts that names and descriptors hold
- */
+/** enum gt_quota_kind - what is counted: GT_QUOTA() of shares.def */
 enum gt_quota_kind {
-	GT_Q_NODES,
-	GT_Q_NAMES,
-	GT_Q_FILES,
-	GT_Q_PIPES,
-	GT_Q_READS,
-	GT_Q_OPENS,
-	GT_Q_POLLS,
-	GT_Q_BYTES,
+#define GT_QUOTA(id, ...) GT_Q_##id,
+#include "../shares.def"
+#undef GT_QUOTA
 	GT_NQ
 };
 
@@ -54,6 +39,8 @@ struct gt_user {
 	size_t texts_len;
 	struct gt_user *next;
 };
+
+#define GT_ANY UINT64_MAX /* no bound */
 
 /**
  * struct gt_bounds - of one kind

@@ -15,6 +15,7 @@
 
 #define GT_HIST_FEW    35 /* values kept before octaves are made: the struct is 128 bytes */
 #define GT_STAGE_SLOTS 10 /* seconds kept apart, for the 10s_ keys */
+#define GT_STATS_BYTES (512ULL << 20) /* that all may have, see gt_hist_set_limit() */
 
 struct gt_hist_octave {
 	uint64_t total;
@@ -102,7 +103,7 @@ void gt_stage_expire(struct gt_stage *s, uint64_t now);
 uint64_t gt_hist_memory(void);
 /** gt_hist_refused() - how often there was no memory for them; any thread */
 uint64_t gt_hist_refused(void);
-/** gt_hist_set_limit() - no more than @bytes (512 MiB); beyond, values are `uncounted` */
+/** gt_hist_set_limit() - no more than @bytes (GT_STATS_BYTES); beyond, values are `uncounted` */
 void gt_hist_set_limit(uint64_t bytes);
 
 #endif

@@ -19,7 +19,7 @@
 #define LARGE (256U << 10)
 
 static _Atomic uint64_t mem_used, mem_refused;
-static _Atomic uint64_t mem_limit = 512ULL << 20;
+static _Atomic uint64_t mem_limit = GT_STATS_BYTES;
 
 /*
  * Large arrays are mapped: what is never touched costs nothing. The rest begins at a cache line, as

@@ -250,18 +250,13 @@ uint64_t gt_window_busy(const struct gt_ring *r, const struct gt_window_stats *w
 #define GT_IOCTL_JOBS  4     /* jobs of one ioctl that get its time */
 #define GT_CGROUP_MAX  512   /* bytes of a path: a pod in a machine in a container takes 310 */
 
-/* A user other than root has a quarter of each of these. */
+/* A user other than root has a quarter of each table of shares.def. */
 #define GT_SHARE_PART  4
 #define GT_USER_QUEUES (GT_MAX_QUEUES / GT_SHARE_PART)
 enum gt_share {
-	GT_SH_PROCS,	/* processes, those that ended too: of max_processes */
-	GT_SH_QUEUES,	/* queues that are not destroyed, of GT_MAX_QUEUES */
-	GT_SH_KERNELS,	/* of GT_MAX_KERNELS */
-	GT_SH_TEXTS,	/* bytes of kernels' names and texts: of GT_KERNEL_BYTES */
-	GT_SH_COUNTERS, /* counters beyond GT_KERNEL_FEW of a kernel, of GT_MANY_COUNTERS */
-	GT_SH_CGROUPS,	/* of GT_MAX_CGROUPS */
-	GT_SH_JOBS,	/* jobs in flight, once max_jobs is reached */
-	GT_SH_MEMORY,	/* bytes of histograms, and of statistics by process and ring */
+#define GT_SHARE(id, ...) GT_SH_##id,
+#include "../shares.def"
+#undef GT_SHARE
 	GT_NSHARES
 };
 

@@ -551,14 +551,13 @@ static uint64_t unguarded(const struct gt_app *app)
 	return app->unguarded ? q->total[GT_Q_READS] + q->total[GT_Q_OPENS] : app->no_slot;
 }
 
-/* How often a user had a whole share of something: gputrace-security(7) has the table */
+/* How often a user had a whole share of something */
 static void show_shares(struct gt_text *t)
 {
-	static const char *const keys[GT_NSHARES] = {
-		[GT_SH_PROCS] = "over_share_processes",	  [GT_SH_QUEUES] = "over_share_queues",
-		[GT_SH_KERNELS] = "over_share_kernels",	  [GT_SH_TEXTS] = "over_share_texts",
-		[GT_SH_COUNTERS] = "over_share_counters", [GT_SH_CGROUPS] = "over_share_cgroups",
-		[GT_SH_JOBS] = "over_share_jobs",	  [GT_SH_MEMORY] = "over_share_memory",
+	static const char *const keys[] = {
+#define GT_SHARE(id, what, key, ...) key,
+#include "../shares.def"
+#undef GT_SHARE
 	};
 
 	for (enum gt_share i = 0; i < GT_NSHARES; i++)
@@ -587,14 +586,9 @@ static void show_objects(struct gt_text *t, const struct counts *c)
 static const struct {
 	const char *held, *refused;
 } limits[GT_NQ] = {
-	[GT_Q_NODES] = { "names", NULL }, /* without a bound */
-	[GT_Q_NAMES] = { "names_held", "names_over_quota" },
-	[GT_Q_FILES] = { "descriptors", "descriptors_over_quota" },
-	[GT_Q_PIPES] = { NULL, "pipes_over_quota" }, /* readers */
-	[GT_Q_READS] = { NULL, "reads_over_quota" }, /* parked */
-	[GT_Q_OPENS] = { "opens_waiting", "opens_over_quota" },
-	[GT_Q_POLLS] = { "polls", "polls_over_quota" },
-	[GT_Q_BYTES] = { "text_bytes", "texts_over_quota" },
+#define GT_QUOTA(id, what, held, refused, ...) { held, refused },
+#include "../shares.def"
+#undef GT_QUOTA
 };
 
 static void show_limits(struct gt_text *t, const struct gt_quota *q)

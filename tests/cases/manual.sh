@@ -1,15 +1,19 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# The list of files in gputrace-files(5) is what the tables of files say; gputrace.conf(5) has every key of --help, with
-# its default.
+# The list of files in gputrace-files(5) is what the tables of files say, and that of shares in gputrace-security(7) what
+# shares.def says; gputrace.conf(5) has every key of --help, with its default.
 # Quick
 . "$GT_SRC/tests/lib/case.sh"
 
 page=$GT_SRC/fs/gputrace-files.5
-"$GT_OUT/tests/tools/filelist" "$GT_OUT"/lib/gputrace/*.so >wanted
-ok "the list can be made" test -s wanted
-sed -n '/^\.\\" BEGIN FILES/,/^\.\\" END FILES/p' "$page" | sed '1d;$d' >listed
-ok "the page has what make man writes" diff listed wanted
+has_part() { # has_part PAGE NAME ARG... - the page has what `make man` writes
+	"$GT_OUT/tests/tools/filelist" "${@:3}" >wanted
+	ok "filelist makes $2" test -s wanted
+	sed -n "/^\.\\\\\" BEGIN $2/,/^\.\\\\\" END $2/p" "$1" | sed '1d;$d' >listed
+	ok "… and ${1##*/} has it, as make man writes it" diff listed wanted
+}
+has_part "$page" FILES "$GT_OUT"/lib/gputrace/*.so
+has_part "$GT_SRC/conf/gputrace-security.7" SHARES shares
 
 "$GT_PROG" --help >help
 cat >keys.py <<'P'

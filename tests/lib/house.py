@@ -10,11 +10,11 @@ os.chdir(sys.argv[1])
 # Who includes whom: the first row that fits a file names the only folders and headers that it may include
 # besides its own folder's.
 INCLUDES = [
-    (r'fs/model/', r'backend/([a-z_]+|lib/callname)\.h'),
+    (r'fs/model/', r'backend/([a-z_]+|lib/callname)\.h|fs/shares\.def'),
     (r'fs/text/', r''),
     (r'fs/gate/', r'conf/|fs/model/'),
     (r'fs/stream/', r'backend/(event|lib/file)\.h|fs/(text|access|model)/'),
-    (r'fs/access/', r'backend/event\.h|fs/(tree|procfile)'),
+    (r'fs/access/', r'backend/event\.h|fs/(tree|procfile|shares\.def)'),
     (r'fs/tree/', r'backend/([a-z_]+|host/host|lib/[a-z_]+)\.h|conf/|fs/(?!fuse/)'),
     (r'fs/', r'backend/([a-z_]+|host/host|lib/[a-z_]+)\.h|conf/|fs/'),
     (r'conf/', r'backend/[a-z_/]+\.h|fs/text/'),

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * filelist PLUGIN.so...: the section FILES of gputrace-files(5), made of the tables that define the files.
- * `make man` writes it into the page; tests/cases/manual.sh compares.
+ * filelist shares: the rows of the table SHARES of gputrace-security(7), by shares.def.
+ * `make man` writes them into the pages; tests/cases/manual.sh compares.
  */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "../../backend/backend.h"
+#include "../../fs/access/pidns.h"
+#include "../../fs/access/quota.h"
 #include "../../fs/tree/tree.h"
 
 /* Words as lines of mdoc that begin with @macro: without escapes, as wide as mandoc likes them */
@@ -89,10 +92,55 @@ static int put_backend(const char *path)
 	return 0;
 }
 
+/* A row: @user of @all; GT_ANY: of any number */
+static void put_share(const char *what, uint64_t user, uint64_t all, const char *key)
+{
+	const char *unit = user % (1 << 20) ? "" : " MiB";
+
+	if (*unit) {
+		user >>= 20;
+		all >>= 20;
+	}
+	printf(".It %s Ta %llu", what, (unsigned long long)user);
+	if (all != GT_ANY)
+		printf(" of %llu", (unsigned long long)all);
+	printf("%s Ta Cm %s\n", unit, key);
+}
+
+static void put_part(const char *what, const char *part, const char *of, const char *key)
+{
+	printf(".It %s Ta %s of Cm %s Ta Cm %s\n", what, part, of, key);
+}
+
+static void put_quota(const char *what, const struct gt_bounds *b, const char *key)
+{
+	if (what && b->user)
+		put_share(what, b->user, b->ordinary, key);
+	else if (what)
+		put_part(what, "3/8", "max_pipes", key);
+}
+
+static void put_shares(void)
+{
+#define GT_SHARE(id, what, key, all, of)                                                           \
+	if (all)                                                                                   \
+		put_share(what, (all) / GT_SHARE_PART, all, key);                                  \
+	else                                                                                       \
+		put_part(what, "1/4", of, key);
+#define GT_BOUND(id, what, key, all, user) put_share(what, user, all, key);
+#define GT_QUOTA(id, what, held, refused, ...)                                                     \
+	put_quota(what, &(struct gt_bounds){ __VA_ARGS__ }, refused);
+#include "../../fs/shares.def"
+}
+
 int main(int argc, char **argv)
 {
 	int err = 0;
 
+	if (argc == 2 && !strcmp(argv[1], "shares")) {
+		put_shares();
+		return 0;
+	}
 	for (const struct gt_section *x = gt_tree_sections; x->path; x++) {
 		put_section(x);
 		for (int i = 1; x->kind == GT_DIR_BACKEND && i < argc; i++)
