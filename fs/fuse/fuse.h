@@ -136,10 +136,11 @@ struct gt_job_open {
 	struct gt_job_open *next;
 };
 
-/** struct gt_turn - one user's requests that wait, @n of them */
+/** struct gt_turn - one user's requests that wait, @n of them; @uid: that user, while there are any */
 struct gt_turn {
 	STAILQ_HEAD(, gt_message) messages;
 	unsigned int n;
+	uint32_t uid;
 	TAILQ_ENTRY(gt_turn) next;
 };
 

@@ -3,14 +3,14 @@
  * Which request is next. The kernel hands requests over in the order in which they came: a user
  * with hundreds of processes would keep everybody waiting. So while several wait, all of them are
  * taken from the kernel, and each user has a turn. What nobody waits for, and what is too large to
- * be anything but a mistake, is done as it comes.
+ * be anything but a mistake, is done as it comes, a few of them for each turn.
  *
  * What nobody waits for may release what a kept message refers to. The kernel sends it only when that
  * message has been answered, and the guard (guard.c) answers kept messages while the machine
  * suspends. So gt_turns_check() comes first, and drops what is kept.
  *
- * Users have places by a hash of their uid, and root one alone: the table has a fixed size, however many
- * uids there are.
+ * Each user who waits has a queue, and root one of its own. The table has a fixed size: if more users wait than it
+ * has queues, some share one.
  */
 #include <errno.h>
 #include <linux/fuse.h>
@@ -20,9 +20,10 @@
 
 #include "fuse.h"
 
-#define LEN_MAX	  8192 /* of a message that is kept; a value may have 4096 bytes */
-#define TAKEN_MAX 4096
-#define AT_ONCE	  5000 /* ns: a read of the descriptor that takes longer has waited for a message */
+#define LEN_MAX	   8192 /* of a message that is kept; a value may have 4096 bytes */
+#define TAKEN_MAX  4096
+#define URGENT_MAX 16	/* in a row, while somebody waits for a turn */
+#define AT_ONCE	   5000 /* ns: a read of the descriptor that takes longer has waited for a message */
 
 struct gt_message {
 	STAILQ_ENTRY(gt_message) next;
@@ -112,18 +113,36 @@ static void serve(struct gt_fs *fs, struct fuse_buf *buf, struct gt_guarded *kep
 	gt_guard_catch_up(fs);
 }
 
-/* What was read last waits for its user's turn, or, if it is urgent, is done. */
-static void keep(struct gt_fs *fs)
+/* The queue of @uid, which may be empty */
+static struct gt_turn *queue_of(struct gt_turns *t, uint32_t uid)
+{
+	struct gt_turn *empty = NULL;
+
+	if (!uid)
+		return &t->user[0];
+	for (struct gt_turn *of = t->user + 1; of < t->user + GT_TURNS; of++) {
+		if (of->n && of->uid == uid)
+			return of;
+		if (!of->n && !empty)
+			empty = of;
+	}
+	if (!empty)
+		return &t->user[1 + uid % (GT_TURNS - 1)];
+	empty->uid = uid;
+	return empty;
+}
+
+/* What was read last waits for its user's turn: 0. Or, if it is urgent, it is done: 1. */
+static unsigned int keep(struct gt_fs *fs)
 {
 	struct gt_turns *t = &fs->turns;
-	uint32_t uid = header(fs)->uid;
-	struct gt_turn *of = &t->user[uid ? 1 + uid * 0x9e3779b1u % (GT_TURNS - 1) : 0];
+	struct gt_turn *of = queue_of(t, header(fs)->uid);
 	struct gt_message *m = is_urgent(header(fs)) ? NULL : malloc(sizeof(*m) + fs->buf.size);
 
 	if (!m) {
 		gt_turns_check(fs);
 		serve(fs, &fs->buf, NULL);
-		return;
+		return 1;
 	}
 	m->len = fs->buf.size;
 	memcpy(m->data, fs->buf.mem, m->len);
@@ -135,12 +154,14 @@ static void keep(struct gt_fs *fs)
 	STAILQ_INSERT_TAIL(&of->messages, m, next);
 	t->n++;
 	gt_turns_check(fs);
+	return 0;
 }
 
 int gt_turns_serve(struct gt_fs *fs)
 {
 	struct fuse_buf buf = { 0 };
 	struct gt_message *m;
+	unsigned int urgent = 0;
 	uint64_t since;
 	int n;
 
@@ -156,11 +177,11 @@ int gt_turns_serve(struct gt_fs *fs)
 		}
 		keep(fs);
 	}
-	while (fs->turns.n < TAKEN_MAX && is_waiting(fs)) {
+	while (fs->turns.n < TAKEN_MAX && urgent < URGENT_MAX && is_waiting(fs)) {
 		n = fuse_session_receive_buf(fs->se, &fs->buf);
 		if (n <= 0)
 			return n;
-		keep(fs);
+		urgent += keep(fs);
 	}
 	if (!fs->turns.n)
 		return 1;

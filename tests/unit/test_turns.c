@@ -108,9 +108,12 @@ static unsigned int eintrs(void)
 
 int main(void)
 {
+	const int room = 200 << 10; /* as large as everybody may have it */
+
 	fs = calloc(1, sizeof(*fs));
 	TAILQ_INIT(&fs->turns.waiting);
-	if (!fs || socketpair(AF_UNIX, SOCK_SEQPACKET, 0, queue))
+	if (!fs || socketpair(AF_UNIX, SOCK_SEQPACKET, 0, queue) ||
+	    setsockopt(queue[1], SOL_SOCKET, SO_SNDBUF, &room, sizeof(room)))
 		return 1;
 	ask(1, FUSE_LOOKUP, SHORT);
 	serve_all(1);
@@ -142,6 +145,31 @@ int main(void)
 	is(place_of(FUSE_RELEASE), 1, "comes first");
 	is(place_of(FUSE_INTERRUPT), 2, "as what interrupts");
 	is(place_of(FUSE_WRITE), 3, "and what is too large to be kept");
+
+	for (uint32_t i = 0; i < 100; i++)
+		ask(i < 2 ? 7 + i : 65534, i < 2 ? FUSE_LOOKUP : FUSE_RELEASE, SHORT);
+	serve_all(100);
+	ok(place_of(7) == URGENT_MAX && place_of(8) == 2 * URGENT_MAX + 1,
+	   "urgent requests without end: others have turns, numbers %u and %u", place_of(7),
+	   place_of(8));
+	for (int i = 0; i < 8; i++)
+		ask(1, FUSE_IOCTL, LEN_MAX + 1);
+	ask(7, FUSE_LOOKUP, SHORT);
+	for (int i = 0; i < 100; i++)
+		ask(1, FUSE_RELEASE, SHORT);
+	serve_all(109);
+	ok(place_of(7) <= 3 * URGENT_MAX, "also behind large ones, number %u", place_of(7));
+
+	/* 1 and 256 have the same remainder by the number of queues */
+	for (int i = 0; i < 40; i++)
+		ask(1, FUSE_LOOKUP, SHORT);
+	ask(GT_TURNS, FUSE_LOOKUP, SHORT);
+	serve_all(41);
+	is(place_of(GT_TURNS), 1, "users whose uids are alike have turns of their own");
+	for (uint32_t i = 0; i < GT_TURNS + 20; i++)
+		ask(1000 + i, FUSE_LOOKUP, SHORT);
+	serve_all(GT_TURNS + 20);
+	is(n, GT_TURNS + 20, "more users than there are queues: all are answered");
 
 	for (int i = 0; i < 10; i++)
 		ask(65534, FUSE_LOOKUP, SHORT);
