@@ -124,6 +124,8 @@ named() { # named COMM - the unit's process
 		[ "$(inside cat "/proc/$p/comm")" != "$1" ] || echo "$p"
 	done
 }
+is_allowed() { show SystemCallFilter | tr ' ' '\n' | grep -qx "$1"; }
+ok "the unit allows that readers of results are idle" eval "is_allowed sched_setscheduler && is_allowed ioprio_set"
 is "$(rights "$daemon")" "0077 $(caps 0x280004) $(caps 0x80000) $(caps 0) 1 2" "the daemon's rights are those that it keeps"
 is "$(rights "$(named gputrace-mount)")" "0077 $(caps 0x200000) $(caps 0x200000) $(caps 0) 1 2" "… and those of the process that mounts"
 is "$(rights "$(named gputrace-write)")" "0077 $(caps 0) $(caps 0) $(caps 0) 1 2" "… and of the one that writes, none"
