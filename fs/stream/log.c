@@ -706,20 +706,21 @@ static bool fits(struct gt_log_owners *o, uint64_t mask)
 
 static unsigned int account(struct gt_log_users *u, uint32_t uid)
 {
-	unsigned int i = uid * 2654435769u % (REST - FIRST);
+	unsigned int i = uid * 2654435769u % (REST - FIRST), at = REST;
 
 	for (unsigned int n = FIRST; n < REST; n++, i = (i + 1) % (REST - FIRST)) {
-		struct gt_log_user *user = &u->user[FIRST + i];
+		const struct gt_log_user *user = &u->user[FIRST + i];
 
 		if (user->used && user->uid == uid)
 			return FIRST + i;
-		if (user->used)
-			continue;
-		user->used = true;
-		user->uid = uid;
-		return FIRST + i;
+		if (!user->used || (at == REST && !u->rec.n[FIRST + i] && !u->fin.n[FIRST + i]))
+			at = FIRST + i;
+		if (!user->used)
+			break;
 	}
-	return REST;
+	if (at != REST) /* nobody's yet, or of one who has nothing in the history any more */
+		u->user[at] = (struct gt_log_user){ .used = true, .uid = uid };
+	return at;
 }
 
 unsigned int gt_log_owner(struct gt_log *l, uint32_t uid)
