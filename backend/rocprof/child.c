@@ -20,11 +20,12 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define MEMORY	     (1ull << 30) /* above what the daemon itself has mapped */
 #define CPU_S	     30		  /* and a second for each 4 MiB, */
-#define CPU_MOST     1800	  /* but no more than that: a file may be of any size, and empty */
+#define CPU_MOST     1800	  /* but no more than that */
 #define BUF	     (1u << 20)
 #define PIPE	     (1 << 20)
 #define SILENCE	     30000000000u   /* ns without a word before it is given up */
@@ -61,8 +62,18 @@ uint64_t rp_child_cpu(const struct rp_source *s, unsigned int n)
 	uint64_t more = 0;
 
 	for (unsigned int i = 0; i < n; i++)
-		more += s[i].size / (4 << 20);
+		more += rp_stored(&s[i]) / (4 << 20);
 	return CPU_S + (more < CPU_MOST ? more : CPU_MOST);
+}
+
+uint64_t rp_child_used(const struct rp_child *c)
+{
+	struct timespec t;
+	clockid_t clock;
+
+	if (c->pid <= 0 || clock_getcpuclockid(c->pid, &clock) || clock_gettime(clock, &t))
+		return 0;
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
 /* What a user's reader is denied is of no concern to it: it then reads as others do */

@@ -105,12 +105,15 @@ static struct rp_place *find(struct rp_places *pl, uint16_t group, uint64_t key)
 	return NULL;
 }
 
+/* Asked before the host looks for the GPU, which may take long */
+static bool has_room(struct rp_places *pl)
+{
+	pl->refused += pl->n == RP_AGENTS;
+	return pl->n < RP_AGENTS;
+}
+
 static uint16_t add_place(struct rp_places *pl, uint16_t group, uint64_t key, uint16_t gpu)
 {
-	if (pl->n == RP_AGENTS) {
-		pl->refused++;
-		return GT_NONE16;
-	}
 	pl->place[pl->n++] = (struct rp_place){ .group = group, .gpu = gpu, .key = key };
 	return gpu;
 }
@@ -170,7 +173,7 @@ static void rp_place_agent(struct rp_places *pl, uint16_t group, const struct rp
 	const struct gt_gpu_desc any = { .driver = "amdgpu", .minor = -1, .uid = owner(pl) };
 	uint16_t gpu = GT_NONE16;
 
-	if (a->key == GT_NONE64 || find(pl, group, a->key))
+	if (a->key == GT_NONE64 || find(pl, group, a->key) || !has_room(pl))
 		return;
 	if (a->gpu)
 		gpu = by_location(pl->p, a, owner(pl));
@@ -208,6 +211,8 @@ static uint16_t rp_place_gpu(struct rp_places *pl, uint16_t group, uint64_t key)
 	gpu = key == GT_NONE64 ? only_one(pl, group) : GT_NONE16;
 	if (gpu != GT_NONE16)
 		return gpu; /* of others it may learn yet */
+	if (!has_room(pl))
+		return GT_NONE16;
 	snprintf(dev, sizeof(dev), "agent%llu", (unsigned long long)key);
 	if (pl->p->recording && key != GT_NONE64)
 		d.dev = dev;
@@ -452,14 +457,17 @@ static uint64_t when(struct rp_emitter *t, uint64_t ts)
 
 static uint32_t pid_of(struct rp_emitter *t, const struct rp_row *r, uint32_t uid)
 {
+	struct rp_pid *known;
+
 	if (t->p->recording || r->pid == GT_NONE32)
 		return r->pid;
-	if (t->pid.pid != r->pid || t->pid.uid != uid) {
-		t->pid.pid = r->pid;
-		t->pid.uid = uid;
-		t->pid.there = gt_process_owner(r->pid, uid, r->start) == GT_OWNER_SAME;
+	known = &t->pid[r->pid % RP_PIDS];
+	if (known->pid != r->pid || known->uid != uid) {
+		known->pid = r->pid;
+		known->uid = uid;
+		known->there = gt_process_owner(r->pid, uid, r->start) == GT_OWNER_SAME;
 	}
-	return t->pid.there ? r->pid : GT_NONE32;
+	return known->there ? r->pid : GT_NONE32;
 }
 
 /* Names ------------------------------------------------------------------------------------------
@@ -899,6 +907,12 @@ uint64_t rp_emitter_duplicates(const struct rp_emitter *t)
 	return t->duplicates;
 }
 
+static void forget_pids(struct rp_emitter *t)
+{
+	for (unsigned int i = 0; i < RP_PIDS; i++)
+		t->pid[i].pid = GT_NONE32;
+}
+
 struct rp_emitter *rp_emitter_new(struct gt_plugin *p, struct rp_files *files)
 {
 	struct rp_emitter *t = calloc(1, sizeof(*t));
@@ -907,7 +921,7 @@ struct rp_emitter *rp_emitter_new(struct gt_plugin *p, struct rp_files *files)
 		return NULL;
 	t->p = p;
 	t->files = files;
-	t->pid.pid = GT_NONE32;
+	forget_pids(t);
 	return t;
 }
 
@@ -951,7 +965,7 @@ struct rp_said *rp_said_new(struct rp_emitter *t, const uint16_t *index, unsigne
 	}
 	for (unsigned int i = 0; i < n; i++)
 		rp_job_asks(t->p, t->files, &t->files->file[index[i]]);
-	t->pid.pid = GT_NONE32;
+	forget_pids(t);
 	forget_queues(&t->queues);
 	return s;
 }

@@ -6,6 +6,7 @@
 #include "internal.h"
 
 #define RP_BATCH      512
+#define RP_PIDS	      64
 #define RP_NAME_BYTES (32u << 20) /* of all names of a recording, */
 #define RP_USER_BYTES (4u << 20)  /* and of what a user's reader says */
 #define RP_CALLS_MAX  1024	  /* functions that are counted */
@@ -62,16 +63,19 @@ struct rp_said {
 	struct rp_places places;
 };
 
+/** struct rp_pid - is there a process @pid of @uid's? @pid GT_NONE32: nothing was asked */
+struct rp_pid {
+	uint32_t pid, uid;
+	bool there;
+};
+
 /** struct rp_emitter - @said: of the reader at hand */
 struct rp_emitter {
 	struct gt_plugin *p;
 	struct rp_files *files;
 	struct rp_said *said;
 	struct rp_queues queues;
-	struct {
-		uint32_t pid, uid;
-		bool there;
-	} pid; /* asked last */
+	struct rp_pid pid[RP_PIDS]; /* that were asked for, by the remainder of the pid */
 	uint64_t refused, pos;
 	const char *lacks; /* what the row at hand is without, so that it shows nothing; NULL: it
 			      does */

@@ -252,6 +252,9 @@ int rp_fail(struct rp_input *in, const char *fmt, ...) __attribute__((format(pri
 /** rp_pread() - up to @len bytes at @off of what there was when it was opened; -errno */
 ssize_t rp_pread(const struct rp_input *in, void *buf, size_t len, uint64_t off);
 
+/** rp_stored() - bytes of the file, but for most of what is a hole or compressed: it may be of any size, and empty */
+uint64_t rp_stored(const struct rp_source *s);
+
 /** rp_read_all() - the whole of the child's work: frames of all of @s to @out; does not return
  * @key: a secret */
 void rp_read_all(const struct rp_source *s, unsigned int n, const uint64_t key[2], int out)
@@ -279,6 +282,8 @@ uint64_t rp_child_cpu(const struct rp_source *s, unsigned int n);
  * sentence reported */
 int rp_child_start(struct gt_plugin *p, struct rp_child *c, const struct rp_source *s,
 		   unsigned int n, uint64_t cpu_s);
+/** rp_child_used() - ns of CPU time that it took so far; 0: not known */
+uint64_t rp_child_used(const struct rp_child *c);
 /** rp_child_idle() - from now on it has the CPU and the disk when nobody else wants them */
 void rp_child_idle(struct rp_child *c);
 /** rp_child_next() - the next frame and its payload: 1; 0: none yet; -EIO with a sentence */

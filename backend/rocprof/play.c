@@ -283,7 +283,7 @@ int rp_hear(struct rp *r, struct rp_reader *rd, uint64_t ns, bool *waits)
 			break;
 		}
 		n += ret;
-		if (i % 256)
+		if (i % 16)
 			continue;
 		now = r->p->host->now(r->p);
 		if (now >= until)

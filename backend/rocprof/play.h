@@ -8,7 +8,7 @@
 
 #define RP_READERS  8		 /* processes that read at a time, each for another user */
 #define RP_USERS    128		 /* with files in watched folders */
-#define RP_QUICK_NS 200000000ull /* a reader's first moments, see watch.c */
+#define RP_QUICK_NS 200000000ull /* of CPU time: a reader's first moments, see watch.c */
 
 /**
  * struct rp_user - an owner of files in watched folders
@@ -51,7 +51,7 @@ struct rp_reader {
  * @reading: how many of @reader are on; a recording has one
  * @ended: of a recording: it has been read
  * @dirty: when to look through the folders, 0: nothing has changed; @next_look: when to do so though
- *	nothing was reported
+ *	nothing was reported; @rests: not before
  * @more: readers have said more than was taken
  * @turns: so many were given
  * @paused: of a recording: rows wait, but up to @seek, where it @stood last; @held: the first is
@@ -66,7 +66,7 @@ struct rp {
 	struct rp_user user[RP_USERS];
 	unsigned int reading;
 	bool ended, full, paused, held, more;
-	uint64_t dirty, next_look, again, seek, stood, turns;
+	uint64_t dirty, next_look, rests, again, seek, stood, turns;
 	struct rp_frame frame;
 	struct rp_row row;
 };
@@ -90,6 +90,8 @@ void rp_user_ended(struct rp *r, struct rp_user *u, uint64_t cpu_ns, bool failed
 /** rp_user_may() - may another of the user's frames be taken @now? rp_user_took(): one was */
 bool rp_user_may(struct rp *r, struct rp_user *u, uint64_t now);
 void rp_user_took(struct rp_user *u);
+/** rp_user_spent() - taking @rows of them took @ns of our CPU time */
+void rp_user_spent(struct rp_user *u, uint64_t ns, uint64_t rows);
 /** rp_over_share() - records of the user's for which the history had no room */
 uint64_t rp_over_share(struct gt_plugin *p, uint32_t uid);
 void rp_show_users(struct gt_plugin *p, char *buf, size_t len);

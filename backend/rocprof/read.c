@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define OUT_SIZE  (256u << 10)
@@ -310,6 +311,18 @@ static void take_first(struct rp_input *in)
 
 /* Files -------------------------------------------------------------------------------------------
  */
+
+uint64_t rp_stored(const struct rp_source *s)
+{
+	struct stat st;
+	uint64_t most;
+
+	/* a file system compresses sixteenfold at most; one without blocks does not say */
+	if (fstat(s->fd, &st) < 0 || !st.st_blocks)
+		return s->size;
+	most = (uint64_t)st.st_blocks * 512 * 16;
+	return s->size < most ? s->size : most;
+}
 
 ssize_t rp_pread(const struct rp_input *in, void *buf, size_t len, uint64_t off)
 {

@@ -18,14 +18,14 @@
 
 enum { Q_DISPATCH, Q_COUNTER, Q_API, Q_COPY, Q_MEMORY, QUERIES };
 
-/** struct rp_db - @next: the row of each table that comes next, if @have; @rows: of all so far;
+/** struct rp_db - @next: the row of each table that comes next, if @have; @rows: of all so far, @stored: see rp_stored();
  * @denied: a query is none that is run; @failed: nothing more is read */
 struct rp_db {
 	sqlite3 *db;
 	sqlite3_stmt *stmt[QUERIES];
 	struct rp_row next[QUERIES];
 	bool have[QUERIES], denied, failed;
-	uint64_t at[RP_PLACES], rows;
+	uint64_t at[RP_PLACES], rows, stored;
 };
 
 static_assert(QUERIES == RP_PLACES, "each table has its place");
@@ -301,11 +301,11 @@ static int may_query(void *arg, int what, const char *a, const char *b, const ch
 
 static bool too_many(struct rp_input *in, struct rp_db *d)
 {
-	if (++d->rows <= in->s->size / ROW_LEAST)
+	if (++d->rows <= d->stored / ROW_LEAST)
 		return false;
 	if (!d->failed)
 		rp_fail(in, "has more rows than %llu bytes have room for: they are in no table",
-			(unsigned long long)in->s->size);
+			(unsigned long long)d->stored);
 	return d->failed = true;
 }
 
@@ -388,6 +388,7 @@ static int db_open(struct rp_input *in)
 			       d->db ? sqlite3_errmsg(d->db) : "no memory");
 	sqlite3_limit(d->db, SQLITE_LIMIT_LENGTH, TEXT_MOST);
 	sqlite3_set_authorizer(d->db, may_query, d);
+	d->stored = rp_stored(in->s);
 	ret = sqlite3_prepare_v2(d->db, queries[Q_DISPATCH].sql, -1, &d->stmt[Q_DISPATCH], NULL);
 	if (ret != SQLITE_OK)
 		snprintf(why, sizeof(why), "%s", sqlite3_errmsg(d->db));

@@ -25,8 +25,8 @@
  * Shares of the users who have results in watched folders. A user has one reader at a time, and
  * who had a turn longest ago comes next. Rows come no faster than option user_rows says: those
  * that are more wait in the reader's pipe, so that none is lost. A reader begins like any process,
- * so that small files appear at once on a busy machine too, and after QUICK_NS has the CPU time
- * that nobody else wants; who reads all the time has that from the beginning. Each reading that
+ * so that small files appear at once on a busy machine too, and after QUICK_NS of CPU time has what
+ * nobody else wants; who reads all the time has that from the beginning. Each reading that
  * fails halves what the next may take, and doubles the time until it begins.
  */
 
@@ -34,7 +34,8 @@
 #define QUICK_EACH (25 * RP_QUICK_NS) /* a reading may begin so, as often as that */
 #define QUICK_SAVE 10		      /* and so many at once */
 #define STRIKES	   8
-#define BURST	   4 /* seconds of rows that come at once */
+#define BURST	   4	/* seconds of rows that come at once */
+#define ROW_NS	   4000 /* of our CPU time: a row that takes longer counts as several */
 
 /** rp_user_reads() - has that user a reader now? */
 static bool rp_user_reads(const struct rp *r, const struct rp_user *u)
@@ -105,6 +106,15 @@ void rp_user_took(struct rp_user *u)
 	gt_rate_more(&u->rate, 1);
 }
 
+void rp_user_spent(struct rp_user *u, uint64_t ns, uint64_t rows)
+{
+	uint64_t worth = ns / ROW_NS;
+
+	if (worth > rows)
+		gt_rate_more(&u->rate,
+			     (unsigned int)(worth - rows < UINT32_MAX ? worth - rows : UINT32_MAX));
+}
+
 uint64_t rp_over_share(struct gt_plugin *p, uint32_t uid)
 {
 	return p->host->over_share ? p->host->over_share(p, uid) : 0;
@@ -136,6 +146,7 @@ void rp_show_users(struct gt_plugin *p, char *buf, size_t len)
 #define QUIET	(1000 * MS)   /* a database, or JSON, is left alone so long before it is read */
 #define LATER	(5000 * MS)   /* after a reader that could not begin, until the next */
 #define ANYWAY	(30 * SECOND) /* the folders are looked through, whatever inotify reported */
+#define RESTS	4	      /* times as long as a look took none begins: users cause looks */
 #define DRAIN	(5 * MS)      /* for what readers say, all together, in one call */
 #define DRY	(20 * MS)     /* while rows wait for their user's share */
 #define CHECK	(250 * MS)    /* is a reader still alive? */
@@ -205,6 +216,7 @@ static void look(struct rp *r)
 {
 	const struct rp_options *o = r->p->options;
 	char *list = strdup(o->dirs ? o->dirs : ""), *rest = list, path[4096];
+	uint64_t began = r->p->host->now(r->p), now;
 	unsigned int watches = r->files.watches;
 	int old[RP_WATCHES];
 
@@ -223,8 +235,10 @@ static void look(struct rp *r)
 	rp_jobs_look(r->p, &r->files);
 	unwatch(&r->files, old, watches);
 	/* There is room now for some that were left out, and nothing may change there any more. */
-	r->dirty = forget(r) && r->files.left_out ? r->p->host->now(r->p) + SETTLE : 0;
-	r->next_look = r->p->host->now(r->p) + ANYWAY;
+	now = r->p->host->now(r->p);
+	r->dirty = forget(r) && r->files.left_out ? now + SETTLE : 0;
+	r->next_look = now + ANYWAY;
+	r->rests = now + RESTS * (now - began);
 }
 
 /* As it was found: a link in its way, or another file in its place, is not it. -errno */
@@ -468,10 +482,29 @@ static uint64_t rest(const struct rp *r, uint64_t now, bool wait)
 	return wait && (!ns || ns > QUIET / 4) ? QUIET / 4 : ns;
 }
 
-/* What readers say. Who has begun a while ago reads on with what others leave of the CPU */
+static uint64_t cpu_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * SECOND + (uint64_t)t.tv_nsec;
+}
+
+/* What one reader says, which its user pays for */
+static int hear_one(struct rp *r, struct rp_reader *rd, uint64_t ns, bool *waits)
+{
+	struct rp_user *u = rd->user;
+	uint64_t began = cpu_ns(), rows = u->rows;
+	int n = rp_hear(r, rd, ns, waits);
+
+	rp_user_spent(u, cpu_ns() - began, u->rows - rows);
+	return n;
+}
+
+/* What readers say. One that has taken a while of CPU time reads on with what others leave */
 static int hear(struct rp *r, bool *dry)
 {
-	uint64_t now = r->p->host->now(r->p), ns = r->reading ? DRAIN / r->reading : 0;
+	uint64_t ns = r->reading ? DRAIN / r->reading : 0;
 	int n = 0;
 
 	for (unsigned int i = 0; i < RP_READERS; i++) {
@@ -480,11 +513,11 @@ static int hear(struct rp *r, bool *dry)
 
 		if (!rd->on)
 			continue;
-		if (!rd->idle && now - rd->begun > RP_QUICK_NS) {
+		if (!rd->idle && rp_child_used(&rd->child) > RP_QUICK_NS) {
 			rd->idle = true;
 			rp_child_idle(&rd->child);
 		}
-		n += rp_hear(r, rd, ns, &waits);
+		n += hear_one(r, rd, ns, &waits);
 		*dry |= rd->on && rd->dry;
 		r->more |= rd->on && !waits;
 	}
@@ -496,6 +529,12 @@ static uint64_t least(uint64_t a, uint64_t b)
 	return !a || (b && b < a) ? b : a;
 }
 
+/* When to look, if something has changed */
+static uint64_t look_at(const struct rp *r)
+{
+	return r->dirty > r->rests ? r->dirty : r->rests;
+}
+
 /* When to come again, 0: when a descriptor wakes us */
 static uint64_t next(const struct rp *r, uint64_t now, bool wait, bool dry)
 {
@@ -505,7 +544,7 @@ static uint64_t next(const struct rp *r, uint64_t now, bool wait, bool dry)
 	if (r->more)
 		return 1;
 	if (r->dirty)
-		ns = least(ns, r->dirty > now ? r->dirty - now : 1);
+		ns = least(ns, look_at(r) > now ? look_at(r) - now : 1);
 	if (r->reading)
 		ns = least(ns, dry ? DRY : CHECK);
 	return ns;
@@ -523,7 +562,7 @@ int rp_watch_drain(struct rp *r)
 		r->dirty = now;
 	r->more = false;
 	n = hear(r, &dry);
-	if (r->dirty && now >= r->dirty)
+	if (r->dirty && now >= look_at(r))
 		look(r);
 	while (begin(r, &wait))
 		;

@@ -34,7 +34,7 @@ struct ph {
 	struct gt_plugin p;
 	struct rp_options opt;
 	struct ph_kernel kernel[PH_KERNELS];
-	unsigned int kernels, gpus, errors;
+	unsigned int kernels, gpus, errors, asked; /* for a GPU */
 	char gpu[64][64];
 	uint64_t types[256], copy_bytes, back, last, watermark, bad;
 	char error[512];
@@ -74,6 +74,7 @@ static inline uint16_t ph_gpu(struct gt_plugin *p, const struct gt_gpu_desc *d)
 	struct ph *h = (struct ph *)p;
 	const char *dev = d->dev ? d->dev : "any";
 
+	h->asked++;
 	for (unsigned int i = 0; i < h->gpus; i++)
 		if (!strcmp(h->gpu[i], dev))
 			return (uint16_t)i;

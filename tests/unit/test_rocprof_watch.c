@@ -482,6 +482,12 @@ static void test_users(void)
 	is(u->rows, 400, "rows of four seconds come at once");
 	ok(rp_user_may(rp(), u, 5 * SECOND + SECOND / 50), "then as many as a second has");
 	ok(rp_user_may(rp(), other, 5 * SECOND), "which is nothing to others");
+	rp_user_spent(other, 400 * 4000, 400);
+	ok(rp_user_may(rp(), other, 5 * SECOND), "rows that cost little count as they are");
+	rp_user_spent(other, 500 * 4000, 100);
+	ok(!rp_user_may(rp(), other, 5 * SECOND), "one that takes long counts as several");
+	rp_user_spent(other, UINT64_MAX, 0);
+	ok(!rp_user_may(rp(), other, 60 * SECOND), "and what it took is waited for");
 	for (int i = 0; i < 10000; i++)
 		rp_user_took(rp_user_of(rp(), 0));
 	ok(rp_user_may(rp(), rp_user_of(rp(), 0), 5 * SECOND), "root has no bound");
@@ -489,6 +495,26 @@ static void test_users(void)
 		rp_user_of(rp(), uid);
 	ok(rp_user_of(rp(), 5), "there is room for another, whoever has been there");
 	ph_done(&h);
+}
+
+/* The host is asked for no more devices than there is room for, however many a file names */
+static void test_agents(void)
+{
+	char row[128];
+
+	follow();
+	append("6_kernel_trace.csv", HEAD);
+	for (int round = 0; round < 2; round++)
+		for (int i = 0; i < RP_AGENTS + 50; i++) {
+			snprintf(row, sizeof(row), "KERNEL_DISPATCH,Agent %d,1,k,1000,1500\n",
+				 2000 + i);
+			append("6_kernel_trace.csv", row);
+		}
+	settle();
+	is(h.types[GT_DISPATCH], 2 * RP_AGENTS,
+	   "rows of more devices than there is room for are left out");
+	is(h.asked, RP_AGENTS, "the host is asked for as many as there is room for");
+	done("6_kernel_trace.csv");
 }
 
 /* Functions that one user's files name leave room to others */
@@ -528,6 +554,7 @@ int main(void)
 	test_over();
 	test_rerun();
 	test_users();
+	test_agents();
 	test_calls();
 	rmdir(dir);
 	return done_testing();
