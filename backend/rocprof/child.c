@@ -142,10 +142,27 @@ static int reap(struct rp_child *c, bool await)
 	return status;
 }
 
-void rp_child_end(struct rp_child *c, uint64_t *cpu_ns)
+/* It is still to be waited for */
+static bool has_ended(pid_t pid)
 {
+	siginfo_t si = { 0 };
+
+	return waitid(P_PID, (id_t)pid, &si, WEXITED | WNOHANG | WNOWAIT) || si.si_pid;
+}
+
+/* An idle one may need long for its end, and is not waited for */
+pid_t rp_child_end(struct rp_child *c, uint64_t *cpu_ns)
+{
+	pid_t left = c->idle && c->pid > 0 && !has_ended(c->pid) ? c->pid : 0;
+
 	if (c->fd >= 0)
 		close(c->fd);
+	if (left) {
+		c->cpu_ns = rp_child_used(c);
+		kill(-c->pid, SIGKILL);
+		kill(c->pid, SIGKILL);
+		c->pid = 0;
+	}
 	reap(c, false);
 	if (cpu_ns)
 		*cpu_ns = c->cpu_ns;
@@ -153,6 +170,7 @@ void rp_child_end(struct rp_child *c, uint64_t *cpu_ns)
 	c->buf = NULL;
 	c->fd = -1;
 	c->pos = c->len = 0;
+	return left;
 }
 
 static int give_up(struct rp_child *c, char *err, size_t len, const char *why)
@@ -189,6 +207,8 @@ static int receive(struct gt_plugin *p, struct rp_child *c, char *err, size_t le
 		n = read(c->fd, c->buf + c->len, BUF - c->len);
 	}
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return 0;
+	if (!n && c->idle && !has_ended(c->pid)) /* reap() would wait for it */
 		return 0;
 	if (n <= 0)
 		return give_up(c, err, len, NULL);

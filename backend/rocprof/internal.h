@@ -289,8 +289,9 @@ void rp_child_idle(struct rp_child *c);
 /** rp_child_next() - the next frame and its payload: 1; 0: none yet; -EIO with a sentence */
 int rp_child_next(struct gt_plugin *p, struct rp_child *c, struct rp_frame *f, const uint8_t **data,
 		  char *err, size_t len);
-/** rp_child_end() - it is ended if it has not; @cpu_ns: what it took, may be NULL */
-void rp_child_end(struct rp_child *c, uint64_t *cpu_ns);
+/** rp_child_end() - it is ended if it has not; @cpu_ns: what it took, may be NULL. Return: a process that was killed
+ * and is to be waited for once it has ended; 0: none */
+pid_t rp_child_end(struct rp_child *c, uint64_t *cpu_ns);
 /** rp_child_full() - reports that there are so many that no other begins. Returns -EBUSY */
 int rp_child_full(struct gt_plugin *p);
 

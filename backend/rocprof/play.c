@@ -43,6 +43,9 @@ void rp_stop(struct gt_plugin *p)
 	for (unsigned int i = 0; i < RP_READERS; i++)
 		if (r->reader[i].on)
 			rp_reader_end(r, &r->reader[i], NULL);
+	for (unsigned int i = 0; i < RP_USERS; i++)
+		if (r->user[i].left)
+			gt_reap_leave(r->user[i].left);
 	rp_emitter_free(r->emitter);
 	if (r->files.live && r->files.inotify >= 0)
 		close(r->files.inotify);
@@ -131,9 +134,14 @@ static void mark(struct rp_file *f, bool failed)
 void rp_reader_end(struct rp *r, struct rp_reader *rd, const char *failed)
 {
 	uint64_t cpu_ns = 0;
+	pid_t left;
 
 	watch_pipe(r, rd, false);
-	rp_child_end(&rd->child, &cpu_ns);
+	left = rp_child_end(&rd->child, &cpu_ns);
+	if (left && rd->user)
+		rd->user->left = left;
+	else if (left)
+		gt_reap_leave(left);
 	rp_said_free(rd->said);
 	rd->said = NULL;
 	rd->on = false;

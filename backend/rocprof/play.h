@@ -15,6 +15,7 @@
  * @turn: number of the last turn, 0: none yet
  * @rate: of rows; root has no bound
  * @quick: when the CPU time of first moments begins to be whole again, see watch.c
+ * @left: a reader that was killed, and none begins before it has ended; 0: none
  * @strikes: readings that failed, less those since that did not; until @again none begins
  * @readings, @failed, @rows, @cpu_ns: so far; @waits: how often rows had to wait
  */
@@ -24,6 +25,7 @@ struct rp_user {
 	uint64_t turn;
 	struct gt_rate rate;
 	uint64_t quick, again;
+	pid_t left;
 	unsigned int strikes;
 	uint64_t readings, failed, rows, cpu_ns, waits;
 };
@@ -87,7 +89,7 @@ struct rp_user *rp_user_of(struct rp *r, uint32_t uid);
 uint64_t rp_user_begins(struct rp *r, struct rp_user *u, uint64_t most, bool *idle);
 /** rp_user_ended() - likewise it has ended, and took @cpu_ns */
 void rp_user_ended(struct rp *r, struct rp_user *u, uint64_t cpu_ns, bool failed);
-/** rp_user_may() - may another of the user's frames be taken @now? rp_user_took(): one was */
+/** rp_user_may() - may another of the user's frames be taken @now, or a reading begin? rp_user_took(): one was */
 bool rp_user_may(struct rp *r, struct rp_user *u, uint64_t now);
 void rp_user_took(struct rp_user *u);
 /** rp_user_spent() - taking @rows of them took @ns of our CPU time */

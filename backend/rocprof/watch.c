@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -36,6 +37,7 @@
 #define STRIKES	   8
 #define BURST	   4	/* seconds of rows that come at once */
 #define ROW_NS	   4000 /* of our CPU time: a row that takes longer counts as several */
+#define READINGS   50	/* in a second, if they have no rows: each counts as so many */
 
 /** rp_user_reads() - has that user a reader now? */
 static bool rp_user_reads(const struct rp *r, const struct rp_user *u)
@@ -56,12 +58,21 @@ struct rp_user *rp_user_of(struct rp *r, uint32_t uid)
 	for (unsigned int i = 0; i < RP_USERS && (!oldest || oldest->used); i++) {
 		struct rp_user *u = &r->user[i];
 
-		if (!rp_user_reads(r, u) && (!oldest || !u->used || u->turn < oldest->turn))
+		if (!rp_user_reads(r, u) && !u->left &&
+		    (!oldest || !u->used || u->turn < oldest->turn))
 			oldest = u;
 	}
 	if (oldest)
 		*oldest = (struct rp_user){ .uid = uid, .used = true };
 	return oldest;
+}
+
+/* Rows a second that the user may have read; 0: any number */
+static uint64_t rows_of(const struct rp *r, const struct rp_user *u)
+{
+	const struct rp_options *o = r->p->options;
+
+	return u->uid ? (uint64_t)o->user_rows : 0;
 }
 
 uint64_t rp_user_begins(struct rp *r, struct rp_user *u, uint64_t most, bool *idle)
@@ -70,6 +81,7 @@ uint64_t rp_user_begins(struct rp *r, struct rp_user *u, uint64_t most, bool *id
 
 	u->turn = ++r->turns;
 	u->readings++;
+	gt_rate_more(&u->rate, (unsigned int)(rows_of(r, u) / READINGS));
 	if (u->quick + saved < now)
 		u->quick = now - saved;
 	*idle = u->quick + QUICK_EACH > now;
@@ -93,8 +105,7 @@ void rp_user_ended(struct rp *r, struct rp_user *u, uint64_t cpu_ns, bool failed
 
 bool rp_user_may(struct rp *r, struct rp_user *u, uint64_t now)
 {
-	const struct rp_options *o = r->p->options;
-	uint64_t per_s = u->uid ? (uint64_t)o->user_rows : 0;
+	uint64_t per_s = rows_of(r, u);
 
 	gt_rate_set(&u->rate, true, per_s, BURST * per_s);
 	return gt_rate_take(&u->rate, now, 0);
@@ -277,12 +288,22 @@ static bool due(const struct rp *r, const struct rp_file *f, bool *wait)
 	return false;
 }
 
-/* May a reader begin for @u? One at a time, and after a failure a while later */
-static bool may_begin(const struct rp *r, const struct rp_user *u, bool *wait)
+/* Readers that were killed */
+static void reap_left(struct rp *r)
 {
+	for (struct rp_user *u = r->user; u < r->user + RP_USERS; u++)
+		if (u->left && waitpid(u->left, NULL, WNOHANG))
+			u->left = 0;
+}
+
+/* May a reader begin for @u? One at a time, after a failure a while later, and no more than READINGS */
+static bool may_begin(struct rp *r, struct rp_user *u, bool *wait)
+{
+	uint64_t now = r->p->host->now(r->p);
+
 	if (rp_user_reads(r, u))
 		return false;
-	if (u->again <= r->p->host->now(r->p))
+	if (!u->left && u->again <= now && rp_user_may(r, u, now))
 		return true;
 	*wait = true;
 	return false;
@@ -564,6 +585,7 @@ int rp_watch_drain(struct rp *r)
 	n = hear(r, &dry);
 	if (r->dirty && now >= look_at(r))
 		look(r);
+	reap_left(r);
 	while (begin(r, &wait))
 		;
 	rp_emit_flush(r->emitter);

@@ -273,6 +273,41 @@ static void test_full(void)
 	done("5_kernel_trace.csv");
 }
 
+/* A reader with little of the CPU is not waited for when it is ended: its user's next one begins when it is gone */
+static void test_left(void)
+{
+	struct rp_child c = { .fd = -1, .idle = true };
+	struct rp_user *u;
+	siginfo_t si;
+	pid_t left;
+
+	c.pid = sleeper();
+	left = rp_child_end(&c, NULL);
+	ok(!left || waitpid(left, NULL, 0) == left, "an idle reader is killed");
+	c.pid = sleeper();
+	kill(c.pid, SIGKILL);
+	waitid(P_PID, (id_t)c.pid, &si, WEXITED | WNOWAIT);
+	left = c.pid;
+	ok(!rp_child_end(&c, NULL) && waitpid(left, NULL, WNOHANG) < 0,
+	   "one that has ended is no more");
+
+	follow();
+	u = rp_user_of(rp(), getuid());
+	u->left = sleeper();
+	append("7_kernel_trace.csv", HEAD ROW);
+	for (int i = 0; i < 100; i++) {
+		rp_drain(&h.p);
+		h.ahead += SECOND / 10;
+	}
+	is_str(file("7_kernel")->state, "waiting",
+	       "where one of the user's is left no other begins");
+	kill(u->left, SIGKILL);
+	settle();
+	is(h.types[GT_DISPATCH], 1, "until it has ended");
+	is(u->left, 0, "and nothing of it is left");
+	done("7_kernel_trace.csv");
+}
+
 /* Jobs -------------------------------------------------------------------------------------------
  */
 
@@ -450,7 +485,7 @@ static void test_over(void)
 static void test_users(void)
 {
 	struct rp_user *u, *other;
-	unsigned int quick = 0;
+	unsigned int quick = 0, readings;
 	bool idle;
 
 	follow();
@@ -488,6 +523,11 @@ static void test_users(void)
 	ok(!rp_user_may(rp(), other, 5 * SECOND), "one that takes long counts as several");
 	rp_user_spent(other, UINT64_MAX, 0);
 	ok(!rp_user_may(rp(), other, 60 * SECOND), "and what it took is waited for");
+	u = rp_user_of(rp(), 77);
+	h.opt.user_rows = 50000;
+	for (readings = 0; readings < 1000 && rp_user_may(rp(), u, 70 * SECOND); readings++)
+		rp_user_begins(rp(), u, 32, &idle);
+	is(readings, 200, "readings without rows are bounded, too");
 	for (int i = 0; i < 10000; i++)
 		rp_user_took(rp_user_of(rp(), 0));
 	ok(rp_user_may(rp(), rp_user_of(rp(), 0), 5 * SECOND), "root has no bound");
@@ -549,6 +589,7 @@ int main(void)
 	test_groups();
 	test_watches();
 	test_full();
+	test_left();
 	test_missing();
 	test_cut();
 	test_over();
