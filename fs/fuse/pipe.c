@@ -11,6 +11,7 @@
 
 #define TEXT_BATCH 256
 #define READ_MAX   (1U << 20)
+#define LINES_MAX  (64U << 10) /* others wait while lines are made: some 0.5 ms for so many bytes */
 
 bool gt_is_pipe(const struct gt_entry *e)
 {
@@ -122,8 +123,10 @@ static size_t pipe_take(struct gt_handle *h, char *buf, size_t size)
 	pthread_mutex_lock(&h->lock);
 	if (h->back)
 		n = read_back(h, buf, size);
+	else if (is_text(h))
+		n = read_lines(h, buf, size < LINES_MAX ? size : LINES_MAX);
 	else
-		n = is_text(h) ? read_lines(h, buf, size) : read_records(h, buf, size);
+		n = read_records(h, buf, size);
 	pthread_mutex_unlock(&h->lock);
 	return n;
 }

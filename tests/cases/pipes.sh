@@ -190,6 +190,9 @@ one = b''
 while len(one) < 200:
     one += os.read(f, 1)
 ok(b'\n' in one, 'trace read byte by byte')
+sizes = []
+ok(until(lambda: sizes.append(len(os.read(f, 1 << 20))) or sizes[-1] == 65536) and max(sizes) == 65536,
+   'a long read has what others wait for a moment only', sizes[-5:])
 P
 python_checks pipe.py "$mnt"
 
