@@ -85,7 +85,6 @@ static bool rp_is_duplicate(struct rp_emitter *t, const struct rp_row *r,
 
 /* Devices and queues as results call them, and as the tree does. */
 
-#define QUEUES 1024
 #define LIVE_QUEUE                                                                                 \
 	(1u                                                                                        \
 	 << 30) /* ids of queues from results begin there beside the machine's own              \
@@ -108,7 +107,7 @@ static struct rp_place *find(struct rp_places *pl, uint16_t group, uint64_t key)
 /* Asked before the host looks for the GPU, which may take long */
 static bool has_room(struct rp_places *pl)
 {
-	pl->refused += pl->n == RP_AGENTS;
+	*pl->refused += pl->n == RP_AGENTS;
 	return pl->n < RP_AGENTS;
 }
 
@@ -249,20 +248,24 @@ static uint32_t rp_queue_id(struct gt_plugin *p, struct rp_queues *q, uint16_t g
 			    uint64_t handle, uint32_t pid, uint32_t uid, bool *is_new)
 {
 	uint32_t first = p->recording ? 1 : LIVE_QUEUE + q->base % LIVE_QUEUE;
+	unsigned int theirs = 0;
 
 	*is_new = false;
 	if (handle == GT_NONE64)
 		return GT_NONE32;
 	if (!q->queue)
-		q->queue = calloc(QUEUES, sizeof(*q->queue));
+		q->queue = calloc(RP_QUEUES, sizeof(*q->queue));
 	if (q->n && same_queue(&q->queue[q->last], group, gpu, handle, pid, uid))
 		return first + q->last;
-	for (unsigned int i = 0; i < q->n; i++)
+	for (unsigned int i = 0; i < q->n; i++) {
 		if (same_queue(&q->queue[i], group, gpu, handle, pid, uid)) {
 			q->last = i;
 			return first + i;
 		}
-	if (!q->queue || q->n == QUEUES) {
+		theirs += q->queue[i].uid == uid;
+	}
+	if (!q->queue || q->n == RP_QUEUES ||
+	    (!p->recording && uid && theirs == RP_QUEUES / RP_SHARE)) {
 		q->refused++;
 		return GT_NONE32;
 	}
@@ -902,9 +905,12 @@ uint64_t rp_emitter_position(const struct rp_emitter *t)
 	return t->pos;
 }
 
-uint64_t rp_emitter_duplicates(const struct rp_emitter *t)
+void rp_emitter_detail(const struct rp_emitter *t, struct gt_details *d)
 {
-	return t->duplicates;
+	gt_detail(d, "duplicates %llu\nwithout_room %llu\n", (unsigned long long)t->duplicates,
+		  (unsigned long long)t->refused);
+	gt_detail(d, "agents_refused %llu\nqueues_refused %llu\n",
+		  (unsigned long long)t->agents_refused, (unsigned long long)t->queues.refused);
 }
 
 static void forget_pids(struct rp_emitter *t)
@@ -956,6 +962,7 @@ struct rp_said *rp_said_new(struct rp_emitter *t, const uint16_t *index, unsigne
 	s->index = index;
 	s->nindex = n;
 	s->places.p = t->p;
+	s->places.refused = &t->agents_refused;
 	s->places.uid = n ? t->files->file[index[0]].uid : GT_NONE32;
 	s->name = calloc(RP_NAMES, sizeof(*s->name));
 	s->devices = calloc(RP_GROUPS, sizeof(*s->devices));

@@ -7,6 +7,7 @@
 
 #define RP_BATCH      512
 #define RP_PIDS	      64
+#define RP_QUEUES     1024
 #define RP_NAME_BYTES (32u << 20) /* of all names of a recording, */
 #define RP_USER_BYTES (4u << 20)  /* and of what a user's reader says */
 #define RP_CALLS_MAX  1024	  /* functions that are counted */
@@ -76,7 +77,7 @@ struct rp_emitter {
 	struct rp_said *said;
 	struct rp_queues queues;
 	struct rp_pid pid[RP_PIDS]; /* that were asked for, by the remainder of the pid */
-	uint64_t refused, pos;
+	uint64_t refused, agents_refused, pos;
 	const char *lacks; /* what the row at hand is without, so that it shows nothing; NULL: it
 			      does */
 	struct rp_dedup *dedup; /* NULL: no row of these kinds yet */

@@ -442,8 +442,8 @@ int rp_emit_frame(struct rp_emitter *t, struct rp_said *said, const struct rp_fr
 void rp_emit_flush(struct rp_emitter *t);
 /** rp_emitter_position() - time of the last record */
 uint64_t rp_emitter_position(const struct rp_emitter *t);
-/** rp_emitter_duplicates() - rows that were there before, and left out */
-uint64_t rp_emitter_duplicates(const struct rp_emitter *t);
+/** rp_emitter_detail() - lines of `stats`: what was left out, and why */
+void rp_emitter_detail(const struct rp_emitter *t, struct gt_details *d);
 /** rp_show_calls(), rp_show_memory() - tables of the runtime's calls, and of its allocations */
 void rp_show_calls(const struct rp_emitter *t, char *buf, size_t len);
 void rp_show_memory(const struct rp_emitter *t, char *buf, size_t len);
@@ -454,15 +454,16 @@ struct rp_place {
 	uint64_t key;
 };
 /** struct rp_places - devices that one reader has named; @uid: owner of its files: a GPU of this
- * machine that this user may not use is not meant; GT_NONE32: of a recording */
+ * machine that this user may not use is not meant; GT_NONE32: of a recording; @refused: counts those that there
+ * was no room for */
 struct rp_places {
 	struct gt_plugin *p;
 	uint32_t uid;
 	struct rp_place place[RP_AGENTS];
 	unsigned int n, last;
-	uint64_t refused;
+	uint64_t *refused;
 };
-/** struct rp_queues - queues of all results */
+/** struct rp_queues - queues of all results, of which a user but root has a part */
 struct rp_queues {
 	struct rp_queue {
 		uint64_t handle;

@@ -434,9 +434,10 @@ void rp_doctor(struct gt_plugin *p, char *buf, size_t len)
 		gt_detail(&d, "files_other %u\n", r->files.others);
 	for (unsigned int i = 0; p->recording && i < r->files.others && i < RP_OTHERS; i++)
 		gt_detail(&d, "file_other%u %s\n", i, r->files.other[i]);
-	gt_detail(&d, "rows %llu\nfaults %llu\nduplicates %llu\n", (unsigned long long)rows,
-		  (unsigned long long)faults,
-		  (unsigned long long)(r->emitter ? rp_emitter_duplicates(r->emitter) : 0));
+	gt_detail(&d, "rows %llu\nfaults %llu\n", (unsigned long long)rows,
+		  (unsigned long long)faults);
+	if (r->emitter)
+		rp_emitter_detail(r->emitter, &d);
 	if (!p->recording)
 		gt_detail(&d, "folders %u\nreaders_left %u\n", r->files.watches, gt_reap_left());
 	if (!p->recording && d.left > 256)

@@ -557,6 +557,32 @@ static void test_agents(void)
 	done("6_kernel_trace.csv");
 }
 
+/* Queues that one user's files name leave room to others */
+static void test_queues(void)
+{
+	char row[128];
+
+	if (getuid())
+		return;
+	append("8_kernel_trace.csv", HEAD);
+	for (int i = 0; i < RP_QUEUES; i++) {
+		snprintf(row, sizeof(row), "KERNEL_DISPATCH,Agent 4,%d,k,1000,1500\n", i);
+		append("8_kernel_trace.csv", row);
+	}
+	if (chown(at("8_kernel_trace.csv"), 7777, 7777))
+		perror("chown");
+	append("9_kernel_trace.csv", HEAD ROW);
+	follow();
+	settle();
+	is(h.types[GT_DISPATCH], RP_QUEUES + 1, "rows of many queues come");
+	is(h.types[GT_QUEUE], RP_QUEUES / RP_SHARE + 1,
+	   "a user's queues have a share, and others theirs");
+	is(rp()->emitter->queues.refused, RP_QUEUES - RP_QUEUES / RP_SHARE,
+	   "what is beyond is counted");
+	unlink(at("9_kernel_trace.csv"));
+	done("8_kernel_trace.csv");
+}
+
 /* Functions that one user's files name leave room to others */
 static void test_calls(void)
 {
@@ -596,6 +622,7 @@ int main(void)
 	test_rerun();
 	test_users();
 	test_agents();
+	test_queues();
 	test_calls();
 	rmdir(dir);
 	return done_testing();
