@@ -30,8 +30,9 @@ FAULTS = [
     (r'^(\t+)[\w.>\[\]-]+ (?:[+|&-]?=) [^;{}]+;$', r'\1;'), (r'^(\t+)[\w.>\[\]-]+(?:\+\+|--);$', r'\1;'),
     (r'^(\t\s*)\.flags = (\w+) \| .*,$', r'\1.flags = \2,'), (r'^(\t\s*)\.gen = \w+,$', r'\1'),
 ]
-# whether a bound belongs to the smaller or the greater one of two makes no difference
-EITHER = re.compile(r'(\S+) [<>]=? (\S+) \? ((\1|\2) : (\1|\2)|(\1 - \2|\2 - \1) : 0)\b')
+# whether a bound belongs to the smaller or the greater one of two makes no difference, in one line or in two
+EITHER = re.compile(r'(\S+) [<>]=? (\S+) \? ((\1|\2) : (\1|\2)|(\1 - \2|\2 - \1) : 0)\b'
+                    r'|if \((\S+) [<>]=? (\S+)\)\n\s*(\7 = \8|\8 = \7);')
 
 
 def run(command, **how):
@@ -43,10 +44,11 @@ def places(paths):
     for path in run('git ls-files -- ' + ' '.join(paths)).stdout.split():
         if not path.endswith('.c') or '/kmod/' in path:  # a kernel's: not built here
             continue
-        for at, line in enumerate(open(os.path.join(COPY, path))):
+        lines = open(os.path.join(COPY, path)).readlines()
+        for at, line in enumerate(lines):
             if re.match(r'\s*(/?\*|#|//)|.*(for \(|"|gt_log)', line):
                 continue
-            either = EITHER.search(line)
+            either = EITHER.search(line + ''.join(lines[at + 1:at + 2]))
             out += [(path, at, f) for f in range(len(FAULTS)) if re.search(FAULTS[f][0], line.rstrip('\n')) and not (
                 either and f < BOUNDS)]
     return out

@@ -230,6 +230,9 @@ static void test_rules(void)
 	ok(!gt_page_next(&it, &ev), "has no events");
 	is(gt_page_begin(&it, &f, page, sizeof(page) - 4), -EINVAL, "a page cut short");
 	ok(gt_page_next(&it, &ev) && it.malformed, "what there is can be read");
+	page[1] = 0;
+	is(gt_page_begin(&it, &f, page, f.data), 0, "a header alone");
+	ok(!gt_page_next(&it, &ev) && !it.malformed, "is an empty page");
 }
 
 /* Damage ------------------------------------------------------------------------------------- */
