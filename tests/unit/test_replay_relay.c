@@ -106,7 +106,9 @@ static void bad_text(void)
 	is(gt_replay_source(h->p.priv, 0)->count.damaged, 5,
 	   "each bad line and the cut one are reported");
 	ok(strstr(h->first, "line 2 is none"), "the first of them: %s", h->first);
-	ok(h->rec[1].ev.ring == GT_NONE16 && h->rec[1].ev.ctx == GT_NONE64, "no number, no value");
+	ok(h->rec[1].ev.ring == GT_NONE16 && h->rec[1].ev.ctx == GT_NONE64 &&
+		   h->rec[1].ev.seqno == GT_NONE64,
+	   "no number, no value");
 	rh_free(h);
 }
 

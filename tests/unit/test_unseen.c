@@ -868,9 +868,10 @@ static void check_begin(void)
 /* Buffers that ran over: the end that is missing shows it, for all jobs and rings */
 static void check_begun(void)
 {
-	struct gt_ring *other;
+	struct gt_ring *other, *idle;
 
 	begin();
+	idle = gt_model_ring(m, m->gpus[0], "idle", GT_ENGINE_UNKNOWN, NULL);
 	other = gt_model_ring(m, m->gpus[0], "other", GT_ENGINE_UNKNOWN, NULL);
 	event(T0, GT_COMMIT);
 	rec.ev.ring = other->id;
@@ -891,6 +892,7 @@ static void check_begun(void)
 	is(ring->depth.now, 1, "but not what came after");
 	ok(other->counts.ended_unseen == 1 && !other->depth.now && other->counts.lost == 0,
 	   "on other rings, too");
+	ok(other->after_loss && !idle->after_loss, "where there were jobs");
 	job_of(T0 + 710, GT_COMPLETE, 8, 1);
 	is(folded.fin.exec, 10, "one that ends after all is as if nothing had been");
 	is(ring->counts.ended_unseen, 1, "nor counted any more");
