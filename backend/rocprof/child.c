@@ -142,7 +142,7 @@ static int reap(struct rp_child *c, bool await)
 	return status;
 }
 
-/* It is still to be waited for */
+/* A zombie counts */
 static bool has_ended(pid_t pid)
 {
 	siginfo_t si = { 0 };
@@ -208,8 +208,8 @@ static int receive(struct gt_plugin *p, struct rp_child *c, char *err, size_t le
 	}
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return 0;
-	if (!n && c->idle && !has_ended(c->pid)) /* reap() would wait for it */
-		return 0;
+	if (!n && c->idle && !has_ended(c->pid) && p->host->now(p) - c->since <= SILENCE)
+		return 0; /* reap() would wait for it */
 	if (n <= 0)
 		return give_up(c, err, len, NULL);
 	c->since = p->host->now(p);

@@ -247,8 +247,8 @@ static bool same_queue(const struct rp_queue *q, uint16_t group, uint16_t gpu, u
 static uint32_t rp_queue_id(struct gt_plugin *p, struct rp_queues *q, uint16_t group, uint16_t gpu,
 			    uint64_t handle, uint32_t pid, uint32_t uid, bool *is_new)
 {
-	uint32_t first = p->recording ? 1 : LIVE_QUEUE + q->base % LIVE_QUEUE;
 	unsigned int theirs = 0;
+	uint32_t id;
 
 	*is_new = false;
 	if (handle == GT_NONE64)
@@ -256,11 +256,11 @@ static uint32_t rp_queue_id(struct gt_plugin *p, struct rp_queues *q, uint16_t g
 	if (!q->queue)
 		q->queue = calloc(RP_QUEUES, sizeof(*q->queue));
 	if (q->n && same_queue(&q->queue[q->last], group, gpu, handle, pid, uid))
-		return first + q->last;
+		return q->queue[q->last].id;
 	for (unsigned int i = 0; i < q->n; i++) {
 		if (same_queue(&q->queue[i], group, gpu, handle, pid, uid)) {
 			q->last = i;
-			return first + i;
+			return q->queue[i].id;
 		}
 		theirs += q->queue[i].uid == uid;
 	}
@@ -269,9 +269,11 @@ static uint32_t rp_queue_id(struct gt_plugin *p, struct rp_queues *q, uint16_t g
 		q->refused++;
 		return GT_NONE32;
 	}
-	q->queue[q->n] = (struct rp_queue){ handle, pid, uid, gpu, group };
+	id = p->recording ? 1 + q->ids : LIVE_QUEUE + q->ids % LIVE_QUEUE;
+	q->ids++;
+	q->queue[q->n++] = (struct rp_queue){ handle, pid, uid, id, gpu, group };
 	*is_new = true;
-	return first + q->n++;
+	return id;
 }
 
 /* Calls by function, and operations on memory: tables under backends/rocprof/. */
@@ -944,13 +946,22 @@ void rp_emitter_free(struct rp_emitter *t)
 	free(t);
 }
 
-/* Handles of queues mean nothing beyond their run: many that are old make room for others */
-static void forget_queues(struct rp_queues *q)
+/*
+ * Handles of queues mean nothing beyond their run. When a reading of @uid's begins, the queues of that user's
+ * earlier ones make room if they are many, and the oldest of all users if all are.
+ */
+static void forget_queues(struct rp_queues *q, uint32_t uid)
 {
-	if (q->n <= 512)
-		return;
-	q->base += q->n;
-	q->n = q->last = 0;
+	unsigned int most = (uid ? RP_QUEUES / RP_SHARE : RP_QUEUES) / 2, theirs = 0, n = 0;
+	unsigned int oldest = q->n > RP_QUEUES / 4 * 3 ? q->n / 2 : 0;
+
+	for (unsigned int i = 0; i < q->n; i++)
+		theirs += q->queue[i].uid == uid;
+	for (unsigned int i = oldest; i < q->n; i++)
+		if (theirs <= most || q->queue[i].uid != uid)
+			q->queue[n++] = q->queue[i];
+	q->n = n;
+	q->last = 0;
 }
 
 struct rp_said *rp_said_new(struct rp_emitter *t, const uint16_t *index, unsigned int n)
@@ -973,7 +984,7 @@ struct rp_said *rp_said_new(struct rp_emitter *t, const uint16_t *index, unsigne
 	for (unsigned int i = 0; i < n; i++)
 		rp_job_asks(t->p, t->files, &t->files->file[index[i]]);
 	forget_pids(t);
-	forget_queues(&t->queues);
+	forget_queues(&t->queues, s->places.uid);
 	return s;
 }
 

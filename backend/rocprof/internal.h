@@ -252,7 +252,7 @@ int rp_fail(struct rp_input *in, const char *fmt, ...) __attribute__((format(pri
 /** rp_pread() - up to @len bytes at @off of what there was when it was opened; -errno */
 ssize_t rp_pread(const struct rp_input *in, void *buf, size_t len, uint64_t off);
 
-/** rp_stored() - bytes of the file, but for most of what is a hole or compressed: it may be of any size, and empty */
+/** rp_stored() - the file's size, or what its blocks may hold if that is less: a file with holes may have any size */
 uint64_t rp_stored(const struct rp_source *s);
 
 /** rp_read_all() - the whole of the child's work: frames of all of @s to @out; does not return
@@ -463,14 +463,15 @@ struct rp_places {
 	unsigned int n, last;
 	uint64_t *refused;
 };
-/** struct rp_queues - queues of all results, of which a user but root has a part */
+/** struct rp_queues - queues of all results, the oldest first, of which a user but root has a part; @ids: so many
+ * were given */
 struct rp_queues {
 	struct rp_queue {
 		uint64_t handle;
-		uint32_t pid, uid;
+		uint32_t pid, uid, id;
 		uint16_t gpu, group;
 	} * queue;
-	unsigned int n, last, base;
+	unsigned int n, last, ids;
 	uint64_t refused;
 };
 

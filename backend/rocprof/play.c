@@ -138,10 +138,12 @@ void rp_reader_end(struct rp *r, struct rp_reader *rd, const char *failed)
 
 	watch_pipe(r, rd, false);
 	left = rp_child_end(&rd->child, &cpu_ns);
-	if (left && rd->user)
+	if (left && rd->user) {
 		rd->user->left = left;
-	else if (left)
+		rd->user->left_at = r->p->host->now(r->p);
+	} else if (left) {
 		gt_reap_leave(left);
+	}
 	rp_said_free(rd->said);
 	rd->said = NULL;
 	rd->on = false;

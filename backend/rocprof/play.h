@@ -15,7 +15,7 @@
  * @turn: number of the last turn, 0: none yet
  * @rate: of rows; root has no bound
  * @quick: when the CPU time of first moments begins to be whole again, see watch.c
- * @left: a reader that was killed, and none begins before it has ended; 0: none
+ * @left: a reader that was killed @left_at, and none begins before it has ended; 0: none
  * @strikes: readings that failed, less those since that did not; until @again none begins
  * @readings, @failed, @rows, @cpu_ns: so far; @waits: how often rows had to wait
  */
@@ -26,6 +26,7 @@ struct rp_user {
 	struct gt_rate rate;
 	uint64_t quick, again;
 	pid_t left;
+	uint64_t left_at;
 	unsigned int strikes;
 	uint64_t readings, failed, rows, cpu_ns, waits;
 };

@@ -312,15 +312,19 @@ static void take_first(struct rp_input *in)
 /* Files -------------------------------------------------------------------------------------------
  */
 
+/* File systems compress, and may say only seconds later how many blocks a file has */
+#define STORED_PACKED 16
+#define STORED_LEAST  (16ull << 20)
+
 uint64_t rp_stored(const struct rp_source *s)
 {
 	struct stat st;
 	uint64_t most;
 
-	/* a file system compresses sixteenfold at most; one without blocks does not say */
-	if (fstat(s->fd, &st) < 0 || !st.st_blocks)
+	if (fstat(s->fd, &st) < 0)
 		return s->size;
-	most = (uint64_t)st.st_blocks * 512 * 16;
+	most = (uint64_t)st.st_blocks * 512 * STORED_PACKED;
+	most = most > STORED_LEAST ? most : STORED_LEAST;
 	return s->size < most ? s->size : most;
 }
 

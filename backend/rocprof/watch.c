@@ -81,7 +81,7 @@ uint64_t rp_user_begins(struct rp *r, struct rp_user *u, uint64_t most, bool *id
 
 	u->turn = ++r->turns;
 	u->readings++;
-	gt_rate_more(&u->rate, (unsigned int)(rows_of(r, u) / READINGS));
+	gt_rate_more(&u->rate, (unsigned int)((rows_of(r, u) + READINGS - 1) / READINGS));
 	if (u->quick + saved < now)
 		u->quick = now - saved;
 	*idle = u->quick + QUICK_EACH > now;
@@ -162,6 +162,7 @@ void rp_show_users(struct gt_plugin *p, char *buf, size_t len)
 #define DRY	(20 * MS)     /* while rows wait for their user's share */
 #define CHECK	(250 * MS)    /* is a reader still alive? */
 #define PLACE	(5000 * MS)   /* has who got a place, while others want one */
+#define HANGS	(10 * SECOND) /* a reader that was killed, if it has not ended then */
 #define READS	64	      /* inotify events read at once */
 #define CHANGES (IN_CREATE | IN_MOVED_TO | IN_MODIFY | IN_CLOSE_WRITE | IN_DELETE | IN_ATTRIB)
 
@@ -288,12 +289,19 @@ static bool due(const struct rp *r, const struct rp_file *f, bool *wait)
 	return false;
 }
 
-/* Readers that were killed */
+/* Readers that were killed. One that does not end for long hangs, and counts with those of all users */
 static void reap_left(struct rp *r)
 {
-	for (struct rp_user *u = r->user; u < r->user + RP_USERS; u++)
-		if (u->left && waitpid(u->left, NULL, WNOHANG))
+	uint64_t now = r->p->host->now(r->p);
+
+	for (struct rp_user *u = r->user; u < r->user + RP_USERS; u++) {
+		if (u->left && waitpid(u->left, NULL, WNOHANG)) {
 			u->left = 0;
+		} else if (u->left && now > u->left_at + HANGS) {
+			gt_reap_leave(u->left);
+			u->left = 0;
+		}
+	}
 }
 
 /* May a reader begin for @u? One at a time, after a failure a while later, and no more than READINGS */
@@ -495,7 +503,7 @@ int rp_watch_soon(struct rp *r)
 /* When to look again though nothing was reported, 0: not. A folder that is not there reports nothing. */
 static uint64_t rest(const struct rp *r, uint64_t now, bool wait)
 {
-	uint64_t due = rp_jobs_due(&r->files), ns;
+	uint64_t due = r->dirty ? 0 : rp_jobs_due(&r->files), ns;
 
 	if (r->again > now && (!due || r->again < due))
 		due = r->again;
@@ -561,7 +569,8 @@ static uint64_t next(const struct rp *r, uint64_t now, bool wait, bool dry)
 {
 	uint64_t ns = rest(r, now, wait);
 
-	ns = least(ns, r->next_look > now ? r->next_look - now : 1);
+	if (!r->dirty)
+		ns = least(ns, r->next_look > now ? r->next_look - now : 1);
 	if (r->more)
 		return 1;
 	if (r->dirty)

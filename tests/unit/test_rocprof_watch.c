@@ -283,7 +283,7 @@ static void test_left(void)
 
 	c.pid = sleeper();
 	left = rp_child_end(&c, NULL);
-	ok(!left || waitpid(left, NULL, 0) == left, "an idle reader is killed");
+	ok(left && waitpid(left, NULL, 0) == left, "an idle reader is killed");
 	c.pid = sleeper();
 	kill(c.pid, SIGKILL);
 	waitid(P_PID, (id_t)c.pid, &si, WEXITED | WNOWAIT);
@@ -293,18 +293,26 @@ static void test_left(void)
 
 	follow();
 	u = rp_user_of(rp(), getuid());
-	u->left = sleeper();
+	left = u->left = sleeper();
+	u->left_at = ph_now(&h.p);
 	append("7_kernel_trace.csv", HEAD ROW);
-	for (int i = 0; i < 100; i++) {
+	for (int i = 0; i < 50; i++) {
 		rp_drain(&h.p);
 		h.ahead += SECOND / 10;
 	}
 	is_str(file("7_kernel")->state, "waiting",
 	       "where one of the user's is left no other begins");
-	kill(u->left, SIGKILL);
+	kill(left, SIGKILL);
 	settle();
 	is(h.types[GT_DISPATCH], 1, "until it has ended");
 	is(u->left, 0, "and nothing of it is left");
+	left = u->left = sleeper();
+	u->left_at = ph_now(&h.p);
+	h.ahead += 60 * SECOND;
+	rp_drain(&h.p);
+	ok(!u->left && gt_reap_left() == 1, "one that hangs counts with those of all users");
+	kill(left, SIGKILL);
+	wait_for_all();
 	done("7_kernel_trace.csv");
 }
 
@@ -457,6 +465,7 @@ static void test_rerun(void)
 	}
 	look_again();
 	h.ahead += SECOND;
+	rp()->rests = 0;
 	rp_drain(&h.p);
 	ok(rp()->files.n == most && !rp()->files.left_out && file("/1000_kernel"),
 	   "they have gone, and others have their room: %u", rp()->files.n);
@@ -580,6 +589,13 @@ static void test_queues(void)
 	is(rp()->emitter->queues.refused, RP_QUEUES - RP_QUEUES / RP_SHARE,
 	   "what is beyond is counted");
 	unlink(at("9_kernel_trace.csv"));
+	append("10_kernel_trace.csv", HEAD ROW);
+	if (chown(at("10_kernel_trace.csv"), 7777, 7777))
+		perror("chown");
+	settle();
+	is(h.types[GT_QUEUE], RP_QUEUES / RP_SHARE + 2, "queues of a user's next run have room");
+	is(rp()->emitter->queues.refused, RP_QUEUES - RP_QUEUES / RP_SHARE, "and none is refused");
+	unlink(at("10_kernel_trace.csv"));
 	done("8_kernel_trace.csv");
 }
 
