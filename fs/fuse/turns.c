@@ -132,7 +132,7 @@ static struct gt_turn *queue_of(struct gt_turns *t, uint32_t uid)
 	return empty;
 }
 
-/* What was read last waits for its user's turn: 0. Or, if it is urgent, it is done: 1. */
+/* What was read last waits for its user's turn, or, if it is urgent, is done. Return: how many were done */
 static unsigned int keep(struct gt_fs *fs)
 {
 	struct gt_turns *t = &fs->turns;

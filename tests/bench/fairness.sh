@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # fairness.sh [ATTACK...] - what one hostile user costs others. While that user's processes are at work, root and an
 # honest user each read `latency` every millisecond. The same processes that read a file of /proc as often show what the
-# load alone costs: beside the attack the median and the 99th percentile of reads may be twice as long. Results that the
-# honest user writes are read within 2 s, and the daemon's memory and descriptors stay within bounds. Alone:
+# load alone costs: beside the attack the median and the 99th percentile of reads may be twice as long as beside that
+# load, or without any where that is longer. Results that the honest user writes are read within 2 s, and the daemon's memory and descriptors stay within bounds. Alone:
 # O=… tests/bench/fairness.sh, with SECONDS_EACH=… of another length and RATE=… for so many reads a second of the hostile
 # processes together, 0 for as many as they can, of either file. The exit status is 1 if a bound is missed.
 set -u
@@ -57,7 +57,7 @@ measure() { # measure WHAT - one line for each reader; figures in $work/WHAT.UID
 
 beside() { # beside NAME TREE RATE WHAT - measures while attack NAME is at work on TREE; $rate: how often it was
 	local pid in out line
-	rate=$most
+	rate=$most memory=$(memory_mib) fds=$(descriptors)
 	coproc HOSTILE { "$1" "$2" "$3"; } 2>/dev/null
 	pid=$HOSTILE_PID in=${HOSTILE[1]}
 	exec {out}<&"${HOSTILE[0]}"
@@ -69,7 +69,7 @@ beside() { # beside NAME TREE RATE WHAT - measures while attack NAME is at work 
 		bad=1
 	fi
 	exec {in}>&-
-	read -rt 10 -u "$out" rate || kill "$pid"
+	read -rt 10 -u "$out" rate || { kill "$pid"; rate=$most bad=1; }
 	exec {out}<&-
 	wait "$pid" 2>/dev/null
 	echo "bench fairness $4: $rate a second"
@@ -113,7 +113,6 @@ daemon=$(pgrep -f "mount.gputrace $work/gt")
 latency=$work/gt/sim0/ring0/latency
 
 results_begin
-memory=$(memory_mib) fds=$(descriptors)
 measure alone
 for attack in "${@:-${attacks[@]}}"; do
 	beside "$attack" "$work/gt" "$most" "$attack"

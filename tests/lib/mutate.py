@@ -49,6 +49,7 @@ def places(paths):
             if re.match(r'\s*(/?\*|#|//)|.*(for \(|"|gt_log)', line):
                 continue
             either = EITHER.search(line + ''.join(lines[at + 1:at + 2]))
+            either = either and either.start() < len(line)
             out += [(path, at, f) for f in range(len(FAULTS)) if re.search(FAULTS[f][0], line.rstrip('\n')) and not (
                 either and f < BOUNDS)]
     return out
