@@ -60,12 +60,23 @@ void gt_reap_leave(pid_t pid)
 	pthread_mutex_unlock(&left.lock);
 }
 
+bool gt_child_ended(pid_t pid)
+{
+	siginfo_t si = { 0 };
+
+	return waitid(P_PID, (id_t)pid, &si, WEXITED | WNOHANG | WNOWAIT) || si.si_pid;
+}
+
+void gt_child_kill(pid_t pid)
+{
+	kill(-pid, SIGKILL); /* once it has a group of its own */
+	kill(pid, SIGKILL);
+}
+
 static bool wait_for_end(pid_t pid)
 {
 	for (int i = 0; i < POLLS; i++) {
-		siginfo_t si = { 0 };
-
-		if (waitid(P_PID, (id_t)pid, &si, WEXITED | WNOHANG | WNOWAIT) || si.si_pid)
+		if (gt_child_ended(pid))
 			return true;
 		poll(NULL, 0, POLL_MS);
 	}
@@ -79,8 +90,7 @@ int gt_reap(pid_t pid, bool await, struct rusage *used)
 
 	if (used)
 		*used = (struct rusage){ 0 };
-	kill(-pid, SIGKILL); /* once it has a group of its own */
-	kill(pid, SIGKILL);
+	gt_child_kill(pid);
 	if (wait_for_end(pid))
 		wait4(pid, &status, WNOHANG, used);
 	else

@@ -102,6 +102,11 @@ int gt_child_confine_dat(void);
  */
 int gt_reap(pid_t pid, bool await, struct rusage *used);
 
+/** gt_child_ended() - has it ended? Its status can still be waited for */
+bool gt_child_ended(pid_t pid);
+/** gt_child_kill() - kills it and its process group, and does not wait */
+void gt_child_kill(pid_t pid);
+
 /** gt_reap_leave() - has a later call reap @pid, which was killed and has not ended */
 void gt_reap_leave(pid_t pid);
 

@@ -142,25 +142,16 @@ static int reap(struct rp_child *c, bool await)
 	return status;
 }
 
-/* A zombie counts */
-static bool has_ended(pid_t pid)
-{
-	siginfo_t si = { 0 };
-
-	return waitid(P_PID, (id_t)pid, &si, WEXITED | WNOHANG | WNOWAIT) || si.si_pid;
-}
-
 /* An idle one may need long for its end, and is not waited for */
 pid_t rp_child_end(struct rp_child *c, uint64_t *cpu_ns)
 {
-	pid_t left = c->idle && c->pid > 0 && !has_ended(c->pid) ? c->pid : 0;
+	pid_t left = c->idle && c->pid > 0 && !gt_child_ended(c->pid) ? c->pid : 0;
 
 	if (c->fd >= 0)
 		close(c->fd);
 	if (left) {
 		c->cpu_ns = rp_child_used(c);
-		kill(-c->pid, SIGKILL);
-		kill(c->pid, SIGKILL);
+		gt_child_kill(left);
 		c->pid = 0;
 	}
 	reap(c, false);
@@ -208,7 +199,7 @@ static int receive(struct gt_plugin *p, struct rp_child *c, char *err, size_t le
 	}
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return 0;
-	if (!n && c->idle && !has_ended(c->pid) && p->host->now(p) - c->since <= SILENCE)
+	if (!n && c->idle && !gt_child_ended(c->pid) && p->host->now(p) - c->since <= SILENCE)
 		return 0; /* reap() would wait for it */
 	if (n <= 0)
 		return give_up(c, err, len, NULL);
