@@ -111,6 +111,7 @@ static bool has_room(struct rp_places *pl)
 	return pl->n < RP_AGENTS;
 }
 
+/* Behind has_room() */
 static uint16_t add_place(struct rp_places *pl, uint16_t group, uint64_t key, uint16_t gpu)
 {
 	pl->place[pl->n++] = (struct rp_place){ .group = group, .gpu = gpu, .key = key };

@@ -293,7 +293,7 @@ int rp_hear(struct rp *r, struct rp_reader *rd, uint64_t ns, bool *waits)
 			break;
 		}
 		n += ret;
-		if (i % 16)
+		if (i % 16) /* some take a millisecond each */
 			continue;
 		now = r->p->host->now(r->p);
 		if (now >= until)

@@ -136,7 +136,7 @@ static struct gt_turn *queue_of(struct gt_turns *t, uint32_t uid)
 static unsigned int keep(struct gt_fs *fs)
 {
 	struct gt_turns *t = &fs->turns;
-	struct gt_turn *of = queue_of(t, header(fs)->uid);
+	struct gt_turn *of;
 	struct gt_message *m = is_urgent(header(fs)) ? NULL : malloc(sizeof(*m) + fs->buf.size);
 
 	if (!m) {
@@ -147,6 +147,7 @@ static unsigned int keep(struct gt_fs *fs)
 	m->len = fs->buf.size;
 	memcpy(m->data, fs->buf.mem, m->len);
 	gt_guard_keep(fs, &m->guarded, header(fs)->unique);
+	of = queue_of(t, header(fs)->uid);
 	if (!of->n++) {
 		STAILQ_INIT(&of->messages);
 		TAILQ_INSERT_TAIL(&t->waiting, of, next);
