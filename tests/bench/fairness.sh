@@ -63,7 +63,7 @@ beside() { # beside NAME TREE RATE WHAT - measures while attack NAME is at work 
 	exec {out}<&"${HOSTILE[0]}"
 	if read -rt 50 -u "$out" line && [ "$line" = ready ]; then
 		measure "$4"
-		[ "$2" = "$work/proc" ] || honest "$4"
+		[ "$2" = "$work/proc" ] || others "$4"
 	else
 		echo "bench fairness $4: the attack did not start"
 		bad=1
@@ -98,7 +98,7 @@ at_most() { # at_most WHAT VALUE LIMIT
 	printf 'limit %-36s %6d  (at most %d) %s\n' "$1" "$2" "$3" $good
 }
 
-honest() { # honest NAME - while that attack is at work, what the others have
+others() { # others NAME - while that attack is at work, what the others have
 	at_most "$1.results_ms" "$(results_ms)" 2000
 	at_most "$1.memory_mib" $(($(memory_mib) - memory)) 256
 	at_most "$1.descriptors" $(($(descriptors) - fds)) 3000

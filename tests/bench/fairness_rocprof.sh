@@ -3,6 +3,7 @@
 # Attacks of fairness.sh by results of rocprof, which a user writes, and results of the honest user: sourced by it.
 # Each attack says "ready" when it is at work, ends with its standard input, and says last how many files it wrote. The
 # daemon has backend=rocprof; $1 is the tree, or a folder in which nothing reads them: what writing them costs by itself.
+# They have a rate of their own.
 rocprof_attacks=(results_views results_rows results_slow results_looks)
 rpflood="env PYTHONDONTWRITEBYTECODE=1 python3 ${GT_SRC:-.}/tests/lib/rpflood.py"
 
@@ -88,5 +89,5 @@ results_ms() { # until three dispatches that the honest user writes are in the s
 		sleep 0.02
 		at=$(date +%s%3N)
 	done
-	echo $((at - began))
+	echo $(($(date +%s%3N) - began))
 }

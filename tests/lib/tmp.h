@@ -5,6 +5,8 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #define TMP_PATH_MAX 256 /* bytes of a path */
 
@@ -27,6 +29,28 @@ static inline char *tmp_dir(char path[static TMP_PATH_MAX], const char *name)
 static inline int tmp_file(char path[static TMP_PATH_MAX], const char *name)
 {
 	return mkstemp(tmp_path(path, name));
+}
+
+/** tmp_put() - file @name in folder @dir gets @len bytes of @text; tmp_drop() removes it */
+static inline void tmp_put(const char *dir, const char *name, const char *text, size_t len)
+{
+	char path[TMP_PATH_MAX + 64];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	f = fopen(path, "w");
+	if (!f || fwrite(text, 1, len, f) != len)
+		printf("# cannot write %s\n", path);
+	if (f)
+		fclose(f);
+}
+
+static inline void tmp_drop(const char *dir, const char *name)
+{
+	char path[TMP_PATH_MAX + 64];
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	unlink(path);
 }
 
 #endif

@@ -16,23 +16,7 @@ static union gt_record got[GT_TP_MAX_RECORDS];
 
 static void put(const char *name, const char *text)
 {
-	char path[TMP_PATH_MAX + 64];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "%s/%s", dir, name);
-	f = fopen(path, "w");
-	if (f) {
-		fputs(text, f);
-		fclose(f);
-	}
-}
-
-static void drop(const char *name)
-{
-	char path[TMP_PATH_MAX + 64];
-
-	snprintf(path, sizeof(path), "%s/%s", dir, name);
-	unlink(path);
+	tmp_put(dir, name, text, strlen(text));
 }
 
 static void load(void)
@@ -532,9 +516,9 @@ int main(void)
 	owner_bounds();
 	raw_owner();
 	for (char name[] = "b.ini"; *name < 'e'; ++*name)
-		drop(name);
+		tmp_drop(dir, name);
 	many_names();
-	drop("a.ini");
+	tmp_drop(dir, "a.ini");
 	rmdir(dir);
 	return done_testing();
 }

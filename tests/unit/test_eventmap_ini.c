@@ -16,23 +16,7 @@ static char err[512];
 
 static void put(const char *name, const char *text)
 {
-	char path[TMP_PATH_MAX + 64];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "%s/%s", dir, name);
-	f = fopen(path, "w");
-	if (!f || fputs(text, f) < 0)
-		printf("# cannot write %s\n", path);
-	if (f)
-		fclose(f);
-}
-
-static void drop(const char *name)
-{
-	char path[TMP_PATH_MAX + 64];
-
-	snprintf(path, sizeof(path), "%s/%s", dir, name);
-	unlink(path);
+	tmp_put(dir, name, text, strlen(text));
 }
 
 static struct gt_eventmap *load(void)
@@ -134,7 +118,7 @@ static void test_faults(void)
 		   "line %d, %s: %s", bad[i].line, bad[i].words, err);
 		gt_eventmap_free(m);
 	}
-	drop("b.ini");
+	tmp_drop(dir, "b.ini");
 }
 
 static void test_files(void)
@@ -142,7 +126,7 @@ static void test_files(void)
 	static char big[GT_MAP_FILE_SIZE + 64];
 	struct gt_eventmap *m;
 
-	drop("a.ini");
+	tmp_drop(dir, "a.ini");
 	ok(!load(), "no map at all");
 	ok(strstr(err, dir) && strstr(err, "*.ini"), "is reported: %s", err);
 	ok(!gt_eventmap_load(&maphost_plugin, "/nonexistent/x", err, sizeof(err)), "no folder");
@@ -162,7 +146,7 @@ static void test_files(void)
 	is(maphost.last.name.id, GT_CUSTOM0 + 3, "the first is reported");
 	is_str(maphost.last.name.text, "one", "by name");
 	gt_eventmap_free(m);
-	drop("b.ini");
+	tmp_drop(dir, "b.ini");
 
 	for (int live = 0; live < 2; live++) {
 		const char *key = live ? "unless_live" : "unless";
@@ -190,7 +174,7 @@ static void test_trust(void)
 
 	snprintf(file, sizeof(file), "%s/b.ini", dir);
 	snprintf(other, sizeof(other), "%s/other", dir);
-	drop("a.ini");
+	tmp_drop(dir, "a.ini");
 	put("b.ini", good);
 	chmod(file, 0664);
 	ok(refused("/b.ini can be written by others: chmod go-w it"),
@@ -209,7 +193,7 @@ static void test_trust(void)
 	m = load();
 	ok(m && strstr(err, "/b.ini is not"), "the others are read all the same");
 	gt_eventmap_free(m);
-	drop("a.ini");
+	tmp_drop(dir, "a.ini");
 	unlink(file);
 	unlink(other);
 	chmod(dir, 0777);
@@ -447,7 +431,7 @@ int main(void)
 	test_bind();
 	test_bounds();
 	test_hostile();
-	drop("a.ini");
+	tmp_drop(dir, "a.ini");
 	rmdir(dir);
 	return done_testing();
 }

@@ -12,27 +12,6 @@
 static char dir[TMP_PATH_MAX];
 static char err[1024];
 
-static void put_bytes(const char *name, const char *text, size_t len)
-{
-	char path[TMP_PATH_MAX + 64];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "%s/%s", dir, name);
-	f = fopen(path, "w");
-	if (f) {
-		fwrite(text, 1, len, f);
-		fclose(f);
-	}
-}
-
-static void drop(const char *name)
-{
-	char path[TMP_PATH_MAX + 64];
-
-	snprintf(path, sizeof(path), "%s/%s", dir, name);
-	unlink(path);
-}
-
 /* Are all maps read without a complaint? */
 static bool are_read(void)
 {
@@ -44,7 +23,7 @@ static bool are_read(void)
 
 static bool is_read(const char *text)
 {
-	put_bytes("a.ini", text, strlen(text));
+	tmp_put(dir, "a.ini", text, strlen(text));
 	return are_read();
 }
 
@@ -171,12 +150,12 @@ static void names(void)
 {
 	static const char two[] = "[a/c]\nevent = CUSTOM0\nname = two\n";
 
-	put_bytes("b.ini", two, strlen(two));
+	tmp_put(dir, "b.ini", two, strlen(two));
 	ok(!is_read("[a/b]\nevent = CUSTOM0\nname = one\n") && strstr(err, "CUSTOM0 is called one"),
 	   "the first event of its own has one name: %s", err);
 	ok(is_read("[a/b]\nevent = CUSTOM0\nname = two\n"), "which may be given twice");
 	ok(is_read("[a/b]\nevent = CUSTOM1\nname = one\n"), "another has its own");
-	drop("b.ini");
+	tmp_drop(dir, "b.ini");
 }
 
 static void sizes(void)
@@ -186,24 +165,24 @@ static void sizes(void)
 
 	memset(big, '\n', sizeof(big));
 	memcpy(big, "[a/b]\nevent = IRQ", 17);
-	put_bytes("a.ini", big, GT_MAP_FILE_SIZE);
+	tmp_put(dir, "a.ini", big, GT_MAP_FILE_SIZE);
 	ok(are_read(), "a file may have 64 KiB: %s", err);
-	put_bytes("a.ini", big, GT_MAP_FILE_SIZE + 1);
+	tmp_put(dir, "a.ini", big, GT_MAP_FILE_SIZE + 1);
 	ok(!are_read(), "and no byte more: %s", err);
-	put_bytes("a.ini", "[a/b]\nevent = IRQ\n\0", 19);
+	tmp_put(dir, "a.ini", "[a/b]\nevent = IRQ\n\0", 19);
 	ok(!are_read() && strstr(err, "not a text"), "it is text: %s", err);
-	put_bytes("a.ini", "", 0);
+	tmp_put(dir, "a.ini", "", 0);
 	ok(!are_read() && strstr(err, "no event map"), "an empty one has no map: %s", err);
 	for (int i = 0; i < GT_MAP_SECTIONS; i++)
 		p += sprintf(p, "[a/b %d]\nevent = IRQ\n", i);
-	put_bytes("a.ini", big, (size_t)(p - big));
+	tmp_put(dir, "a.ini", big, (size_t)(p - big));
 	ok(are_read(), "512 sections: %s", err);
-	put_bytes("b.ini", "[a/b]\nevent = IRQ\n", 18);
+	tmp_put(dir, "b.ini", "[a/b]\nevent = IRQ\n", 18);
 	ok(!are_read() && strstr(err, "more than 512 sections in all"), "not in all files: %s",
 	   err);
-	drop("b.ini");
+	tmp_drop(dir, "b.ini");
 	p += sprintf(p, "[a/b 512]\nevent = IRQ\n");
-	put_bytes("a.ini", big, (size_t)(p - big));
+	tmp_put(dir, "a.ini", big, (size_t)(p - big));
 	ok(!are_read() && strstr(err, "more than 512 sections"), "nor in one: %s", err);
 }
 
@@ -212,25 +191,25 @@ static void files(void)
 	char name[24];
 
 	ok(is_read("[a/b]\nevent = IRQ\n"), "a map");
-	put_bytes(".b.ini", "what", 4);
-	put_bytes("b.ini2", "what", 4);
-	put_bytes(".ini", "what", 4);
-	put_bytes("ini", "what", 4);
+	tmp_put(dir, ".b.ini", "what", 4);
+	tmp_put(dir, "b.ini2", "what", 4);
+	tmp_put(dir, ".ini", "what", 4);
+	tmp_put(dir, "ini", "what", 4);
 	ok(are_read(), "other files are none: %s", err);
-	drop(".b.ini");
-	drop("b.ini2");
-	drop(".ini");
-	drop("ini");
+	tmp_drop(dir, ".b.ini");
+	tmp_drop(dir, "b.ini2");
+	tmp_drop(dir, ".ini");
+	tmp_drop(dir, "ini");
 	for (int i = 1; i <= GT_MAP_FILES; i++) {
 		if (i == GT_MAP_FILES)
 			ok(are_read(), "64 files: %s", err);
 		snprintf(name, sizeof(name), "m%d.ini", i);
-		put_bytes(name, "[a/b]\nevent = IRQ\n", 18);
+		tmp_put(dir, name, "[a/b]\nevent = IRQ\n", 18);
 	}
 	ok(!are_read() && strstr(err, "more than 64 maps"), "and no more: %s", err);
 	for (int i = 1; i <= GT_MAP_FILES; i++) {
 		snprintf(name, sizeof(name), "m%d.ini", i);
-		drop(name);
+		tmp_drop(dir, name);
 	}
 }
 
@@ -327,7 +306,7 @@ int main(void)
 	sizes();
 	files();
 	formats();
-	drop("a.ini");
+	tmp_drop(dir, "a.ini");
 	rmdir(dir);
 	return done_testing();
 }

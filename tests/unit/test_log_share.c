@@ -86,7 +86,7 @@ int main(void)
 	ok(put_all(9999, slots) < most, "users beyond those who are known share one share");
 	put_all(0, slots);
 	is(put_all(9998, slots), most, "users who have nothing left in the history make room");
-	is(put_all(9997, slots), most, "for others, of whom each has a share");
+	is(put_all(9997, slots), most, "for others, and each of these gets a share");
 	gt_log_free(l);
 	return done_testing();
 }

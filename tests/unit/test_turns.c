@@ -165,7 +165,7 @@ int main(void)
 		ask(1, FUSE_LOOKUP, SHORT);
 	ask(GT_TURNS, FUSE_LOOKUP, SHORT);
 	serve_all(41);
-	is(place_of(GT_TURNS), 1, "users whose uids are alike have turns of their own");
+	is(place_of(GT_TURNS), 1, "users with uids of the same remainder do not share turns");
 	for (uint32_t i = 0; i < GT_TURNS + 20; i++)
 		ask(1000 + i, FUSE_LOOKUP, SHORT);
 	serve_all(GT_TURNS + 20);
