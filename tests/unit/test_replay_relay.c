@@ -50,12 +50,14 @@ static void ioctls(void)
 		"duration_ns=333000\n"
 		"[1234567.123790123] IOCTL_EXIT pid=5678 tid=5678 comm=a b=c pid=1 ret=-22 "
 		"duration_ns=12\r\n"
-		"[1234567.1] IOCTL_ENTER pid=1234 tid=1234 comm=x\n",
+		"[1234567.1] IOCTL_ENTER pid=1234 tid=1234 comm=x\n"
+		"[1234567.2] IOCTL_ENTER pid=77 tid=77 comm=ninebytes cmd=0x9A09fF90 arg=0x1\n"
+		"[1234567.3] IOCTL_EXIT pid=78 tid=78 comm=a cmd= ret=-0\n",
 		&ret);
 
 	is(ret, -ENODATA, "it is played to its end");
 	ok(!h->errors, "without a complaint %s", h->first);
-	is(h->types[GT_IOCTL_ENTER] + h->types[GT_IOCTL_EXIT], 4, "four ioctls");
+	is(h->types[GT_IOCTL_ENTER] + h->types[GT_IOCTL_EXIT], 6, "six ioctls");
 	ok(h->rec[0].ev.type == GT_PROCESS && h->rec[0].process.pid == 1234 &&
 		   !strcmp(h->rec[0].process.comm, "x"),
 	   "the earliest first, with who that is");
@@ -68,6 +70,8 @@ static void ioctls(void)
 	ok(h->rec[6].ev.pid == 5678 && h->rec[6].ev.value == (uint64_t)-22 &&
 		   h->rec[6].ev.ts == 1234567123790123,
 	   "what stands behind it is read, fractions of nine digits too");
+	ok(h->rec[h->n - 3].ev.value == 0x9a09ff90 && h->rec[h->n - 3].ev.pid == 77,
+	   "a number's digits are of either case");
 	rh_free(h);
 }
 
@@ -129,6 +133,7 @@ static void merged(void)
 	static const char text[] = "[0.000999] IOCTL_ENTER pid=7 tid=7 comm=app cmd=0x40\n";
 	char files[4 * TMP_PATH_MAX];
 	int ret;
+	const struct gt_lost *lost = NULL;
 	struct rh *h;
 	bool sorted = true;
 
@@ -149,6 +154,11 @@ static void merged(void)
 	is(h->rec[0].ev.seqno, 0, "the dumps' clock was moved before the text's");
 	is(h->rec[0].ev.ts, 500000, "by so much");
 	is(h->types[GT_LOST], 1, "a gap is reported");
+	for (size_t i = 1; i < h->n; i++)
+		if (h->rec[i].ev.type == GT_LOST)
+			lost = &h->rec[i].lost;
+	ok(lost && lost->since == 500980 && lost->until == 501080,
+	   "from the record before it to the one behind it");
 	is(gt_replay_source(h->p.priv, 0)->count.lost, 4, "with its count");
 	is(h->gpus, 1, "both mean the same GPU");
 	is(h->bad, 0, "all is well formed");

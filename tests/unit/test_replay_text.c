@@ -180,6 +180,23 @@ static const struct {
 	{ "          submit-168   [001]     99999999999999.347618: e: a", "bad" },
 	{ "          submit-168   [65535]     4.347618: e: a", "bad" },
 	{ "wxyz", "bad" },
+	{ "          submit-18446744073709551624   [001]     4.347618: e: a", "bad" },
+	{ "          submit-168   [001]     4.347618 e: a", "bad" },
+	{ "          submit-168   [001]     4.347618:e: a", "bad" },
+	{ "            perf 27574 [000] 1.5 sched:e: a", "bad" },
+	{ "            perf 27574 [000] 1.5:sched:e: a", "bad" },
+	/* what is no number belongs to the name */
+	{ "            perf 18/ [000] 1.5: sched:e: a",
+	  "perf 18/,4294967295,-,0,1500000000,sched,e|a" },
+	{ "            perf 18x [000] 1.5: sched:e: a",
+	  "perf 18x,4294967295,-,0,1500000000,sched,e|a" },
+	{ "            perf 27574 [] 1.5: sched:e: a",
+	  "perf 27574 [],4294967295,-,-,1500000000,sched,e|a" },
+	/* an event's name and its system's */
+	{ "          submit-168   [001]     4.347618: e: a:", "submit,168,-,1,4347618000,-,e|a:" },
+	{ "          submit-168   [001]     4.347618: e:a: b", "submit,168,-,1,4347618000,e,a|b" },
+	{ "          submit-168   [001]     4.347618: e:a", "submit,168,-,1,4347618000,-,e|a" },
+	{ "          submit-168   [001]     4.347618: e:", "submit,168,-,1,4347618000,-,e|" },
 };
 
 static void lines(void)
