@@ -385,8 +385,8 @@ static const struct gt_userdir *hook_userdir(struct gt_plugin *p, unsigned int i
 	const struct gt_be *b = be_of(p);
 
 	for (unsigned int at = 0; at < GT_USERDIR_MAX; at++)
-		if (b->made[at] && !i--)
-			return b->made[at];
+		if (b->known[at] && !i--)
+			return b->known[at];
 	return NULL;
 }
 

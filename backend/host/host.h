@@ -179,8 +179,7 @@ int gt_host_option_set(struct gt_host_state *h, unsigned int i, const char *name
 int gt_host_userdir_make(struct gt_host_state *h, unsigned int i, const char *name, uint32_t uid,
 			 bool whole, char *err, size_t len);
 /** gt_host_userdir_remove() - removes it; -ENODEV if it is gone */
-int gt_host_userdir_remove(struct gt_host_state *h, unsigned int i, uint64_t serial, char *err,
-			   size_t len);
+int gt_host_userdir_remove(struct gt_host_state *h, unsigned int i, uint64_t serial);
 /** gt_host_userdir_at() - copies the one at index @at without its settings; the serial is 0 for a free one.
  * False after the last index */
 bool gt_host_userdir_at(struct gt_host_state *h, unsigned int i, unsigned int at,

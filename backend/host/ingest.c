@@ -96,11 +96,8 @@ static void perform(struct gt_host_state *h, struct gt_call *c)
 	case GT_CALL_REFRESH:
 		refresh_sensors(h, (unsigned int)c->arg);
 		break;
-	case GT_CALL_MKDIR:
-	case GT_CALL_RMDIR:
-	case GT_CALL_USERDIR_SET:
 	case GT_CALL_USERDIR_SHOW:
-		gt_userdir_serve(h, c);
+		gt_userdir_show(h, c);
 		break;
 	case GT_CALL_START:
 		c->ret = gt_host_start_all(h, c->text, sizeof(c->text));
@@ -113,7 +110,7 @@ static struct gt_call *take_call(struct gt_host_state *h)
 	struct gt_call *c;
 	GT_HOST_LOCK(h);
 
-	h->stuck = false;
+	h->stuck = h->busy = false;
 	c = h->calls;
 	if (c) {
 		h->calls = c->next;
@@ -126,7 +123,11 @@ void gt_call_serve(struct gt_host_state *h)
 {
 	struct gt_call *c;
 
-	while ((c = take_call(h))) {
+	for (;;) {
+		c = take_call(h);
+		gt_userdirs_take(h); /* who asks has made its changes before */
+		if (!c)
+			return;
 		perform(h, c);
 		gt_host_observing(h);
 		{
@@ -178,8 +179,10 @@ static bool wait_done(struct gt_host_state *h, struct gt_call *c, int ms)
 			pthread_cond_wait(&h->cond, &h->lock);
 		else if (pthread_cond_timedwait(&h->cond, &h->lock, &until) == ETIMEDOUT)
 			break;
-	if (ms < 0 || ms >= GT_HOST_CALL_MS) /* a shorter wait proves nothing */
+	if (ms < 0 || ms >= GT_HOST_CALL_MS)
 		h->stuck = !c->done;
+	else
+		h->busy = !c->done;
 	if (!c->done)
 		cancel(h, c);
 	return c->done;
@@ -210,7 +213,8 @@ int gt_call_run(struct gt_host_state *h, struct gt_call *c, int ms)
 	}
 	if (ms >= 0) {
 		GT_HOST_LOCK(h);
-		if (h->stuck) /* a read of doctor has many requests: only the first waits */
+		/* a read of doctor has many requests, and many files show sensors: the first waits */
+		if (h->stuck || (h->busy && ms < GT_HOST_CALL_MS))
 			return -ETIMEDOUT;
 	}
 	enqueue(h, c);

@@ -43,6 +43,17 @@ struct gt_claim {
 };
 
 /**
+ * enum gt_userdir_news - what the plugin is notified of
+ * @GT_USERDIR_NEWS: user directories changed, see GT_CTL_USERDIR
+ * @GT_USERDIR_MAY_START: a file with GT_USERDIR_STARTS, too
+ */
+enum gt_userdir_news {
+	GT_USERDIR_NO_NEWS,
+	GT_USERDIR_NEWS,
+	GT_USERDIR_MAY_START,
+};
+
+/**
  * struct gt_be - one backend, or a file in the plugin folder that was refused
  * @p: what the plugin sees; first, so that its pointer is ours
  * @be: the vtable, NULL if refused
@@ -65,8 +76,9 @@ struct gt_claim {
  * @rings: a bit for each ring of each GPU, likewise
  * @work: a bit for each GPU on which it has had work outside the driver's rings
  * @claim: its exclusive claims
- * @made: user directories, NULL where there is none; guarded by the host's lock, written by the ingest
- *	thread only
+ * @made: user directories, NULL where there is none. Any thread; guarded by the host's lock, like
+ *	@made_changed, which of them the ingest thread has to copy, and @news
+ * @known: its copies, which the plugin reads
  * @detail: the last text of doctor(), of when it ended or failed; NULL: it runs, or has not run
  */
 struct gt_be {
@@ -88,7 +100,9 @@ struct gt_be {
 	uint64_t rings[GT_HOST_GPUS][GT_HOST_RINGS / 64];
 	uint64_t work;
 	struct gt_claim claim[GT_CLAIMS];
-	struct gt_userdir *made[GT_USERDIR_MAX];
+	struct gt_userdir *made[GT_USERDIR_MAX], *known[GT_USERDIR_MAX];
+	bool made_changed[GT_USERDIR_MAX];
+	enum gt_userdir_news news;
 	char *detail;
 };
 
@@ -99,9 +113,6 @@ enum gt_call_kind {
 	GT_CALL_CONTROL,
 	GT_CALL_START,
 	GT_CALL_REFRESH,
-	GT_CALL_MKDIR,
-	GT_CALL_RMDIR,
-	GT_CALL_USERDIR_SET,
 	GT_CALL_USERDIR_SHOW,
 };
 
@@ -112,13 +123,13 @@ enum gt_call_kind {
  * call gt_call_put() frees it.
  * @begun: the ingest thread has taken it, so it can no longer be cancelled
  * @index: backend
- * @file: number of a file, of GT_CALL_FILE and GT_CALL_USERDIR_SET and _SHOW
+ * @file: number of a file, of GT_CALL_FILE and GT_CALL_USERDIR_SHOW
  * @big: of GT_CALL_DOCTOR, GT_CALL_FILE and GT_CALL_USERDIR_SHOW: a buffer for the answer, of
  *	GT_BACKEND_TEXT_MAX or GT_USERDIR_TEXT_MAX bytes
  * @what, @arg: of GT_CALL_CONTROL; @arg of GT_CALL_REFRESH: GT_LOOK_*
- * @uid, @whole, @serial: of a user directory
+ * @whole, @serial: of GT_CALL_USERDIR_SHOW: of the caller, and of the user directory
  * @ret: 0 or -errno
- * @name, @value: of GT_CALL_SET; of a user directory its name, and its setting or its path
+ * @name, @value: of GT_CALL_SET; @value of GT_CALL_USERDIR_SHOW: the directory's path
  * @text: the sentence of an error
  */
 struct gt_call {
@@ -130,7 +141,6 @@ struct gt_call {
 	char *big;
 	enum gt_control what;
 	int64_t arg;
-	uint32_t uid;
 	bool whole;
 	uint64_t serial;
 	int ret;
@@ -166,7 +176,9 @@ struct gt_host_unpacked {
  * @lock: guards gt_be.info, option values, the queue of @calls and @quiet_seq
  * @refreshers: number of running backends that refresh sensors on demand
  * @rescan: gt_host_rescan() was called
- * @stuck: a request was not answered in time, and none since; guarded by @lock
+ * @userdirs_changed: gt_userdirs_take() has something to do
+ * @stuck: a request was not answered in time, and none since; guarded by @lock, like
+ * @busy: the same of a request that waits shorter than GT_HOST_CALL_MS
  * @threaded: the ingest thread runs, so requests go through @calls
  * @cpu_ns: CPU time of a thread that has ended
  * @waiters: number of gt_host_drained() calls that wait
@@ -198,8 +210,8 @@ struct gt_host_state {
 	pthread_cond_t cond;
 	struct gt_call *calls;
 	_Atomic unsigned int refreshers;
-	_Atomic bool rescan;
-	bool stuck;
+	_Atomic bool rescan, userdirs_changed;
+	bool stuck, busy;
 	pthread_t thread;
 	_Atomic bool threaded;
 	uint64_t cpu_ns;
@@ -322,8 +334,10 @@ void gt_host_observing(struct gt_host_state *h);
 
 /* userdir.c */
 
-/** gt_userdir_serve() - does request @c; ingest thread */
-void gt_userdir_serve(struct gt_host_state *h, struct gt_call *c);
+/** gt_userdirs_take() - has plugins know what users changed; ingest thread */
+void gt_userdirs_take(struct gt_host_state *h);
+/** gt_userdir_show() - does a GT_CALL_USERDIR_SHOW; ingest thread */
+void gt_userdir_show(struct gt_host_state *h, struct gt_call *c);
 void gt_userdir_free_all(struct gt_be *b);
 
 /* ingest.c */

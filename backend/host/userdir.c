@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * User directories: those that users make in a backend's directory. The host keeps them; the plugin
- * checks settings and writes the texts. The ingest thread alone changes them, other threads read
- * copies.
+ * checks settings and writes the texts. Any thread changes gt_be.made, so that no user's request waits
+ * for the ingest thread. That thread copies what has changed to gt_be.known, which the plugin reads.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -37,20 +37,99 @@ void gt_userdir_free_all(struct gt_be *b)
 {
 	for (unsigned int i = 0; i < GT_USERDIR_MAX; i++) {
 		free_userdir(b->made[i], nfiles(b));
-		b->made[i] = NULL;
+		free_userdir(b->known[i], nfiles(b));
+		b->made[i] = b->known[i] = NULL;
 	}
 }
 
-/* Index of the directory with that serial, -1 if it is gone */
-static int index_of(const struct gt_be *b, uint64_t serial)
+/* Index of the directory of @made with that serial, -1 if it is gone */
+static int index_of(struct gt_userdir *const *made, uint64_t serial)
 {
 	for (int i = 0; i < GT_USERDIR_MAX; i++)
-		if (b->made[i] && b->made[i]->serial == serial)
+		if (made[i] && made[i]->serial == serial)
 			return i;
 	return -1;
 }
 
-/* Requests, in the ingest thread ------------------------------------------------------------- */
+/* The ingest thread ---------------------------------------------------------------------------- */
+
+/* NULL: no memory */
+static struct gt_userdir *copy_whole(const struct gt_userdir *m, unsigned int n)
+{
+	struct gt_userdir *copy = malloc(sizeof(*copy));
+	bool all;
+
+	if (!copy)
+		return NULL;
+	*copy = *m;
+	copy->value = calloc(n + 1, sizeof(*copy->value));
+	all = copy->value;
+	for (unsigned int i = 0; all && i < n; i++) {
+		copy->value[i] = m->value[i] ? strdup(m->value[i]) : NULL;
+		all = copy->value[i] || !m->value[i];
+	}
+	if (all)
+		return copy;
+	free_userdir(copy, n);
+	return NULL;
+}
+
+/* Copies what has changed; what the plugin is notified of. Where memory is short the plugin reads the
+ * directory as it was until the next change. */
+static enum gt_userdir_news take_news(struct gt_be *b)
+{
+	enum gt_userdir_news news;
+	GT_HOST_LOCK(b->h);
+
+	for (unsigned int i = 0; i < GT_USERDIR_MAX; i++) {
+		struct gt_userdir *m = b->made[i], *copy;
+
+		if (!b->made_changed[i])
+			continue;
+		copy = m ? copy_whole(m, nfiles(b)) : NULL;
+		if (m && !copy)
+			continue;
+		free_userdir(b->known[i], nfiles(b));
+		b->known[i] = copy;
+		b->made_changed[i] = false;
+	}
+	news = b->news;
+	b->news = GT_USERDIR_NO_NEWS;
+	return news;
+}
+
+void gt_userdirs_take(struct gt_host_state *h)
+{
+	if (!atomic_exchange(&h->userdirs_changed, false))
+		return;
+	for (unsigned int i = 0; i < h->n; i++) {
+		struct gt_be *b = h->be[i];
+		enum gt_userdir_news news = b->info.userdirs ? take_news(b) : GT_USERDIR_NO_NEWS;
+
+		if (news && b->started)
+			gt_be_ask(b, GT_CTL_USERDIR, 0);
+		else if (news == GT_USERDIR_MAY_START)
+			gt_be_retry(b);
+	}
+}
+
+void gt_userdir_show(struct gt_host_state *h, struct gt_call *c)
+{
+	struct gt_be *b = h->be[c->index];
+	int at = index_of(b->known, c->serial);
+	struct gt_userdir m;
+
+	if (at < 0) {
+		c->ret = -ENODEV;
+		return;
+	}
+	m = *b->known[at];
+	m.whole &= c->whole; /* no more than the caller may see */
+	b->info.userdirs->files[c->file].show(&b->p, &m, c->value, c->big, GT_USERDIR_TEXT_MAX);
+	c->big[GT_USERDIR_TEXT_MAX - 1] = 0;
+}
+
+/* Any thread ---------------------------------------------------------------------------------- */
 
 static bool good_name(const char *s)
 {
@@ -65,38 +144,28 @@ static bool good_name(const char *s)
 	return !s[n] && n < GT_USERDIR_NAME;
 }
 
-/* May the user of @c make one more? */
-static int check_quota(const struct gt_be *b, struct gt_call *c)
+/* May @new be made, too? The host's lock held */
+static int check_quota(const struct gt_be *b, const struct gt_userdir *new, char *err, size_t len)
 {
 	unsigned int all = 0, own = 0;
 
 	for (unsigned int i = 0; i < GT_USERDIR_MAX; i++) {
-		all += b->made[i] != NULL;
-		own += b->made[i] && b->made[i]->uid == c->uid;
+		const struct gt_userdir *m = b->made[i];
+
+		if (m && m->uid == new->uid && !strcmp(m->name, new->name))
+			return -EEXIST;
+		all += m != NULL;
+		own += m && m->uid == new->uid;
 	}
-	if (!c->whole && own >= GT_USERDIR_PER_USER) {
-		snprintf(c->text, sizeof(c->text), "uid %u has %u already: rmdir one", c->uid, own);
+	if (!new->whole && own >= GT_USERDIR_PER_USER) {
+		snprintf(err, len, "uid %u has %u already: rmdir one", new->uid, own);
 		return -EDQUOT;
 	}
-	if (all >= GT_USERDIR_MAX - (c->whole ? 0 : GT_USERDIR_RESERVED)) {
-		snprintf(c->text, sizeof(c->text), "there are too many already");
+	if (all >= GT_USERDIR_MAX - (new->whole ? 0 : GT_USERDIR_RESERVED)) {
+		snprintf(err, len, "there are too many already");
 		return -ENOSPC;
 	}
 	return 0;
-}
-
-static int may_make(const struct gt_be *b, struct gt_call *c)
-{
-	if (!good_name(c->name)) {
-		snprintf(c->text, sizeof(c->text),
-			 "a name is 1 to %d of A-Z a-z 0-9 _ . + -, and does not begin with a dot",
-			 GT_USERDIR_NAME - 1);
-		return -EINVAL;
-	}
-	for (unsigned int i = 0; i < GT_USERDIR_MAX; i++)
-		if (b->made[i] && b->made[i]->uid == c->uid && !strcmp(b->made[i]->name, c->name))
-			return -EEXIST;
-	return check_quota(b, c);
 }
 
 static bool inode_taken(const struct gt_host_state *h, uint64_t serial)
@@ -110,7 +179,7 @@ static bool inode_taken(const struct gt_host_state *h, uint64_t serial)
 }
 
 /* The inode number is made of it. It is random, so that it does not reveal how many directories others
- * made, and unique among those that exist. 0: there were no random bytes */
+ * made, and unique among those that exist. 0: there were no random bytes. The host's lock held */
 static uint64_t new_serial(const struct gt_host_state *h)
 {
 	uint64_t serial = 0;
@@ -122,209 +191,198 @@ static uint64_t new_serial(const struct gt_host_state *h)
 	return serial;
 }
 
-static struct gt_userdir *new_userdir(const struct gt_be *b, const struct gt_call *c)
+/* With the settings' defaults, and without a serial; NULL: no memory */
+static struct gt_userdir *new_userdir(const struct gt_be *b, const char *name, uint32_t uid,
+				      bool whole)
 {
 	const struct gt_userdir_file *f = b->info.userdirs->files;
 	struct gt_userdir *m = calloc(1, sizeof(*m));
 	unsigned int n = nfiles(b);
+	bool all;
 
 	if (!m)
 		return NULL;
 	m->value = calloc(n + 1, sizeof(*m->value));
-	for (unsigned int i = 0; m->value && i < n; i++) {
+	all = m->value;
+	for (unsigned int i = 0; all && i < n; i++) {
 		m->value[i] = f[i].check ? strdup(f[i].def ? f[i].def : "") : NULL;
-		if (f[i].check && !m->value[i]) {
-			free_userdir(m, n);
-			return NULL;
-		}
+		all = m->value[i] || !f[i].check;
 	}
-	if (!m->value) {
-		free(m);
+	if (!all) {
+		free_userdir(m, n);
 		return NULL;
 	}
-	strcpy(m->name, c->name);
-	m->uid = c->uid;
-	m->whole = c->whole;
-	m->serial = new_serial(b->h);
-	if (m->serial)
-		return m;
-	free_userdir(m, n);
-	return NULL;
+	strcpy(m->name, name);
+	m->uid = uid;
+	m->whole = whole;
+	return m;
 }
 
-/* Notifies a running plugin of a change; one that could not work may be able to start now. */
-static void notify(struct gt_be *b, bool starts)
+/* The backend of user directories that has file @f, -1: any; NULL: there is none */
+static struct gt_be *backend_of(struct gt_host_state *h, unsigned int i, int f)
 {
-	if (b->started)
-		gt_be_ask(b, GT_CTL_USERDIR, 0);
-	else if (starts)
-		gt_be_retry(b);
-}
-
-static int make_dir(struct gt_be *b, struct gt_call *c)
-{
-	struct gt_userdir *m;
-	int ret = may_make(b, c);
-
-	if (ret)
-		return ret;
-	m = new_userdir(b, c);
-	if (!m)
-		return -ENOMEM;
-	GT_HOST_LOCK(b->h);
-	for (unsigned int i = 0; i < GT_USERDIR_MAX; i++)
-		if (!b->made[i]) {
-			b->made[i] = m;
-			break;
-		}
-	return 0;
-}
-
-static int remove_dir(struct gt_be *b, const struct gt_call *c)
-{
-	int at = index_of(b, c->serial);
-	struct gt_userdir *m;
-
-	if (at < 0)
-		return -ENODEV;
-	{
-		GT_HOST_LOCK(b->h);
-		m = b->made[at];
-		b->made[at] = NULL;
-	}
-	free_userdir(m, nfiles(b));
-	notify(b, false);
-	return 0;
-}
-
-static int set(struct gt_be *b, struct gt_call *c)
-{
-	const struct gt_userdir_file *f = &b->info.userdirs->files[c->file];
-	int at = index_of(b, c->serial), ret;
-	char *value, *old;
-
-	if (at < 0)
-		return -ENODEV;
-	ret = f->check(c->value, c->text, sizeof(c->text));
-	if (ret)
-		return ret;
-	value = strdup(c->value);
-	if (!value)
-		return -ENOMEM;
-	{
-		GT_HOST_LOCK(b->h);
-		old = b->made[at]->value[c->file];
-		b->made[at]->value[c->file] = value;
-		/* a setting made with fewer rights is used with those */
-		b->made[at]->whole &= c->whole;
-	}
-	free(old);
-	notify(b, f->flags & GT_USERDIR_STARTS);
-	return 0;
-}
-
-/* Shows no more than the caller may see */
-static int show(struct gt_be *b, struct gt_call *c)
-{
-	int at = index_of(b, c->serial);
-	struct gt_userdir m;
-
-	if (at < 0)
-		return -ENODEV;
-	m = *b->made[at];
-	m.whole &= c->whole;
-	b->info.userdirs->files[c->file].show(&b->p, &m, c->value, c->big, GT_USERDIR_TEXT_MAX);
-	c->big[GT_USERDIR_TEXT_MAX - 1] = 0;
-	return 0;
-}
-
-void gt_userdir_serve(struct gt_host_state *h, struct gt_call *c)
-{
-	struct gt_be *b = h->be[c->index];
-
-	if (c->kind == GT_CALL_MKDIR)
-		c->ret = make_dir(b, c);
-	else if (c->kind == GT_CALL_RMDIR)
-		c->ret = remove_dir(b, c);
-	else if (c->kind == GT_CALL_USERDIR_SET)
-		c->ret = set(b, c);
-	else
-		c->ret = show(b, c);
-}
-
-/* Any thread ---------------------------------------------------------------------------------- */
-
-/*
- * A request about user directory @serial of backend @i, and its file @f, -1: none. @text becomes "".
- * NULL: the backend has no such file, or there is no memory
- */
-static struct gt_call *new_call(struct gt_host_state *h, enum gt_call_kind kind, unsigned int i,
-				uint64_t serial, int f, char *text)
-{
-	struct gt_call *c;
-
-	text[0] = 0;
 	if (i >= h->n || !h->be[i]->info.userdirs || f >= (int)nfiles(h->be[i]))
 		return NULL;
-	c = gt_call_new(kind);
-	if (!c)
-		return NULL;
-	c->index = i;
-	c->serial = serial;
-	c->file = f < 0 ? 0 : (unsigned int)f;
-	return c;
+	return h->be[i];
+}
+
+/* Directory @at has changed. The host's lock held */
+static void set_changed(struct gt_be *b, unsigned int at, enum gt_userdir_news news)
+{
+	b->made_changed[at] = true;
+	if (news > b->news)
+		b->news = news;
+	atomic_store(&b->h->userdirs_changed, true);
+}
+
+/* The ingest thread shall take what has changed. */
+static void wake(struct gt_host_state *h)
+{
+	if (!h->threaded || pthread_equal(pthread_self(), h->thread))
+		gt_userdirs_take(h);
+	else
+		gt_host_wake(h);
+}
+
+/* Puts @m where there is room for it. 0, or -errno with a sentence in @err */
+static int add(struct gt_be *b, struct gt_userdir *m, char *err, size_t len)
+{
+	GT_HOST_LOCK(b->h);
+	int ret = check_quota(b, m, err, len);
+
+	if (ret)
+		return ret;
+	m->serial = new_serial(b->h);
+	if (!m->serial)
+		return -ENOMEM;
+	for (unsigned int i = 0; i < GT_USERDIR_MAX; i++) {
+		if (b->made[i])
+			continue;
+		b->made[i] = m;
+		set_changed(b, i, GT_USERDIR_NO_NEWS);
+		return 0;
+	}
+	return -ENOSPC;
 }
 
 int gt_host_userdir_make(struct gt_host_state *h, unsigned int i, const char *name, uint32_t uid,
 			 bool whole, char *err, size_t len)
 {
-	struct gt_call *c = new_call(h, GT_CALL_MKDIR, i, 0, -1, err);
+	struct gt_be *b = backend_of(h, i, -1);
+	struct gt_userdir *m;
+	int ret;
 
-	if (!c)
+	*err = '\0';
+	if (!b)
+		return -ENODEV;
+	if (!good_name(name)) {
+		snprintf(err, len,
+			 "a name is 1 to %d of A-Z a-z 0-9 _ . + -, and does not begin with a dot",
+			 GT_USERDIR_NAME - 1);
+		return -EINVAL;
+	}
+	m = new_userdir(b, name, uid, whole);
+	if (!m)
 		return -ENOMEM;
-	/* a name that is too long becomes "", which is refused as well */
-	snprintf(c->name, sizeof(c->name), "%s", strlen(name) < GT_USERDIR_NAME ? name : "");
-	c->uid = uid;
-	c->whole = whole;
-	return gt_call_finish(h, c, err, len);
+	ret = add(b, m, err, len);
+	if (ret)
+		free_userdir(m, nfiles(b));
+	else
+		wake(h);
+	return ret;
 }
 
-int gt_host_userdir_remove(struct gt_host_state *h, unsigned int i, uint64_t serial, char *err,
-			   size_t len)
+/* Takes it away; NULL: it is gone */
+static struct gt_userdir *cut(struct gt_be *b, uint64_t serial)
 {
-	struct gt_call *c = new_call(h, GT_CALL_RMDIR, i, serial, -1, err);
+	struct gt_userdir *m;
+	GT_HOST_LOCK(b->h);
+	int at = index_of(b->made, serial);
 
-	return c ? gt_call_finish(h, c, err, len) : -ENOMEM;
+	if (at < 0)
+		return NULL;
+	m = b->made[at];
+	b->made[at] = NULL;
+	set_changed(b, (unsigned int)at, GT_USERDIR_NEWS);
+	return m;
+}
+
+int gt_host_userdir_remove(struct gt_host_state *h, unsigned int i, uint64_t serial)
+{
+	struct gt_be *b = backend_of(h, i, -1);
+	struct gt_userdir *m = b ? cut(b, serial) : NULL;
+
+	if (!m)
+		return -ENODEV;
+	free_userdir(m, nfiles(b));
+	wake(h);
+	return 0;
+}
+
+/* Exchanges setting @f of directory @serial for *@value; false: the directory is gone */
+static bool exchange(struct gt_be *b, uint64_t serial, unsigned int f, char **value, bool whole)
+{
+	char *old;
+	GT_HOST_LOCK(b->h);
+	int at = index_of(b->made, serial);
+
+	if (at < 0)
+		return false;
+	old = b->made[at]->value[f];
+	b->made[at]->value[f] = *value;
+	*value = old;
+	/* a setting made with fewer rights is used with those */
+	b->made[at]->whole &= whole;
+	set_changed(b, (unsigned int)at,
+		    b->info.userdirs->files[f].flags & GT_USERDIR_STARTS ? GT_USERDIR_MAY_START
+									 : GT_USERDIR_NEWS);
+	return true;
 }
 
 int gt_host_userdir_set(struct gt_host_state *h, unsigned int i, uint64_t serial, unsigned int f,
 			const char *value, bool whole, char *err, size_t len)
 {
-	struct gt_call *c = new_call(h, GT_CALL_USERDIR_SET, i, serial, (int)f, err);
+	struct gt_be *b = backend_of(h, i, (int)f);
+	char *copy;
+	bool found;
+	int ret;
 
-	if (!c)
-		return -ENOMEM;
-	if (!h->be[i]->info.userdirs->files[f].check || strlen(value) >= sizeof(c->value)) {
-		gt_call_put(h, c);
+	*err = '\0';
+	if (!b)
+		return -ENODEV;
+	if (!b->info.userdirs->files[f].check || strlen(value) >= GT_HOST_VALUE_LEN)
 		return -E2BIG;
-	}
-	c->whole = whole;
-	strcpy(c->value, value);
-	return gt_call_finish(h, c, err, len);
+	ret = b->info.userdirs->files[f].check(value, err, len);
+	if (ret)
+		return ret;
+	copy = strdup(value);
+	if (!copy)
+		return -ENOMEM;
+	found = exchange(b, serial, f, &copy, whole);
+	free(copy);
+	if (!found)
+		return -ENODEV;
+	wake(h);
+	return 0;
 }
 
 int gt_host_userdir_show(struct gt_host_state *h, unsigned int i, uint64_t serial, unsigned int f,
 			 const char *path, bool whole, char *buf, size_t len)
 {
-	struct gt_call *c = new_call(h, GT_CALL_USERDIR_SHOW, i, serial, (int)f, buf);
+	struct gt_be *b = backend_of(h, i, (int)f);
+	struct gt_call *c = b ? gt_call_new(GT_CALL_USERDIR_SHOW) : NULL;
 
+	*buf = '\0';
 	if (!c)
-		return -ENOMEM;
-	c->big = h->be[i]->info.userdirs->files[f].show ? calloc(1, GT_USERDIR_TEXT_MAX) : NULL;
+		return b ? -ENOMEM : -ENODEV;
+	c->big = b->info.userdirs->files[f].show ? calloc(1, GT_USERDIR_TEXT_MAX) : NULL;
 	if (!c->big) {
 		gt_call_put(h, c);
 		return -ENOMEM;
 	}
+	c->index = i;
+	c->serial = serial;
+	c->file = f;
 	c->whole = whole;
 	snprintf(c->value, sizeof(c->value), "%s", path);
 	return gt_call_finish(h, c, buf, len);
@@ -358,7 +416,7 @@ bool gt_host_userdir_find(struct gt_host_state *h, unsigned int i, uint64_t seri
 	if (i >= h->n)
 		return false;
 	GT_HOST_LOCK(h);
-	at = index_of(h->be[i], serial);
+	at = index_of(h->be[i]->made, serial);
 	copy_userdir(out, at < 0 ? NULL : h->be[i]->made[at]);
 	return at >= 0;
 }
@@ -372,7 +430,7 @@ int gt_host_userdir_get(struct gt_host_state *h, unsigned int i, uint64_t serial
 	if (i >= h->n || f >= nfiles(h->be[i]))
 		return -ENOENT;
 	GT_HOST_LOCK(h);
-	at = index_of(h->be[i], serial);
+	at = index_of(h->be[i]->made, serial);
 	if (at < 0)
 		return -ENODEV;
 	value = h->be[i]->made[at]->value[f];

@@ -257,6 +257,6 @@ int gt_tree_unmake(struct gt_app *app, const struct gt_obj *dir, const char *nam
 		ret = -EPERM;
 	}
 	if (!ret)
-		ret = gt_host_userdir_remove(app->host, dir->id, e.obj.start, err, sizeof(err));
+		ret = gt_host_userdir_remove(app->host, dir->id, e.obj.start);
 	return reported(app, dir, v, name, ret, *err ? err : strerror(-ret));
 }

@@ -127,8 +127,7 @@ bool gt_host_userdir_find(struct gt_host_state *h, unsigned int i, uint64_t seri
 		*out = made[at];
 	return at >= 0;
 }
-int gt_host_userdir_remove(struct gt_host_state *h, unsigned int i, uint64_t serial, char *err,
-			   size_t len)
+int gt_host_userdir_remove(struct gt_host_state *h, unsigned int i, uint64_t serial)
 {
 	int at = made_place(serial);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* User directories: which rights one has, what its number reveals; and
- * requests that nobody waits for any more. */
+/* User directories: which rights one has, what its number reveals, when the plugin knows of it; and
+ * requests to the ingest thread that nobody waits for any more. */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -14,9 +15,12 @@ static int check(const char *value, char *err, size_t len)
 	return 0;
 }
 
+static unsigned int shows, notices;
+
 static void show(struct gt_plugin *p, const struct gt_userdir *m, const char *path, char *buf,
 		 size_t len)
 {
+	shows++;
 	snprintf(buf, len, "%s", m->whole ? "all" : "own");
 }
 
@@ -30,6 +34,14 @@ static const struct gt_backend_userdirs made = { "things", "things", files };
 static struct gt_host_state h;
 static struct gt_be be = { .h = &h };
 static char err[256];
+
+static int control(struct gt_plugin *p, enum gt_control what, int64_t arg)
+{
+	notices += what == GT_CTL_USERDIR;
+	return 0;
+}
+
+static const struct gt_backend backend = { .name = "things", .control = control };
 
 static struct gt_userdir *make(const char *name, uint32_t uid, bool whole)
 {
@@ -84,53 +96,105 @@ static void test_numbers(void)
 		ok((m[i]->serial ^ m[0]->serial) & 0xffffff, "inodes' numbers differ");
 }
 
-static unsigned int there(void)
-{
-	unsigned int n = 0;
-
-	for (unsigned int i = 0; i < GT_USERDIR_MAX; i++)
-		n += be.made[i] != NULL;
-	return n;
-}
-
-static struct gt_call *asked(const char *name)
-{
-	struct gt_call *c = gt_call_new(GT_CALL_MKDIR);
-
-	snprintf(c->name, sizeof(c->name), "%s", name);
-	c->uid = 9;
-	return c;
-}
-
 static void *nobody(void *arg)
 {
 	return NULL;
 }
 
-/* The ingest thread is at work with something else. */
-static void test_late(void)
+/* From here on the ingest thread is at work with something else. */
+static void begin_late(void)
 {
-	struct gt_call *c = asked("late"), *next = asked("next");
-	unsigned int before = there();
-
 	pthread_create(&h.thread, NULL, nobody, NULL);
 	h.threaded = true;
+}
+
+static void end_late(void)
+{
+	h.threaded = false;
+	pthread_join(h.thread, NULL);
+}
+
+static const struct gt_userdir *known(uint64_t serial)
+{
+	for (unsigned int i = 0; i < GT_USERDIR_MAX; i++)
+		if (be.known[i] && be.known[i]->serial == serial)
+			return be.known[i];
+	return NULL;
+}
+
+/* A user's change does not wait for the ingest thread, which has the plugin know of it. */
+static void test_at_once(void)
+{
+	const struct gt_userdir *m;
+	uint64_t serial;
+	char word[64];
+
+	be.be = &backend;
+	be.started = true;
+	begin_late();
+	m = make("now", 9, false);
+	serial = m->serial;
+	is(gt_host_userdir_make(&h, 0, "now", 9, false, err, sizeof(err)), -EEXIST,
+	   "it is there at once");
+	ok(!known(serial), "the plugin does not know it yet");
+	gt_call_serve(&h);
+	ok(known(serial) && known(serial) != m, "then it has its own");
+	is(notices, 0, "that there is one more is nothing to look for");
+	is(gt_host_userdir_set(&h, 0, serial, 0, "new", false, err, sizeof(err)), 0, "a setting");
+	is(gt_host_userdir_set(&h, 0, serial, 0, "newer", false, err, sizeof(err)), 0, "and again");
+	gt_host_userdir_get(&h, 0, serial, 0, word, sizeof(word));
+	is_str(word, "newer", "is what is read");
+	is_str(known(serial)->value[0], "", "the plugin has the one before");
+	gt_call_serve(&h);
+	is_str(known(serial)->value[0], "newer", "then the last");
+	is(notices, 1, "which it is notified of once");
+	gt_call_serve(&h);
+	is(notices, 1, "not again without a change");
+	is(gt_host_userdir_remove(&h, 0, serial), 0, "removed");
+	is(gt_host_userdir_remove(&h, 0, serial), -ENODEV, "once");
+	is(gt_host_userdir_set(&h, 0, serial, 0, "x", false, err, sizeof(err)), -ENODEV,
+	   "and not set any more");
+	ok(known(serial), "the plugin may be reading it");
+	gt_call_serve(&h);
+	ok(!known(serial) && notices == 2, "and knows that it is gone");
+	end_late();
+	be.started = false;
+}
+
+static struct gt_call *asked(const struct gt_userdir *m)
+{
+	struct gt_call *c = gt_call_new(GT_CALL_USERDIR_SHOW);
+
+	c->serial = m->serial;
+	c->file = 1;
+	c->big = malloc(GT_USERDIR_TEXT_MAX);
+	return c;
+}
+
+static void test_late(void)
+{
+	const struct gt_userdir *m = make("late", 9, false);
+	struct gt_call *c = asked(m), *next = asked(m);
+	unsigned int before = shows;
+
+	begin_late();
 	is(gt_call_run(&h, c, 1), -ETIMEDOUT, "nobody answers");
 	gt_call_late(&h, c, err, sizeof(err));
 	ok(!strstr(err, "may be done"), "what has not begun is not done: %s", err);
 	gt_call_put(&h, c);
+	ok(h.busy, "which is kept in mind");
 	is(gt_call_run(&h, next, 1), -ETIMEDOUT, "the next one need not wait");
 	gt_call_put(&h, next);
 	gt_call_serve(&h);
-	is(there(), before, "nothing is made when it is too late");
-	c = asked("done");
+	ok(!h.busy, "until it answers again");
+	is(shows, before, "nothing is done when it is too late");
+	c = asked(m);
 	c->done = true; /* as if the answer came during the wait */
 	is(gt_call_run(&h, c, 1000), 0, "one that is answered");
 	gt_call_put(&h, c);
 	gt_call_serve(&h);
-	is(there(), before + 1, "… is done");
-	h.threaded = false;
-	pthread_join(h.thread, NULL);
+	is(shows, before + 1, "… is done");
+	end_late();
 }
 
 int main(void)
@@ -147,6 +211,7 @@ int main(void)
 	be.info.userdirs = &made;
 	test_rights();
 	test_numbers();
+	test_at_once();
 	test_late();
 	gt_userdir_free_all(&be);
 	close(h.eventfd);
