@@ -1,15 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * crowd MODE N FILE RATE - a hostile user's N processes, for fairness.sh. Together they read FILE
- * RATE times a second, 0: as often as they can. Says "ready" when they are at work, ends with its
- * standard input, or after a minute, and then prints how often a second FILE was read.
+ * crowd MODE N FILE RATE BURN - a hostile user's N processes, for fairness.sh. Together they read FILE
+ * RATE times a second, 0: as often as they can, and after each read burn BURN ns of CPU time. Says
+ * "ready" when they are at work, ends with its standard input, or after a minute, and then prints how
+ * often a second FILE was read.
  *
  * plain: each opens, reads and closes FILE in a loop
  *
  * apart: the same, each in a PID namespace of its own
  *
  * storm: each makes a PID namespace, in which one process reads FILE once, and another, and so on
+ *
+ * write: each writes 16,000 bytes to FILE, instead
+ *
+ * dirs: each makes directory FILE with its pid behind that, and removes it
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
@@ -20,6 +26,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -32,6 +39,7 @@ static struct shared {
 } * shared;
 
 static const char *path;
+static uint64_t burn;
 static uint64_t interval; /* ns between two reads of a process; 0: none */
 static uint64_t offset;	  /* of this process's reads: they do not all come at once */
 
@@ -57,12 +65,40 @@ static void read_once(void)
 	close(fd);
 }
 
-static uint64_t now_ns(void)
+static void write_once(void)
+{
+	static char buf[16000];
+	int fd = open(path, O_WRONLY);
+
+	memset(buf, 'a', sizeof(buf));
+	if (fd < 0)
+		return;
+	if (pwrite(fd, buf, sizeof(buf), 0)) /* which is refused */
+		shared->reads++;
+	close(fd);
+}
+
+static void dir_once(void)
+{
+	char dir[4200];
+
+	snprintf(dir, sizeof(dir), "%s%d", path, getpid());
+	if (!mkdir(dir, 0700) || errno == EDQUOT)
+		shared->reads++;
+	rmdir(dir);
+}
+
+static uint64_t clock_ns(clockid_t clock)
 {
 	struct timespec ts;
 
-	clock_gettime(CLOCK_MONOTONIC, &ts);
+	clock_gettime(clock, &ts);
 	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+static uint64_t now_ns(void)
+{
+	return clock_ns(CLOCK_MONOTONIC);
 }
 
 /* Until it is time for the next one; who is late has no more of them to do. */
@@ -77,13 +113,24 @@ static void pace(uint64_t *next)
 		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL);
 }
 
-static void read_on(void)
+/* One read, or what is done in its place */
+static void act(void (*once)(void))
+{
+	uint64_t until;
+
+	once();
+	for (until = clock_ns(CLOCK_THREAD_CPUTIME_ID) + burn;
+	     burn && clock_ns(CLOCK_THREAD_CPUTIME_ID) < until;)
+		;
+}
+
+static void go_on(void (*once)(void))
 {
 	uint64_t next = now_ns() + offset - interval;
 
 	for (unsigned int i = 0;; i++) {
 		pace(&next);
-		read_once();
+		act(once);
 		if (!i)
 			shared->started++;
 	}
@@ -91,7 +138,7 @@ static void read_on(void)
 
 #define APART (CLONE_NEWUSER | CLONE_NEWPID)
 
-static void storm(void)
+static void storm(void (*once)(void))
 {
 	uint64_t next = now_ns() + offset - interval;
 
@@ -101,7 +148,7 @@ static void storm(void)
 		pace(&next);
 		pid = process(APART);
 		if (!pid) {
-			read_once();
+			act(once);
 			_exit(0);
 		}
 		if (pid > 0)
@@ -121,22 +168,29 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		unsigned long flags;
-		void (*run)(void);
-	} modes[] = { { "plain", 0, read_on }, { "apart", APART, read_on }, { "storm", 0, storm } };
-	unsigned int n = argc == 5 ? (unsigned int)atoi(argv[2]) : 0, mode = 0;
+		void (*run)(void (*once)(void));
+		void (*once)(void);
+	} modes[] = { { "plain", 0, go_on, read_once },
+		      { "apart", APART, go_on, read_once },
+		      { "storm", 0, storm, read_once },
+		      { "write", 0, go_on, write_once },
+		      { "dirs", 0, go_on, dir_once } };
+	const unsigned int nmodes = sizeof(modes) / sizeof(*modes);
+	unsigned int n = argc == 6 ? (unsigned int)atoi(argv[2]) : 0, mode = 0;
 	uint64_t began;
 	char c;
 
-	while (n && mode < 3 && strcmp(argv[1], modes[mode].name))
+	while (n && mode < nmodes && strcmp(argv[1], modes[mode].name))
 		mode++;
 	shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (!n || mode == 3 || shared == MAP_FAILED) {
+	if (!n || mode == nmodes || shared == MAP_FAILED) {
 		fprintf(stderr, "crowd: see the head of crowd.c\n");
 		return 2;
 	}
 	path = argv[3];
 	if (atof(argv[4]) > 0)
 		interval = (uint64_t)(n * 1e9 / atof(argv[4]));
+	burn = strtoull(argv[5], NULL, 10);
 	setpgid(0, 0);
 	alarm(60);
 	signal(SIGALRM, the_end);
@@ -145,7 +199,7 @@ int main(int argc, char **argv)
 
 		if (!pid) {
 			offset = interval * i / n;
-			modes[mode].run();
+			modes[mode].run(modes[mode].once);
 			_exit(0);
 		}
 		if (pid < 0) {

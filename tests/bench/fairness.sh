@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # fairness.sh [ATTACK...] - what one hostile user costs others. While that user's processes are at work, root and an
-# honest user each read `latency` every millisecond. The same processes that read a file of /proc as often show what the
-# load alone costs: beside the attack the median and the 99th percentile of reads may be twice as long as beside that
-# load, or without any where that is longer. Results that the honest user writes are read within 2 s, and the daemon's memory and descriptors stay within bounds. Alone:
+# honest user each read `latency` every millisecond. The same processes that do the same as often to other files, and burn
+# the CPU time that the daemon took, show what the load alone costs: beside the attack the median and the 99th percentile
+# of reads may be twice as long as beside that load, or without any where that is longer. Results that the honest user writes are read within 2 s, and the daemon's memory and descriptors stay within bounds. Alone:
 # O=… tests/bench/fairness.sh, with SECONDS_EACH=… of another length and RATE=… for so many reads a second of the hostile
 # processes together, 0 for as many as they can, of either file. The exit status is 1 if a bound is missed.
 set -u
@@ -23,15 +23,30 @@ as() { # as UID COMMAND...
 }
 hostile=65534 honest=1001 # uids
 
-# The attacks, each a function of its name with two arguments: the tree, or a folder with other files of the same names,
-# and how often a second it may do what it does, 0 for as often as it can. It says "ready" when it is at work, ends with
+# The attacks, each a function of its name with three arguments: the tree, or a folder with other files of the same names,
+# how often a second it may do what it does, 0 for as often as it can, and how many ns of CPU time it burns each time. It says "ready" when it is at work, ends with
 # its standard input, and says last how often it did it.
-attacks=(readers namespaces storm blame doctor)
-readers() { as $hostile "$O/tests/bench/crowd" plain 600 "$1/top" "$2"; }
-namespaces() { as $hostile "$O/tests/bench/crowd" apart 600 "$1/top" "$2"; }
-storm() { as $hostile "$O/tests/bench/crowd" storm 100 "$1/top" "$2"; }
-blame() { as $hostile "$O/tests/bench/crowd" plain 600 "$1/blame" "$2"; }
-doctor() { as $hostile "$O/tests/bench/crowd" plain 600 "$1/doctor" "$2"; }
+attacks=(readers namespaces storm blame doctor writes dirs)
+crowd() { as $hostile "$O/tests/bench/crowd" "$@"; }
+readers() { crowd plain 600 "$1/top" "$2" "$3"; }
+namespaces() { crowd apart 600 "$1/top" "$2" "$3"; }
+storm() { crowd storm 100 "$1/top" "$2" "$3"; }
+blame() { crowd plain 600 "$1/blame" "$2" "$3"; }
+doctor() { crowd plain 600 "$1/doctor" "$2" "$3"; }
+# a value that is too long, and jobs that come and go
+writes() {
+	local job=$1/backends/rocprof/jobs/long
+	[ -d "${job%/*}" ] || job=$1/long
+	as $hostile mkdir "$job" && as $hostile touch "$job/att_target_cu"
+	crowd write 50 "$job/att_target_cu" "$2" "$3"
+	as $hostile rm -f "$job/att_target_cu" 2>/dev/null
+	as $hostile rmdir "$job"
+}
+dirs() {
+	local job=$1/backends/rocprof/jobs/job
+	[ -d "${job%/*}" ] || job=$1/job
+	crowd dirs 50 "$job" "$2" "$3"
+}
 
 export GT_SRC=${GT_SRC:-$(cd "$(dirname "$0")/../.." && pwd)}
 . "$GT_SRC/tests/bench/fairness_rocprof.sh"
@@ -41,7 +56,7 @@ memory_mib() { awk '/^VmRSS/ { print int($2 / 1024) }' "/proc/$daemon/status"; }
 descriptors() { ls "/proc/$daemon/fd" | wc -l; }
 cpu_ms() { awk -v hz="$(getconf CLK_TCK)" '{ print int(($14 + $15) * 1000 / hz) }' "/proc/$daemon/stat"; }
 measure() { # measure WHAT - one line for each reader; figures in $work/WHAT.UID
-	local uid before cpu pids=()
+	local uid before pids=()
 	before=$(cpu_ms)
 	for uid in 0 $honest; do
 		as $uid "$O/tests/bench/reads" each "$latency" "$seconds" >"$work/$1.$uid" &
@@ -55,24 +70,24 @@ measure() { # measure WHAT - one line for each reader; figures in $work/WHAT.UID
 	done
 }
 
-beside() { # beside NAME TREE RATE WHAT - measures while attack NAME is at work on TREE; $rate: how often it was
+beside() { # beside NAME TREE RATE BURN WHAT - measures while attack NAME is at work on TREE; $rate: how often it was
 	local pid in out line
 	rate=$most memory=$(memory_mib) fds=$(descriptors)
-	coproc HOSTILE { "$1" "$2" "$3"; } 2>/dev/null
+	coproc HOSTILE { "$1" "$2" "$3" "$4"; } 2>/dev/null
 	pid=$HOSTILE_PID in=${HOSTILE[1]}
 	exec {out}<&"${HOSTILE[0]}"
 	if read -rt 50 -u "$out" line && [ "$line" = ready ]; then
-		measure "$4"
-		[ "$2" = "$work/proc" ] || others "$4"
+		measure "$5"
+		[ "$2" = "$work/proc" ] || others "$5"
 	else
-		echo "bench fairness $4: the attack did not start"
+		echo "bench fairness $5: the attack did not start"
 		bad=1
 	fi
 	exec {in}>&-
 	read -rt 10 -u "$out" rate || { kill "$pid"; rate=$most bad=1; }
 	exec {out}<&-
 	wait "$pid" 2>/dev/null
-	echo "bench fairness $4: $rate a second"
+	echo "bench fairness $5: $rate a second"
 }
 
 within() { # within NAME: the attack is bounded by what its load costs
@@ -106,6 +121,7 @@ others() { # others NAME - while that attack is at work, what the others have
 
 chmod 755 "$work"
 mkdir "$work/gt" "$work/proc"
+chmod 1777 "$work/proc"
 for name in top blame doctor; do ln -s /proc/loadavg "$work/proc/$name"; done
 printf '[backend sim]\nrate = 1000\n' >"$work/conf"
 "$O/sbin/mount.gputrace" "$work/gt" -o conf="$work/conf",backend=rocprof:sim || exit 1
@@ -114,9 +130,11 @@ latency=$work/gt/sim0/ring0/latency
 
 results_begin
 measure alone
+idle=$cpu
 for attack in "${@:-${attacks[@]}}"; do
-	beside "$attack" "$work/gt" "$most" "$attack"
-	beside "$attack" "$work/proc" "$((most ? rate : 0))" "$attack-load"
+	beside "$attack" "$work/gt" "$most" 0 "$attack"
+	took=$((cpu > idle ? (cpu - idle) * 1000000 : 0))
+	beside "$attack" "$work/proc" "$((most ? rate : 0))" $((rate ? took / rate : 0)) "$attack-load"
 	within "$attack"
 done
 exit $bad

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 # Attacks of fairness.sh by results of rocprof, which a user writes, and results of the honest user: sourced by it.
-# Each attack says "ready" when it is at work, ends with its standard input, and says last how many files it wrote. The
+# Each attack, which burns nothing, says "ready" when it is at work, ends with its standard input, and says last how many files it wrote. The
 # daemon has backend=rocprof; $1 is the tree, or a folder in which nothing reads them: what writing them costs by itself.
 # They have a rate of their own.
 rocprof_attacks=(results_views results_rows results_slow results_looks)
