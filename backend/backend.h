@@ -100,7 +100,8 @@ struct gt_userdir {
  * @name, @help: as of struct gt_backend_file
  * @flags: GT_USERDIR_STARTS
  * @def: the setting's default; NULL: empty
- * @check: checks a new value of one line. 0, or -errno with a sentence in @err. NULL: it is a text
+ * @check: checks a new value of one line. 0, or -errno with a sentence in @err. NULL: it is a text. Any thread,
+ *	and several at once: it depends on nothing but the value
  * @show: writes all of a text into @buf; @path: of the directory. Called whether the backend runs or not
  *
  * The table ends with an entry without a name.

@@ -167,9 +167,9 @@ int gt_host_option_get(struct gt_host_state *h, unsigned int i, const char *name
 int gt_host_option_set(struct gt_host_state *h, unsigned int i, const char *name, const char *value,
 		       char *err, size_t len);
 
-#define GT_USERDIR_MAX	    64 /* user directories of a backend */
-#define GT_USERDIR_RESERVED 16 /* of these, left to users with a full view */
-#define GT_USERDIR_PER_USER 8  /* of another user */
+#define GT_USERDIR_MAX	64 /* user directories of a backend, of everybody */
+#define GT_USERDIR_ALL	48 /* that all users without a full view may have together */
+#define GT_USERDIR_USER 8  /* that one of them may have */
 
 /**
  * gt_host_userdir_make() - makes user directory @name of @uid in backend @i; @whole: the user has a full view
@@ -178,6 +178,8 @@ int gt_host_option_set(struct gt_host_state *h, unsigned int i, const char *name
  */
 int gt_host_userdir_make(struct gt_host_state *h, unsigned int i, const char *name, uint32_t uid,
 			 bool whole, char *err, size_t len);
+/** gt_host_userdirs_refused() - how often one was not made because of GT_USERDIR_ALL or GT_USERDIR_USER */
+uint64_t gt_host_userdirs_refused(const struct gt_host_state *h);
 /** gt_host_userdir_remove() - removes it; -ENODEV if it is gone */
 int gt_host_userdir_remove(struct gt_host_state *h, unsigned int i, uint64_t serial);
 /** gt_host_userdir_at() - copies the one at index @at without its settings; the serial is 0 for a free one.

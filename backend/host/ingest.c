@@ -110,7 +110,7 @@ static struct gt_call *take_call(struct gt_host_state *h)
 	struct gt_call *c;
 	GT_HOST_LOCK(h);
 
-	h->stuck = h->busy = false;
+	h->stuck = false;
 	c = h->calls;
 	if (c) {
 		h->calls = c->next;
@@ -125,7 +125,7 @@ void gt_call_serve(struct gt_host_state *h)
 
 	for (;;) {
 		c = take_call(h);
-		gt_userdirs_take(h); /* who asks has made its changes before */
+		gt_userdirs_take(h); /* a request sees what its caller changed before it */
 		if (!c)
 			return;
 		perform(h, c);
@@ -179,10 +179,8 @@ static bool wait_done(struct gt_host_state *h, struct gt_call *c, int ms)
 			pthread_cond_wait(&h->cond, &h->lock);
 		else if (pthread_cond_timedwait(&h->cond, &h->lock, &until) == ETIMEDOUT)
 			break;
-	if (ms < 0 || ms >= GT_HOST_CALL_MS)
+	if (ms < 0 || ms >= GT_HOST_CALL_MS) /* a shorter wait proves nothing */
 		h->stuck = !c->done;
-	else
-		h->busy = !c->done;
 	if (!c->done)
 		cancel(h, c);
 	return c->done;
@@ -213,8 +211,7 @@ int gt_call_run(struct gt_host_state *h, struct gt_call *c, int ms)
 	}
 	if (ms >= 0) {
 		GT_HOST_LOCK(h);
-		/* a read of doctor has many requests, and many files show sensors: the first waits */
-		if (h->stuck || (h->busy && ms < GT_HOST_CALL_MS))
+		if (h->stuck) /* a read of doctor has many requests: only the first waits */
 			return -ETIMEDOUT;
 	}
 	enqueue(h, c);

@@ -45,7 +45,7 @@ struct gt_claim {
 /**
  * enum gt_userdir_news - what the plugin is notified of
  * @GT_USERDIR_NEWS: user directories changed, see GT_CTL_USERDIR
- * @GT_USERDIR_MAY_START: a file with GT_USERDIR_STARTS, too
+ * @GT_USERDIR_MAY_START: a setting with GT_USERDIR_STARTS was written
  */
 enum gt_userdir_news {
 	GT_USERDIR_NO_NEWS,
@@ -177,8 +177,8 @@ struct gt_host_unpacked {
  * @refreshers: number of running backends that refresh sensors on demand
  * @rescan: gt_host_rescan() was called
  * @userdirs_changed: gt_userdirs_take() has something to do
- * @stuck: a request was not answered in time, and none since; guarded by @lock, like
- * @busy: the same of a request that waits shorter than GT_HOST_CALL_MS
+ * @userdirs_refused: see gt_host_userdirs_refused()
+ * @stuck: a request was not answered in time, and none since; guarded by @lock
  * @threaded: the ingest thread runs, so requests go through @calls
  * @cpu_ns: CPU time of a thread that has ended
  * @waiters: number of gt_host_drained() calls that wait
@@ -211,7 +211,8 @@ struct gt_host_state {
 	struct gt_call *calls;
 	_Atomic unsigned int refreshers;
 	_Atomic bool rescan, userdirs_changed;
-	bool stuck, busy;
+	_Atomic uint64_t userdirs_refused;
+	bool stuck;
 	pthread_t thread;
 	_Atomic bool threaded;
 	uint64_t cpu_ns;

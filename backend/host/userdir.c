@@ -74,11 +74,11 @@ static struct gt_userdir *copy_whole(const struct gt_userdir *m, unsigned int n)
 	return NULL;
 }
 
-/* Copies what has changed; what the plugin is notified of. Where memory is short the plugin reads the
- * directory as it was until the next change. */
+/* Copies what has changed. Where memory is short it is tried again later. Return: what to notify the plugin of */
 static enum gt_userdir_news take_news(struct gt_be *b)
 {
 	enum gt_userdir_news news;
+	bool all = true;
 	GT_HOST_LOCK(b->h);
 
 	for (unsigned int i = 0; i < GT_USERDIR_MAX; i++) {
@@ -87,11 +87,17 @@ static enum gt_userdir_news take_news(struct gt_be *b)
 		if (!b->made_changed[i])
 			continue;
 		copy = m ? copy_whole(m, nfiles(b)) : NULL;
-		if (m && !copy)
+		if (m && !copy) {
+			all = false;
 			continue;
+		}
 		free_userdir(b->known[i], nfiles(b));
 		b->known[i] = copy;
 		b->made_changed[i] = false;
+	}
+	if (!all) {
+		atomic_store(&b->h->userdirs_changed, true);
+		return GT_USERDIR_NO_NEWS;
 	}
 	news = b->news;
 	b->news = GT_USERDIR_NO_NEWS;
@@ -106,6 +112,8 @@ void gt_userdirs_take(struct gt_host_state *h)
 		struct gt_be *b = h->be[i];
 		enum gt_userdir_news news = b->info.userdirs ? take_news(b) : GT_USERDIR_NO_NEWS;
 
+		if (h->quit)
+			continue; /* the plugins are stopped */
 		if (news && b->started)
 			gt_be_ask(b, GT_CTL_USERDIR, 0);
 		else if (news == GT_USERDIR_MAY_START)
@@ -144,10 +152,18 @@ static bool good_name(const char *s)
 	return !s[n] && n < GT_USERDIR_NAME;
 }
 
+/* How many one user may have, where others have @others: half of what they leave at most */
+static unsigned int most_of(unsigned int others)
+{
+	unsigned int half = others < GT_USERDIR_ALL ? (GT_USERDIR_ALL - others) / 2 : 0;
+
+	return half > GT_USERDIR_USER ? GT_USERDIR_USER : half ? half : 1;
+}
+
 /* May @new be made, too? The host's lock held */
 static int check_quota(const struct gt_be *b, const struct gt_userdir *new, char *err, size_t len)
 {
-	unsigned int all = 0, own = 0;
+	unsigned int all = 0, users = 0, own = 0;
 
 	for (unsigned int i = 0; i < GT_USERDIR_MAX; i++) {
 		const struct gt_userdir *m = b->made[i];
@@ -155,13 +171,16 @@ static int check_quota(const struct gt_be *b, const struct gt_userdir *new, char
 		if (m && m->uid == new->uid && !strcmp(m->name, new->name))
 			return -EEXIST;
 		all += m != NULL;
-		own += m && m->uid == new->uid;
+		users += m && !m->whole;
+		own += m && !m->whole && m->uid == new->uid;
 	}
-	if (!new->whole && own >= GT_USERDIR_PER_USER) {
+	if (!new->whole && own >= most_of(users - own)) {
+		b->h->userdirs_refused++;
 		snprintf(err, len, "uid %u has %u already: rmdir one", new->uid, own);
 		return -EDQUOT;
 	}
-	if (all >= GT_USERDIR_MAX - (new->whole ? 0 : GT_USERDIR_RESERVED)) {
+	if (all >= GT_USERDIR_MAX || (!new->whole &&users >= GT_USERDIR_ALL)) {
+		b->h->userdirs_refused++;
 		snprintf(err, len, "there are too many already");
 		return -ENOSPC;
 	}
@@ -263,6 +282,11 @@ static int add(struct gt_be *b, struct gt_userdir *m, char *err, size_t len)
 		return 0;
 	}
 	return -ENOSPC;
+}
+
+uint64_t gt_host_userdirs_refused(const struct gt_host_state *h)
+{
+	return atomic_load(&h->userdirs_refused);
 }
 
 int gt_host_userdir_make(struct gt_host_state *h, unsigned int i, const char *name, uint32_t uid,

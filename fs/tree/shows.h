@@ -95,7 +95,8 @@ bool gt_has_counters(const struct gt_show *s);
 	"jobs_evicted jobs_unmatched jobs_ended_unseen memory_bytes model_bytes model_refused "    \
 	"history_bytes history_unkept history_max_bytes hold_queue_bytes unrecorded_job_bytes "    \
 	"snapshots snapshot_bytes nodes records_late daemon_cpu_ns ingest_cpu_ns pid_namespaces "  \
-	"pid_namespaces_processes pid_namespaces_refused callers_known callers_dropped users "     \
+	"pid_namespaces_processes pid_namespaces_refused userdirs_refused callers_known "          \
+	"callers_dropped users "                                                                   \
 	"users_refused cgroups cgroups_refused cgroups_folded users_dropped callers names "        \
 	"names_held descriptors opens_waiting polls text_bytes *_over_quota "                      \
 	"events_dropped_hold_full hold_queue_records sampling_mode sampling_percent "              \

@@ -649,6 +649,8 @@ int gt_show_status(struct gt_text *t, const struct gt_show *s)
 	gt_text_kv(t, "pid_namespaces", namespaces.namespaces);
 	gt_text_kv(t, "pid_namespaces_processes", namespaces.processes);
 	gt_text_kv(t, "pid_namespaces_refused", namespaces.refused);
+	if (app->host)
+		gt_text_kv(t, "userdirs_refused", gt_host_userdirs_refused(app->host));
 	gt_text_kv(t, "callers_known", callers.known);
 	gt_text_kv(t, "callers_dropped", callers.dropped);
 	gt_text_kv(t, "users", c.users);
