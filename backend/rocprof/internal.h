@@ -379,6 +379,7 @@ struct rp_job {
  * @other
  * @left_out: for which there was no room, @packed: results that are compressed, @deep: folders too
  * far below, all in the last look; @later: what was being read then has to be looked at again;
+ * @blind: there was no room to watch some folder;
  * @reported: that there are more than are kept; @found: is handed what is compressed, with @arg, and
  * nothing is read */
 struct rp_files {
@@ -386,7 +387,7 @@ struct rp_files {
 	unsigned int n, left_out, looked, packed, deep, others;
 	char other[RP_OTHERS][256];
 	uint16_t groups;
-	bool live, reported, later;
+	bool live, reported, later, blind;
 	void (*found)(void *arg, int fd, const char *path);
 	void *arg;
 	int inotify;

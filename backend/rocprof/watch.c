@@ -157,6 +157,7 @@ void rp_show_users(struct gt_plugin *p, char *buf, size_t len)
 #define QUIET	(1000 * MS)   /* a database, or JSON, is left alone so long before it is read */
 #define LATER	(5000 * MS)   /* after a reader that could not begin, until the next */
 #define ANYWAY	(30 * SECOND) /* the folders are looked through, whatever inotify reported */
+#define BLIND	(1 * SECOND)  /* the same, while there is no room to watch some folder */
 #define RESTS	4	      /* times as long as a look took none begins: users cause looks */
 #define DRAIN	(5 * MS)      /* for what readers say, all together, in one call */
 #define DRY	(20 * MS)     /* while rows wait for their user's share */
@@ -176,7 +177,7 @@ static uint64_t realtime(void)
 
 /* By its descriptor: the name may mean another folder by now. One that is watched is found before
  * inotify is asked: that would make a watch where there is no room for its number. */
-bool rp_watch_folder(struct rp_files *f, int dir)
+static bool watch_folder(struct rp_files *f, int dir)
 {
 	struct stat st;
 	char path[64];
@@ -197,6 +198,14 @@ bool rp_watch_folder(struct rp_files *f, int dir)
 	f->watch_ino[f->watches] = st.st_ino;
 	f->watch[f->watches++] = wd;
 	return true;
+}
+
+bool rp_watch_folder(struct rp_files *f, int dir)
+{
+	bool watched = watch_folder(f, dir);
+
+	f->blind |= !watched;
+	return watched;
 }
 
 /* Folders that are looked at no more say nothing more: @old are those of the look before */
@@ -235,7 +244,7 @@ static void look(struct rp *r)
 	memcpy(old, r->files.watch, watches * sizeof(*old));
 	r->files.watches = r->files.looked = r->files.left_out = 0;
 	r->files.packed = r->files.deep = 0;
-	r->files.later = false;
+	r->files.later = r->files.blind = false;
 	for (unsigned int i = 0; i < r->files.n; i++)
 		r->files.file[i].there = false;
 	for (char *d = list ? gt_path_next(&rest, ',') : NULL; d; d = gt_path_next(&rest, ','))
@@ -249,7 +258,7 @@ static void look(struct rp *r)
 	/* There is room now for some that were left out, and nothing may change there any more. */
 	now = r->p->host->now(r->p);
 	r->dirty = forget(r) && r->files.left_out ? now + SETTLE : 0;
-	r->next_look = now + ANYWAY;
+	r->next_look = now + (r->files.blind ? BLIND : ANYWAY);
 	r->rests = now + RESTS * (now - began);
 }
 
@@ -496,7 +505,7 @@ int rp_watch_soon(struct rp *r)
 {
 	if (!r->dirty)
 		r->dirty = r->p->host->now(r->p) + SETTLE;
-	r->p->host->timer(r->p, SETTLE);
+	r->p->host->timer(r->p, 1); /* drain() comes at once and works out what is due next */
 	return 0;
 }
 

@@ -733,8 +733,8 @@ static void not_all(struct gt_details *d, const struct rp_job *j)
 			j->over, j->uid);
 	if (j->unwatched)
 		problem(d, "unwatched",
-			"%u folders are more than are watched: what comes there is found when "
-			"something changes elsewhere, or by rescan to control",
+			"%u folders are more than are watched: what comes there is found within "
+			"30 seconds, when something changes elsewhere, or by rescan to control",
 			j->unwatched);
 }
 
