@@ -431,6 +431,7 @@ static uint32_t hash_of(const char *p, size_t n)
 	return h ? h : 1;
 }
 
+/* Of more than 4096 bytes, which no value has, @buf may have only the first 4096, see turns.c */
 void gt_op_write(fuse_req_t req, fuse_ino_t ino, const char *buf, size_t size, off_t off,
 		 struct fuse_file_info *fi)
 {

@@ -3,7 +3,8 @@
  * Which request is next. The kernel hands requests over in the order in which they came: a user
  * with hundreds of processes would keep everybody waiting. So while several wait, all of them are
  * taken from the kernel, and each user has a turn. What nobody waits for, and what is too large to
- * be anything but a mistake, is done as it comes, a few of them for each turn.
+ * be anything but a mistake, is done as it comes, a few of them for each turn. A long write waits for
+ * its turn, too; its beginning is kept, which is all that gt_op_write() needs to refuse it.
  *
  * What nobody waits for may release what a kept message refers to. The kernel sends it only when that
  * message has been answered, and the guard (guard.c) answers kept messages while the machine
@@ -55,7 +56,7 @@ static bool is_urgent(const struct fuse_in_header *in)
 	case FUSE_INTERRUPT:
 		return true;
 	default:
-		return in->len > LEN_MAX;
+		return in->len > LEN_MAX && in->opcode != FUSE_WRITE;
 	}
 }
 
@@ -132,20 +133,23 @@ static struct gt_turn *queue_of(struct gt_turns *t, uint32_t uid)
 	return empty;
 }
 
-/* What was read last waits for its user's turn, or, if it is urgent, is done. Return: how many were done */
+/* What was read last waits for its user's turn, or, if it is urgent, is done. Return: 1 if it took long,
+ * which a few may for each turn */
 static unsigned int keep(struct gt_fs *fs)
 {
 	struct gt_turns *t = &fs->turns;
 	struct gt_turn *of;
-	struct gt_message *m = is_urgent(header(fs)) ? NULL : malloc(sizeof(*m) + fs->buf.size);
+	size_t len = fs->buf.size < LEN_MAX ? fs->buf.size : LEN_MAX;
+	struct gt_message *m = is_urgent(header(fs)) ? NULL : malloc(sizeof(*m) + len);
 
 	if (!m) {
 		gt_turns_check(fs);
 		serve(fs, &fs->buf, NULL);
 		return 1;
 	}
-	m->len = fs->buf.size;
-	memcpy(m->data, fs->buf.mem, m->len);
+	m->len = len;
+	memcpy(m->data, fs->buf.mem, len);
+	((struct fuse_in_header *)m->data)->len = (uint32_t)len;
 	gt_guard_keep(fs, &m->guarded, header(fs)->unique);
 	of = queue_of(t, header(fs)->uid);
 	if (!of->n++) {
@@ -155,7 +159,7 @@ static unsigned int keep(struct gt_fs *fs)
 	STAILQ_INSERT_TAIL(&of->messages, m, next);
 	t->n++;
 	gt_turns_check(fs);
-	return 0;
+	return fs->buf.size > len; /* the kernel has copied all of it */
 }
 
 int gt_turns_serve(struct gt_fs *fs)

@@ -217,6 +217,7 @@ void gt_tree_refused(struct gt_app *app, const struct gt_obj *dir, const char *n
 		     const struct gt_view *v, int err, const char *why);
 /**
  * gt_tree_store() - checks the view, trims, stores, and writes last_cmd_status and error_log
+ * @data: the value; if @len is more than 4096, which is refused, 4096 bytes of it
  * @writer: who wrote, which need not be who opened the file: what came of it is said to that one
  */
 int gt_tree_store(const struct gt_show *s, const struct gt_view *writer, const char *path,

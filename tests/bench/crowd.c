@@ -11,7 +11,7 @@
  *
  * storm: each makes a PID namespace, in which one process reads FILE once, and another, and so on
  *
- * write: each writes 16,000 bytes to FILE, instead
+ * write: each writes a megabyte to FILE, instead
  *
  * dirs: each makes directory FILE with its pid behind that, and removes it
  */
@@ -67,7 +67,7 @@ static void read_once(void)
 
 static void write_once(void)
 {
-	static char buf[16000];
+	static char buf[1000000];
 	int fd = open(path, O_WRONLY);
 
 	memset(buf, 'a', sizeof(buf));

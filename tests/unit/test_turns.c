@@ -10,7 +10,8 @@ static struct gt_fs *fs;
 static uint32_t served[2048]; /* uids, or opcodes of what is urgent */
 static unsigned int n, guarded, most_guarded;
 static char space[1 << 16];
-static bool fired; /* the guard has answered what waits */
+static unsigned int cut; /* long writes of which the beginning was kept */
+static bool fired;	 /* the guard has answered what waits */
 
 int fuse_session_fd(struct fuse_session *se)
 {
@@ -31,6 +32,7 @@ void fuse_session_process_buf(struct fuse_session *se, const struct fuse_buf *bu
 	const struct fuse_in_header *in = buf->mem;
 
 	served[n++] = in->opcode == FUSE_LOOKUP ? in->uid : in->opcode;
+	cut += in->opcode == FUSE_WRITE && buf->size == LEN_MAX && in->len == LEN_MAX;
 	if (fs->serving != in->unique || (fs->serving_kept && buf->mem == space))
 		served[n - 1] = UINT32_MAX;
 }
@@ -139,12 +141,20 @@ int main(void)
 	ask(0, FUSE_FORGET, SHORT);
 	ask(0, FUSE_RELEASE, SHORT);
 	ask(0, FUSE_INTERRUPT, SHORT);
-	ask(7, FUSE_WRITE, 20000);
+	ask(7, FUSE_IOCTL, 20000);
 	serve_all(14);
 	is(place_of(FUSE_FORGET), 0, "what nobody waits for");
 	is(place_of(FUSE_RELEASE), 1, "comes first");
 	is(place_of(FUSE_INTERRUPT), 2, "as what interrupts");
-	is(place_of(FUSE_WRITE), 3, "and what is too large to be kept");
+	is(place_of(FUSE_IOCTL), 3, "and what is too large to be kept");
+
+	for (int i = 0; i < 6; i++)
+		ask(65534, FUSE_WRITE, 20000);
+	ask(7, FUSE_LOOKUP, SHORT);
+	cut = 0;
+	serve_all(7);
+	ok(place_of(7) < 3, "long writes wait for their user's turn: number %u", place_of(7));
+	ok(cut >= 5, "what is kept of them is their beginning");
 
 	for (uint32_t i = 0; i < 100; i++)
 		ask(i < 2 ? 7 + i : 65534, i < 2 ? FUSE_LOOKUP : FUSE_RELEASE, SHORT);
