@@ -54,7 +54,7 @@ static inline bool gt_app_played(const struct gt_app *app)
 }
 
 /** gt_app_look() - has backends read what they read on demand (@what: GT_REFRESH_*) into the model. Any
- * thread, without the model's lock. Return: false if that takes longer than a reader waits */
+ * thread but that which serves the mount, without the model's lock. Return: false if that takes longer than a reader waits */
 static inline bool gt_app_look(struct gt_app *app, unsigned int what)
 {
 	return !app->host || gt_host_refresh_sensors(app->host, what);

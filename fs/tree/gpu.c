@@ -441,14 +441,15 @@ static int show_gpu_utilization(struct gt_text *t, const struct gt_show *s)
 
 #define GAUGES(file, keys, what)                                                                   \
 	{                                                                                          \
-		.name = file, .mode = 0444, .flags = GT_FILE_KEYED, .show = gt_show_gauges,        \
-		.exists = gt_has_gauges, .gen = gt_gen_gauges, .fields = keys, .help = what        \
+		.name = file, .mode = 0444, .flags = GT_FILE_KEYED | GT_FILE_LOOKS,                \
+		.show = gt_show_gauges, .exists = gt_has_gauges, .gen = gt_gen_gauges,             \
+		.fields = keys, .help = what                                                       \
 	}
 
 const struct gt_file gt_gpu_files[] = {
 	{ .name = "info",
 	  .mode = 0444,
-	  .flags = GT_FILE_KEYED,
+	  .flags = GT_FILE_KEYED | GT_FILE_LOOKS,
 	  .show = show_info,
 	  .gen = gt_gen_gauges,
 	  .fields =
@@ -465,6 +466,7 @@ const struct gt_file gt_gpu_files[] = {
 	  .help = "counters of all rings since the start or the last clear" },
 	{ .name = "utilization",
 	  .mode = 0444,
+	  .flags = GT_FILE_LOOKS,
 	  .show = show_gpu_utilization,
 	  .gen = gt_gen_gauges,
 	  .fields = "engine " GT_UTIL_COLUMNS,

@@ -655,7 +655,7 @@ static bool memory_exists(const struct gt_show *s)
 }
 
 /* What thousands of processes did takes long: not for the thread that answers all others */
-enum { SUM = GT_FILE_VIEW | GT_FILE_LONG | GT_FILE_AGAIN };
+enum { SUM = GT_FILE_VIEW | GT_FILE_LOOKS };
 
 const struct gt_file gt_group_files[] = {
 	{ .name = "stats",
@@ -1006,14 +1006,14 @@ const struct gt_file gt_proc_files[] = {
 	  .help = "the same of the last 10 s" },
 	{ .name = "utilization",
 	  .mode = 0444,
-	  .flags = GT_FILE_VIEW,
+	  .flags = GT_FILE_VIEW | GT_FILE_LOOKS,
 	  .show = show_utilization,
 	  .gen = gt_gen_uses,
 	  .fields = "gpu ring engine " GT_UTIL_COLUMNS,
 	  .help = "share of each ring's and engine's time over 1, 10 and 60 s" },
 	{ .name = "memory",
 	  .mode = 0444,
-	  .flags = GT_FILE_VIEW,
+	  .flags = GT_FILE_VIEW | GT_FILE_LOOKS,
 	  .show = gt_show_proc_memory,
 	  .exists = gt_has_proc_memory,
 	  .gen = gt_gen_uses,
@@ -1021,7 +1021,7 @@ const struct gt_file gt_proc_files[] = {
 	  .help = "memory that it holds on each GPU, by kind, from the driver" },
 	{ .name = "kfd",
 	  .mode = 0444,
-	  .flags = GT_FILE_VIEW,
+	  .flags = GT_FILE_VIEW | GT_FILE_LOOKS,
 	  .show = gt_show_proc_kfd,
 	  .exists = gt_has_proc_kfd,
 	  .gen = gt_gen_uses,

@@ -442,9 +442,9 @@ static int show_stats(struct gt_text *t, const struct gt_show *s)
 /* To read them may take as long as the hardware does */
 #define GT_FILE_SLOTS(n, of, form, names, text)                                                    \
 	{                                                                                          \
-		.name = n, .mode = 0444,                                                           \
-		.flags = GT_FILE_VIEW | GT_FILE_LONG | GT_FILE_AGAIN | (form), .show = of,         \
-		.exists = gt_has_slots, .gen = gt_gen_slots, .fields = names, .help = text         \
+		.name = n, .mode = 0444, .flags = GT_FILE_VIEW | GT_FILE_LOOKS | (form),           \
+		.show = of, .exists = gt_has_slots, .gen = gt_gen_slots, .fields = names,          \
+		.help = text                                                                       \
 	}
 
 const struct gt_file gt_queue_files[] = {

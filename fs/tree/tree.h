@@ -74,8 +74,9 @@ struct gt_show {
 #define GT_FILE_STATIC 0x20 /* never changes while the daemon runs */
 #define GT_FILE_AGAIN                                                                              \
 	0x40 /* a LONG one that is rendered anew when it is read from the start again */
-#define GT_FILE_KEYED 0x80  /* keyed lines */
-#define GT_FILE_PROSE 0x100 /* for people, or of a foreign format */
+#define GT_FILE_LOOKS (GT_FILE_LONG | GT_FILE_AGAIN) /* calls gt_app_look(), which may wait */
+#define GT_FILE_KEYED 0x80			     /* keyed lines */
+#define GT_FILE_PROSE 0x100			     /* for people, or of a foreign format */
 
 /**
  * struct gt_file - one file of a directory
