@@ -205,7 +205,7 @@ void gt_host_wake(struct gt_host_state *h)
 
 int gt_call_run(struct gt_host_state *h, struct gt_call *c, int ms)
 {
-	if (!h->threaded || pthread_equal(pthread_self(), h->thread)) {
+	if (gt_host_in_ingest(h)) {
 		perform(h, c);
 		return c->ret;
 	}

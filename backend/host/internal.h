@@ -76,9 +76,9 @@ enum gt_userdir_news {
  * @rings: a bit for each ring of each GPU, likewise
  * @work: a bit for each GPU on which it has had work outside the driver's rings
  * @claim: its exclusive claims
- * @made: user directories, NULL where there is none. Any thread; guarded by the host's lock, like
- *	@made_changed, which of them the ingest thread has to copy, and @news
- * @known: its copies, which the plugin reads
+ * @made: user directories; a free place is NULL. Any thread changes them; guarded by the host's lock, as are
+ *	@made_changed, which places the ingest thread has to copy, and @news, what to notify the plugin of
+ * @known: the ingest thread's copies, which the plugin reads
  * @detail: the last text of doctor(), of when it ended or failed; NULL: it runs, or has not run
  */
 struct gt_be {
@@ -364,6 +364,11 @@ void gt_call_late(struct gt_host_state *h, const struct gt_call *c, char *out, s
 void gt_call_put(struct gt_host_state *h, struct gt_call *c);
 /** gt_call_serve() - does what is asked for; ingest thread, nothing locked */
 void gt_call_serve(struct gt_host_state *h);
+/** gt_host_in_ingest() - is this the ingest thread, or does none run? */
+static inline bool gt_host_in_ingest(const struct gt_host_state *h)
+{
+	return !h->threaded || pthread_equal(pthread_self(), h->thread);
+}
 /** gt_host_wake() - wakes the ingest thread; any thread */
 void gt_host_wake(struct gt_host_state *h);
 

@@ -53,7 +53,7 @@ static int index_of(struct gt_userdir *const *made, uint64_t serial)
 
 /* The ingest thread ---------------------------------------------------------------------------- */
 
-/* NULL: no memory */
+/* A copy with settings of its own; NULL: no memory */
 static struct gt_userdir *copy_whole(const struct gt_userdir *m, unsigned int n)
 {
 	struct gt_userdir *copy = malloc(sizeof(*copy));
@@ -160,26 +160,26 @@ static unsigned int most_of(unsigned int others)
 	return half > GT_USERDIR_USER ? GT_USERDIR_USER : half ? half : 1;
 }
 
-/* May @new be made, too? The host's lock held */
-static int check_quota(const struct gt_be *b, const struct gt_userdir *new, char *err, size_t len)
+/* May @m be made, too? The host's lock held */
+static int check_quota(const struct gt_be *b, const struct gt_userdir *m, char *err, size_t len)
 {
 	unsigned int all = 0, users = 0, own = 0;
 
 	for (unsigned int i = 0; i < GT_USERDIR_MAX; i++) {
-		const struct gt_userdir *m = b->made[i];
+		const struct gt_userdir *old = b->made[i];
 
-		if (m && m->uid == new->uid && !strcmp(m->name, new->name))
+		if (old && old->uid == m->uid && !strcmp(old->name, m->name))
 			return -EEXIST;
-		all += m != NULL;
-		users += m && !m->whole;
-		own += m && !m->whole && m->uid == new->uid;
+		all += old != NULL;
+		users += old && !old->whole;
+		own += old && !old->whole && old->uid == m->uid;
 	}
-	if (!new->whole && own >= most_of(users - own)) {
+	if (!m->whole && own >= most_of(users - own)) {
 		b->h->userdirs_refused++;
-		snprintf(err, len, "uid %u has %u already: rmdir one", new->uid, own);
+		snprintf(err, len, "uid %u has %u already: rmdir one", m->uid, own);
 		return -EDQUOT;
 	}
-	if (all >= GT_USERDIR_MAX || (!new->whole &&users >= GT_USERDIR_ALL)) {
+	if (all >= GT_USERDIR_MAX || (!m->whole && users >= GT_USERDIR_ALL)) {
 		b->h->userdirs_refused++;
 		snprintf(err, len, "there are too many already");
 		return -ENOSPC;
@@ -215,29 +215,22 @@ static struct gt_userdir *new_userdir(const struct gt_be *b, const char *name, u
 				      bool whole)
 {
 	const struct gt_userdir_file *f = b->info.userdirs->files;
-	struct gt_userdir *m = calloc(1, sizeof(*m));
+	struct gt_userdir m = { .uid = uid, .whole = whole }, *copy;
 	unsigned int n = nfiles(b);
-	bool all;
 
-	if (!m)
+	m.value = calloc(n + 1, sizeof(*m.value));
+	if (!m.value)
 		return NULL;
-	m->value = calloc(n + 1, sizeof(*m->value));
-	all = m->value;
-	for (unsigned int i = 0; all && i < n; i++) {
-		m->value[i] = f[i].check ? strdup(f[i].def ? f[i].def : "") : NULL;
-		all = m->value[i] || !f[i].check;
-	}
-	if (!all) {
-		free_userdir(m, n);
-		return NULL;
-	}
-	strcpy(m->name, name);
-	m->uid = uid;
-	m->whole = whole;
-	return m;
+	for (unsigned int i = 0; i < n; i++)
+		if (f[i].check)
+			m.value[i] = (char *)(uintptr_t)(f[i].def ? f[i].def : "");
+	strcpy(m.name, name);
+	copy = copy_whole(&m, n);
+	free(m.value);
+	return copy;
 }
 
-/* The backend of user directories that has file @f, -1: any; NULL: there is none */
+/* Backend @i, if users make directories there, with file @f (-1: whatever files); else NULL */
 static struct gt_be *backend_of(struct gt_host_state *h, unsigned int i, int f)
 {
 	if (i >= h->n || !h->be[i]->info.userdirs || f >= (int)nfiles(h->be[i]))
@@ -257,7 +250,7 @@ static void set_changed(struct gt_be *b, unsigned int at, enum gt_userdir_news n
 /* The ingest thread shall take what has changed. */
 static void wake(struct gt_host_state *h)
 {
-	if (!h->threaded || pthread_equal(pthread_self(), h->thread))
+	if (gt_host_in_ingest(h))
 		gt_userdirs_take(h);
 	else
 		gt_host_wake(h);

@@ -127,7 +127,9 @@ umount_gt "$mnt"
 # a setting is written again and again, directories come and go: others' results are read all the same
 mount_gt "$mnt" -o conf=quiet,backend=rocprof:sim || exit 1
 job_of 12345
-as_uid 12345 bash -c 'while mkdir "$1/k" && rmdir "$1/k" && echo 1 >"$1/j/att_target_cu"; do sleep 0.05; done' busy "$jobs" 2>/dev/null &
+touch place/busy
+as_uid 12345 bash -c 'while [ -e "$2" ] && mkdir "$1/k" && rmdir "$1/k" && echo 1 >"$1/j/att_target_cu"; do sleep 0.05; done' \
+	busy "$jobs" "$PWD/place/busy" &
 busy=$!
 as_uid 12346 mkdir "$jobs/h"
 rm -rf place/12346
@@ -137,10 +139,11 @@ give 12346 there.csv 1_kernel_trace.csv
 as_uid 12346 sh -c "echo $PWD/place/12346 >$jobs/h/output_directory"
 ok "results that were there before the job, while another user changes jobs" wait_for 20 ran 12346 there 3
 ok "… which goes on" kill -0 $busy
+rm place/busy
+wait $busy
 for i in {1..9}; do as_uid 12345 mkdir "$jobs/many$i"; done 2>/dev/null
 ok "directories beyond a user's share are counted" [ "$(value "$mnt/status" userdirs_refused)" -gt 0 ]
 umount_gt "$mnt"
-wait $busy
 
 # rows come no faster than they may, and nobody waits for another's
 mount_gt "$mnt" -o conf=quiet,backend=rocprof:sim || exit 1

@@ -127,8 +127,8 @@ static void put_shares(void)
 		put_share(what, (all) / GT_SHARE_PART, all, key);                                  \
 	else                                                                                       \
 		put_part(what, "1/4", of, key);
-#define GT_HOST(what, key, all, user)	   put_share(what, user, all, key);
-#define GT_BOUND(id, what, key, all, user) put_share(what, user, all, key);
+#define GT_HOST_BOUND(what, key, all, user) put_share(what, user, all, key);
+#define GT_BOUND(id, what, key, all, user)  put_share(what, user, all, key);
 #define GT_QUOTA(id, what, held, refused, ...)                                                     \
 	put_quota(what, &(struct gt_bounds){ __VA_ARGS__ }, refused);
 #include "../../fs/shares.def"

@@ -168,7 +168,7 @@ static void check_model_reset(void)
 	gt_model_free(m);
 }
 
-/* Sessions are told apart by a pause only where a recording may have several */
+/* A long pause begins another session only in a recording that may have several */
 static void check_pause(void)
 {
 	begin();
