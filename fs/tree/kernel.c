@@ -209,17 +209,20 @@ static int latency(struct gt_text *t, const struct gt_show *s, bool last10)
 	uint64_t now = gt_model_now(s->app->model);
 	struct gt_summary sum[2];
 
-	for (unsigned int i = 0; i < 2; i++) {
-		{
+	for (enum gt_stage_id st = 0; st < GT_NSTAGES; st++) {
+		bool reported = st == GT_ST_EXEC;
+
+		if (st == GT_ST_EXEC || st == GT_ST_QUEUE) {
 			GT_MODEL_LOCK(s->app->model);
 			const struct gt_kernel *k = gt_obj_kernel(s);
 
 			if (!k)
 				return -ENODEV;
-			gt_stage_summary(i ? &k->exec : &k->queue, now, &sum[0], &sum[1]);
+			gt_stage_summary(st == GT_ST_EXEC ? &k->exec : &k->queue, now, &sum[0],
+					 &sum[1]);
+			reported = reported || sum[0].count;
 		}
-		if (i || sum[0].count)
-			gt_stage_row(t, i ? GT_ST_EXEC : GT_ST_QUEUE, &sum[last10]);
+		gt_stage_row(t, st, reported ? &sum[last10] : NULL);
 	}
 	return 0;
 }

@@ -113,11 +113,12 @@ struct gt_ring *gt_ring_next(const struct gt_show *s, struct gt_ring_pos *p);
  * Lock held. */
 bool gt_ring_reports(const struct gt_ring *r, enum gt_stage_id st);
 /* Columns of a stage */
-#define GT_STAGE_COLUMNS "stage count min_ns avg_ns p50_ns p90_ns p99_ns max_ns"
-/** gt_stage_row() - the cells of these columns, and the end of the row */
+#define GT_STAGE_COLUMNS "stage count total_ns avg_ns p50_ns p90_ns p99_ns max_ns"
+/**
+ * gt_stage_row() - the cells of these columns, and the end of the row
+ * @sum: NULL: the source does not report this stage
+ */
 void gt_stage_row(struct gt_text *t, enum gt_stage_id st, const struct gt_summary *sum);
-int gt_show_ring_latency(struct gt_text *t, const struct gt_show *s);
-int gt_show_ring_latency_10s(struct gt_text *t, const struct gt_show *s);
 int gt_show_ring_histogram(struct gt_text *t, const struct gt_show *s);
 
 /* stats.c */

@@ -577,14 +577,12 @@ static int group_latency(struct gt_text *t, const struct gt_show *s, bool last10
 	for (; (r = next_ring(&w, &k)); k.ring++) {
 		unsigned int reported = stages_reported(s->app->model, k);
 
-		for (enum gt_stage_id st = 0; st < GT_NSTAGES; st++) {
+		for (enum gt_stage_id st = 0; reported && st < GT_NSTAGES; st++) {
 			struct gt_summary sum[2];
 
-			if (!(reported & 1U << st))
-				continue;
 			gt_stage_summary(&r->stage[st], now, &sum[0], &sum[1]);
 			gt_ring_cells(t, s, k);
-			gt_stage_row(t, st, &sum[last10]);
+			gt_stage_row(t, st, reported & 1U << st ? &sum[last10] : NULL);
 		}
 	}
 	gt_work_free(&w);
@@ -899,10 +897,8 @@ static int latency(struct gt_text *t, const struct gt_show *s, bool last10)
 			err = take_stage(s, k, st, now, &l);
 			if (err)
 				break;
-			if (!l.reported)
-				continue;
 			gt_ring_cells(t, s, k);
-			gt_stage_row(t, st, &l.sum[last10]);
+			gt_stage_row(t, st, l.reported ? &l.sum[last10] : NULL);
 		}
 	}
 	return err;

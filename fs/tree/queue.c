@@ -407,8 +407,8 @@ static int latency(struct gt_text *t, const struct gt_show *s, bool last10)
 				return -ENODEV;
 			gt_stage_summary(&q->stage[st], now, &sum[0], &sum[1]);
 		}
-		if (sum[0].count) /* which stages a queue's source has shows in the first value */
-			gt_stage_row(t, st, &sum[last10]);
+		/* which stages a queue's source has shows in the first value */
+		gt_stage_row(t, st, sum[0].count ? &sum[last10] : NULL);
 	}
 	return 0;
 }

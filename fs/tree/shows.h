@@ -16,7 +16,9 @@ int gt_show_perf(struct gt_text *t, const struct gt_show *s);
 int gt_show_top(struct gt_text *t, const struct gt_show *s);
 int gt_show_events_by_type(struct gt_text *t, const struct gt_show *s);
 int gt_show_errors(struct gt_text *t, const struct gt_show *s);
-/* proc.c: the file's name says which */
+/* stats.c: the stages of a ring; of the root, those of each ring */
+int gt_show_latency(struct gt_text *t, const struct gt_show *s);
+int gt_show_latency_10s(struct gt_text *t, const struct gt_show *s);
 /* kernel.c */
 int gt_show_kernel_stats(struct gt_text *t, const struct gt_show *s);
 /* stats.c: what is read off a GPU when somebody looks; the file's name says which */

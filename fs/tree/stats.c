@@ -162,21 +162,26 @@ bool gt_ring_reports(const struct gt_ring *r, enum gt_stage_id st)
 
 void gt_stage_row(struct gt_text *t, enum gt_stage_id st, const struct gt_summary *sum)
 {
-	const uint64_t value[] = { sum->min, sum->avg, sum->p50, sum->p90, sum->p99, sum->max };
-	bool known = !sum->unknown && sum->count;
+	static const struct gt_summary unreported = { .unknown = true };
+	bool some, ranked;
 
+	sum = sum ? sum : &unreported;
+	some = !sum->unknown && sum->count;
+	ranked = some && !sum->unranked;
 	gt_cell(t, stage_names[st]);
 	gt_cell_u64(t, sum->unknown ? GT_NONE64 : sum->count);
-	for (unsigned int i = 0; i < sizeof(value) / sizeof(value[0]); i++) {
-		bool ranked = i >= 2 && i <= 4; /* a percentile */
-
-		gt_cell_u64(t, known && !(ranked && sum->unranked) ? value[i] : GT_NONE64);
-	}
+	gt_cell_u64(t, sum->unknown ? GT_NONE64 : sum->sum);
+	gt_cell_u64(t, some ? sum->avg : GT_NONE64);
+	gt_cell_u64(t, ranked ? sum->p50 : GT_NONE64);
+	gt_cell_u64(t, ranked ? sum->p90 : GT_NONE64);
+	gt_cell_u64(t, ranked ? sum->p99 : GT_NONE64);
+	gt_cell_u64(t, some ? sum->max : GT_NONE64);
 	gt_text_ch(t, '\n');
 }
 
-/* The lock is taken for each stage: summing up one takes microseconds. */
-static int show_latency(struct gt_text *t, const struct gt_show *s, bool last10)
+/* The rows of a ring. The lock is taken for each stage: summing up one takes microseconds.
+ * @gpu: its name, for the columns `gpu` and `ring`; NULL: without these */
+static int stage_rows(struct gt_text *t, const struct gt_show *s, bool last10, const char *gpu)
 {
 	uint64_t now = gt_model_now(s->app->model);
 	struct gt_summary sum[2];
@@ -193,18 +198,47 @@ static int show_latency(struct gt_text *t, const struct gt_show *s, bool last10)
 			if (reported)
 				gt_stage_summary(&r->stage[st], now, &sum[0], &sum[1]);
 		}
-		if (reported)
-			gt_stage_row(t, st, &sum[last10]);
+		if (gpu) {
+			gt_cell_word(t, gpu, strlen(gpu));
+			gt_cell_ring(t, s->obj.ring);
+		}
+		gt_stage_row(t, st, reported ? &sum[last10] : NULL);
 	}
 	return 0;
 }
 
-int gt_show_ring_latency(struct gt_text *t, const struct gt_show *s)
+static int show_latency(struct gt_text *t, const struct gt_show *s, bool last10)
+{
+	const struct gt_model *m = s->app->model;
+	struct gt_show of = *s;
+	struct gt_ring_pos pos = { 0 };
+	const struct gt_ring *r;
+	char gpu[16];
+
+	if (s->obj.kind == GT_DIR_RING)
+		return stage_rows(t, s, last10, NULL);
+	for (;;) {
+		{
+			GT_MODEL_LOCK(s->app->model);
+			r = gt_ring_next(s, &pos);
+			if (!r)
+				return 0;
+			of.obj = (struct gt_obj){ .kind = GT_DIR_RING,
+						  .gpu = r->gpu,
+						  .ring = r->id,
+						  .life = m->gpus[r->gpu]->life };
+			memcpy(gpu, m->gpus[r->gpu]->name, sizeof(gpu));
+		}
+		stage_rows(t, &of, last10, gpu); /* a GPU that goes meanwhile has fewer rows */
+	}
+}
+
+int gt_show_latency(struct gt_text *t, const struct gt_show *s)
 {
 	return show_latency(t, s, false);
 }
 
-int gt_show_ring_latency_10s(struct gt_text *t, const struct gt_show *s)
+int gt_show_latency_10s(struct gt_text *t, const struct gt_show *s)
 {
 	return show_latency(t, s, true);
 }

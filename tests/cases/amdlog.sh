@@ -49,8 +49,8 @@ is "$(cat "$q/type")" compute "… a compute queue"
 is "$(cat "$q/size")" 16384 "… of that size"
 deep() { [ "$(value "$q/depth" now) $(value "$q/depth" peak)" = "5 5" ]; } # which is said a moment later
 ok "… and holds that many packets" wait_for 20 deep
-like "$(cat "$mnt/timeline")" "amdgpu[^ ]* DISPATCH pid=$mine .*seqno=9.*saxpy.* queue=" "timeline reports the dispatch"
-ok "… and of the depth" wait_for 20 grep -q "COUNTER pid=$mine .*reading=5 counter=depth queue=" "$mnt/timeline"
+like "$(cat "$mnt/timeline")" "amdgpu[^ ]* DISPATCH pid=$mine .*seqno=9 (kernel=saxpy[^ ]*|late_from=[0-9.]+) queue=" "timeline reports the dispatch"
+ok "… and of the depth" wait_for 20 grep -qE "COUNTER pid=$mine .*reading=5 (counter=depth|late_from=[0-9.]+) queue=" "$mnt/timeline"
 {
 	line $mine "SWq=0x1, HWq=0x7f0000, id=1, BarrierAND Header = 0x1503 (type=3), dep_signal=[0x0], completion_signal=0x99, rptr=9, wptr=10"
 	line $mine "Handler: value(0), timestamp(0x1), handle(0x99)"

@@ -28,7 +28,7 @@ find "$mnt" -type f ! -name events ! -name trace | while read -r f; do
 	case $f in # rendered by open
 	*/report | */timeline | */blame | */report_stats | */timeline_stats | */blame_stats) continue ;;
 	*/rocprof/users | */rocprof/calls | */rocprof/memory | */sysfs/hqds) continue ;;
-	"$mnt"/top | "$mnt"/doctor | "$mnt"/users/* | "$mnt"/cgroups/*) continue ;;
+	"$mnt"/top | "$mnt"/doctor | "$mnt"/latency | "$mnt"/latency_10s | "$mnt"/users/* | "$mnt"/cgroups/*) continue ;;
 	"$mnt"/*/info | "$mnt"/*/utilization | "$mnt"/proc/*/utilization) continue ;;
 	esac
 	has_its_size "$f" || case $f in */status | */stats | */clocks | */error_log) ;; *) echo "# $f: size"; echo x ;; esac

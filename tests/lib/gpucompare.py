@@ -112,8 +112,8 @@ def check_counts(tree, ring, jobs):
         ok(want[0] * .99 <= got['avg_ns'] <= want[1] * 1.01, '%s/%s: mean of %s' % (*ring, stage), (got, want))
         if not any(may_lack(j, stage) for j in jobs):
             want = min(getattr(j, stage)[0] for j in jobs), max(getattr(j, stage)[1] for j in jobs)
-            ok(want[0] - NEAR <= got['min_ns'] and got['max_ns'] <= want[1] + NEAR,
-               '%s/%s: min and max of %s' % (*ring, stage), (got, want))
+            ok(want[0] - NEAR <= got['p50_ns'] and got['max_ns'] <= want[1] + NEAR,
+               '%s/%s: median and max of %s' % (*ring, stage), (got, want))
 
 
 def check_owners(tree, jobs):

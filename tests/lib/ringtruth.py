@@ -545,7 +545,7 @@ class Check:
             self.same('%s %s count' % (what, st), g.get('count', 0), len(v))
             if v and g.get('count'):
                 self.same('%s %s avg' % (what, st), g['avg_ns'], sum(v) // len(v))
-                self.same('%s %s min' % (what, st), g['min_ns'], min(v))
+                self.same('%s %s total' % (what, st), g['total_ns'], sum(v))
                 self.same('%s %s max' % (what, st), g['max_ns'], max(v))
 
 

@@ -200,7 +200,7 @@ def compare(paths, mnt):
         s = seen.setdefault(name, [0, 0, [], []])
         s[0] += k['count']
         s[1] += int(stats['exec_ns'])
-        s[2].append(k['min_ns'])
+        s[2].append(int(stats['min_ns']))
         s[3].append(k['max_ns'])
         per.setdefault(name, []).append(k)
     for name in set(want) | set(seen):

@@ -15,6 +15,6 @@ def rows(path):
 
 
 def stages(path, **where):
-    """{stage: {'count': 1, 'min_ns': 2, ...}} of a latency file, of rows with these cells; unknown is left out."""
+    """{stage: {'count': 1, 'total_ns': 2, ...}} of a latency file, of rows with these cells; unknown is left out."""
     return {row['stage']: {k: int(v) for k, v in row.items() if v.isdigit() and k not in ('gpu', 'ring', 'stage')}
-            for row in rows(path) if all(row[k] == v for k, v in where.items())}
+            for row in rows(path) if row['count'] != '-' and all(row[k] == v for k, v in where.items())}

@@ -94,7 +94,7 @@ def union(jobs):
 
 def numbers(jobs):
     ns = [j.ns for j in jobs]
-    return len(ns), min(ns), sum(ns) // len(ns), max(ns), sum(ns)
+    return len(ns), sum(ns), sum(ns) // len(ns), max(ns), min(ns)
 
 
 def by(jobs, key):
@@ -117,7 +117,7 @@ def keyed(path):
 
 def stages(path, **where):
     g = tables.stages(path, **where).get('exec')
-    return tuple(g[k] for k in ('count', 'min_ns', 'avg_ns', 'max_ns')) if g else None
+    return tuple(g[k] for k in ('count', 'total_ns', 'avg_ns', 'max_ns')) if g else None
 
 
 AVERAGES = ('avg1_percent', 'avg10_percent', 'avg60_percent')
@@ -186,7 +186,7 @@ def check_kernels(c, gpu, name, kernels):
         whole[re.sub(r'\\x([0-9A-F]{2})', lambda m: chr(int(m[1], 16)), long_name)] = r
     c.same(f'{name}: kernel_stats names', sorted(whole), sorted(kernels))
     for k, jobs in kernels.items():
-        r, (n, least, avg, most, ns) = whole.get(k, {}), numbers(jobs)
+        r, (n, ns, avg, most, least) = whole.get(k, {}), numbers(jobs)
         c.same(f'{name} {k[:50]}: kernel_stats', [r.get(x) for x in ('calls', 'total_ns', 'avg_ns', 'min_ns', 'max_ns')],
                [str(v) for v in (n, ns, avg, least, most)])
         c.same(f'{name} {k[:50]}: share', abs(float(r.get('share_percent', -1)) - 100 * ns / total) <= 0.01, True)

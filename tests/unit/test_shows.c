@@ -6,10 +6,11 @@
 
 /* What is expected ---------------------------------------------------------------------------- */
 
-#define STAGES "stage count min_ns avg_ns p50_ns p90_ns p99_ns max_ns\n"
-#define ONE(n) " 1 " #n " " #n " " #n " " #n " " #n " " #n "\n"
-#define UTIL   "avg1_percent avg10_percent avg60_percent total_ns source\n"
-#define RATES  "jobs avg1_per_second avg10_per_second total\n"
+#define STAGES	"stage count total_ns avg_ns p50_ns p90_ns p99_ns max_ns\n"
+#define ONE(n)	" 1 " #n " " #n " " #n " " #n " " #n " " #n "\n"
+#define UNKNOWN " - - - - - - -\n"
+#define UTIL	"avg1_percent avg10_percent avg60_percent total_ns source\n"
+#define RATES	"jobs avg1_per_second avg10_per_second total\n"
 
 static void test_tables(void)
 {
@@ -91,16 +92,23 @@ static void test_ring(void)
 
 static void test_latency(void)
 {
+	const char *all;
+
 	SHOWS(at_sdma, "latency", root,
 	      STAGES "queue" ONE(5000) "hw_wait" ONE(3000) "exec" ONE(992000) //
 	      "complete" ONE(2000) "total" ONE(1002000));
 	SHOWS(at_sdma, "exec_source", root, "measured\n");
 	SHOWS(at_gfx, "latency", root,
-	      STAGES "queue 2 50000 75000 50000 99839 99839 100000\n"
-		     "hw_wait 2 0 435500 0 871000 871000 871000\n"
-		     "exec 2 1000000 1000000 1000000 1000000 1000000 1000000\n"
-		     "total 2 1050000 1510500 1056767 1971000 1971000 1971000\n");
+	      STAGES "queue 2 150000 75000 50000 99839 99839 100000\n"
+		     "hw_wait 2 871000 435500 0 871000 871000 871000\n"
+		     "exec 2 2000000 1000000 1000000 1000000 1000000 1000000\n"
+		     "complete - - - - - - -\n"
+		     "total 2 3021000 1510500 1056767 1971000 1971000 1971000\n");
 	SHOWS(at_gfx, "exec_source", root, "inferred\n");
+	all = text(&at_root, "latency", &root);
+	ok(begins(all, "gpu ring " STAGES "amdgpu0 ring0 queue 2 150000 75000 "),
+	   "latency of the root begins with the first ring");
+	ok(strstr(all, "\namdgpu0 ring1 total" ONE(1002000)), "… and has the others");
 	SHOWS(at_sdma, "latency_10s", root,
 	      STAGES "queue" ONE(5000) "hw_wait" ONE(3000) "exec" ONE(992000) //
 	      "complete" ONE(2000) "total" ONE(1002000));
@@ -173,7 +181,8 @@ static void test_proc(void)
 	      "1992000\n");
 	SHOWS(on_sdma_gpu, "latency", user,
 	      "gpu ring " STAGES "amdgpu0 ring0 queue" ONE(50000) "amdgpu0 ring0 hw_wait" ONE(0) //
-	      "amdgpu0 ring0 exec" ONE(1000000) "amdgpu0 ring0 total" ONE(1050000)		 //
+	      "amdgpu0 ring0 exec" ONE(1000000) "amdgpu0 ring0 complete" UNKNOWN		 //
+						"amdgpu0 ring0 total" ONE(1050000)		 //
 	      "amdgpu0 ring1 queue" ONE(5000) "amdgpu0 ring1 hw_wait" ONE(3000)			 //
 	      "amdgpu0 ring1 exec" ONE(992000) "amdgpu0 ring1 complete" ONE(2000)		 //
 	      "amdgpu0 ring1 total" ONE(1002000));

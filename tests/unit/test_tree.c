@@ -117,7 +117,7 @@ static void test_own(void)
 	       "errors 0\nlost 0\naged 0\nevicted 0\nunmatched 0\nended_unseen 0\nbusy_ns 0\n",
 	       "self: it did nothing");
 	is_str(show("proc/55/latency", &v),
-	       "gpu ring stage count min_ns avg_ns p50_ns p90_ns p99_ns max_ns\n",
+	       "gpu ring stage count total_ns avg_ns p50_ns p90_ns p99_ns max_ns\n",
 	       "self: and waited for nothing");
 	is_str(show("proc/55/uid", &v), "1000\n", "self: who it is");
 	ok(!strncmp(show("proc/55/blame", &v), "waiter_pid ", 11) && !strstr(text, "\n55"),
@@ -337,7 +337,7 @@ static void test_groups(void)
 	is(find("users/031", &root_view, &e), -ENOENT, "a name that is none");
 	ok(strstr(show("users/31/stats", &anna), "submitted 1\n"), "what is counted");
 	show("users/31/latency", &anna);
-	ok(strstr(squeeze(text), "\namdgpu0 ring0 total 0 - - - - - -\n"), "latency");
+	ok(strstr(squeeze(text), "\namdgpu0 ring0 total 0 0 - - - - -\n"), "latency");
 	ok(strstr(show("users/31/utilization", &anna), "amdgpu0 ring0 "), "utilization");
 	is_str(list("cgroups", &anna), "s ", "cgroups: those on the way, without their totals");
 	is_str(list("cgroups/s", &anna), "anna ", "to the own");
