@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Files of a GPU's directory. */
+/* Files of a GPU's directory and of its rings', and the table of all GPUs. */
 #include <errno.h>
 #include <string.h>
 
@@ -40,6 +40,264 @@ const struct gt_proc_ring *gt_proc_ring_at(const struct gt_proc *p, struct gt_ri
 	while (r && (r->gpu != k.gpu || r->ring != k.ring))
 		r = r->next;
 	return r;
+}
+
+/*
+ * memory, clock, power, temperature and activity of a GPU: sensors that a backend reads when
+ * somebody looks.
+ */
+
+#define STALE_NS (5 * GT_SEC) /* then whoever reads it off does not any more */
+
+static const char *const gauge_names[GT_GAUGE_KINDS] = {
+	[GT_GAUGE_MEMORY] = "memory", [GT_GAUGE_CLOCK] = "clock",
+	[GT_GAUGE_POWER] = "power",   [GT_GAUGE_TEMPERATURE] = "temperature",
+	[GT_GAUGE_BUSY] = "activity",
+};
+
+static enum gt_gauge_kind kind_of(const struct gt_show *s)
+{
+	enum gt_gauge_kind k = 0;
+
+	while (k < GT_GAUGE_KINDS && strcmp(gauge_names[k], s->file->name))
+		k++;
+	return k;
+}
+
+/* Of @kind, copied; -errno as gauge_lines() */
+static int take_reading(const struct gt_show *s, enum gt_gauge_kind kind, struct gt_gauge *out)
+{
+	uint64_t now = gt_model_now(s->app->model);
+	const struct gt_gauges *g;
+	const struct gt_gpu *gpu;
+	int n = 0;
+
+	GT_MODEL_LOCK(s->app->model);
+	gpu = gt_obj_gpu(s);
+	if (!gpu)
+		return -ENODEV;
+	g = gpu->gauges;
+	if (!g || !(g->has & 1U << kind))
+		return -ENOENT;
+	for (unsigned int i = 0; now < g->at + STALE_NS && i < g->n; i++)
+		if (g->g[i].kind == kind)
+			out[n++] = g->g[i];
+	return n ? n : -EAGAIN;
+}
+
+/* Backends read whole numbers of small units: @digits of these are behind the point of ours */
+static const struct unit {
+	const char *small, *ours;
+	unsigned int digits;
+} units[] = {
+	{ "_uw", "_watts", 6 },
+	{ "_uj", "_joules", 6 },
+	{ "_millicelsius", "_celsius", 3 },
+};
+
+static void gauge_line(struct gt_text *t, const struct gt_gauge *g)
+{
+	size_t n = strnlen(g->key, sizeof(g->key));
+	const struct unit *u = NULL;
+
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]) && !u; i++) {
+		size_t len = strlen(units[i].small);
+
+		if (n > len && !memcmp(g->key + n - len, units[i].small, len)) {
+			u = &units[i];
+			n -= len;
+		}
+	}
+	gt_text_word(t, g->key, n);
+	if (u)
+		gt_text_str(t, u->ours);
+	gt_text_ch(t, ' ');
+	gt_text_decimal(t, g->value, u ? u->digits : 0);
+	gt_text_ch(t, '\n');
+}
+
+/* "key value\n" of those of the file's kind. -EAGAIN: there may be some, but not now; -ENOENT:
+ * there are none; -ENODEV: the GPU has gone */
+static int gauge_lines(struct gt_text *t, const struct gt_show *s)
+{
+	struct gt_gauge g[GT_GAUGES_MAX];
+	int n = take_reading(s, kind_of(s), g);
+
+	for (int i = 0; i < n; i++)
+		gauge_line(t, &g[i]);
+	return n < 0 ? n : 0;
+}
+
+static bool has_gauges(const struct gt_show *s)
+{
+	enum gt_gauge_kind kind = kind_of(s);
+	const struct gt_gpu *g;
+
+	GT_MODEL_LOCK(s->app->model);
+	g = gt_obj_gpu(s);
+	return kind < GT_GAUGE_KINDS && g && g->gauges && g->gauges->has & 1U << kind;
+}
+
+static uint64_t gen_gauges(const struct gt_show *s)
+{
+	uint64_t now = gt_model_now(s->app->model);
+	bool read_off;
+
+	{
+		GT_MODEL_LOCK(s->app->model);
+		const struct gt_gpu *g = gt_obj_gpu(s);
+
+		read_off = g && (g->gauges || g->use);
+	}
+	return gt_gen_mix(gt_gen_moving(s), read_off ? now / GT_READ_NS : 0);
+}
+
+static int show_gauges(struct gt_text *t, const struct gt_show *s)
+{
+	int err;
+
+	gt_app_look(s->app, GT_REFRESH_GPUS);
+	err = gauge_lines(t, s);
+	return err == -EAGAIN ? -ENODATA : err; /* it sleeps, and is left asleep */
+}
+
+/* gpus: a line for each GPU */
+
+/* Thousandths of a percent of the window; GT_NONE64: not known. Lock held */
+static uint64_t engine_busy(const struct gt_model *m, const struct gt_gpu *g, enum gt_engine e,
+			    uint64_t now)
+{
+	uint64_t window = gt_table_window(m), ns = GT_NONE64, observed = 0;
+	bool timed = false;
+
+	for (unsigned int i = 0; i < g->nrings; i++)
+		timed |= g->rings[i]->engine == e && gt_ring_timed(g->rings[i]);
+	if (timed) {
+		ns = gt_engine_busy_ns(m, g, e, now, window);
+		observed = gt_observed_of(m, gt_engine_extent(g, e), now, window);
+	} else if (g->use) {
+		ns = gt_use_engine_ns(g->use, e, now, window);
+		observed = gt_observed(m, GT_OBSERVED_USE, now, window);
+	}
+	return ns == GT_NONE64 || !observed ? GT_NONE64 : gt_percent(ns, observed);
+}
+
+static uint64_t busiest_engine(const struct gt_model *m, const struct gt_gpu *g, uint64_t now)
+{
+	uint64_t most = GT_NONE64;
+
+	for (enum gt_engine e = 0; e < GT_NENGINES; e++) {
+		uint64_t busy = engine_busy(m, g, e, now);
+
+		if (busy != GT_NONE64 && (most == GT_NONE64 || busy > most))
+			most = busy;
+	}
+	return most;
+}
+
+enum reading { BUSY, MEMORY_USED, MEMORY_TOTAL, POWER, TEMPERATURE, CLOCK, NREADINGS };
+
+/** readings - the keys that a column may come from, the best first; of one with `_` in front, its end */
+static const struct {
+	enum gt_gauge_kind kind;
+	const char *key[5];
+} readings[NREADINGS] = {
+	[BUSY] = { GT_GAUGE_BUSY, { "gpu_busy_percent" } },
+	[MEMORY_USED] = { GT_GAUGE_MEMORY, { "vram_used_bytes" } },
+	[MEMORY_TOTAL] = { GT_GAUGE_MEMORY, { "vram_total_bytes" } },
+	[POWER] = { GT_GAUGE_POWER, { "_average_uw", "_input_uw" } },
+	[TEMPERATURE] = { GT_GAUGE_TEMPERATURE,
+			  { "edge_millicelsius", "junction_millicelsius", "pkg_millicelsius",
+			    "temp1_millicelsius" } },
+	[CLOCK] = { GT_GAUGE_CLOCK, { "sclk_hz", "sclk_level_hz", "_act_hz" } },
+};
+
+static bool is_of(const struct gt_gauge *g, const char *key)
+{
+	size_t n = strnlen(g->key, sizeof(g->key)), len = strlen(key);
+
+	return (*key == '_' ? n >= len : n == len) && !memcmp(g->key + n - len, key, len);
+}
+
+static const struct gt_gauge *find_reading(const struct gt_gauges *g, enum reading which)
+{
+	for (const char *const *key = readings[which].key; *key; key++)
+		for (unsigned int i = 0; i < g->n; i++)
+			if (g->g[i].kind == readings[which].kind && is_of(&g->g[i], *key))
+				return &g->g[i];
+	return NULL;
+}
+
+/** struct gpu_row - a GPU, copied; @busy: thousandths of a percent, GT_NONE64 unknown */
+struct gpu_row {
+	char name[16], driver[16], pci[16];
+	bool any, unknown, claimed, gone;
+	uint64_t busy;
+	bool known[NREADINGS];
+	int64_t value[NREADINGS];
+};
+
+static bool take_gpu(const struct gt_show *s, unsigned int i, struct gpu_row *row)
+{
+	struct gt_model *m = s->app->model;
+	uint64_t now = gt_model_now(m);
+	const struct gt_gauge *reading;
+	const struct gt_gpu *g;
+
+	GT_MODEL_LOCK(m);
+	if (i >= m->ngpus)
+		return false;
+	g = m->gpus[i];
+	*row = (struct gpu_row){
+		.any = g->any, .unknown = g->unknown, .claimed = g->claimed, .gone = g->gone
+	};
+	memcpy(row->name, g->name, sizeof(row->name));
+	memcpy(row->driver, g->driver, sizeof(row->driver));
+	memcpy(row->pci, g->pci, sizeof(row->pci));
+	for (enum reading r = 0; g->gauges && now < g->gauges->at + STALE_NS && r < NREADINGS;
+	     r++) {
+		reading = find_reading(g->gauges, r);
+		row->known[r] = reading;
+		row->value[r] = reading ? reading->value : 0;
+	}
+	/* the driver's own number, where it has one, is of work that never passes its rings, too */
+	row->busy =
+		row->known[BUSY] ? (uint64_t)row->value[BUSY] * 1000 : busiest_engine(m, g, now);
+	return true;
+}
+
+static void reading_cell(struct gt_text *t, const struct gpu_row *row, enum reading which,
+			 unsigned int digits)
+{
+	gt_cell(t, row->known[which] ? "" : NULL);
+	if (row->known[which])
+		gt_text_decimal(t, row->value[which], digits);
+}
+
+int gt_show_gpus(struct gt_text *t, const struct gt_show *s)
+{
+	struct gpu_row row;
+
+	gt_app_look(s->app, GT_REFRESH_GPUS | GT_REFRESH_PROCS);
+	for (unsigned int i = 0; take_gpu(s, i, &row); i++) {
+		if (row.gone)
+			continue;
+		gt_cell_word(t, row.name, sizeof(row.name));
+		gt_cell_percent(t, row.busy, row.busy == GT_NONE64 ? 0 : 100000);
+		reading_cell(t, &row, MEMORY_USED, 0);
+		reading_cell(t, &row, MEMORY_TOTAL, 0);
+		reading_cell(t, &row, POWER, 6);
+		reading_cell(t, &row, TEMPERATURE, 3);
+		reading_cell(t, &row, CLOCK, 0);
+		gt_cell_word(t, *row.driver ? row.driver : NULL, sizeof(row.driver));
+		gt_cell_word(t, *row.pci ? row.pci : NULL, sizeof(row.pci));
+		gt_cell(t, row.any	 ? "any"
+			   : row.unknown ? "device_unknown"
+			   : row.claimed ? "claimed"
+					 : NULL);
+		gt_text_ch(t, '\n');
+	}
+	return 0;
 }
 
 /* Files of a ring's directory. */
@@ -111,20 +369,22 @@ static int show_depth(struct gt_text *t, const struct gt_show *s)
 static int show_ring_utilization(struct gt_text *t, const struct gt_show *s)
 {
 	uint64_t now = gt_model_now(s->app->model);
-	struct gt_util u;
-	bool timed;
+	struct gt_util u = { .total = GT_NONE64 };
+	enum gt_engine engine;
+	const char *source;
 	{
 		GT_MODEL_LOCK(s->app->model);
 		const struct gt_ring *r = gt_obj_ring(s);
 
 		if (!r)
 			return -ENODEV;
-		timed = gt_ring_timed(r);
-		u = gt_util_ring(s->app->model, r, now);
+		engine = r->engine;
+		source = gt_ring_source(r);
+		if (gt_ring_timed(r))
+			u = gt_util_ring(s->app->model, r, now);
 	}
-	if (!timed || !gt_util_known(&u))
-		return -ENODATA;
-	gt_util_lines(t, &u);
+	gt_cell(t, gt_engine_name(engine));
+	gt_util_row(t, &u, source);
 	return 0;
 }
 
@@ -213,10 +473,9 @@ const struct gt_file gt_ring_files[] = {
 	  .help = "jobs submitted and not complete: now, average since clear, peak" },
 	{ .name = "utilization",
 	  .mode = 0444,
-	  .flags = GT_FILE_KEYED,
 	  .show = show_ring_utilization,
 	  .gen = gt_gen_moving,
-	  .fields = "avg1_percent avg10_percent avg60_percent total_ns",
+	  .fields = "engine " GT_UTIL_COLUMNS,
 	  .help = "busy percent over 1, 10 and 60 s, as far as they were observed" },
 	{ .name = "throughput",
 	  .mode = 0444,
@@ -442,8 +701,8 @@ static int show_gpu_utilization(struct gt_text *t, const struct gt_show *s)
 #define GAUGES(file, keys, what)                                                                   \
 	{                                                                                          \
 		.name = file, .mode = 0444, .flags = GT_FILE_KEYED | GT_FILE_LOOKS,                \
-		.show = gt_show_gauges, .exists = gt_has_gauges, .gen = gt_gen_gauges,             \
-		.fields = keys, .help = what                                                       \
+		.show = show_gauges, .exists = has_gauges, .gen = gen_gauges, .fields = keys,      \
+		.help = what                                                                       \
 	}
 
 const struct gt_file gt_gpu_files[] = {
@@ -451,7 +710,7 @@ const struct gt_file gt_gpu_files[] = {
 	  .mode = 0444,
 	  .flags = GT_FILE_KEYED | GT_FILE_LOOKS,
 	  .show = show_info,
-	  .gen = gt_gen_gauges,
+	  .gen = gen_gauges,
 	  .fields =
 		  "driver name pci card render kfd_id uuid rings engines flags kfd_node partition "
 		  "runtime_status",
@@ -468,7 +727,7 @@ const struct gt_file gt_gpu_files[] = {
 	  .mode = 0444,
 	  .flags = GT_FILE_LOOKS,
 	  .show = show_gpu_utilization,
-	  .gen = gt_gen_gauges,
+	  .gen = gen_gauges,
 	  .fields = "engine " GT_UTIL_COLUMNS,
 	  .help = "busy percent per engine over 1, 10 and 60 s, as far as observed, and "
 		  "what it was taken from" },

@@ -10,6 +10,7 @@
 
 #define GT_ROWS_MAX 200000 /* of a report or a timeline; what is older is counted in a line */
 #define GT_SEC	    1000000000ULL
+#define GT_READ_NS  (GT_SEC / 4) /* so long a text of what is read off may be shown again */
 
 /** enum gt_see - how much of a process's work a caller is shown: whole, blanked, or not at all */
 enum gt_see { GT_SEE_WHOLE, GT_SEE_BLANK, GT_SEE_NOT };
@@ -143,15 +144,11 @@ bool gt_rate_observed(const struct gt_model *m, const struct gt_typecount *c,
 		      unsigned int window, uint64_t *rate);
 /** gt_table_window() - what tables are of: the last 10 s, or the whole recording */
 uint64_t gt_table_window(const struct gt_model *m);
-/** gt_util_known() - is any of it? */
-bool gt_util_known(const struct gt_util *u);
 /* Columns of busy time */
 #define GT_UTIL_COLUMNS "avg1_percent avg10_percent avg60_percent total_ns source"
 /** gt_util_row() - the cells of these columns, and the end of the row; of no observed time no
  * average is known. @source: what the time was taken from */
 void gt_util_row(struct gt_text *t, const struct gt_util *u, const char *source);
-/** gt_util_lines() - the same as keyed lines; what is not known is left out */
-void gt_util_lines(struct gt_text *t, const struct gt_util *u);
 /** gt_ring_source() - what a ring's busy time is taken from */
 static inline const char *gt_ring_source(const struct gt_ring *r)
 {

@@ -969,6 +969,20 @@ static int show_utilization(struct gt_text *t, const struct gt_show *s)
 		.exists = gt_has_who, .gen = gt_gen_object_only, .help = what                      \
 	}
 
+static uint64_t gen_uses(const struct gt_show *s)
+{
+	uint64_t now = gt_model_now(s->app->model);
+	bool read_off;
+
+	{
+		GT_MODEL_LOCK(s->app->model);
+		const struct gt_proc *p = gt_obj_proc(s);
+
+		read_off = p && p->uses && !p->dead;
+	}
+	return gt_gen_mix(gt_gen_moving(s), read_off ? now / GT_READ_NS : 0);
+}
+
 const struct gt_file gt_proc_files[] = {
 	WHO("comm", "name of the program"),
 	WHO("uid", "user it runs as"),
@@ -1004,7 +1018,7 @@ const struct gt_file gt_proc_files[] = {
 	  .mode = 0444,
 	  .flags = GT_FILE_VIEW | GT_FILE_LOOKS,
 	  .show = show_utilization,
-	  .gen = gt_gen_uses,
+	  .gen = gen_uses,
 	  .fields = "gpu ring engine " GT_UTIL_COLUMNS,
 	  .help = "share of each ring's and engine's time over 1, 10 and 60 s" },
 	{ .name = "memory",
@@ -1012,7 +1026,7 @@ const struct gt_file gt_proc_files[] = {
 	  .flags = GT_FILE_VIEW | GT_FILE_LOOKS,
 	  .show = gt_show_proc_memory,
 	  .exists = gt_has_proc_memory,
-	  .gen = gt_gen_uses,
+	  .gen = gen_uses,
 	  .fields = GT_MEMORY_COLUMNS,
 	  .help = "memory that it holds on each GPU, by kind, from the driver" },
 	{ .name = "kfd",
@@ -1020,7 +1034,7 @@ const struct gt_file gt_proc_files[] = {
 	  .flags = GT_FILE_VIEW | GT_FILE_LOOKS,
 	  .show = gt_show_proc_kfd,
 	  .exists = gt_has_proc_kfd,
-	  .gen = gt_gen_uses,
+	  .gen = gen_uses,
 	  .fields = "gpu vram_bytes sdma_us evicted_ms cu_occupancy",
 	  .help = "by GPU: memory, copies, evictions and compute units, from AMD's compute "
 		  "driver" },

@@ -319,7 +319,8 @@ static void show_examples(struct gt_text *t, const char *mnt)
 	gt_text_printf(
 		t,
 		"Try:\n"
-		"  cat %1$s/gpus                            which GPUs there are\n"
+		"  cat %1$s/gpus                            busy, memory, power, temperature and "
+		"clock\n"
 		"  cat %1$s/*/ring0/latency                 how long jobs wait and run\n"
 		"  watch -n1 cat %1$s/top                   who uses the GPU\n"
 		"  cat %1$s/blame                           who waited, and for whom\n"
@@ -752,9 +753,10 @@ const struct gt_file gt_root_files[] = {
 	{ "clocks", 0444, 0, gt_show_clocks, NULL, NULL, NULL,
 	  "each source's clock, its offset to CLOCK_MONOTONIC and how well it is known",
 	  "source clock offset_to_monotonic_ns uncertainty_ns since_s until_s measured" },
-	{ "gpus", 0444, 0, gt_show_gpus, NULL, NULL, gt_gen_dirs,
-	  "each GPU: driver, PCI address, device nodes, source of its utilization",
-	  "name driver pci card render kfd_id uuid partition utilization_source flags" },
+	{ "gpus", 0444, GT_FILE_LOOKS, gt_show_gpus, NULL, NULL, NULL,
+	  "each GPU now: busy, memory, power, temperature, clock",
+	  "gpu busy_percent memory_used_bytes memory_total_bytes power_watts temperature_celsius clock_hz "
+	  "driver pci flags" },
 	{ "events", 0444, GT_FILE_PIPE, NULL, NULL, NULL, NULL,
 	  "every GPU's events as 64-byte records, a CTF 1.8 stream", NULL },
 	{ "metadata", 0444, GT_FILE_PROSE, show_metadata, NULL, NULL, NULL,
@@ -792,7 +794,10 @@ const struct gt_file gt_root_files[] = {
 	  "ring_id utilization_percent drop_rate_percent avg_latency_us" },
 	{ "top", 0444, GT_FILE_VIEW | GT_FILE_LONG | GT_FILE_AGAIN, gt_show_top, NULL, NULL, gt_gen_model,
 	  "processes and engines by GPU time, pid - is of nobody known: of the last 10 s, or of the whole recording",
-	  "pid uid comm gpu engine busy_percent share_percent jobs queue_p99_ns memory_bytes" },
+	  "pid uid gpu engine busy_percent share_percent jobs queue_p99_ns comm" },
+	{ "memory", 0444, GT_FILE_VIEW | GT_FILE_LOOKS, gt_show_memory, NULL, NULL, NULL,
+	  "processes by the memory that they hold on each GPU, from the driver",
+	  "pid uid gpu resident_bytes shared_bytes comm" },
 	{ "blame", 0444, GT_FILE_VIEW | GT_FILE_LONG, gt_show_blame, NULL, NULL, gt_gen_model,
 	  "for whom jobs waited in the last 10 s, or the whole recording: those 100 processes and rings that waited longest",
 	  GT_BLAME_COLUMNS },

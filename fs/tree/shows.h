@@ -8,12 +8,13 @@
 
 #include "tree.h"
 
-/* tables.c, stats.c */
+/* gpu.c, tables.c, stats.c */
 int gt_show_gpus(struct gt_text *t, const struct gt_show *s);
 int gt_show_rings(struct gt_text *t, const struct gt_show *s);
 int gt_show_aggregate(struct gt_text *t, const struct gt_show *s);
 int gt_show_perf(struct gt_text *t, const struct gt_show *s);
 int gt_show_top(struct gt_text *t, const struct gt_show *s);
+int gt_show_memory(struct gt_text *t, const struct gt_show *s);
 int gt_show_events_by_type(struct gt_text *t, const struct gt_show *s);
 int gt_show_errors(struct gt_text *t, const struct gt_show *s);
 /* stats.c: the stages of a ring; of the root, those of each ring */
@@ -21,14 +22,6 @@ int gt_show_latency(struct gt_text *t, const struct gt_show *s);
 int gt_show_latency_10s(struct gt_text *t, const struct gt_show *s);
 /* kernel.c */
 int gt_show_kernel_stats(struct gt_text *t, const struct gt_show *s);
-/* stats.c: what is read off a GPU when somebody looks; the file's name says which */
-int gt_show_gauges(struct gt_text *t, const struct gt_show *s);
-bool gt_has_gauges(const struct gt_show *s);
-uint64_t gt_gen_uses(const struct gt_show *s); /* likewise, of a process */
-uint64_t
-gt_gen_gauges(const struct gt_show *s); /* as gt_gen_moving(); the clock, if any are read */
-/* proc.c: memory that a process holds, where it is read off */
-/* queue.c: where a queue is on the hardware */
 /* report.c */
 int gt_show_report(struct gt_text *t, const struct gt_show *s);
 int gt_show_report_stats(struct gt_text *t, const struct gt_show *s);

@@ -11,140 +11,6 @@
 #include "about.h"
 #include "lines.h"
 
-/*
- * memory, clock, power, temperature and activity of a GPU: sensors that a backend reads when
- * somebody looks.
- */
-
-#define TICK_NS	 (GT_SEC / 4) /* so long a text may be shown again */
-#define STALE_NS (5 * GT_SEC) /* then whoever reads it off does not any more */
-
-static const char *const gauge_names[GT_GAUGE_KINDS] = {
-	[GT_GAUGE_MEMORY] = "memory", [GT_GAUGE_CLOCK] = "clock",
-	[GT_GAUGE_POWER] = "power",   [GT_GAUGE_TEMPERATURE] = "temperature",
-	[GT_GAUGE_BUSY] = "activity",
-};
-
-static enum gt_gauge_kind kind_of(const struct gt_show *s)
-{
-	enum gt_gauge_kind k = 0;
-
-	while (k < GT_GAUGE_KINDS && strcmp(gauge_names[k], s->file->name))
-		k++;
-	return k;
-}
-
-/* Of @kind, copied; -errno as gauge_lines() */
-static int take_reading(const struct gt_show *s, enum gt_gauge_kind kind, struct gt_gauge *out)
-{
-	uint64_t now = gt_model_now(s->app->model);
-	const struct gt_gauges *g;
-	const struct gt_gpu *gpu;
-	int n = 0;
-
-	GT_MODEL_LOCK(s->app->model);
-	gpu = gt_obj_gpu(s);
-	if (!gpu)
-		return -ENODEV;
-	g = gpu->gauges;
-	if (!g || !(g->has & 1U << kind))
-		return -ENOENT;
-	for (unsigned int i = 0; now < g->at + STALE_NS && i < g->n; i++)
-		if (g->g[i].kind == kind)
-			out[n++] = g->g[i];
-	return n ? n : -EAGAIN;
-}
-
-/* Backends read whole numbers of small units: @digits of these are behind the point of ours */
-static const struct unit {
-	const char *small, *ours;
-	unsigned int digits;
-} units[] = {
-	{ "_uw", "_watts", 6 },
-	{ "_uj", "_joules", 6 },
-	{ "_millicelsius", "_celsius", 3 },
-};
-
-static void gauge_line(struct gt_text *t, const struct gt_gauge *g)
-{
-	size_t n = strnlen(g->key, sizeof(g->key));
-	const struct unit *u = NULL;
-
-	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]) && !u; i++) {
-		size_t len = strlen(units[i].small);
-
-		if (n > len && !memcmp(g->key + n - len, units[i].small, len)) {
-			u = &units[i];
-			n -= len;
-		}
-	}
-	gt_text_word(t, g->key, n);
-	if (u)
-		gt_text_str(t, u->ours);
-	gt_text_ch(t, ' ');
-	gt_text_decimal(t, g->value, u ? u->digits : 0);
-	gt_text_ch(t, '\n');
-}
-
-/* "key value\n" of those of the file's kind. -EAGAIN: there may be some, but not now; -ENOENT:
- * there are none; -ENODEV: the GPU has gone */
-static int gauge_lines(struct gt_text *t, const struct gt_show *s)
-{
-	struct gt_gauge g[GT_GAUGES_MAX];
-	int n = take_reading(s, kind_of(s), g);
-
-	for (int i = 0; i < n; i++)
-		gauge_line(t, &g[i]);
-	return n < 0 ? n : 0;
-}
-
-bool gt_has_gauges(const struct gt_show *s)
-{
-	enum gt_gauge_kind kind = kind_of(s);
-	const struct gt_gpu *g;
-
-	GT_MODEL_LOCK(s->app->model);
-	g = gt_obj_gpu(s);
-	return kind < GT_GAUGE_KINDS && g && g->gauges && g->gauges->has & 1U << kind;
-}
-
-uint64_t gt_gen_gauges(const struct gt_show *s)
-{
-	uint64_t now = gt_model_now(s->app->model);
-	bool read_off;
-
-	{
-		GT_MODEL_LOCK(s->app->model);
-		const struct gt_gpu *g = gt_obj_gpu(s);
-
-		read_off = g && (g->gauges || g->use);
-	}
-	return gt_gen_mix(gt_gen_moving(s), read_off ? now / TICK_NS : 0);
-}
-
-uint64_t gt_gen_uses(const struct gt_show *s)
-{
-	uint64_t now = gt_model_now(s->app->model);
-	bool read_off;
-
-	{
-		GT_MODEL_LOCK(s->app->model);
-		const struct gt_proc *p = gt_obj_proc(s);
-
-		read_off = p && p->uses && !p->dead;
-	}
-	return gt_gen_mix(gt_gen_moving(s), read_off ? now / TICK_NS : 0);
-}
-
-int gt_show_gauges(struct gt_text *t, const struct gt_show *s)
-{
-	int err;
-
-	gt_app_look(s->app, GT_REFRESH_GPUS);
-	err = gauge_lines(t, s);
-	return err == -EAGAIN ? -ENODATA : err; /* it sleeps, and is left asleep */
-}
-
 /* latency and histogram of a ring, and the row of a stage in every latency file. */
 
 static const char *const stage_names[GT_NSTAGES] = GT_STAGE_NAMES;
@@ -806,15 +672,6 @@ struct gt_util gt_util_ring(const struct gt_model *m, const struct gt_ring *r, u
 	return u;
 }
 
-bool gt_util_known(const struct gt_util *u)
-{
-	bool known = u->total != GT_NONE64;
-
-	for (int i = 0; i < 3; i++)
-		known |= u->observed[i] && u->ns[i] != GT_NONE64;
-	return known;
-}
-
 void gt_util_row(struct gt_text *t, const struct gt_util *u, const char *source)
 {
 	for (int i = 0; i < 3; i++)
@@ -822,20 +679,6 @@ void gt_util_row(struct gt_text *t, const struct gt_util *u, const char *source)
 	gt_cell_u64(t, u->total);
 	gt_cell(t, source);
 	gt_text_ch(t, '\n');
-}
-
-void gt_util_lines(struct gt_text *t, const struct gt_util *u)
-{
-	static const char *const keys[3] = { "avg1_percent ", "avg10_percent ", "avg60_percent " };
-
-	for (int i = 0; i < 3; i++) {
-		if (!u->observed[i] || u->ns[i] == GT_NONE64) /* of no time there is no share */
-			continue;
-		gt_text_str(t, keys[i]);
-		gt_text_milli(t, gt_percent(u->ns[i], u->observed[i]), 2);
-		gt_text_ch(t, '\n');
-	}
-	gt_known_kv(t, "total_ns", u->total);
 }
 
 bool gt_gpu_scheduled(const struct gt_gpu *g)

@@ -332,8 +332,7 @@ const char *gt_names_comm(const struct gt_names *n, const struct gt_event *e)
  * 10 s, of a recording over all of it.
  */
 
-#define TOP_ROWS  100
-#define NO_ENGINE GT_NENGINES /* it holds memory only */
+#define TOP_ROWS 100
 
 /** struct top_row - one process on one engine; @slot and @start say which process */
 struct top_row {
@@ -343,7 +342,6 @@ struct top_row {
 	unsigned int engine;
 	char comm[16];
 	uint64_t busy_ns, observed;
-	uint64_t bytes; /* memory that it holds on the GPU; GT_NONE64 unknown */
 };
 
 /**
@@ -450,7 +448,7 @@ static void read_off(const struct top *t, const struct gt_use *u, struct busy *b
 }
 
 static struct top_row row_of(const struct gt_proc *p, uint16_t gpu, unsigned int engine,
-			     uint64_t busy, uint64_t observed, uint64_t bytes)
+			     uint64_t busy, uint64_t observed)
 {
 	struct top_row row = { .slot = p->slot,
 			       .pid = p->pid,
@@ -460,15 +458,14 @@ static struct top_row row_of(const struct gt_proc *p, uint16_t gpu, unsigned int
 			       .gpu = gpu,
 			       .engine = engine,
 			       .busy_ns = busy,
-			       .observed = observed,
-			       .bytes = bytes };
+			       .observed = observed };
 
 	memcpy(row.comm, p->comm, sizeof(p->comm));
 	return row;
 }
 
-/* One process into @rows; returns how many engines it was busy on, or had jobs of unknown times on, or
- * GPUs that it only holds memory of. Lock held. */
+/* One process into @rows; returns how many engines it was busy on, or had jobs of unknown times on.
+ * Lock held. */
 static unsigned int measure(struct top *t, const struct gt_model *m, const struct gt_proc *p,
 			    struct top_row *rows)
 {
@@ -488,9 +485,7 @@ static unsigned int measure(struct top *t, const struct gt_model *m, const struc
 	}
 	for (uint16_t g = 0; g < m->ngpus; g++) {
 		const struct gt_use *u = gt_use_of(p->uses, g);
-		uint64_t bytes = gt_use_bytes(u);
 		uint64_t observed = t->observed[GT_OBSERVED_USE];
-		unsigned int had = n;
 
 		if (m->gpus[g]->gone)
 			continue;
@@ -502,10 +497,8 @@ static unsigned int measure(struct top *t, const struct gt_model *m, const struc
 			if (busy[g].reported)
 				observed = gt_observed_of(m, gt_engine_extent(m->gpus[g], e),
 							  t->now, t->window);
-			rows[n++] = row_of(p, g, e, busy[g].ns[e], observed, bytes);
+			rows[n++] = row_of(p, g, e, busy[g].ns[e], observed);
 		}
-		if (n == had && bytes && bytes != GT_NONE64)
-			rows[n++] = row_of(p, g, NO_ENGINE, 0, observed, bytes);
 	}
 	return n;
 }
@@ -678,12 +671,11 @@ static void gpu_name(struct gt_text *t, struct gt_model *m, uint16_t gpu)
 static void top_line(struct gt_text *t, const struct gt_show *s, const struct top *top,
 		     const struct top_row *row)
 {
-	bool engine = row->engine != NO_ENGINE;
 	bool whole = gt_see(&s->view, row->pid, row->uid, row->first_ts) == GT_SEE_WHOLE;
 	uint32_t pid = gt_view_pid(&s->view, row->pid, row->first_ts);
 	struct recent_work w = { 0 };
 	struct gt_summary queue;
-	uint64_t used;
+	uint64_t used = top->used[row->gpu][row->engine];
 	bool timed;
 
 	gt_stage_init(&w.queue);
@@ -692,16 +684,14 @@ static void top_line(struct gt_text *t, const struct gt_show *s, const struct to
 	gt_stage_reset(&w.queue);
 	gt_cell_u32(t, whole ? pid : GT_NONE32);
 	gt_cell_u32(t, whole ? row->uid : GT_NONE32);
-	gt_cell_word(t, whole && row->comm[0] ? row->comm : NULL, sizeof(row->comm));
 	gpu_name(t, s->app->model, row->gpu);
-	timed = !engine || row->busy_ns || w.timed;
-	gt_cell(t, engine ? gt_engine_name((enum gt_engine)row->engine) : NULL);
+	timed = row->busy_ns || w.timed;
+	gt_cell(t, gt_engine_name((enum gt_engine)row->engine));
 	gt_cell_percent(t, row->busy_ns, timed ? row->observed : 0);
-	used = engine ? top->used[row->gpu][row->engine] : 0;
 	gt_cell_percent(t, row->busy_ns, timed && used != GT_NONE64 ? used : 0);
 	gt_cell_u64(t, w.unknown || !w.reported ? GT_NONE64 : w.jobs);
 	gt_cell_u64(t, queue.count && !queue.unranked && !w.unknown ? queue.p99 : GT_NONE64);
-	gt_cell_u64(t, row->bytes);
+	gt_cell_word(t, whole && row->comm[0] ? row->comm : NULL, sizeof(row->comm));
 	gt_text_ch(t, '\n');
 }
 
@@ -723,74 +713,119 @@ int gt_show_top(struct gt_text *t, const struct gt_show *s)
 	return 0;
 }
 
-/** struct gpu_row - a row of gpus, copied */
-struct gpu_row {
-	char name[16], driver[16], pci[16], card[16], render[16], uuid[48], partition[16];
-	uint32_t kfd_id;
-	bool any, unknown, claimed, gone, rings, work;
-	bool busy, used; /* something is read off of it, of its processes */
+/* memory: processes by the memory that they hold on each GPU, as it is read off */
+
+/** struct memory_row - of a process on a GPU; @resident, @shared: bytes, GT_NONE64 unknown */
+struct memory_row {
+	uint32_t pid, uid;
+	uint64_t first_ts, resident, shared;
+	uint16_t gpu;
+	char comm[16];
+};
+struct memory_rows {
+	struct memory_row *row;
+	size_t n, room;
 };
 
-static bool take_gpu(const struct gt_show *s, unsigned int i, struct gpu_row *row)
+static int by_resident(const void *a, const void *b)
+{
+	const struct memory_row *x = a, *y = b;
+
+	if (x->resident != y->resident)
+		return x->resident > y->resident ? -1 : 1;
+	if (x->pid != y->pid)
+		return x->pid < y->pid ? -1 : 1;
+	return (int)x->gpu - (int)y->gpu;
+}
+
+static uint64_t shared_bytes(const struct gt_use *u)
+{
+	uint64_t bytes = GT_NONE64;
+
+	for (unsigned int i = 0; i < u->nregions; i++)
+		if (u->region[i].shared != GT_NONE64)
+			bytes = (bytes == GT_NONE64 ? 0 : bytes) + u->region[i].shared;
+	return bytes;
+}
+
+/* The process's GPUs, as far as there is room. Lock held. Return: how many there are */
+static size_t take_memory(const struct gt_model *m, const struct gt_proc *p, struct memory_rows *to)
+{
+	size_t n = 0;
+
+	for (const struct gt_use *u = p->uses; u; u = u->next) {
+		struct memory_row row = { .pid = p->pid,
+					  .uid = p->uid,
+					  .first_ts = p->first_ts,
+					  .gpu = u->gpu,
+					  .resident = gt_use_bytes(u),
+					  .shared = shared_bytes(u) };
+
+		if (m->gpus[u->gpu]->gone || !row.resident || row.resident == GT_NONE64)
+			continue;
+		memcpy(row.comm, p->comm, sizeof(row.comm));
+		if (to->n + n < to->room)
+			to->row[to->n + n] = row;
+		n++;
+	}
+	return n;
+}
+
+static int find_memory(const struct gt_show *s, struct memory_rows *to)
 {
 	struct gt_model *m = s->app->model;
-	const struct gt_gpu *g;
+	unsigned int slots = 1;
 
-	GT_MODEL_LOCK(m);
-	if (i >= m->ngpus)
-		return false;
-	g = m->gpus[i];
-	memcpy(row->name, g->name, sizeof(row->name));
-	memcpy(row->driver, g->driver, sizeof(row->driver));
-	memcpy(row->pci, g->pci, sizeof(row->pci));
-	memcpy(row->card, g->card, sizeof(row->card));
-	memcpy(row->render, g->render, sizeof(row->render));
-	memcpy(row->uuid, g->uuid, sizeof(row->uuid));
-	memcpy(row->partition, g->partition, sizeof(row->partition));
-	row->kfd_id = g->kfd_id;
-	row->any = g->any;
-	row->unknown = g->unknown;
-	row->claimed = g->claimed;
-	row->gone = g->gone;
-	row->rings = gt_gpu_scheduled(g);
-	row->work = g->nrings;
-	row->used = g->use && g->use->engines;
-	row->busy = g->gauges && g->gauges->has & 1U << GT_GAUGE_BUSY;
-	return true;
-}
+	for (unsigned int i = 0; i < slots; i++) {
+		struct memory_row *larger;
+		size_t n = 0;
+		{
+			GT_MODEL_LOCK(m);
+			const struct gt_proc *p = i < m->proc_slots ? m->procs[i] : NULL;
 
-static void optional_word(struct gt_text *t, const char *s, size_t max)
-{
-	gt_cell_word(t, s[0] ? s : NULL, max);
-}
-
-int gt_show_gpus(struct gt_text *t, const struct gt_show *s)
-{
-	struct gpu_row row;
-
-	for (unsigned int i = 0; take_gpu(s, i, &row); i++) {
-		if (row.gone)
+			slots = m->proc_slots;
+			if (p && !p->dead &&
+			    gt_see(&s->view, p->pid, p->uid, p->first_ts) != GT_SEE_NOT)
+				n = take_memory(m, p, to);
+		}
+		if (to->n + n <= to->room) {
+			to->n += n;
 			continue;
-		optional_word(t, row.name, sizeof(row.name));
-		optional_word(t, row.driver, sizeof(row.driver));
-		optional_word(t, row.pci, sizeof(row.pci));
-		optional_word(t, row.card, sizeof(row.card));
-		optional_word(t, row.render, sizeof(row.render));
-		gt_cell_u64(t, row.kfd_id ? row.kfd_id : GT_NONE64);
-		optional_word(t, row.uuid, sizeof(row.uuid));
-		optional_word(t, row.partition, sizeof(row.partition));
-		gt_cell(t, row.rings  ? "scheduler"
-			   : row.work ? "dispatches"
-			   : row.used ? "fdinfo"
-			   : row.busy ? "sysfs"
-				      : NULL);
-		gt_cell(t, row.any	 ? "any"
-			   : row.unknown ? "device_unknown"
-			   : row.claimed ? "claimed"
-					 : NULL);
-		gt_text_ch(t, '\n');
+		}
+		larger = realloc(to->row, (to->room + n) * 2 * sizeof(*larger));
+		if (!larger)
+			return -ENOMEM;
+		to->row = larger;
+		to->room = (to->room + n) * 2;
+		i--; /* once more, with room for it */
 	}
 	return 0;
+}
+
+int gt_show_memory(struct gt_text *t, const struct gt_show *s)
+{
+	struct memory_rows rows = { 0 };
+	int err;
+
+	gt_app_look(s->app, GT_REFRESH_PROCS);
+	err = find_memory(s, &rows);
+	if (rows.n)
+		qsort(rows.row, rows.n, sizeof(*rows.row), by_resident);
+	for (size_t i = 0; !err && i < rows.n && !t->failed; i++) {
+		const struct memory_row *r = &rows.row[i];
+		bool whole = gt_see(&s->view, r->pid, r->uid, r->first_ts) == GT_SEE_WHOLE;
+		uint32_t pid = gt_view_pid(&s->view, r->pid, r->first_ts);
+
+		gt_cell_u32(t, whole ? pid : GT_NONE32);
+		gt_cell_u32(t, whole ? r->uid : GT_NONE32);
+		gpu_name(t, s->app->model, r->gpu);
+		gt_cell_u64(t, r->resident);
+		gt_cell_u64(t, r->shared);
+		gt_cell_word(t, whole && r->comm[0] ? r->comm : NULL, sizeof(r->comm));
+		gt_text_ch(t, '\n');
+	}
+	free(rows.row);
+	return err;
 }
 
 /** struct ring_row - a ring's columns in tables, copied */

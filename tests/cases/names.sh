@@ -5,7 +5,7 @@
 . "$GT_SRC/tests/lib/case.sh"
 is_root || skip "needs root to mount"
 flags() { awk -v g="$1" '$1 == g { print $NF }' "$mnt/gpus"; }
-pci() { awk -v g="$1" '$1 == g { print $3 }' "$mnt/gpus"; }
+pci() { awk -v g="$1" '$1 == g { print $9 }' "$mnt/gpus"; }
 gpus() { awk 'NR > 1 { print $1 }' "$mnt/gpus" | sort | tr '\n' ' '; }
 
 # No event names a device: there can be only one

@@ -93,7 +93,7 @@ for a in run.zip run.tar.gz; do
 	mount_gt "$mnt" -o replay=$a || exit 1
 	ok "$a: as a folder" $results compare run -- "$mnt"
 	like "$(cat "$mnt/backends/rocprof/files")" "$a/run/4242_kernel_trace.csv" "… each file by its name"
-	is "$(awk 'NR > 1 { print $3 }' "$mnt/gpus" | sort | tr '\n' ' ')" "0000:05:00.0 0000:75:00.0 " "… its devices"
+	is "$(awk 'NR > 1 { print $9 }' "$mnt/gpus" | sort | tr '\n' ' ')" "0000:05:00.0 0000:75:00.0 " "… its devices"
 	umount_gt "$mnt"
 done
 chown 12345 run.zip

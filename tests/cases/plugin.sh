@@ -35,7 +35,8 @@ mount_gt "$mnt" -o plugin_dir="$PWD/plugins" || exit 1
 quarantined() { grep -qx quarantined "$mnt/backends/dies/state"; } # at its fourth drain
 ok "a plugin fails" wait_for 20 quarantined
 failed=$(awk -v gpu="$gpu" 'NR > 1 && $1 != gpu { print $1; exit }' "$mnt/gpus")
-dead() { grep -q avg1_percent "$mnt/$gpu/ring0/utilization" && ! grep -q avg1_percent "$mnt/$failed/ring0/utilization"; }
+average() { awk 'NR > 1 { print $2 }' "$mnt/$1/ring0/utilization"; }
+dead() { [ "$(average "$gpu")" != - ] && [ "$(average "$failed")" = - ]; }
 ok "how busy its ring is, is not known" wait_for 20 dead
 like "$(awk '$1 == "completed"' "$mnt/$failed/ring0/throughput")" "completed +- " "nor how many jobs end each second"
 umount_gt "$mnt"

@@ -97,7 +97,7 @@ awk '/ drm_run_job: / { l = $0; r = l; sub(/.* ring=/, "", r); sub(/,.*/, "", r)
 	/ (drm_sched_job|drm_run_job|drm_sched_process_job): / { print }' "$sched" >beside.txt
 mount_gt "$mnt" -o replay=beside.txt,speed=0 || exit 1
 wait_for 30 played
-is "$(awk 'NR > 1 { print $1, $2 }' "$mnt/gpus")" "amdgpu0 amdgpu" "amdgpu's own events say whose the rings are"
+is "$(awk 'NR > 1 { print $1, $8 }' "$mnt/gpus")" "amdgpu0 amdgpu" "amdgpu's own events say whose the rings are"
 is "$(jobs)" "$all" "... which have all jobs"
 umount_gt "$mnt"
 done_testing

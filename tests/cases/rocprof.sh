@@ -18,9 +18,9 @@ ok "kernels and copies are jobs, in every file alike" $work run -- "$mnt"
 is "$(awk 'NR > 1 { print $3, $4, $5, $7, $9 }' "$mnt/rings" | sort -u)" "compute_queues COMPUTE - - -
 copies COPY - - -" "… of rings of their own; what is not known of these is not 0"
 is "$(ls "$mnt"/amdgpu*/ring*/ | grep -cxE 'depth|jobs')" 0 "… nor is their depth there"
-is "$(awk 'NR > 1 { print $9 }' "$mnt/gpus" | sort -u)" dispatches "where utilization is from"
+is "$(awk 'FNR > 1 { print $NF }' "$mnt"/*/utilization | sort -u)" dispatches "where utilization is from"
 is "$(cat "$mnt"/amdgpu*/by-name/compute_queues/engine | sort -u)" COMPUTE "they are found by name"
-is "$(awk 'NR > 1 { print $3 }' "$mnt/gpus" | sort | tr '\n' ' ')" "0000:05:00.0 0000:75:00.0 " "GPUs by their place"
+is "$(awk 'NR > 1 { print $9 }' "$mnt/gpus" | sort | tr '\n' ' ')" "0000:05:00.0 0000:75:00.0 " "GPUs by their place"
 is "$(awk '$1 == "DISPATCH" || $1 == "COPY" { print $2 }' "$mnt/events_by_type" | tr '\n' ' ')" "3000 50 " "dispatches and copies are events"
 is "$(awk '$1 == "LAUNCH" { print $2 }' "$mnt/events_by_type")" "$(grep -c hipLaunchKernel run/4242_hip_api_trace.csv)" "so are launches"
 like "$(cat "$mnt/timeline")" ' DISPATCH .*pid=4242 .*exec_ns=[0-9]+ kernel=mul_float_int~[0-9a-f]+ queue=1' "the timeline names kernels"
@@ -69,7 +69,7 @@ is "$(as_uid 12345 cat "$mnt/amdgpu0/kernel_stats")" "$(cat "$mnt/amdgpu0/kernel
 is "$(as_user ls "$mnt/amdgpu0" | grep -cE '^(kernels|kernel_stats|counters)$')" 0 "another user sees none of these"
 ok "… by its name neither" sh -c "! setpriv --reuid 65534 --regid 65534 --clear-groups cat $mnt/amdgpu0/kernel_stats 2>/dev/null"
 is "$(as_user awk 'NR > 1 { print $7, $8 }' "$mnt/report" | sort -u)" "- -" "nor whose jobs there are"
-is "$(as_user awk 'NR > 1 { print $1, $2, $3 }' "$mnt/top" | sort -u)" "- - -" "… in top"
+is "$(as_user awk 'NR > 1 { print $1, $2, $NF }' "$mnt/top" | sort -u)" "- - -" "… in top"
 ok "… nor finds one" sh -c "! setpriv --reuid 65534 --regid 65534 --clear-groups cat $k/__amd_rocclr_copyBuffer/stats 2>/dev/null"
 ok "… nor reads counters by their name" sh -c "! setpriv --reuid 65534 --regid 65534 --clear-groups cat $mnt/amdgpu0/counters 2>/dev/null"
 like "$(as_user cat "$mnt/timeline")" ' DISPATCH .*redacted' "whose work it was is blanked"
@@ -128,7 +128,7 @@ ok "a rocpd database is read" wait_for 60 all_read
 ok "… as computed" $results compare r.db -- "$mnt"
 ok "… jobs in every file alike" $work r.db -- "$mnt"
 is "$(cat "$mnt/backends/rocprof/last_error")" "" "… with nothing wrong"
-is "$(awk 'NR > 1 { print $3 }' "$mnt/gpus" | tr '\n' ' ')" "0000:05:00.0 0000:75:00.0 " "… its GPUs by their place"
+is "$(awk 'NR > 1 { print $9 }' "$mnt/gpus" | tr '\n' ' ')" "0000:05:00.0 0000:75:00.0 " "… its GPUs by their place"
 is "$(awk '$1 == "DISPATCH" || $1 == "COPY" || $1 == "LAUNCH" { print $1, $2 }' "$mnt/events_by_type" | sort | tr '\n' ' ')" "COPY 20 DISPATCH 2000 LAUNCH 20 " "… its events, a range named like a launch is none"
 like "$(cat "$mnt/timeline")" ' COPY .* bytes=4096 time_ns=9' "… bytes of copies"
 like "$(cat "$mnt/amdgpu1/counters")" '^SQ_WAVES +2000 +5000 ' "… counters"
@@ -200,7 +200,7 @@ open('deep_results.json', 'w').write('{"rocprofiler-sdk-tool":' + '[' * 100000)
 P
 mount_gt "$mnt" -o replay=j_results.json || exit 1
 ok "JSON is read" wait_for 60 all_read
-is "$(awk 'NR > 1 { print $3 }' "$mnt/gpus")" 0001:75:00.0 "… its GPU"
+is "$(awk 'NR > 1 { print $9 }' "$mnt/gpus")" 0001:75:00.0 "… its GPU"
 is "$(awk '$1 == "DISPATCH" || $1 == "COPY" || $1 == "LAUNCH" { print $1, $2 }' "$mnt/events_by_type" | sort | tr '\n' ' ')" "COPY 1 DISPATCH 9 LAUNCH 3 " "… its events"
 like "$(cat "$mnt/backends/rocprof/files")" 'j_results.json a record ends before it begins: left out' "… but for one of negative duration"
 like "$(cat "$mnt"/amdgpu0/kernels/k_1~*/stats)" '^exec_ns 2700$' "… times"

@@ -57,10 +57,15 @@ rows = [l.split() for l in read('gpus').splitlines()]
 by = {r[0]: dict(zip(rows[0], r)) for r in rows[1:]}
 ok(sorted(by) == ['amdgpu0', 'amdgpu1', 'i915-0', 'xe0'], 'the GPUs of the tree: %s' % sorted(by))
 g = by['amdgpu0']
-ok([g[k] for k in ('pci', 'card', 'render', 'kfd_id', 'uuid', 'partition', 'utilization_source')] ==
-   ['0000:03:00.0', 'card1', 'renderD129', '51221', 'GPU-1f2e3d4c5b6a7901', 'SPX/NPS1', 'sysfs'], 'all names of one: %s' % g)
+device = lambda *name: open(os.path.join(root, 'sys/class/drm/card1/device', *name)).read().strip()
+ok([g[k] for k in ('driver', 'pci', 'memory_used_bytes', 'memory_total_bytes', 'clock_hz')] ==
+   ['amdgpu', '0000:03:00.0', device('mem_info_vram_used'), device('mem_info_vram_total'), '1234000000'], 'a line of gpus: %s' % g)
+ok([float(g[k]) for k in ('busy_percent', 'power_watts', 'temperature_celsius')] == [int(device('gpu_busy_percent')), 31, 45],
+   '... with its readings')
+ok({v for k, v in by['amdgpu1'].items() if '_' in k} == {'-'}, 'what sleeps has none: %s' % by['amdgpu1'])
 info = dict(l.split(' ', 1) for l in read('amdgpu0', 'info').splitlines())
-ok([info.get(k) for k in ('kfd_id', 'kfd_node', 'partition', 'runtime_status')] == ['51221', '2', 'SPX/NPS1', 'active'], 'info too: %s' % info)
+ok([info.get(k) for k in ('card', 'render', 'kfd_id', 'uuid', 'kfd_node', 'partition', 'runtime_status')] ==
+   ['card1', 'renderD129', '51221', 'GPU-1f2e3d4c5b6a7901', '2', 'SPX/NPS1', 'active'], 'all names of one: %s' % info)
 for link in ('0000:03:00.0', 'card1', 'renderD129', 'kfd-51221', 'GPU-1f2e3d4c5b6a7901'):
     ok(os.readlink(os.path.join(m, 'by-id', link)) == '../amdgpu0' and os.path.samefile(os.path.join(m, 'by-id', link), os.path.join(m, 'amdgpu0')), 'by-id/%s leads to it' % link)
 ok(os.readlink(os.path.join(m, 'by-id/card2')) == '../xe0' and len(os.listdir(os.path.join(m, 'by-id'))) == 15, 'of all GPUs: %s' % os.listdir(os.path.join(m, 'by-id')))
@@ -183,9 +188,10 @@ until('cycles: half of those that there were', lambda: total('xe0/rcs', 'proc/10
 ok('memory' not in os.listdir(m + '/proc/102'), 'a client that holds nothing has no file of it')
 rows = tables.rows(m + '/top')
 game = [r for r in rows if r['pid'] == '100'][0]
-ok(rows[0]['pid'] in ('100', '102') and float(game['busy_percent']) > 0 and game['memory_bytes'] == '2048000' and game['jobs'] == '-', 'top: %s' % rows)
-gpus = {l.split()[0]: l.split()[8] for l in read('gpus').splitlines()[1:]}
-ok(gpus['amdgpu0'] == 'fdinfo' and {r['source'] for r in tables.rows(m + '/amdgpu0/utilization')} == {'fdinfo'}, 'the source is named')
+ok(rows[0]['pid'] in ('100', '102') and float(game['busy_percent']) > 0 and game['jobs'] == '-', 'top: %s' % rows)
+rows = tables.rows(m + '/memory')
+ok([r['resident_bytes'] for r in rows if r['pid'] == '100'] == ['2048000'], 'memory: %s' % rows)
+ok({r['source'] for r in tables.rows(m + '/amdgpu0/utilization')} == {'fdinfo'}, 'the source is named')
 client7({'gfx': 4 * 10**9}, {'vram': 2000})
 gputree.put(root, 'proc/100/fdinfo/6', f(20, {'gfx': 10**9}, {'vram': 8}))
 gputree.link(root, 'proc/100/fd/6', amd)
@@ -206,6 +212,8 @@ printf '[backend sysfs]\ninterval = 10\nsample = 50\n' >conf
 mount_gt "$mnt" -o sysroot=used,conf=conf || exit 1
 python_checks used.py "$mnt" "$PWD/used"
 python_checks "$GT_SRC/tests/lib/formats.py" "$mnt" "what processes use"
+like "$(cat "$mnt/memory")" "^101 +1000 +amdgpu0 +$(awk 'NR > 1 { n += $4 } END { print n }' "$mnt/proc/101/memory") +- +child\$" "who holds memory is in the root's table"
+is "$(as_user awk 'NR > 1 { print $1, $2, $NF }' "$mnt/memory" | sort -u)" "- - -" "... which does not say to others who it is"
 umount_gt "$mnt"
 
 # Which queues are on the hardware: what debugfs dumps, against what the dump was made of
@@ -354,7 +362,8 @@ is "$(timeout 20 cat "$mnt/amdgpu0/power")" "power1_average_watts 31.000000" "a 
 is "$(timeout 20 grep -vcE '^(temp[0-9]+|mem|fan1)(_crit)?_(celsius [0-9]+\.[0-9]{3}|rpm [0-9]+)$' "$mnt/amdgpu0/temperature")" 0 "a label that is no word is none"
 ok "as many values as there is room for" [ "$(grep -c . "$mnt/amdgpu0/temperature")" -le 96 ]
 is "$(grep -c 'root:' "$mnt/gpus" "$mnt/amdgpu0/info" | grep -vc ':0')" 0 "nothing of this machine's /etc"
-like "$(awk 'NR > 1 { print NF }' "$mnt/gpus")" '^10$' "a partition's name makes no column"
+is "$(awk 'NR > 1 { print NF }' "$mnt/gpus"; grep -c '^partition ' "$mnt/amdgpu0/info")" "10
+1" "a partition's name makes no column and no line"
 is "$(ls "$mnt/proc")" 7 "a process whose files tell nonsense"
 ok "… of which nothing is reported that is no value" timeout 20 sh -c "! tail -n +2 '$mnt/proc/7/utilization' | grep -vE '^amdgpu0 +- +e[0-9]+( +[0-9.]+){3} +[0-9]+ +fdinfo\$'"
 ok "it runs on" grep -q running "$mnt/backends/sysfs/state"

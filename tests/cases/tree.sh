@@ -28,7 +28,7 @@ find "$mnt" -type f ! -name events ! -name trace | while read -r f; do
 	case $f in # rendered by open
 	*/report | */timeline | */blame | */report_stats | */timeline_stats | */blame_stats) continue ;;
 	*/rocprof/users | */rocprof/calls | */rocprof/memory | */sysfs/hqds) continue ;;
-	"$mnt"/top | "$mnt"/doctor | "$mnt"/latency | "$mnt"/latency_10s | "$mnt"/users/* | "$mnt"/cgroups/*) continue ;;
+	"$mnt"/top | "$mnt"/doctor | "$mnt"/latency | "$mnt"/latency_10s | "$mnt"/gpus | "$mnt"/memory | "$mnt"/users/* | "$mnt"/cgroups/*) continue ;;
 	"$mnt"/*/info | "$mnt"/*/utilization | "$mnt"/proc/*/utilization) continue ;;
 	esac
 	has_its_size "$f" || case $f in */status | */stats | */clocks | */error_log) ;; *) echo "# $f: size"; echo x ;; esac
@@ -70,7 +70,7 @@ print('self: many at once:', bad[:2])
 sys.exit(len(bad) > 0)
 P
 is $? 0 "many at once find themselves"
-like "$(cat "$mnt/gpus")" "^sim0 +sim" "gpus"
+like "$(cat "$mnt/gpus")" "^sim0 .* sim +- +-" "gpus"
 like "$(cat "$mnt/doctor")" "(simulat|SIMULAT)" "doctor says that it is simulated"
 like "$(cat "$mnt/README")" "(simulat|SIMULAT)" "README too"
 is "$(value "$mnt/status" simulated)" 1 "status too"

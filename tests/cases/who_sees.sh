@@ -108,7 +108,7 @@ for who in OWNER OTHER; do
 done
 inside BOX "echo 4122000 >/proc/sys/kernel/ns_last_pid; $(run BOX ${uid[BOX]}) &"
 inside ROOTLESS "echo 4133000 >/proc/sys/kernel/ns_last_pid; $(run ROOTLESS 0 | sed 's/.*clear-groups//') &"
-works() { [ "$(awk '$3 ~ /^SECRET_/ { print $3 }' "$1/top" | sort -u | wc -l)" = 4 ]; }
+works() { [ "$(awk '$NF ~ /^SECRET_/ { print $NF }' "$1/top" | sort -u | wc -l)" = 4 ]; }
 for visibility in "${views[@]}"; do ok "$visibility: the processes are known" wait_for 60 works $visibility; done
 pids_restore
 

@@ -99,7 +99,7 @@ def bounded(fn):
 
 
 def busy():
-    return {k: float(v) for k, v in (line.split() for line in read('sim0/ring0/utilization').splitlines())}
+    return {k: float(v) for k, v in tables.one_row(mnt + '/sim0/ring0/utilization').items() if v[0].isdigit()}
 
 
 def wait(condition, what):

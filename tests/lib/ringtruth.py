@@ -52,7 +52,7 @@ import random
 import re
 import sys
 
-from tables import rows as table, stages
+from tables import one_row, rows as table, stages
 
 LINE = re.compile(r'^\s*(.+)-(\d+)\s+\[(\d+)\]\s+(?:\S+\s+)?(\d+)\.(\d+): (\w+): +(.*)')
 LOST = re.compile(r'^CPU:(\d+) \[LOST (\d+) EVENTS\]|^##### CPU (\d+) buffer started')
@@ -634,7 +634,7 @@ def one_ring(c, truth, mnt, row, r):
     if whole:
         ends = [b for _, b in r.unclear]
         c.share(r.name + ' rings busy_percent', row['busy_percent'], covered(busy), whole, clear(ends) and not unhanded(r))
-        util = keyed(d + '/utilization')
+        util = one_row(d + '/utilization')
         ends += [now] * bool(unhanded(r))
         c.same(r.name + ' utilization total', util.get('total_ns', '-').strip(), covered(busy) if clear(ends) else '-')
         for n in (10, 60):
@@ -674,8 +674,8 @@ def lacks_ends(c, truth, d, row, r, stats):
         c.same('%s stats %s' % (r.name, k), stats.get(k, '-'), '-' if v is None else v)
     for k in ('depth', 'busy_percent', 'completed', 'exec_source'):
         c.same('%s rings %s' % (r.name, k), row[k], '-')
-    for k in ('depth', 'utilization'):
-        c.same('%s %s' % (r.name, k), open(d + '/' + k).read(), 'unavailable')
+    c.same(r.name + ' depth', open(d + '/depth').read(), 'unavailable')
+    c.same(r.name + ' utilization', sorted(one_row(d + '/utilization')), ['engine', 'source'])
     c.same(r.name + ' jobs', len(table(d + '/jobs')), 0)
     c.stages(r.name, stages(d + '/latency'), [])
 
@@ -1130,7 +1130,7 @@ def bounds(c, path, mnt, rings):
     t = [x for x, _, _ in records(path)]
     whole, busy = max(t) - min(t), {}
     for name, row in rings.items():
-        util = keyed('%s/%s/%s/utilization' % (mnt, row['gpu'], row['ring']))
+        util = one_row('%s/%s/%s/utilization' % (mnt, row['gpu'], row['ring']))
         c.same(name + ' is unknown in one file', 'total_ns' in util, row['busy_percent'] != '-')
         if row['busy_percent'] == '-':
             busy[row['engine']] = 100

@@ -14,6 +14,11 @@ def rows(path):
     return [dict(zip(lines[0], line)) for line in lines[1:]]
 
 
+def one_row(path):
+    """{column: cell} of the only row of a table; unknown is left out."""
+    return {k: v for row in rows(path) for k, v in row.items() if v != '-'}
+
+
 def stages(path, **where):
     """{stage: {'count': 1, 'total_ns': 2, ...}} of a latency file, of rows with these cells; unknown is left out."""
     return {row['stage']: {k: int(v) for k, v in row.items() if v.isdigit() and k not in ('gpu', 'ring', 'stage')}

@@ -72,7 +72,7 @@ class Names:
     def __init__(self, folder):
         self.pids = dict(SIM)
         self.uids = {'2100000003': 'OTHER2'}
-        self.gpus = {line.split()[0] for line in open(folder + '/gpus')} - {'name', 'drm0', 'sim0'}
+        self.gpus = {line.split()[0] for line in open(folder + '/gpus')} - {'gpu', 'drm0', 'sim0'}
         self.place = open(folder + '/place').read().strip().strip('/')
         for line in open(folder + '/secrets'):
             who, kind, value = line.split()

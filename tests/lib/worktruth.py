@@ -158,7 +158,7 @@ def check_gpu(c, gpu, name, jobs):
         if not ring:
             continue
         c.same(f'{name} {e}: ring latency', stages(ring + '/latency'), numbers(work)[:4])
-        c.same(f'{name} {e}: ring busy', keyed(ring + '/utilization')['total_ns'], str(union(work)))
+        c.same(f'{name} {e}: ring busy', tables.one_row(ring + '/utilization')['total_ns'], str(union(work)))
         c.same(f'{name} {e}: ring stats', keyed(ring + '/stats').get('completed'), str(len(work)))
         c.same(f'{name} {e}: submitted is not known', keyed(ring + '/stats').get('submitted'), None)
         c.same(f'{name} {e}: nor the depth', rings[e]['depth'], NONE)
@@ -246,7 +246,7 @@ def check_users(c, mnt, jobs):
 def main(paths, mnt):
     jobs, c = jobs_of(paths), Check()
     work = by(jobs, lambda j: j.gpu)
-    shown = [r['name'] for r in table(mnt + '/gpus') if glob.glob(f'{mnt}/{r["name"]}/ring[0-9]*')]
+    shown = [r['gpu'] for r in table(mnt + '/gpus') if glob.glob(f'{mnt}/{r["gpu"]}/ring[0-9]*')]
 
     def mark(n, kinds):
         return n, tuple(sorted(kinds))

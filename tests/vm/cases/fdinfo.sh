@@ -61,8 +61,8 @@ if what == 'living':
     ok(lines('proc', a, 'memory').get('mockgpu0/vram') == {'resident_bytes': '3145728'} and
        lines('proc', b, 'memory').get('mockgpu1/vram') == {'resident_bytes': '1048576'}, 'memory')
     ok(lines('users', '65534', 'memory').get('mockgpu1/vram') == {'resident_bytes': '1048576'}, "its user's too")
-    top = [l.split() for l in open(m + '/top').read().splitlines()[1:]]
-    ok({r[0]: r[9] for r in top} == {a: '3145728', b: '1048576'}, 'top: %s' % top)
+    held = [l.split() for l in open(m + '/memory').read().splitlines()[1:]]
+    ok({r[0]: r[3] for r in held} == {a: '3145728', b: '1048576'}, 'memory of processes: %s' % held)
     ok(int(stats()['clients']) == 2, 'two clients: ' + stats()['clients'])
 else:
     ok(until(lambda: int(stats()['clients_ended']) == 2), 'both clients have ended')

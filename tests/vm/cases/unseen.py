@@ -137,7 +137,7 @@ def leftovers():
             bad.append('%s/depth: now %s' % (name, depth['now']))
         for row in open(d + '/jobs').read().splitlines()[1:]:
             bad.append('%s/jobs: %s' % (name, row))
-        avg1 = keyed(d + '/utilization').get('avg1_percent')
+        avg1 = table(d + '/utilization')[0]['avg1_percent']
         if avg1 != '0.00':
             bad.append('%s/utilization: avg1_percent %s' % (name, avg1))
     for r in table(MNT + '/rings'):

@@ -49,7 +49,7 @@ compare() { # compare WHAT FRAMES - with what tracefs has counted since the last
 
 gpu=$mnt/virtio_gpu0
 mount_gt "$mnt" -o backend=ftrace || exit 1
-is "$(awk 'NR > 1 { print $1, $2, $3, $4 }' "$mnt/gpus")" \
+is "$(awk 'NR > 1 { print $1, $8, $9 }' "$mnt/gpus") $(value "$gpu/info" card)" \
 	"virtio_gpu0 virtio_gpu $(basename "$(readlink -f "/sys/class/drm/$card/device")") $card" "one GPU, found by sysfs"
 wait_for 20 grep -qx running "$mnt/backends/ftrace/state"
 own 1
