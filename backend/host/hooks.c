@@ -16,7 +16,7 @@
 #include "../lib/file.h"
 #include "internal.h"
 
-#define AHEAD_NS   1000000000u /* a live source's clock may be ahead by this */
+#define AHEAD_NS   1000000000u /* a live source's clock may be ahead by this, but not users' files */
 #define MEASURE_NS 10000000u   /* clocks are measured this often while times are converted */
 
 static struct gt_be *be_of(struct gt_plugin *p)
@@ -117,7 +117,7 @@ static void push(struct gt_be *b, const union gt_record *r, size_t n)
 static void hook_push(struct gt_plugin *p, const union gt_record *r, size_t n)
 {
 	struct gt_be *b = be_of(p);
-	uint64_t latest = latest_time(b, AHEAD_NS);
+	uint64_t latest = latest_time(b, b->be->flags & GT_BACKEND_USERS ? 0 : AHEAD_NS);
 
 	if (!b->h->order || !r)
 		return;

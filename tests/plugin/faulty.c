@@ -86,8 +86,8 @@ static int push(struct gt_plugin *p)
 	r[0].ev.gpu = r[1].ev.gpu = ON_GPU;
 #endif
 #ifdef FUTURE
-	r[1].ev.ts = UINT64_MAX - 1;
-	ts = UINT64_MAX - 1;
+	ts = FUTURE;
+	r[1].ev.ts = ts;
 #endif
 #ifdef BAD_TYPE
 	r[1].ev.type = 200;

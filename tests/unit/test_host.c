@@ -116,7 +116,8 @@ static void test_failing(void)
 	build("mix", "dies", "-DFAIL_DRAIN -DTIMER");
 	build("mix", "ends", "-DENDS -DTIMER -DFLAGS=GT_BACKEND_RECORDING");
 	build("mix", "good", "-DTIMER -DFLAGS=GT_BACKEND_LIVE_PIDS -DBAD_TYPE");
-	build("mix", "ahead", "-DTIMER -DFUTURE");
+	build("mix", "ahead", "-DTIMER '-DFUTURE=UINT64_MAX - 1'");
+	build("mix", "users", "-DTIMER '-DFUTURE=ts + 500000000' -DFLAGS=GT_BACKEND_USERS");
 	build("mix", "asked", "-DFLAGS=GT_BACKEND_DEMAND -DON_GPU=3");
 	build("mix", "stand_in", "-DFLAGS=GT_BACKEND_SIMULATED");
 	h = make("mix", NULL, 2, err, sizeof(err));
@@ -134,8 +135,9 @@ static void test_failing(void)
 	is(info(h, "good").records, 50, "the good one's records are counted");
 	is(info(h, "good").malformed, 50, "and those of no known type, which are dropped");
 	is(info(h, "ahead").malformed, 50, "likewise records from the future");
+	is(info(h, "users").malformed, 50, "half a second is too far where users write the times");
 	ok(sink.mark <= gt_host_now() && sink.last <= gt_host_now(), "where no mark gets to");
-	is(sink.records, 50 + 50 + 10 + 6, "all that was pushed arrives");
+	is(sink.records, 50 + 50 + 50 + 10 + 6, "all that was pushed arrives");
 	is(sink.live, 50, "with the right kind of pids");
 	ok(sink.idles > 0 && sink.mark > 0, "the sink hears of pauses and watermarks");
 	shell("touch %s/device", dir);
