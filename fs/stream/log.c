@@ -704,6 +704,14 @@ static bool fits(struct gt_log_owners *o, uint64_t mask)
 	return o->of;
 }
 
+/* What the slots have is nobody's */
+static void forget_owners(struct gt_log_owners *o)
+{
+	if (o->of)
+		memset(o->of, 0, o->mask + 1);
+	memset(o->n, 0, sizeof(o->n));
+}
+
 static unsigned int account(struct gt_log_users *u, uint32_t uid)
 {
 	unsigned int i = uid * 2654435769u % (REST - FIRST), at = REST;
@@ -741,10 +749,11 @@ static bool has_room(const struct gt_log *l, const struct gt_log_owners *o, unsi
 		     uint64_t head, uint64_t from, uint64_t ts, uint64_t now)
 {
 	uint64_t slots = o->mask + 1;
+	bool kept = head >= slots && head - slots >= from;
 
-	if (o->n[owner] < slots * l->user_percent / 100 || head < slots || head - slots < from)
+	if (o->n[owner] < slots * l->user_percent / 100 || o->of[head & o->mask] == owner)
 		return true;
-	return o->of[head & o->mask] == owner || ts + GT_LOG_KEPT_NS < now;
+	return kept && ts + GT_LOG_KEPT_NS < now;
 }
 
 bool gt_log_has_room(struct gt_log *l, unsigned int owner, uint64_t now, bool finished)
@@ -1002,4 +1011,8 @@ void gt_log_clear(struct gt_log *l)
 	atomic_store(&l->from, atomic_load(&l->head));
 	atomic_store(&l->fin_from, atomic_load(&l->fin_head));
 	atomic_store(&l->bare_from, atomic_load(&l->bare_head));
+	if (l->users) {
+		forget_owners(&l->users->rec);
+		forget_owners(&l->users->fin);
+	}
 }

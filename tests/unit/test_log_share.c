@@ -55,11 +55,12 @@ int main(void)
 	most = fins / 4; /* jobs are fewer, and each comes with a record here */
 	now = SECOND;
 
-	is(put_all(ALICE, fins), fins, "where there is room nobody is refused");
+	is(put_all(ALICE, fins), most, "a user gets a share, though all is free");
 	is(put_all(0, 2 * slots), 2 * slots, "nor what is of no file");
 	is(kept(ALICE), 0, "which pushes out what is older, whoever has that");
 
-	is(put_all(ALICE, slots), most, "a user gets a share");
+	l->users->refused = 0;
+	is(put_all(ALICE, slots), most, "... and no more of what others have");
 	is(l->users->refused, slots - most, "what is beyond is counted");
 	is(kept(0), slots - most, "others keep theirs");
 	is(put_all(BOB, slots), most, "another user gets as much");
@@ -73,7 +74,7 @@ int main(void)
 	put_all(0, slots);
 	put_all(ALICE, slots);
 	gt_log_clear(l);
-	is(put_all(ALICE, fins - 1), fins - 1, "so do those from before a clear");
+	is(put_all(ALICE, fins - 1), most, "after a clear a user has a whole share");
 
 	l->user_percent = 100;
 	put_all(0, slots);
