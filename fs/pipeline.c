@@ -119,6 +119,7 @@ static void on_records(void *arg, const union gt_record *r, size_t n, bool live,
 		size_t some = n < BATCH ? n : BATCH;
 		GT_MODEL_LOCK(p->app->model);
 
+		p->app->gate->users = own;
 		for (size_t i = 0; i < some + GT_FETCH_AHEAD; i++) {
 			union gt_record copy;
 

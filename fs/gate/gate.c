@@ -486,7 +486,7 @@ static enum gt_refusal lone(struct gt_gate *g, const struct gt_event *e,
 		why = gt_filters_refused(&g->wanted, &j);
 	else
 		why = gt_job_refused(&g->wanted, &j) ?: too_fast(g, GT_NONE64);
-	if (!why && !gt_rate_take(&g->rate, e->ts, 1))
+	if (!why && !g->users && !gt_rate_take(&g->rate, e->ts, 1))
 		why = GT_R_RATE;
 	return why;
 }
@@ -510,7 +510,7 @@ static void decide(struct gt_gate *g, const struct gt_event *e, const struct gt_
 		job->recorded = gt_hold_begin(&g->hold, job) ? GT_JOB_HELD : JOB_UNHELD;
 		return;
 	}
-	if (!why && g->rate.per_s) {
+	if (!why && g->rate.per_s && !g->users) {
 		cost = job_cost(g, ring);
 		if (gt_rate_take(&g->rate, e->ts, cost))
 			job->recorded = (uint8_t)(cost * JOB_PAID);
@@ -525,7 +525,7 @@ static void pay(struct gt_gate *g, struct gt_job *job)
 {
 	if (job->recorded >= JOB_PAID)
 		job->recorded -= JOB_PAID;
-	else
+	else if (!g->users)
 		gt_rate_more(&g->rate, 1);
 }
 
@@ -593,7 +593,7 @@ static bool end_held(struct gt_gate *g, const struct gt_event *e, struct gt_gate
 	enum gt_refusal why = too_fast(g, total);
 	uint32_t n = c->n, counted = take_back(g, ring, c);
 
-	if (!why && !gt_rate_take(&g->rate, e->ts, n + !type_why))
+	if (!why && !g->users && !gt_rate_take(&g->rate, e->ts, n + !type_why))
 		why = GT_R_RATE;
 	if (why) {
 		g->n.refused[why] += counted;

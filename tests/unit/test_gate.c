@@ -285,6 +285,12 @@ static void test_lone(void)
 	ok(gt_gate_pass(&g, &r, NULL, GT_NONE64), "one in a second passes");
 	ok(!gt_gate_pass(&g, &r, NULL, GT_NONE64) && g.n.refused[GT_R_RATE] == 1,
 	   "another is more than the limit");
+	g.users = true;
+	ok(gt_gate_pass(&g, &r, NULL, GT_NONE64),
+	   "what is of users' own files has bounds of its own");
+	g.users = false;
+	r.ev.ts += 1000000000;
+	ok(gt_gate_pass(&g, &r, NULL, GT_NONE64), "… and takes nothing of the limit");
 	ok(adds_up(&g), "all are counted");
 	gt_gate_destroy(&g);
 }
