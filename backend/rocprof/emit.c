@@ -18,16 +18,17 @@
 
 static uint16_t rp_place_gpu(struct rp_places *pl, uint16_t group, uint64_t key);
 
-#define ROWS 65536
+#define SETS 8192
+#define WAYS 8
 
-/** struct rp_dedup - rows by a hash of what they have in common; a later one replaces an older */
+/** struct rp_dedup - rows in sets by a hash of what they have in common, the latest of a set first */
 struct rp_dedup {
 	struct rp_once {
 		uint64_t start, end, id, agent, side;
 		uint32_t pid, uid;
 		uint16_t group, gpu, kind;
 		bool devices; /* the devices of its group were listed, so gpu is the one there is */
-	} row[ROWS];
+	} row[SETS][WAYS];
 };
 
 static bool same_process(uint32_t a, uint32_t b)
@@ -41,6 +42,36 @@ static bool same_place(const struct rp_once *a, const struct rp_once *b)
 	if (a->group == b->group)
 		return a->agent == b->agent && a->side == b->side;
 	return !a->devices || !b->devices || a->gpu == b->gpu;
+}
+
+static bool same_row(const struct rp_once *a, const struct rp_once *b)
+{
+	return a->end && a->start == b->start && a->end == b->end && a->id == b->id &&
+	       a->kind == b->kind && a->uid == b->uid && same_process(a->pid, b->pid) &&
+	       same_place(a, b);
+}
+
+/*
+ * Where a row of @uid goes: the oldest of the user who then has most of the set. So a user with many
+ * rows replaces their own as soon as others have some.
+ */
+static unsigned int replaced(const struct rp_once set[WAYS], uint32_t uid)
+{
+	unsigned int at = WAYS - 1, most = 0;
+
+	for (unsigned int i = WAYS; i--;) {
+		unsigned int n = set[i].uid == uid;
+
+		if (!set[i].end)
+			return i;
+		for (unsigned int j = 0; j < WAYS; j++)
+			n += set[j].uid == set[i].uid;
+		if (n > most) {
+			most = n;
+			at = i;
+		}
+	}
+	return at;
 }
 
 /** rp_is_duplicate() - was the same dispatch, copy or call there before? It is remembered */
@@ -60,7 +91,7 @@ static bool rp_is_duplicate(struct rp_emitter *t, const struct rp_row *r,
 			     .group = group,
 			     .gpu = GT_NONE16,
 			     .kind = r->kind };
-	struct rp_once *was;
+	struct rp_once *set;
 
 	if (r->kind != RP_DISPATCH && r->kind != RP_COPY && r->kind != RP_API)
 		return false;
@@ -75,11 +106,12 @@ static bool rp_is_duplicate(struct rp_emitter *t, const struct rp_row *r,
 	n.devices = r->kind != RP_API && r->agent != GT_NONE64 && t->said->devices[group];
 	if (n.devices)
 		n.gpu = rp_place_gpu(&t->said->places, group, r->agent);
-	was = &t->dedup->row[gt_mix(r->start ^ 0x9e3779b97f4a7c15ull, r->end + n.id) % ROWS];
-	if (was->start == n.start && was->end == n.end && was->id == n.id && was->kind == n.kind &&
-	    was->end && was->uid == n.uid && same_process(was->pid, n.pid) && same_place(was, &n))
-		return true;
-	*was = n;
+	set = t->dedup->row[gt_mix(r->start ^ 0x9e3779b97f4a7c15ull, r->end + n.id) % SETS];
+	for (unsigned int i = 0; i < WAYS; i++)
+		if (same_row(&set[i], &n))
+			return true;
+	memmove(set + 1, set, replaced(set, n.uid) * sizeof(*set));
+	*set = n;
 	return false;
 }
 
@@ -288,7 +320,7 @@ static bool may_add(const struct rp_emitter *t, unsigned int theirs, unsigned in
 	return n < most && !(bound && theirs >= most / RP_SHARE);
 }
 
-/* An earlier file may have named it */
+/* An earlier file of the same user may have named it */
 static uint16_t call_of(struct rp_emitter *t, const char *name)
 {
 	uint32_t uid = t->said->places.uid;
@@ -296,9 +328,11 @@ static uint16_t call_of(struct rp_emitter *t, const char *name)
 	char *own;
 
 	for (unsigned int i = 0; i < t->ncalls; i++) {
+		if (t->call[i].uid != uid)
+			continue;
 		if (!strcmp(t->call[i].name, name))
 			return (uint16_t)i;
-		theirs += t->call[i].uid == uid;
+		theirs++;
 	}
 	own = may_add(t, theirs, t->ncalls, RP_CALLS_MAX) ? strndup(name, 256) : NULL;
 	if (!own)
@@ -341,10 +375,12 @@ static void rp_count_memory(struct rp_emitter *t, const struct rp_row *r, uint16
 	unsigned int theirs = 0;
 
 	for (unsigned int i = 0; i < t->nmemory && !m; i++) {
+		if (t->memory[i].uid != uid)
+			continue;
 		if (t->memory[i].gpu == gpu && t->memory[i].kind == r->kind &&
 		    !strcmp(t->memory[i].name, name))
 			m = &t->memory[i];
-		theirs += t->memory[i].uid == uid;
+		theirs++;
 	}
 	if (!m) {
 		char *own =
@@ -379,7 +415,9 @@ static int longest_first(const void *a, const void *b)
 {
 	const struct rp_call *x = a, *y = b;
 
-	return x->total < y->total ? 1 : x->total > y->total ? -1 : strcmp(x->name, y->name);
+	if (x->total != y->total)
+		return x->total < y->total ? 1 : -1;
+	return strcmp(x->name, y->name) ?: (x->uid > y->uid) - (x->uid < y->uid);
 }
 
 static void number(char out[24], uint64_t v)
@@ -390,7 +428,7 @@ static void number(char out[24], uint64_t v)
 void rp_show_calls(const struct rp_emitter *t, char *buf, size_t len)
 {
 	struct rp_call *c = calloc(t->ncalls + 1, sizeof(*c));
-	char name[128], min[24], max[24];
+	char name[128], uid[24], min[24], max[24];
 	struct gt_details d = { buf, len };
 
 	if (!c)
@@ -401,15 +439,16 @@ void rp_show_calls(const struct rp_emitter *t, char *buf, size_t len)
 		word(name, c[i].name);
 		number(min, c[i].min);
 		number(max, c[i].max);
-		gt_detail(&d, "%s %llu %llu %s %s\n", *name ? name : "-",
-			  (unsigned long long)c[i].count, (unsigned long long)c[i].total, min, max);
+		number(uid, c[i].uid == GT_NONE32 ? GT_NONE64 : c[i].uid);
+		gt_detail(&d, "%s %llu %llu %s %s %s\n", uid, (unsigned long long)c[i].count,
+			  (unsigned long long)c[i].total, min, max, *name ? name : "-");
 	}
 	free(c);
 }
 
-void rp_show_memory(const struct rp_emitter *t, char *buf, size_t len)
+void rp_show_allocations(const struct rp_emitter *t, char *buf, size_t len)
 {
-	char name[128], gpu[24];
+	char name[128], uid[24], gpu[24];
 	struct gt_details d = { buf, len };
 
 	for (unsigned int i = 0; i < t->nmemory && d.left > 256; i++) {
@@ -417,10 +456,11 @@ void rp_show_memory(const struct rp_emitter *t, char *buf, size_t len)
 
 		word(name, m->name);
 		number(gpu, m->gpu == GT_NONE16 ? GT_NONE64 : m->gpu);
-		gt_detail(&d, "%s %s %s %llu %llu %llu\n",
-			  m->kind == RP_SCRATCH ? "scratch" : "memory", *name ? name : "-", gpu,
+		number(uid, m->uid == GT_NONE32 ? GT_NONE64 : m->uid);
+		gt_detail(&d, "%s %s %s %llu %llu %llu %s\n", uid,
+			  m->kind == RP_SCRATCH ? "scratch" : "memory", gpu,
 			  (unsigned long long)m->count, (unsigned long long)m->bytes,
-			  (unsigned long long)m->ns);
+			  (unsigned long long)m->ns, *name ? name : "-");
 	}
 }
 

@@ -10,8 +10,8 @@
 #define RP_QUEUES     1024
 #define RP_NAME_BYTES (32u << 20) /* of all names of a recording, */
 #define RP_USER_BYTES (4u << 20)  /* and of what a user's reader says */
-#define RP_CALLS_MAX  1024	  /* functions that are counted */
-#define RP_MEMORY_MAX 256	  /* operations, by GPU */
+#define RP_CALLS_MAX  4096	  /* functions that are counted */
+#define RP_MEMORY_MAX 1024	  /* operations, by GPU */
 #define RP_SHARE      4		  /* a user but root has so much of each, in watched folders */
 
 /** struct rp_slot - a kernel of that name, as the host numbers it; @v: as emitted last */

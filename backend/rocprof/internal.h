@@ -445,9 +445,9 @@ void rp_emit_flush(struct rp_emitter *t);
 uint64_t rp_emitter_position(const struct rp_emitter *t);
 /** rp_emitter_detail() - lines of `stats`: what was left out, and why */
 void rp_emitter_detail(const struct rp_emitter *t, struct gt_details *d);
-/** rp_show_calls(), rp_show_memory() - tables of the runtime's calls, and of its allocations */
+/** rp_show_calls(), rp_show_allocations() - tables of the runtime's calls, and of its allocations */
 void rp_show_calls(const struct rp_emitter *t, char *buf, size_t len);
-void rp_show_memory(const struct rp_emitter *t, char *buf, size_t len);
+void rp_show_allocations(const struct rp_emitter *t, char *buf, size_t len);
 
 /** struct rp_place - a device as the host numbers it; @gpu: GT_NONE16: none */
 struct rp_place {
@@ -509,6 +509,6 @@ int rp_control(struct gt_plugin *p, enum gt_control what, int64_t arg);
 void rp_doctor(struct gt_plugin *p, char *buf, size_t len);
 void rp_show_files(struct gt_plugin *p, char *buf, size_t len);
 void rp_file_calls(struct gt_plugin *p, char *buf, size_t len);
-void rp_file_memory(struct gt_plugin *p, char *buf, size_t len);
+void rp_file_allocations(struct gt_plugin *p, char *buf, size_t len);
 
 #endif

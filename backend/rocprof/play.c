@@ -134,6 +134,7 @@ static void mark(struct rp_file *f, bool failed)
 void rp_reader_end(struct rp *r, struct rp_reader *rd, const char *failed)
 {
 	uint64_t cpu_ns = 0;
+	bool refused = false;
 	pid_t left;
 
 	watch_pipe(r, rd, false);
@@ -153,6 +154,7 @@ void rp_reader_end(struct rp *r, struct rp_reader *rd, const char *failed)
 		struct rp_file *f = &r->files.file[rd->index[i]];
 
 		f->read = false;
+		refused |= !strcmp(f->state, "refused");
 		if (strcmp(f->state, "reading")) /* it says already what came of it */
 			continue;
 		mark(f, failed);
@@ -160,7 +162,7 @@ void rp_reader_end(struct rp *r, struct rp_reader *rd, const char *failed)
 			snprintf(f->error, sizeof(f->error), "%s", failed);
 	}
 	if (rd->user)
-		rp_user_ended(r, rd->user, cpu_ns, failed);
+		rp_user_ended(r, rd->user, cpu_ns, failed || refused);
 	if (r->files.later && !r->dirty)
 		r->dirty = r->p->host->now(r->p);
 }
@@ -488,11 +490,11 @@ void rp_file_calls(struct gt_plugin *p, char *buf, size_t len)
 		rp_show_calls(r->emitter, buf, len);
 }
 
-void rp_file_memory(struct gt_plugin *p, char *buf, size_t len)
+void rp_file_allocations(struct gt_plugin *p, char *buf, size_t len)
 {
 	const struct rp *r = p->priv;
 
 	*buf = '\0';
 	if (r && r->emitter)
-		rp_show_memory(r->emitter, buf, len);
+		rp_show_allocations(r->emitter, buf, len);
 }

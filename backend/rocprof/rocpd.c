@@ -304,7 +304,8 @@ static bool too_many(struct rp_input *in, struct rp_db *d)
 	if (++d->rows <= d->stored / ROW_LEAST)
 		return false;
 	if (!d->failed)
-		rp_fail(in, "has more rows than %llu bytes have room for: they are in no table",
+		rp_fail(in,
+			"has more rows than %llu bytes have room for: further ones are left out",
 			(unsigned long long)d->stored);
 	return d->failed = true;
 }

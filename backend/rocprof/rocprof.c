@@ -40,10 +40,10 @@ static const struct gt_backend_file files[] = {
 	{ "files", "each file: kind, owner, what came of it", rp_show_files, NULL },
 	{ "users", "each owner of results in watched folders: what was read, and what had to wait",
 	  rp_show_users, "uid files reading readings failed rows waits cpu_ns over_share" },
-	{ "calls", "calls of the runtimes' interfaces, by function", rp_file_calls,
-	  "function calls total_ns min_ns max_ns" },
-	{ "memory", "allocations of memory and of scratch, by operation", rp_file_memory,
-	  "kind operation gpu count bytes total_ns" },
+	{ "calls", "calls of the runtimes' interfaces, by user and function", rp_file_calls,
+	  "uid calls total_ns min_ns max_ns function" },
+	{ "allocations", "of memory and of scratch, by user and operation", rp_file_allocations,
+	  "uid kind gpu count bytes total_ns operation" },
 	{ 0 },
 };
 

@@ -42,7 +42,7 @@ like "$(cat "$mnt/amdgpu0/counters")" "^l2_hit_percent +- +- +- +$(python3 -c "p
 like "$(cat "$mnt/amdgpu0/counters")" '^read_32b_percent +- +- +- +25.00 +-$' "32-byte reads"
 ok "counters of a kernel" grep -q '^TCC_MISS_sum  *[1-9]' "$k/__amd_rocclr_copyBuffer/counters"
 like "$(cat "$mnt/backends/rocprof/files")" "^read kernel_trace 12345 3000 0 " "each file and whose it is"
-like "$(cat "$mnt/backends/rocprof/calls")" "^hipMalloc +[0-9]+ " "calls by function"
+like "$(cat "$mnt/backends/rocprof/calls")" " hipMalloc\$" "calls by function"
 readme() { for f in name stats latency resources dispatches counters kernel_stats; do grep -qE "^  $f " "$mnt/README" || return; done; }
 ok "README has files of kernels, and their table" readme
 ok "every file reads" sh -c "find $mnt/amdgpu0 -type f ! -name events ! -name trace -exec cat {} + >/dev/null"
@@ -132,7 +132,7 @@ is "$(awk 'NR > 1 { print $9 }' "$mnt/gpus" | tr '\n' ' ')" "0000:05:00.0 0000:7
 is "$(awk '$1 == "DISPATCH" || $1 == "COPY" || $1 == "LAUNCH" { print $1, $2 }' "$mnt/events_by_type" | sort | tr '\n' ' ')" "COPY 20 DISPATCH 2000 LAUNCH 20 " "… its events, a range named like a launch is none"
 like "$(cat "$mnt/timeline")" ' COPY .* bytes=4096 time_ns=9' "… bytes of copies"
 like "$(cat "$mnt/amdgpu1/counters")" '^SQ_WAVES +2000 +5000 ' "… counters"
-like "$(cat "$mnt/backends/rocprof/memory")" '^memory +ALLOC +1 +1 +8192 +1$' "… allocations"
+like "$(cat "$mnt/backends/rocprof/allocations")" '^ *[0-9]+ +memory +1 +1 +8192 +1 +ALLOC$' "… allocations"
 k=$mnt/amdgpu1/kernels
 like "$(cat "$k/__amd_rocclr_copyBuffer/resources")" '^vgpr +32 +32$' "… resources"
 is "$(grep -c ' pid=4242 .*tid=4243' "$mnt/timeline")" 2040 "… process and thread"

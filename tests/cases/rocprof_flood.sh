@@ -48,6 +48,7 @@ echo 0 >"$mnt/backends/rocprof/user_rows"
 give 12345 again.db 3_results.db
 ok "more rows than have room in the file are refused" wait_for 60 problem 12345 '3_results.db refused: has more rows than [0-9]+ bytes'
 ok "… and what came till then is no more than that" [ "$(dispatches)" -le 1048576 ]
+ok "… each of the three counts as a failure" wait_for 20 eval '[ "$(user 12345 failed)" = 3 ]'
 ok "a database of ROCm 7, where views are what they are" python3 -c "
 import sys
 sys.path.insert(0, '$GT_SRC/tests/lib')
@@ -143,6 +144,31 @@ rm place/busy
 wait $busy
 for i in {1..9}; do as_uid 12345 mkdir "$jobs/many$i"; done 2>/dev/null
 ok "directories beyond a user's share are counted" [ "$(value "$mnt/status" userdirs_refused)" -gt 0 ]
+umount_gt "$mnt"
+
+# what others write makes no row count twice, and changes no count of calls
+mount_gt "$mnt" -o conf=quiet,backend=rocprof:sim || exit 1
+echo 0 >"$mnt/backends/rocprof/user_rows"
+job_of 12345
+job_of 12346
+numbered() { rows "$1" "$2" | awk -F, -v OFS=, '{ print $0, NR == 1 ? "Dispatch_Id" : NR }'; }
+numbered once 5 >once.csv
+numbered flood 200000 >flood.csv
+api() { printf '"Name","Calls","TotalDurationNs","AverageNs","Percentage","MinNs","MaxNs"\n"hipLaunchKernel",%s,%s,100,50,1,%s\n' "$@"; }
+api 26 605 110 >honest_api.csv
+api 18446744073709551606 18446744073709550000 18446744073709551000 >hostile_api.csv
+give 12346 once.csv 1_kernel_trace.csv
+give 12346 honest_api.csv 1_hip_api_stats.csv
+ok "a user's results" wait_for 60 ran 12346 once 5
+give 12345 hostile_api.csv 1_hip_api_stats.csv
+give 12345 flood.csv 1_kernel_trace.csv
+ok "another user has 200,000 dispatches" wait_for 60 ran 12345 flood 200000
+give 12346 once.csv again_kernel_trace.csv
+again() { grep -q "^read .*12346.*again_kernel_trace.csv" "$mnt/backends/rocprof/files"; }
+ok "the first one's come once more" wait_for 60 again
+is "$(calls 12346 once)" 5 "… and count once"
+launches() { awk '$1 == 12346 && $NF == "hipLaunchKernel" { print $2, $3, $5 }' "$mnt/backends/rocprof/calls"; }
+ok "calls of one user are not another's" wait_for 20 eval '[ "$(launches)" = "26 605 110" ]'
 umount_gt "$mnt"
 
 # rows come no faster than they may, and nobody waits for another's
