@@ -19,6 +19,7 @@ cleanup() {
 
 modprobe -qr virtio_gpu # its waits are events of the same buffers
 mock_load && grt_load || exit 1
+install -m 755 "$gpujobs" gpujobs && gpujobs=$PWD/gpujobs # run by other users, who may not reach GT_OUT
 # Also bpf and bpf,sampling=40 (HOW), which take minutes to load their programs in a guest
 for how in ${HOW:-ftrace relay}; do
 	echo "# $how"
