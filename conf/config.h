@@ -93,8 +93,6 @@ const struct gt_conf_item *gt_conf_item(const char *key);
  */
 int gt_conf_parse(const struct gt_conf_item *it, const char *s, struct gt_conf_value *v, char *err,
 		  size_t len);
-/** gt_conf_number() - @n with the largest unit that divides it: "250us", "1s", "64M"; @buf of 32 bytes */
-void gt_conf_number(const struct gt_conf_item *it, int64_t n, char buf[32]);
 /** gt_conf_swap() - sets it; @v is what it was before */
 void gt_conf_swap(struct gt_config *c, const struct gt_conf_item *it, struct gt_conf_value *v);
 void gt_conf_drop(struct gt_conf_value *v);

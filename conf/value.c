@@ -44,17 +44,16 @@ const struct gt_conf_item *gt_conf_item(const char *key)
 	return NULL;
 }
 
-/* Units, the largest first: of times in ns, of sizes in bytes; @shown: values are shown with it */
+/* Units: of times in ns, of sizes in bytes */
 static const struct unit {
 	const char *name;
 	uint64_t size;
-	bool bytes, shown;
+	bool bytes;
 } units[] = {
-	{ "h", 3600000000000, false, false }, { "m", 60000000000, false, false },
-	{ "s", 1000000000, false, true },     { "ms", 1000000, false, true },
-	{ "us", 1000, false, true },	      { "ns", 1, false, true },
-	{ "T", 1ULL << 40, true, true },      { "G", 1ULL << 30, true, true },
-	{ "M", 1ULL << 20, true, true },      { "K", 1ULL << 10, true, true },
+	{ "h", 3600000000000, false }, { "m", 60000000000, false }, { "s", 1000000000, false },
+	{ "ms", 1000000, false },      { "us", 1000, false },	    { "ns", 1, false },
+	{ "T", 1ULL << 40, true },     { "G", 1ULL << 30, true },   { "M", 1ULL << 20, true },
+	{ "K", 1ULL << 10, true },
 };
 #define NUNITS (sizeof(units) / sizeof(units[0]))
 
@@ -73,21 +72,6 @@ static uint64_t base_of(const struct gt_conf_item *it)
 static bool takes(const struct gt_conf_item *it, const struct unit *u)
 {
 	return it->unit != GT_UNIT_NONE && u->bytes == (it->unit == GT_UNIT_BYTES);
-}
-
-void gt_conf_number(const struct gt_conf_item *it, int64_t n, char buf[32])
-{
-	unsigned __int128 all = (unsigned __int128)n * base_of(it);
-
-	snprintf(buf, 32, "%" PRId64, n);
-	for (size_t i = 0; n > 0 && i < NUNITS; i++) {
-		const struct unit *u = &units[i];
-
-		if (!takes(it, u) || !u->shown || all % u->size)
-			continue;
-		snprintf(buf, 32, "%" PRIu64 "%s", (uint64_t)(all / u->size), u->name);
-		return;
-	}
 }
 
 /* Digits, and a unit that the key takes: in units of the key. -EINVAL: no number, or a part of one
@@ -159,39 +143,19 @@ static int parse_bool(const char *s, int64_t *out, char *err, size_t len)
 	return *s && !s[strspn(s, "0123456789")] ? -ERANGE : -EINVAL;
 }
 
-/* The word in brackets, if the rest is what a choice reads back as: "static [adaptive] threshold"
- */
-static const char *chosen(const struct gt_conf_item *it, const char *s, size_t *n)
-{
-	const char *open = strchr(s, '['), *close = open ? strchr(open, ']') : NULL;
-	char rest[GT_CONF_PATHLEN];
-
-	*n = strlen(s);
-	if (!close || *n >= sizeof(rest))
-		return s;
-	snprintf(rest, sizeof(rest), "%.*s%.*s%s", (int)(open - s), s, (int)(close - open - 1),
-		 open + 1, close + 1);
-	if (strcmp(rest, it->names))
-		return s;
-	*n = (size_t)(close - open - 1);
-	return open + 1;
-}
-
-/* A name of the choice, or its number; or as it reads back. */
+/* A name of the choice, or its number. */
 static int parse_choice(const struct gt_conf_item *it, const char *value, int64_t *out, char *err,
 			size_t len)
 {
-	const char *name = it->names, *s;
+	const char *name = it->names;
+	size_t n = strlen(value);
 	char number[24];
-	size_t n;
-
-	s = chosen(it, value, &n);
 
 	for (int64_t i = 0; *name; i++) {
 		size_t l = strcspn(name, " ");
 
 		snprintf(number, sizeof(number), "%" PRId64, i);
-		if ((l == n && !memcmp(name, s, n)) || !strcmp(value, number)) {
+		if ((l == n && !memcmp(name, value, n)) || !strcmp(value, number)) {
 			*out = i;
 			return 0;
 		}

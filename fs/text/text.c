@@ -364,20 +364,6 @@ void gt_text_dash(struct gt_text *t)
 	gt_text_ch(t, '-');
 }
 
-/** gt_text_choice() - "[selected] other"; no newline */
-void gt_text_choice(struct gt_text *t, const char *const *names, unsigned int selected)
-{
-	for (unsigned int i = 0; names[i]; i++) {
-		if (i)
-			gt_text_ch(t, ' ');
-		if (i == selected)
-			gt_text_ch(t, '[');
-		gt_text_str(t, names[i]);
-		if (i == selected)
-			gt_text_ch(t, ']');
-	}
-}
-
 /* Tables: lines of cells, padded so that columns line up. */
 
 #define COLUMNS 64

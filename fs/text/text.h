@@ -69,8 +69,6 @@ void gt_text_dash(struct gt_text *t);
 extern _Thread_local const char *gt_parse_at;
 int gt_parse_u64(const char *s, uint64_t min, uint64_t max, uint64_t *out);
 int gt_parse_bool(const char *s, bool *out); /* 0 or 1 */
-/** gt_text_choice() - "[selected] other" */
-void gt_text_choice(struct gt_text *t, const char *const *names, unsigned int selected);
 /** gt_parse_trim() - strips one trailing newline and outer blanks in place; -EINVAL for NUL bytes
  * within @len */
 int gt_parse_trim(char *s, size_t len);

@@ -7,41 +7,27 @@
 #include "../naming.h"
 #include "tree.h"
 
-static const char *const run_words[] = { "start", "stop", NULL };
-static const char *const play_words[] = { "play", "pause", NULL };
-
 uint64_t gt_gen_control(const struct gt_show *s)
 {
 	return __atomic_load_n(&s->app->stopped, __ATOMIC_RELAXED);
 }
 
-static void choices(struct gt_text *t, bool replay, unsigned int stopped)
-{
-	gt_text_choice(t, run_words, stopped);
-	if (replay) {
-		gt_text_ch(t, ' ');
-		gt_text_choice(t, play_words, stopped);
-	}
-}
-
 int gt_show_control(struct gt_text *t, const struct gt_show *s)
 {
-	choices(t, s->app->replay, (unsigned int)gt_gen_control(s));
-	gt_text_ch(t, '\n');
+	bool stopped = gt_gen_control(s);
+
+	if (s->app->replay)
+		gt_text_str(t, stopped ? "pause\n" : "play\n");
+	else
+		gt_text_str(t, stopped ? "stop\n" : "start\n");
 	return 0;
 }
 
-/* Is @value what control reads in the state @stopped? */
-static bool reads_back(const struct gt_app *app, const char *value, unsigned int stopped)
+int gt_show_available_control(struct gt_text *t, const struct gt_show *s)
 {
-	struct gt_text t;
-	bool same;
-
-	gt_text_init(&t, 0);
-	choices(&t, app->replay, stopped);
-	same = t.len == strlen(value) && !memcmp(t.buf, value, t.len);
-	gt_text_free(&t);
-	return same;
+	gt_text_str(t, "start stop clear rescan");
+	gt_text_str(t, s->app->replay ? " play pause seek\n" : "\n");
+	return 0;
 }
 
 static int ask(struct gt_app *app, enum gt_control what, int64_t arg, char *err, size_t len)
@@ -223,9 +209,6 @@ int gt_store_control(const struct gt_show *s, const char *value, char *err, size
 		ret = w->replay ? need_replay(s->app, w->name, err, len) : 0;
 		return ret ? ret : w->fn(s->app, err, len);
 	}
-	for (unsigned int stopped = 0; stopped < 2; stopped++)
-		if (reads_back(s->app, value, stopped))
-			return set_stopped(s->app, stopped, err, len);
 	gt_parse_at = value;
 	snprintf(err, len, "control takes start, stop, clear or rescan%s",
 		 s->app->replay ? ", play, pause or seek [+-]N[.N][s|ms|us|ns]" : "");

@@ -744,6 +744,8 @@ const struct gt_file gt_root_files[] = {
 	  GT_STATUS_KEYS },
 	{ "control", 0664, 0, gt_show_control, gt_store_control, NULL, gt_gen_control,
 	  "start, stop, clear, rescan; in a replay also play, pause, seek +5s", NULL },
+	{ "available_control", 0444, GT_FILE_STATIC, gt_show_available_control, NULL, NULL, NULL,
+	  "what control takes", NULL },
 	{ "last_cmd_status", 0444, GT_FILE_VIEW | GT_FILE_PROSE, show_last_cmd_status, NULL, NULL, gen_writes,
 	  "what became of the last write of this user and session", NULL },
 	{ "error_log", 0444, GT_FILE_VIEW | GT_FILE_PROSE, show_error_log, NULL, NULL, gen_writes,

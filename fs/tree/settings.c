@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "../../conf/list.h"
+#include "../../conf/profile.h"
 #include "../procfile.h"
 #include "lines.h"
 #include "node.h"
@@ -447,8 +448,6 @@ void gt_tree_refused(struct gt_app *app, const struct gt_obj *dir, const char *n
 
 /* What settings have in common: as options.def says they are read, checked and shown. */
 
-#define NAMES_MAX 16
-
 const struct gt_conf_item *gt_setting(const char *name)
 {
 	return gt_conf_item(name);
@@ -498,54 +497,24 @@ static uint64_t gt_gen_setting(const struct gt_show *s)
 	return h;
 }
 
-/* @words with a NUL in place of each blank, and where each begins; ends with NULL */
-static void split(const char *names, char *words, size_t len, const char *out[NAMES_MAX + 1])
-{
-	char *save = NULL, *w;
-	int n = 0;
-
-	snprintf(words, len, "%s", names);
-	for (w = strtok_r(words, " ", &save); w && n < NAMES_MAX; w = strtok_r(NULL, " ", &save))
-		out[n++] = w;
-	out[n] = NULL;
-}
-
-/** gt_show_number() - as the setting's value is shown, and a newline */
-static void gt_show_number(struct gt_text *t, const struct gt_show *s, int64_t n)
-{
-	const struct gt_conf_item *it = gt_setting(s->file->name);
-	char number[32];
-
-	if (it->type == GT_CONF_INT) {
-		gt_conf_number(it, n, number);
-		gt_text_str(t, number);
-	} else {
-		gt_text_i64(t, n);
-	}
-	gt_text_ch(t, '\n');
-}
-
 static int gt_show_setting(struct gt_text *t, const struct gt_show *s)
 {
-	const struct gt_conf_item *it = gt_setting(s->file->name);
-	const char *names[NAMES_MAX + 1];
-	char words[GT_CONF_PATHLEN];
-	int64_t now;
+	char value[GT_CONF_PATHLEN];
+	{
+		GT_MODEL_LOCK(s->app->model);
+		gt_conf_text(s->app->conf, gt_setting(s->file->name), value, sizeof(value));
+	}
+	gt_text_str(t, value);
+	gt_text_ch(t, '\n');
+	return 0;
+}
 
-	if (it->type == GT_CONF_LIST) {
-		list_now(s, it, words);
-		gt_text_str(t, words);
-		gt_text_ch(t, '\n');
-		return 0;
-	}
-	now = gt_setting_now(s);
-	if (it->type == GT_CONF_CHOICE) {
-		split(it->names, words, sizeof(words), names);
-		gt_text_choice(t, names, (unsigned int)now);
-	} else {
-		gt_show_number(t, s, now);
-		return 0;
-	}
+#define AVAILABLE "available_"
+
+/* What the choice that the file's name ends with takes */
+static int show_available(struct gt_text *t, const struct gt_show *s)
+{
+	gt_text_str(t, gt_setting(s->file->name + strlen(AVAILABLE))->names);
 	gt_text_ch(t, '\n');
 	return 0;
 }
@@ -627,7 +596,8 @@ static int gt_show_buffer_size(struct gt_text *t, const struct gt_show *s)
 		if (v >= 0 && (least < 0 || v < least))
 			least = v;
 	}
-	gt_show_number(t, s, least >= 0 ? least : gt_setting_now(s));
+	gt_text_i64(t, least >= 0 ? least : gt_setting_now(s));
+	gt_text_ch(t, '\n');
 	return 0;
 }
 
@@ -698,7 +668,8 @@ static int gt_show_history_size(struct gt_text *t, const struct gt_show *s)
 	int64_t asked = gt_setting_now(s);
 	bool room = asked && l->recs.fd < 0;
 
-	gt_show_number(t, s, room ? (int64_t)gt_log_room_bytes(l) : asked);
+	gt_text_i64(t, room ? (int64_t)gt_log_room_bytes(l) : asked);
+	gt_text_ch(t, '\n');
 	return 0;
 }
 
@@ -822,32 +793,74 @@ static int store_filter(const struct gt_show *s, const char *value, char *err, s
 	return ret;
 }
 
-/* Is there a ring that a list of them names? */
-static bool names_a_ring(const struct gt_show *s, const char *value)
+/* Is there a ring that a list of them names, or of a mask of engines? */
+static bool any_ring(const struct gt_show *s, const struct gt_patterns *list, uint64_t engines)
 {
 	const struct gt_show all = { .app = s->app, .obj = { .kind = GT_DIR_ROOT } };
 	struct gt_ring_pos p = { 0 };
-	struct gt_patterns list;
 	const struct gt_ring *r;
-	char err[64];
 
-	if (gt_list_rings(value, true, &list, err, sizeof(err)))
-		return false;
 	GT_MODEL_LOCK(s->app->model);
 	while ((r = gt_ring_next(&all, &p)))
-		if (gt_ring_matches(&list, s->app->model->gpus[r->gpu]->name, r->id, r->name))
+		if (list ? gt_ring_matches(list, s->app->model->gpus[r->gpu]->name, r->id, r->name)
+			 : engines >> r->engine & 1)
 			return true;
 	return false;
 }
 
-/* One that names no ring is taken, as rings come and go; who made a slip has to hear of it */
-static int store_rings(const struct gt_show *s, const char *value, char *err, size_t len)
+static bool any_process(const struct gt_show *s, const struct gt_numbers *pids)
+{
+	GT_MODEL_LOCK(s->app->model);
+	for (unsigned int i = 0; i < pids->n; i++)
+		if (gt_model_proc(s->app->model, (uint32_t)pids->v[i]))
+			return true;
+	return false;
+}
+
+static bool any_user(const struct gt_show *s, const struct gt_numbers *uids)
+{
+	GT_MODEL_LOCK(s->app->model);
+	for (unsigned int i = 0; i < uids->n; i++)
+		if (gt_model_user(s->app->model, (uint32_t)uids->v[i]) != GT_NONE32)
+			return true;
+	return false;
+}
+
+/* Is there any of what the setting names now? @what: one of these */
+static bool names_any(const struct gt_show *s, const char *value, const char **what)
+{
+	const char *name = s->file->name;
+	struct gt_patterns rings;
+	struct gt_numbers list;
+	uint64_t engines;
+	char err[64];
+
+	if (!strcmp(name, "filter_pid")) {
+		*what = "process";
+		return gt_list_numbers(value, UINT32_MAX, false, &list, err, sizeof(err)) ||
+		       any_process(s, &list);
+	}
+	if (!strcmp(name, "filter_uid")) {
+		*what = "user";
+		return gt_list_numbers(value, UINT32_MAX, false, &list, err, sizeof(err)) ||
+		       any_user(s, &list);
+	}
+	*what = "ring";
+	if (!strcmp(name, "filter_engine"))
+		return gt_list_engines(value, &engines, err, sizeof(err)) ||
+		       any_ring(s, NULL, engines);
+	return gt_list_rings(value, true, &rings, err, sizeof(err)) || any_ring(s, &rings, 0);
+}
+
+/* One that names nothing is taken, as rings and processes come and go; who made a slip has to hear of it */
+static int store_names(const struct gt_show *s, const char *value, char *err, size_t len)
 {
 	int ret = strcmp(s->file->name, "watchlist") ? store_filter(s, value, err, len)
 						     : store_gated(s, value, err, len);
+	const char *what;
 
-	if (!ret && *value && !*err && !names_a_ring(s, value))
-		snprintf(err, len, "%s is set, but there is no such ring now", s->file->name);
+	if (!ret && *value && !*err && !names_any(s, value, &what))
+		snprintf(err, len, "%s is set, but there is no such %s now", s->file->name, what);
 	return ret;
 }
 
@@ -876,18 +889,28 @@ static int store_aggregator(const struct gt_show *s, const char *value, char *er
 		.gen = gt_gen_setting, .help = h                                                   \
 	}
 
+/* Beside a setting that is a choice */
+#define CHOICES(n)                                                                                 \
+	{                                                                                          \
+		.name = AVAILABLE n, .mode = 0444, .flags = GT_FILE_STATIC,                        \
+		.show = show_available, .help = "what " n " takes"                                 \
+	}
+
 const struct gt_file gt_config_files[] = {
 	SETTING("level", store_level,
 		"what is attached and recorded: off, stats (no records), normal, verbose; or 0 "
 		"to 3"),
+	CHOICES("level"),
 	SETTING("profile", gt_store_profile,
 		"production, debug, analysis: sets several of these files together; custom: "
 		"none, or changed since"),
+	CHOICES("profile"),
 	SETTING("sampling", store_gated,
 		"percent of jobs recorded, 0 to 100; statistics see every job all the same"),
 	SETTING("sampling_mode", store_gated,
 		"static; adaptive: as many as sampling_budget allows; threshold: only jobs slower "
 		"than sampling_threshold"),
+	CHOICES("sampling_mode"),
 	SETTING("sampling_budget", store_gated,
 		"percent of a CPU that the daemon may use; adaptive sampling keeps to it"),
 	SETTING("sampling_threshold", store_gated,
@@ -895,19 +918,20 @@ const struct gt_file gt_config_files[] = {
 	SETTING("rate_limit", store_gated, "records a second, 0 any number; of whole jobs"),
 	SETTING("rate_limit_mode", store_gated,
 		"window: so many in each second; token_bucket: that rate, and rate_limit_burst"),
+	CHOICES("rate_limit_mode"),
 	SETTING("rate_limit_burst", store_gated,
 		"records that a full token bucket lets in at once"),
 	SETTING("filter_enabled", store_gated, "0 or 1: whether the filters below hold"),
-	SETTING("filter_pid", store_filter, "only these processes: 1234,5678; empty: all"),
-	SETTING("filter_uid", store_filter, "only what these users submitted: 1000; empty: all"),
-	SETTING("filter_ring", store_rings, "only these rings: 0,sdma*,amdgpu0/ring2; empty: all"),
-	SETTING("filter_engine", store_filter,
+	SETTING("filter_pid", store_names, "only these processes: 1234,5678; empty: all"),
+	SETTING("filter_uid", store_names, "only what these users submitted: 1000; empty: all"),
+	SETTING("filter_ring", store_names, "only these rings: 0,sdma*,amdgpu0/ring2; empty: all"),
+	SETTING("filter_engine", store_names,
 		"only rings of these engines: GRAPHICS,COPY or a mask; empty: all"),
 	SETTING("filter_latency", store_filter,
 		"only jobs that take longer than so many us; 0: all"),
 	SETTING("filter_events", store_filter,
 		"only these types of events: SUBMIT,COMPLETE or a mask, 0x3; empty: all"),
-	SETTING("watchlist", store_rings, "only these rings: 0,1; or all but these: !2"),
+	SETTING("watchlist", store_names, "only these rings: 0,1; or all but these: !2"),
 	SETTING("watchlist_ctx", store_gated, "only these contexts: 7,9; or all but these: !7"),
 	SETTING("aggregator_enable", store_aggregator,
 		"0 or 1: windows of each ring, which aggregate and perf show"),
@@ -928,5 +952,6 @@ const struct gt_file gt_config_files[] = {
 	SETTING("visibility", gt_store_visibility,
 		"what others see of a process: all, redacted, owner; for what is opened from "
 		"then on"),
+	CHOICES("visibility"),
 	{ 0 },
 };

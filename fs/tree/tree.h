@@ -228,8 +228,10 @@ int gt_tree_store(const struct gt_show *s, const struct gt_view *writer, const c
 int gt_store_profile(const struct gt_show *s, const char *value, char *err,
 		     size_t len); /* kernel.c */
 
-/** gt_show_control() - "[start] stop", and in a replay "[play] pause" */
+/** gt_show_control() - start or stop, in a replay play or pause: which it is now */
 int gt_show_control(struct gt_text *t, const struct gt_show *s);
+/** gt_show_available_control() - what it takes */
+int gt_show_available_control(struct gt_text *t, const struct gt_show *s);
 /**
  * gt_store_control() - start, stop, clear, rescan; in a replay also play, pause and
  *	seek [+-]N[s|ms|us|ns]

@@ -37,7 +37,7 @@ echo 33554432 >"$mnt/config/history_size" # more than the seconds until now can 
 is "$(sed -n 2p "$mnt/report")" "$first" "another size: what is kept stays"
 echo 100000 >"$mnt/config/history_size"
 is "$(numfmt --from=iec <"$mnt/config/history_size")" "$(value "$mnt/status" history_max_bytes)" "what is read back is what is in effect"
-is "$(cat "$mnt/config/history_size")" 96K "… of 100000 bytes a power of two for each of the two"
+is "$(cat "$mnt/config/history_size")" 98304 "… of 100000 bytes a power of two for each of the two"
 echo start >"$mnt/control"
 echo 0 >"$mnt/config/history_size"
 is "$(cat "$mnt/config/history_size")" 0 "0 reads back as 0"

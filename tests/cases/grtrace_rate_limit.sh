@@ -9,7 +9,7 @@ export GPUTRACE_TEST=1
 
 printf '[trace]\nrate_limit = 900\n[backend sim]\nrate = 30000\njobs = 35000\ntruth = %s/truth.csv\n' "$PWD" >conf
 mount_gt "$mnt" -o conf=conf,backend=sim,level=off || exit 1
-is "$(cat "$mnt/config/rate_limit") $(cat "$mnt/config/rate_limit_mode")" "900 [window] token_bucket" "gputrace.conf sets it"
+is "$(cat "$mnt/config/rate_limit") $(cat "$mnt/config/rate_limit_mode")" "900 window" "gputrace.conf sets it"
 played 35000
 cat >window.py <<'P'
 import collections, sys

@@ -157,7 +157,7 @@ ok "queues of the dumps are described" test -s before
 ok "seek is refused" sh -c "! echo 'seek 5' 2>/dev/null >'$mnt/control'"
 like "$(cat "$mnt/last_cmd_status")" "sysfs: .*seek" "… with a sentence"
 ok "… and they are played again" wait_for 60 ended
-is "$(queues | cmp - before && cat "$mnt/control")" "[start] stop [play] pause" "… to their end"
+is "$(queues | cmp - before && cat "$mnt/control")" "play" "… to their end"
 umount_gt "$mnt"
 mount_gt "$mnt" -o replay=nothere 2>err && umount_gt "$mnt"
 like "$(cat err)" "nothere" "one that is not there"

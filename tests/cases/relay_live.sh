@@ -39,7 +39,7 @@ is "$(cat "$mnt/backends/relay/state")" running "with it, it runs" || exit 1
 daemon=$(pgrep -f "mount.gputrace $mnt ")
 is "$(stat_of files)" 4 "it reads each CPU's file"
 is "$(cat "$fake/control")" start "tracing is started"
-is "$(cat "$fake/buffer_size") $(cat "$mnt/config/buffer_size")" "65536 64K" "with the buffer that was asked for"
+is "$(cat "$fake/buffer_size") $(cat "$mnt/config/buffer_size")" "65536 65536" "with the buffer that was asked for"
 is "$(stat_of tracing)" started-here "… and says so"
 
 batch invented.txt 1
@@ -130,7 +130,7 @@ reported() { grep -q "^other_readers 1$" "$mnt/backends/relay/stats"; }
 ok "another reader is reported" wait_for 120 reported
 ok "… and keeps its buffers" eval '! echo 262144 >"$mnt/config/buffer_size"'
 is "$(cat "$fake/control") $(cat "$fake/buffer_size")" "start 131072" "… without an end of tracing"
-is "$(cat "$mnt/config/buffer_size")" 128K "… which is what config tells"
+is "$(cat "$mnt/config/buffer_size")" 131072 "… which is what config tells"
 kill -KILL $reader -- -$crowd
 wait $reader $crowd 2>/dev/null
 
@@ -154,7 +154,7 @@ echo 1 >"$fake/enabled"
 mount_gt "$mnt" -o backend=relay,conf=conf
 is "$(cat "$fake/control") $(stat_of tracing)" "stop not-started-here" "tracing that was on is not begun"
 ok "… and its buffers are left alone" eval '! echo 131072 >"$mnt/config/buffer_size"'
-is "$(cat "$fake/buffer_size") $(cat "$mnt/config/buffer_size")" "4194304 4M" "… which is what config tells"
+is "$(cat "$fake/buffer_size") $(cat "$mnt/config/buffer_size")" "4194304 4194304" "… which is what config tells"
 umount_gt "$mnt"
 
 mv "$fake/events1" events1

@@ -246,7 +246,7 @@ wait_for 20 state_is paused
 half_way() { [ "$(submits)" = "$(before "$half")" ]; }
 ok "seek T shows what was until then ($(before "$half") of $(before 1e9) submissions)" wait_for 20 half_way
 ok "… which is some, and not all" [ "$(before "$half")" -gt 0 -a "$(before "$half")" -lt "$(before 1e9)" ]
-like "$(cat "$mnt/control")" '\[pause\]' "… and is paused there, where speed is 0"
+like "$(cat "$mnt/control")" '^pause$' "… and is paused there, where speed is 0"
 shown_now >half.1
 echo 'seek +1ms' >"$mnt/control"
 echo 'seek -1ms' >"$mnt/control"
@@ -272,7 +272,7 @@ d = open('again', 'rb').read()
 print(sum(1 for i in range(0, len(d), 64) if d[i + 8] == 0))")" "$(before 1e9)" "with its events"
 echo off >"$mnt/config/level"
 echo normal >"$mnt/config/level"
-like "$(cat "$mnt/config/level" "$mnt/backends/replay/state" | tr '\n' ' ')" '\[normal\].* ended $' "after the end the level goes off and back"
+like "$(cat "$mnt/config/level" "$mnt/backends/replay/state" | tr '\n' ' ')" '^normal ended $' "after the end the level goes off and back"
 shown_now >end.4
 ok "… and what was played stays" cmp end.1 end.4
 echo "seek $half" >"$mnt/control"
@@ -305,7 +305,7 @@ ok "… and at its pace: it is not at the end" [ $(($(value "$mnt/backends/repla
 ok "… with the reader that waited" kill -0 $piper
 echo "seek $half" >"$mnt/control"
 ok "a reader of events is at the end when time goes back or is left out" wait $piper
-like "$(cat "$mnt/control")" '\[play\]' "with a speed it plays on"
+like "$(cat "$mnt/control")" '^play$' "with a speed it plays on"
 ok "from there" wait_for 20 sh -c "[ \$(awk '\$1 == \"SUBMIT\" { print \$2 }' $mnt/events_by_type) -ge $(before "$half") ]"
 umount_gt "$mnt"
 mount_gt "$mnt" -o replay=damaged.log 2>/dev/null || exit 1

@@ -133,7 +133,7 @@ is "$(inside journalctl -q -u gputrace -p warning -o cat)" "" "nothing was to be
 
 ok "systemctl restart" inside systemctl restart gputrace
 serves "when that returns"
-is "$(inside cat /gputrace/config/level)" "[off] stats normal verbose" "… with the setting that was kept"
+is "$(inside cat /gputrace/config/level)" "off" "… with the setting that was kept"
 inside sh -c 'echo normal >/gputrace/config/level'
 ok "systemctl stop" inside systemctl stop gputrace
 is_gone "when that returns"

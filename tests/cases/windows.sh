@@ -27,7 +27,7 @@ is "$(lengths)" - "off: there are none"
 is "$(awk 'NR > 1 { print $2, $3, $4 }' "$mnt/perf" | sort -u)" "- - -" "… nor is anything known of them"
 echo 1 >"$mnt/config/aggregator_enable"
 ok "on again" wait_for 20 all_are 200000000
-is "$(cat "$mnt/config/aggregator_window")" 200ms "of the length that it had"
+is "$(cat "$mnt/config/aggregator_window")" 200 "of the length that it had"
 over() { awk 'NR > 1 && $2 > 100 { exit 1 }' "$mnt/perf"; }
 ok "never over 100 %" over
 umount_gt "$mnt"

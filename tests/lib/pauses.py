@@ -187,9 +187,9 @@ def all_of_it():
 
 def attempt():
     found.clear()
-    if '[stop]' in read('control'):
+    if read('control') == 'stop\n':
         write('control', 'start')
-    if '[normal]' not in read('config/level'):
+    if read('config/level') != 'normal\n':
         write('config/level', 'normal')
     try:
         all_of_it()

@@ -48,28 +48,8 @@ def known():
     return out
 
 
-TIMES = {'ns': 1, 'us': 10**3, 'ms': 10**6, 's': 10**9}
-SIZES = {'': 1, 'K': 1 << 10, 'M': 1 << 20, 'G': 1 << 30, 'T': 1 << 40}
-# what a number without a unit is
-UNITS = {'sampling_threshold': (TIMES, 'ns'), 'filter_latency': (TIMES, 'us'), 'aggregator_window': (TIMES, 'ms'),
-         'history_size': (SIZES, ''), 'buffer_size': (SIZES, '')}
-
-
-def as_it_is(name):
-    return open('%s/%s' % (tree, name)).read().rstrip('\n')
-
-
 def read(name):
-    """The choice that is selected; a number without its unit"""
-    text = as_it_is(name)
-    selected = re.search(r'(?:^| )\[(\w+)\](?: |$)', text)
-    if selected and ' ' in text:
-        return selected[1]
-    if os.path.basename(name) in UNITS:
-        sizes, own = UNITS[os.path.basename(name)]
-        number, unit = re.fullmatch(r'(\d+)([a-zA-Z]*)', text).groups()
-        return str(int(number) * sizes[unit if unit or number != '0' else own] // sizes[own])
-    return text
+    return open('%s/%s' % (tree, name)).read().rstrip('\n')
 
 
 def write(name, data):
@@ -103,8 +83,8 @@ def check(name, what):
     before = read(path)
     fault = []
     for value, reads in good.items():
-        if write(path, value) or read(path) != reads or write(path, as_it_is(path)) or read(path) != reads:
-            fault.append((value, as_it_is(path), open(tree + '/last_cmd_status').read()))
+        if write(path, value) or read(path) != reads or write(path, read(path)) or read(path) != reads:
+            fault.append((value, read(path), open(tree + '/last_cmd_status').read()))
     ok(not fault, '%s takes what it should, to its bounds: %s' % (path, fault or ', '.join(good)))
     old, fault = read(path), []
     cases = dict(bad)
@@ -126,7 +106,7 @@ def check(name, what):
 
 
 kinds = known()
-names = sorted(os.listdir(tree + '/config'))
+names = sorted(n for n in os.listdir(tree + '/config') if not n.startswith('available_'))
 ok(len(names) > 3, 'there are settings')
 first = {n: read('config/' + n) for n in names}
 for n in names:
@@ -134,6 +114,9 @@ for n in names:
         check(n, None if n in OTHERS else kinds[n])
     else:
         ok(False, 'config/%s: what it takes is not known to this test' % n)
+for n in names:
+    if isinstance(kinds.get(n), list) and kinds[n] != ['0', '1']:
+        ok(read('config/available_' + n).split(' ') == kinds[n], '%s: what there is to choose from is beside it' % n)
 for n in sorted(names, key=lambda n: n != 'profile'):  # which sets others
     write('config/' + n, first[n])
 now = {n: read('config/' + n) for n in names}

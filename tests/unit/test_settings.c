@@ -7,11 +7,11 @@
 
 static void test_settings(void)
 {
-	is_str(show("config/level", &root_view), "off stats [normal] verbose\n", "level reads");
+	is_str(show("config/level", &root_view), "normal\n", "level reads");
 	asked = -1;
 	is(put("config/level", "stats\n"), 0, "level is written");
 	ok(asked == GT_CTL_LEVEL && asked_arg == 1, "stats: the sources are reported");
-	is_str(show("config/level", &root_view), "off [stats] normal verbose\n", "and reads back");
+	is_str(show("config/level", &root_view), "stats\n", "and reads back");
 	is(put("config/level", "3"), 0, "level by number");
 	ok(asked == GT_CTL_LEVEL && asked_arg == 3, "verbose: the sources are reported");
 	is_str(show("last_cmd_status", &root_view), "ok\n", "ok");
@@ -39,9 +39,36 @@ static void test_settings(void)
 	is(put("backends/ftrace/path", "x"), -EACCES, "a fixed option");
 }
 
+/* Taken, as rings and processes come and go */
+static void test_names_nothing(void)
+{
+	static const struct {
+		const char *key, *some, *none, *what;
+	} cases[] = {
+		{ "filter_pid", "100,4000000000", "4000000000", "process" },
+		{ "filter_uid", "1000", "4000000000", "user" },
+		{ "filter_ring", "gfx*", "nothing*", "ring" },
+		{ "filter_engine", "COMPUTE", "VIDEO_ENCODE", "ring" },
+		{ "watchlist", "0", "77", "ring" },
+	};
+	char path[64], want[128];
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		snprintf(path, sizeof(path), "config/%s", cases[i].key);
+		is(put(path, cases[i].some), 0, "%s is set", cases[i].key);
+		is_str(show("last_cmd_status", &root_view), "ok\n", "… to what there is");
+		is(put(path, cases[i].none), 0, "to what there is not");
+		snprintf(want, sizeof(want), "%s is set, but there is no such %s now\n",
+			 cases[i].key, cases[i].what);
+		is_str(show("last_cmd_status", &root_view), want, "… which is reported");
+		is(put(path, ""), 0, "%s is empty", cases[i].key);
+		is_str(show("last_cmd_status", &root_view), "ok\n", "… which is no slip");
+	}
+}
+
 static void test_windows(void)
 {
-	is_str(show("config/aggregator_window", &root_view), "1s\n", "a window is a second");
+	is_str(show("config/aggregator_window", &root_view), "1000\n", "a window is a second");
 	is(put("config/aggregator_window", "99"), -ERANGE, "too short");
 	ok(strstr(show("last_cmd_status", &root_view), "100 to 60000"), "is reported: %s", text);
 	is(put("config/aggregator_window", "60001"), -ERANGE, "too long");
@@ -49,10 +76,10 @@ static void test_windows(void)
 	is(app.model->window_ns, 60000000000, "the model has it");
 	is(put("config/aggregator_window", "1m"), 0, "the same with a unit");
 	is(app.model->window_ns, 60000000000, "… is the same");
-	is_str(show("config/aggregator_window", &root_view), "60s\n", "it reads back with one");
+	is_str(show("config/aggregator_window", &root_view), "60000\n",
+	       "it reads back in milliseconds");
 	is(put("config/aggregator_window", "250000us"), 0, "a smaller unit");
-	is_str(show("config/aggregator_window", &root_view), "250ms\n",
-	       "the largest that divides it");
+	is_str(show("config/aggregator_window", &root_view), "250\n", "reads back alike");
 	is(put("config/aggregator_window", "250500us"), -EINVAL, "no whole number of milliseconds");
 	is(put("config/aggregator_window", "2h"), -ERANGE, "too long in hours");
 	is(put("config/aggregator_window", "99999999999999999999s"), -ERANGE, "far too long");
@@ -60,12 +87,13 @@ static void test_windows(void)
 	is(put("config/aggregator_window", "s"), -EINVAL, "a unit alone");
 	is(put("config/sampling", "10s"), -EINVAL, "a percentage has no unit");
 	is(put("config/history_size", "3M"), 0, "a size");
-	is(put("config/sampling_mode", "static [adaptive] threshold"), 0,
-	   "a choice as it reads back");
-	is_str(show("config/sampling_mode", &root_view), "static [adaptive] threshold\n",
-	       "is taken");
-	is(put("config/sampling_mode", "static [threshold]"), -EINVAL, "a part of it is not");
-	is(put("config/sampling_mode", "[static] adaptive threshold"), 0, "back");
+	is(put("config/sampling_mode", "adaptive\n"), 0, "a choice");
+	is_str(show("config/sampling_mode", &root_view), "adaptive\n", "reads back");
+	is_str(show("config/available_sampling_mode", &root_view), "static adaptive threshold\n",
+	       "what there is to choose from");
+	is(put("config/available_sampling_mode", "static"), -EACCES, "cannot be written");
+	is(put("config/sampling_mode", "static [threshold]"), -EINVAL, "nor is it a choice");
+	is(put("config/sampling_mode", "static"), 0, "back");
 	is(put("config/aggregator_window", "60000"), 0, "a bare number is of milliseconds");
 	is(put("config/aggregator_enable", "2"), -ERANGE, "neither on nor off");
 	is(put("config/aggregator_enable", "0"), 0, "off");
@@ -82,13 +110,13 @@ static void test_windows(void)
 
 static void test_buffers(void)
 {
-	is_str(show("config/buffer_size", &root_view), "4K\n", "as its source has it");
+	is_str(show("config/buffer_size", &root_view), "4096\n", "as its source has it");
 	is(put("config/buffer_size", "8192"), 0, "asked");
-	is_str(show("config/buffer_size", &root_view), "8K\n", "granted");
+	is_str(show("config/buffer_size", &root_view), "8192\n", "granted");
 	is_str(show("last_cmd_status", &root_view), "ok\n", "and that is all");
 	is(put("config/buffer_size", "4095"), -ERANGE, "too little");
 	is(put("config/buffer_size", "1099511627776"), 0, "very much");
-	is_str(show("config/buffer_size", &root_view), "1M\n", "less is granted");
+	is_str(show("config/buffer_size", &root_view), "1048576\n", "less is granted");
 	is_str(show("last_cmd_status", &root_view), "ftrace grants 1048576\n",
 	       "and that is reported");
 	buffer_max[0] = -1;
@@ -100,7 +128,7 @@ static void test_buffers(void)
 	is(put("config/buffer_size", "131072"), 0, "one refuses, one grants");
 	is_str(show("last_cmd_status", &root_view),
 	       "ftrace keeps 1048576: it cannot now; sim grants 65536\n", "which is reported");
-	is_str(show("config/buffer_size", &root_view), "64K\n", "the least of what they have");
+	is_str(show("config/buffer_size", &root_view), "65536\n", "the least of what they have");
 	buffer_max[0] = 1 << 20;
 	is(put("config/buffer_size", "8192"), 0, "both grant");
 	is_str(show("last_cmd_status", &root_view), "ok\n", "what was asked");
@@ -110,7 +138,7 @@ static void test_buffers(void)
 
 static void test_profile(void)
 {
-	is_str(show("config/profile", &root_view), "production debug analysis [custom]\n", "none");
+	is_str(show("config/profile", &root_view), "custom\n", "none");
 	is(put("config/profile", "debug"), 0, "a profile");
 	is(asked_arg, GT_LEVEL_VERBOSE, "sources know its level");
 	ok(conf.level == GT_LEVEL_VERBOSE && conf.sampling == 100, "it sets several");
@@ -127,8 +155,7 @@ static void test_profile(void)
 	is(put("config/aggregator_window", "500"), 0, "nor does one that no profile sets");
 	is(conf.profile, 1, "none");
 	is(put("config/sampling", "99"), 0, "another value");
-	is_str(show("config/profile", &root_view), "production debug analysis [custom]\n",
-	       "makes it custom");
+	is_str(show("config/profile", &root_view), "custom\n", "makes it custom");
 	is(put("config/profile", "production"), 0, "production");
 	ok(conf.sampling == 10 && conf.level == GT_LEVEL_NORMAL, "narrows");
 	is(put("config/profile", "custom"), 0, "custom");
@@ -142,7 +169,7 @@ static void test_visibility(void)
 {
 	uint64_t gen = app.model->dir_gen;
 
-	is_str(show("config/visibility", &root_view), "all [redacted] owner\n", "visibility");
+	is_str(show("config/visibility", &root_view), "redacted\n", "visibility");
 	is(put("config/visibility", "owner"), 0, "is a setting");
 	is(conf.visibility, GT_VIS_OWNER, "that holds");
 	ok(app.model->dir_gen != gen, "and directories are looked at anew");
@@ -276,17 +303,14 @@ static void test_control(void)
 	static const char *const bad[] = { "seek",  "seek +", "seek 5m", "seek 5 s",
 					   "seekx", "Start",  "" };
 
-	is_str(show("control", &root_view), "[start] stop\n", "control reads");
+	is_str(show("control", &root_view), "start\n", "control reads");
 	is(put("control", "stop"), 0, "stop");
 	is(asked, GT_CTL_PAUSE, "the sources learn it");
-	is_str(show("control", &root_view), "start [stop]\n", "stopped");
+	is_str(show("control", &root_view), "stop\n", "stopped");
 	ok(strstr(show("status", &root_view), "state stopped\n"), "status says so");
-	is(put("control", "[start] stop"), 0, "what it reads is taken back: start");
-	is(asked, GT_CTL_RESUME, "the sources learn it");
-	is(put("control", "start [stop]\n"), 0, "what it reads is taken back: stop");
-	is_str(show("control", &root_view), "start [stop]\n", "stopped again");
-	is(put("control", "start [stop] [play] pause"), -EINVAL, "what it never reads is refused");
 	is(put("control", "start\n"), 0, "start");
+	is(asked, GT_CTL_RESUME, "the sources learn it");
+	is_str(show("available_control", &root_view), "start stop clear rescan\n", "what it takes");
 	is(put("control", "clear"), 0, "clear");
 	is(put("control", "rescan"), 0, "rescan");
 	is(asked, GT_CTL_RESCAN, "is passed on");
@@ -294,8 +318,9 @@ static void test_control(void)
 	is(put("control", "pause"), -EOPNOTSUPP, "pause without a replay");
 	is(put("control", "seek 1s"), -EOPNOTSUPP, "seek without a replay");
 	app.replay = true;
-	is_str(show("control", &root_view), "[start] stop [play] pause\n", "control of a replay");
-	is(put("control", "[start] stop [play] pause"), 0, "which is taken back");
+	is_str(show("control", &root_view), "play\n", "control of a replay");
+	is_str(show("available_control", &root_view), "start stop clear rescan play pause seek\n",
+	       "what it takes then");
 	for (size_t i = 0; i < sizeof(seeks) / sizeof(seeks[0]); i++) {
 		is(put("control", seeks[i].value), 0, "replay: case %zu", i);
 		ok(asked == seeks[i].what && asked_arg == seeks[i].arg, "is passed on: %lld",
@@ -305,8 +330,7 @@ static void test_control(void)
 	refuse_seek = true;
 	is(put("control", "seek 1"), -EOPNOTSUPP, "a seek that is refused");
 	is_str(show("last_cmd_status", &root_view), "control: seek refused\n", "… says why");
-	is_str(show("control", &root_view), "[start] stop [play] pause\n",
-	       "… and does not stop it");
+	is_str(show("control", &root_view), "play\n", "… and does not stop it");
 	is(asked, GT_CTL_RESUME, "… nor the sources");
 	refuse_seek = false;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
@@ -454,6 +478,7 @@ int main(void)
 	make_machine();
 	gt_access_init(&app, 12345);
 	test_settings();
+	test_names_nothing();
 	test_windows();
 	test_buffers();
 	test_visibility();

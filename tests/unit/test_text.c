@@ -59,16 +59,12 @@ static void test_milli(void)
 
 static void test_lines(void)
 {
-	static const char *const names[] = { "off", "on", "auto", NULL };
-
 	gt_text_kv(&text, "busy_ns", 123);
 	is_str(done(), "busy_ns 123\n", "kv");
 	gt_text_gkv(&text, "count", UINT64_MAX);
 	is_str(done(), " count=18446744073709551615", "gkv");
 	gt_text_kvs(&text, "state", "x");
 	is_str(done(), "state x\n", "kvs");
-	gt_text_choice(&text, names, 1);
-	is_str(done(), "off [on] auto", "choice");
 	gt_text_printf(&text, "%s-%d", "a", 5);
 	is_str(done(), "a-5", "printf");
 }

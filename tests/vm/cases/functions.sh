@@ -110,7 +110,7 @@ is "$(sort -u -k 2 names | grep -c .)" "$(sort -u -k 3 names | grep -c .)" "one 
 like "$(grep ^ctf2 names)" "vgem_open" "a new reader reads them"
 like "$(as_user cat "$mnt/timeline")" "FUNCTION .*function=vgem_open.* redacted" "others see the call, not who made it"
 is "$(as_user cat "$mnt/timeline" | grep -cE 'FUNCTION .*comm=(bash|functions|modprobe)')" 0 "… nor their names"
-is "$(cat "$mnt/config/level")" "off stats [normal] verbose" "all that at level normal"
+is "$(cat "$mnt/config/level")" "normal" "all that at level normal"
 
 if [ -e "${GT_MODULES-}/mockgpu.ko" ]; then
 	filter ':mod:mockgpu'
