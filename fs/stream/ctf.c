@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * TSDL for our stream, after the Common Trace Format 1.8.3 specification. A stream of records is
- * one packet with neither packet header nor context. `ts` and `type` are event.header; flags and
- * cpu are event.context (within the header they make babeltrace2 2.0.4 warn).
+ * one packet without a header. Its first record, HEADER, is the packet context: babeltrace2 2.1 aborts
+ * if a packet with a clock does not say when it begins, and 2.0 wants that field to be called so. Of
+ * all others `ts` and `type` are event.header; flags and cpu are event.context (within the header they
+ * make babeltrace2 2.0.4 warn).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -108,6 +110,7 @@ static void stream_desc(struct gt_text *t)
 		gt_text_printf(t, "%s %s = %d", i ? "," : "", descriptions[i].name,
 			       descriptions[i].id);
 	gt_text_str(t, " };\nstream {\n"
+		       "\tpacket.context := struct { ts_t timestamp_begin; char_t header[56]; };\n"
 		       "\tevent.header := struct { ts_t timestamp; enum gt_type id; };\n"
 		       "\tevent.context := struct { uint8_t flags; uint16_t cpu; };\n"
 		       "};\n");

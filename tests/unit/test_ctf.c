@@ -61,6 +61,17 @@ static unsigned int lines(const char *s)
 	return n;
 }
 
+/* What babeltrace2 printed, without the packet context, which is in each line */
+static char *printed(void)
+{
+	static const char context[] = "{ header = \"@\" }, ";
+	char *out = slurp("out"), *at;
+
+	while ((at = strstr(out, context)))
+		memmove(at, at + strlen(context), strlen(at + strlen(context)) + 1);
+	return out;
+}
+
 static void write_metadata(const char (*custom)[32], int64_t offset)
 {
 	static const char names[8][GT_FUNCTION_NAME] = { "f", [7] = "amdgpu_x.isra.0\"; };" };
@@ -157,8 +168,6 @@ static void check_output(const char *out)
 	char name[64];
 	bool types = true;
 
-	has(out, " HEADER: { flags = 0, cpu = 65535 }, { version = 2, record_size = 64, "
-		 "magic = \"gputrace-stream\", realtime_offset = -5, ");
 	has(out, " SUBMIT: { flags = 1, cpu = 3 }, { gpu = 1, ring = 2, ctx = 0x1234, seqno = 100, "
 		 "pid = 4321, tid = 4322, uid = 1000, queue = 6, value = 7, ref = 8 }");
 	has(out, " GPU_NAME: { flags = 0, cpu = 65535 }, { gpu = 65535, ring = 65535, "
@@ -195,9 +204,9 @@ static void test_all_types(void)
 	write_metadata(custom, 1763000000123456789LL);
 	write_file("events", "w", r, n * sizeof(*r));
 	is(babeltrace("--clock-seconds"), 0, "babeltrace2 reads a stream of all types");
-	out = slurp("out");
+	out = printed();
 	err = slurp("err");
-	is(lines(out), n, "it prints each record");
+	is(lines(out), n - 1, "it prints each record but the first, which is the packet's");
 	is_str(err, "", "and warns of nothing");
 	ok(!strncmp(out, "[1763000001.123456789]", 22), "in real time");
 	check_output(out);
@@ -220,9 +229,11 @@ static void test_appended_and_cut(void)
 	write_file("events", "w", r, n * sizeof(*r));
 	write_file("events", "a", r + n, (all - n) * sizeof(*r));
 	is(babeltrace("--clock-seconds"), 0, "a stream appended to another");
-	out = slurp("out");
+	out = printed();
 	err = slurp("err");
-	is(lines(out), all, "each record of both");
+	is(lines(out), all - 1, "each record of both but the first");
+	has(out, " HEADER: { flags = 0, cpu = 65535 }, { version = 2, record_size = 64, "
+		 "magic = \"gputrace-stream\", realtime_offset = -5, ");
 	is_str(err, "", "no warning");
 	ok(!strncmp(out, "[1.000000000]", 13), "a recording's own time");
 	free(out);
@@ -230,8 +241,8 @@ static void test_appended_and_cut(void)
 	for (size_t cut = 1; cut < 64; cut += 31) {
 		write_file("events", "w", r, (n - 1) * sizeof(*r) + cut);
 		ok(babeltrace("--clock-seconds"), "%zu bytes into a record: it fails", cut);
-		out = slurp("out");
-		is(lines(out), n - 1, "but prints each whole record before");
+		out = printed();
+		is(lines(out), n - 2, "but prints each whole record before");
 		free(out);
 	}
 }
@@ -239,36 +250,19 @@ static void test_appended_and_cut(void)
 static void test_offset(int64_t offset, const char *want)
 {
 	static const char custom[7][32];
-	union gt_record r = header(T0);
+	union gt_record r[2] = { header(T0) };
 	char *out, *err;
 
+	gt_record_init(&r[1], T0, GT_SUBMIT);
 	write_metadata(custom, offset);
-	write_file("events", "w", &r, sizeof(r));
+	write_file("events", "w", r, sizeof(r));
 	is(babeltrace("--clock-seconds"), 0, "offset %" PRId64, offset);
-	out = slurp("out");
+	out = printed();
 	err = slurp("err");
 	ok(!strncmp(out, want, strlen(want)), "it is %s: %.24s", want, out);
 	is_str(err, "", "no warning");
 	free(out);
 	free(err);
-}
-
-/* 2.1.1, as Debian 13 has it, aborts on any stream of packets that do not say when they begin. */
-static bool reads_any(void)
-{
-	static const char metadata[] =
-		"/* CTF 1.8 */\n"
-		"typealias integer { size = 8; align = 8; signed = false; } := uint8_t;\n"
-		"trace { major = 1; minor = 8; byte_order = le; };\n"
-		"clock { name = c; freq = 1000000000; };\n"
-		"typealias integer { size = 8; align = 8; signed = false; map = clock.c.value; } "
-		":= t;\n"
-		"stream { event.header := struct { t timestamp; uint8_t id; }; };\n"
-		"event { id = 0; name = \"A\"; fields := struct { uint8_t v; }; };\n";
-
-	write_file("metadata", "w", metadata, sizeof(metadata) - 1);
-	write_file("events", "w", "\1\0\1", 3);
-	return !babeltrace("");
 }
 
 int main(void)
@@ -283,11 +277,6 @@ int main(void)
 		return 1;
 	snprintf(path, sizeof(path), "%s/trace", dir);
 	mkdir(path, 0700);
-	if (!reads_any()) {
-		snprintf(path, sizeof(path), "rm -r %s", dir);
-		printf("skipped: this babeltrace2 cannot read a plain stream of one event\n");
-		return system(path) ? 1 : 77;
-	}
 	test_all_types();
 	test_appended_and_cut();
 	test_offset(500000001, "[1.500000001]");
