@@ -328,13 +328,13 @@ static const struct blind {
 	  "a kernel with CONFIG_DRM_I915_LOW_LEVEL_TRACEPOINTS has i915_request_in and _out" },
 };
 
-static void show_blinds(struct gt_text *t)
+/* Those that this machine can have, or else the others */
+static void show_blinds(struct gt_text *t, bool here)
 {
-	for (const struct blind *b = blinds; b < blinds + sizeof(blinds) / sizeof(blinds[0]); b++) {
-		gt_text_printf(t, "invisible %s %s\n  why %s\n  shown-by %s\n", b->name,
-			       access(b->path, F_OK) ? "not-on-this-machine" : "here", b->why,
-			       b->remedy);
-	}
+	for (const struct blind *b = blinds; b < blinds + sizeof(blinds) / sizeof(blinds[0]); b++)
+		if (!access(b->path, F_OK) == here)
+			gt_text_printf(t, "invisible %s %s\n  why %s\n  shown-by %s\n", b->name,
+				       here ? "here" : "not-on-this-machine", b->why, b->remedy);
 }
 
 /* Without fs/fuse/guard.c, which needs the kernel's AIO */
@@ -377,24 +377,51 @@ static void show_writer(struct gt_text *t, const struct gt_writer *w)
 			       "lsm= on its command line\n");
 }
 
-int gt_show_doctor(struct gt_text *t, const struct gt_show *s)
-{
-	struct gt_app *app = s->app;
-	unsigned int n = app->host ? gt_host_count(app->host) : 0;
+/* Of sources, in the order of what they say about this machine */
+enum part {
+	FAULTS,	 /* they failed, or nothing works and they say why */
+	AT_WORK, /* running, paused, ended */
+	REST,
+};
 
-	if (app->simulated)
-		gt_text_str(t, "simulated sim0 is no GPU, its work never happened: backend=sim "
-			       "asked for it\n");
-	if (app->replay)
-		gt_text_str(t, "replay what is shown was recorded: this machine's GPUs are not\n");
-	if (getuid())
-		gt_text_str(t, "unprivileged mounted by an ordinary user: live tracing needs a "
-			       "mount made by root, or CAP_BPF, CAP_PERFMON and "
-			       "CAP_DAC_READ_SEARCH (tracefs is root's alone) for bpf\n");
-	if (!app->replay)
-		gt_show_no_gpu(t, app);
-	for (unsigned int i = 0; i < n; i++)
-		show_backend(t, app->host, i);
+static enum part part_of(const struct gt_backend_info *info, bool any_at_work)
+{
+	switch (info->state) {
+	case GT_BS_REFUSED:
+	case GT_BS_QUARANTINED:
+		return FAULTS;
+	case GT_BS_UNAVAILABLE:
+		return any_at_work ? REST : FAULTS;
+	case GT_BS_OFF:
+		return REST;
+	default:
+		return AT_WORK;
+	}
+}
+
+static bool any_at_work(struct gt_host_state *h)
+{
+	struct gt_backend_info info;
+
+	for (unsigned int i = 0; gt_host_info(h, i, &info); i++)
+		if (part_of(&info, true) == AT_WORK)
+			return true;
+	return false;
+}
+
+static void show_backends(struct gt_text *t, struct gt_app *app, enum part part)
+{
+	struct gt_backend_info info;
+	bool any = app->host && any_at_work(app->host);
+
+	for (unsigned int i = 0; app->host && gt_host_info(app->host, i, &info); i++)
+		if (part_of(&info, any) == part)
+			show_backend(t, app->host, i);
+}
+
+/* The mount itself: not what it shows */
+static void show_mount_faults(struct gt_text *t, struct gt_app *app)
+{
 	if (app->unguarded)
 		show_unguarded(t, app->unguarded);
 	if (atomic_load(&app->no_slot))
@@ -414,15 +441,19 @@ int gt_show_doctor(struct gt_text *t, const struct gt_show *s)
 			"history full: %llu events are not in it (%s); statistics have them\n"
 			"  remedy mount with TMPDIR=DIR, a folder with more room\n",
 			(unsigned long long)app->log->unkept, strerror(app->log->full));
-	gt_text_str(t, "buffers\n  ");
-	if (app->log->recs.fd < 0)
-		gt_text_kv(t, "history_bytes", gt_log_room_bytes(app->log));
-	else
-		gt_text_kv(t, "history_file_bytes", gt_log_bytes(app->log));
-	if (app->conf) {
-		gt_text_str(t, "  ");
-		gt_text_kv(t, "buffer_size_asked_bytes", (uint64_t)app->conf->buffer_size);
-	}
+}
+
+/* What is in the way, each with a remedy as far as there is one, which is indented */
+static void show_faults(struct gt_text *t, struct gt_app *app)
+{
+	if (!app->replay)
+		gt_show_no_gpu(t, app);
+	if (getuid() && !app->replay)
+		gt_text_str(t, "unprivileged mounted by an ordinary user: live tracing needs a "
+			       "mount made by root, or CAP_BPF, CAP_PERFMON and "
+			       "CAP_DAC_READ_SEARCH (tracefs is root's alone) for bpf\n");
+	show_backends(t, app, FAULTS);
+	show_mount_faults(t, app);
 	show_losses(t, app);
 	if (gt_pidns_stats().refused)
 		gt_text_printf(
@@ -433,8 +464,73 @@ int gt_show_doctor(struct gt_text *t, const struct gt_show *s)
 			(unsigned long long)gt_pidns_stats().refused);
 	show_endless(t, app);
 	show_unhanded(t, app);
+}
+
+/* The first lines: what works here */
+static void show_summary(struct gt_text *t, struct gt_app *app, const struct gt_text *faults)
+{
+	struct gt_backend_info info;
+	unsigned int n = 0;
+
+	gt_text_str(t, "gpus     ");
+	{
+		GT_MODEL_LOCK(app->model);
+		for (unsigned int i = 0; i < app->model->ngpus; i++) {
+			if (app->model->gpus[i]->gone)
+				continue;
+			gt_text_str(t, n++ ? ", " : " ");
+			gt_text_word(t, app->model->gpus[i]->name,
+				     sizeof(app->model->gpus[i]->name));
+		}
+	}
+	gt_text_str(t, n ? "\nsources  " : " none\nsources  ");
+	n = 0;
+	for (unsigned int i = 0; app->host && gt_host_info(app->host, i, &info); i++) {
+		if (part_of(&info, true) != AT_WORK)
+			continue;
+		gt_text_str(t, n++ ? ", " : " ");
+		gt_text_word(t, info.name, sizeof(info.name));
+		gt_text_printf(t, " %s", gt_backend_state_name(info.state));
+	}
+	gt_text_str(t, n ? "\nproblems  " : " none\nproblems  ");
+	n = 0;
+	for (size_t i = 0; i < faults->len; i++)
+		n += (!i || faults->buf[i - 1] == '\n') && faults->buf[i] != ' ';
+	gt_text_printf(t, n ? "%u, which follow\n\n" : "none\n\n", n);
+}
+
+int gt_show_doctor(struct gt_text *t, const struct gt_show *s)
+{
+	struct gt_app *app = s->app;
+	struct gt_text faults;
+
+	gt_text_init(&faults, 0);
+	show_faults(&faults, app);
+	show_summary(t, app, &faults);
+	gt_text_mem(t, faults.buf, faults.len);
+	if (faults.len)
+		gt_text_ch(t, '\n');
+	gt_text_free(&faults);
+	if (app->simulated)
+		gt_text_str(t, "simulated sim0 is no GPU, its work never happened: backend=sim "
+			       "asked for it\n");
+	if (app->replay)
+		gt_text_str(t, "replay what is shown was recorded: this machine's GPUs are not\n");
 	if (!app->replay)
-		show_blinds(t);
+		show_blinds(t, true);
+	show_backends(t, app, AT_WORK);
+	gt_text_str(t, "buffers\n  ");
+	if (app->log->recs.fd < 0)
+		gt_text_kv(t, "history_bytes", gt_log_room_bytes(app->log));
+	else
+		gt_text_kv(t, "history_file_bytes", gt_log_bytes(app->log));
+	if (app->conf) {
+		gt_text_str(t, "  ");
+		gt_text_kv(t, "buffer_size_asked_bytes", (uint64_t)app->conf->buffer_size);
+	}
+	show_backends(t, app, REST);
+	if (!app->replay)
+		show_blinds(t, false);
 	return 0;
 }
 
