@@ -348,6 +348,7 @@ install: all
 	$(INSTALL) -m 644 $(filter %.5,$(man)) $(D)/share/man/man5/
 	$(INSTALL) -m 644 $(filter %.7,$(man)) $(D)/share/man/man7/
 	$(INSTALL) -m 644 $(filter %.8,$(man)) $(D)/share/man/man8/
+	ln -sf mount.gputrace.8 $(D)/share/man/man8/gputrace.8
 	$(INSTALL) -d $(D)/lib/systemd/system $(D)/lib/sysusers.d $(D)/lib/tmpfiles.d
 	sed 's|@PREFIX@|$(PREFIX)|' conf/gputrace.service >$(D)/lib/systemd/system/gputrace.service
 	$(INSTALL) -m 644 conf/sysusers.conf $(D)/lib/sysusers.d/gputrace.conf
@@ -364,9 +365,12 @@ uninstall:
 		$(DESTDIR)$(mountdir)/mount.fuse.gputrace
 	rm -f $(patsubst %.5,$(D)/share/man/man5/%.5,$(notdir $(filter %.5,$(man)))) \
 		$(patsubst %.7,$(D)/share/man/man7/%.7,$(notdir $(filter %.7,$(man)))) \
-		$(patsubst %.8,$(D)/share/man/man8/%.8,$(notdir $(filter %.8,$(man))))
+		$(patsubst %.8,$(D)/share/man/man8/%.8,$(notdir $(filter %.8,$(man)))) $(D)/share/man/man8/gputrace.8
 	rm -f $(D)/lib/systemd/system/gputrace.service $(D)/lib/sysusers.d/gputrace.conf \
 		$(D)/lib/tmpfiles.d/gputrace.conf
 	! cmp -s conf/gputrace.conf $(DESTDIR)$(SYSCONFDIR)/gputrace.conf || \
 		rm -f $(DESTDIR)$(SYSCONFDIR)/gputrace.conf
 	rm -rf $(D)/lib/gputrace $(D)/share/gputrace $(D)/include/gputrace
+	for d in share/man/man5 share/man/man7 share/man/man8 lib/systemd/system lib/systemd lib/sysusers.d lib/tmpfiles.d; do \
+		[ ! -d $(D)/$$d ] || rmdir --ignore-fail-on-non-empty $(D)/$$d || exit; \
+	done
