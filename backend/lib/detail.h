@@ -108,14 +108,14 @@ static inline uint64_t gt_file_skipped(const struct gt_filecount *c)
 }
 
 /** gt_file_word() - writes @s as one word: blanks, control characters, "\" and bytes above ASCII as
- * \xNN */
+ * \NNN */
 static inline void gt_file_word(char *out, size_t len, const char *s)
 {
 	size_t n = 0;
 
 	for (; *s && n + 5 <= len; s++)
 		n += (size_t)snprintf(out + n, len - n,
-				      *s > ' ' && *s < 0x7f && *s != '\\' ? "%c" : "\\x%02x",
+				      *s > ' ' && *s < 0x7f && *s != '\\' ? "%c" : "\\%03o",
 				      (unsigned char)*s);
 	out[n < len ? n : len - 1] = '\0';
 }

@@ -17,10 +17,10 @@ static bool is_plain(unsigned char c)
 
 static void escape(struct gt_text *t, unsigned char c)
 {
-	const char *hex = "0123456789abcdef";
-	char x[4] = { '\\', 'x', hex[c >> 4], hex[c & 15] };
+	char octal[4] = { '\\', (char)('0' + (c >> 6)), (char)('0' + (c >> 3 & 7)),
+			  (char)('0' + (c & 7)) };
 
-	gt_text_mem(t, x, sizeof(x));
+	gt_text_mem(t, octal, sizeof(octal));
 }
 
 /**
@@ -46,6 +46,16 @@ void gt_text_word(struct gt_text *t, const char *s, size_t max)
 		run = i + 1;
 	}
 	gt_text_mem(t, s + run, n - run);
+}
+
+/** gt_text_line() - likewise the rest of a line, in which blanks are no fault */
+void gt_text_line(struct gt_text *t, const char *s, size_t max)
+{
+	for (size_t n = strnlen(s, max), i = 0; i < n; i++)
+		if (s[i] == ' ' || is_plain((unsigned char)s[i]))
+			gt_text_ch(t, s[i]);
+		else
+			escape(t, (unsigned char)s[i]);
 }
 
 /* Strict parsers of settings; each stores where it stopped in gt_parse_at. */

@@ -53,10 +53,12 @@ void gt_table_end(struct gt_text *t, size_t begin);
 
 /**
  * gt_text_word() - a word that came from outside (comm, ring, device): a blank, a backslash, a control
- *	character and each byte that is not ASCII become `\xNN`, so that no name can make a column or a
- *	line of its own; "" becomes "-", and "-" becomes "\\x2d"
+ *	character and each byte that is not ASCII become `\NNN`, octal as in /proc/mounts, so that no name
+ *	can make a column or a line of its own; "" becomes "-", and "-" becomes "\\055"
  */
 void gt_text_word(struct gt_text *t, const char *s, size_t max);
+/** gt_text_line() - a value that came from outside: likewise, but blanks are kept, and "-" and "" */
+void gt_text_line(struct gt_text *t, const char *s, size_t max);
 /** gt_text_dash() - a column with an unknown value */
 void gt_text_dash(struct gt_text *t);
 

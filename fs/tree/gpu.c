@@ -313,7 +313,7 @@ static int show_name(struct gt_text *t, const struct gt_show *s)
 			return -ENODEV;
 		memcpy(name, r->name, sizeof(name));
 	}
-	gt_cell_word(t, name, sizeof(name));
+	gt_text_line(t, name, sizeof(name));
 	gt_text_ch(t, '\n');
 	return 0;
 }
@@ -525,7 +525,8 @@ static void word_line(struct gt_text *t, const char *key, const char *s, size_t 
 	if (!s[0])
 		return;
 	gt_text_str(t, key);
-	gt_cell_word(t, s, max);
+	gt_text_ch(t, ' ');
+	gt_text_line(t, s, max);
 	gt_text_ch(t, '\n');
 }
 

@@ -152,14 +152,7 @@ static int show_name(struct gt_text *t, const struct gt_show *s)
 	k = gt_obj_kernel(s);
 	if (!k)
 		return -ENODEV;
-	for (size_t i = 0; i < k->len; i++) {
-		unsigned char c = (unsigned char)k->name[i];
-
-		if (c >= ' ' && c < 0x7f && c != '\\')
-			gt_text_ch(t, (char)c);
-		else
-			gt_text_printf(t, "\\x%02X", c);
-	}
+	gt_text_line(t, k->name, k->len);
 	gt_text_ch(t, '\n');
 	return 0;
 }
@@ -465,7 +458,7 @@ const struct gt_file gt_kernel_files[] = {
 	  .flags = GT_FILE_VIEW,
 	  .show = show_name,
 	  .gen = gt_gen_kernel,
-	  .help = "its whole name; what is not printable as \\xNN" },
+	  .help = "its whole name" },
 	{ .name = "stats",
 	  .mode = 0444,
 	  .flags = GT_FILE_VIEW | GT_FILE_KEYED,

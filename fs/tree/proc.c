@@ -70,7 +70,7 @@ static void put(struct gt_text *t, const struct who *w, int what)
 	switch (what) {
 	case COMM:
 		if (w->comm[0])
-			gt_cell_word(t, w->comm, sizeof(w->comm));
+			gt_text_line(t, w->comm, sizeof(w->comm));
 		break;
 	case UID:
 		if (w->uid != GT_NONE32)
@@ -78,7 +78,7 @@ static void put(struct gt_text *t, const struct who *w, int what)
 		break;
 	case CGROUP:
 		if (w->cgroup[0])
-			gt_cell_word(t, w->cgroup, sizeof(w->cgroup));
+			gt_text_line(t, w->cgroup, sizeof(w->cgroup));
 		break;
 	case STATE:
 		gt_text_str(t, w->dead ? "dead" : "alive");
@@ -86,7 +86,7 @@ static void put(struct gt_text *t, const struct who *w, int what)
 	default:
 		gt_container_of(w->cgroup, &c);
 		if (*said(&c, what))
-			gt_cell_word(t, said(&c, what), sizeof(c.unit));
+			gt_text_line(t, said(&c, what), sizeof(c.unit));
 	}
 }
 

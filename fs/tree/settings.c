@@ -215,14 +215,14 @@ void gt_writelog_show_status(struct gt_writelog *w, struct gt_text *t, const str
 	gt_text_ch(t, '\n');
 }
 
-/* Printable ASCII as it is, all else as \xNN; returns how many columns it takes. */
+/* Printable ASCII as it is, all else as \NNN; returns how many columns it takes. */
 static size_t quoted(struct gt_text *t, unsigned char c)
 {
 	if (c >= 0x20 && c < 0x7f && c != '\\' && c != '"') {
 		gt_text_ch(t, (char)c);
 		return 1;
 	}
-	gt_text_printf(t, "\\x%02x", c);
+	gt_text_printf(t, "\\%03o", c);
 	return 4;
 }
 

@@ -336,8 +336,8 @@ cp text 'e\'
 cp hip_77 'f\:g\'
 cp k_kernel_trace.csv '\h:_kernel_trace.csv'
 mount_gt "$mnt" -o 'replay=e\\:f\\\:g\\:\h\:_kernel_trace.csv' || exit 1
-is "$(value "$mnt/backends/replay/stats" file0)" "$PWD/e\x5c" "a backslash at a name's end is written \\\\: text"
-is "$(value "$mnt/backends/amdlog/stats" file0)" "$PWD/f\x5c:g\x5c" "… and before a colon: a log"
+is "$(value "$mnt/backends/replay/stats" file0)" "$PWD/e\134" "a backslash at a name's end is written \\\\: text"
+is "$(value "$mnt/backends/amdlog/stats" file0)" "$PWD/f\134:g\134" "… and before a colon: a log"
 like "$(cat "$mnt/backends/rocprof/files")" '/\\h:_kernel_trace.csv -' "… and is itself elsewhere: results"
 umount_gt "$mnt"
 

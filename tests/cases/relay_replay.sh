@@ -36,7 +36,7 @@ $grtrace annotate invented.txt >annotated.txt
 printf '[backend replay]\nrelay_clock_offset = -1000000\n' >conf
 mount_gt "$mnt" -o conf=conf,replay=late/events0:late/events1:late/events2:late/events3:annotated.txt || exit 1
 ok "with the clock's offset, as computed" $jobs compare invented.txt "$mnt/amdgpu0"
-is "$(cat "$mnt/proc/25155/comm") $(cat "$mnt/proc/25156/comm")" 'steam Render\x20Thread-x' "it tells who submitted"
+is "$(cat "$mnt/proc/25155/comm") $(cat "$mnt/proc/25156/comm")" 'steam Render Thread-x' "it tells who submitted"
 rows=$(count_rows "$mnt/report")
 is "$(awk 'NR > 1 && $9 != "-"' "$mnt/report" | wc -l)" "$(awk 'NR > 1 && $10 != "-"' "$mnt/report" | wc -l)" "each job that was submitted has its ioctl's time"
 ok "… which there are ($rows)" [ "$rows" -gt 700 ]

@@ -30,7 +30,7 @@ is "$(ls "$mnt"/amdgpu0/kernels | grep -c '[^A-Za-z0-9_.+~-]')" 0 "names of dire
 k=$mnt/amdgpu0/kernels
 ok "a plain name is the directory's" [ -d "$k/__amd_rocclr_copyBuffer" ]
 is "$(cat "$k"/etc_passwd~*/name)" "../../../etc/passwd" "what is not is in name"
-is "$(cat "$k"/line_break~*/name)" 'line\x0Abreak' "… in one line"
+is "$(cat "$k"/line_break~*/name)" 'line\012break' "… in one line"
 like "$(cat "$k/__amd_rocclr_copyBuffer/resources")" '^vgpr +32 +32$' "resources"
 like "$(cat "$k/__amd_rocclr_copyBuffer/resources")" '^grid_x +256 +1280$' "… least and most"
 is "$(count_rows "$k/__amd_rocclr_copyBuffer/dispatches")" 32 "the last dispatches"

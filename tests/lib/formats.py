@@ -15,7 +15,7 @@ from tap import ok
 NAME = re.compile(r'^[a-z][a-z0-9_]*$')
 WRONG_UNIT = re.compile(r'_(ms|uw|uj|mw|millicelsius|sec|seconds)$|%')
 KNOWN_UNITS = {'evicted_ms'}
-ESCAPED = re.compile(r'^[^\s\\]*(\\x[0-9a-f]{2}[^\s\\]*)*$')
+ESCAPED = re.compile(r'^[^\s\\]*(\\[0-3][0-7]{2}[^\s\\]*)*$')
 GPU = r'(?!(?:config|backends|proc|users|cgroups|by-id)\b)[^/]+'
 
 

@@ -180,7 +180,7 @@ def expected(paths):
 def shown(mnt):
     for d in glob.glob(glob.escape(mnt) + '/*/kernels/*'):
         name = open(d + '/name', newline='').read()[:-1]
-        name = re.sub(r'\\x([0-9A-F]{2})', lambda m: chr(int(m[1], 16)), name)
+        name = re.sub(r'\\([0-3][0-7]{2})', lambda m: chr(int(m[1], 8)), name)
         if not os.path.exists(d + '/latency'):
             continue
         keys = tables.stages(d + '/latency')['exec']

@@ -63,7 +63,7 @@ def compare(path, mnt):
         for k, v in shown(f):
             join(got_gpus, k, v)
     for d in glob.glob(glob.escape(mnt) + '/*/kernels/*'):
-        name = re.sub(r'\\x([0-9A-F]{2})', lambda m: chr(int(m[1], 16)), open(d + '/name', newline='').read()[:-1])
+        name = re.sub(r'\\([0-3][0-7]{2})', lambda m: chr(int(m[1], 8)), open(d + '/name', newline='').read()[:-1])
         for k, v in shown(d + '/counters'):
             join(got_kernels, (name, k), v)
     for want, got in ((gpus, got_gpus), (kernels, got_kernels)):

@@ -183,7 +183,7 @@ def check_kernels(c, gpu, name, kernels):
     whole, total, rows = {}, sum(j.ns for k in kernels.values() for j in k), list(table(gpu + '/kernel_stats'))
     for r in rows:
         long_name = text(f'{gpu}/kernels/{r["kernel"]}/name')[:-1]
-        whole[re.sub(r'\\x([0-9A-F]{2})', lambda m: chr(int(m[1], 16)), long_name)] = r
+        whole[re.sub(r'\\([0-3][0-7]{2})', lambda m: chr(int(m[1], 8)), long_name)] = r
     c.same(f'{name}: kernel_stats names', sorted(whole), sorted(kernels))
     for k, jobs in kernels.items():
         r, (n, ns, avg, most, least) = whole.get(k, {}), numbers(jobs)

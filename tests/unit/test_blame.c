@@ -6,7 +6,7 @@
 #define HEAD                                                                                       \
 	"waiter_pid waiter_comm gpu ring blocked_by holder_pid holder_comm wait_ns share_percent " \
 	"jobs reason\n"
-#define OTHER	 "2000 #x\\x20y\\x0az amdgpu0 ring0 "
+#define OTHER	 "2000 #x\\040y\\012z amdgpu0 ring0 "
 #define OWN	 "1000 glxgears amdgpu0 ring0 "
 #define HIDDEN	 "- - amdgpu0 ring0 "
 #define SDMA_OWN "1000 glxgears amdgpu0 ring1 idle - - 8000 100.00 1 ring\n"
@@ -82,7 +82,7 @@ static void test_hidden(void)
 	setup(1 << 20);
 	pair(200 * S, 1, 2000, 1000);
 	pair(201 * S, 3, 3000, 1000);
-	is(sum_of(&at_proc, &root, "process 2000 #x\\x20y\\x0az "), 500, "root sees the one");
+	is(sum_of(&at_proc, &root, "process 2000 #x\\040y\\012z "), 500, "root sees the one");
 	is(sum_of(&at_proc, &root, "process 3000 - "), 500, "… and the other");
 	ok(strstr(text(&at_proc, "blame", &user), OWN "process - - 1000 100.00 - ring\n"),
 	   "redacted: one row for both");
@@ -101,10 +101,10 @@ static void test_hung(void)
 		job_event(t + 10 + i, GT_COMMIT, 0, 5, i);
 	}
 	gt_model_advance(app.model, t + 7 * S);
-	is(sum_of(&at_proc, &root, "process 2000 #x\\x20y\\x0az "), 2 * (7 * S - 10),
+	is(sum_of(&at_proc, &root, "process 2000 #x\\040y\\012z "), 2 * (7 * S - 10),
 	   "waits for one that hangs count up to now");
 	gt_model_advance(app.model, t + 60 * S);
-	is(sum_of(&at_proc, &root, "process 2000 #x\\x20y\\x0az "), 2 * (60 * S - 10),
+	is(sum_of(&at_proc, &root, "process 2000 #x\\040y\\012z "), 2 * (60 * S - 10),
 	   "… of the whole recording");
 	SHOWS(at_root, "blame_stats", root,
 	      STATS("100.000000000", "160.000000000", "0", "3") "waiters_left_out 0\n");
@@ -142,7 +142,7 @@ static void test_hung_live(void)
 	app.model->wall = true;
 	for (int i = 0; i < 100 && !sum; i++) { /* the process may stand still before it reads */
 		gt_model_advance(app.model, gt_model_now(app.model));
-		sum = sum_of(&at_proc, &root, "process 2000 #x\\x20y\\x0az ");
+		sum = sum_of(&at_proc, &root, "process 2000 #x\\040y\\012z ");
 	}
 	ok(sum <= 10 * S && sum > 0, "live: waits of the last 10 s: %llu ns",
 	   (unsigned long long)sum);
@@ -255,7 +255,7 @@ static void test_pid_again(void)
 	   "the first");
 	ok(strstr(text(&at_root, "blame", &root), "1000 other amdgpu0 ring0 process 2000 "),
 	   "the second");
-	is(sum_of(&at_proc, &root, "process 2000 #x\\x20y\\x0az "), 500, "each for itself");
+	is(sum_of(&at_proc, &root, "process 2000 #x\\040y\\012z "), 500, "each for itself");
 	teardown();
 }
 

@@ -90,7 +90,7 @@ static void test_views(void)
 	is_str(reasons_at(&at_sdma, &root), "[- - - - - -]", "the other job waited for nothing");
 
 	t = text(&at_gfx, "blame", &root);
-	ok(strstr(t, "1000 glxgears amdgpu0 ring0 process 2000 #x\\x20y\\x0az 110000 91.66 1 "
+	ok(strstr(t, "1000 glxgears amdgpu0 ring0 process 2000 #x\\040y\\012z 110000 91.66 1 "
 		     "dependency\n"),
 	   "blame: for whom it waited");
 	ok(strstr(t, " 10000 8.33 1 ring\n"), "the rest it waited for its ring");
@@ -164,12 +164,12 @@ static void test_in_flight(void)
 	waits(T + 3 * MS, 5, 1, 6, 1);
 	gt_model_advance(app.model, T + 10 * MS);
 	ok(strstr(text(&at_gfx, "blame", &root),
-		  "process 2000 #x\\x20y\\x0az 7000000 87.50 1 dependency\n"),
+		  "process 2000 #x\\040y\\012z 7000000 87.50 1 dependency\n"),
 	   "a job in flight waits for its dependency until now");
 	job_event(T + 10 * MS, GT_COMMIT, 0, 5, 1);
 	gt_model_advance(app.model, T + 20 * MS);
 	ok(strstr(text(&at_gfx, "blame", &root),
-		  "process 2000 #x\\x20y\\x0az 7000000 87.50 1 dependency\n"),
+		  "process 2000 #x\\040y\\012z 7000000 87.50 1 dependency\n"),
 	   "and from its hand-over on no longer");
 	teardown();
 }

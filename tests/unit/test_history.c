@@ -23,7 +23,7 @@
 static void test_report(void)
 {
 	SHOWS(at_root, "report", root,
-	      REPORT ROW_A ROW_B "6 1 2000 #x\\x20y\\x0az" ROW_B_REST ROW_C);
+	      REPORT ROW_A ROW_B "6 1 2000 #x\\040y\\012z" ROW_B_REST ROW_C);
 	SHOWS(at_root, "report", user, REPORT ROW_A ROW_B "- 1 - -" ROW_B_REST ROW_C);
 	SHOWS(at_root, "report", owner, REPORT ROW_A ROW_C);
 	SHOWS(at_sdma, "report", root, REPORT ROW_C);
@@ -75,7 +75,7 @@ static void test_holder(void)
 	job_event(t + 60 * US, GT_COMPLETE, 1, 71, 0);
 	job_event(t + 60 * US, GT_START, 1, 70, 9);
 	job_event(t + 61 * US, GT_COMPLETE, 1, 70, 9);
-	ok(held_by(&root, 9, " 20000 2000 #x\\x20y\\x0az"), "report: another held it");
+	ok(held_by(&root, 9, " 20000 2000 #x\\040y\\012z"), "report: another held it");
 	ok(!strstr(text(&at_sdma, "report", &user), " 20000 2000 "),
 	   "report: whom not all may see");
 	ok(strstr(text(&at_sdma, "report", &user), " 20000 - -\n"), "… so nobody is named");
@@ -111,7 +111,7 @@ static void test_work(void)
 	   "report: numbers and times of kernels are for those who see their process");
 	ok(!strstr(text(&at_gpu, "report", &owner), "160.001"), "… an owner has no row of them");
 	ok(strstr(text(&at_gpu, "report", &root),
-		  "160.001000000 amdgpu0 ring2 COMPUTE 91 7001 2000 #x\\x20y\\x0az - - - 33333"),
+		  "160.001000000 amdgpu0 ring2 COMPUTE 91 7001 2000 #x\\040y\\012z - - - 33333"),
 	   "… root has all");
 	ok(!strstr(text(&at_gpu, "timeline", &user), "seqno=7001"), "nor has timeline the number");
 }
@@ -188,7 +188,7 @@ static void test_trace_line(void)
 	r.ev.pid = r.ev.tid = 1000;
 	r.ev.value = 992000;
 	is_str(line(&r),
-	       "[112.000000345]    3   amdgpu0/ring1(sdma\\x200) COMPLETE       1000    glxgears  "
+	       "[112.000000345]    3   amdgpu0/ring1(sdma\\0400) COMPLETE       1000    glxgears  "
 	       "       7:9 exec_ns=992000\n",
 	       "trace: an event");
 	gt_record_init(&r, 13 * S, GT_IOCTL_EXIT);
@@ -242,7 +242,7 @@ static void test_functions(void)
 	ok(strstr(line(&r), " function=amdgpu_a_name_of_more_letters_than_fit_one_piece\n"),
 	   "functions: a name of two pieces");
 	r.ev.value = 3;
-	ok(strstr(line(&r), " function=a\\x20b\n"), "functions: escaped");
+	ok(strstr(line(&r), " function=a\\040b\n"), "functions: escaped");
 	r.ev.value = 71;
 	ok(strstr(line(&r), " function=71\n"), "functions: no name, the number");
 	r.ev.value = GT_MAX_FUNCTIONS;

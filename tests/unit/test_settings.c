@@ -210,7 +210,7 @@ static void test_writelog(void)
 	at = at ? strchr(at + strlen(want), '\n') : NULL; /* behind the sentence */
 	is_str(at, "\n", "a repeated write is logged once");
 	ok(!strstr(show("error_log", &a), "uid=2"), "others' entries are not shown");
-	ok(strstr(show("error_log", &b), "\"\\x1b[1m\""), "values are quoted");
+	ok(strstr(show("error_log", &b), "\"\\033[1m\""), "values are quoted");
 	ok(strstr(show("error_log", &root_view), "uid=1") && strstr(text, "uid=2"),
 	   "root sees all");
 	for (int i = 0; i < 20; i++)
@@ -238,7 +238,7 @@ static void test_not_allowed(void)
 	ok(strstr(show("error_log", &boxed), "EPERM\n    \"42\"\n    settings are not"),
 	   "its value is shown, and no place: %s", text);
 	is(put_raw("config/sampling", "4\0\"", 3, &user, false), -EACCES, "by a user");
-	ok(strstr(show("error_log", &user), "EACCES\n    \"4\\x00\\x22\"\n    uid 4 may not"),
+	ok(strstr(show("error_log", &user), "EACCES\n    \"4\\000\\042\"\n    uid 4 may not"),
 	   "so is whatever it was: %s", text);
 }
 

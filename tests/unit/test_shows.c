@@ -24,12 +24,12 @@ static void test_tables(void)
 	      "gpu ring name engine depth busy_percent submitted completed errors lost "
 	      "exec_source\n"
 	      "amdgpu0 ring0 gfx_0.0.0 GRAPHICS 3 15.10 5 2 1 0 inferred\n"
-	      "amdgpu0 ring1 sdma\\x200 COPY 0 0.04 1 1 0 0 measured\n");
+	      "amdgpu0 ring1 sdma\\0400 COPY 0 0.04 1 1 0 0 measured\n");
 	SHOWS(at_gpu, "aggregate", root,
 	      "gpu ring name events avg_latency_ns min_latency_ns max_latency_ns avg_depth "
 	      "peak_depth start_s window_ns\n"
 	      "amdgpu0 ring0 gfx_0.0.0 12 1510500 1050000 1971000 1.10 3 100.000121000 999879000\n"
-	      "amdgpu0 ring1 sdma\\x200 5 1002000 1002000 1002000 0.00 1 100.003000000 "
+	      "amdgpu0 ring1 sdma\\0400 5 1002000 1002000 1002000 0.00 1 100.003000000 "
 	      "997000000\n");
 	SHOWS(at_root, "perf", root,
 	      "ring_id utilization_percent drop_rate_percent avg_latency_us\n"
@@ -48,7 +48,7 @@ static void test_tables(void)
 
 static void test_top(void)
 {
-	SHOWS(at_root, "top", root, TOP TOP_OWN "2000 2000 " TOP_REST "#x\\x20y\\x0az\n" TOP_COPY);
+	SHOWS(at_root, "top", root, TOP TOP_OWN "2000 2000 " TOP_REST "#x\\040y\\012z\n" TOP_COPY);
 	SHOWS(at_root, "top", user, TOP TOP_OWN "- - " TOP_REST "-\n" TOP_COPY);
 	SHOWS(at_root, "top", owner, TOP TOP_OWN TOP_COPY);
 }
@@ -139,7 +139,7 @@ static void test_histogram(void)
 
 static void test_jobs(void)
 {
-	SHOWS(at_gfx, "jobs", root, JOBS JOB_A "6 2 2000 #x\\x20y\\x0az queued 400000000\n" JOB_C);
+	SHOWS(at_gfx, "jobs", root, JOBS JOB_A "6 2 2000 #x\\040y\\012z queued 400000000\n" JOB_C);
 	SHOWS(at_gfx, "jobs", user, JOBS JOB_A "- 2 - - queued 400000000\n" JOB_C);
 	SHOWS(at_gfx, "jobs", owner, JOBS JOB_A JOB_C);
 	SHOWS(at_sdma, "jobs", root, JOBS);
@@ -191,7 +191,7 @@ static void test_proc(void)
 	SHOWS(at_other, "comm", user, "absent");
 	SHOWS(at_other, "stats", user, "EACCES");
 	SHOWS(at_other, "stats", owner, "EACCES");
-	SHOWS(at_other, "comm", root, "#x\\x20y\\x0az\n");
+	SHOWS(at_other, "comm", root, "#x y\\012z\n");
 }
 
 static void test_gen(void)
@@ -271,10 +271,10 @@ static void test_observed(void)
 	SHOWS(at_root, "top", root, TOP "1000 1000 amdgpu0 COPY 75.00 100.00 2 0 glxgears\n");
 	SHOWS(at_sdma, "utilization", root,
 	      "engine " UTIL "COPY 75.00 75.00 75.00 60000000 scheduler\n");
-	ok(strstr(text(&at_root, "rings", &root), " ring1 sdma\\x200 COPY 0 75.00 1 1 "),
+	ok(strstr(text(&at_root, "rings", &root), " ring1 sdma\\0400 COPY 0 75.00 1 1 "),
 	   "of 80 ms, 60");
 	gt_model_advance(app.model, t + 6 * S);
-	ok(strstr(text(&at_root, "rings", &root), " ring1 sdma\\x200 COPY 0 1.00 1 1 "),
+	ok(strstr(text(&at_root, "rings", &root), " ring1 sdma\\0400 COPY 0 1.00 1 1 "),
 	   "tables are of the whole recording");
 	SHOWS(at_sdma, "utilization", root,
 	      "engine " UTIL "COPY 0.00 1.00 1.00 60000000 scheduler\n");

@@ -80,17 +80,21 @@ static void test_words(void)
 	word("gfx_0.0.0", 40, "gfx_0.0.0", "plain");
 	word("", 40, "-", "empty");
 	word("abcdef", 3, "abc", "bounded");
-	word("a b\nc\td", 40, "a\\x20b\\x0ac\\x09d", "blanks");
+	word("a b\nc\td", 40, "a\\040b\\012c\\011d", "blanks");
 	word("#x#", 40, "#x#", "no mark of a comment");
 	word("\"a'b\"", 40, "\"a'b\"", "quotes");
-	word("\\", 40, "\\x5c", "backslash");
-	word("-", 40, "\\x2d", "what looks like unknown");
+	word("\\", 40, "\\134", "backslash");
+	word("-", 40, "\\055", "what looks like unknown");
 	word("-a", 40, "-a", "… alone");
-	word("gr\xc3\xbc\xc3\x9f", 40, "gr\\xc3\\xbc\\xc3\\x9f", "UTF-8");
-	word("a\xc3", 40, "a\\xc3", "cut character");
-	word("a\xe2\x80\xa8z", 40, "a\\xe2\\x80\\xa8z", "U+2028, a line's end");
-	word("\x1b[31m", 40, "\\x1b[31m", "escape sequence");
-	word("\x7f", 40, "\\x7f", "delete");
+	word("gr\xc3\xbc\xc3\x9f", 40, "gr\\303\\274\\303\\237", "UTF-8");
+	word("a\xc3", 40, "a\\303", "cut character");
+	word("a\xe2\x80\xa8z", 40, "a\\342\\200\\250z", "U+2028, a line's end");
+	word("\x1b[31m", 40, "\\033[31m", "escape sequence");
+	word("\x7f", 40, "\\177", "delete");
+	gt_text_line(&text, "a b\\\n-\x1b\xc3", 40);
+	is_str(done(), "a b\\134\\012-\\033\\303", "a value keeps its blanks");
+	gt_text_line(&text, "-", 1);
+	is_str(done(), "-", "… and is no word that stands for something");
 }
 
 /* No bytes at all may make two words of one. */
