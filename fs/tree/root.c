@@ -740,7 +740,7 @@ const struct gt_file gt_root_files[] = {
 	  "names of capabilities; names are only ever added",
 	  "feature" },
 	{ "status", 0444, GT_FILE_KEYED, gt_show_status, NULL, NULL, NULL,
-	  "state, level, uptime; where every event went; readers, objects, memory",
+	  "state, level, uptime; where every event went; readers, limits, memory",
 	  GT_STATUS_KEYS },
 	{ "control", 0664, 0, gt_show_control, gt_store_control, NULL, gt_gen_control,
 	  "start, stop, clear, rescan; in a replay also play, pause, seek +5s", NULL },

@@ -85,15 +85,16 @@ bool gt_has_counters(const struct gt_show *s);
 #define GT_STATUS_KEYS                                                                             \
 	"state level uptime_s simulated events_seen events_recorded events_filtered_level "        \
 	"events_filtered events_sampled_out events_rate_limited events_over_share "                \
-	"events_lost_source losses_uncounted readers parked unguarded objects gpus rings queues "  \
+	"events_lost_source losses_uncounted readers reads_blocked unguarded gpus rings queues "   \
 	"queues_refused processes processes_refused over_share_* jobs_in_flight jobs_aged_out "    \
 	"jobs_evicted jobs_unmatched jobs_ended_unseen memory_bytes model_bytes model_refused "    \
 	"history_bytes history_unkept history_max_bytes hold_queue_bytes unrecorded_job_bytes "    \
 	"snapshots snapshot_bytes nodes records_late daemon_cpu_ns ingest_cpu_ns pid_namespaces "  \
 	"pid_namespaces_processes pid_namespaces_refused userdirs_refused callers_known "          \
 	"callers_dropped users "                                                                   \
-	"users_refused cgroups cgroups_refused cgroups_folded users_dropped callers names "        \
-	"names_held descriptors opens_waiting polls text_bytes *_over_quota "                      \
+	"users_refused cgroups cgroups_refused cgroups_folded users_dropped users_with_handles "   \
+	"names "                                                                                   \
+	"names_in_use descriptors opens_waiting polls text_bytes *_over_quota "                    \
 	"events_dropped_hold_full hold_queue_records sampling_mode sampling_percent "              \
 	"sampling_cpu_percent"
 #define GT_REPORT_STATS_KEYS   "rows older_rows_left_out"

@@ -662,7 +662,6 @@ static void show_shares(struct gt_text *t)
 
 static void show_objects(struct gt_text *t, const struct counts *c)
 {
-	gt_text_kv(t, "objects", (uint64_t)c->gpus + c->rings + c->queues + c->procs);
 	gt_text_kv(t, "gpus", c->gpus);
 	gt_text_kv(t, "rings", c->rings);
 	gt_text_kv(t, "queues", c->queues);
@@ -689,7 +688,7 @@ static const struct {
 
 static void show_limits(struct gt_text *t, const struct gt_quota *q)
 {
-	gt_text_kv(t, "callers", q->users);
+	gt_text_kv(t, "users_with_handles", q->users);
 	for (int k = 0; k < GT_NQ; k++)
 		if (limits[k].held)
 			gt_text_kv(t, limits[k].held, q->total[k]);
@@ -734,7 +733,7 @@ int gt_show_status(struct gt_text *t, const struct gt_show *s)
 		gt_text_kv(t, "simulated", 1);
 	show_events(t, &c);
 	gt_text_kv(t, "readers", app->quota.total[GT_Q_PIPES]);
-	gt_text_kv(t, "parked", app->quota.total[GT_Q_READS]);
+	gt_text_kv(t, "reads_blocked", app->quota.total[GT_Q_READS]);
 	gt_text_kv(t, "unguarded", unguarded(app));
 	show_objects(t, &c);
 	show_memory(t, app, &c);

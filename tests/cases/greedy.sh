@@ -29,7 +29,7 @@ below() { # below "got" "bound" "what"
 	ok "$3: $1 of $2" [ "$1" -le "$2" ]
 }
 nobody() { # holds anything
-	! grep -E '^(readers|parked|descriptors|opens_waiting|polls) ' "$mnt/status" | grep -v ' 0$'
+	! grep -E '^(readers|reads_blocked|descriptors|opens_waiting|polls) ' "$mnt/status" | grep -v ' 0$'
 }
 given_back() {
 	ok "… and nothing of it is left" wait_for 20 nobody
@@ -90,7 +90,7 @@ ok "… and the holder reads a long one again" as_user cat "$mnt/report"
 echo off >"$mnt/config/level"
 greedy reads reads 500 "$mnt/events" "$mnt/trace" "$mnt/sim0/ring0/events" "$mnt/sim0/trace"
 is "$(got reads got) $(got reads EMFILE)" "96 404" "a user's pipes, then EMFILE"
-ok "all wait" wait_for 20 grep -qx "parked 96" "$mnt/status"
+ok "all wait" wait_for 20 grep -qx "reads_blocked 96" "$mnt/status"
 like "$(cat reads.out)" "^EINTR [1-9]" "signals end reads"
 echo normal >"$mnt/config/level"
 served "96 reads that wait"
@@ -200,7 +200,7 @@ below "$(status text_bytes)" 5000000 "bytes of their texts"
 for _ in 1 2 3; do walk >again & done
 wait
 is "$(status names_over_quota)" 0 "… and is never refused"
-kept() { [ "$(status names_held)" -lt 100 ]; }
+kept() { [ "$(status names_in_use)" -lt 100 ]; }
 ok "… as the kernel keeps one of each" wait_for 20 kept
 ok "… and all can be read" as_user sh -c "grep /proc/ files | head -n 200 | xargs cat"
 # shellcheck disable=SC2016

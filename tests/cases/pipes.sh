@@ -246,7 +246,7 @@ P
 		exec python3 many.py "$mnt" $n
 	) &
 	reader=$!
-	ok "$n readers wait" wait_for 60 grep -qx "parked $n" "$mnt/status"
+	ok "$n readers wait" wait_for 60 grep -qx "reads_blocked $n" "$mnt/status"
 	unguarded() { # some, and not all
 		local u
 		u=$(value "$mnt/status" unguarded)

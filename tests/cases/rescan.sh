@@ -62,7 +62,7 @@ def eventually(fn):
 
 def parked():
     for line in open(mnt + '/status'):
-        if line.startswith('parked '):
+        if line.startswith('reads_blocked '):
             return int(line.split()[1])
 
 text = {n: os.open(gpu + n, os.O_RDONLY) for n in ('info', 'stats', 'rings', 'report')}

@@ -20,7 +20,7 @@ steady() { # nothing is recorded any more
 	[ "$(recorded)" = "$n" ]
 }
 parked() { # so many reads
-	[ "$(value "$mnt/status" parked)" = "$1" ]
+	[ "$(value "$mnt/status" reads_blocked)" = "$1" ]
 }
 
 python=$(python3 -c 'import sys; print(sys.executable)')
