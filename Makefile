@@ -244,7 +244,7 @@ DEPS := gcc libc6-dev make pkg-config fuse3 libfuse3-dev libinih-dev libcap-ng-d
 	zlib1g-dev \
 	libbpf-dev clang bpftool mount less procps
 # tests and benchmarks are built with the first one
-DEPS_CHECK := libdrm-dev util-linux coreutils findutils busybox-static babeltrace2 python3
+DEPS_CHECK := libdrm-dev util-linux bsdextrautils coreutils findutils busybox-static babeltrace2 python3
 DEPS_TEST := $(DEPS_CHECK) clang clang-format libclang-rt-dev trace-cmd mandoc rsync tar strace systemd python3-yaml \
 	bzip2 xz-utils zstd
 DEPS_VM := qemu-system-x86 busybox-static cpio kmod pahole xz-utils zstd

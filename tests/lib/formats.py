@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0
-"""formats.py MNT WHAT: every file of a mount is in gputrace-files(5), and has the format, the columns or the keys that
-the page says; and how many files were read.
+"""formats.py MNT WHAT [UID]: every file of a mount, as that user reads it, is in gputrace-files(5), and has the format,
+the columns or the keys that the page says; and other programs make the same of each table.
 
 A table: names of columns, then rows of as many cells, each in its column. Keyed: a key and a value a line. A value: one
 line. Numbers end with their unit, as far as a name says that it has one.
 """
+import csv
 import fnmatch
 import os
 import re
+import subprocess
 import sys
 
 from tap import ok
@@ -109,9 +111,27 @@ def fault(text, what, fields):
     return next((name_fault(f) for f in fields if name_fault(f)), None) or table_fault(lines, fields)
 
 
-def main(mnt, what):
+def others_fault(path):
+    """Whether column(1) and Python's csv make the same of a table: of one text, as the next may have other rows"""
+    with open(path) as f:
+        text = f.read()
+    cells = [line.split() for line in text.splitlines()]
+    out = subprocess.run(['column', '-t'], input=text, capture_output=True, text=True).stdout
+    if [line.split() for line in out.splitlines()] != cells:
+        return 'column -t: ' + out[:200]
+    if list(csv.reader(out.splitlines(), delimiter=' ', skipinitialspace=True)) != cells:
+        return 'csv'
+    n = subprocess.run(['awk', 'NR == 1 { n = NF } NF != n { print }'], input=text, capture_output=True, text=True).stdout
+    return n and 'awk: ' + n[:200]
+
+
+def main(mnt, what, uid=None):
+    if uid:
+        os.setgroups([])
+        os.setgid(int(uid))
+        os.setuid(int(uid))
     page = Page(os.path.join(os.path.dirname(__file__), '../../fs/gputrace-files.5'))
-    bad, n, tables, keyed = [], 0, 0, 0
+    bad, n, tables, keyed, others = [], 0, 0, 0, []
     for folder, _, names in os.walk(mnt):
         for name in names:
             path = os.path.join(folder, name)
@@ -133,7 +153,10 @@ def main(mnt, what):
             why = fault(text, *form)
             if why:
                 bad.append('%s: %s: %s' % (inside, form[0], why))
+            elif form[0] == 'table' and not uid and text != 'unavailable\n':
+                others += [inside + ': ' + why for why in [others_fault(path)] if why]
     ok(not bad, '%s: every file is as gputrace-files(5) says' % what, bad[:6])
+    ok(not others, '%s: column, csv and awk read every table' % what, others[:6])
     ok(n > 50 and tables > 10 and keyed > 5, '%s: %d files, %d tables, %d keyed' % (what, n, tables, keyed))
 
 
