@@ -403,7 +403,7 @@ void gt_gate_destroy(struct gt_gate *g)
 
 static void clear_ring(struct gt_gate_ring *r)
 {
-	r->seen = r->recorded = r->sampled_out = 0;
+	r->seen = r->recorded = r->sampled_out = r->seen_before = r->recorded_before = 0;
 }
 
 void gt_gate_clear(struct gt_gate *g)
@@ -438,8 +438,11 @@ static struct gt_gate_ring *ring_of(struct gt_gate *g, uint16_t gpu, uint16_t ri
 	r = &g->rings[gpu][ring];
 	if (r->rules != g->rules) {
 		if (gt_gate_ring_known(g, gpu,
-				       ring)) /* else it is asked again: it may get a name */
+				       ring)) { /* else it is asked again: it may get a name */
 			r->rules = g->rules;
+			r->seen_before = r->seen;
+			r->recorded_before = r->recorded;
+		}
 		r->refused = ring_refused(g, gpu, ring);
 	}
 	return r;

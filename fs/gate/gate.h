@@ -120,10 +120,12 @@ struct gt_gate_counts {
 
 /**
  * struct gt_gate_ring - @reported: the steps of a job that its source reports, a bit each by type
+ * @seen_before, @recorded_before: when @rules became these
  * @refused: why no job of the ring is wanted, a bit each by enum gt_refusal, as of @rules
  */
 struct gt_gate_ring {
 	uint64_t seen, recorded, sampled_out;
+	uint64_t seen_before, recorded_before;
 	uint64_t reported;
 	uint32_t refused;
 	uint64_t rules;

@@ -17,6 +17,7 @@
 struct row {
 	char gpu[16], name[40];
 	struct gt_gate_ring n;
+	bool now; /* it had records since settings changed */
 };
 
 /* One row under the lock; false: no such ring */
@@ -32,6 +33,7 @@ static bool ring_row(struct gt_app *app, unsigned int gpu, unsigned int ring, st
 	__builtin_memcpy(row->name, m->gpus[gpu]->rings[ring]->name, sizeof(row->name));
 	n = app->gate->rings[gpu];
 	row->n = n ? n[ring] : (struct gt_gate_ring){ 0 };
+	row->now = row->n.rules == app->gate->rules && row->n.seen > row->n.seen_before;
 	return true;
 }
 
@@ -43,20 +45,13 @@ static void show_row(struct gt_text *t, const struct row *row, unsigned int ring
 	gt_text_u64(t, ring);
 	gt_text_ch(t, ' ');
 	gt_text_word(t, row->name, sizeof(row->name));
-	gt_text_ch(t, ' ');
-	gt_text_u64(t, row->n.seen);
-	gt_text_ch(t, ' ');
-	gt_text_u64(t, row->n.recorded);
-	gt_text_ch(t, ' ');
-	gt_text_u64(t, row->n.sampled_out);
-	gt_text_ch(t, ' ');
-	if (row->n.seen)
-		gt_text_milli(t, (uint64_t)((double)row->n.recorded * 100000 / (double)row->n.seen),
-			      1);
-	else
-		gt_text_dash(t);
+	gt_cell_percent(t, row->n.recorded - row->n.recorded_before,
+			row->now ? row->n.seen - row->n.seen_before : 0);
 	gt_text_ch(t, ' ');
 	gt_text_milli(t, share, 2);
+	gt_cell_u64(t, row->n.seen);
+	gt_cell_u64(t, row->n.recorded);
+	gt_cell_u64(t, row->n.sampled_out);
 	gt_text_ch(t, '\n');
 }
 

@@ -30,7 +30,7 @@ for rate in 100 50 25 10 1 0; do
 	[ $rate = 0 ] || umount_gt "$mnt"
 done
 is "$(value "$mnt/filter_stats" sampling)" "$(value "$mnt/status" events_sampled_out)" "filter_stats counts the rest"
-ok "sampling_stats, too" awk -v want="$(value "$mnt/status" events_sampled_out)" '!/^#/ { n += $6 } END { exit !(n <= want && n > want * 0.9) }' "$mnt/sampling_stats"
+ok "sampling_stats, too" awk -v want="$(value "$mnt/status" events_sampled_out)" '!/^#/ { n += $8 } END { exit !(n <= want && n > want * 0.9) }' "$mnt/sampling_stats"
 umount_gt "$mnt"
 
 printf '[backend sim]\nrate = 100000\n' >conf

@@ -12,9 +12,9 @@ mount_gt "$mnt" -o conf=conf,backend=sim || exit 1
 run() {
 	rest
 	echo "$2" >"$mnt/config/$1"
-	enough() { [ "$(awk 'NR > 1 && $4 > 300 { n++ } END { print n + 0 }' "$mnt/sampling_stats")" = 5 ]; }
+	enough() { [ "$(awk 'NR > 1 && $6 > 300 { n++ } END { print n + 0 }' "$mnt/sampling_stats")" = 5 ]; }
 	between enough
-	echo "$(awk 'NR > 1 && $5 > 0 { sub("ring", "", $2); printf "%s", $2 }' "$mnt/sampling_stats")"
+	echo "$(awk 'NR > 1 && $7 > 0 { sub("ring", "", $2); printf "%s", $2 }' "$mnt/sampling_stats")"
 }
 is "$(run watchlist "")" 01234 "no list: all rings"
 is "$(run watchlist '!2')" 0134 "!2: all but"

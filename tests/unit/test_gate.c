@@ -295,6 +295,32 @@ static void test_lone(void)
 	gt_gate_destroy(&g);
 }
 
+/* sampling_stats: the share since settings changed last */
+static void test_since_change(void)
+{
+	union gt_record r = record(GT_QUEUE_MAP, GT_NONE64, 0);
+	const struct gt_gate_ring *ring;
+	struct gt_gate g;
+
+	begin(&g);
+	r.ev.gpu = r.ev.ring = 0;
+	for (int i = 0; i < 5; i++)
+		gt_gate_pass(&g, &r, NULL, GT_NONE64);
+	ring = &g.rings[0][0];
+	ok(ring->seen == 5 && !ring->seen_before && !ring->recorded_before, "all from the start");
+	set(&g, "filter_pid", "100");
+	r.ev.pid = 200;
+	gt_gate_pass(&g, &r, NULL, GT_NONE64);
+	ok(ring->seen == 6 && ring->seen_before == 5 && ring->recorded_before == 5,
+	   "... to a change");
+	gt_gate_pass(&g, &r, NULL, GT_NONE64);
+	is(ring->seen_before, 5, "the next record is no change");
+	gt_gate_clear(&g);
+	ok(!ring->seen && !ring->seen_before && !ring->recorded_before,
+	   "after a clear, from there");
+	gt_gate_destroy(&g);
+}
+
 /* What the history has no room for was recorded in vain */
 static void test_no_room(void)
 {
@@ -376,6 +402,7 @@ int main(void)
 	test_rings_and_clear();
 	test_no_ring();
 	test_lone();
+	test_since_change();
 	test_no_room();
 	test_not_held();
 	test_adaptive();
