@@ -308,6 +308,10 @@ endef
 man: tools
 	$(call write_part,fs/gputrace-files.5,FILES,$(O)/tests/tools/filelist $(sort $(plugins)))
 	$(call write_part,conf/gputrace-security.7,SHARES,$(O)/tests/tools/filelist shares)
+	$(say) MAN conf/gputrace.conf
+	$(Q){ sed '/^; What runs/,$$d' conf/gputrace.conf; $(O)/tests/tools/filelist conf; \
+		sed -n '/^; Who may read/,$$p' conf/gputrace.conf; } >$(O)/page.conf
+	$(Q)cp $(O)/page.conf conf/gputrace.conf
 
 bench: deps deps-check
 	@$(MAKE) $(parallel) --no-print-directory tools

@@ -882,11 +882,26 @@ static int store_aggregator(const struct gt_show *s, const char *value, char *er
 	return 0;
 }
 
+/* The help of each key: help_sampling */
+#define GT_SECTION(name, help)
+#define GT_INT(section, key, def, min, max, unit, h) static const char help_##key[] = h;
+#define GT_BOOL(section, key, def, h)		     static const char help_##key[] = h;
+#define GT_STR(section, key, def, h)		     static const char help_##key[] __attribute__((unused)) = h;
+#define GT_CHOICE(section, key, def, names, h)	     static const char help_##key[] = h;
+#define GT_LIST(section, key, kind, h)		     static const char help_##key[] = h;
+#include "../../conf/options.def"
+#undef GT_SECTION
+#undef GT_INT
+#undef GT_BOOL
+#undef GT_STR
+#undef GT_CHOICE
+#undef GT_LIST
+
 /* One with a value that a key of options.def describes; @store makes it so */
-#define SETTING(n, fn, h)                                                                          \
+#define SETTING(key, fn)                                                                           \
 	{                                                                                          \
-		.name = n, .mode = 0664, .show = gt_show_setting, .store = fn,                     \
-		.gen = gt_gen_setting, .help = h                                                   \
+		.name = #key, .mode = 0664, .show = gt_show_setting, .store = fn,                  \
+		.gen = gt_gen_setting, .help = help_##key                                          \
 	}
 
 /* Beside a setting that is a choice */
@@ -897,61 +912,42 @@ static int store_aggregator(const struct gt_show *s, const char *value, char *er
 	}
 
 const struct gt_file gt_config_files[] = {
-	SETTING("level", store_level,
-		"what is attached and recorded: off, stats (no records), normal, verbose; or 0 "
-		"to 3"),
+	SETTING(level, store_level),
 	CHOICES("level"),
-	SETTING("profile", gt_store_profile,
-		"production, debug, analysis: sets several of these files together; custom: "
-		"none, or changed since"),
+	SETTING(profile, gt_store_profile),
 	CHOICES("profile"),
-	SETTING("sampling", store_gated,
-		"percent of jobs recorded, 0 to 100; statistics see every job all the same"),
-	SETTING("sampling_mode", store_gated,
-		"static; adaptive: as many as sampling_budget allows; threshold: only jobs slower "
-		"than sampling_threshold"),
+	SETTING(sampling, store_gated),
+	SETTING(sampling_mode, store_gated),
 	CHOICES("sampling_mode"),
-	SETTING("sampling_budget", store_gated,
-		"percent of a CPU that the daemon may use; adaptive sampling keeps to it"),
-	SETTING("sampling_threshold", store_gated,
-		"ns from submission to end; threshold sampling records jobs that took longer"),
-	SETTING("rate_limit", store_gated, "records a second, 0 any number; of whole jobs"),
-	SETTING("rate_limit_mode", store_gated,
-		"window: so many in each second; token_bucket: that rate, and rate_limit_burst"),
+	SETTING(sampling_budget, store_gated),
+	SETTING(sampling_threshold, store_gated),
+	SETTING(rate_limit, store_gated),
+	SETTING(rate_limit_mode, store_gated),
 	CHOICES("rate_limit_mode"),
-	SETTING("rate_limit_burst", store_gated,
-		"records that a full token bucket lets in at once"),
-	SETTING("filter_enabled", store_gated, "0 or 1: whether the filters below hold"),
-	SETTING("filter_pid", store_names, "only these processes: 1234,5678; empty: all"),
-	SETTING("filter_uid", store_names, "only what these users submitted: 1000; empty: all"),
-	SETTING("filter_ring", store_names, "only these rings: 0,sdma*,amdgpu0/ring2; empty: all"),
-	SETTING("filter_engine", store_names,
-		"only rings of these engines: GRAPHICS,COPY or a mask; empty: all"),
-	SETTING("filter_latency", store_filter,
-		"only jobs that take longer than so many us; 0: all"),
-	SETTING("filter_events", store_filter,
-		"only these types of events: SUBMIT,COMPLETE or a mask, 0x3; empty: all"),
-	SETTING("watchlist", store_names, "only these rings: 0,1; or all but these: !2"),
-	SETTING("watchlist_ctx", store_gated, "only these contexts: 7,9; or all but these: !7"),
-	SETTING("aggregator_enable", store_aggregator,
-		"0 or 1: windows of each ring, which aggregate and perf show"),
-	SETTING("aggregator_window", store_aggregator,
-		"milliseconds of such a window, 100 to 60000"),
+	SETTING(rate_limit_burst, store_gated),
+	SETTING(filter_enabled, store_gated),
+	SETTING(filter_pid, store_names),
+	SETTING(filter_uid, store_names),
+	SETTING(filter_ring, store_names),
+	SETTING(filter_engine, store_names),
+	SETTING(filter_latency, store_filter),
+	SETTING(filter_events, store_filter),
+	SETTING(watchlist, store_names),
+	SETTING(watchlist_ctx, store_gated),
+	SETTING(aggregator_enable, store_aggregator),
+	SETTING(aggregator_window, store_aggregator),
 	{ .name = "buffer_size",
 	  .mode = 0664,
 	  .show = gt_show_buffer_size,
 	  .store = gt_store_buffer_size,
-	  .help = "bytes of buffer, for each CPU, asked of the sources; reads as granted" },
+	  .help = help_buffer_size },
 	{ .name = "history_size",
 	  .mode = 0664,
 	  .show = gt_show_history_size,
 	  .store = gt_store_history_size,
 	  .gen = gt_gen_setting,
-	  .help = "bytes of retained records and finished jobs, 0 none; what is kept stays, as far "
-		  "as it fits; reads as granted" },
-	SETTING("visibility", gt_store_visibility,
-		"what others see of a process: all, redacted, owner; for what is opened from "
-		"then on"),
+	  .help = help_history_size },
+	SETTING(visibility, gt_store_visibility),
 	CHOICES("visibility"),
 	{ 0 },
 };

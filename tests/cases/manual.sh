@@ -14,6 +14,9 @@ has_part() { # has_part PAGE NAME ARG... - the page has what `make man` writes
 }
 has_part "$page" FILES "$GT_OUT"/lib/gputrace/*.so
 has_part "$GT_SRC/conf/gputrace-security.7" SHARES shares
+"$GT_OUT/tests/tools/filelist" conf >wanted
+sed -n '/^; What runs/,/^; Who may read/p' "$GT_SRC/conf/gputrace.conf" | sed '$d' >listed
+ok "gputrace.conf has every key, as make man writes it" diff listed wanted
 
 "$GT_PROG" --help >help
 cat >keys.py <<'P'

@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * filelist PLUGIN.so...: the section FILES of gputrace-files(5), made of the tables that define the files.
+ * filelist conf: the keys of gputrace.conf, by options.def.
  * filelist shares: the rows of the table SHARES of gputrace-security(7), by shares.def.
- * `make man` writes them into the pages; tests/cases/manual.sh compares.
+ * `make man` writes them there; tests/cases/manual.sh compares.
  */
+#include <ctype.h>
 #include <dlfcn.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "../../backend/backend.h"
+#include "../../conf/config.h"
 #include "../../fs/access/pidns.h"
 #include "../../fs/access/quota.h"
 #include "../../fs/tree/tree.h"
@@ -134,12 +138,78 @@ static void put_shares(void)
 #include "../../fs/shares.def"
 }
 
+/* Comment lines of at most 110 columns */
+static void put_comment(const char *text)
+{
+	size_t at = 0;
+
+	for (const char *p = text; *p; p += strcspn(p, " "), p += *p == ' ') {
+		size_t n = strcspn(p, " ");
+
+		if (at && at + 1 + n > 110) {
+			putchar('\n');
+			at = 0;
+		}
+		at += (size_t)printf("%s%.*s", at ? " " : "; ", (int)n, p);
+	}
+	putchar('\n');
+}
+
+static void put_key(const struct gt_conf_item *it)
+{
+	char text[1024], names[256];
+	const char *def = it->def, *n = it->names;
+	int len = snprintf(text, sizeof(text), "%c%s", toupper(*it->help), it->help + 1);
+	char *to = names;
+
+	for (; n && *n && to < names + sizeof(names) - 3; n++) {
+		if (*n == ' ')
+			*to++ = ',';
+		*to++ = *n;
+	}
+	*to = '\0';
+	if (it->type == GT_CONF_INT)
+		snprintf(text + len, sizeof(text) - (size_t)len, " (%lld to %lld)",
+			 (long long)it->min, (long long)it->max);
+	else if (it->type == GT_CONF_BOOL)
+		snprintf(text + len, sizeof(text) - (size_t)len, " (0 or 1)");
+	else if (it->type == GT_CONF_CHOICE)
+		snprintf(text + len, sizeof(text) - (size_t)len, " (one of %s)", names);
+	put_comment(text);
+	if (it->type == GT_CONF_CHOICE) {
+		n = it->names;
+		for (long i = strtol(def, NULL, 10); i; i--)
+			n = strchr(n, ' ') + 1;
+		snprintf(names, sizeof(names), "%.*s", (int)strcspn(n, " "), n);
+		def = names;
+	}
+	printf(";%s =%s%s\n\n", it->key, *def ? " " : "", def);
+}
+
+static void put_keys(void)
+{
+	const struct gt_conf_item *it = gt_conf_items;
+
+#define GT_SECTION(name, help) printf("; %s.\n[%s]\n\n", help, #name);
+#define KEY		       put_key(it++);
+#define GT_INT(...)	       KEY
+#define GT_BOOL(...)	       KEY
+#define GT_STR(...)	       KEY
+#define GT_CHOICE(...)	       KEY
+#define GT_LIST(...)	       KEY
+#include "../../conf/options.def"
+}
+
 int main(int argc, char **argv)
 {
 	int err = 0;
 
 	if (argc == 2 && !strcmp(argv[1], "shares")) {
 		put_shares();
+		return 0;
+	}
+	if (argc == 2 && !strcmp(argv[1], "conf")) {
+		put_keys();
 		return 0;
 	}
 	for (const struct gt_section *x = gt_tree_sections; x->path; x++) {
