@@ -475,6 +475,16 @@ static uint16_t claimed(struct gt_naming *nm, const struct gt_gpu_desc *d)
 	return g->id;
 }
 
+/* Has the process of @d one device open that @d can mean? Then its user may use that, whatever its node says */
+static bool has_open(struct gt_naming *nm, const struct gt_gpu_desc *d)
+{
+	char name[sizeof(((struct gt_device *)0)->dev)];
+	unsigned int minors[16];
+	int n = look_into(nm, d->pid, minors, 16);
+
+	return n && only_device(nm, d, minors, n, name, sizeof(name));
+}
+
 /* The render node of the device that @d means; false: there is no such device here */
 static bool node_of(struct gt_naming *nm, const struct gt_gpu_desc *d, char *out, size_t len)
 {
@@ -513,7 +523,7 @@ uint16_t gt_naming_gpu(struct gt_naming *nm, const struct gt_gpu_desc *d, bool r
 		here = node_of(nm, d, node, sizeof(node));
 		if (!here && d->listed)
 			return GT_NONE16;
-		if (!here || !may_use(nm, d->uid, node))
+		if ((!here || !may_use(nm, d->uid, node)) && (named || !d->pid || !has_open(nm, d)))
 			return claimed(nm, d);
 	}
 	if (named || !d->pid)

@@ -522,6 +522,7 @@ static uint16_t gpu_of(struct gt_amd_log *l, uint32_t pid)
 	if (l->gpu != GT_NONE16)
 		return l->gpu;
 	d.pid = p->recording || pid == GT_NONE32 ? 0 : pid;
+	d.uid = p->recording || l->uid == GT_NONE32 ? 0 : l->uid;
 	l->gpu = p->host->gpu(p, &d);
 	if (l->gpu == GT_NONE16 && d.pid) { /* it has several, or is gone */
 		d.pid = 0;

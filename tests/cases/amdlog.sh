@@ -73,6 +73,7 @@ chown 2100000001 "$PWD/new"
 mv "$PWD/new" "$other"
 ok "another user's log" wait_for 20 has DISPATCH 4
 is "$(cat "$mnt"/proc/$theirs/uid)" 2100000001 "is of their process"
+ok "… on a GPU that they only claim to use" test -d "$mnt/amdgpu-claimed/proc/$theirs"
 is "$(grep -c "DISPATCH.*pid=$mine " "$mnt/timeline")" 2 "and not of one that it claims"
 is "$(value "$mnt/backends/amdlog/stats" pids_of_others)" 1 "… which is counted"
 is "$(as_uid 2100000003 grep -c "pid=$theirs" "$mnt/timeline")" 0 "another user does not see whose it is"
