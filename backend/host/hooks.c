@@ -78,10 +78,9 @@ static void count_records(struct gt_be *b, const union gt_record *r, size_t n, s
 	b->info.malformed += bad;
 }
 
-/* A time of the source, moved by its clock offset; saturates at both ends. */
-static uint64_t shifted(const struct gt_be *b, uint64_t ts)
+/* Saturates at both ends */
+static uint64_t moved_by(uint64_t ts, int64_t by)
 {
-	int64_t by = atomic_load_explicit(&b->clock_offset, memory_order_relaxed);
 	uint64_t d = by < 0 ? 0 - (uint64_t)by : (uint64_t)by;
 
 	if (by < 0)
@@ -89,13 +88,26 @@ static uint64_t shifted(const struct gt_be *b, uint64_t ts)
 	return ts < UINT64_MAX - d ? ts + d : UINT64_MAX;
 }
 
-/* The latest time that a source may deliver: a live one @ahead of now. If the user set a clock offset,
- * the source's clock may be anything. */
+/* A time of the source, moved by its clock offset */
+static uint64_t shifted(const struct gt_be *b, uint64_t ts)
+{
+	return moved_by(ts, atomic_load_explicit(&b->clock_offset, memory_order_relaxed));
+}
+
+/*
+ * The latest time, by its clock, that a source may deliver: a live one @ahead of now. If somebody set a
+ * clock offset, the source's clock may be anything, but users, who write the times in their files, get no
+ * further than now.
+ */
 static uint64_t latest_time(const struct gt_be *b, uint64_t ahead)
 {
-	if (b->p.recording || atomic_load_explicit(&b->clock_offset, memory_order_relaxed))
+	int64_t offset = atomic_load_explicit(&b->clock_offset, memory_order_relaxed);
+
+	if (b->p.recording)
 		return UINT64_MAX;
-	return gt_host_now() + ahead;
+	if (b->be->flags & GT_BACKEND_USERS)
+		return moved_by(gt_host_now(), offset == INT64_MIN ? INT64_MAX : -offset);
+	return offset ? UINT64_MAX : gt_host_now() + ahead;
 }
 
 static void push(struct gt_be *b, const union gt_record *r, size_t n)
@@ -117,7 +129,7 @@ static void push(struct gt_be *b, const union gt_record *r, size_t n)
 static void hook_push(struct gt_plugin *p, const union gt_record *r, size_t n)
 {
 	struct gt_be *b = be_of(p);
-	uint64_t latest = latest_time(b, b->be->flags & GT_BACKEND_USERS ? 0 : AHEAD_NS);
+	uint64_t latest = latest_time(b, AHEAD_NS);
 
 	if (!b->h->order || !r)
 		return;
