@@ -744,16 +744,34 @@ unsigned int gt_log_owner(struct gt_log *l, uint32_t uid)
 	return account(u, uid);
 }
 
+/* Have others recorded nothing of late? Times are those of the records */
+static bool is_alone(const struct gt_log_users *u, unsigned int owner, uint64_t now)
+{
+	uint64_t others = u->last == owner ? u->other_ts : u->last_ts;
+
+	return !others || others + GT_LOG_ALONE_NS < now;
+}
+
+static void note_owner(struct gt_log_users *u, unsigned int owner, uint64_t ts)
+{
+	if (owner != u->last)
+		u->other_ts = u->last_ts;
+	u->last = owner;
+	u->last_ts = ts;
+}
+
 /* What a slot has that is written next: its number, and the time of it */
 static bool has_room(const struct gt_log *l, const struct gt_log_owners *o, unsigned int owner,
 		     uint64_t head, uint64_t from, uint64_t ts, uint64_t now)
 {
 	uint64_t slots = o->mask + 1;
-	bool kept = head >= slots && head - slots >= from;
+	bool free_slot = head < slots || head - slots < from;
 
-	if (o->n[owner] < slots * l->user_percent / 100 || o->of[head & o->mask] == owner)
+	if (o->n[owner] < slots * l->user_percent / 100)
 		return true;
-	return kept && ts + GT_LOG_KEPT_NS < now;
+	if (!free_slot && ts + GT_LOG_KEPT_NS < now)
+		return true;
+	return is_alone(l->users, owner, now) && (free_slot || o->of[head & o->mask] == owner);
 }
 
 bool gt_log_has_room(struct gt_log *l, unsigned int owner, uint64_t now, bool finished)
@@ -930,8 +948,11 @@ void gt_log_append_of(struct gt_log *l, const union gt_record *r, unsigned int o
 		l->unkept++;
 		return;
 	}
-	if (l->users)
+	if (l->users) {
 		gt_log_own(&l->users->rec, l->mask, head, owner);
+		if (r->ev.type < GT_NTYPES) /* descriptions come with a user's records, too */
+			note_owner(l->users, owner, r->ev.ts);
+	}
 	begin_write(&l->writing, head);
 	*slot = *r;
 	if (r->ev.ts < floor || r->ev.ts > TS_MAX)

@@ -52,7 +52,9 @@ struct gt_fin_block {
 
 /* Records that were kept so long may be pushed out by a user who has the whole share */
 #define GT_LOG_KEPT_NS 600000000000ull
-#define GT_LOG_OWNERS  256
+/* A user of whom others have recorded nothing for so long may have the whole history */
+#define GT_LOG_ALONE_NS 10000000000ull
+#define GT_LOG_OWNERS	256
 
 /** struct gt_log_owners - owner of each slot, as gt_log_owner() numbers them; @n: slots of each */
 struct gt_log_owners {
@@ -60,10 +62,16 @@ struct gt_log_owners {
 	uint64_t mask, n[GT_LOG_OWNERS];
 };
 
-/** struct gt_log_users - users with records of their own files; @refused: of those beyond shares */
+/**
+ * struct gt_log_users - users with records of their own files
+ * @refused: records beyond shares
+ * @last, @last_ts: the owner of the last record, and its time; @other_ts: of the last one of another owner
+ */
 struct gt_log_users {
 	struct gt_log_owners rec, fin;
 	uint64_t refused;
+	unsigned int last;
+	uint64_t last_ts, other_ts;
 	struct gt_log_user {
 		uint32_t uid;
 		bool used;

@@ -55,18 +55,19 @@ int main(void)
 	most = fins / 4; /* jobs are fewer, and each comes with a record here */
 	now = SECOND;
 
-	is(put_all(ALICE, fins), most, "a user gets a share, though all is free");
+	is(put_all(ALICE, fins), fins, "who is alone is not refused");
 	is(put_all(0, 2 * slots), 2 * slots, "nor what is of no file");
 	is(kept(ALICE), 0, "which pushes out what is older, whoever has that");
 
 	l->users->refused = 0;
-	is(put_all(ALICE, slots), most, "... and no more of what others have");
+	is(put_all(ALICE, slots), most, "beside others a user gets a share");
 	is(l->users->refused, slots - most, "what is beyond is counted");
 	is(kept(0), slots - most, "others keep theirs");
 	is(put_all(BOB, slots), most, "another user gets as much");
 	is(put_all(0, fins - 2 * most), fins - 2 * most, "others go on");
-	ok(put_all(ALICE, slots) == most, "who pushes out the own records may go on: %" PRIu64,
-	   kept(ALICE));
+	is(put_all(ALICE, slots), 0, "who has a whole share waits for others to push it out");
+	now += GT_LOG_ALONE_NS + SECOND;
+	is(put_all(ALICE, slots), most, "... or until no others record: then the own make room");
 	put_all(0, slots);
 	put_all(ALICE, slots);
 	now += GT_LOG_KEPT_NS + SECOND;
