@@ -154,7 +154,7 @@ void rp_reader_end(struct rp *r, struct rp_reader *rd, const char *failed)
 		struct rp_file *f = &r->files.file[rd->index[i]];
 
 		f->read = false;
-		refused |= !strcmp(f->state, "refused");
+		refused |= !strcmp(f->state, "refused") && f->rows;
 		if (strcmp(f->state, "reading")) /* it says already what came of it */
 			continue;
 		mark(f, failed);
