@@ -81,7 +81,7 @@ is "$(value relay/status events_lost_source)" 0 "… and nothing is lost"
 
 # A buffer that is too small while the daemon does not run
 echo 65536 >relay/config/buffer_size
-is "$(cat $grt/buffer_size $grt/enabled relay/config/buffer_size | xargs)" "65536 1 64K" "a smaller buffer, while it runs"
+is "$(cat $grt/buffer_size $grt/enabled relay/config/buffer_size | xargs)" "65536 1 65536" "a smaller buffer, while it runs"
 daemon=$(pgrep -f "mount.gputrace $PWD/relay ")
 kill -STOP "$daemon"
 "$gpujobs" --device 0 --jobs 1500 --ring $rings --length-us 100-200 --depth 40 >/dev/null

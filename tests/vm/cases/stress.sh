@@ -146,13 +146,13 @@ change() { # change NTH
 	1) echo normal >bpf/config/level ;;
 	2) set_all config/level verbose ;;
 	3) echo stats >bpf/config/level ;;
-	4) set_all config/buffer_size 64K ;;
+	4) set_all config/buffer_size 65536 ;;
 	5) set_all config/level normal ;;
 	6) set_all control clear ;;
 	7) echo "" >bpf/backends/bpf/runtimes ;;
 	8) set_all control rescan ;;
 	9) echo hip >bpf/backends/bpf/runtimes ;;
-	10) set_all config/buffer_size 4M ;;
+	10) set_all config/buffer_size 4194304 ;;
 	11) # unless a driver holds it just now
 		rmmod grtrace && grt_load
 		;;
@@ -221,7 +221,7 @@ mock_names amdgpu || exit 1
 surely control rescan
 changing $((seconds / 2))
 surely config/level normal
-surely config/buffer_size 4M
+surely config/buffer_size 4194304
 ok "the calls of runtimes are recorded" eval 'wait_for 100 put bpf/backends/bpf/runtimes hip && wait_for 200 stat_is libraries 1'
 surely control clear
 pace 150 0.3

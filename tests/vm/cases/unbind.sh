@@ -91,7 +91,7 @@ root_reader=$!
 (cat "$gpu/ring1/trace" >/dev/null) 2>idle.err & # nothing comes: this read is parked
 readers=$(jobs -p | tail -n 3)
 # all four have their files open
-waiting() { [ "$(value "$mnt/status" readers)" = 4 ] && [ "$(value "$mnt/status" parked)" -ge 1 ]; }
+waiting() { [ "$(value "$mnt/status" readers)" = 4 ] && [ "$(value "$mnt/status" reads_blocked)" -ge 1 ]; }
 ok "a reader is parked" wait_for 20 waiting
 mock_unbind 0
 ok "its directory goes" wait_for 20 eval '[ ! -e "$gpu" ]'
