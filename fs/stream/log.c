@@ -744,7 +744,7 @@ unsigned int gt_log_owner(struct gt_log *l, uint32_t uid)
 	return account(u, uid);
 }
 
-/* Have others recorded nothing of late? Times are those of the records */
+/* Has nobody else recorded anything for GT_LOG_ALONE_NS? */
 static bool is_alone(const struct gt_log_users *u, unsigned int owner, uint64_t now)
 {
 	uint64_t others = u->last == owner ? u->other_ts : u->last_ts;
@@ -752,6 +752,7 @@ static bool is_alone(const struct gt_log_users *u, unsigned int owner, uint64_t 
 	return !others || others + GT_LOG_ALONE_NS < now;
 }
 
+/* @ts: as it is in the log, where it goes forward only: users write old times as they like */
 static void note_owner(struct gt_log_users *u, unsigned int owner, uint64_t ts)
 {
 	if (owner != u->last)
@@ -948,17 +949,16 @@ void gt_log_append_of(struct gt_log *l, const union gt_record *r, unsigned int o
 		l->unkept++;
 		return;
 	}
-	if (l->users) {
+	if (l->users)
 		gt_log_own(&l->users->rec, l->mask, head, owner);
-		if (r->ev.type < GT_NTYPES) /* descriptions come with a user's records, too */
-			note_owner(l->users, owner, r->ev.ts);
-	}
 	begin_write(&l->writing, head);
 	*slot = *r;
 	if (r->ev.ts < floor || r->ev.ts > TS_MAX)
 		clamp(l, slot, floor);
 	else
 		atomic_store_explicit(&l->floor, r->ev.ts, memory_order_release);
+	if (l->users && r->ev.type < GT_NTYPES) /* descriptions come with a user's records, too */
+		note_owner(l->users, owner, slot->ev.ts);
 	atomic_store_explicit(&l->head, head + 1, memory_order_release);
 }
 

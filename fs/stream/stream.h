@@ -52,7 +52,7 @@ struct gt_fin_block {
 
 /* Records that were kept so long may be pushed out by a user who has the whole share */
 #define GT_LOG_KEPT_NS 600000000000ull
-/* A user of whom others have recorded nothing for so long may have the whole history */
+/* If nobody else has recorded anything for so long, a user may fill the whole history */
 #define GT_LOG_ALONE_NS 10000000000ull
 #define GT_LOG_OWNERS	256
 

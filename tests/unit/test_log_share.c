@@ -46,6 +46,7 @@ static uint64_t kept(uint32_t uid)
 
 int main(void)
 {
+	union gt_record r = { .ev = { .type = GT_DISPATCH, .uid = BOB } };
 	uint64_t slots, fins, most;
 
 	l = gt_log_new(1 << 20, false);
@@ -53,7 +54,7 @@ int main(void)
 	slots = l->mask + 1;
 	fins = l->fin_mask + 1;
 	most = fins / 4; /* jobs are fewer, and each comes with a record here */
-	now = SECOND;
+	now = 100 * SECOND;
 
 	is(put_all(ALICE, fins), fins, "who is alone is not refused");
 	is(put_all(0, 2 * slots), 2 * slots, "nor what is of no file");
@@ -66,6 +67,9 @@ int main(void)
 	is(put_all(BOB, slots), most, "another user gets as much");
 	is(put_all(0, fins - 2 * most), fins - 2 * most, "others go on");
 	is(put_all(ALICE, slots), 0, "who has a whole share waits for others to push it out");
+	r.ev.ts = 1;
+	gt_log_append_of(l, &r, gt_log_owner(l, BOB));
+	is(put_all(ALICE, 1), 0, "a record with an old time makes nobody alone");
 	now += GT_LOG_ALONE_NS + SECOND;
 	is(put_all(ALICE, slots), most, "... or until no others record: then the own make room");
 	put_all(0, slots);
