@@ -11,8 +11,11 @@
 
 int gt_show_status(struct gt_text *t, const struct gt_show *s); /* status.c */
 int gt_show_doctor(struct gt_text *t, const struct gt_show *s); /* status.c */
-/** gt_show_no_gpu() - of doctor: devices that no driver serves, and why no GPU was found */
-void gt_show_no_gpu(struct gt_text *t, struct gt_app *app);		/* root.c */
+/**
+ * gt_show_devices() - of doctor: devices that are no GPU of the tree, and why no GPU was found; root.c
+ * @faults: those that should be one; where no GPU was found, all. Else those with which nothing is wrong
+ */
+void gt_show_devices(struct gt_text *t, struct gt_app *app, bool faults);
 int gt_show_clocks(struct gt_text *t, const struct gt_show *s);		/* stats.c */
 int gt_show_sampling_stats(struct gt_text *t, const struct gt_show *s); /* status.c */
 int gt_show_filter_stats(struct gt_text *t, const struct gt_show *s);

@@ -206,10 +206,17 @@ static void show_none(struct gt_text *t, const char *root, int err, unsigned int
 		       "-o backend=sim simulates a GPU\n");
 }
 
-void gt_show_no_gpu(struct gt_text *t, struct gt_app *app)
+/* A display, or one that a virtual machine has: nothing is wrong with it */
+static bool is_no_gpu_here(const struct pci *p)
+{
+	return *p->driver && (is_given(p) || is_there(p->path, "drm"));
+}
+
+void gt_show_devices(struct gt_text *t, struct gt_app *app, bool faults)
 {
 	const char *root = app->conf ? app->conf->sysroot : "";
 	char path[PATH_MAX];
+	bool gpus = has_gpus(app->model);
 	struct gt_text devices;
 	unsigned int shown = 0;
 	struct dirent *e;
@@ -223,14 +230,14 @@ void gt_show_no_gpu(struct gt_text *t, struct gt_app *app)
 	err = d ? 0 : errno;
 	while (d && shown < MAX_SHOWN && (e = readdir(d))) {
 		if (*e->d_name == '.' || !read_pci(&p, root, e->d_name) ||
-		    is_shown(app->model, p.name))
+		    is_shown(app->model, p.name) || (gpus && is_no_gpu_here(&p)) == faults)
 			continue;
 		show_device(&devices, root, &p);
 		shown++;
 	}
 	if (d)
 		closedir(d);
-	if (!has_gpus(app->model))
+	if (faults && !gpus)
 		show_none(t, root, err, shown);
 	gt_text_mem(t, devices.buf, devices.len);
 	gt_text_free(&devices);
@@ -807,7 +814,7 @@ const struct gt_file gt_root_files[] = {
 	  "what blame covers: time, jobs, and what it leaves out",
 	  GT_BLAME_STATS_KEYS },
 	{ "sampling_stats", 0444, 0, gt_show_sampling_stats, NULL, NULL, gt_gen_model,
-	  "rings: share of the records since settings changed last, and of all what was seen, recorded, sampled out",
+	  "rings: percent recorded since settings changed last; seen, recorded and sampled out since the start or clear",
 	  "gpu ring name recorded_percent sampling_percent seen recorded sampled_out" },
 	{ "filter_stats", 0444, 0, gt_show_filter_stats, NULL, NULL, gt_gen_model,
 	  "per filter: how many events it refused",

@@ -17,7 +17,7 @@
 struct row {
 	char gpu[16], name[40];
 	struct gt_gate_ring n;
-	bool now; /* it had records since settings changed */
+	bool current; /* it had records since settings changed */
 };
 
 /* One row under the lock; false: no such ring */
@@ -33,7 +33,7 @@ static bool ring_row(struct gt_app *app, unsigned int gpu, unsigned int ring, st
 	__builtin_memcpy(row->name, m->gpus[gpu]->rings[ring]->name, sizeof(row->name));
 	n = app->gate->rings[gpu];
 	row->n = n ? n[ring] : (struct gt_gate_ring){ 0 };
-	row->now = row->n.rules == app->gate->rules && row->n.seen > row->n.seen_before;
+	row->current = row->n.rules == app->gate->rules && row->n.seen > row->n.seen_before;
 	return true;
 }
 
@@ -46,7 +46,7 @@ static void show_row(struct gt_text *t, const struct row *row, unsigned int ring
 	gt_text_ch(t, ' ');
 	gt_text_word(t, row->name, sizeof(row->name));
 	gt_cell_percent(t, row->n.recorded - row->n.recorded_before,
-			row->now ? row->n.seen - row->n.seen_before : 0);
+			row->current ? row->n.seen - row->n.seen_before : 0);
 	gt_text_ch(t, ' ');
 	gt_text_milli(t, share, 2);
 	gt_cell_u64(t, row->n.seen);
@@ -442,7 +442,7 @@ static void show_mount_faults(struct gt_text *t, struct gt_app *app)
 static void show_faults(struct gt_text *t, struct gt_app *app)
 {
 	if (!app->replay)
-		gt_show_no_gpu(t, app);
+		gt_show_devices(t, app, true);
 	if (getuid() && !app->replay)
 		gt_text_str(t, "unprivileged mounted by an ordinary user: live tracing needs a "
 			       "mount made by root, or CAP_BPF, CAP_PERFMON and "
@@ -511,8 +511,10 @@ int gt_show_doctor(struct gt_text *t, const struct gt_show *s)
 			       "asked for it\n");
 	if (app->replay)
 		gt_text_str(t, "replay what is shown was recorded: this machine's GPUs are not\n");
-	if (!app->replay)
+	if (!app->replay) {
+		gt_show_devices(t, app, false);
 		show_blinds(t, true);
+	}
 	show_backends(t, app, AT_WORK);
 	gt_text_str(t, "buffers\n  ");
 	if (app->log->recs.fd < 0)

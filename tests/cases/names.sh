@@ -84,4 +84,17 @@ like "$(why 0000:06:00.0)" "failed.*amdgpu serves it but made no DRM device" "�
 is "$(why 0000:07:00.0)" "" "a network card is no GPU"
 like "$(cat "$mnt/doctor")" "see each device below" "doctor leads to them"
 umount_gt "$mnt"
+
+# Beside a GPU that works
+rm -r none/sys/bus/pci/devices/0000:0[3567]*
+PYTHONPATH=$GT_SRC/tests/lib PYTHONDONTWRITEBYTECODE=1 python3 -c "
+import gputree
+gputree.amdgpu('none', 1, '0000:08:00.0')"
+mount_gt "$mnt" -o sysroot=none || exit 1
+is "$(head -n 1 "$mnt/doctor")" "gpus      amdgpu0" "doctor begins with the GPU"
+like "$(why 0000:04:00.0)" "is-given-away" "… has what a virtual machine took"
+ok "… and counts it as no problem" sh -c "sed '/^\$/q' '$mnt/doctor' | grep -qE '^problems +none$'" || cat "$mnt/doctor"
+device 0000:03:00.0 0x030000 0x1002
+ok "… but a driver that is not loaded" sh -c "sed '/^\$/q' '$mnt/doctor' | grep -qE '^problems +1, which follow$'"
+umount_gt "$mnt"
 done_testing
