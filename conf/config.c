@@ -208,18 +208,7 @@ static bool known_section(const char *name)
 #define GT_SECTION(s, help)                                                                        \
 	if (!strcmp(name, #s))                                                                     \
 		return true;
-#define GT_INT(section, key, def, min, max, unit, help)
-#define GT_BOOL(section, key, def, help)
-#define GT_STR(section, key, def, help)
-#define GT_CHOICE(section, key, def, names, help)
-#define GT_LIST(section, key, kind, help)
 #include "options.def"
-#undef GT_SECTION
-#undef GT_INT
-#undef GT_BOOL
-#undef GT_STR
-#undef GT_CHOICE
-#undef GT_LIST
 	return false;
 }
 

@@ -19,19 +19,12 @@ enum gt_conf_type { GT_CONF_INT, GT_CONF_BOOL, GT_CONF_STR, GT_CONF_CHOICE, GT_C
  * GT_INT and GT_CHOICE are int64_t, GT_BOOL bool, GT_STR and GT_LIST char *.
  */
 struct gt_config {
-#define GT_SECTION(name, help)
 #define GT_INT(section, key, def, min, max, unit, help) int64_t key;
 #define GT_BOOL(section, key, def, help)		bool key;
 #define GT_STR(section, key, def, help)			char *key;
 #define GT_CHOICE(section, key, def, names, help)	int64_t key;
 #define GT_LIST(section, key, kind, help)		char *key;
 #include "options.def"
-#undef GT_SECTION
-#undef GT_INT
-#undef GT_BOOL
-#undef GT_STR
-#undef GT_CHOICE
-#undef GT_LIST
 	struct gt_conf_extra *extra; /* [backend NAME] key = value, as read */
 	struct gt_conf_rule *rules;  /* [access] PATTERN = MODE OWNER:GROUP, as read */
 };
@@ -54,19 +47,12 @@ struct gt_conf_item {
 /* How many there are */
 enum {
 	GT_CONF_NITEMS = 0
-#define GT_SECTION(name, help)
 #define GT_INT(section, key, def, min, max, unit, help) +1
 #define GT_BOOL(section, key, def, help)		+1
 #define GT_STR(section, key, def, help)			+1
 #define GT_CHOICE(section, key, def, names, help)	+1
 #define GT_LIST(section, key, kind, help)		+1
 #include "options.def"
-#undef GT_SECTION
-#undef GT_INT
-#undef GT_BOOL
-#undef GT_STR
-#undef GT_CHOICE
-#undef GT_LIST
 };
 extern const struct gt_conf_item gt_conf_items[]; /* ends with a NULL key */
 

@@ -13,7 +13,6 @@
 /* clang-format off */
 #define AT(key) .off = offsetof(struct gt_config, key)
 const struct gt_conf_item gt_conf_items[] = {
-#define GT_SECTION(name, help)
 #define GT_INT(s, k, d, low, high, u, h) \
 	{ .section = #s, .key = #k, .type = GT_CONF_INT, .def = #d, .min = low, .max = high, .unit = GT_UNIT_##u, .help = h, AT(k) },
 #define GT_BOOL(s, k, d, h) \
@@ -25,12 +24,6 @@ const struct gt_conf_item gt_conf_items[] = {
 #define GT_LIST(s, k, kind, h) \
 	{ .section = #s, .key = #k, .type = GT_CONF_LIST, .def = "", .check = gt_check_##kind, .help = h, AT(k) },
 #include "options.def"
-#undef GT_SECTION
-#undef GT_INT
-#undef GT_BOOL
-#undef GT_STR
-#undef GT_CHOICE
-#undef GT_LIST
 	{ .key = NULL },
 };
 #undef AT

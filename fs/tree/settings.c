@@ -883,19 +883,11 @@ static int store_aggregator(const struct gt_show *s, const char *value, char *er
 }
 
 /* The help of each key: help_sampling */
-#define GT_SECTION(name, help)
 #define GT_INT(section, key, def, min, max, unit, h) static const char help_##key[] = h;
 #define GT_BOOL(section, key, def, h)		     static const char help_##key[] = h;
-#define GT_STR(section, key, def, h)		     static const char help_##key[] __attribute__((unused)) = h;
 #define GT_CHOICE(section, key, def, names, h)	     static const char help_##key[] = h;
 #define GT_LIST(section, key, kind, h)		     static const char help_##key[] = h;
 #include "../../conf/options.def"
-#undef GT_SECTION
-#undef GT_INT
-#undef GT_BOOL
-#undef GT_STR
-#undef GT_CHOICE
-#undef GT_LIST
 
 /* One with a value that a key of options.def describes; @store makes it so */
 #define SETTING(key, fn)                                                                           \

@@ -157,7 +157,7 @@ static void put_comment(const char *text)
 
 static void put_key(const struct gt_conf_item *it)
 {
-	char text[1024], names[256];
+	char text[1024], names[256], name[64];
 	const char *def = it->def, *n = it->names;
 	int len = snprintf(text, sizeof(text), "%c%s", toupper(*it->help), it->help + 1);
 	char *to = names;
@@ -180,8 +180,8 @@ static void put_key(const struct gt_conf_item *it)
 		n = it->names;
 		for (long i = strtol(def, NULL, 10); i; i--)
 			n = strchr(n, ' ') + 1;
-		snprintf(names, sizeof(names), "%.*s", (int)strcspn(n, " "), n);
-		def = names;
+		snprintf(name, sizeof(name), "%.*s", (int)strcspn(n, " "), n);
+		def = name;
 	}
 	printf(";%s =%s%s\n\n", it->key, *def ? " " : "", def);
 }
