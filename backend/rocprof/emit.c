@@ -52,10 +52,10 @@ static bool same_row(const struct rp_once *a, const struct rp_once *b)
 }
 
 /*
- * Where a row of @uid goes: the oldest of the user who then has most of the set. So a user with many
- * rows replaces their own as soon as others have some.
+ * Which row of a full set a row of @uid replaces: the oldest of the user who would then have most of it. So
+ * a user with many rows replaces their own as soon as others have some.
  */
-static unsigned int replaced(const struct rp_once set[WAYS], uint32_t uid)
+static unsigned int row_to_replace(const struct rp_once set[WAYS], uint32_t uid)
 {
 	unsigned int at = WAYS - 1, most = 0;
 
@@ -110,7 +110,7 @@ static bool rp_is_duplicate(struct rp_emitter *t, const struct rp_row *r,
 	for (unsigned int i = 0; i < WAYS; i++)
 		if (same_row(&set[i], &n))
 			return true;
-	memmove(set + 1, set, replaced(set, n.uid) * sizeof(*set));
+	memmove(set + 1, set, row_to_replace(set, n.uid) * sizeof(*set));
 	*set = n;
 	return false;
 }

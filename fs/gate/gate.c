@@ -476,6 +476,12 @@ static enum gt_refusal too_fast(const struct gt_gate *g, uint64_t total)
 	return g->slower != GT_NONE64 && !(known && total > g->slower) ? GT_R_THRESHOLD : GT_R_NONE;
 }
 
+/* May @n more records come in? Users' own files have bounds of their own */
+static bool within_rate(struct gt_gate *g, uint64_t now, unsigned int n)
+{
+	return g->users || gt_rate_take(&g->rate, now, n);
+}
+
 /* Of an event that is of no job, or of one that is not known */
 static enum gt_refusal lone(struct gt_gate *g, const struct gt_event *e,
 			    const struct gt_gate_ring *ring)
@@ -489,7 +495,7 @@ static enum gt_refusal lone(struct gt_gate *g, const struct gt_event *e,
 		why = gt_filters_refused(&g->wanted, &j);
 	else
 		why = gt_job_refused(&g->wanted, &j) ?: too_fast(g, GT_NONE64);
-	if (!why && !g->users && !gt_rate_take(&g->rate, e->ts, 1))
+	if (!why && !within_rate(g, e->ts, 1))
 		why = GT_R_RATE;
 	return why;
 }
@@ -596,7 +602,7 @@ static bool end_held(struct gt_gate *g, const struct gt_event *e, struct gt_gate
 	enum gt_refusal why = too_fast(g, total);
 	uint32_t n = c->n, counted = take_back(g, ring, c);
 
-	if (!why && !g->users && !gt_rate_take(&g->rate, e->ts, n + !type_why))
+	if (!why && !within_rate(g, e->ts, n + !type_why))
 		why = GT_R_RATE;
 	if (why) {
 		g->n.refused[why] += counted;

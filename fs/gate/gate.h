@@ -153,7 +153,7 @@ struct gt_gate {
 	struct gt_adapt adapt;
 	struct gt_gate_ring *rings[GT_MAX_GPUS];
 	struct gt_gate_ring nowhere;
-	bool users; /* what comes now is of users' own files: user_rows bounds it, not rate_limit */
+	bool users; /* the records at hand are of users' own files, which rate_limit does not bound */
 };
 
 /** gt_gate_init() - as without a configuration; @m may be NULL, else it must outlive the gate */

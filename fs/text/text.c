@@ -23,23 +23,12 @@ static void escape(struct gt_text *t, unsigned char c)
 	gt_text_mem(t, octal, sizeof(octal));
 }
 
-/**
- * gt_text_word() - one word from at most @max bytes of @s; "" is "-"
- *
- * A backslash is escaped too, so that what was there can be had back.
- */
-void gt_text_word(struct gt_text *t, const char *s, size_t max)
+static void escaped(struct gt_text *t, const char *s, size_t n, bool blanks)
 {
-	size_t n = strnlen(s, max), run = 0;
+	size_t run = 0;
 
-	if (!n)
-		gt_text_dash(t);
-	if (n == 1 && *s == '-') { /* it is known, and this is it */
-		escape(t, '-');
-		return;
-	}
 	for (size_t i = 0; i < n; i++) {
-		if (is_plain((unsigned char)s[i]))
+		if (is_plain((unsigned char)s[i]) || (blanks && s[i] == ' '))
 			continue;
 		gt_text_mem(t, s + run, i - run);
 		escape(t, (unsigned char)s[i]);
@@ -48,14 +37,27 @@ void gt_text_word(struct gt_text *t, const char *s, size_t max)
 	gt_text_mem(t, s + run, n - run);
 }
 
-/** gt_text_line() - likewise the rest of a line, in which blanks are no fault */
+/**
+ * gt_text_word() - one word from at most @max bytes of @s; "" is "-"
+ *
+ * A backslash is escaped too, so that what was there can be had back.
+ */
+void gt_text_word(struct gt_text *t, const char *s, size_t max)
+{
+	size_t n = strnlen(s, max);
+
+	if (!n)
+		gt_text_dash(t);
+	if (n == 1 && *s == '-') /* it is known, and this is it */
+		escape(t, '-');
+	else
+		escaped(t, s, n, false);
+}
+
+/** gt_text_line() - the rest of a line, in which blanks may stay */
 void gt_text_line(struct gt_text *t, const char *s, size_t max)
 {
-	for (size_t n = strnlen(s, max), i = 0; i < n; i++)
-		if (s[i] == ' ' || is_plain((unsigned char)s[i]))
-			gt_text_ch(t, s[i]);
-		else
-			escape(t, (unsigned char)s[i]);
+	escaped(t, s, strnlen(s, max), true);
 }
 
 /* Strict parsers of settings; each stores where it stopped in gt_parse_at. */

@@ -33,7 +33,6 @@ int gt_show_blame_stats(struct gt_text *t, const struct gt_show *s);
 
 /* tree.c: gt_file.gen for files that change with the object, and for a while with the clock */
 uint64_t gt_gen_model(const struct gt_show *s);	 /* anything at all, and the clock while active */
-uint64_t gt_gen_dirs(const struct gt_show *s);	 /* objects came or went */
 uint64_t gt_gen_object(const struct gt_show *s); /* the object of s->obj, and each second while it
 						  * was active in the last minute */
 /** gt_gen_moving() - as gt_gen_object(), but the clock counts in steps of 50 ms: for windows that end at

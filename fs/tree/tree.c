@@ -242,12 +242,6 @@ uint64_t gt_gen_model(const struct gt_show *s)
 	return gt_gen_moving(&root);
 }
 
-uint64_t gt_gen_dirs(const struct gt_show *s)
-{
-	GT_MODEL_LOCK(s->app->model);
-	return s->app->model->dir_gen;
-}
-
 uint64_t gt_gen_history(const struct gt_show *s)
 {
 	const struct gt_log *l = s->app->log;

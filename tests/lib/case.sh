@@ -155,8 +155,8 @@ done_testing() {
 	exit
 }
 
-python_checks() { # python_checks SCRIPT ARGUMENTS... - prints its TAP; `from tap import ok`
-	PYTHONPATH=$GT_SRC/tests/lib PYTHONDONTWRITEBYTECODE=1 python3 "$@" >py.out 2>&1
+python_checks() { # python_checks SCRIPT ARGUMENTS... - prints its TAP; `from tap import ok`. GT_PYTHON: what runs it
+	PYTHONPATH=$GT_SRC/tests/lib PYTHONDONTWRITEBYTECODE=1 ${GT_PYTHON:-python3} "$@" >py.out 2>&1
 	is $? 0 "$1"
 	cat py.out
 	tap_py=$((tap_py + $(grep -cE '^(not )?ok ' py.out)))
