@@ -119,7 +119,7 @@ plugin_more_bpf := $(src_live) backend/lib/ioctls.c backend/lib/proc.c
 plugin_more_ftrace := $(src_live) backend/lib/callname.c
 plugin_more_relay := backend/live/live.c
 plugin_more_replay := backend/lib/sandbox.c backend/relay/decode.c backend/lib/callname.c
-plugin_more_amdlog := backend/lib/sandbox.c backend/lib/proc.c
+plugin_more_amdlog := backend/lib/sandbox.c backend/lib/proc.c fs/gate/rate.c
 plugin_more_rocprof := backend/lib/sandbox.c backend/lib/proc.c fs/gate/rate.c
 plugin_more_sysfs := backend/lib/proc.c backend/lib/sandbox.c
 # backend/relay/kmod is a kernel module

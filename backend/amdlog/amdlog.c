@@ -17,6 +17,14 @@ static const struct gt_option options[] = {
 	  .off = offsetof(struct gt_amd_options, speed),
 	  .def = "0",
 	  .help = "0: recordings are read as fast as it goes" },
+	{ .name = "user_records",
+	  .type = GT_OPT_INT,
+	  .flags = GT_OPT_RUNTIME,
+	  .off = offsetof(struct gt_amd_options, user_records),
+	  .def = "50000",
+	  .min = 0,
+	  .max = GT_RATE_MAX,
+	  .help = "records a second of logs of one user, but root; 0 any number" },
 	{ .name = NULL },
 };
 

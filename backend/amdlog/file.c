@@ -511,12 +511,10 @@ static void hear(struct gt_amd *a)
 	} while (!gt_amd_late(a));
 }
 
-bool gt_amd_find(struct gt_amd *a)
+void gt_amd_find(struct gt_amd *a)
 {
-	bool more = false;
-
 	if (a->names < 0)
-		return false;
+		return;
 	hear(a);
 	for (unsigned int i = 0; i < a->nfolders; i++) { /* each in turn, one at least */
 		a->folder_turn = (a->folder_turn + 1) % a->nfolders;
@@ -524,9 +522,14 @@ bool gt_amd_find(struct gt_amd *a)
 		if (gt_amd_late(a))
 			break;
 	}
+}
+
+bool gt_amd_finding(const struct gt_amd *a)
+{
 	for (unsigned int i = 0; i < a->nfolders; i++)
-		more |= a->folder[i].scan || a->folder[i].again;
-	return more || a->heard_at < a->heard;
+		if (a->folder[i].scan || a->folder[i].again)
+			return true;
+	return a->heard_at < a->heard;
 }
 
 void gt_amd_find_again(struct gt_amd *a)
@@ -631,6 +634,7 @@ int gt_amd_file_open(struct gt_amd *a, const struct gt_amd_folder *d, const char
 	if (damage)
 		gt_file_damaged(&f->log.filecount, GT_PLACE_NONE, 0);
 	f->log.uid = st.st_uid;
+	f->user = gt_amd_user_of(a, st.st_uid);
 	f->log.pid = gt_amd_name_pid(path);
 	gt_amd_log_pid(&f->log, f->log.pid,
 		       a->p->host->now(a->p)); /* it may end before it is read */

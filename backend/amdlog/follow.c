@@ -197,6 +197,7 @@ void gt_amd_doctor(struct gt_plugin *p, char *buf, size_t len)
 	LINE("logs_closed", a->closed);
 	LINE("logs_refused", a->refused);
 	LINE("logs_over_share", a->over);
+	LINE("user_waits", a->waits);
 	LINE("readers_failed", a->readers_failed);
 	LINE("folders", a->nfolders);
 	LINE("folders_cut", a->left_out);
@@ -255,7 +256,7 @@ static void place(struct gt_details *t, uint64_t line)
 
 static const char *state_of(const struct gt_amd_file *f)
 {
-	return f->gone ? "deleted" : f->eof ? "read" : "reading";
+	return f->gone ? "deleted" : f->user->waits ? "waiting" : f->eof ? "read" : "reading";
 }
 
 void gt_amd_show_files(struct gt_plugin *p, char *buf, size_t len)
@@ -502,7 +503,7 @@ static bool read_on(struct gt_amd *a, unsigned int i, ssize_t *got)
 			     n == -ESTALE   ? "has another owner now"
 			     : n == -EPROTO ? "the process that reads it has failed"
 					    : strerror((int)-n));
-	a->waiting |= n == -ESTALE; /* as the new owner's it is another log */
+	a->waiting |= n == -ESTALE; /* as the new owner's it is another log, which is found again */
 	if (n >= 0 && !(f->gone && f->eof && !n && f->log.head == f->log.count))
 		return true;
 	if (!a->p->recording)
@@ -516,18 +517,111 @@ static bool read_on(struct gt_amd *a, unsigned int i, ssize_t *got)
 	return false;
 }
 
-/* Each file once, in turn, as long as there is time; bytes read */
+/* Users. Logs take turns by owner, so that who has many, or much in them, keeps nobody else waiting
+ * for more than one of them. Beyond option user_records a user's logs are not read on for a while. */
+
+struct gt_amd_user *gt_amd_user_of(struct gt_amd *a, uint32_t uid)
+{
+	struct gt_amd_user *oldest = NULL;
+
+	for (unsigned int i = 0; i < GT_AMD_FILES; i++)
+		if (a->user[i].used && a->user[i].uid == uid)
+			return &a->user[i];
+	for (unsigned int i = 0; i < GT_AMD_FILES; i++) {
+		struct gt_amd_user *u = &a->user[i];
+		unsigned int k = 0;
+
+		while (k < a->n && a->file[k]->user != u)
+			k++;
+		if (k == a->n && (!oldest || u->turn < oldest->turn))
+			oldest = u;
+	}
+	/* never NULL: there are as many accounts as logs, and the log that asks is not among them */
+	*oldest = (struct gt_amd_user){ .uid = uid, .used = true };
+	return oldest;
+}
+
+/* May another of that user's logs be read on? A recording has no users who could wait. */
+static bool may_read(struct gt_amd *a, struct gt_amd_user *u)
+{
+	const struct gt_amd_options *o = a->p->options;
+	uint64_t per_s = a->p->recording || !u->uid ? 0 : (uint64_t)o->user_records;
+	bool waited = u->waits;
+
+	u->waits = !gt_user_may(&u->rate, a->p->host->now(a->p), per_s);
+	a->waits += u->waits && !waited;
+	return !u->waits;
+}
+
+/* CPU time that reading takes: of this thread, and of the process that takes lines apart */
+static uint64_t cpu_ns(const struct gt_amd *a)
+{
+	return gt_thread_cpu_ns() + gt_child_cpu_ns(a->reader.child.pid);
+}
+
+/* The file of @a->file that is next in this pass: of the user who had a turn longest ago the one that
+ * had; a->n: all were */
+static unsigned int next_file(const struct gt_amd *a)
+{
+	const struct gt_amd_file *next = NULL;
+	unsigned int at = a->n;
+
+	for (unsigned int i = 0; i < a->n; i++) {
+		const struct gt_amd_file *f = a->file[i];
+
+		if (f->pass == a->passes)
+			continue;
+		if (next && (f->user == next->user ? f->turn >= next->turn
+						   : f->user->turn >= next->user->turn))
+			continue;
+		next = f;
+		at = i;
+	}
+	return at;
+}
+
+/* Has that file's turn; bytes read */
+static ssize_t take_turn(struct gt_amd *a, unsigned int i)
+{
+	struct gt_amd_user *u = a->file[i]->user;
+	uint64_t began = cpu_ns(a), ns, records = a->file[i]->log.n.records;
+	ssize_t got = 0;
+
+	u->turn = a->file[i]->turn = ++a->turns;
+	if (read_on(a, i, &got))
+		records = a->file[i]->log.n.records - records;
+	else
+		records = 0; /* nothing more was in it */
+	ns = cpu_ns(a);
+	gt_user_took(&u->rate, (unsigned int)records);
+	gt_user_spent(&u->rate, records, ns > began ? ns - began : 0);
+	return got;
+}
+
+/* A pass over all files, as long as there is time; bytes read */
 static ssize_t read_all(struct gt_amd *a)
 {
 	ssize_t got = 0;
+	unsigned int i;
 
-	for (unsigned int i = a->n; i && a->n; i--) {
-		a->turn = a->turn < a->n ? a->turn : 0;
-		a->turn += read_on(a, a->turn, &got);
+	a->passes++;
+	while ((i = next_file(a)) < a->n) {
+		a->file[i]->pass = a->passes;
+		if (!may_read(a, a->file[i]->user))
+			continue;
+		got += take_turn(a, i);
 		if (gt_amd_late(a))
 			break;
 	}
 	return got;
+}
+
+static bool anybody_waits(const struct gt_amd *a)
+{
+	for (unsigned int i = 0; i < a->n; i++)
+		if (a->file[i]->user->waits)
+			return true;
+	return false;
 }
 
 static bool finished(const struct gt_amd *a)
@@ -562,13 +656,12 @@ int gt_amd_drain(struct gt_plugin *p)
 {
 	struct gt_amd *a = p->priv;
 	ssize_t got, all = 0;
-	bool more;
 	int n = 0;
 
 	a->round++;
 	a->ending = false;
 	a->deadline = p->host->now(p) + DRAIN_NS / 2;
-	more = gt_amd_find(a);
+	gt_amd_find(a);
 	a->deadline += DRAIN_NS / 2; /* many names do not keep it from reading */
 	do {
 		got = read_all(a);
@@ -583,7 +676,8 @@ int gt_amd_drain(struct gt_plugin *p)
 	if (a->paused && !a->seek)
 		return n;
 	/* where the time was up, other logs may have something */
-	wait_for_more(a, more || a->ending || all > 0 || gt_amd_late(a));
+	wait_for_more(a, gt_amd_finding(a) || a->ending || all > 0 || anybody_waits(a) ||
+				 gt_amd_late(a));
 	return n || !p->recording ? n : 1;
 }
 
@@ -592,6 +686,8 @@ int gt_amd_set(struct gt_plugin *p, const struct gt_option *o)
 	struct gt_amd_options *set = p->options;
 	struct gt_amd *a = p->priv;
 
+	if (!strcmp(o->name, "user_records"))
+		return 0; /* it is asked at each turn */
 	if (strcmp(o->name, "files"))
 		return -EOPNOTSUPP;
 	set->written = true;

@@ -23,6 +23,7 @@
 #include "../backend.h"
 #include "../lib/detail.h"
 #include "../lib/sandbox.h"
+#include "../lib/userrate.h"
 
 #define GT_AMD_BLOCK	  (256u << 10) /* read at a time */
 #define GT_AMD_LINE_MAX	  65536u       /* longer lines are left out */
@@ -171,6 +172,19 @@ int gt_amd_read(struct gt_amd_reader *r, const struct gt_amd_head *h, const char
 /** gt_amd_next() - the next line; false: it said no more */
 bool gt_amd_next(struct gt_amd_reader *r, struct gt_amd_item *item);
 void gt_amd_reader_end(struct gt_amd_reader *r);
+
+/**
+ * struct gt_amd_user - the owner of logs
+ * @turn: number of the turn in which one of them was read last
+ * @rate: of records
+ * @waits: no more is read for now, as @rate is used up
+ */
+struct gt_amd_user {
+	uint32_t uid;
+	bool used, waits;
+	uint64_t turn;
+	struct gt_rate rate;
+};
 
 /* log.c */
 
@@ -337,6 +351,7 @@ void gt_amd_log_end(struct gt_amd_log *l);
  * @off: of the first byte that is not read; @size: when it was looked at last
  * @skipping: within a line that is too long; @eof: all that was there is read; @gone: no name is
  * left
+ * @user: its owner's account; @turn: see struct gt_amd_user; @pass: the last pass that came to it
  */
 struct gt_amd_file {
 	struct gt_amd_log log;
@@ -344,8 +359,9 @@ struct gt_amd_file {
 	int fd;
 	dev_t dev;
 	ino_t ino;
-	uint64_t off, size, truncated;
+	uint64_t off, size, truncated, turn, pass;
 	bool skipping, eof, gone;
+	struct gt_amd_user *user;
 };
 
 /** gt_amd_file_of() - the file of a log */
@@ -395,18 +411,21 @@ void gt_amd_folder_free(struct gt_amd_folder *f);
 
 /* file.c */
 
-/** gt_amd_find() - opens what came, as long as there is time. True: there is more to be looked at
- */
-bool gt_amd_find(struct gt_amd *a);
+/** gt_amd_find() - opens what came, as long as there is time */
+void gt_amd_find(struct gt_amd *a);
+/** gt_amd_finding() - is there more to be looked at? */
+bool gt_amd_finding(const struct gt_amd *a);
 /** gt_amd_find_again() - all folders are to be looked through */
 void gt_amd_find_again(struct gt_amd *a);
 
 /* follow.c */
 
 /** struct gt_amd_options - @files: patterns and folders, separated by commas; of a recording paths,
- * separated by colons. @written: it is not what the configuration says any more */
+ * separated by colons. @written: it is not what the configuration says any more. @user_records: a
+ * second, of a user but root; 0: no bound */
 struct gt_amd_options {
 	char *files, *speed;
+	int64_t user_records;
 	bool written;
 };
 
@@ -416,8 +435,9 @@ struct gt_amd_options {
  * @paused: of a recording: nothing is handed over, but up to @seek; @pos: time of the last record
  * @awake: files are read at intervals, and inotify is not listened to
  * @since: CLOCK_MONOTONIC of the start: what is older in a log is not emitted
- * @deadline: of the hook that is being called; @turn, @folder_turn: what is read next; @round:
- * counts drains
+ * @deadline: of the hook that is being called; @folder_turn: what is looked through next; @turns,
+ * @passes, @round: count turns, passes over all logs, and drains
+ * @waits: how often a user's logs had to wait for their owner's share of records
  * @ending: a log is to be closed when its records are handed over
  * @waiting: a log may be found when one has gone, as its owner had enough of them, which @over
  *	counts, or as the file has another owner
@@ -431,8 +451,10 @@ struct gt_amd_options {
 struct gt_amd {
 	struct gt_plugin *p;
 	struct gt_amd_file *file[GT_AMD_FILES];
+	struct gt_amd_user user[GT_AMD_FILES];
 	struct gt_amd_folder folder[GT_AMD_FOLDERS];
-	unsigned int n, nfolders, turn, folder_turn;
+	unsigned int n, nfolders, folder_turn;
+	uint64_t turns, passes, waits;
 	int names;
 	bool awake, reported, waiting, ending, paused;
 	uint64_t seek, pos;
@@ -447,6 +469,9 @@ struct gt_amd {
 	size_t heard, heard_at;
 	_Alignas(8) char events[16384];
 };
+
+/** gt_amd_user_of() - the account of @uid */
+struct gt_amd_user *gt_amd_user_of(struct gt_amd *a, uint32_t uid);
 
 /** gt_amd_late() - has the hook that is being called taken its time? */
 static inline bool gt_amd_late(const struct gt_amd *a)

@@ -104,6 +104,8 @@ int gt_reap(pid_t pid, bool await, struct rusage *used);
 
 /** gt_child_ended() - has it ended? Its status can still be waited for */
 bool gt_child_ended(pid_t pid);
+/** gt_child_cpu_ns() - CPU time that it took so far; 0: unknown, or @pid is 0 */
+uint64_t gt_child_cpu_ns(pid_t pid);
 /** gt_child_kill() - kills it and its process group, and does not wait */
 void gt_child_kill(pid_t pid);
 

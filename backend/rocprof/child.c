@@ -66,16 +66,6 @@ uint64_t rp_child_cpu(const struct rp_source *s, unsigned int n)
 	return CPU_S + (more < CPU_MOST ? more : CPU_MOST);
 }
 
-uint64_t rp_child_used(const struct rp_child *c)
-{
-	struct timespec t;
-	clockid_t clock;
-
-	if (c->pid <= 0 || clock_getcpuclockid(c->pid, &clock) || clock_gettime(clock, &t))
-		return 0;
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
-
 /* What a user's reader is denied is of no concern to it: it then reads as others do */
 void rp_child_idle(struct rp_child *c)
 {
@@ -150,7 +140,7 @@ pid_t rp_child_end(struct rp_child *c, uint64_t *cpu_ns)
 	if (c->fd >= 0)
 		close(c->fd);
 	if (left) {
-		c->cpu_ns = rp_child_used(c);
+		c->cpu_ns = gt_child_cpu_ns(c->pid);
 		gt_child_kill(left);
 		c->pid = 0;
 	}

@@ -282,8 +282,6 @@ uint64_t rp_child_cpu(const struct rp_source *s, unsigned int n);
  * sentence reported */
 int rp_child_start(struct gt_plugin *p, struct rp_child *c, const struct rp_source *s,
 		   unsigned int n, uint64_t cpu_s);
-/** rp_child_used() - ns of CPU time that it took so far; 0: not known */
-uint64_t rp_child_used(const struct rp_child *c);
 /** rp_child_idle() - from now on it has the CPU and the disk when nobody else wants them */
 void rp_child_idle(struct rp_child *c);
 /** rp_child_next() - the next frame and its payload: 1; 0: none yet; -EIO with a sentence */

@@ -3,7 +3,7 @@
 #ifndef GT_ROCPROF_PLAY_H
 #define GT_ROCPROF_PLAY_H
 
-#include "../../fs/gate/rate.h"
+#include "../lib/userrate.h"
 #include "internal.h"
 
 #define RP_READERS  8		 /* processes that read at a time, each for another user */
@@ -93,8 +93,6 @@ void rp_user_ended(struct rp *r, struct rp_user *u, uint64_t cpu_ns, bool failed
 /** rp_user_may() - may another of the user's frames be taken @now, or a reading begin? rp_user_took(): one was */
 bool rp_user_may(struct rp *r, struct rp_user *u, uint64_t now);
 void rp_user_took(struct rp_user *u);
-/** rp_user_spent() - taking @rows of them took @ns of our CPU time */
-void rp_user_spent(struct rp_user *u, uint64_t ns, uint64_t rows);
 /** rp_over_share() - records of the user's for which the history had no room */
 uint64_t rp_over_share(struct gt_plugin *p, uint32_t uid);
 void rp_show_users(struct gt_plugin *p, char *buf, size_t len);

@@ -35,9 +35,7 @@
 #define QUICK_EACH (25 * RP_QUICK_NS) /* a reading may begin so, as often as that */
 #define QUICK_SAVE 10		      /* and so many at once */
 #define STRIKES	   8
-#define BURST	   4	/* seconds of rows that come at once */
-#define ROW_NS	   4000 /* of our CPU time: a row that takes longer counts as several */
-#define READINGS   50	/* in a second, if they have no rows: each counts as so many */
+#define READINGS   50 /* in a second, if they have no rows: each counts as so many */
 
 /** rp_user_reads() - has that user a reader now? */
 static bool rp_user_reads(const struct rp *r, const struct rp_user *u)
@@ -105,25 +103,13 @@ void rp_user_ended(struct rp *r, struct rp_user *u, uint64_t cpu_ns, bool failed
 
 bool rp_user_may(struct rp *r, struct rp_user *u, uint64_t now)
 {
-	uint64_t per_s = rows_of(r, u);
-
-	gt_rate_set(&u->rate, true, per_s, BURST * per_s);
-	return gt_rate_take(&u->rate, now, 0);
+	return gt_user_may(&u->rate, now, rows_of(r, u));
 }
 
 void rp_user_took(struct rp_user *u)
 {
 	u->rows++;
-	gt_rate_more(&u->rate, 1);
-}
-
-void rp_user_spent(struct rp_user *u, uint64_t ns, uint64_t rows)
-{
-	uint64_t worth = ns / ROW_NS;
-
-	if (worth > rows)
-		gt_rate_more(&u->rate,
-			     (unsigned int)(worth - rows < UINT32_MAX ? worth - rows : UINT32_MAX));
+	gt_user_took(&u->rate, 1);
 }
 
 uint64_t rp_over_share(struct gt_plugin *p, uint32_t uid)
@@ -520,22 +506,14 @@ static uint64_t rest(const struct rp *r, uint64_t now, bool wait)
 	return wait && (!ns || ns > QUIET / 4) ? QUIET / 4 : ns;
 }
 
-static uint64_t cpu_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return (uint64_t)t.tv_sec * SECOND + (uint64_t)t.tv_nsec;
-}
-
 /* What one reader says, which its user pays for */
 static int hear_one(struct rp *r, struct rp_reader *rd, uint64_t ns, bool *waits)
 {
 	struct rp_user *u = rd->user;
-	uint64_t began = cpu_ns(), rows = u->rows;
+	uint64_t began = gt_thread_cpu_ns(), rows = u->rows;
 	int n = rp_hear(r, rd, ns, waits);
 
-	rp_user_spent(u, cpu_ns() - began, u->rows - rows);
+	gt_user_spent(&u->rate, u->rows - rows, gt_thread_cpu_ns() - began);
 	return n;
 }
 
@@ -551,7 +529,7 @@ static int hear(struct rp *r, bool *dry)
 
 		if (!rd->on)
 			continue;
-		if (!rd->idle && rp_child_used(&rd->child) > RP_QUICK_NS) {
+		if (!rd->idle && gt_child_cpu_ns(rd->child.pid) > RP_QUICK_NS) {
 			rd->idle = true;
 			rp_child_idle(&rd->child);
 		}

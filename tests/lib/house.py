@@ -25,9 +25,9 @@ INCLUDES = [
     (r'backend/relay/', r'backend/([a-z_]+\.h|lib/|live/|eventmap/)'),
     (r'backend/ftrace/', r'backend/([a-z_]+\.h|lib/|live/|eventmap/)'),
     (r'backend/live/', r'backend/([a-z_]+\.h|lib/|eventmap/)'),
-    (r'backend/rocprof/', r'backend/([a-z_]+\.h|lib/)|fs/(gate/rate|model/[a-z_]+)\.h'),
+    (r'backend/rocprof/', r'backend/([a-z_]+\.h|lib/)|fs/model/[a-z_]+\.h'),
     (r'backend/(amdlog|sysfs|sim|eventmap)/', r'backend/([a-z_]+\.h|lib/)'),
-    (r'backend/(host|lib)/', r'backend/([a-z_]+\.h|lib/|host/)'),
+    (r'backend/(host|lib)/', r'backend/([a-z_]+\.h|lib/|host/)|fs/gate/rate\.h'),
     (r'backend/', r'backend/([a-z_]+\.h|lib/)'),
     (r'tests/', r'.*'),
 ]

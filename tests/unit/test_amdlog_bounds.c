@@ -140,6 +140,94 @@ static void check_late(void)
 	unmake("late", 200);
 }
 
+static void append(const char *name, unsigned int lines)
+{
+	for (unsigned int i = 0; i < lines; i++)
+		ah_write(name, NAME(5), O_APPEND);
+}
+
+static void give(const char *name, uid_t uid)
+{
+	ah_write(name, "", O_TRUNC);
+	if (chown(ah_name(name), uid, uid))
+		printf("# %s\n", strerror(errno));
+}
+
+/* Whoever has many logs with much in them: each user's turn comes after one log of each other user */
+static void check_turns(void)
+{
+	unsigned int drains = 0;
+	char name[64];
+	struct ah *h;
+
+	if (geteuid() && ok(true, "turns of users # skip it takes root"))
+		return;
+	make("many", 60, 65534);
+	give("one.log", 65533);
+	h = ah_follow("*.log");
+	for (unsigned int i = 0; i < 60; i++) {
+		snprintf(name, sizeof(name), "many_%u.log", i);
+		append(name, 70);
+	}
+	append("one.log", 1);
+	h->tick = 1000000000; /* each drain reads 64 lines of one log */
+	is(ah_counts(h).lines, 60, "many logs of one user, one of another");
+	for (; drains < 100 && priv(h)->user[1].turn < priv(h)->turns; drains++)
+		gt_amd_drain(&h->p);
+	ok(drains <= 2, "the other's turn comes after one of them: drain %u", drains);
+	is(ah_counts(h).lines, 60 + (drains - 1) * 64 + 1, "and what is new there is read");
+	h->tick = 0;
+	ah_settle(h);
+	is(ah_counts(h).lines, 60 + 60 * 70 + 1, "all is read in the end");
+	ah_free(h);
+	unmake("many", 60);
+	unlink(ah_name("one.log"));
+}
+
+static void drains(struct ah *h)
+{
+	for (int i = 0; i < 10; i++)
+		gt_amd_drain(&h->p);
+}
+
+/* Beyond the records that a user may have in a second what comes waits in the logs. */
+static void check_rate(void)
+{
+	char text[2000];
+	struct ah *h;
+
+	if (geteuid() && ok(true, "a user's share of records # skip it takes root"))
+		return;
+	give("theirs.log", 65534);
+	give("others.log", 65533);
+	give("roots.log", 0);
+	h = ah_follow("*.log");
+	h->opt.user_records = 100;
+	append("theirs.log", 1000);
+	drains(h);
+	is(ah_counts(h).lines, 1000, "what came at once is read at once, as far as a block goes");
+	append("theirs.log", 10);
+	append("roots.log", 1000);
+	drains(h);
+	append("roots.log", 10);
+	drains(h);
+	is(ah_counts(h).lines, 2010, "then it waits; root has no bound");
+	gt_amd_show_files(&h->p, text, sizeof(text));
+	ok(strstr(text, "waiting 65534") && strstr(text, "read 0 "), "which the table shows");
+	is(priv(h)->waits, 1, "and is counted");
+	ok(h->watched < 0 && h->timer, "it is looked at again without inotify");
+	append("others.log", 10);
+	drains(h);
+	is(ah_counts(h).lines, 2020, "another user's does not wait");
+	h->ahead += 20ull * 1000000000;
+	ah_settle(h);
+	is(ah_counts(h).lines, 2030, "later it is read");
+	ah_free(h);
+	unlink(ah_name("theirs.log"));
+	unlink(ah_name("others.log"));
+	unlink(ah_name("roots.log"));
+}
+
 /* Lines whose times go back all the way, and some of one time */
 static void check_backwards(void)
 {
@@ -314,6 +402,8 @@ int main(void)
 	check_shares();
 	check_queue_shares();
 	check_late();
+	check_turns();
+	check_rate();
 	check_backwards();
 	check_links();
 	check_roots_links();

@@ -181,6 +181,7 @@ static void check_forged(void)
 	ah_settle(h);
 	ok(!((struct gt_amd *)h->p.priv)->n && !strstr(h->error, "forged"),
 	   "a new owner ends it: %s", h->error);
+	ok(h->watched < 0, "and it is looked for again, though inotify reports nothing more");
 	h->ahead += 2000000000;
 	ah_settle(h);
 	is(((struct gt_amd *)h->p.priv)->n, 1, "as theirs it is found again");

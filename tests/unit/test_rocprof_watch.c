@@ -526,11 +526,11 @@ static void test_users(void)
 	is(u->rows, 400, "rows of four seconds come at once");
 	ok(rp_user_may(rp(), u, 5 * SECOND + SECOND / 50), "then as many as a second has");
 	ok(rp_user_may(rp(), other, 5 * SECOND), "which is nothing to others");
-	rp_user_spent(other, 400 * 4000, 400);
+	gt_user_spent(&other->rate, 400, 400 * 4000);
 	ok(rp_user_may(rp(), other, 5 * SECOND), "rows that cost little count as they are");
-	rp_user_spent(other, 500 * 4000, 100);
+	gt_user_spent(&other->rate, 100, 500 * 4000);
 	ok(!rp_user_may(rp(), other, 5 * SECOND), "one that takes long counts as several");
-	rp_user_spent(other, UINT64_MAX, 0);
+	gt_user_spent(&other->rate, 0, UINT64_MAX);
 	ok(!rp_user_may(rp(), other, 60 * SECOND), "and what it took is waited for");
 	u = rp_user_of(rp(), 77);
 	h.opt.user_rows = 50000;
