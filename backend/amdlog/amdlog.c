@@ -31,7 +31,12 @@ static const struct gt_option options[] = {
 static const struct gt_backend_file files[] = {
 	{ .name = "logs",
 	  .help = "logs that are followed: owner, position, lines that were not understood",
-	  .show = gt_amd_show_files },
+	  .show = gt_amd_show_logs,
+	  .columns = "state uid pid bytes lines foreign damaged records truncated used other "
+		     "untimed first_foreign first_damaged log" },
+	{ .name = "problems",
+	  .help = "the last logs and folders that were left out, and why, a line each",
+	  .show = gt_amd_show_problems },
 	{ .name = NULL },
 };
 

@@ -223,28 +223,6 @@ void gt_amd_doctor(struct gt_plugin *p, char *buf, size_t len)
 		gt_file_detail(&t, i, a->file[i]->path, "amd-log", &a->file[i]->log.filecount);
 }
 
-/* A name as anybody may have given it: no byte of it makes a line or a column. */
-static void word(struct gt_details *t, const char *s)
-{
-	for (; *s; s++)
-		if (*s > ' ' && *s < 0x7f && *s != '\\')
-			gt_detail(t, "%c", *s);
-		else
-			gt_detail(t, "\\%03o", (unsigned char)*s);
-}
-
-/* The last ones that were left out, and why */
-static void faults(struct gt_details *t, const struct gt_amd *a)
-{
-	uint64_t n = a->faults < GT_AMD_FAULTS ? a->faults : GT_AMD_FAULTS;
-
-	for (uint64_t i = a->faults - n; i < a->faults; i++) {
-		gt_detail(t, "# left_out ");
-		word(t, a->fault[i % GT_AMD_FAULTS]);
-		gt_detail(t, "\n");
-	}
-}
-
 /* A line's number, from 1 */
 static void place(struct gt_details *t, uint64_t line)
 {
@@ -259,25 +237,23 @@ static const char *state_of(const struct gt_amd_file *f)
 	return f->gone ? "deleted" : f->user->waits ? "waiting" : f->eof ? "read" : "reading";
 }
 
-void gt_amd_show_files(struct gt_plugin *p, char *buf, size_t len)
+#define PATH_WORD 512 /* bytes of a path that are shown */
+#define ROW_MAX	  (PATH_WORD + 300)
+static_assert(GT_AMD_FILES * ROW_MAX < GT_BACKEND_TEXT_MAX, "all rows fit");
+
+void gt_amd_show_logs(struct gt_plugin *p, char *buf, size_t len)
 {
 	const struct gt_amd *a = p->priv;
 	struct gt_details t = { buf, len };
 
-	if (!len)
-		return;
-	*buf = '\0';
-	gt_detail(&t, "# log state uid pid bytes lines foreign damaged records truncated used "
-		      "other untimed first_foreign first_damaged\n");
 	for (unsigned int i = 0; a && i < a->n; i++) {
 		const struct gt_amd_file *f = a->file[i];
 		const struct gt_amd_counts *n = &f->log.n;
-		char pid[12] = "-";
+		char pid[12] = "-", path[PATH_WORD];
 
 		if (f->log.pid)
 			snprintf(pid, sizeof(pid), "%u", f->log.pid);
-		word(&t, f->path);
-		gt_detail(&t, " %s %u %s %llu %llu %llu %llu %llu %llu %llu %llu %llu", state_of(f),
+		gt_detail(&t, "%s %u %s %llu %llu %llu %llu %llu %llu %llu %llu %llu", state_of(f),
 			  f->log.uid, pid, (unsigned long long)f->off, (unsigned long long)n->lines,
 			  (unsigned long long)n->foreign,
 			  (unsigned long long)(n->damaged + n->too_long),
@@ -286,10 +262,20 @@ void gt_amd_show_files(struct gt_plugin *p, char *buf, size_t len)
 			  (unsigned long long)n->untimed);
 		place(&t, f->log.first_foreign);
 		place(&t, f->log.filecount.first);
-		gt_detail(&t, "\n");
+		gt_word(path, sizeof(path), f->path);
+		gt_detail(&t, " %s\n", path);
 	}
-	if (a)
-		faults(&t, a);
+}
+
+/* The last ones that were left out, and why */
+void gt_amd_show_problems(struct gt_plugin *p, char *buf, size_t len)
+{
+	const struct gt_amd *a = p->priv;
+	struct gt_details t = { buf, len };
+	uint64_t n = !a ? 0 : a->faults < GT_AMD_FAULTS ? a->faults : GT_AMD_FAULTS;
+
+	for (uint64_t i = n; i; i--)
+		gt_detail(&t, "%s\n", a->fault[(a->faults - i) % GT_AMD_FAULTS]);
 }
 
 #define DRAIN_NS    5000000u	/* of a drain */
@@ -298,9 +284,11 @@ void gt_amd_show_files(struct gt_plugin *p, char *buf, size_t len)
 
 int gt_amd_fault(struct gt_amd *a, int err, const char *path, const char *why)
 {
+	char word[PATH_WORD];
+
 	a->refused++;
-	snprintf(a->fault[a->faults++ % GT_AMD_FAULTS], sizeof(a->fault[0]), "%s: %s",
-		 path ? path : "", why);
+	gt_word(word, sizeof(word), path ? path : "");
+	snprintf(a->fault[a->faults++ % GT_AMD_FAULTS], sizeof(a->fault[0]), "%s: %s", word, why);
 	if (a->reported)
 		return err > 0 ? -err : -EIO;
 	a->reported = true;

@@ -461,7 +461,7 @@ struct gt_amd {
 	uint64_t since, deadline, round, closed, refused, forged, over, left_out, faults;
 	struct gt_amd_numbers numbers;
 	struct gt_amd_counts gone;
-	char fault[GT_AMD_FAULTS][256];
+	char fault[GT_AMD_FAULTS][768];
 	char *block;
 	struct gt_amd_reader reader;
 	uint64_t readers_failed;
@@ -493,6 +493,7 @@ int gt_amd_fault(struct gt_amd *a, int err, const char *path, const char *why);
 
 /* follow.c */
 void gt_amd_doctor(struct gt_plugin *p, char *buf, size_t len);
-void gt_amd_show_files(struct gt_plugin *p, char *buf, size_t len);
+void gt_amd_show_logs(struct gt_plugin *p, char *buf, size_t len);
+void gt_amd_show_problems(struct gt_plugin *p, char *buf, size_t len);
 
 #endif

@@ -107,9 +107,9 @@ static inline uint64_t gt_file_skipped(const struct gt_filecount *c)
 	return n;
 }
 
-/** gt_file_word() - writes @s as one word: blanks, control characters, "\" and bytes above ASCII as
+/** gt_word() - writes @s as one word: blanks, control characters, "\" and bytes above ASCII as
  * \NNN */
-static inline void gt_file_word(char *out, size_t len, const char *s)
+static inline void gt_word(char *out, size_t len, const char *s)
 {
 	size_t n = 0;
 
@@ -139,7 +139,7 @@ static inline void gt_file_detail(struct gt_details *d, unsigned int i, const ch
 	static const char *const places[] = { "", "line", "byte", "ns", "row" };
 	char word[1024];
 
-	gt_file_word(word, sizeof(word), path);
+	gt_word(word, sizeof(word), path);
 	gt_detail(d, "file%u %s\nfile%u_kind %s\nfile%u_events %llu\nfile%u_used %llu\n", i, word,
 		  i, kind, i, (unsigned long long)c->events, i, (unsigned long long)c->used);
 	gt_detail(d, "file%u_skipped %llu\n", i, (unsigned long long)gt_file_skipped(c));

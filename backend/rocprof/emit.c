@@ -401,15 +401,9 @@ static void rp_count_memory(struct rp_emitter *t, const struct rp_row *r, uint16
 		m->ns += r->end - r->start;
 }
 
-/* A name as one word, whatever its bytes are */
-static void word(char out[128], const char *s)
-{
-	size_t i;
-
-	for (i = 0; s[i] && i < 127; i++)
-		out[i] = s[i] <= ' ' || s[i] >= 0x7f ? '_' : s[i];
-	out[i] = '\0';
-}
+/* One user's long names do not push another's rows out of the text */
+#define ROW_MAX 250 /* bytes: a name of 127, and numbers */
+static_assert(RP_CALLS_MAX * ROW_MAX < GT_BACKEND_TEXT_MAX, "all rows fit");
 
 static int longest_first(const void *a, const void *b)
 {
@@ -435,8 +429,8 @@ void rp_show_calls(const struct rp_emitter *t, char *buf, size_t len)
 		return;
 	memcpy(c, t->call, t->ncalls * sizeof(*c));
 	qsort(c, t->ncalls, sizeof(*c), longest_first);
-	for (unsigned int i = 0; i < t->ncalls && d.left > 256; i++) {
-		word(name, c[i].name);
+	for (unsigned int i = 0; i < t->ncalls; i++) {
+		gt_word(name, sizeof(name), c[i].name);
 		number(min, c[i].min);
 		number(max, c[i].max);
 		number(uid, c[i].uid == GT_NONE32 ? GT_NONE64 : c[i].uid);
@@ -451,10 +445,10 @@ void rp_show_allocations(const struct rp_emitter *t, char *buf, size_t len)
 	char name[128], uid[24], gpu[24];
 	struct gt_details d = { buf, len };
 
-	for (unsigned int i = 0; i < t->nmemory && d.left > 256; i++) {
+	for (unsigned int i = 0; i < t->nmemory; i++) {
 		const struct rp_memory *m = &t->memory[i];
 
-		word(name, m->name);
+		gt_word(name, sizeof(name), m->name);
 		number(gpu, m->gpu == GT_NONE16 ? GT_NONE64 : m->gpu);
 		number(uid, m->uid == GT_NONE32 ? GT_NONE64 : m->uid);
 		gt_detail(&d, "%s %s %s %llu %llu %llu %s\n", uid,

@@ -333,7 +333,7 @@ static bool meet(struct gt_plugin *p, struct rp_files *f, const struct rp_job *j
 	file->source.agent = rp_agent_of(folder);
 	file->busy = rp_file_busy(dir, name);
 	if (file->busy)
-		file->state = "being written";
+		file->state = "being_written";
 	if (file->mtime == mtime && file->source.size == (uint64_t)st->st_size)
 		return true;
 	if (rp_ends(name, ".csv") && (uint64_t)st->st_size < file->source.at[0])
@@ -602,7 +602,7 @@ static void add_packed(struct gt_plugin *p, struct rp_files *f, const char *path
 static void note_other(struct rp_files *f, const char *path)
 {
 	if (!f->live && f->others < RP_OTHERS)
-		rp_path_word(f->other[f->others], sizeof(f->other[0]), path);
+		gt_word(f->other[f->others], sizeof(f->other[0]), path);
 	f->others++;
 }
 

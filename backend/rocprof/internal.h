@@ -492,8 +492,6 @@ bool rp_jobs_wait(struct gt_plugin *p);
 void rp_job_asks(struct gt_plugin *p, const struct rp_files *f, struct rp_file *file);
 /** rp_job_hotspots() - a text of hotspots came from @file */
 void rp_job_hotspots(struct rp_file *file, const char *text);
-/** rp_path_word() - a path as one word */
-void rp_path_word(char *out, size_t len, const char *s);
 
 /* play.c: the plugin's hooks, as in backend.h
  * ------------------------------------------------ */
@@ -506,6 +504,7 @@ int rp_set(struct gt_plugin *p, const struct gt_option *o);
 int rp_control(struct gt_plugin *p, enum gt_control what, int64_t arg);
 void rp_doctor(struct gt_plugin *p, char *buf, size_t len);
 void rp_show_files(struct gt_plugin *p, char *buf, size_t len);
+void rp_show_problems(struct gt_plugin *p, char *buf, size_t len);
 void rp_file_calls(struct gt_plugin *p, char *buf, size_t len);
 void rp_file_allocations(struct gt_plugin *p, char *buf, size_t len);
 

@@ -451,33 +451,42 @@ void rp_doctor(struct gt_plugin *p, char *buf, size_t len)
 			       &r->files.file[i].count);
 }
 
-void rp_path_word(char *out, size_t len, const char *s)
-{
-	size_t i;
-
-	for (i = 0; s[i] && i < len - 1; i++)
-		out[i] = s[i] <= ' ' || s[i] >= 0x7f ? '?' : s[i];
-	out[i] = '\0';
-}
+#define PATH_WORD 512 /* bytes of a path that are shown */
+#define ROW_MAX	  1000
+static_assert(RP_LIVE_FILES * ROW_MAX < GT_BACKEND_TEXT_MAX, "all rows fit");
 
 void rp_show_files(struct gt_plugin *p, char *buf, size_t len)
 {
 	const struct rp *r = p->priv;
 	struct gt_details d = { buf, len };
-	char path[512];
+	char path[PATH_WORD];
 
-	gt_detail(&d, "# state table uid rows faults path error\n");
-	for (unsigned int i = 0; r && i < r->files.n && d.left > 1024; i++) {
+	for (unsigned int i = 0; r && i < r->files.n; i++) {
 		const struct rp_file *f = &r->files.file[i];
 
-		rp_path_word(path, sizeof(path), f->path);
+		gt_word(path, sizeof(path), f->path);
 		gt_detail(&d, "%s %s ", f->state, *f->table ? f->table : "-");
 		if (f->uid == GT_NONE32)
 			gt_detail(&d, "-");
 		else
 			gt_detail(&d, "%u", f->uid);
-		gt_detail(&d, " %llu %llu %s %s\n", (unsigned long long)f->rows,
-			  (unsigned long long)f->faults, path, *f->error ? f->error : "-");
+		gt_detail(&d, " %llu %llu %s\n", (unsigned long long)f->rows,
+			  (unsigned long long)f->faults, path);
+	}
+}
+
+void rp_show_problems(struct gt_plugin *p, char *buf, size_t len)
+{
+	const struct rp *r = p->priv;
+	struct gt_details d = { buf, len };
+	char path[PATH_WORD];
+
+	for (unsigned int i = 0; r && i < r->files.n; i++) {
+		const struct rp_file *f = &r->files.file[i];
+
+		gt_word(path, sizeof(path), f->path);
+		if (*f->error)
+			gt_detail(&d, "%s: %s\n", path, f->error);
 	}
 }
 

@@ -37,7 +37,9 @@ static const struct gt_option options[] = {
 };
 
 static const struct gt_backend_file files[] = {
-	{ "files", "each file: kind, owner, what came of it", rp_show_files, NULL },
+	{ "files", "each file of results: kind, owner, what came of it", rp_show_files,
+	  "state table uid rows faults path" },
+	{ "problems", "what is wrong with files of results, a line each", rp_show_problems, NULL },
 	{ "users", "each owner of results in watched folders: what was read, and what had to wait",
 	  rp_show_users, "uid files reading readings failed rows waits cpu_ns over_share" },
 	{ "calls", "calls of the runtimes' interfaces, by user and function", rp_file_calls,

@@ -123,7 +123,7 @@ chown 12345 packed/*kernel_trace*
 mount_gt "$mnt" -o replay=packed 2>err || exit 1
 is "$(cat err)" "" "a folder of compressed files is mounted without a warning"
 ok "… and shows what the files do" $results compare run -- "$mnt"
-is "$(sed 's/ .*//' "$mnt/backends/rocprof/files" | sort | uniq -c | awk '{ print $2, $1 }' | tail -n +2)" "read $(ls run/*.csv | wc -l)" "… each of them"
+is "$(sed 's/ .*//' "$mnt/backends/rocprof/files" | sort | uniq -c | awk '$2 != "state" { print $2, $1 }')" "read $(ls run/*.csv | wc -l)" "… each of them"
 is "$(awk '/kernel_trace/ { print $3 }' "$mnt/backends/rocprof/files" | sort -u)" 12345 "… as its owner's"
 is "$(value "$mnt/backends/rocprof/stats" files_compressed)" 0 "… none is left out"
 umount_gt "$mnt"
@@ -144,13 +144,13 @@ P
 ln -s ../k_kernel_trace.csv.gz packed/link.csv.gz
 mkfifo packed/fifo.csv.gz
 mount_gt "$mnt" -o replay=packed 2>err || exit 1
-said() { like "$(cat "$mnt/backends/rocprof/files")" "$1" "$2"; }
-said '^refused .* /.*bomb.csv.gz unpacks to more than 256 MiB, 256 times its size' "a bomb among them is refused"
-said '^refused .* /.*twice.csv.zip is compressed twice' "what is compressed twice"
-said '^refused .* /.*cut_kernel_trace.csv.gz .*cut or damaged' "what is cut"
-said '^refused .* /.*wrong_kernel_trace.csv.gz .*cut or damaged' "what has only the first bytes"
-said '^refused .* /.*two.csv.zip is an archive' "an archive"
-said '^skipped .*hip.*.bz2 .*.csv is the same' "a file and what it was compressed to are read once"
+said() { like "$(cat "$mnt/backends/rocprof/problems")" "$1" "$2"; }
+said '^/.*bomb.csv.gz: unpacks to more than 256 MiB, 256 times its size' "a bomb among them is refused"
+said '^/.*twice.csv.zip: is compressed twice' "what is compressed twice"
+said '^/.*cut_kernel_trace.csv.gz: .*cut or damaged' "what is cut"
+said '^/.*wrong_kernel_trace.csv.gz: .*cut or damaged' "what has only the first bytes"
+said '^/.*two.csv.zip: is an archive' "an archive"
+said 'hip.*.bz2: .*.csv is the same' "a file and what it was compressed to are read once"
 ok "… and no link or FIFO" [ -z "$(grep -E '(link|fifo).csv.gz' "$mnt/backends/rocprof/files")" ]
 umount_gt "$mnt"
 rm -r packed && mkdir packed
@@ -166,7 +166,7 @@ with zipfile.ZipFile('packed/0.csv.zip', 'w', zipfile.ZIP_DEFLATED) as z:
 P
 cp k_kernel_trace.csv packed
 mount_gt "$mnt" -o replay=packed 2>/dev/null || exit 1
-is "$(sed -n 's/.*\/\(.*\) .*with those before it.*/\1/p' "$mnt/backends/rocprof/files" | cut -d' ' -f1)" 3.csv.gz "what is refused itself takes no room from others"
+is "$(sed -n 's/.*\/\(.*\): .*with those before it.*/\1/p' "$mnt/backends/rocprof/problems")" 3.csv.gz "what is refused itself takes no room from others"
 umount_gt "$mnt"
 
 # what cannot be played says why
@@ -240,8 +240,8 @@ mkdir mix && (cd mix && python3 -m zipfile -e ../mix.zip .)
 for a in mix mix.zip; do
 	mount_gt "$mnt" -o replay=$a 2>err || exit 1
 	is "$(sed -n 's/^\(files\|files_refused\|files_left_out\) /\1 /p' "$mnt/backends/rocprof/stats" | xargs)" "files 3 files_refused 2 files_left_out 0" "$a: what has a result's name counts"
-	like "$(cat "$mnt/backends/rocprof/files")" "^refused .*/empty_kernel_trace.csv is empty" "… with the reason"
-	like "$(cat "$mnt/backends/rocprof/files")" "^refused .*/x_results.db is no result of rocprof" "… of each"
+	like "$(cat "$mnt/backends/rocprof/problems")" "/empty_kernel_trace.csv: is empty" "… with the reason"
+	like "$(cat "$mnt/backends/rocprof/problems")" "/x_results.db: is no result of rocprof" "… of each"
 	like "$(cat err)" "$a/.*: is (empty|no result of rocprof)" "… and the mount warns"
 	umount_gt "$mnt"
 done
@@ -249,7 +249,7 @@ refused none.tar.gz 'none of its 2 files is a recording; the first is run/LICENS
 lacks() { # lacks FILE "what is said of it"
 	mount_gt "$mnt" -o replay="$1" 2>err || exit 1
 	like "$(cat err)" "$2" "$1: what is left out is reported"
-	like "$(cat "$mnt/backends/rocprof/files")" "^read kernel_trace [0-9]+ [1-9]" "… and the rest is shown"
+	like "$(cat "$mnt/backends/rocprof/files")" "^read +kernel_trace +[0-9]+ +[1-9]" "… and the rest is shown"
 	umount_gt "$mnt"
 }
 lacks short.tar.gz 'a_kernel_trace.csv: is not all of the archive: 1 of its 2 files are left out, and run/README.md is cut or damaged: '
@@ -277,8 +277,8 @@ is "$(ls "$TMPDIR" | wc -l)" 0 "nothing is left in TMPDIR"
 for f in sum cut flipped; do
 	f=$(echo $f.csv.*)
 	mount_gt "$mnt" -o replay="$f" 2>/dev/null || exit 1
-	like "$(cat "$mnt/backends/rocprof/files")" "$f is cut or damaged: " "$f says so"
-	like "$(cat "$mnt/backends/rocprof/files")" "^read kernel_trace [0-9]+ [1-9]" "… and shows what can be read"
+	like "$(cat "$mnt/backends/rocprof/problems")" "$f: is cut or damaged: " "$f says so"
+	like "$(cat "$mnt/backends/rocprof/files")" "^read +kernel_trace +[0-9]+ +[1-9]" "… and shows what can be read"
 	umount_gt "$mnt"
 done
 shows k_kernel_trace.csv >want
@@ -338,14 +338,14 @@ cp k_kernel_trace.csv '\h:_kernel_trace.csv'
 mount_gt "$mnt" -o 'replay=e\\:f\\\:g\\:\h\:_kernel_trace.csv' || exit 1
 is "$(value "$mnt/backends/replay/stats" file0)" "$PWD/e\134" "a backslash at a name's end is written \\\\: text"
 is "$(value "$mnt/backends/amdlog/stats" file0)" "$PWD/f\134:g\134" "… and before a colon: a log"
-like "$(cat "$mnt/backends/rocprof/files")" '/\\h:_kernel_trace.csv -' "… and is itself elsewhere: results"
+like "$(cat "$mnt/backends/rocprof/files")" '/\\134h:_kernel_trace.csv$' "… and is itself elsewhere: results"
 umount_gt "$mnt"
 
 # an ordinary user
 if [ -c /dev/fuse ] && as_user test -w /dev/fuse; then
 	mkdir mine && chown 65534 mine && chmod 755 . && chmod 1777 "$TMPDIR"
 	as_user env TMPDIR="$TMPDIR" "$GT_PROG" "$PWD/mine" -o replay="$PWD/k_kernel_trace.csv.gz" && mounts+=("$PWD/mine")
-	like "$(as_user cat mine/backends/rocprof/files)" '^read kernel_trace' "an ordinary user's mount unpacks as well"
+	like "$(as_user cat mine/backends/rocprof/files)" '^read +kernel_trace' "an ordinary user's mount unpacks as well"
 	umount_gt "$PWD/mine"
 else
 	skip_ok "an ordinary user's mount" "/dev/fuse is not for users here"

@@ -41,7 +41,7 @@ hit=$(sums TCC_HIT_sum) miss=$(sums TCC_MISS_sum)
 like "$(cat "$mnt/amdgpu0/counters")" "^l2_hit_percent +- +- +- +$(python3 -c "print('%.2f' % (100 * $hit / ($hit + $miss)))" | sed 's/.$//')" "L2 hit rate"
 like "$(cat "$mnt/amdgpu0/counters")" '^read_32b_percent +- +- +- +25.00 +-$' "32-byte reads"
 ok "counters of a kernel" grep -q '^TCC_MISS_sum  *[1-9]' "$k/__amd_rocclr_copyBuffer/counters"
-like "$(cat "$mnt/backends/rocprof/files")" "^read kernel_trace 12345 3000 0 " "each file and whose it is"
+like "$(cat "$mnt/backends/rocprof/files")" "^read +kernel_trace +12345 +3000 +0 " "each file and whose it is"
 like "$(cat "$mnt/backends/rocprof/calls")" " hipMalloc\$" "calls by function"
 readme() { for f in name stats latency resources dispatches counters kernel_stats; do grep -qE "^  $f " "$mnt/README" || return; done; }
 ok "README has files of kernels, and their table" readme
@@ -114,10 +114,10 @@ like "$(cat err)" "no results in it" "a folder of a link and a FIFO is refused"
 head -c 100000 run/4242_kernel_trace.csv >bad/4242_kernel_trace.csv
 mount_gt "$mnt" -o replay=bad || exit 1
 ok "what is beside them is read" wait_for 60 all_read
-like "$(cat "$mnt/backends/rocprof/files")" "a.csv is a symbolic link" "each fault has its name: a link"
-like "$(cat "$mnt/backends/rocprof/files")" "b.csv is not a regular file" "a FIFO"
-like "$(cat "$mnt/backends/rocprof/files")" "empty.csv is empty" "an empty file"
-like "$(cat "$mnt/backends/rocprof/files")" "4242_kernel_trace.csv row [0-9]+ does not fit" "a cut one"
+like "$(cat "$mnt/backends/rocprof/problems")" "a.csv: is a symbolic link" "each fault has its name: a link"
+like "$(cat "$mnt/backends/rocprof/problems")" "b.csv: is not a regular file" "a FIFO"
+like "$(cat "$mnt/backends/rocprof/problems")" "empty.csv: is empty" "an empty file"
+like "$(cat "$mnt/backends/rocprof/problems")" "4242_kernel_trace.csv: row [0-9]+ does not fit" "a cut one"
 ok "nothing of /etc/shadow is anywhere" sh -c "! grep -rqs --exclude=events --exclude=trace 'root:' $mnt/amdgpu* $mnt/backends/rocprof"
 umount_gt "$mnt"
 
@@ -169,11 +169,11 @@ head -c 150000 r.db >dbs/cut.db
 python3 -c "import sqlite3; d = sqlite3.connect('dbs/other.db'); d.execute('CREATE TABLE a (b)'); d.commit()"
 mount_gt "$mnt" -o replay=dbs || exit 1
 ok "damaged databases are got over with" wait_for 60 all_read
-files=$(cat "$mnt/backends/rocprof/files")
-like "$files" 'cut.db .*malformed' "a cut one has its fault named"
-like "$files" 'corrupt.db .*malformed' "a corrupt one too"
-like "$files" 'random.db is no sound database' "what is none is refused"
-like "$files" 'other.db is no database of rocprof.s' "so is somebody else's"
+problems=$(cat "$mnt/backends/rocprof/problems")
+like "$problems" 'cut.db: .*malformed' "a cut one has its fault named"
+like "$problems" 'corrupt.db: .*malformed' "a corrupt one too"
+like "$problems" 'random.db: is no sound database' "what is none is refused"
+like "$problems" 'other.db: is no database of rocprof.s' "so is somebody else's"
 umount_gt "$mnt"
 
 # JSON
@@ -202,7 +202,7 @@ mount_gt "$mnt" -o replay=j_results.json || exit 1
 ok "JSON is read" wait_for 60 all_read
 is "$(awk 'NR > 1 { print $9 }' "$mnt/gpus")" 0001:75:00.0 "… its GPU"
 is "$(awk '$1 == "DISPATCH" || $1 == "COPY" || $1 == "LAUNCH" { print $1, $2 }' "$mnt/events_by_type" | sort | tr '\n' ' ')" "COPY 1 DISPATCH 9 LAUNCH 3 " "… its events"
-like "$(cat "$mnt/backends/rocprof/files")" 'j_results.json a record ends before it begins: left out' "… but for one of negative duration"
+like "$(cat "$mnt/backends/rocprof/problems")" 'j_results.json: a record ends before it begins: left out' "… but for one of negative duration"
 like "$(cat "$mnt"/amdgpu0/kernels/k_1~*/stats)" '^exec_ns 2700$' "… times"
 like "$(cat "$mnt"/amdgpu0/kernels/k_1~*/resources)" '^workgroup_y +2 +2$' "… resources"
 like "$(cat "$mnt"/amdgpu0/counters)" '^SQ_WAVES +1 +2.500000 ' "… counters"
@@ -210,15 +210,15 @@ like "$(cat "$mnt/timeline")" ' DISPATCH .*pid=77 .* kernel=k_1~' "… the proce
 umount_gt "$mnt"
 mount_gt "$mnt" -o replay=cut_results.json:deep_results.json || exit 1
 wait_for 60 all_read
-like "$(cat "$mnt/backends/rocprof/files")" 'cut_results.json is cut: it ends within its JSON' "cut JSON says so"
-like "$(cat "$mnt/backends/rocprof/files")" 'deep_results.json is nested too deeply' "nesting has an end"
+like "$(cat "$mnt/backends/rocprof/problems")" 'cut_results.json: is cut: it ends within its JSON' "cut JSON says so"
+like "$(cat "$mnt/backends/rocprof/problems")" 'deep_results.json: is nested too deeply' "nesting has an end"
 umount_gt "$mnt"
 gzip -k j_results.json
 gzip -c run/4242_kernel_trace.csv | head -c -20 >cut.csv.gz
 mount_gt "$mnt" -o replay=j_results.json.gz:cut.csv.gz || exit 1
 ok "… packed by gzip as well" wait_for 60 all_read
 is "$(awk '$1 == "COPY" || $1 == "LAUNCH" { print $1, $2 }' "$mnt/events_by_type" | sort | tr '\n' ' ')" "COPY 1 LAUNCH 3 " "… its events"
-like "$(cat "$mnt/backends/rocprof/files")" 'cut.csv.gz is cut or damaged: ' "what is cut of that says so"
+like "$(cat "$mnt/backends/rocprof/problems")" 'cut.csv.gz: is cut or damaged: ' "what is cut of that says so"
 umount_gt "$mnt"
 # rocprof v1's: Chrome's trace events, where a copy is known by what it is shown under
 cat >v1.json <<'J'
@@ -245,7 +245,7 @@ umount_gt "$mnt"
 cp j_results.json run/4242_results.json
 mount_gt "$mnt" -o replay=run || exit 1
 wait_for 60 all_read
-like "$(cat "$mnt/backends/rocprof/files")" '^skipped .*4242_kernel_trace.csv 4242_results.json has the same run' "a run written in two formats counts once"
+like "$(cat "$mnt/backends/rocprof/problems")" '4242_kernel_trace.csv: 4242_results.json has the same run' "a run written in two formats counts once"
 umount_gt "$mnt"
 
 # tables where each counter is a column
@@ -309,7 +309,7 @@ is "$(cat "$k/occupancy")" "# se cu waves peak avg_waves cycles
 is "$(tail -n 3 "$mnt/amdgpu0/kernels/mul/hotspots")" "# issued stalled source instruction
 0 90 m.py:2 s_barrier
 7 3 m.py:1 s_nop 0" "samples, where it is PC sampling"
-like "$(cat "$mnt/backends/rocprof/files")" 'occupancy.json a wave of no dispatch or unit' "what cannot be is left out"
+like "$(cat "$mnt/backends/rocprof/problems")" 'occupancy.json: a wave of no dispatch or unit' "what cannot be is left out"
 ok "both as computed" $traces $att/code.json $att/occupancy.json -- "$mnt"
 umount_gt "$mnt"
 # Where a comma is in numbers, a semicolon is between columns; and what else is in the folder is named
@@ -327,7 +327,7 @@ cp "$GT_SRC/tests/data/replay/sched_6.12.txt" local/trace.txt
 for d in comma local; do
 	mount_gt "$mnt" -o replay=$d || exit 1
 	wait_for 60 all_read
-	(cd "$mnt" && cat ./*/kernel_stats ./*/counters 2>/dev/null; sed "s/ [^ ]*csv/ csv/" backends/rocprof/files) >$d.shown
+	(cd "$mnt" && cat ./*/kernel_stats ./*/counters 2>/dev/null; awk "{ print \$1, \$2, \$4, \$5 }" backends/rocprof/files) >$d.shown
 	like "$(cat $d.shown)" '^played|^read|csv' "$d: it is read"
 	cp "$mnt/backends/rocprof/stats" $d.stats
 	cp "$mnt/doctor" $d.doctor
@@ -383,7 +383,7 @@ echo '{"0":[[5,3,0,0,1,0],[7,3,0,1,1,0],[9,3,0,0,0,0],[6,3,1,0,1,4],[11,3,0,1,0,
 mount_gt "$mnt" -o replay=waves.json || exit 1
 wait_for 60 all_read
 ok "waves by themselves, whatever the file is called, as computed" $traces waves.json -- "$mnt"
-like "$(cat "$mnt/backends/rocprof/files")" 'waves.json the waves of dispatch 4 are of no kernel that is named' "… and which are left out"
+like "$(cat "$mnt/backends/rocprof/problems")" 'waves.json: the waves of dispatch 4 are of no kernel that is named' "… and which are left out"
 umount_gt "$mnt"
 # what means nothing without the files beside it
 part_only() { # part_only FILE "what it is" "what is said of it"
@@ -404,7 +404,7 @@ J
 head -c 250 $att/code.json >cut && mv cut $att/code.json
 mount_gt "$mnt" -o replay=att || exit 1
 wait_for 60 all_read
-like "$(cat "$mnt/backends/rocprof/files")" 'code.json is cut' "a cut one says so"
+like "$(cat "$mnt/backends/rocprof/problems")" 'code.json: is cut' "a cut one says so"
 umount_gt "$mnt"
 
 # real files, where they are

@@ -79,7 +79,7 @@ sys.stdin.readline()' place/12345/.l <go >lease &
 exec {go}>go
 wait_for 60 grep -q held lease
 mv place/12345/.l place/12345/5_kernel_trace.csv
-leased() { grep -q '^leased .*5_kernel_trace.csv somebody has a lease on it' "$mnt/backends/rocprof/files"; }
+leased() { grep -q '5_kernel_trace.csv: somebody has a lease on it' "$mnt/backends/rocprof/problems"; }
 ok "a file under a lease is not opened yet, which is reported" wait_for 60 leased
 ok "… to its owner, too" problem 12345 '5_kernel_trace.csv leased: somebody has a lease on it'
 echo >&$go
@@ -224,6 +224,6 @@ cp honest.csv all/.new
 chown 12346 all/.new
 mv all/.new all/9_kernel_trace.csv
 ok "another user gets a place" wait_for 60 ran 12346 honest 3
-is "$(grep -c '^failed .* took too long while others waited' "$mnt/backends/rocprof/files")" 1 "… that of who had one longest, which is reported"
+is "$(grep -c ': took too long while others waited' "$mnt/backends/rocprof/problems")" 1 "… that of who had one longest, which is reported"
 umount_gt "$mnt"
 done_testing

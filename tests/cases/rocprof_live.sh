@@ -49,7 +49,7 @@ mkfifo go
 $results writing watched/host/9_results.db 300 500 <go >state &
 exec {go}>go
 wait_for 60 grep -q writing state
-busy() { grep -q '^being written rocpd ' "$mnt/backends/rocprof/files"; }
+busy() { grep -q '^being_written *rocpd ' "$mnt/backends/rocprof/files"; }
 ok "one that is being written is left alone" wait_for 60 busy
 is "$(seen DISPATCH)" 507 "… what was there counts"
 echo >&$go
@@ -59,7 +59,7 @@ ok "… and read on when it has been" wait_for 60 has 807
 
 # others'
 ln -s /etc/shadow watched/host/x_kernel_trace.csv
-linked() { grep -q 'x_kernel_trace.csv is a symbolic link' "$mnt/backends/rocprof/files"; }
+linked() { grep -q 'x_kernel_trace.csv: is a symbolic link' "$mnt/backends/rocprof/problems"; }
 ok "a link is named, and not followed" wait_for 60 linked
 cp $f watched/88_kernel_trace.csv
 chown 12345 watched/88_kernel_trace.csv

@@ -27,7 +27,7 @@ find "$mnt" -type f ! -name events ! -name trace | while read -r f; do
 	[ ! -s text ] || [ "$(tail -c 1 text)" = "" ] || { echo "# $f does not end in a newline"; echo x; }
 	case $f in # rendered by open
 	*/report | */timeline | */blame | */report_stats | */timeline_stats | */blame_stats) continue ;;
-	*/rocprof/users | */rocprof/calls | */rocprof/allocations | */sysfs/hqds) continue ;;
+	*/rocprof/files | */rocprof/problems | */rocprof/users | */rocprof/calls | */rocprof/allocations | */amdlog/logs | */amdlog/problems | */sysfs/hqds) continue ;;
 	"$mnt"/top | "$mnt"/doctor | "$mnt"/latency | "$mnt"/latency_10s | "$mnt"/gpus | "$mnt"/memory | "$mnt"/users/* | "$mnt"/cgroups/*) continue ;;
 	"$mnt"/*/info | "$mnt"/*/utilization | "$mnt"/proc/*/utilization) continue ;;
 	esac

@@ -212,7 +212,7 @@ static void check_rate(void)
 	append("roots.log", 10);
 	drains(h);
 	is(ah_counts(h).lines, 2010, "then it waits; root has no bound");
-	gt_amd_show_files(&h->p, text, sizeof(text));
+	gt_amd_show_logs(&h->p, text, sizeof(text));
 	ok(strstr(text, "waiting 65534") && strstr(text, "read 0 "), "which the table shows");
 	is(priv(h)->waits, 1, "and is counted");
 	ok(h->watched < 0 && h->timer, "it is looked at again without inotify");

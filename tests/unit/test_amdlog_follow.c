@@ -185,8 +185,8 @@ static void check_forged(void)
 	h->ahead += 2000000000;
 	ah_settle(h);
 	is(((struct gt_amd *)h->p.priv)->n, 1, "as theirs it is found again");
-	gt_amd_show_files(&h->p, text, sizeof(text));
-	ok(strstr(text, "another\\040owner"), "and who may see it reads why");
+	gt_amd_show_problems(&h->p, text, sizeof(text));
+	ok(strstr(text, "another owner"), "and who may see it reads why");
 	ah_free(h);
 	unlink(ah_name("forged.log"));
 }

@@ -250,6 +250,29 @@ static void test_stats_of(void)
 }
 
 /* As PowerShell and spreadsheets save tables */
+/* Long names of one table leave room for all others */
+static void test_long_names(void)
+{
+	const unsigned int n = 3000, len = 250;
+	char *text = malloc(64 + n * (len + 64)), *p = text, *shown;
+	unsigned int rows = 0;
+
+	p += sprintf(p, "Name,Calls,TotalDurationNs,AverageNs,Percentage\n");
+	for (unsigned int i = 0; i < n; i++)
+		p += sprintf(p, "hip%0*u,3,%u,100,9\n", (int)len, i, 300000 + i);
+	sprintf(p, "hipMalloc,1,1,1,1\n");
+	play("long_hip_stats.csv", text);
+	shown = malloc(GT_BACKEND_TEXT_MAX);
+	rp_file_calls(&h.p, shown, GT_BACKEND_TEXT_MAX);
+	for (const char *s = shown; (s = strchr(s, '\n')); s++)
+		rows++;
+	is(rows, n + 1, "each function with a long name has its row");
+	ok(strstr(shown, "hipMalloc\n"), "and so has the one that took least time");
+	free(shown);
+	free(text);
+	done("long_hip_stats.csv");
+}
+
 static void test_mark(void)
 {
 	static const char *const heads[] = {
@@ -470,8 +493,9 @@ static void test_hostile(void)
 	ph_text(path, "Kind,Kernel_Name,Agent_Id,Start_Timestamp,End_Timestamp\nD,k,1,1,2\n");
 	is(ph_play(&h, at("links")), 0, "beside one that is");
 	is(h.types[GT_DISPATCH], 1, "… which is read");
-	ok(shows(rp_show_files, "a.csv is a symbolic link"), "the link is named, and not followed");
-	ok(shows(rp_show_files, "b.csv is not a regular file"), "the FIFO likewise");
+	ok(shows(rp_show_problems, "a.csv: is a symbolic link"),
+	   "the link is named, and not followed");
+	ok(shows(rp_show_problems, "b.csv: is not a regular file"), "the FIFO likewise");
 	ph_done(&h);
 	ok(ph_play(&h, at("nothing")) < 0 && strstr(h.error, "nothing"), "what is not there: %s",
 	   h.error);
@@ -581,6 +605,7 @@ int main(void)
 	test_other_tables();
 	test_columns_of_counters();
 	test_stats_of();
+	test_long_names();
 	test_mark();
 	test_nul_in_json();
 	test_unknown_wait();

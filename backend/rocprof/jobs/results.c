@@ -634,7 +634,7 @@ static void fault(struct gt_details *d, const struct rp_job *j, const struct rp_
 		return;
 	char name[512];
 
-	rp_path_word(name, sizeof(name), file->path + strlen(j->path) + 1);
+	gt_word(name, sizeof(name), file->path + strlen(j->path) + 1);
 	problem(d, "file", "%s %s: %s", name, file->state, *file->error ? file->error : "not read");
 }
 
