@@ -151,6 +151,31 @@ static void test_failing(void)
 	gt_host_free(h);
 }
 
+/* Records half a second ahead of now, by a clock that is set @offset: how many are refused */
+static uint64_t refused_beside(int64_t offset)
+{
+	struct gt_host_state *h;
+	char err[512];
+	uint64_t n;
+
+	h = make("future", NULL, 2, err, sizeof(err));
+	gt_host_clock_offset(h, (unsigned int)gt_host_find(h, "users"), offset);
+	gt_host_start(h, err, sizeof(err));
+	gt_host_drained(h, 60000);
+	n = info(h, "users").malformed;
+	ok(sink.last <= gt_host_now(), "nothing of users is of the future");
+	gt_host_free(h);
+	return n;
+}
+
+/* Users write times themselves: beside a clock offset, too, they get no further than now */
+static void test_users_times(void)
+{
+	build("future", "users", "-DTIMER '-DFUTURE=ts + 500000000' -DFLAGS=GT_BACKEND_USERS");
+	is(refused_beside(-400000000), 50, "what a clock offset leaves in the future is refused");
+	is(refused_beside(-600000000), 0, "what it brings into the past is not");
+}
+
 static void test_rings_observed(void)
 {
 	struct gt_host_state *h;
@@ -389,6 +414,7 @@ int main(void)
 	test_looking();
 	test_folder();
 	test_failing();
+	test_users_times();
 	test_rings_observed();
 	test_choice();
 	test_player();
