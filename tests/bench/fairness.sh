@@ -26,13 +26,16 @@ hostile=65534 honest=1001 # uids
 # The attacks, each a function of its name with three arguments: the tree, or a folder with other files of the same names,
 # how often a second it may do what it does, 0 for as often as it can, and how many ns of CPU time it burns each time. It says "ready" when it is at work, ends with
 # its standard input, and says last how often it did it.
-attacks=(readers namespaces storm blame doctor writes dirs)
+attacks=(readers namespaces storm blame doctor latency gpus memory writes dirs logs)
 crowd() { as $hostile "$O/tests/bench/crowd" "$@"; }
 readers() { crowd plain 600 "$1/top" "$2" "$3"; }
 namespaces() { crowd apart 600 "$1/top" "$2" "$3"; }
 storm() { crowd storm 100 "$1/top" "$2" "$3"; }
 blame() { crowd plain 600 "$1/blame" "$2" "$3"; }
 doctor() { crowd plain 600 "$1/doctor" "$2" "$3"; }
+latency() { crowd plain 600 "$1/latency" "$2" "$3"; }
+gpus() { crowd plain 600 "$1/gpus" "$2" "$3"; }
+memory() { crowd plain 600 "$1/memory" "$2" "$3"; }
 # a value that is too long, and jobs that come and go
 writes() {
 	local job=$1/backends/rocprof/jobs/long
@@ -46,6 +49,29 @@ dirs() {
 	local job=$1/backends/rocprof/jobs/job
 	[ -d "${job%/*}" ] || job=$1/job
 	crowd dirs 50 "$job" "$2" "$3"
+}
+
+# 64 logs of AMD's runtime that grow by some 15 MB/s together, into a folder that the daemon follows or another
+logs() {
+	local dir=$work/logs
+	[ -d "$1/backends" ] || dir=$work/proc/logs
+	mkdir -p "$dir"
+	chmod 1777 "$dir"
+	python3 -c '
+import os, select, sys, time
+logs = [open("%s/hip_flood%d" % (sys.argv[1], i), "ab", 0) for i in range(64)]
+for log in logs:
+    os.chown(log.fileno(), int(sys.argv[2]), -1)
+line = ":3:rocvirtual.cpp :3596: %d us: [pid:1 tid: 0x1] ShaderName : void flood<float>(float*, int)\n"
+print("ready", flush=True)
+n = 0
+while not select.select([sys.stdin], [], [], 0.1)[0]:
+    for log in logs:
+        us = time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1000
+        log.write("".join(line % (us + i) for i in range(250)).encode())
+    n += 1
+print(n)' "$dir" $hostile
+	rm -f "$dir"/hip_flood*
 }
 
 export GT_SRC=${GT_SRC:-$(cd "$(dirname "$0")/../.." && pwd)}
@@ -115,16 +141,29 @@ at_most() { # at_most WHAT VALUE LIMIT
 
 others() { # others NAME - while that attack is at work, what the others have
 	at_most "$1.results_ms" "$(results_ms)" 2000
+	[ "$1" != logs ] || at_most "$1.line_ms" "$(line_ms)" 2000
 	at_most "$1.memory_mib" $(($(memory_mib) - memory)) 256
 	at_most "$1.descriptors" $(($(descriptors) - fds)) 3000
+}
+
+line_ms() { # until a line that the honest user's program logs is seen as a dispatch of its kernel; at most 10 s
+	local began at name=log$RANDOM$RANDOM
+	began=$(date +%s%3N) at=$(date +%s%3N)
+	as $honest sh -c "echo ':3:rocvirtual.cpp :3596: $(awk '{ printf "%.0f", $1 * 1e6 }' /proc/uptime) us: [pid:1 tid: 0x1] ShaderName : $name' >>$work/logs/hip_honest"
+	until as $honest grep -qsx 'calls 1' "$work"/gt/*/kernels/"$name"/stats || [ $((at - began)) -gt 10000 ]; do
+		sleep 0.02
+		at=$(date +%s%3N)
+	done
+	echo $(($(date +%s%3N) - began))
 }
 
 chmod 755 "$work"
 mkdir "$work/gt" "$work/proc"
 chmod 1777 "$work/proc"
-for name in top blame doctor; do ln -s /proc/loadavg "$work/proc/$name"; done
-printf '[backend sim]\nrate = 1000\n' >"$work/conf"
-"$O/sbin/mount.gputrace" "$work/gt" -o conf="$work/conf",backend=rocprof:sim || exit 1
+for name in top blame doctor latency gpus memory; do ln -s /proc/loadavg "$work/proc/$name"; done
+mkdir -m 1777 "$work/logs"
+printf '[backend sim]\nrate = 1000\n[backend amdlog]\nfiles = %s/logs/hip_*\n' "$work" >"$work/conf"
+"$O/sbin/mount.gputrace" "$work/gt" -o conf="$work/conf",backend=rocprof:sim:amdlog || exit 1
 daemon=$(pgrep -f "mount.gputrace $work/gt")
 latency=$work/gt/sim0/ring0/latency
 
