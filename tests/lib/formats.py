@@ -7,10 +7,16 @@ line. Numbers end with their unit, as far as a name says that it has one.
 """
 import csv
 import fnmatch
+import io
 import os
 import re
 import subprocess
 import sys
+
+try:
+    import pandas
+except ImportError:
+    pandas = None
 
 from tap import ok
 
@@ -112,7 +118,8 @@ def fault(text, what, fields):
 
 
 def others_fault(path):
-    """Whether column(1) and Python's csv make the same of a table: of one text, as the next may have other rows"""
+    """Whether column(1), Python's csv, awk and pandas, where it is installed, make the same of a table: of one text, as the
+    next may have other rows"""
     with open(path) as f:
         text = f.read()
     cells = [line.split() for line in text.splitlines()]
@@ -122,7 +129,13 @@ def others_fault(path):
     if list(csv.reader(out.splitlines(), delimiter=' ', skipinitialspace=True)) != cells:
         return 'csv'
     n = subprocess.run(['awk', 'NR == 1 { n = NF } NF != n { print }'], input=text, capture_output=True, text=True).stdout
-    return n and 'awk: ' + n[:200]
+    if n:
+        return 'awk: ' + n[:200]
+    if pandas:
+        frame = pandas.read_csv(io.StringIO(text), sep=r'\s+', dtype=str, keep_default_na=False)
+        if [list(frame.columns)] + frame.values.tolist() != cells:
+            return 'pandas'
+    return None
 
 
 def main(mnt, what, uid=None):
@@ -157,7 +170,7 @@ def main(mnt, what, uid=None):
                 others += [inside + ': ' + why for why in [others_fault(path)] if why]
     ok(not bad, '%s: every file is as gputrace-files(5) says' % what, bad[:6])
     if not uid:
-        ok(not others, '%s: column, csv and awk read every table' % what, others[:6])
+        ok(not others, '%s: column, csv, awk and %s read every table' % (what, 'pandas' if pandas else '(pandas is not installed)'), others[:6])
     ok(n > 50 and tables > 10 and keyed > 5, '%s: %d files, %d tables, %d keyed' % (what, n, tables, keyed))
 
 
