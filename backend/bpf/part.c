@@ -435,6 +435,6 @@ void gb_doctor(struct gt_plugin *p, char *buf, size_t len)
 	gt_detail(&t, "buffer_total %zu\n", b->ring.size);
 	gt_detail(&t, "ring_drains %" PRIu64 "\n", b->ring.drains);
 	gt_detail(&t, "ring_drains_full %" PRIu64 "\n", b->ring.full);
-	gt_detail(&t, "left_out %" PRIu64 "\n", b->ring.left_out);
-	gt_detail(&t, "late %" PRIu64 "\n", b->ring.late);
+	gt_detail(&t, "records_invalid %" PRIu64 "\n", b->ring.left_out);
+	gt_detail(&t, "records_out_of_order %" PRIu64 "\n", b->ring.late);
 }

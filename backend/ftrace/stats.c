@@ -24,16 +24,16 @@ static void counters(struct gt_details *t, const struct ft *ft)
 	gt_detail(t, "lost %" PRIu64 "\n", ft->stats.lost);
 	gt_detail(t, "lost_not_in_buffer %" PRIu64 "\n", ft->stats.dropped);
 	gt_detail(t, "lost_marks_without_count %" PRIu64 "\n", ft->stats.guessed);
-	gt_detail(t, "late %" PRIu64 "\n", ft->stats.late);
+	gt_detail(t, "records_out_of_order %" PRIu64 "\n", ft->stats.late);
 	gt_detail(t, "events_unknown %" PRIu64 "\n", ft->stats.unknown);
 	gt_detail(t, "pages_malformed %" PRIu64 "\n", ft->stats.malformed);
-	gt_detail(t, "pages_restamped %" PRIu64 "\n", ft->stats.restamped);
+	gt_detail(t, "pages_time_corrected %" PRIu64 "\n", ft->stats.restamped);
 	gt_detail(t, "drains %" PRIu64 "\n", ft->stats.drains);
 	gt_detail(t, "drains_full %" PRIu64 "\n", ft->stats.full);
 	gt_detail(t, "ignored %" PRIu64 "\n", m->ignored);
 	gt_detail(t, "unmatched %" PRIu64 "\n", m->unmatched);
 	gt_detail(t, "malformed %" PRIu64 "\n", m->malformed);
-	gt_detail(t, "forgotten %" PRIu64 "\n", m->forgotten);
+	gt_detail(t, "jobs_forgotten %" PRIu64 "\n", m->forgotten);
 }
 
 static void functions(struct gt_details *t, const struct ft *ft)

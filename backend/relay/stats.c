@@ -15,7 +15,8 @@ static void counters(struct gt_details *t, const struct gr *gr)
 		gr_sum(&n, &gr->cpu[i]->g.n);
 	gt_detail(t, "events %" PRIu64 "\nlost_events %" PRIu64 "\ngaps %" PRIu64 "\n", n.records,
 		  n.lost, n.gaps);
-	gt_detail(t, "before %" PRIu64 "\nlate %" PRIu64 "\n", gr->before, gr->late);
+	gt_detail(t, "before %" PRIu64 "\nrecords_out_of_order %" PRIu64 "\n", gr->before,
+		  gr->late);
 	gt_detail(t, "sessions %" PRIu64 "\ndescriptions %" PRIu64 "\n", n.sessions,
 		  n.descriptions);
 	gt_detail(t, "unknown_types %" PRIu64 "\ndamaged %" PRIu64 "\nskipped_bytes %" PRIu64 "\n",

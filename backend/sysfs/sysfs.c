@@ -336,7 +336,7 @@ static void live_doctor(const struct sf *sf, struct gt_details *t)
 	gt_detail(t, "looks %" PRIu64 "\nreads %" PRIu64 "\n", sf->stats.looks, sf->stats.reads);
 	gt_detail(t, "bad_values %" PRIu64 "\nslow_reads %" PRIu64 "\n", sf->stats.bad,
 		  sf->stats.slow);
-	gt_detail(t, "left_asleep %" PRIu64 "\n", sf->stats.asleep);
+	gt_detail(t, "devices_skipped_asleep %" PRIu64 "\n", sf->stats.asleep);
 	gt_detail(t, "clients %u\nclient_looks %" PRIu64 "\nclient_reads %" PRIu64 "\n", cs->count,
 		  cs->stats.looks, cs->stats.reads);
 	gt_detail(t, "clients_ended %" PRIu64 "\nunseen_ns %" PRIu64 "\n", cs->stats.ended,
@@ -345,7 +345,7 @@ static void live_doctor(const struct sf *sf, struct gt_details *t)
 	gt_detail(t, "scans %" PRIu64 "\nscan_ns %" PRIu64 "\n", cs->stats.scans, cs->cost);
 	gt_detail(t, "scanned_processes %" PRIu64 "\nscanned_descriptors %" PRIu64 "\n",
 		  cs->stats.processes, cs->stats.descriptors);
-	gt_detail(t, "scans_cut %" PRIu64 "\nover_share %" PRIu64 "\n", cs->stats.cut,
+	gt_detail(t, "scans_truncated %" PRIu64 "\nover_share %" PRIu64 "\n", cs->stats.cut,
 		  cs->stats.over);
 	gt_detail(t, "kfd_processes %u\nkfd_queues %u\n", k->n, k->nqueues);
 	gt_detail(t, "kfd_queues_reported %d\nkfd_looks %" PRIu64 "\n", k->reports, k->stats.looks);

@@ -108,9 +108,9 @@ void gt_counts_add(struct gt_counts *to, const struct gt_counts *c)
 	to->errors += c->errors;
 	to->lost += c->lost;
 	to->uncounted += c->uncounted;
-	to->aged += c->aged;
-	to->evicted += c->evicted;
-	to->unmatched += c->unmatched;
+	to->given_up += c->given_up;
+	to->dropped_table_full += c->dropped_table_full;
+	to->begin_unseen += c->begin_unseen;
 	to->ended_unseen += c->ended_unseen;
 	to->waits += c->waits;
 	to->wait_ns += c->wait_ns;

@@ -395,9 +395,9 @@ static void give_up(struct gt_model *m, struct gt_job *j, uint64_t now, bool age
 		return;
 	}
 	if (aged)
-		GT_COUNT(m, &w, aged, 1);
+		GT_COUNT(m, &w, given_up, 1);
 	else
-		GT_COUNT(m, &w, evicted, 1);
+		GT_COUNT(m, &w, dropped_table_full, 1);
 	gt_ring_window(w.ring, now, m->window_ns);
 	gt_job_drop(m, j, now);
 	if (aged) /* where a job is evicted, thousands are, and the ring is busy anyway */

@@ -357,7 +357,7 @@ static void describe_finished(struct gt_model *m, const struct gt_where *w, cons
 	fin->pid = j->pid;
 	fin->uid = j->uid != GT_NONE32 || !w->proc ? j->uid : w->proc->uid;
 	fin->ioctl = gt_wait_ioctl(j->ioctl);
-	fin->gpu_wait = j->waiting && e->ts >= j->waiting ? e->ts - j->waiting : GT_NONE64;
+	fin->cpu_wait = j->waiting && e->ts >= j->waiting ? e->ts - j->waiting : GT_NONE64;
 	fin->first_ts = w->proc ? w->proc->first_ts : GT_NONE64;
 	fin->dep = gt_depend_ended(m, j);
 	if (w->proc)
@@ -528,10 +528,10 @@ static void on_unmatched(struct gt_model *m, struct gt_where *w, struct gt_event
 	note_ended(w->ring, hash, e->ts);
 	note_early(w->ring, e, hash, 0, GT_NONE32);
 	gt_jobs_superseded(m, e, NULL, &by, true);
-	if (w->ring->counts.completed == w->ring->counts.unmatched)
+	if (w->ring->counts.completed == w->ring->counts.begin_unseen)
 		gt_ring_front_ended(m, w->ring, e->ts);
 	GT_COUNT(m, w, completed, 1);
-	GT_COUNT(m, w, unmatched, 1);
+	GT_COUNT(m, w, begin_unseen, 1);
 	w->ring->cur.completed++;
 	w->ring->after_loss = e->ts < w->ring->loss_until;
 	ring_ended(w->ring, e->ts);
@@ -768,7 +768,7 @@ static void finish(const struct gt_where *w, const struct gt_event *e, uint64_t 
 	fin->end = e->ts;
 	fin->ctx = e->ctx;
 	fin->seqno = e->seqno;
-	fin->queue = fin->hw_wait = fin->complete = fin->gpu_wait = fin->ioctl = GT_NONE64;
+	fin->queue = fin->hw_wait = fin->complete = fin->cpu_wait = fin->ioctl = GT_NONE64;
 	fin->exec = exec;
 	fin->total = total;
 	fin->first_ts = w->proc ? w->proc->first_ts : GT_NONE64;

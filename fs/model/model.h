@@ -53,12 +53,12 @@ struct gt_depth {
 struct gt_counts {
 	uint64_t submitted, committed, completed;
 	uint64_t errors;
-	uint64_t lost;	       /* records that its sources lost */
-	uint64_t uncounted;    /* losses of an unknown number of its records */
-	uint64_t aged;	       /* jobs that left the table because they were too old */
-	uint64_t evicted;      /* jobs that left the table because it was full */
-	uint64_t unmatched;    /* ends of jobs with a begin that was not seen */
-	uint64_t ended_unseen; /* jobs with an end that was missed, see unseen.h */
+	uint64_t lost;		     /* records that its sources lost */
+	uint64_t uncounted;	     /* losses of an unknown number of its records */
+	uint64_t given_up;	     /* jobs that left the table because they were too old */
+	uint64_t dropped_table_full; /* jobs that left the table because it was full */
+	uint64_t begin_unseen;	     /* ends of jobs with a begin that was not seen */
+	uint64_t ended_unseen;	     /* jobs with an end that was missed, see unseen.h */
 	uint64_t waits, wait_ns;
 	uint64_t ioctls, ioctl_ns;
 	uint64_t launches, copies, copy_bytes; /* bytes: of copies with a known size */
@@ -651,7 +651,7 @@ struct gt_dependency {
  */
 struct gt_finished {
 	uint64_t end, ctx, seqno;
-	uint64_t queue, hw_wait, exec, complete, gpu_wait, ioctl, total;
+	uint64_t queue, hw_wait, exec, complete, cpu_wait, ioctl, total;
 	uint64_t first_ts;
 	uint32_t pid, uid;
 	uint16_t gpu, ring;

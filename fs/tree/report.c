@@ -1009,7 +1009,7 @@ static void time_cells(struct gt_text *t, const struct gt_finished *j)
 static void blank_work(struct gt_finished *j)
 {
 	j->seqno = j->ioctl = j->queue = j->hw_wait = j->exec = GT_NONE64;
-	j->gpu_wait = j->complete = j->total = GT_NONE64;
+	j->cpu_wait = j->complete = j->total = GT_NONE64;
 }
 
 /* The history's job number @nr */
@@ -1036,7 +1036,7 @@ static void report_row(struct gt_text *t, const struct gt_names *n, const struct
 	gt_cell_u64(t, j->queue);
 	gt_cell_u64(t, j->hw_wait);
 	gt_cell_u64(t, j->exec);
-	gt_cell_u64(t, j->gpu_wait);
+	gt_cell_u64(t, j->cpu_wait);
 	gt_cell_u64(t, j->complete);
 	reason_cells(t, n, j, s->app->model, whole ? v : NULL);
 	time_cells(t, j);

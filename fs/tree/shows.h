@@ -61,8 +61,8 @@ bool gt_has_counters(const struct gt_show *s);
 
 /* Keys of keyed files, and columns of tables, that directories of several kinds have */
 #define GT_COUNTS_KEYS                                                                             \
-	"submitted committed completed in_flight errors lost losses_uncounted aged evicted "       \
-	"unmatched ended_unseen waits wait_ns ioctls ioctl_ns"
+	"submitted committed completed in_flight errors lost losses_uncounted given_up "           \
+	"dropped_table_full begin_unseen ended_unseen waits wait_ns ioctls ioctl_ns"
 #define GT_CALLS_KEYS	  "launches copies copy_bytes"
 #define GT_DEPTH_KEYS	  "now avg peak"
 #define GT_TYPES_COLUMNS  "type seen recorded per_second"
@@ -75,7 +75,7 @@ bool gt_has_counters(const struct gt_show *s);
 #define GT_COUNTERS_COLUMNS "counter readings sum min avg max"
 #define GT_REPORT_COLUMNS                                                                          \
 	"end_s gpu ring engine ctx seqno pid comm t_ioctl_ns t_queue_ns t_hw_wait_ns t_exec_ns "   \
-	"t_gpu_wait_ns t_complete_ns reason t_reason_ns for_gpu for_ring for_seqno for_pid "       \
+	"t_cpu_wait_ns t_complete_ns reason t_reason_ns for_gpu for_ring for_seqno for_pid "       \
 	"submit_s start_s total_ns blocked_by_pid blocked_by_comm"
 #define GT_BLAME_COLUMNS                                                                           \
 	"waiter_pid waiter_comm gpu ring blocked_by holder_pid holder_comm wait_ns share_percent " \
@@ -85,13 +85,14 @@ bool gt_has_counters(const struct gt_show *s);
 	"state level uptime_s simulated events_seen events_recorded events_filtered_level "        \
 	"events_filtered events_sampled_out events_rate_limited events_over_share "                \
 	"events_lost_source losses_uncounted readers reads_blocked unguarded gpus rings queues "   \
-	"queues_refused processes processes_refused over_share_* jobs_in_flight jobs_aged_out "    \
-	"jobs_evicted jobs_unmatched jobs_ended_unseen memory_bytes model_bytes model_refused "    \
+	"queues_refused processes processes_refused over_share_* jobs_in_flight jobs_given_up "    \
+	"jobs_dropped_table_full jobs_begin_unseen jobs_ended_unseen memory_bytes model_bytes "    \
+	"model_refused "                                                                           \
 	"history_bytes history_unkept history_max_bytes hold_queue_bytes unrecorded_job_bytes "    \
 	"snapshots snapshot_bytes nodes records_late daemon_cpu_ns ingest_cpu_ns pid_namespaces "  \
 	"pid_namespaces_processes pid_namespaces_refused userdirs_refused callers_known "          \
 	"callers_dropped users "                                                                   \
-	"users_refused cgroups cgroups_refused cgroups_folded users_dropped users_with_handles "   \
+	"users_refused cgroups cgroups_refused cgroups_merged users_evicted users_with_handles "   \
 	"names "                                                                                   \
 	"names_in_use descriptors opens_waiting polls text_bytes *_over_quota "                    \
 	"events_dropped_hold_full hold_queue_records sampling_mode sampling_percent "              \

@@ -772,9 +772,9 @@ void gt_counts_lines(struct gt_text *t, const struct gt_counts *c, unsigned int 
 		gt_lost_lines(t, "", "lost", c->lost, c->uncounted);
 	else
 		line(t, jobs, "lost", c->lost);
-	line(t, submits, "aged", c->aged);
-	line(t, submits, "evicted", c->evicted);
-	line(t, submits, "unmatched", c->unmatched);
+	line(t, submits, "given_up", c->given_up);
+	line(t, submits, "dropped_table_full", c->dropped_table_full);
+	line(t, submits, "begin_unseen", c->begin_unseen);
 	line(t, submits, "ended_unseen", c->ended_unseen);
 	pair(t, reported & GT_REPORTS_WAITS, "waits", c->waits, "wait_ns", c->wait_ns);
 	pair(t, reported & GT_REPORTS_IOCTLS, "ioctls", c->ioctls, "ioctl_ns", c->ioctl_ns);

@@ -174,12 +174,12 @@ static void show_losses(struct gt_text *t, struct gt_app *app)
 			       "lost events %llu times, how many is not known: statistics lack "
 			       "them\n",
 			       (unsigned long long)c.uncounted);
-	if (c.evicted)
+	if (c.dropped_table_full)
 		gt_text_printf(t, "lost %llu jobs in flight: raise max_jobs in gputrace.conf\n",
-			       (unsigned long long)c.evicted);
-	if (c.aged)
+			       (unsigned long long)c.dropped_table_full);
+	if (c.given_up)
 		gt_text_printf(t, "lost %llu jobs that did not end within max_job_age_s\n",
-			       (unsigned long long)c.aged);
+			       (unsigned long long)c.given_up);
 	if (c.ended_unseen)
 		gt_text_printf(
 			t,
@@ -217,7 +217,7 @@ static bool is_endless(const struct gt_ring *r, bool over)
 {
 	if (r->work || r->last_end || !(r->counts.submitted || r->counts.committed))
 		return false;
-	return over || gt_ring_lacks_ends(r) || r->counts.aged;
+	return over || gt_ring_lacks_ends(r) || r->counts.given_up;
 }
 
 static void ring_words(struct gt_text *t, const struct gt_app *app, const char *what,
@@ -556,7 +556,8 @@ struct counts {
 	struct gt_adapt adapt;
 	double share;
 	unsigned int gpus, rings, queues, procs, jobs;
-	uint64_t aged, evicted, unmatched, ended_unseen, procs_refused, queues_refused, memory;
+	uint64_t given_up, dropped_table_full, begin_unseen, ended_unseen, procs_refused,
+		queues_refused, memory;
 	uint64_t users, users_refused, users_dropped, cgroups, cgroups_refused, cgroups_folded;
 	bool endless; /* a ring's source does not say when jobs end */
 };
@@ -586,9 +587,9 @@ static struct counts count(struct gt_app *app)
 	}
 	c.queues = m->nqueues - m->free_queues;
 	c.procs = m->nprocs;
-	c.aged = m->counts.aged;
-	c.evicted = m->counts.evicted;
-	c.unmatched = m->counts.unmatched;
+	c.given_up = m->counts.given_up;
+	c.dropped_table_full = m->counts.dropped_table_full;
+	c.begin_unseen = m->counts.begin_unseen;
 	c.ended_unseen = m->counts.ended_unseen;
 	c.procs_refused = m->procs_refused;
 	c.queues_refused = m->queues_refused;
@@ -668,9 +669,9 @@ static void show_objects(struct gt_text *t, const struct counts *c)
 	show_shares(t);
 	if (!c->endless)
 		gt_text_kv(t, "jobs_in_flight", c->jobs);
-	gt_text_kv(t, "jobs_aged_out", c->aged);
-	gt_text_kv(t, "jobs_evicted", c->evicted);
-	gt_text_kv(t, "jobs_unmatched", c->unmatched);
+	gt_text_kv(t, "jobs_given_up", c->given_up);
+	gt_text_kv(t, "jobs_dropped_table_full", c->dropped_table_full);
+	gt_text_kv(t, "jobs_begin_unseen", c->begin_unseen);
 	gt_text_kv(t, "jobs_ended_unseen", c->ended_unseen);
 }
 
@@ -749,8 +750,8 @@ int gt_show_status(struct gt_text *t, const struct gt_show *s)
 	gt_text_kv(t, "users_refused", c.users_refused);
 	gt_text_kv(t, "cgroups", c.cgroups);
 	gt_text_kv(t, "cgroups_refused", c.cgroups_refused);
-	gt_text_kv(t, "cgroups_folded", c.cgroups_folded);
-	gt_text_kv(t, "users_dropped", c.users_dropped);
+	gt_text_kv(t, "cgroups_merged", c.cgroups_folded);
+	gt_text_kv(t, "users_evicted", c.users_dropped);
 	show_limits(t, &app->quota);
 	show_gate(t, &c);
 	return 0;

@@ -197,7 +197,7 @@ static void check(const struct setup *s)
 {
 	const struct gt_model *m = s->model;
 
-	expect(!m->counts.unmatched && !m->counts.evicted && !m->prings_refused,
+	expect(!m->counts.begin_unseen && !m->counts.dropped_table_full && !m->prings_refused,
 	       "jobs are missing");
 	expect(m->njobs >= IN_FLIGHT - 1 && m->njobs <= IN_FLIGHT + 1, "not 4096 jobs in flight");
 	expect(m->counts.completed > IN_FLIGHT, "no job ended");

@@ -31,7 +31,7 @@ median() { # median KIND FUNCTION
 stat_of() { awk -v k="runtime_$1" '$1 == k { print $2 }' gt/backends/bpf/stats; }
 turn() {
 	echo "$1" >gt/backends/bpf/runtimes
-	until [ "$(stat_of under_way) $(stat_of closing)" = "0 0" ]; do sleep 0.1; done
+	until [ "$(stat_of attaching) $(stat_of closing)" = "0 0" ]; do sleep 0.1; done
 }
 round() { # round WHAT
 	for kind in push step; do

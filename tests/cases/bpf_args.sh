@@ -180,19 +180,19 @@ make_map 'args = which=$arg1<no_such_thing>->which'
 mount_gt "$mnt" -o "events_dir=$PWD/maps,backend=bpf" || exit 1
 stats=$(cat "$mnt/backends/bpf/stats")
 like "$stats" "^tracepoint timer/itimer_expire$" "a type that there is not: by its record"
-like "$stats" "^arguments_missing timer/itimer_expire: .*no_such_thing" "… and said why"
+like "$stats" "^arguments_unavailable timer/itimer_expire: .*no_such_thing" "… and said why"
 umount_gt "$mnt"
 make_map 'args = which=$arg2<task_struct>->pid'
 mount_gt "$mnt" -o "events_dir=$PWD/maps,backend=bpf" || exit 1
 stats=$(cat "$mnt/backends/bpf/stats")
 like "$stats" "^tracepoint timer/itimer_expire$" "an argument that is something else: by its record"
-like "$stats" "^arguments_missing timer/itimer_expire: .arg2 .*task_struct" "… and said why"
+like "$stats" "^arguments_unavailable timer/itimer_expire: .arg2 .*task_struct" "… and said why"
 umount_gt "$mnt"
 make_map 'args = which=$arg5'
 mount_gt "$mnt" -o "events_dir=$PWD/maps,backend=bpf" || exit 1
 stats=$(cat "$mnt/backends/bpf/stats")
 like "$stats" "^tracepoint timer/itimer_expire$" "an argument that there is not: by its record"
-like "$stats" "^arguments_missing timer/itimer_expire: .*arg5" "… and said why"
+like "$stats" "^arguments_unavailable timer/itimer_expire: .*arg5" "… and said why"
 run come
 ok "… and they come" test "$(come)" -gt 0
 umount_gt "$mnt"

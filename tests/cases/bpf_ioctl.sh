@@ -222,7 +222,7 @@ wait $waiter 2>/dev/null
 ok "is killed: its call has ended" wait_for 20 left $waiter
 dead() { [ "$(cat "$mnt/proc/$waiter/state")" = dead ]; }
 ok "and it has" wait_for 20 dead
-is "$(value "$mnt/status" events_lost_source) $(n table_full) $(n unended)" "0 0 0" "nothing was lost"
+is "$(value "$mnt/status" events_lost_source) $(n table_full) $(n exits_missing)" "0 0 0" "nothing was lost"
 umount_gt "$mnt"
 
 # What the compute driver lists: queues of before, and those that ended while nothing was reported
@@ -259,7 +259,7 @@ else
 	like "$(cat "$mnt/doctor")" "ioctl_kfd_by tracepoints .*no kprobe on kfd_ioctl\(\)" "and of kfd_ioctl()"
 	"$tool" call render 10 2 $cs
 	ok "each is reported once all the same" wait_for 20 reported 40
-	is "$(n events) $(n unended)" "20 0" "and counted once"
+	is "$(n events) $(n exits_missing)" "20 0" "and counted once"
 	umount_gt "$mnt"
 	sed -i 's/^ioctl_by.*/ioctl_by = fentry kprobe/' conf
 	mount_gt "$mnt" -o conf=conf,backend=bpf || exit 1

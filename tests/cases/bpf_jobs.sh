@@ -24,7 +24,7 @@ statistics() { # statistics MNT
 		echo "# $(cat "$r/name")"
 		cat "$r/latency"
 		cat "$r/histogram"
-		grep -E '^(submitted|committed|completed|unmatched|busy_ns)' "$r/stats"
+		grep -E '^(submitted|committed|completed|begin_unseen|busy_ns)' "$r/stats"
 	done
 	for p in "$1"/proc/[0-9]*; do
 		# those of a first try, before the clear, are there for a minute
@@ -139,7 +139,7 @@ echo clear >"$mnt/control"
 "$mock" -n 8000 -p 3 -r 16 -d 20 -b -m calls -c $((1 << 61)) -o /dev/null
 ok "a thousand in flight: every job is counted" wait_for 20 counted 8000
 is "$(awk '$2 ~ /^ring/ { n += $5 } END { print n }' "$mnt/rings")" 0 "... and none is left"
-is "$(value "$mnt/status" jobs_unmatched)" 0 "... nor an end without a beginning"
+is "$(value "$mnt/status" jobs_begin_unseen)" 0 "... nor an end without a beginning"
 
 # Recorded or not, as the level goes up and down while jobs run: each is counted, and whole
 echo clear >"$mnt/control"
@@ -155,7 +155,7 @@ ok "up and down: every job is counted" wait_for 20 counted 6000
 landed() { [ "$(awk '$2 ~ /^ring/ { n += $5 } END { print n }' "$mnt/rings")" = 0 ]; }
 ok "up and down: nothing is left in flight" wait_for 20 landed # records come a little later than the count
 is "$(value "$mnt/status" events_seen)" 18000 "up and down: every event is seen once"
-is "$(value "$mnt/status" jobs_unmatched)" 0 "up and down: no end without a beginning"
+is "$(value "$mnt/status" jobs_begin_unseen)" 0 "up and down: no end without a beginning"
 umount_gt "$mnt"
 
 # A wait knows its job though no record reported it

@@ -59,7 +59,7 @@ is "$(cat "$set")" "" "… and it stays off"
 ok "hip" sh -c "echo hip >$set"
 is "$(cat "$set")" hip "reads back"
 wait_for 20 stat_is functions 7
-has under_way 0 "and is in force"
+has attaching 0 "and is in force"
 is "$(stat_of libraries) $(stat_of functions)" "1 7" "the library of a program that was there has its probes"
 [ "$(byte_of "${pid[before]}" lib/libamdhip64.so.6 hipLaunchKernel)" != "$clean" ]
 is $? 0 "… in the program"
@@ -229,7 +229,7 @@ is "$(links)" "$other_links" "… and the kernel keeps nothing for us"
 is "$(byte_of "${pid[before]}" lib/libamdhip64.so.6 hipLaunchKernel)" "$clean" "… nor in the program"
 tell before "hipLaunchKernel 10"
 ok "hip again" sh -c "echo hip >$set"
-has under_way 0 "in force"
+has attaching 0 "in force"
 tell mapped "hipLaunchKernel 9"
 more LAUNCH 9 "a library that was deleted, in a program that was there before"
 had=$(stat_of libraries)

@@ -152,7 +152,7 @@ hold_it() { # hold_it TID
 	read -rt 20 -u "$out" && exec {out}<&-
 }
 free_one() { # the part's thread that is not held, when it is at rest
-	[ "$(stat_of under_way) $(stat_of libraries)" = "0 1" ] || return
+	[ "$(stat_of attaching) $(stat_of libraries)" = "0 1" ] || return
 	for tid in $(grep -lx gt-runtimes /proc/"$(daemon)"/task/*/comm | cut -d/ -f5); do
 		case $held_tids in *" $tid "*) ;; *) return 0 ;; esac
 	done
@@ -167,14 +167,14 @@ pid[hold]=$!
 exec {held_in}>hold.in {held_out}<hold.out
 if read -rt 20 -u "$held_out" line && [ "$line" = held ]; then
 	ok "a setting is taken while its thread stands still" sh -c "echo hip >$set"
-	is "$(stat_of under_way)" 1 "… and is under way"
-	ok "after some seconds doctor tells" wait_for 60 grep -q 'runtime_hangs_s [0-9]' "$mnt/doctor"
+	is "$(stat_of attaching)" 1 "… and is under way"
+	ok "after some seconds doctor tells" wait_for 60 grep -q 'runtime_stalled_s [0-9]' "$mnt/doctor"
 	is "$(grep -cE 'runtime_hangs.* '"${pid[meanwhile]}"'$|runtime_hangs_at' "$mnt/doctor")" 0 "… not of whom: that is not for everybody"
 	like "$(echo cuda 2>&1 >"$set")" "busy" "no other setting is taken: EBUSY"
 	like "$(cat "$mnt/last_cmd_status")" "runtimes: .* for [0-9]+ s" "… with a sentence"
 	is "$(cat "$set")" hip "… and it reads back what is under way"
 	exec {held_in}>&-
-	has under_way 0 "it goes on: the setting is in force"
+	has attaching 0 "it goes on: the setting is in force"
 	has libraries 0 "… which was hip"
 	ok "the next is taken" sh -c "echo cuda >$set"
 	has libraries 1 "… and in force"
@@ -185,10 +185,10 @@ if read -rt 20 -u "$held_out" line && [ "$line" = held ]; then
 		echo normal >"$mnt/config/level"
 	done
 	like "$(cat "$mnt/backends/bpf/stats")" '^runtime running' "five of them are in nobody's way"
-	is "$(stat_of left_behind)" 5 "… and counted"
+	is "$(stat_of threads_abandoned)" 5 "… and counted"
 	for fd in "${holds[@]}"; do exec {fd}>&-; done
 	holds=()
-	none_left() { [ -z "$(stat_of left_behind)" ]; }
+	none_left() { [ -z "$(stat_of threads_abandoned)" ]; }
 	ok "… until they end" wait_for 60 none_left
 	has libraries 1 "the last one does its work"
 else

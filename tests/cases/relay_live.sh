@@ -46,7 +46,7 @@ batch invented.txt 1
 ok "the tree has each submission" wait_for 60 has "$n"
 ok "as computed" wait_for 60 $jobs compare invented.txt "$mnt/amdgpu0"
 is "$(value "$mnt/status" events_lost_source)" 0 "nothing is lost"
-is "$(stat_of damaged) $(stat_of late)" "0 0" "nor damaged, nor late"
+is "$(stat_of damaged) $(stat_of records_out_of_order)" "0 0" "nor damaged, nor late"
 is "$(stat_of session)" 1 "the session is known"
 
 batch invented.txt 2

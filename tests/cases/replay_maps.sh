@@ -11,7 +11,7 @@ rings() { for r in "$mnt/$gpu"/ring[0-9]*; do echo "$(cat "$r/name") $(cat "$r/e
 is "$(rings)" "gfx_0.0.0 GRAPHICS sdma0 COPY user_compute COMPUTE " "the scheduler's rings, and the user queues'"
 of() { awk -v f="$1" 'NR > 1 && $5 == f { $1 = $1; print }' "$mnt/report"; }
 is "$(count_rows "$mnt/report")" 5 "each job has ended once"
-is "$(value "$mnt/status" jobs_unmatched)" 0 "no fence ended another's"
+is "$(value "$mnt/status" jobs_begin_unseen)" 0 "no fence ended another's"
 is "$(of 70 | cut -d' ' -f6,7,14)" "640 300 -
 704 300 -" "jobs of the user queue end with their fences"
 is "$(of 12 | cut -d' ' -f6,15-20)" "1 job 1000000 $gpu $(of 20 | cut -d' ' -f3) 1 400
@@ -75,7 +75,7 @@ for k in "$new|$old|drm_sched_process_job" "$new|$old|drm_sched_process_job|dma_
 	mount_gt "$mnt" -o replay=ends.txt,speed=0 || exit 1
 	wait_for 30 played
 	is "$(jobs)" "$all" "ends where drm_sched_job_done is missing: $k"
-	is "$(value "$mnt/status" jobs_unmatched)" 0 "... none of them is another's"
+	is "$(value "$mnt/status" jobs_begin_unseen)" 0 "... none of them is another's"
 	is "$(ran)" "$whole" "... each is the same job's"
 	umount_gt "$mnt"
 done

@@ -610,7 +610,7 @@ def one_ring(c, truth, mnt, row, r):
     stats, depth = keyed(d + '/stats'), keyed(d + '/depth')
     busy = clipped(r.busy + truth.running(r), r)    # a job that runs is busy, too
     want = {'submitted': submitted(r), 'completed': r.completed, 'in_flight': len(r.live),
-            'unmatched': r.unmatched, 'ended_unseen': len(truth.unseen(r)),
+            'begin_unseen': r.unmatched, 'ended_unseen': len(truth.unseen(r)),
             'busy_ns': '-' if r.unclear or unhanded(r) else covered(clipped(r.busy, r))}
     if r.lacks and not r.last:          # what is not known is left out
         lacks_ends(c, truth, d, row, r, stats)

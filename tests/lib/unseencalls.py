@@ -129,7 +129,7 @@ class World:
             'ended_unseen': sum(1 for o in r.jobs if o.gone),
             'in_flight': r.in_flight(),
             'peak': r.peak,
-            'unmatched': 0,
+            'begin_unseen': 0,
             'exec': r.known,
         }
 
@@ -144,7 +144,7 @@ def shown(mnt, name):
     else:
         return {}
     stats = keyed(path + '/stats')
-    out = {k: stats.get(k) for k in ('submitted', 'completed', 'ended_unseen', 'in_flight', 'unmatched')}
+    out = {k: stats.get(k) for k in ('submitted', 'completed', 'ended_unseen', 'in_flight', 'begin_unseen')}
     out['in_flight'] = len(open(path + '/jobs').read().splitlines()) - 1
     depth = int(open(path + '/depth').readline().split()[1])
     if depth != out['in_flight']:
@@ -156,7 +156,7 @@ def shown(mnt, name):
     return out
 
 
-SLOW = {'completed': 1, 'unmatched': 1, 'exec': -1}  # what a late second event may do to each ring
+SLOW = {'completed': 1, 'begin_unseen': 1, 'exec': -1}  # what a late second event may do to each ring
 
 
 def fits(value, want, more):

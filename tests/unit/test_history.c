@@ -7,7 +7,7 @@
 
 #define REPORT                                                                                     \
 	"end_s gpu ring engine ctx seqno pid comm t_ioctl_ns t_queue_ns t_hw_wait_ns t_exec_ns "   \
-	"t_gpu_wait_ns t_complete_ns reason t_reason_ns for_gpu for_ring for_seqno for_pid "       \
+	"t_cpu_wait_ns t_complete_ns reason t_reason_ns for_gpu for_ring for_seqno for_pid "       \
 	"submit_s start_s total_ns blocked_by_pid blocked_by_comm\n"
 #define NONE " - - - - - - " /* no reason */
 #define ROW_A                                                                                      \
@@ -287,7 +287,7 @@ static void finish(uint64_t nr, uint16_t ring, uint32_t pid, uint32_t *nth)
 				 .exec = 9,
 				 .complete = 1,
 				 .ioctl = GT_NONE64,
-				 .gpu_wait = 0,
+				 .cpu_wait = 0,
 				 .total = 18,
 				 .first_ts = pid,
 				 .pid = pid,

@@ -459,7 +459,7 @@ static void check(enum kind kind)
 	}
 	ok(procs, "%s: stages of each process", kinds[kind]);
 	is(r->busy.total_ns, covered(), "%s: busy time is the union of what ran", kinds[kind]);
-	is(r->counts.unmatched, nunmatched, "%s: ends without a beginning", kinds[kind]);
+	is(r->counts.begin_unseen, nunmatched, "%s: ends without a beginning", kinds[kind]);
 	is(r->counts.completed, JOBS, "%s: completions", kinds[kind]);
 	is(r->measured, kind == MEASURED || kind == VALUE, "%s: says how it knows", kinds[kind]);
 	is(m->njobs + r->depth.now, 0, "%s: nothing is left in flight", kinds[kind]);

@@ -65,11 +65,11 @@ static void check_bounds(void)
 	for (uint64_t i = 0; i < 100; i++)
 		job(T0 + i, GT_SUBMIT, i, 500);
 	is(m->njobs, 64, "no more jobs than the limit");
-	is(ring->counts.evicted, 36, "the oldest made room");
+	is(ring->counts.dropped_table_full, 36, "the oldest made room");
 	is(m->jobs[ring->jobs_head].seqno, 36, "oldest first");
 	job(T0 + 700 * SEC, GT_SUBMIT, 1000, 500);
 	is(m->njobs, 1, "jobs too old leave");
-	is(m->counts.aged, 64, "and are counted");
+	is(m->counts.given_up, 64, "and are counted");
 	gt_model_advance(m, T0 + 1400 * SEC);
 	is(m->njobs, 0, "time alone does so too");
 	is(gt_model_proc(m, 500)->inflight + gt_model_proc(m, 500)->rings->inflight, 0,
@@ -80,7 +80,7 @@ static void check_bounds(void)
 		job(T0 + i, GT_SUBMIT, i * 7919, 500);
 	for (uint64_t i = 0; i < 5000; i++)
 		job(T0 + 5000 + i, GT_COMPLETE, (4999 - i) * 7919, 0);
-	is(ring->counts.unmatched, 0, "thousands in flight are all found");
+	is(ring->counts.begin_unseen, 0, "thousands in flight are all found");
 	gt_model_free(m);
 }
 

@@ -36,7 +36,7 @@ static void check_waits(void)
 	rec.ev.seqno = 1;
 	fold();
 	is(folded.fin.ioctl, 4, "the job knows its ioctl");
-	is(folded.fin.gpu_wait, GT_NONE64, "and nothing of waits");
+	is(folded.fin.cpu_wait, GT_NONE64, "and nothing of waits");
 	gt_model_free(m);
 }
 

@@ -66,7 +66,7 @@ static void check_finished(void)
 	   "a finished job says which it is");
 	is(folded.fin.total, 5, "what it took");
 	ok(folded.fin.pid == 500 && folded.fin.first_ts == T0, "and who it is of");
-	ok(folded.fin.gpu_wait == GT_NONE64 && folded.fin.ioctl == GT_NONE64,
+	ok(folded.fin.cpu_wait == GT_NONE64 && folded.fin.ioctl == GT_NONE64,
 	   "what is not known is not 0");
 	gt_model_free(m);
 }

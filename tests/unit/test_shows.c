@@ -60,8 +60,8 @@ static void test_gpu(void)
 	      "kfd_id 7\nrings 2\nengines GRAPHICS,COPY\n");
 	SHOWS(at_any, "info", root, "driver v3d\nname v3d-any\nrings 0\nflags any\n");
 	SHOWS(at_gpu, "stats", root,
-	      "submitted 6\ncommitted 5\ncompleted 3\nin_flight 3\nerrors 1\nlost 0\naged 0\n"
-	      "evicted 0\nunmatched 0\nended_unseen 0\nioctls 1\nioctl_ns 130000\n");
+	      "submitted 6\ncommitted 5\ncompleted 3\nin_flight 3\nerrors 1\nlost 0\ngiven_up 0\n"
+	      "dropped_table_full 0\nbegin_unseen 0\nended_unseen 0\nioctls 1\nioctl_ns 130000\n");
 	SHOWS(at_gpu, "utilization", root,
 	      "engine " UTIL "GRAPHICS 30.20 15.10 15.10 302000000 scheduler\n"
 	      "COPY 0.09 0.04 0.04 992000 scheduler\n");
@@ -88,8 +88,8 @@ static void test_ring(void)
 	      "engine " UTIL "GRAPHICS 30.20 15.10 15.10 302000000 scheduler\n");
 	SHOWS(at_gfx, "throughput", root, RATES "submitted 5.00 2.50 5\ncompleted 2.00 1.00 2\n");
 	SHOWS(at_gfx, "stats", root,
-	      "submitted 5\ncommitted 4\ncompleted 2\nin_flight 3\nerrors 1\nlost 0\naged 0\n"
-	      "evicted 0\nunmatched 0\nended_unseen 0\nbusy_ns 2000000\n");
+	      "submitted 5\ncommitted 4\ncompleted 2\nin_flight 3\nerrors 1\nlost 0\ngiven_up 0\n"
+	      "dropped_table_full 0\nbegin_unseen 0\nended_unseen 0\nbusy_ns 2000000\n");
 }
 
 static void test_latency(void)
@@ -178,8 +178,9 @@ static void test_proc(void)
 	      "amdgpu0 ring0 GRAPHICS 30.10 15.05 15.05 301000000 scheduler\n"
 	      "amdgpu0 ring1 COPY 0.09 0.04 0.04 992000 scheduler\n");
 	SHOWS(at_proc, "stats", user,
-	      "submitted 4\ncommitted 4\ncompleted 2\nin_flight 2\nerrors 0\nlost 0\naged 0\n"
-	      "evicted 0\nunmatched 0\nended_unseen 0\nioctls 1\nioctl_ns 130000\nbusy_ns "
+	      "submitted 4\ncommitted 4\ncompleted 2\nin_flight 2\nerrors 0\nlost 0\ngiven_up 0\n"
+	      "dropped_table_full 0\nbegin_unseen 0\nended_unseen 0\nioctls 1\nioctl_ns "
+	      "130000\nbusy_ns "
 	      "1992000\n");
 	SHOWS(on_sdma_gpu, "latency", user,
 	      "gpu ring " STAGES "amdgpu0 ring0 queue" ONE(50000) "amdgpu0 ring0 hw_wait" ONE(0) //

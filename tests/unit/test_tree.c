@@ -114,7 +114,8 @@ static void test_own(void)
 	app.model->wall = true;
 	is_str(show("proc/55/stats", &v),
 	       "submitted 0\ncompleted 0\nin_flight 0\n"
-	       "errors 0\nlost 0\naged 0\nevicted 0\nunmatched 0\nended_unseen 0\nbusy_ns 0\n",
+	       "errors 0\nlost 0\ngiven_up 0\ndropped_table_full 0\nbegin_unseen 0\nended_unseen "
+	       "0\nbusy_ns 0\n",
 	       "self: it did nothing");
 	is_str(show("proc/55/latency", &v),
 	       "gpu ring stage count total_ns avg_ns p50_ns p90_ns p99_ns max_ns\n",

@@ -129,7 +129,7 @@ static void check_aged(void)
 	begins(T0, 1);
 	begins(T0 + age, 2);
 	begins(T0 + age + SEC, 3);
-	is(m->counts.aged, 1, "the first is given up");
+	is(m->counts.given_up, 1, "the first is given up");
 	is(gt_ring_running(ring), T0 + age + 10, "the ring is not busy with it");
 	gt_model_free(m);
 }
@@ -154,7 +154,7 @@ static void check_superseded(void)
 	is(ring->counts.completed, 3, "it counts as completed");
 	is(folded.fin.total, 360, "its total is known");
 	is(folded.fin.exec, GT_NONE64, "but no execution");
-	is(ring->counts.unmatched, 0, "it is no stranger");
+	is(ring->counts.begin_unseen, 0, "it is no stranger");
 	is(m->njobs, 0, "nothing is left of it");
 	gt_model_free(m);
 }
@@ -166,10 +166,10 @@ static void check_several(void)
 		begins(T0 + i * 100, i);
 	job(T0 + 6000, GT_COMPLETE, 60, 0); /* which was not seen to begin */
 	none_left(49, 0, "by a stranger");
-	is(ring->counts.unmatched, 1, "that is one");
+	is(ring->counts.begin_unseen, 1, "that is one");
 	gt_model_advance(m, T0 + 700 * SEC);
 	is(m->njobs + m->nunseen, 0, "in time they are forgotten");
-	is(m->counts.aged, 0, "and not counted twice");
+	is(m->counts.given_up, 0, "and not counted twice");
 	gt_model_free(m);
 }
 
@@ -186,7 +186,7 @@ static void check_others(void)
 	none_left(0, 2, "one before it");
 	job_of(T0 + 10, GT_COMPLETE, 1, 5);
 	none_left(0, 1, "in order");
-	is(ring->counts.unmatched, 1, "which was a stranger");
+	is(ring->counts.begin_unseen, 1, "which was a stranger");
 	gt_model_free(m);
 }
 
@@ -240,7 +240,7 @@ static void check_duplicates(void)
 	job(T0 + 100, GT_COMPLETE, 1, 0);
 	job(T0 + 100, GT_COMPLETE, 1, 0);
 	is(ring->counts.completed, 1, "one end that is reported twice");
-	is(ring->counts.unmatched, 0, "is none without a beginning");
+	is(ring->counts.begin_unseen, 0, "is none without a beginning");
 	job(T0 + 5 * MS, GT_COMPLETE, 1, 0);
 	is(ring->counts.completed, 2, "much later it is another");
 	job(T0 + 5 * MS + 10, GT_COMPLETE, 1, 0);
@@ -278,7 +278,7 @@ static void check_early(void)
 	is(ring->counts.submitted, 5, "each submission counts once");
 	is(ring->counts.committed, 5, "and each hand-over");
 	is(ring->counts.completed, 5, "and each end");
-	is(ring->counts.unmatched, 2, "of two nothing was known when they ended");
+	is(ring->counts.begin_unseen, 2, "of two nothing was known when they ended");
 	is(gt_model_proc(m, 500)->counts.submitted, 5, "its process has them");
 	is(gt_model_proc(m, 500)->rings->counts.submitted, 5, "on its ring, too");
 	job(T0 + 60 * MS, GT_COMPLETE, 9, 0);
@@ -731,7 +731,7 @@ static void check_room(void)
 		job_of(T0 + 101 + i, GT_COMPLETE, 3, i + 1);
 	}
 	none_left(150, 1, "more than there is room for");
-	is(ring->counts.evicted, 0, "nobody in flight had to make room");
+	is(ring->counts.dropped_table_full, 0, "nobody in flight had to make room");
 	gt_model_free(m);
 }
 
@@ -760,7 +760,7 @@ static void check_many(void)
 		left += i / CTXS >= next[i % CTXS];
 	none_left(N - ended - left, left, "half the ends missing");
 	is(ring->counts.completed, ended, "the others are counted");
-	is(ring->counts.unmatched, 0, "and known");
+	is(ring->counts.begin_unseen, 0, "and known");
 	is(ring->last_end, T0 + N + last, "the ring's clock");
 	gt_model_free(m);
 }

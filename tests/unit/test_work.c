@@ -264,7 +264,7 @@ static void check_log(void)
 	rec.ev.pid = 101;
 	rec.ev.ref = 5 * MS;
 	fold();
-	ok(r->counts.completed == 1 && q->counts.completed == 1 && !r->counts.unmatched,
+	ok(r->counts.completed == 1 && q->counts.completed == 1 && !r->counts.begin_unseen,
 	   "its end is a job's");
 	is(rec.ev.ring, GT_NONE16, "… but its record has no ring, so others get no numbers of it");
 	is(r->busy.total_ns, 0, "… but how long it ran is not known");

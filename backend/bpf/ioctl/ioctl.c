@@ -829,7 +829,7 @@ static void doctor(struct gb *b, struct gt_details *t)
 	gt_detail(t, "ioctl_unwanted %" PRIu64 "\n", c.unwanted);
 	gt_detail(t, "ioctl_table_full %" PRIu64 "\n", c.full);
 	gt_detail(t, "ioctl_unreadable %" PRIu64 "\n", c.unreadable);
-	gt_detail(t, "ioctl_unended %" PRIu64 "\n", c.unended);
+	gt_detail(t, "ioctl_exits_missing %" PRIu64 "\n", c.unended);
 	gt_detail(t, "ioctl_missed %" PRIu64 "\n", missed(gi));
 	gt_detail(t, "ioctl_caught %" PRIu64 "\n", c.caught);
 	gt_detail(t, "ioctl_unknown_queues %" PRIu64 "\n", gi->unknown_queues);

@@ -375,11 +375,11 @@ static void doctor(struct gb *b, struct gt_details *t)
 	gt_detail(t, "runtime_way %s\n", rt->ways.multi ? "multi" : "single");
 	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++)
 		gt_detail(t, "runtime_%s %" PRIu64 "\n", lines[i].name, lines[i].n);
-	gt_detail(t, "runtime_under_way %d\n", !is_done(rt, rt->asked, 0));
+	gt_detail(t, "runtime_attaching %d\n", !is_done(rt, rt->asked, 0));
 	if (stuck)
-		gt_detail(t, "runtime_hangs_s %" PRIu64 "\n", stuck);
+		gt_detail(t, "runtime_stalled_s %" PRIu64 "\n", stuck);
 	if (behind)
-		gt_detail(t, "runtime_left_behind %u\n", behind);
+		gt_detail(t, "runtime_threads_abandoned %u\n", behind);
 }
 
 const struct gb_part gb_runtime = {

@@ -234,7 +234,7 @@ static void emit_slot(const struct tp_slot *s, struct gt_details *out)
 	else
 		gt_detail(out, "tracepoint %s/%s\n", system, event);
 	if (s->noargs[0] && !s->args)
-		gt_detail(out, "arguments_missing %s/%s: %s\n", system, event, s->noargs);
+		gt_detail(out, "arguments_unavailable %s/%s: %s\n", system, event, s->noargs);
 }
 
 static void doctor(struct gb *b, struct gt_details *out)
@@ -252,7 +252,7 @@ static void doctor(struct gb *b, struct gt_details *out)
 	gt_detail(out, "ignored %" PRIu64 "\n", m->ignored + (counted ? c.other : 0));
 	gt_detail(out, "unmatched %" PRIu64 "\n", m->unmatched);
 	gt_detail(out, "malformed %" PRIu64 "\n", m->malformed);
-	gt_detail(out, "forgotten %" PRIu64 "\n", m->forgotten);
+	gt_detail(out, "jobs_forgotten %" PRIu64 "\n", m->forgotten);
 	gt_detail(out, "events_unknown %" PRIu64 "\n", t->unknown);
 	if (t->uncounted && tp_may_miss(t))
 		gt_detail(out, "events_missed unknown: before Linux 6.7 the kernel does not count "
@@ -283,7 +283,7 @@ static void doctor(struct gb *b, struct gt_details *out)
 			  t->nowhere);
 	if (t->attached)
 		gt_detail(out,
-			  "modules_held those of the tracepoints below: while they are attached "
+			  "modules_pinned those of the tracepoints below: while they are attached "
 			  "to, a driver cannot be unloaded; `echo off > config/level` lets go\n");
 	for (unsigned int i = 0; i < t->n; i++)
 		if (tp_standins_emit(t, &t->slot[i], reported, sizeof(reported)))

@@ -77,15 +77,15 @@ round() { # round WHAT JOBS [:contexts]
 		echo "$(count_rows "$mnt/report") jobs in the report, $(($(wc -l <truth) - 1)) in the truth"
 		awk 'NR > 1 && $9 == "-"' "$mnt/report" | head -n 5
 		awk '/^IOCTL/' "$mnt/events_by_type"
-		grep -E '^(ioctl_(records|events|unended|missed|lost)|lost|events_)' "$mnt/backends/bpf/stats"
+		grep -E '^(ioctl_(records|events|exits_missing|missed|lost)|lost|events_)' "$mnt/backends/bpf/stats"
 		grep -E 'late|lost|dropped|refused' "$mnt/status"
 	} | sed 's/^/# /'
 	echo "# $1: missed: events $(stat_of bpf events_missed), ioctls $(stat_of bpf ioctl_missed); caught $(stat_of bpf events_caught)"
-	grep -E "^(probe|events_missed|left_out|unmatched)" "$mnt/backends/bpf/stats"
+	grep -E "^(probe|events_missed|records_invalid|unmatched)" "$mnt/backends/bpf/stats"
 	is "$(ls -d "$mnt"/*-any 2>/dev/null)" "" "$1: nothing is of an unknown GPU"
 	latencies >live
 	cat "$mnt/report" >live.report
-	is "$(stat_of bpf late)" 0 "$1: no record came after later ones were handed over"
+	is "$(stat_of bpf records_out_of_order)" 0 "$1: no record came after later ones were handed over"
 	kill $reader
 	wait $reader 2>/dev/null
 	umount_gt "$mnt"
@@ -121,7 +121,7 @@ printf '[backend bpf]\nmissed_share = 1000000\n' >"$conf"
 mount_gt "$mnt" -o backend=bpf || exit 1
 like "$(grep "^tracepoint" "$mnt/backends/bpf/stats")" "^tracepoint running" "tracepoints are reported by BPF" || exit 1
 like "$(cat "$mnt/backends/bpf/stats")" "^tracepoint gpu_scheduler/drm_sched_job_done by_arguments" "what comes in interrupts, by its arguments" || exit 1
-like "$(cat "$mnt/backends/bpf/stats")" "^modules_held .*echo off" "a module with tracepoints in use cannot be unloaded: the stats say it"
+like "$(cat "$mnt/backends/bpf/stats")" "^modules_pinned .*echo off" "a module with tracepoints in use cannot be unloaded: the stats say it"
 held=$(cat /sys/module/gpu_sched/refcnt)
 echo off >"$mnt/config/level"
 let_go() { [ "$(cat /sys/module/gpu_sched/refcnt)" -lt "$held" ]; }

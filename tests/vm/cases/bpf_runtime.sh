@@ -33,7 +33,7 @@ grep -qw bpf_uprobe_multi_link_attach /proc/kallsyms || way=single # Linux 6.6 h
 is "$(stat_of way)" $way "probes are put as this kernel takes them"
 
 # The guest is slow: what takes its time is waited for
-settled() { [ "$(stat_of under_way) $(stat_of closing)" = "0 0" ]; }
+settled() { [ "$(stat_of attaching) $(stat_of closing)" = "0 0" ]; }
 turn() { echo "$1" >"$set" && wait_for 60 settled; }
 round() { # round RUNTIMES N - with one library; or two, and a call of one by the other is reported once
 	ok "$1" turn "$1"

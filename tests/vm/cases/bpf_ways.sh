@@ -20,7 +20,7 @@ by() { # by WAY - mounted, with a run behind it. The backend's own tracepoints w
 	is "$(n records)" $(($(n events) * 2)) "$1: begin and end of each are reported"
 	ok "$1: … and in the tree" wait_for 20 drained
 	tally >"$1"
-	is "$(n unended) $(n lost)" "0 0" "$1: nothing is missed"
+	is "$(n exits_missing) $(n lost)" "0 0" "$1: nothing is missed"
 }
 users() { # of the module drm, but for other modules
 	echo $(($(cat /sys/module/drm/refcnt) - $(ls /sys/module/drm/holders | wc -l)))
@@ -64,7 +64,7 @@ wait_for 20 drained
 if [ "$(missing)" = 0 ]; then
 	skip_ok "ends that it had no room for are counted" "there were never more than 10 at once"
 else # the last of each is not followed by another call
-	ok "ends that it had no room for are counted" sh -c "[ $(n unended) -ge 1 ] && [ $(n unended) -le $(missing) ]"
+	ok "ends that it had no room for are counted" sh -c "[ $(n exits_missing) -ge 1 ] && [ $(n exits_missing) -le $(missing) ]"
 fi
 ok "the driver goes while it has probes" mock_unload
 umount_gt "$mnt"

@@ -39,7 +39,7 @@ round() { # round WHAT JOBS [:contexts]
 	python_checks "$GT_SRC/tests/lib/gpucompare.py" truth "$mnt${3-}"
 	pid=$(awk '$1 == "mockgpu.0" { print $3; exit }' truth)
 	like "$(cat "$mnt/proc/$pid/cgroup")" '/gt-jobs$' "$1: the submitter's cgroup"
-	grep -E "^(pages_restamped|late|probe)" "$mnt/backends/ftrace/stats"
+	grep -E "^(pages_time_corrected|records_out_of_order|probe)" "$mnt/backends/ftrace/stats"
 	is "$(value "$mnt/status" events_lost_source)" 0 "$1: nothing was lost"
 	cat "$mnt"/*-any/report 2>/dev/null | head -n 5
 	is "$(ls -d "$mnt"/*-any 2>/dev/null)" "" "$1: nothing is of an unknown GPU"

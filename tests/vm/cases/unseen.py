@@ -234,8 +234,8 @@ def check_counts(jobs, lost):
         strange = [j for j in own if event(j, 'done') and event(j, 'submit') is False and event(j, 'run') is False]
         vague = [j for j in own if event(j, 'done') is not False and j not in strange and
                  not (event(j, 'submit') or event(j, 'run'))]
-        between(bad, ring + ' unmatched', s['unmatched'], 0, len(strange) + len(vague) + lost)
-        for key in 'aged', 'evicted':
+        between(bad, ring + ' begin_unseen', s['begin_unseen'], 0, len(strange) + len(vague) + lost)
+        for key in 'given_up', 'dropped_table_full':
             between(bad, '%s %s' % (ring, key), s[key], 0, 0)
         peak = int(keyed(dirs[ring] + '/depth')['peak'])
         # jobs whose ends were kept from the daemon count until a later one of their context has ended
@@ -245,7 +245,7 @@ def check_counts(jobs, lost):
         most = covered(clipped(spans, [(a - SLACK, b + SLACK) for a, b in observed.spans(end) + observed.vague]))
         between(bad, ring + ' busy_ns', s['busy_ns'], 0, int(most * 1.05) + SLACK)
         said.append('%s: %d of %d ended, %d unseen, %d unmatched, peak %d, busy %d of %d ms' % (
-            ring, s['completed'], len(own), s['ended_unseen'], s['unmatched'], peak, s['busy_ns'] / 1e6, most / 1e6))
+            ring, s['completed'], len(own), s['ended_unseen'], s['begin_unseen'], peak, s['busy_ns'] / 1e6, most / 1e6))
     return bad, said
 
 

@@ -65,7 +65,7 @@ for s in exec total; do
 done
 ok "commands are submitted and handed over in one" [ "$(stage "$(ring control)/latency" queue max_ns)" = 0 ]
 ok "the program is known by name" grep -q ' modeset ' "$gpu/report"
-is "$(value "$mnt/status" jobs_unmatched)" 0 "no response without a command"
+is "$(value "$mnt/status" jobs_begin_unseen)" 0 "no response without a command"
 
 # The driver goes, with its tracepoints, and comes back while mounted
 own 0
