@@ -925,29 +925,36 @@ static void sort(struct row *rows, unsigned int n)
 	}
 }
 
-void gt_blame_party(struct gt_text *t, const struct gt_show *s, const struct gt_gathered_party *p)
+struct gt_blame_name gt_blame_party(const struct gt_show *s, const struct gt_gathered_party *p)
 {
-	bool whole = p && see(s, p) == GT_SEE_WHOLE;
+	struct gt_blame_name name = { .pid = GT_NONE32 };
 
-	gt_cell_u32(t, whole ? gt_view_pid(&s->view, p->pid, p->ts) : GT_NONE32);
-	gt_cell_word(t, whole && p->comm[0] ? p->comm : NULL, 16);
+	if (!p || see(s, p) != GT_SEE_WHOLE)
+		return name;
+	name.pid = gt_view_pid(&s->view, p->pid, p->ts);
+	memcpy(name.comm, p->comm, sizeof(name.comm));
+	return name;
 }
 
-void gt_blame_owner(struct gt_text *t, const struct gt_show *s, uint32_t pid, uint32_t uid,
-		    uint64_t ts)
+struct gt_blame_name gt_blame_owner(const struct gt_show *s, uint32_t pid, uint32_t uid,
+				    uint64_t ts)
 {
-	bool whole = pid != GT_NONE32 && gt_see(&s->view, pid, uid, ts) == GT_SEE_WHOLE;
-	char comm[16] = "";
+	struct gt_blame_name name = { .pid = GT_NONE32 };
+	const struct gt_proc *p;
 
-	if (whole) {
-		GT_MODEL_LOCK(s->app->model);
-		const struct gt_proc *p = gt_model_proc(s->app->model, pid);
+	if (pid == GT_NONE32 || gt_see(&s->view, pid, uid, ts) != GT_SEE_WHOLE)
+		return name;
+	name.pid = gt_view_pid(&s->view, pid, ts);
+	GT_MODEL_LOCK(s->app->model);
+	p = gt_model_proc(s->app->model, pid);
+	if (p && p->uid == uid)
+		memcpy(name.comm, p->comm, sizeof(name.comm));
+	return name;
+}
 
-		if (p && p->uid == uid)
-			memcpy(comm, p->comm, sizeof(comm));
-	}
-	gt_cell_u32(t, whole ? gt_view_pid(&s->view, pid, ts) : GT_NONE32);
-	gt_cell_word(t, comm[0] ? comm : NULL, sizeof(comm));
+void gt_cell_comm(struct gt_text *t, const char comm[16])
+{
+	gt_cell_word(t, comm[0] ? comm : NULL, 16);
 }
 
 /* @i: of a waiter */
@@ -958,6 +965,7 @@ static void show_waiter(struct gt_text *t, const struct gt_show *s, const struct
 	const struct gt_gathered_ring *ring = &b->g.ring[p->ring];
 	struct row rows[ROWS];
 	unsigned int n = take_rows(b, s, i, rows);
+	struct gt_blame_name waiter = gt_blame_party(s, p);
 	char gpu[16];
 	{
 		GT_MODEL_LOCK(s->app->model);
@@ -965,18 +973,23 @@ static void show_waiter(struct gt_text *t, const struct gt_show *s, const struct
 	}
 	sort(rows, n);
 	for (const struct row *r = rows; r < rows + n; r++) {
-		gt_blame_party(t, s, p);
+		const struct gt_gathered_party *by =
+			r->who == GT_NONE32 ? NULL : &b->g.party[r->who];
+		struct gt_blame_name holder =
+			r->owner ? gt_blame_owner(s, r->owner->pid, r->owner->uid, r->owner->ts)
+				 : gt_blame_party(s, by);
+
+		gt_cell_u32(t, waiter.pid);
 		gt_cell_word(t, gpu, sizeof(gpu));
 		gt_cell_ring(t, ring->ring);
 		gt_cell(t, r->by);
-		if (r->owner)
-			gt_blame_owner(t, s, r->owner->pid, r->owner->uid, r->owner->ts);
-		else
-			gt_blame_party(t, s, r->who == GT_NONE32 ? NULL : &b->g.party[r->who]);
+		gt_cell_u32(t, holder.pid);
 		gt_cell_u64(t, r->ns);
 		gt_cell_ratio(t, gt_percent(r->ns, p->waited), 1000);
 		gt_cell_u64(t, r->jobs);
 		gt_cell(t, r->reason);
+		gt_cell_comm(t, waiter.comm);
+		gt_cell_comm(t, holder.comm);
 		gt_text_ch(t, '\n');
 	}
 }

@@ -206,13 +206,24 @@ static inline uint64_t gt_gather_nr(uint64_t i)
 	return 2 * i + 1;
 }
 
-/* blame.c: two cells, pid and comm of one who waits or who held the ring, as far as the reader sees
+/* blame.c */
+
+/**
+ * struct gt_blame_name - a process that waited or held the ring, as its reader sees it
+ * @pid: GT_NONE32 if it is unknown or hidden; @comm: "" likewise
  */
-/** gt_blame_party() - @p NULL: not known */
-void gt_blame_party(struct gt_text *t, const struct gt_show *s, const struct gt_gathered_party *p);
+struct gt_blame_name {
+	uint32_t pid;
+	char comm[16];
+};
+
+/** gt_blame_party() - @p NULL: unknown */
+struct gt_blame_name gt_blame_party(const struct gt_show *s, const struct gt_gathered_party *p);
 /** gt_blame_owner() - of a job that another depended on, at @ts */
-void gt_blame_owner(struct gt_text *t, const struct gt_show *s, uint32_t pid, uint32_t uid,
-		    uint64_t ts);
+struct gt_blame_name gt_blame_owner(const struct gt_show *s, uint32_t pid, uint32_t uid,
+				    uint64_t ts);
+/** gt_cell_comm() - "-" if it is empty */
+void gt_cell_comm(struct gt_text *t, const char comm[16]);
 
 /* blame.c, for report.c */
 

@@ -502,7 +502,7 @@ const struct gt_file gt_ring_files[] = {
 	  .show = gt_show_jobs,
 	  .exists = has_depth,
 	  .gen = gt_gen_jobs,
-	  .fields = "ctx seqno pid comm state age_ns",
+	  .fields = "ctx seqno pid state age_ns comm",
 	  .help = "jobs in flight now, oldest first" },
 	{ .name = "errors",
 	  .mode = 0444,
@@ -777,7 +777,7 @@ const struct gt_file gt_gpu_files[] = {
 	  .show = gt_show_kernel_stats,
 	  .exists = gt_has_kernels,
 	  .gen = gt_gen_object_only,
-	  .fields = "kernel calls total_ns share_percent avg_ns min_ns max_ns",
+	  .fields = "calls total_ns share_percent avg_ns min_ns max_ns kernel",
 	  .help = "the caller's kernels, those that took longest first; share of all of "
 		  "these" },
 	GT_FILE_BLAME(""),

@@ -330,13 +330,13 @@ int gt_show_kernel_stats(struct gt_text *t, const struct gt_show *s)
 	for (const struct kernel_row *r = row; r < row + n && !t->failed; r++) {
 		bool timed = r->total != GT_NONE64;
 
-		gt_cell_word(t, r->name, sizeof(r->name));
 		gt_cell_u64(t, r->calls);
 		gt_cell_u64(t, r->total);
 		gt_cell_ratio(t, gt_percent(known(r->total), sum), timed && sum ? 1000 : 0);
 		gt_cell_u64(t, timed && known(r->timed) ? r->total / r->timed : GT_NONE64);
 		gt_cell_u64(t, r->min);
 		gt_cell_u64(t, r->max);
+		gt_cell_word(t, r->name, sizeof(r->name));
 		gt_text_ch(t, '\n');
 	}
 	free(row);

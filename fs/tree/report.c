@@ -801,9 +801,9 @@ static void job_row(struct gt_text *t, const struct gt_flying *row, const struct
 	gt_cell_u64(t, whole ? j->ctx : GT_NONE64);
 	gt_cell_u64(t, j->seqno);
 	gt_cell_u32(t, whole ? gt_view_pid(v, j->pid, j->seen) : GT_NONE32);
-	gt_cell_word(t, whole && row->comm[0] ? row->comm : NULL, sizeof(row->comm));
 	gt_cell(t, state(row));
 	gt_cell_u64(t, now > since ? now - since : 0);
+	gt_cell_comm(t, whole ? row->comm : "");
 	gt_text_ch(t, '\n');
 }
 
@@ -943,9 +943,9 @@ static int find_holders(struct holders *h, const struct filter *f)
 	return err;
 }
 
-/* @nr: the job's number in the history; each ring's come in this order */
-static void holder_cells(struct gt_text *t, const struct gt_show *s, struct holders *h,
-			 const struct gt_finished *j, uint64_t nr)
+/* Who made job @nr of the history wait; each ring's come in this order */
+static struct gt_blame_name holder_of(const struct gt_show *s, struct holders *h,
+				      const struct gt_finished *j, uint64_t nr)
 {
 	const struct gt_gathered *g = &h->g;
 	const struct gt_held_job *job = NULL;
@@ -962,9 +962,8 @@ static void holder_cells(struct gt_text *t, const struct gt_show *s, struct hold
 			who = h->longest[job - g->job];
 	}
 	if (who == GT_HELD_OWNER)
-		gt_blame_owner(t, s, job->kept_pid, job->kept_uid, job->kept_to);
-	else
-		gt_blame_party(t, s, who == GT_NONE32 ? NULL : &g->party[who]);
+		return gt_blame_owner(s, job->kept_pid, job->kept_uid, job->kept_to);
+	return gt_blame_party(s, who == GT_NONE32 ? NULL : &g->party[who]);
 }
 
 /* Rows -------------------------------------------------------------------------------------- */
@@ -1019,6 +1018,7 @@ static void report_row(struct gt_text *t, const struct gt_names *n, const struct
 	const struct gt_view *v = &s->view;
 	bool whole = gt_see(v, job->pid, job->uid, job->end) == GT_SEE_WHOLE;
 	const struct gt_name_ring *r = gt_names_ring(n, job->gpu, job->ring);
+	struct gt_blame_name holder = holder_of(s, h, job, nr);
 	struct gt_finished own = *job;
 	const struct gt_finished *j = &own;
 
@@ -1031,7 +1031,6 @@ static void report_row(struct gt_text *t, const struct gt_names *n, const struct
 	gt_cell_u64(t, whole ? j->ctx : GT_NONE64);
 	gt_cell_u64(t, j->seqno);
 	gt_cell_u32(t, whole ? gt_view_pid(v, j->pid, j->end) : GT_NONE32);
-	gt_cell_word(t, whole && j->comm[0] ? j->comm : NULL, sizeof(j->comm));
 	gt_cell_u64(t, j->ioctl);
 	gt_cell_u64(t, j->queue);
 	gt_cell_u64(t, j->hw_wait);
@@ -1040,7 +1039,9 @@ static void report_row(struct gt_text *t, const struct gt_names *n, const struct
 	gt_cell_u64(t, j->complete);
 	reason_cells(t, n, j, s->app->model, whole ? v : NULL);
 	time_cells(t, j);
-	holder_cells(t, s, h, j, nr);
+	gt_cell_u32(t, holder.pid);
+	gt_cell_comm(t, whole ? j->comm : "");
+	gt_cell_comm(t, holder.comm);
 	gt_text_ch(t, '\n');
 }
 

@@ -74,12 +74,12 @@ bool gt_has_counters(const struct gt_show *s);
 	"start_s window_ns"
 #define GT_COUNTERS_COLUMNS "counter readings sum min avg max"
 #define GT_REPORT_COLUMNS                                                                          \
-	"end_s gpu ring engine ctx seqno pid comm t_ioctl_ns t_queue_ns t_hw_wait_ns t_exec_ns "   \
+	"end_s gpu ring engine ctx seqno pid t_ioctl_ns t_queue_ns t_hw_wait_ns t_exec_ns "        \
 	"t_cpu_wait_ns t_complete_ns reason t_reason_ns for_gpu for_ring for_seqno for_pid "       \
-	"submit_s start_s total_ns blocked_by_pid blocked_by_comm"
+	"submit_s start_s total_ns blocked_by_pid comm blocked_by_comm"
 #define GT_BLAME_COLUMNS                                                                           \
-	"waiter_pid waiter_comm gpu ring blocked_by holder_pid holder_comm wait_ns share_percent " \
-	"jobs reason"
+	"waiter_pid gpu ring blocked_by holder_pid wait_ns share_percent jobs reason waiter_comm " \
+	"holder_comm"
 
 #define GT_STATUS_KEYS                                                                             \
 	"state level uptime_s simulated events_seen events_recorded events_filtered_level "        \

@@ -57,7 +57,7 @@ gfx=$mnt/$(awk '$3 == "gfx" { print $1 "/" $2 }' "$mnt/rings")
 is "$(grep -c running "$gfx/jobs"), $(awk 'NR > 1 { print $2, $3, $4, $5 }' "$gfx/utilization")" "0, - - - -" "… and no job runs, nor is the ring idle"
 umount_gt "$mnt"
 [ ! -f "$sample" ] || {
-	waited() { awk 'NR > 1 { n += $8 } END { print n < '"$1"' }' "$mnt/blame"; }
+	waited() { awk 'NR > 1 { n += $6 } END { print n < '"$1"' }' "$mnt/blame"; }
 	awk '!/^#/ { t = $0; sub(/.*\] [^ ]+ +/, "", t); if (t + 0 > 630660.6 && t + 0 < 630661.6) next } 1' "$sample" >damaged.txt
 	mount_gt "$mnt" -o replay=damaged.txt,speed=0
 	wait_for 60 played
@@ -66,7 +66,7 @@ umount_gt "$mnt"
 	mount_gt "$mnt" -o replay="$sample",speed=0
 	wait_for 60 played
 	gfx=$mnt/$(awk 'NR > 1 { print $1; exit }' "$mnt/gpus")/by-name/gfx
-	is "$(awk 'NR > 1 && $2 == "RenderThread" { n += $8 } END { print n }' "$mnt/blame")" 341356000 "RenderThread waited 341 ms, and not 2826"
+	is "$(awk 'NR > 1 && $10 == "RenderThread" { n += $6 } END { print n }' "$mnt/blame")" 341356000 "RenderThread waited 341 ms, and not 2826"
 	is "$(awk '{ print $2 }' "$gfx/depth" | paste -sd ' ')" "0 0.92 3" "none of 120 jobs stays in flight"
 	is "$(awk 'NR > 1 { print $3, $5, $6 }' "$mnt/rings" | paste -sd ' ')" "gfx 0 48.78 sdma0 0 0.00 sdma1 0 0.00" "nor on sdma0, for 3.4 s"
 	is "$(awk '/ring0/ { print $2 }' "$mnt/perf")" 48.54 "the ring was busy for half of the last second"

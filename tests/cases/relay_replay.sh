@@ -38,7 +38,7 @@ mount_gt "$mnt" -o conf=conf,replay=late/events0:late/events1:late/events2:late/
 ok "with the clock's offset, as computed" $jobs compare invented.txt "$mnt/amdgpu0"
 is "$(cat "$mnt/proc/25155/comm") $(cat "$mnt/proc/25156/comm")" 'steam Render Thread-x' "it tells who submitted"
 rows=$(count_rows "$mnt/report")
-is "$(awk 'NR > 1 && $9 != "-"' "$mnt/report" | wc -l)" "$(awk 'NR > 1 && $10 != "-"' "$mnt/report" | wc -l)" "each job that was submitted has its ioctl's time"
+is "$(awk 'NR > 1 && $8 != "-"' "$mnt/report" | wc -l)" "$(awk 'NR > 1 && $9 != "-"' "$mnt/report" | wc -l)" "each job that was submitted has its ioctl's time"
 ok "… which there are ($rows)" [ "$rows" -gt 700 ]
 is "$(cat "$mnt/backends/replay/relay_clock_offset")" -1000000 "the setting is a file"
 umount_gt "$mnt"

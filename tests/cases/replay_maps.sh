@@ -12,16 +12,16 @@ is "$(rings)" "gfx_0.0.0 GRAPHICS sdma0 COPY user_compute COMPUTE " "the schedul
 of() { awk -v f="$1" 'NR > 1 && $5 == f { $1 = $1; print }' "$mnt/report"; }
 is "$(count_rows "$mnt/report")" 5 "each job has ended once"
 is "$(value "$mnt/status" jobs_begin_unseen)" 0 "no fence ended another's"
-is "$(of 70 | cut -d' ' -f6,7,14)" "640 300 -
+is "$(of 70 | cut -d' ' -f6,7,13)" "640 300 -
 704 300 -" "jobs of the user queue end with their fences"
-is "$(of 12 | cut -d' ' -f6,15-20)" "1 job 1000000 $gpu $(of 20 | cut -d' ' -f3) 1 400
+is "$(of 12 | cut -d' ' -f6,14-19)" "1 job 1000000 $gpu $(of 20 | cut -d' ' -f3) 1 400
 2 job 300000 $gpu $(of 70 | head -n 1 | cut -d' ' -f3) 704 300" "why the scheduler's jobs waited, how long, and for whom"
-is "$(of 20 | cut -d' ' -f15-20)" "- - - - - -" "one that did not wait has no reason"
+is "$(of 20 | cut -d' ' -f14-19)" "- - - - - -" "one that did not wait has no reason"
 like "$(cat "$mnt/timeline")" "job_dependency.* pid=300 .*waits_for=20:1 of_pid=400" "timeline: which fence"
 like "$(cat "$mnt/timeline")" "COMMIT .*1040 us queue wait. .1000 us since a dependency kept it" "… and how long it kept the job"
-is "$(awk 'NR > 1 && $NF == "dependency" { print $1, $5, $6, $8 }' "$mnt/blame" | sort)" "300 process 400 1000000
+is "$(awk 'NR > 1 && $9 == "dependency" { print $1, $4, $5, $6 }' "$mnt/blame" | sort)" "300 process 400 1000000
 300 self 300 300000" "blame: for whom, as a dependency"
-is "$(awk 'NR > 1 && $1 == 300 { n += $9 } END { print (n > 99.9 && n < 100.1) }' "$mnt/blame")" 1 "… rows of a waiter on a ring are all of its wait"
+is "$(awk 'NR > 1 && $1 == 300 { n += $7 } END { print (n > 99.9 && n < 100.1) }' "$mnt/blame")" 1 "… rows of a waiter on a ring are all of its wait"
 q=$(ls "$mnt/$gpu/queues")
 is "$q" 1040 "the user queue is there, and none that could not be made"
 is "$(cat "$mnt/$gpu/queues/$q/state")" destroyed "… and was destroyed"
@@ -51,7 +51,7 @@ cpus=1
             prog-300   [000]    10.000500: xdna_job: fence=(context:21, seqno:1), ctx300 seq#:0 job free, op=1
 T
 mount_gt "$mnt" -o replay=npu.txt || exit 1
-is "$(awk 'NR > 1 { print $4, $5, $6, $12 }' "$mnt/report")" "COMPUTE 21 1 300000" "a job of an NPU"
+is "$(awk 'NR > 1 { print $4, $5, $6, $11 }' "$mnt/report")" "COMPUTE 21 1 300000" "a job of an NPU"
 umount_gt "$mnt"
 # ends, of a recording that lacks drm_sched_job_done: by the old names, whose key the old begins beside the new
 # ones tell; by fences; and the old names alone

@@ -68,7 +68,7 @@ ok "… and the counters" as_uid 12345 grep -q TCC_HIT "$mnt/amdgpu0/counters"
 is "$(as_uid 12345 cat "$mnt/amdgpu0/kernel_stats")" "$(cat "$mnt/amdgpu0/kernel_stats")" "… and their table"
 is "$(as_user ls "$mnt/amdgpu0" | grep -cE '^(kernels|kernel_stats|counters)$')" 0 "another user sees none of these"
 ok "… by its name neither" sh -c "! setpriv --reuid 65534 --regid 65534 --clear-groups cat $mnt/amdgpu0/kernel_stats 2>/dev/null"
-is "$(as_user awk 'NR > 1 { print $7, $8 }' "$mnt/report" | sort -u)" "- -" "nor whose jobs there are"
+is "$(as_user awk 'NR > 1 { print $7, $(NF - 1) }' "$mnt/report" | sort -u)" "- -" "nor whose jobs there are"
 is "$(as_user awk 'NR > 1 { print $1, $2, $NF }' "$mnt/top" | sort -u)" "- - -" "… in top"
 ok "… nor finds one" sh -c "! setpriv --reuid 65534 --regid 65534 --clear-groups cat $k/__amd_rocclr_copyBuffer/stats 2>/dev/null"
 ok "… nor reads counters by their name" sh -c "! setpriv --reuid 65534 --regid 65534 --clear-groups cat $mnt/amdgpu0/counters 2>/dev/null"
@@ -100,7 +100,7 @@ like "$(cat err)" "speed= is not for them" "they have no pace"
 # what has no time is shown, too
 printf '"Name","Calls","TotalDurationNs","AverageNs","Percentage","MinNs","MaxNs"\nadd,2,300,150,100,100,200\n' >only_kernel_stats.csv
 "$GT_PROG" "$mnt" -o replay=only_kernel_stats.csv 2>err && mounts+=("$mnt")
-ok "statistics are shown" grep -qE '^add +2 +300 ' "$mnt"/*/kernel_stats
+ok "statistics are shown" grep -qE ' 2 +300 .* add$' "$mnt"/*/kernel_stats
 is "$(cat err "$mnt/backends/rocprof/last_error")" "" "… without a warning that there is nothing"
 umount_gt "$mnt"
 

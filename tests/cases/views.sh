@@ -34,7 +34,7 @@ all=$(count_rows "$mnt/report")
 is "$(be cat "$mnt/report" | tail -n +2 | wc -l)" "$all" "redacted: others' jobs are there"
 is "$(be cat "$mnt/report" | awk 'NR > 1 && $7 != "-" { print $7 }' | sort -u | while read -r p; do stat -c %u "$mnt/proc/$p"; done | sort -u)" "$one" "… without their pids"
 ok "root sees every pid" [ "$(awk 'NR > 1 && $7 == "-"' "$mnt/report" | wc -l)" = 0 ]
-blamed() { awk 'NR > 1 { print $1; print $6 }' "$1" | grep -vx -e - | sort -u; }
+blamed() { awk 'NR > 1 { print $1; print $5 }' "$1" | grep -vx -e - | sort -u; }
 is "$(blamed blame.nobody)" "" "redacted: nobody is blamed by name for others' waits"
 is "$(be cat "$mnt/blame" >blame.one; blamed blame.one | while read -r p; do stat -c %u "$mnt/proc/$p"; done | grep -vx "$one")" "" "… nor waits, but the own processes"
 is "$(grep -vc ' process ' blame.nobody)" "$(grep -vc ' process ' blame.root)" "… whose rows are there"

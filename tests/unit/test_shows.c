@@ -133,14 +133,14 @@ static void test_histogram(void)
 	is(lines, 1 + 4 * 62, "62 lines a stage");
 }
 
-#define JOBS  "ctx seqno pid comm state age_ns\n"
-#define JOB_A "5 2 1000 glxgears running 500000000\n"
-#define JOB_C "5 3 1000 glxgears committed 200000000\n"
+#define JOBS  "ctx seqno pid state age_ns comm\n"
+#define JOB_A "5 2 1000 running 500000000 glxgears\n"
+#define JOB_C "5 3 1000 committed 200000000 glxgears\n"
 
 static void test_jobs(void)
 {
-	SHOWS(at_gfx, "jobs", root, JOBS JOB_A "6 2 2000 #x\\040y\\012z queued 400000000\n" JOB_C);
-	SHOWS(at_gfx, "jobs", user, JOBS JOB_A "- 2 - - queued 400000000\n" JOB_C);
+	SHOWS(at_gfx, "jobs", root, JOBS JOB_A "6 2 2000 queued 400000000 #x\\040y\\012z\n" JOB_C);
+	SHOWS(at_gfx, "jobs", user, JOBS JOB_A "- 2 - queued 400000000 -\n" JOB_C);
 	SHOWS(at_gfx, "jobs", owner, JOBS JOB_A JOB_C);
 	SHOWS(at_sdma, "jobs", root, JOBS);
 }

@@ -71,11 +71,11 @@ round() { # round WHAT JOBS [:contexts]
 	# those from before the clear are in the report, too; and an ioctl that was missed is no job's
 	joined() {
 		[ "$(awk -v n=$(($(wc -l <truth) - 1 - missed)) -v missed="$(stat_of bpf ioctl_missed)" \
-			'!/^#/ { n--; if ($9 == "-") missed-- } END { print (n <= 0 && missed >= 0) }' "$mnt/report")" = 1 ]
+			'!/^#/ { n--; if ($8 == "-") missed-- } END { print (n <= 0 && missed >= 0) }' "$mnt/report")" = 1 ]
 	}
 	ok "$1: each job has the time of the ioctl that submitted it" wait_for 20 joined || {
 		echo "$(count_rows "$mnt/report") jobs in the report, $(($(wc -l <truth) - 1)) in the truth"
-		awk 'NR > 1 && $9 == "-"' "$mnt/report" | head -n 5
+		awk 'NR > 1 && $8 == "-"' "$mnt/report" | head -n 5
 		awk '/^IOCTL/' "$mnt/events_by_type"
 		grep -E '^(ioctl_(records|events|exits_missing|missed|lost)|lost|events_)' "$mnt/backends/bpf/stats"
 		grep -E 'late|lost|dropped|refused' "$mnt/status"

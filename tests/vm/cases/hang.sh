@@ -9,13 +9,13 @@ mock_load timeout_ms=5000 || exit 1
 mount_gt "$mnt" -o backend=ftrace || exit 1
 as_uid 1001 "$gpujobs" --device 1 --ring sdma0 --jobs 1 --hang >/dev/null & hung=$!
 in_jobs() {
-	ring=$(readlink -f "$mnt/mockgpu1/by-name/sdma0") && cat "$ring/jobs" >jobs && awk 'NR == 2 { found = $5 == "running" } END { exit !found }' jobs
+	ring=$(readlink -f "$mnt/mockgpu1/by-name/sdma0") && cat "$ring/jobs" >jobs && awk 'NR == 2 { found = $4 == "running" } END { exit !found }' jobs
 }
 ok "the hung job is in flight" wait_for 20 in_jobs
-read -r ctx seqno pid comm state age < <(tail -n 1 jobs)
+read -r ctx seqno pid state age comm < <(tail -n 1 jobs)
 is "$comm $state" "gpujobs running" "whose it is, and that it runs"
 is "$(cat "/proc/$pid/comm")" gpujobs "its process is that one"
-older() { [ "$(awk 'NR == 2 { print $6 }' "$ring/jobs")" -gt $((age + 200000000)) ]; }
+older() { [ "$(awk 'NR == 2 { print $5 }' "$ring/jobs")" -gt $((age + 200000000)) ]; }
 ok "its age grows" wait_for 20 older
 wait $hung
 reported() { grep -q timeout "$ring/errors"; }
