@@ -85,7 +85,8 @@ static bool ends_only(const struct gt_section *s)
 /* … and only those of known jobs? */
 static bool ends_known(const struct gt_section *s)
 {
-	return (s->only == GT_ONLY_DEFAULT || s->only == GT_ONLY_FILE) && ends_only(s);
+	return (s->unknown_job == GT_UNKNOWN_DEFAULT || s->unknown_job == GT_UNKNOWN_SAME_FILE) &&
+	       ends_only(s);
 }
 
 /* Has another tracepoint reported the same jobs, later than @since? */
@@ -103,18 +104,18 @@ static int find_job(struct gt_eventmap *m, const struct gt_section *s, struct gt
 	uint64_t ctx = j->ctx;
 	enum gt_found found = gt_job_resolve(m, s, j);
 
-	if (s->only == GT_ONLY_FILE && gt_job_context_known(m, s, ctx))
+	if (s->unknown_job == GT_UNKNOWN_SAME_FILE && gt_job_context_known(m, s, ctx))
 		gt_job_context_ended(m, j);
 	if (found == GT_JOB_FOUND)
 		return 0;
 	if (s->second && gt_job_is_done(m, j))
 		return RES_IGNORED;
-	if (s->only == GT_ONLY_ANY) {
+	if (s->unknown_job == GT_UNKNOWN_KEEP) {
 		if (j->gpu == GT_NONE16)
 			gt_job_context_place(m, j);
 		return 0;
 	}
-	if (s->only == GT_ONLY_RING) {
+	if (s->unknown_job == GT_UNKNOWN_RING) {
 		/* The fields of the job may be garbage: a probe that cannot follow a pointer leaves
 		 * what the kernel's buffer held before. */
 		j->ctx = j->seqno = GT_NONE64;
@@ -123,12 +124,12 @@ static int find_job(struct gt_eventmap *m, const struct gt_section *s, struct gt
 	if (found == GT_JOB_NO_KEY)
 		return RES_MALFORMED;
 	/* most are of jobs of other files, and sections there report the end */
-	if (s->only == GT_ONLY_FILE && !gt_job_context_known(m, s, ctx))
+	if (s->unknown_job == GT_UNKNOWN_SAME_FILE && !gt_job_context_known(m, s, ctx))
 		return RES_IGNORED;
 	if (s->ring.n)
-		return s->only == GT_ONLY_KNOWN ? RES_UNMATCHED : 0;
+		return s->unknown_job == GT_UNKNOWN_IGNORE ? RES_UNMATCHED : 0;
 	/* a fence of no job, such as the scheduler's and the hardware's own */
-	if (s->only == GT_ONLY_KNOWN && !gt_job_context_known(m, s, ctx))
+	if (s->unknown_job == GT_UNKNOWN_IGNORE && !gt_job_context_known(m, s, ctx))
 		return RES_IGNORED;
 	if (ends_only(s)) {
 		/* A job of the other tracepoint, see decode(). That one's last event may be long
@@ -138,7 +139,7 @@ static int find_job(struct gt_eventmap *m, const struct gt_section *s, struct gt
 		/* The job's beginning was lost. Its end is still reported: some ring was busy up to
 		 * now, and cannot have worked on its next job before. */
 		gt_job_context_place(m, j);
-		if (s->only == GT_ONLY_KNOWN && j->ring == GT_NONE16)
+		if (s->unknown_job == GT_UNKNOWN_IGNORE && j->ring == GT_NONE16)
 			return RES_UNMATCHED;
 		m->stats.unmatched++;
 		return 0;

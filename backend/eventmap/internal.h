@@ -17,12 +17,12 @@
 #define GT_MAP_FILES	 64	     /* *.ini in one folder */
 #define GT_MAP_FILE_SIZE (64 * 1024) /* bytes of one */
 #define GT_MAP_SECTIONS	 512	     /* in all files */
-#define GT_MAP_UNLESS	 8	     /* tracepoints in `unless`, `unless_heard` and `with`, each */
-#define GT_MAP_NAME	 64	     /* a system, an event, a field, with its NUL */
-#define GT_MAP_STR	 64	     /* a template's string, with its NUL */
-#define GT_MAP_TEXT_MAX	 4096	     /* bytes of a line; the rest is ignored */
-#define GT_MAP_JOBS	 65536	     /* remembered */
-#define GT_MAP_SMALL	 4096	     /* numbered pointers, waits, FIFOs of rings, each */
+#define GT_MAP_UNLESS	 8     /* tracepoints in `unless`, `unless_heard` and `requires`, each */
+#define GT_MAP_NAME	 64    /* a system, an event, a field, with its NUL */
+#define GT_MAP_STR	 64    /* a template's string, with its NUL */
+#define GT_MAP_TEXT_MAX	 4096  /* bytes of a line; the rest is ignored */
+#define GT_MAP_JOBS	 65536 /* remembered */
+#define GT_MAP_SMALL	 4096  /* numbered pointers, waits, FIFOs of rings, each */
 
 /** struct gt_slice - a reference to @n bytes, without a NUL */
 struct gt_slice {
@@ -134,7 +134,13 @@ struct gt_cond {
 #define GT_M_ORDER 0x10 /* the ring's jobs are first in, first out */
 #define GT_M_ALTS  4
 
-enum gt_only { GT_ONLY_DEFAULT, GT_ONLY_KNOWN, GT_ONLY_ANY, GT_ONLY_RING, GT_ONLY_FILE };
+enum gt_unknown_job {
+	GT_UNKNOWN_DEFAULT,
+	GT_UNKNOWN_IGNORE,
+	GT_UNKNOWN_KEEP,
+	GT_UNKNOWN_RING,
+	GT_UNKNOWN_SAME_FILE
+};
 
 /* The integers of a section, in gt_section.num[] */
 enum gt_num_id {
@@ -157,7 +163,7 @@ enum gt_num_id {
  * @bound: can be used for raw records
  * @links: when left out, it still links the key by which its job ends: see job.c
  * @flags: of its records: GT_F_DEPENDS, GT_F_WAITS
- * @only: enum gt_only
+ * @only: enum gt_unknown_job
  * @nums: a bit for each GT_NUM_* that is given
  * @gpu, @gpu_known: if it names no device: the GPU of the driver alone
  * @map: number of its file
@@ -165,7 +171,7 @@ enum gt_num_id {
  * @seen: keys given, while the file is read
  * @live: @unless is from `unless_live`
  * @second: of a recording that has one of these: it ends jobs that no other section has ended
- * @unless, @with, @heard: names of tracepoints in `unless`, `with` and `unless_heard`
+ * @unless, @requires, @heard: names of tracepoints in `unless`, `requires` and `unless_heard`
  * @heard_tp: those of @heard in use; NULL for others
  */
 struct gt_section {
@@ -175,10 +181,10 @@ struct gt_section {
 	bool use, bound, gpu_known;
 	bool links, live, second;
 	uint8_t flags;
-	uint8_t ntypes, nmatch, nunless, nheard, nwith, level;
+	uint8_t ntypes, nmatch, nunless, nheard, nrequires, level;
 	uint8_t types[GT_TP_MAX_RECORDS];
 	uint8_t match[GT_M_ALTS];
-	uint8_t only;
+	uint8_t unknown_job;
 	uint8_t nums;
 	uint16_t gpu;
 	uint16_t map;
@@ -195,7 +201,7 @@ struct gt_section {
 	char system[GT_MAP_NAME];
 	char event[GT_MAP_NAME];
 	char unless[GT_MAP_UNLESS][2 * GT_MAP_NAME];
-	char with[GT_MAP_UNLESS][2 * GT_MAP_NAME];
+	char requires[GT_MAP_UNLESS][2 * GT_MAP_NAME];
 	char heard[GT_MAP_UNLESS][2 * GT_MAP_NAME];
 	struct gt_tp *heard_tp[GT_MAP_UNLESS];
 };
@@ -304,7 +310,7 @@ struct gt_ring_dev {
 /**
  * struct gt_ctx_place - a context with a remembered job, and where its jobs run
  * @ctx: its low 32 bits
- * @ended: low 32 bits of the last seqno that a section with `only = file` ended; valid if @ends
+ * @ended: low 32 bits of the last seqno that a section with `unknown_job = same_file` ended; valid if @ends
  * @done: low 32 bits of the highest seqno that any section ended; valid if @some_done
  * @ring: GT_NONE16 once there were several
  * @map: number of the file with the section that remembered the job
@@ -417,9 +423,9 @@ enum gt_found gt_job_resolve(struct gt_eventmap *m, const struct gt_section *s, 
 /** gt_job_forget() - forgets the job of @j by the key of section @s */
 void gt_job_forget(struct gt_eventmap *m, const struct gt_section *s, const struct gt_job *j);
 /** gt_job_context_known() - was a job of this context remembered lately? If section @s has
- * `only = file`: by its file */
+ * `unknown_job = same_file`: by its file */
 bool gt_job_context_known(const struct gt_eventmap *m, const struct gt_section *s, uint64_t ctx);
-/** gt_job_context_ended() - a job of the context of @j ended, by a section with `only = file` */
+/** gt_job_context_ended() - a job of the context of @j ended, by a section with `unknown_job = same_file` */
 void gt_job_context_ended(struct gt_eventmap *m, const struct gt_job *j);
 /** gt_job_ended_before() - had this job, or a later one of its context, ended before it began? */
 bool gt_job_ended_before(const struct gt_eventmap *m, const struct gt_job *j);

@@ -367,7 +367,7 @@ enum gt_found gt_job_resolve(struct gt_eventmap *m, const struct gt_section *s, 
 	if (k.order && j->seqno == GT_NONE64)
 		j->seqno = k.k2;
 	i = gt_table_find(&m->jobs, k.k1, k.k2);
-	if (s->only == GT_ONLY_FILE && i && m->jobs.slots[i].map != s->map)
+	if (s->unknown_job == GT_UNKNOWN_SAME_FILE && i && m->jobs.slots[i].map != s->map)
 		return GT_JOB_UNKNOWN;
 	anew = !i || types & GT_BIT(GT_SUBMIT) ||
 	       (!k.order && types & BEGINS && other_job(&m->jobs.slots[i], j));
@@ -378,7 +378,7 @@ enum gt_found gt_job_resolve(struct gt_eventmap *m, const struct gt_section *s, 
 			remember(m, s->map, &k, j, i);
 		return GT_JOB_FOUND;
 	}
-	if (s->only == GT_ONLY_RING && other_job(&m->jobs.slots[i], j))
+	if (s->unknown_job == GT_UNKNOWN_RING && other_job(&m->jobs.slots[i], j))
 		return GT_JOB_UNKNOWN;
 	recall(&m->jobs.slots[i], j);
 	if (types & GT_BIT(GT_COMPLETE)) {
@@ -419,7 +419,7 @@ bool gt_job_context_known(const struct gt_eventmap *m, const struct gt_section *
 {
 	const struct gt_ctx_place *p = context_of(m, ctx);
 
-	return p && (s->only != GT_ONLY_FILE || p->map == s->map);
+	return p && (s->unknown_job != GT_UNKNOWN_SAME_FILE || p->map == s->map);
 }
 
 void gt_job_context_ended(struct gt_eventmap *m, const struct gt_job *j)

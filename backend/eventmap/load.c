@@ -267,7 +267,7 @@ static bool any_exists(const char (*names)[2 * GT_MAP_NAME], unsigned int n,
 	return false;
 }
 
-/* What `unless`, `unless_live` and `with` decide */
+/* What `unless`, `unless_live` and `requires` decide */
 static bool is_wanted(struct gt_eventmap *m, struct gt_section *s, gt_tracepoint_exists_fn present,
 		      void *arg)
 {
@@ -275,7 +275,7 @@ static bool is_wanted(struct gt_eventmap *m, struct gt_section *s, gt_tracepoint
 
 	s->second = others && s->live && m->p->recording;
 	return !present || ((!others || s->second) &&
-			    (!s->nwith || any_exists(s->with, s->nwith, present, arg)));
+			    (!s->nrequires || any_exists(s->requires, s->nrequires, present, arg)));
 }
 
 static void find_heard(struct gt_eventmap *m, struct gt_section *s)
@@ -612,7 +612,7 @@ static const char *bind_section(struct gt_section *s, const struct format *fmt)
 		missing = missing_field(&s->ring);
 	if (s->where.op && !bind_cond(&s->where, fmt))
 		missing = s->where.ref.field;
-	if (!missing && s->nmatch && s->only != GT_ONLY_ANY)
+	if (!missing && s->nmatch && s->unknown_job != GT_UNKNOWN_KEEP)
 		missing = bind_match(s, nums);
 	s->bound = !missing;
 	return missing;

@@ -480,17 +480,18 @@ static bool parse_level(struct gt_section *s, const char *v, char *err, size_t l
 	return false;
 }
 
-static bool parse_only(struct gt_section *s, const char *v, char *err, size_t len)
+static bool parse_unknown_job(struct gt_section *s, const char *v, char *err, size_t len)
 {
-	static const char *const words[] = { [GT_ONLY_KNOWN] = "known",
-					     [GT_ONLY_ANY] = "any",
-					     [GT_ONLY_RING] = "ring",
-					     [GT_ONLY_FILE] = "file" };
+	static const char *const words[] = { [GT_UNKNOWN_IGNORE] = "ignore",
+					     [GT_UNKNOWN_KEEP] = "keep",
+					     [GT_UNKNOWN_RING] = "ring",
+					     [GT_UNKNOWN_SAME_FILE] = "same_file" };
 
-	for (s->only = GT_ONLY_KNOWN; s->only <= GT_ONLY_FILE; s->only++)
-		if (!strcmp(v, words[s->only]))
+	for (s->unknown_job = GT_UNKNOWN_IGNORE; s->unknown_job <= GT_UNKNOWN_SAME_FILE;
+	     s->unknown_job++)
+		if (!strcmp(v, words[s->unknown_job]))
 			return true;
-	snprintf(err, len, "'%s' is none of known, any, ring and file", v);
+	snprintf(err, len, "'%s' is none of ignore, keep, ring and same_file", v);
 	return false;
 }
 
@@ -501,9 +502,9 @@ enum key {
 	KEY_UNLESS,
 	KEY_LIVE,
 	KEY_HEARD,
-	KEY_WITH,
+	KEY_REQUIRES,
 	KEY_WHERE,
-	KEY_ONLY,
+	KEY_UNKNOWN_JOB,
 	KEY_PROBE,
 	KEY_ARGS,
 	KEY_MATCH,
@@ -521,9 +522,9 @@ static const char *const keys[KEYS] = {
 	[KEY_UNLESS] = "unless",
 	[KEY_LIVE] = "unless_live",
 	[KEY_HEARD] = "unless_heard",
-	[KEY_WITH] = "with",
+	[KEY_REQUIRES] = "requires",
 	[KEY_WHERE] = "where",
-	[KEY_ONLY] = "only",
+	[KEY_UNKNOWN_JOB] = "unknown_job",
 	[KEY_PROBE] = "probe",
 	[KEY_ARGS] = "args",
 	[KEY_MATCH] = "match",
@@ -561,12 +562,12 @@ static bool set_key(struct gt_section *s, unsigned int k, const char *v, char *e
 		return parse_tracepoints(s->unless, &s->nunless, v, err, len);
 	case KEY_HEARD:
 		return parse_tracepoints(s->heard, &s->nheard, v, err, len);
-	case KEY_WITH:
-		return parse_tracepoints(s->with, &s->nwith, v, err, len);
+	case KEY_REQUIRES:
+		return parse_tracepoints(s->requires, &s->nrequires, v, err, len);
 	case KEY_WHERE:
 		return parse_cond(&s->where, v, err, len);
-	case KEY_ONLY:
-		return parse_only(s, v, err, len);
+	case KEY_UNKNOWN_JOB:
+		return parse_unknown_job(s, v, err, len);
 	case KEY_PROBE:
 		return gt_parse_probe(s, v, err, len);
 	case KEY_ARGS:
@@ -657,13 +658,14 @@ static int check_section(struct reader *r, const struct gt_section *s)
 			return fault(r, s->line,
 				     "order stands alone, at events with SUBMIT or COMPLETE");
 	}
-	if (s->only && !s->nmatch)
-		return fault(r, s->line, "only needs match");
-	if (s->only == GT_ONLY_RING && !s->ring.n)
-		return fault(r, s->line, "only = ring needs ring");
-	if (s->only == GT_ONLY_FILE && s->bits & jobs)
-		return fault(r, s->line, "only = file is not for SUBMIT, COMMIT and START");
-	if (s->bits & jobs && !s->ring.n && s->only != GT_ONLY_KNOWN)
+	if (s->unknown_job && !s->nmatch)
+		return fault(r, s->line, "unknown_job needs match");
+	if (s->unknown_job == GT_UNKNOWN_RING && !s->ring.n)
+		return fault(r, s->line, "unknown_job = ring needs ring");
+	if (s->unknown_job == GT_UNKNOWN_SAME_FILE && s->bits & jobs)
+		return fault(r, s->line,
+			     "unknown_job = same_file is not for SUBMIT, COMMIT and START");
+	if (s->bits & jobs && !s->ring.n && s->unknown_job != GT_UNKNOWN_IGNORE)
 		return fault(r, s->line, "SUBMIT, COMMIT and START need ring");
 	return 1;
 }

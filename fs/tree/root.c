@@ -758,7 +758,7 @@ const struct gt_file gt_root_files[] = {
 	{ "error_log", 0444, GT_FILE_VIEW | GT_FILE_PROSE, show_error_log, NULL, NULL, gen_writes,
 	  "the last 8 refused writes of each user, with place and reason", NULL },
 	{ "doctor", 0444, GT_FILE_LONG | GT_FILE_AGAIN | GT_FILE_PROSE, gt_show_doctor, NULL, NULL, NULL,
-	  "each backend's state, what blocks it and the remedy; GPU work that stays invisible", NULL },
+	  "each backend's state, what blocks it and the remedy; GPU work that is not traced", NULL },
 	{ "clocks", 0444, 0, gt_show_clocks, NULL, NULL, NULL,
 	  "each source's clock, its offset to CLOCK_MONOTONIC and how well it is known",
 	  "source clock offset_to_monotonic_ns uncertainty_ns since_s until_s measured" },

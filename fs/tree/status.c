@@ -105,7 +105,7 @@ int gt_show_filter_stats(struct gt_text *t, const struct gt_show *s)
 	return 0;
 }
 
-/* The root's `doctor`: what works here, what does not and why, and what stays invisible. */
+/* The root's `doctor`: what works here, what does not and why, and what is not traced. */
 
 /* Lines from elsewhere, each indented: none can look like a line of ours. */
 static void indented(struct gt_text *t, const char *key, const char *lines)
@@ -328,7 +328,7 @@ static void show_blinds(struct gt_text *t, bool here)
 {
 	for (const struct blind *b = blinds; b < blinds + sizeof(blinds) / sizeof(blinds[0]); b++)
 		if (!access(b->path, F_OK) == here)
-			gt_text_printf(t, "invisible %s %s\n  why %s\n  shown-by %s\n", b->name,
+			gt_text_printf(t, "not_traced %s %s\n  reason %s\n  use %s\n", b->name,
 				       here ? "here" : "not-on-this-machine", b->why, b->remedy);
 }
 

@@ -167,7 +167,7 @@ where = start & 0x2000000000000000
 ctx = start
 seqno = len_in
 match = ctx seqno
-only = any
+unknown_job = keep
 
 [syscalls/sys_enter_mincore]
 event = SYNC_WAIT_EXIT
@@ -175,7 +175,7 @@ where = start & 0x2000000000000000
 ctx = start
 seqno = len
 match = ctx seqno
-only = any
+unknown_job = keep
 E
 mount_gt "$mnt" -o "$maps,backend=bpf,level=stats" || exit 1
 cat >wait.py <<'P'

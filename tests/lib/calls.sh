@@ -61,6 +61,6 @@ where = start & 0x4000000000000000
 ctx = start
 seqno = len
 match = ctx seqno
-only = any
+unknown_job = keep
 EOF
 }

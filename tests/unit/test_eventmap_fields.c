@@ -355,7 +355,7 @@ static void load_owners(void)
 {
 	put("a.ini",
 	    "[map]\ndriver = alpha\n[s/full]\nevent = SUBMIT\ndev = {dev}\n" JOB
-	    "[s/off]\nevent = IRQ\n[s/off 2]\nevent = SUBMIT\ndev = {dev}\nwith = nothing\n" JOB
+	    "[s/off]\nevent = IRQ\n[s/off 2]\nevent = SUBMIT\ndev = {dev}\nrequires = nothing\n" JOB
 	    "[s/minor]\nevent = SUBMIT\nminor = dev\n" JOB);
 	put("b.ini", "[s/card]\nevent = IRQ\nminor = dev\n[s/only]\nevent = COMMIT\n" JOB
 		     "[s/dev]\nevent = SUBMIT\ndev = {dev}\n" JOB);

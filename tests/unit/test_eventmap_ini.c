@@ -79,8 +79,8 @@ static void test_faults(void)
 		{ "[a/b]\nevent = CUSTOM1 IRQ\nname = x\n", 2, "'IRQ' is too much" },
 		{ "[a/b]\nevent = IRQ IRQ\n", 2, "'IRQ' is too much" },
 		{ "[a/b]\nevent = IRQ\nlevel = loud\n", 3, "level: 'loud'" },
-		{ "[a/b]\nevent = IRQ\nonly = some\n", 3, "only: 'some'" },
-		{ "[a/b]\nevent = IRQ\nonly = known\n", 1, "only needs match" },
+		{ "[a/b]\nevent = IRQ\nunknown_job = some\n", 3, "unknown_job: 'some'" },
+		{ "[a/b]\nevent = IRQ\nunknown_job = ignore\n", 1, "unknown_job needs match" },
 		{ "[a/b]\nevent = IRQ\nmatch = fence\n", 1, "match names fence" },
 		{ "[a/b]\nevent = IRQ\nmatch = ctx || seqno\n", 3, "too many '|'" },
 		{ "[a/b]\nevent = IRQ\nmatch = moon\n", 3, "match: 'moon'" },
@@ -101,9 +101,10 @@ static void test_faults(void)
 		{ "[a/b]\nevent = JOB_WAITS\nctx = c\nref = r\n", 1, "needs ctx, ref" },
 		{ "[a/b]\nevent = JOB_WAITS IRQ\n", 2, "'IRQ' is too much" },
 		{ "[a/b]\nevent = JOB_DEPENDS\nname = x\n", 3, "has a name already" },
-		{ "[a/b]\nevent = IRQ\nwith =\n", 3, "no tracepoint" },
-		{ "[a/b]\nevent = COMMIT\nring = x\nctx = c\nmatch = ctx\nonly = file\n", 1,
-		  "only = file" },
+		{ "[a/b]\nevent = IRQ\nrequires =\n", 3, "no tracepoint" },
+		{ "[a/b]\nevent = COMMIT\nring = x\nctx = c\nmatch = ctx\nunknown_job = "
+		  "same_file\n",
+		  1, "unknown_job = same_file" },
 		{ "[a/b]\nevent = IRQ\nwhere = a == b\n", 3, "where: 'a == b'" },
 	};
 	char place[TMP_PATH_MAX + 32];

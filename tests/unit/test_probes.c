@@ -117,8 +117,8 @@ static void test_faults(void)
 		snprintf(text, sizeof(text), "[a/b]\nevent = IRQ\n%s", bad[i].value);
 		ok(!ini(text) && strstr(err, bad[i].says), "refused: %s", err);
 	}
-	ok(!ini("[a/b]\nevent = ERROR\nctx = c\nmatch = ctx\nonly = ring\n") &&
-		   strstr(err, "only = ring needs ring"),
+	ok(!ini("[a/b]\nevent = ERROR\nctx = c\nmatch = ctx\nunknown_job = ring\n") &&
+		   strstr(err, "unknown_job = ring needs ring"),
 	   "refused: %s", err);
 }
 

@@ -13,7 +13,7 @@ static const char *const maps[][2] = {
 	{ "a.ini", "[map]\ndriver = alpha\n"
 		   "[sys/job]\n" JOB "dev = {dev}\n"
 		   "[sys/slots]\n" JOB "dev = {dev} {slot}\n"
-		   "[sys/two]\n" JOB "dev = {dev}\nwith = absent\n"
+		   "[sys/two]\n" JOB "dev = {dev}\nrequires = absent\n"
 		   "[sys/three]\nevent = IRQ\n"
 		   "[sys/unless]\n" JOB "dev = {dev}\nunless = job other/done\n" },
 	{ "b.ini", "[map]\ndriver = beta\n"
