@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,8 +14,6 @@
 
 #include "daemon.h"
 
-#define PROGRAM "mount.gputrace"
-
 static int result = -1; /* write end of the pipe to the process that waits */
 static int null = -1;	/* /dev/null, from when it may still be opened for writing */
 
@@ -23,6 +22,17 @@ struct verdict {
 	int code;
 	char why[1024];
 };
+
+void gt_daemon_print(const char *fmt, ...)
+{
+	va_list ap;
+
+	fprintf(stderr, "%s: ", program_invocation_short_name);
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fputc('\n', stderr);
+}
 
 static void wait_for_verdict(int fd, pid_t child)
 {
@@ -37,12 +47,12 @@ static void wait_for_verdict(int fd, pid_t child)
 	if (got < sizeof(v)) {
 		/* it died without a word */
 		waitpid(child, &status, 0);
-		fprintf(stderr, PROGRAM ": the daemon died while it started%s\n",
-			WIFSIGNALED(status) ? " (by a signal)" : "");
+		gt_daemon_print("the daemon died while it started%s",
+				WIFSIGNALED(status) ? " (by a signal)" : "");
 		_exit(32);
 	}
 	if (v.code)
-		fprintf(stderr, PROGRAM ": %s\n", v.why);
+		gt_daemon_print("%s", v.why);
 	_exit(v.code);
 }
 
@@ -126,5 +136,5 @@ void gt_daemon_failed(const char *why, int code)
 	if (result >= 0)
 		say(code, why);
 	else
-		fprintf(stderr, PROGRAM ": %s\n", why);
+		gt_daemon_print("%s", why);
 }

@@ -16,5 +16,7 @@ int gt_daemon_detach(bool foreground);
 void gt_daemon_ready(void);
 /** gt_daemon_failed() - the caller's process prints @why and exits with @code */
 void gt_daemon_failed(const char *why, int code);
+/** gt_daemon_print() - a line on standard error, after the name by which the program was called */
+void __attribute__((format(printf, 1, 2))) gt_daemon_print(const char *fmt, ...);
 
 #endif

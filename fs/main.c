@@ -384,16 +384,15 @@ static void warn_of_recordings(const struct gt_daemon *d)
 	struct gt_backend_info info;
 
 	if (*d->app.history)
-		fprintf(stderr, "mount.gputrace: warning: %s\n", d->app.history);
+		gt_daemon_print("warning: %s", d->app.history);
 	if (d->app.log->full)
-		fprintf(stderr,
-			"mount.gputrace: warning: the history is full, later events are not in it: "
-			"%s; TMPDIR=DIR names a folder with more room\n",
+		gt_daemon_print(
+			"warning: the history is full, later events are not in it: %s; TMPDIR=DIR "
+			"names a folder with more room",
 			strerror(d->app.log->full));
 	for (unsigned int i = 0; d->app.replay && gt_host_info(d->app.host, i, &info); i++)
 		if (*info.last_error && info.state != GT_BS_REFUSED && info.state != GT_BS_OFF)
-			fprintf(stderr, "mount.gputrace: warning: backend %s: %s\n", info.name,
-				info.last_error);
+			gt_daemon_print("warning: backend %s: %s", info.name, info.last_error);
 }
 
 /* An empty tree says nothing: the mount's output says where to look */
@@ -406,9 +405,8 @@ static void warn_of_no_gpu(const struct gt_daemon *d)
 		n = m->ngpus;
 	}
 	if (!d->app.replay && !n)
-		fprintf(stderr,
-			"mount.gputrace: no GPU was found: %s/doctor explains why; "
-			"-o backend=sim simulates one\n",
+		gt_daemon_print(
+			"no GPU was found: %s/doctor explains why; -o backend=sim simulates one",
 			d->dir);
 }
 

@@ -39,6 +39,7 @@ leave() {
 
 runs() { # runs KIND PREFIX
 	like "$(inside gputrace --version 2>&1)" '[0-9]\.[0-9]' "$1, $2: gputrace is a command" || ls -l root/usr/sbin/mount.* root/sbin/mount.*
+	like "$(inside gputrace /nowhere 2>&1)" "^gputrace: /nowhere: No such file" "… and its messages begin with that name"
 	ok "$1, $2: mount -t gputrace" inside mount -t gputrace gputrace /gt -o backend=sim
 	like "$(cat root/gt/gpus)" "^sim0 " "… has its plugins"
 	like "$(inside sh -c 'umount /gt && ls -L /sbin')" "^mount.fuse.gputrace$" "… and the helper of fstab's type fuse.gputrace"

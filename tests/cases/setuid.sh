@@ -26,7 +26,7 @@ for how in uid gid; do
 	for options in backend=sim conf=secret.conf "replay=$GT_SRC/tests/data/replay/sched_6.12.txt"; do
 		as_user env "${environment[@]}" bin/$how "$mnt" -o "$options" >out 2>&1
 		is $? 1 "set-$how, ${options%%=*}: refused"
-		like "$(cat out)" "^mount.gputrace: is set-uid or set-gid, which it must not be" "… and says why"
+		like "$(cat out)" "^$how: is set-uid or set-gid, which it must not be" "… and says why"
 		is "$(grep -c not-for-users out)" 0 "… and nothing of a file"
 	done
 done
