@@ -308,6 +308,7 @@ endef
 man: tools
 	$(call write_part,fs/gputrace-files.5,FILES,$(O)/tests/tools/filelist $(sort $(plugins)))
 	$(call write_part,conf/gputrace-security.7,SHARES,$(O)/tests/tools/filelist shares)
+	$(call write_part,conf/gputrace.conf.5,KEYS,$(O)/tests/tools/filelist keys)
 	$(say) MAN conf/gputrace.conf
 	$(Q){ sed '/^; What runs/,$$d' conf/gputrace.conf; $(O)/tests/tools/filelist conf; \
 		sed -n '/^; Who may read/,$$p' conf/gputrace.conf; } >$(O)/page.conf

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * filelist PLUGIN.so...: the section FILES of gputrace-files(5), made of the tables that define the files.
- * filelist conf: the keys of gputrace.conf, by options.def.
+ * filelist conf, filelist keys: the keys of gputrace.conf, and the part KEYS of gputrace.conf(5), by options.def.
  * filelist shares: the rows of the table SHARES of gputrace-security(7), by shares.def.
  * `make man` writes them there; tests/cases/manual.sh compares.
  */
@@ -155,43 +155,71 @@ static void put_comment(const char *text)
 	putchar('\n');
 }
 
+/* What a key is for, and what it may be; @out: of 1024 bytes */
+static void describe(const struct gt_conf_item *it, char *out)
+{
+	int len = snprintf(out, 1024, "%c%s", toupper(*it->help), it->help + 1);
+	char *end = out + len;
+	size_t left = 1024 - (size_t)len;
+
+	if (it->type == GT_CONF_INT)
+		snprintf(end, left, " (%lld to %lld)", (long long)it->min, (long long)it->max);
+	else if (it->type == GT_CONF_BOOL)
+		snprintf(end, left, " (0 or 1)");
+	else if (it->type == GT_CONF_CHOICE)
+		snprintf(end, left, " (one of %s)", it->names);
+	if (it->type != GT_CONF_CHOICE)
+		return;
+	for (char *c = strchr(end, '(') + strlen("(one of"); (c = strchr(c + 1, ' '));) {
+		memmove(c + 1, c, strlen(c) + 1);
+		*c++ = ',';
+	}
+}
+
+/* Its default, in words; @out: of 64 bytes */
+static const char *default_of(const struct gt_conf_item *it, char *out)
+{
+	const char *n = it->names;
+
+	if (it->type != GT_CONF_CHOICE)
+		return it->def;
+	for (long i = strtol(it->def, NULL, 10); i; i--)
+		n = strchr(n, ' ') + 1;
+	snprintf(out, 64, "%.*s", (int)strcspn(n, " "), n);
+	return out;
+}
+
+/* As gputrace.conf has it */
 static void put_key(const struct gt_conf_item *it)
 {
-	char text[1024], names[256], name[64];
-	const char *def = it->def, *n = it->names;
-	int len = snprintf(text, sizeof(text), "%c%s", toupper(*it->help), it->help + 1);
-	char *to = names;
+	char text[1024], name[64];
+	const char *def = default_of(it, name);
 
-	for (; n && *n && to < names + sizeof(names) - 3; n++) {
-		if (*n == ' ')
-			*to++ = ',';
-		*to++ = *n;
-	}
-	*to = '\0';
-	if (it->type == GT_CONF_INT)
-		snprintf(text + len, sizeof(text) - (size_t)len, " (%lld to %lld)",
-			 (long long)it->min, (long long)it->max);
-	else if (it->type == GT_CONF_BOOL)
-		snprintf(text + len, sizeof(text) - (size_t)len, " (0 or 1)");
-	else if (it->type == GT_CONF_CHOICE)
-		snprintf(text + len, sizeof(text) - (size_t)len, " (one of %s)", names);
+	describe(it, text);
 	put_comment(text);
-	if (it->type == GT_CONF_CHOICE) {
-		n = it->names;
-		for (long i = strtol(def, NULL, 10); i; i--)
-			n = strchr(n, ' ') + 1;
-		snprintf(name, sizeof(name), "%.*s", (int)strcspn(n, " "), n);
-		def = name;
-	}
 	printf(";%s =%s%s\n\n", it->key, *def ? " " : "", def);
 }
 
-static void put_keys(void)
+/* As gputrace.conf(5) has it, a page of man(7) */
+static void put_page_key(const struct gt_conf_item *it)
+{
+	char text[1024], name[64];
+	const char *def = default_of(it, name);
+
+	describe(it, text);
+	printf(".TP\n.B %s\n", it->key);
+	strcat(text, ".");
+	put_words(text, "");
+	if (*def)
+		printf("Default: %s.\n", def);
+}
+
+static void put_keys(const char *heading, void (*put)(const struct gt_conf_item *))
 {
 	const struct gt_conf_item *it = gt_conf_items;
 
-#define GT_SECTION(name, help) printf("; %s.\n[%s]\n\n", help, #name);
-#define KEY		       put_key(it++);
+#define GT_SECTION(name, help) printf(heading, #name, help);
+#define KEY		       put(it++);
 #define GT_INT(...)	       KEY
 #define GT_BOOL(...)	       KEY
 #define GT_STR(...)	       KEY
@@ -209,7 +237,11 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	if (argc == 2 && !strcmp(argv[1], "conf")) {
-		put_keys();
+		put_keys("; %2$s.\n[%1$s]\n\n", put_key);
+		return 0;
+	}
+	if (argc == 2 && !strcmp(argv[1], "keys")) {
+		put_keys(".SS [%s]\n%s.\n", put_page_key);
 		return 0;
 	}
 	for (const struct gt_section *x = gt_tree_sections; x->path; x++) {
