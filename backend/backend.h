@@ -53,7 +53,8 @@ struct gt_option {
 	const char *help;
 };
 
-#define GT_BACKEND_TEXT_MAX (1u << 20) /* bytes of a backend's own text, with its NUL */
+#define GT_BACKEND_DOCTOR_MAX 65536	 /* bytes of doctor()'s text, with its NUL */
+#define GT_BACKEND_TEXT_MAX   (1u << 20) /* of a file of the backend's own */
 
 /**
  * struct gt_backend_file - a text of a backend's own, a file under backends/<name>/

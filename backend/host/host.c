@@ -321,9 +321,9 @@ void gt_host_process_seen(struct gt_host_state *h, uint32_t pid)
 	}
 }
 
-/* Has the ingest thread write a text of backend @i into @buf */
+/* Has the ingest thread write a text of backend @i, @most bytes, into @buf */
 static int run_text(struct gt_host_state *h, enum gt_call_kind kind, unsigned int i, unsigned int f,
-		    char *buf, size_t len)
+		    size_t most, char *buf, size_t len)
 {
 	struct gt_call *c = gt_call_new(kind);
 
@@ -331,7 +331,7 @@ static int run_text(struct gt_host_state *h, enum gt_call_kind kind, unsigned in
 		return -ENOMEM;
 	c->index = i;
 	c->file = f;
-	c->big = calloc(1, GT_BACKEND_TEXT_MAX);
+	c->big = calloc(1, most);
 	if (c->big)
 		return gt_call_finish(h, c, buf, len);
 	gt_call_put(h, c);
@@ -341,7 +341,8 @@ static int run_text(struct gt_host_state *h, enum gt_call_kind kind, unsigned in
 int gt_host_doctor(struct gt_host_state *h, unsigned int i, char *buf, size_t len)
 {
 	buf[0] = 0;
-	return i < h->n ? run_text(h, GT_CALL_DOCTOR, i, 0, buf, len) : -ENOENT;
+	return i < h->n ? run_text(h, GT_CALL_DOCTOR, i, 0, GT_BACKEND_DOCTOR_MAX, buf, len)
+			: -ENOENT;
 }
 
 int gt_host_file(struct gt_host_state *h, unsigned int i, unsigned int f, char *buf, size_t len)
@@ -349,7 +350,7 @@ int gt_host_file(struct gt_host_state *h, unsigned int i, unsigned int f, char *
 	buf[0] = 0;
 	if (i >= h->n || !h->be[i]->info.files)
 		return -ENOENT;
-	return run_text(h, GT_CALL_FILE, i, f, buf, len);
+	return run_text(h, GT_CALL_FILE, i, f, GT_BACKEND_TEXT_MAX, buf, len);
 }
 
 int gt_host_option_get(struct gt_host_state *h, unsigned int i, const char *name, char *buf,

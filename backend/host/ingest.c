@@ -53,11 +53,11 @@ static void doctor(struct gt_host_state *h, struct gt_call *c)
 	struct gt_be *b = h->be[c->index];
 
 	if (!b->started && b->detail)
-		snprintf(c->big, GT_BACKEND_TEXT_MAX, "%s", b->detail);
+		snprintf(c->big, GT_BACKEND_DOCTOR_MAX, "%s", b->detail);
 	if (!b->started || !b->be->doctor)
 		return;
-	b->be->doctor(&b->p, c->big, GT_BACKEND_TEXT_MAX);
-	c->big[GT_BACKEND_TEXT_MAX - 1] = 0;
+	b->be->doctor(&b->p, c->big, GT_BACKEND_DOCTOR_MAX);
+	c->big[GT_BACKEND_DOCTOR_MAX - 1] = 0;
 }
 
 static void show_file(struct gt_host_state *h, struct gt_call *c)

@@ -125,7 +125,7 @@ enum gt_call_kind {
  * @index: backend
  * @file: number of a file, of GT_CALL_FILE and GT_CALL_USERDIR_SHOW
  * @big: of GT_CALL_DOCTOR, GT_CALL_FILE and GT_CALL_USERDIR_SHOW: a buffer for the answer, of
- *	GT_BACKEND_TEXT_MAX or GT_USERDIR_TEXT_MAX bytes
+ *	GT_BACKEND_DOCTOR_MAX, GT_BACKEND_TEXT_MAX or GT_USERDIR_TEXT_MAX bytes
  * @what, @arg: of GT_CALL_CONTROL; @arg of GT_CALL_REFRESH: GT_LOOK_*
  * @whole, @serial: of GT_CALL_USERDIR_SHOW: of the caller, and of the user directory
  * @ret: 0 or -errno

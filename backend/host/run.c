@@ -247,12 +247,12 @@ void gt_be_end(struct gt_be *b)
 /* Keeps the text of doctor(): users read what a recording held long after its end. */
 static void keep_detail(struct gt_be *b)
 {
-	char *text = b->be->doctor ? calloc(1, GT_BACKEND_TEXT_MAX) : NULL;
+	char *text = b->be->doctor ? calloc(1, GT_BACKEND_DOCTOR_MAX) : NULL;
 
 	if (!text)
 		return;
-	b->be->doctor(&b->p, text, GT_BACKEND_TEXT_MAX);
-	text[GT_BACKEND_TEXT_MAX - 1] = 0;
+	b->be->doctor(&b->p, text, GT_BACKEND_DOCTOR_MAX);
+	text[GT_BACKEND_DOCTOR_MAX - 1] = 0;
 	b->detail = strdup(text);
 	free(text);
 }

@@ -436,7 +436,8 @@ int rp_files_error(struct gt_plugin *p, const struct rp_files *f, int err, const
 		   const char *why)
 {
 	if (f->live)
-		return p->host->error(p, err, "a result was left out, or a part of it: see files");
+		return p->host->error(p, err,
+				      "a result was left out, or a part of it: see problems");
 	return p->host->error(p, err, "%s: %s", path, why);
 }
 

@@ -413,9 +413,9 @@ static int show_backend_version(struct gt_text *t, const struct gt_show *s)
 /* A plugin's lines end with a newline, whatever it wrote. */
 static void plugin_lines(struct gt_text *t, const struct gt_show *s)
 {
-	char *buf = malloc(GT_BACKEND_TEXT_MAX);
+	char *buf = malloc(GT_BACKEND_DOCTOR_MAX);
 
-	if (buf && !gt_host_doctor(s->app->host, s->obj.id, buf, GT_BACKEND_TEXT_MAX) && *buf) {
+	if (buf && !gt_host_doctor(s->app->host, s->obj.id, buf, GT_BACKEND_DOCTOR_MAX) && *buf) {
 		gt_text_str(t, buf);
 		if (buf[strlen(buf) - 1] != '\n')
 			gt_text_ch(t, '\n');

@@ -139,8 +139,8 @@ static void show_backend(struct gt_text *t, struct gt_host_state *h, unsigned in
 		gt_text_kv(t, "records", info.records);
 		gt_lost_lines(t, "  ", "lost", info.lost, info.uncounted);
 	}
-	text = malloc(GT_BACKEND_TEXT_MAX);
-	if (text && !gt_host_doctor(h, i, text, GT_BACKEND_TEXT_MAX))
+	text = malloc(GT_BACKEND_DOCTOR_MAX);
+	if (text && !gt_host_doctor(h, i, text, GT_BACKEND_DOCTOR_MAX))
 		indented(t, "", text);
 	free(text);
 }

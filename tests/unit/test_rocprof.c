@@ -249,7 +249,6 @@ static void test_stats_of(void)
 	   "the name says it, too, of what is compressed");
 }
 
-/* As PowerShell and spreadsheets save tables */
 /* Long names of one table leave room for all others */
 static void test_long_names(void)
 {
@@ -273,6 +272,7 @@ static void test_long_names(void)
 	done("long_hip_stats.csv");
 }
 
+/* As PowerShell and spreadsheets save tables */
 static void test_mark(void)
 {
 	static const char *const heads[] = {

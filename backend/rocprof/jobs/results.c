@@ -627,7 +627,7 @@ static void count(struct found *f, const struct rp_file *file, uint64_t asked)
 	f->mapped += file->mapped;
 }
 
-/* What is wrong with each file itself, as backends/rocprof/files has it */
+/* What is wrong with each file itself, as backends/rocprof/problems has it */
 static void fault(struct gt_details *d, const struct rp_job *j, const struct rp_file *file)
 {
 	if (!*file->error && strcmp(file->state, "refused") && strcmp(file->state, "unreadable"))
