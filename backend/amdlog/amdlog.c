@@ -24,7 +24,7 @@ static const struct gt_option options[] = {
 	  .def = "50000",
 	  .min = 0,
 	  .max = GT_RATE_MAX,
-	  .help = "records a second of logs of one user, but root; 0 any number" },
+	  .help = "records a second of the logs of any one user except root; 0 any number" },
 	{ .name = NULL },
 };
 

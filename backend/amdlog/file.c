@@ -28,7 +28,8 @@ static bool gt_amd_followed(const struct gt_amd *a, const struct stat *st);
  * word that was written to `files` later leads only through folders that are open to all.
  */
 
-#define NAMES	  (IN_CREATE | IN_MOVED_TO | IN_MODIFY | IN_CLOSE_WRITE | IN_ATTRIB | IN_ONLYDIR)
+#define NAMES                                                                                      \
+	(IN_CREATE | IN_MOVED_TO | IN_DELETE | IN_MODIFY | IN_CLOSE_WRITE | IN_ATTRIB | IN_ONLYDIR)
 #define EXPAND	  4096	 /* folders that a word's patterns mean; */
 #define NAMES_MAX 131072 /* and names that they are chosen from */
 #define USERS	  1024	 /* the owner of these */
@@ -354,7 +355,7 @@ static void walk_word(struct gt_amd *a, const char *word)
 	if (root >= 0)
 		close(root);
 	if (w.why)
-		gt_amd_fault(a, -w.why, word, why_of(-w.why));
+		gt_amd_fault(a, 0, -w.why, word, why_of(-w.why));
 }
 
 /* Those that were deleted */
@@ -428,14 +429,6 @@ static void look_at(struct gt_amd *a, const struct gt_amd_folder *d, const char 
 		a->file[a->n++] = f;
 }
 
-static void follow_name(struct gt_amd *a, const struct gt_amd_folder *d, const char *name)
-{
-	uint64_t raised = gt_amd_raise(a);
-
-	look_at(a, d, name);
-	gt_amd_lower(raised);
-}
-
 static bool matches(const struct gt_amd_folder *d, const char *name)
 {
 	return name[0] != '.' && (!d->pattern || !fnmatch(d->pattern, name, FNM_PERIOD));
@@ -443,14 +436,12 @@ static bool matches(const struct gt_amd_folder *d, const char *name)
 
 static bool begin_scan(struct gt_amd *a, struct gt_amd_folder *d)
 {
-	uint64_t now = a->p->host->now(a->p), raised;
+	uint64_t now = a->p->host->now(a->p);
 	int fd;
 
 	if (!d->again || (d->scanned && now < d->scanned + AGAIN_NS))
 		return false;
-	raised = gt_amd_raise(a);
 	fd = openat(d->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	gt_amd_lower(raised);
 	d->scan = fd < 0 ? NULL : fdopendir(fd);
 	if (!d->scan && fd >= 0)
 		close(fd);
@@ -469,7 +460,7 @@ static void scan(struct gt_amd *a, struct gt_amd_folder *d)
 		return;
 	while (d->looked < SCAN_MAX && (e = readdir(d->scan))) {
 		if ((e->d_type == DT_REG || e->d_type == DT_UNKNOWN) && matches(d, e->d_name))
-			follow_name(a, d, e->d_name);
+			look_at(a, d, e->d_name);
 		if (!(++d->looked % NAMES_AT_A_TIME) && gt_amd_late(a))
 			return;
 	}
@@ -486,7 +477,7 @@ static void on_event(struct gt_amd *a, const struct inotify_event *e)
 		if (e->mask & IN_Q_OVERFLOW)
 			d->again = true;
 		else if (e->len && e->wd == d->wd && matches(d, e->name))
-			follow_name(a, d, e->name);
+			look_at(a, d, e->name);
 	}
 }
 
@@ -511,17 +502,24 @@ static void hear(struct gt_amd *a)
 	} while (!gt_amd_late(a));
 }
 
-void gt_amd_find(struct gt_amd *a)
+/* Folders have as much time as inotify: with its queue full all the time, they alone find a new log */
+void gt_amd_find(struct gt_amd *a, uint64_t ns)
 {
+	uint64_t raised;
+
 	if (a->names < 0)
 		return;
+	raised = gt_amd_raise(a);
+	a->deadline = a->p->host->now(a->p) + ns / 2;
 	hear(a);
+	a->deadline = a->p->host->now(a->p) + ns / 2;
 	for (unsigned int i = 0; i < a->nfolders; i++) { /* each in turn, one at least */
 		a->folder_turn = (a->folder_turn + 1) % a->nfolders;
 		scan(a, &a->folder[a->folder_turn]);
 		if (gt_amd_late(a))
 			break;
 	}
+	gt_amd_lower(raised);
 }
 
 bool gt_amd_finding(const struct gt_amd *a)
@@ -538,7 +536,8 @@ void gt_amd_find_again(struct gt_amd *a)
 		a->folder[i].again = true;
 }
 
-#define LINES_AT_A_TIME 64 /* lines between two looks at the clock */
+#define LINES_AT_A_TIME 64	   /* lines between two looks at the clock */
+#define DELETED_MAX	(4u << 20) /* bytes of a deleted log that are still read */
 
 static_assert(GT_AMD_BLOCK > GT_AMD_LINE_MAX, "a line fits");
 
@@ -563,7 +562,7 @@ static int open_log(struct gt_amd *a, const struct gt_amd_folder *d, const char 
 	fd = a->p->recording && a->p->host->unpacked ? a->p->host->unpacked(a->p, path, damage)
 						     : -ENOENT;
 	if (fd >= 0 && *damage)
-		gt_amd_fault(a, EBADMSG, path, *damage);
+		gt_amd_fault(a, 0, EBADMSG, path, *damage);
 	if (fd >= 0)
 		return fstat(fd, st) ? -errno : fd;
 	if (fstatat(dir, path, st, d ? AT_SYMLINK_NOFOLLOW : 0) < 0)
@@ -608,12 +607,12 @@ int gt_amd_file_open(struct gt_amd *a, const struct gt_amd_folder *d, const char
 {
 	char *path = whole(d, name);
 	const char *damage = NULL;
+	struct stat st = { 0 };
 	struct gt_amd_file *f;
-	struct stat st;
 	int fd = path ? open_log(a, d, name, &st, &damage) : -ENOMEM;
 
 	if (fd < 0) {
-		gt_amd_fault(a, -fd, path, sentence(-fd));
+		gt_amd_fault(a, st.st_uid, -fd, path, sentence(-fd));
 		free(path);
 		return fd;
 	}
@@ -708,16 +707,26 @@ static void make_room(struct gt_amd_log *l)
 	l->head = 0;
 }
 
+/* Of one that was deleted, little is still read: nobody else can end it, and it takes room on the disk */
+static void deleted(struct gt_amd_file *f)
+{
+	f->gone = true;
+	f->end = f->off + DELETED_MAX;
+}
+
 /* Has it become shorter? Then it is written anew; its name may be gone, and its owner another. What was
  * unpacked of a recording never had a name. */
-static int look(struct gt_amd_file *f)
+int gt_amd_file_look(struct gt_amd_file *f)
 {
 	struct stat st;
 
 	if (fstat(f->fd, &st) < 0)
 		return -errno;
+	if (!f->log.a->p->recording && !st.st_nlink && !f->gone)
+		deleted(f);
 	f->size = (uint64_t)st.st_size;
-	f->gone = !f->log.a->p->recording && !st.st_nlink;
+	if (f->gone && f->size > f->end)
+		f->size = f->end;
 	if (st.st_uid != f->log.uid)
 		return -ESTALE;
 	if (f->size < f->off) {
@@ -738,6 +747,11 @@ static int take_apart(struct gt_amd_file *f, size_t len, bool last)
 	return ret;
 }
 
+static size_t least(uint64_t a, uint64_t b)
+{
+	return (size_t)(a < b ? a : b);
+}
+
 ssize_t gt_amd_file_read(struct gt_amd_file *f)
 {
 	struct gt_amd *a = f->log.a;
@@ -750,11 +764,11 @@ ssize_t gt_amd_file_read(struct gt_amd_file *f)
 		make_room(&f->log);
 	if (f->log.count > GT_AMD_RECORDS - GT_AMD_PER_LINE)
 		return 0;
-	ret = look(f);
+	ret = gt_amd_file_look(f);
 	if (ret)
 		return ret;
 	do {
-		n = pread(f->fd, a->block, GT_AMD_BLOCK, (off_t)f->off);
+		n = pread(f->fd, a->block, least(GT_AMD_BLOCK, f->size - f->off), (off_t)f->off);
 	} while (n < 0 && errno == EINTR);
 	if (n < 0)
 		return -errno;

@@ -234,7 +234,11 @@ static void place(struct gt_details *t, uint64_t line)
 
 static const char *state_of(const struct gt_amd_file *f)
 {
-	return f->gone ? "deleted" : f->user->waits ? "waiting" : f->eof ? "read" : "reading";
+	if (f->gone)
+		return "deleted";
+	if (f->user->waits && f->off < f->size)
+		return "waiting";
+	return f->eof ? "read" : "reading";
 }
 
 #define PATH_WORD 512 /* bytes of a path that are shown */
@@ -272,29 +276,59 @@ void gt_amd_show_problems(struct gt_plugin *p, char *buf, size_t len)
 {
 	const struct gt_amd *a = p->priv;
 	struct gt_details t = { buf, len };
-	uint64_t n = !a ? 0 : a->faults < GT_AMD_FAULTS ? a->faults : GT_AMD_FAULTS;
+	const struct gt_amd_problem *next;
 
-	for (uint64_t i = n; i; i--)
-		gt_detail(&t, "%s\n", a->fault[(a->faults - i) % GT_AMD_FAULTS]);
+	*buf = '\0';
+	for (uint64_t nr = 0; a; nr = next->nr) { /* by number */
+		next = NULL;
+		for (unsigned int i = 0; i < GT_AMD_FAULTS; i++)
+			if (a->fault[i].nr > nr && (!next || a->fault[i].nr < next->nr))
+				next = &a->fault[i];
+		if (!next)
+			break;
+		gt_detail(&t, "%s\n", next->text);
+	}
 }
 
 #define DRAIN_NS    5000000u	/* of a drain */
 #define START_NS    1000000000u /* of a start, which looks for the first record */
 #define INTERVAL_NS 10000000u	/* between two while files grow */
 
-int gt_amd_fault(struct gt_amd *a, int err, const char *path, const char *why)
+/* The place of a problem: its own, if it is there already, else the oldest one's; of a user who has a
+ * share of them, of their own */
+static struct gt_amd_problem *place_of(struct gt_amd *a, const struct gt_amd_problem *new)
 {
+	struct gt_amd_problem *oldest = a->fault, *own = NULL;
+	unsigned int n = 0;
+
+	for (struct gt_amd_problem *p = a->fault; p < a->fault + GT_AMD_FAULTS; p++) {
+		if (p->nr < oldest->nr)
+			oldest = p;
+		if (!p->nr || p->uid != new->uid)
+			continue;
+		if (!strcmp(p->text, new->text))
+			return p;
+		n++;
+		own = !own || p->nr < own->nr ? p : own;
+	}
+	return new->uid &&n >= GT_AMD_FAULTS / GT_AMD_SHARE ? own : oldest;
+}
+
+int gt_amd_fault(struct gt_amd *a, uint32_t uid, int err, const char *path, const char *why)
+{
+	struct gt_amd_problem new = { .nr = ++a->refused, .uid = uid };
 	char word[PATH_WORD];
 
-	a->refused++;
 	gt_word(word, sizeof(word), path ? path : "");
-	snprintf(a->fault[a->faults++ % GT_AMD_FAULTS], sizeof(a->fault[0]), "%s: %s", word, why);
+	snprintf(new.text, sizeof(new.text), "%s: %s", word, why);
+	*place_of(a, &new) = new;
 	if (a->reported)
 		return err > 0 ? -err : -EIO;
 	a->reported = true;
 	if (a->p->recording)
 		return a->p->host->error(a->p, err, "%s: %s", path ? path : "", why);
-	return a->p->host->error(a->p, err, "a log, or a folder of logs, was left out: see logs");
+	return a->p->host->error(a->p, err,
+				 "a log, or a folder of logs, was left out: see problems");
 }
 
 int gt_amd_probe(struct gt_plugin *p)
@@ -358,7 +392,7 @@ static void open_recordings(struct gt_amd *a)
 
 	for (char *w = list ? gt_path_next(&rest, ':') : NULL; w; w = gt_path_next(&rest, ':'))
 		if (a->n == GT_AMD_FILES)
-			gt_amd_fault(a, E2BIG, w, "more than 256 logs at a time");
+			gt_amd_fault(a, 0, E2BIG, w, "more than 256 logs at a time");
 		else if (!gt_amd_file_open(a, NULL, w, &a->file[a->n]))
 			a->n++;
 	free(list);
@@ -381,7 +415,7 @@ static int begin(struct gt_amd *a)
 		if (a->names < 0)
 			return a->p->host->error(a->p, errno, "inotify: %s", strerror(errno));
 		gt_amd_folders(a);
-		gt_amd_find(a);
+		gt_amd_find(a, DRAIN_NS);
 	}
 	a->awake = true;
 	a->p->host->timer(a->p, 1);
@@ -487,7 +521,7 @@ static bool read_on(struct gt_amd *a, unsigned int i, ssize_t *got)
 	if (n == 0 && f->eof)
 		gt_amd_log_settle(&f->log, a->p->recording);
 	if (n < 0)
-		gt_amd_fault(a, (int)-n, f->path,
+		gt_amd_fault(a, f->log.uid, (int)-n, f->path,
 			     n == -ESTALE   ? "has another owner now"
 			     : n == -EPROTO ? "the process that reads it has failed"
 					    : strerror((int)-n));
@@ -541,12 +575,6 @@ static bool may_read(struct gt_amd *a, struct gt_amd_user *u)
 	return !u->waits;
 }
 
-/* CPU time that reading takes: of this thread, and of the process that takes lines apart */
-static uint64_t cpu_ns(const struct gt_amd *a)
-{
-	return gt_thread_cpu_ns() + gt_child_cpu_ns(a->reader.child.pid);
-}
-
 /* The file of @a->file that is next in this pass: of the user who had a turn longest ago the one that
  * had; a->n: all were */
 static unsigned int next_file(const struct gt_amd *a)
@@ -572,7 +600,8 @@ static unsigned int next_file(const struct gt_amd *a)
 static ssize_t take_turn(struct gt_amd *a, unsigned int i)
 {
 	struct gt_amd_user *u = a->file[i]->user;
-	uint64_t began = cpu_ns(a), ns, records = a->file[i]->log.n.records;
+	uint64_t records = a->file[i]->log.n.records, began = gt_thread_cpu_ns(), ns;
+	uint64_t child_began = gt_child_cpu_ns(a->reader.child.pid), child;
 	ssize_t got = 0;
 
 	u->turn = a->file[i]->turn = ++a->turns;
@@ -580,9 +609,10 @@ static ssize_t take_turn(struct gt_amd *a, unsigned int i)
 		records = a->file[i]->log.n.records - records;
 	else
 		records = 0; /* nothing more was in it */
-	ns = cpu_ns(a);
+	ns = gt_thread_cpu_ns() - began;
+	child = gt_child_cpu_ns(a->reader.child.pid); /* another one, if that failed */
 	gt_user_took(&u->rate, (unsigned int)records);
-	gt_user_spent(&u->rate, records, ns > began ? ns - began : 0);
+	gt_user_spent(&u->rate, records, ns + child - (child >= child_began ? child_began : 0));
 	return got;
 }
 
@@ -595,8 +625,10 @@ static ssize_t read_all(struct gt_amd *a)
 	a->passes++;
 	while ((i = next_file(a)) < a->n) {
 		a->file[i]->pass = a->passes;
-		if (!may_read(a, a->file[i]->user))
+		if (!may_read(a, a->file[i]->user)) {
+			gt_amd_file_look(a->file[i]); /* for its state */
 			continue;
+		}
 		got += take_turn(a, i);
 		if (gt_amd_late(a))
 			break;
@@ -648,9 +680,8 @@ int gt_amd_drain(struct gt_plugin *p)
 
 	a->round++;
 	a->ending = false;
-	a->deadline = p->host->now(p) + DRAIN_NS / 2;
-	gt_amd_find(a);
-	a->deadline += DRAIN_NS / 2; /* many names do not keep it from reading */
+	gt_amd_find(a, DRAIN_NS / 2);
+	a->deadline = p->host->now(p) + DRAIN_NS / 2; /* many names do not keep it from reading */
 	do {
 		got = read_all(a);
 		all += got;

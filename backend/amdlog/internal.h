@@ -348,7 +348,8 @@ void gt_amd_log_end(struct gt_amd_log *l);
 
 /**
  * struct gt_amd_file - a log's file
- * @off: of the first byte that is not read; @size: when it was looked at last
+ * @off: of the first byte that is not read; @size: when it was looked at last; @end: of a deleted
+ *	one, what is behind it is not read
  * @skipping: within a line that is too long; @eof: all that was there is read; @gone: no name is
  * left
  * @user: its owner's account; @turn: see struct gt_amd_user; @pass: the last pass that came to it
@@ -359,7 +360,7 @@ struct gt_amd_file {
 	int fd;
 	dev_t dev;
 	ino_t ino;
-	uint64_t off, size, truncated, turn, pass;
+	uint64_t off, size, end, truncated, turn, pass;
 	bool skipping, eof, gone;
 	struct gt_amd_user *user;
 };
@@ -378,6 +379,8 @@ struct gt_amd_folder;
 int gt_amd_file_open(struct gt_amd *a, const struct gt_amd_folder *d, const char *name,
 		     struct gt_amd_file **out);
 void gt_amd_file_close(struct gt_amd_file *f);
+/** gt_amd_file_look() - how long it is now, and whether it has a name; -ESTALE: it has another owner */
+int gt_amd_file_look(struct gt_amd_file *f);
 /** gt_amd_file_read() - reads on, as long as there is room for the records of its lines: bytes, 0:
  * nothing more now, or -errno */
 ssize_t gt_amd_file_read(struct gt_amd_file *f);
@@ -411,8 +414,8 @@ void gt_amd_folder_free(struct gt_amd_folder *f);
 
 /* file.c */
 
-/** gt_amd_find() - opens what came, as long as there is time */
-void gt_amd_find(struct gt_amd *a);
+/** gt_amd_find() - opens what came, for @ns at most */
+void gt_amd_find(struct gt_amd *a, uint64_t ns);
 /** gt_amd_finding() - is there more to be looked at? */
 bool gt_amd_finding(const struct gt_amd *a);
 /** gt_amd_find_again() - all folders are to be looked through */
@@ -443,7 +446,7 @@ struct gt_amd_options {
  *	counts, or as the file has another owner
  * @left_out: folders with more names than are looked at
  * @forged: pids that logs claimed and that were not seen to be of their owner
- * @fault: the last things that were left out and why, @faults in all
+ * @fault: the last things that were left out and why, from number 1
  * @events: of inotify; those from @heard_at to @heard are still to be looked at
  * @gone: counters of files that are closed; @block: what is read at a time; @sorting: room for that
  * @reader: takes that apart; @readers_failed: so many have failed on a log
@@ -458,10 +461,14 @@ struct gt_amd {
 	int names;
 	bool awake, reported, waiting, ending, paused;
 	uint64_t seek, pos;
-	uint64_t since, deadline, round, closed, refused, forged, over, left_out, faults;
+	uint64_t since, deadline, round, closed, refused, forged, over, left_out;
 	struct gt_amd_numbers numbers;
 	struct gt_amd_counts gone;
-	char fault[GT_AMD_FAULTS][768];
+	struct gt_amd_problem {
+		uint64_t nr;
+		uint32_t uid;
+		char text[768];
+	} fault[GT_AMD_FAULTS];
 	char *block;
 	struct gt_amd_reader reader;
 	uint64_t readers_failed;
@@ -487,9 +494,9 @@ int gt_amd_drain(struct gt_plugin *p);
 void gt_amd_stop(struct gt_plugin *p);
 int gt_amd_set(struct gt_plugin *p, const struct gt_option *o);
 int gt_amd_control(struct gt_plugin *p, enum gt_control what, int64_t arg);
-/** gt_amd_fault() - reports why a file or folder is left out; the first sentence stays. Everybody
- * reads it: it names only what is played. Returns -@err */
-int gt_amd_fault(struct gt_amd *a, int err, const char *path, const char *why);
+/** gt_amd_fault() - reports why a file of @uid, or a folder, is left out; the first sentence stays.
+ * Everybody reads it: it names only what is played. Returns -@err */
+int gt_amd_fault(struct gt_amd *a, uint32_t uid, int err, const char *path, const char *why);
 
 /* follow.c */
 void gt_amd_doctor(struct gt_plugin *p, char *buf, size_t len);

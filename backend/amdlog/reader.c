@@ -17,7 +17,9 @@
 
 #define MEMORY	 (64u << 20)
 #define SAID_MAX (4u << 20)
-#define WAIT_MS	 5000 /* for a block; it takes a few */
+#define LINES_MAX                                                                                  \
+	8192 /* of a block: a log's have some 100 bytes, and what is said of more is not taken in time */
+#define WAIT_MS 5000 /* for a block; it takes a few */
 
 /* What is asked; @len bytes follow. See gt_amd_read() */
 struct request {
@@ -128,6 +130,7 @@ static void take_apart(struct request *q, const char *p, struct answer *a)
 {
 	const char *end = p + q->len, *at = p, *nl;
 	struct gt_amd_item item;
+	unsigned int lines = 0;
 
 	for (; (nl = memchr(at, '\n', (size_t)(end - at))); at = nl + 1) {
 		if (q->skip) {
@@ -135,7 +138,7 @@ static void take_apart(struct request *q, const char *p, struct answer *a)
 			continue;
 		}
 		gt_amd_item(&q->head, at, (size_t)(nl - at), &item);
-		if (!say(a, &item))
+		if (!say(a, &item) || ++lines == LINES_MAX)
 			return;
 	}
 	if (q->last && at < end) {

@@ -32,7 +32,7 @@ static const struct gt_option options[] = {
 	  .def = "50000",
 	  .min = 0,
 	  .max = GT_RATE_MAX,
-	  .help = "rows a second of results of one user, but root; 0 any number" },
+	  .help = "rows a second of the results of any one user except root; 0 any number" },
 	{ .name = NULL },
 };
 

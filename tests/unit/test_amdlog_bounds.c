@@ -3,6 +3,7 @@
  * lead.
  */
 #include <errno.h>
+#include <poll.h>
 #include <sys/stat.h>
 
 #include "../lib/amdhost.h"
@@ -190,42 +191,135 @@ static void drains(struct ah *h)
 		gt_amd_drain(&h->p);
 }
 
+/* Lines that were read of that log */
+static uint64_t lines_of(struct ah *h, const char *name)
+{
+	for (unsigned int i = 0; i < priv(h)->n; i++)
+		if (!strcmp(priv(h)->file[i]->path, ah_name(name)))
+			return priv(h)->file[i]->log.n.lines;
+	return 0;
+}
+
+/* Until @lines of that log have been read */
+static void read_lines(struct ah *h, const char *name, uint64_t lines)
+{
+	for (unsigned int i = 0; i < 10000 && lines_of(h, name) < lines; i++)
+		gt_amd_drain(&h->p);
+	is(lines_of(h, name), lines, "%s is read", name);
+}
+
 /* Beyond the records that a user may have in a second what comes waits in the logs. */
 static void check_rate(void)
 {
-	char text[2000];
+	const unsigned int many = 4 * 2000 + 2 * GT_AMD_RECORDS;
+	char text[2000], *log = malloc(many * sizeof(NAME(5)));
 	struct ah *h;
 
-	if (geteuid() && ok(true, "a user's share of records # skip it takes root"))
+	if (geteuid() && ok(true, "a user's share of records # skip it takes root")) {
+		free(log);
 		return;
+	}
+	*log = '\0';
+	for (char *to = log; to < log + many * strlen(NAME(5));)
+		to = stpcpy(to, NAME(5));
 	give("theirs.log", 65534);
 	give("others.log", 65533);
 	give("roots.log", 0);
 	h = ah_follow("*.log");
-	h->opt.user_records = 100;
-	append("theirs.log", 1000);
-	drains(h);
-	is(ah_counts(h).lines, 1000, "what came at once is read at once, as far as a block goes");
-	append("theirs.log", 10);
-	append("roots.log", 1000);
-	drains(h);
-	append("roots.log", 10);
-	drains(h);
-	is(ah_counts(h).lines, 2010, "then it waits; root has no bound");
+	h->opt.user_records = 2000;
+	ah_write("theirs.log", log, O_APPEND);
+	for (unsigned int i = 0; i < 10000 && !priv(h)->waits; i++)
+		gt_amd_drain(&h->p);
+	is(priv(h)->waits, 1, "a user has to wait, which is counted");
+	ok(lines_of(h, "theirs.log") < many, "before all is read: %llu of %u lines",
+	   (unsigned long long)lines_of(h, "theirs.log"), many);
 	gt_amd_show_logs(&h->p, text, sizeof(text));
 	ok(strstr(text, "waiting 65534") && strstr(text, "read 0 "), "which the table shows");
-	is(priv(h)->waits, 1, "and is counted");
 	ok(h->watched < 0 && h->timer, "it is looked at again without inotify");
+	ah_write("roots.log", log, O_APPEND);
+	read_lines(h, "roots.log", many);
 	append("others.log", 10);
-	drains(h);
-	is(ah_counts(h).lines, 2020, "another user's does not wait");
-	h->ahead += 20ull * 1000000000;
-	ah_settle(h);
-	is(ah_counts(h).lines, 2030, "later it is read");
+	read_lines(h, "others.log", 10);
+	for (unsigned int i = 0; i < 10000 && lines_of(h, "theirs.log") < many; i++) {
+		h->ahead += 1000000000;
+		gt_amd_drain(&h->p);
+	}
+	is(lines_of(h, "theirs.log"), many, "later all is read");
 	ah_free(h);
+	free(log);
 	unlink(ah_name("theirs.log"));
 	unlink(ah_name("others.log"));
 	unlink(ah_name("roots.log"));
+}
+
+/* What a user deletes while it has to wait takes room for a short time only */
+static void check_deleted(void)
+{
+	const size_t line = 64, size = 12u << 20;
+	struct pollfd p = { .events = POLLIN };
+	char *text = malloc(size + 1);
+	struct ah *h;
+
+	if (geteuid() && ok(true, "a log that is deleted # skip it takes root")) {
+		free(text);
+		return;
+	}
+	memset(text, 'x', size);
+	for (size_t i = line - 1; i < size; i += line)
+		text[i] = '\n';
+	text[size] = '\0';
+	give("short.log", 65534);
+	h = ah_follow("*.log");
+	p.fd = h->watched;
+	unlink(ah_name("short.log"));
+	is(poll(&p, 1, 0), 1, "that a log is deleted is reported");
+	drains(h);
+	is(priv(h)->n, 0, "so that it is closed");
+	give("long.log", 65534);
+	ah_settle(h);
+	h->opt.user_records = 1;
+	ah_write("long.log", text, O_APPEND);
+	unlink(ah_name("long.log"));
+	for (int i = 0; i < 1000 && priv(h)->n; i++) {
+		h->ahead += 3600ull * 1000000000;
+		gt_amd_drain(&h->p);
+	}
+	is(priv(h)->n, 0, "one that is not read to its end is closed, too");
+	ok(ah_counts(h).lines * line <= (5u << 20), "after some MB: %llu lines",
+	   (unsigned long long)ah_counts(h).lines);
+	ah_free(h);
+	free(text);
+}
+
+/* One user's problems leave room for another's */
+static void check_problems(void)
+{
+	char text[8192], name[32];
+	struct ah *h;
+
+	if (geteuid() && ok(true, "a user's share of problems # skip it takes root"))
+		return;
+	ah_write("one.log", "", O_TRUNC);
+	h = ah_follow("*.log");
+	for (int i = 0; i < 11; i++) {
+		snprintf(name, sizeof(name), "link%d.log", i);
+		if (symlink("one.log", ah_name(name)) ||
+		    lchown(ah_name(name), i ? 65534 : 65533, 65533))
+			printf("# %s\n", strerror(errno));
+		ah_settle(h);
+		drains(h);
+	}
+	gt_amd_show_problems(&h->p, text, sizeof(text));
+	ok(strstr(text, "/link0.log: is a symbolic link\n"), "the other user's problem is shown");
+	ok(strstr(text, "/link10.log: ") && strstr(text, "/link9.log: ") &&
+		   !strstr(text, "/link8.log: "),
+	   "and the last two of who has many: %s", text);
+	ah_free(h);
+	for (int i = 0; i < 11; i++) {
+		snprintf(name, sizeof(name), "link%d.log", i);
+		unlink(ah_name(name));
+	}
+	unlink(ah_name("one.log"));
 }
 
 /* Lines whose times go back all the way, and some of one time */
@@ -404,6 +498,8 @@ int main(void)
 	check_late();
 	check_turns();
 	check_rate();
+	check_deleted();
+	check_problems();
 	check_backwards();
 	check_links();
 	check_roots_links();
