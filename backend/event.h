@@ -88,14 +88,16 @@ enum gt_type {
 #undef GT_TYPE_NUMBER
 		GT_NTYPES,
 
-	GT_HEADER = 64,	   /* struct gt_header */
-	GT_GPU_NAME = 65,  /* struct gt_gpu_name */
-	GT_RING_NAME = 66, /* struct gt_ring_name */
-	GT_PROCESS = 67,   /* struct gt_process */
-	GT_NAME = 68,	   /* struct gt_name */
-	GT_QUEUE = 69,	   /* struct gt_queue_desc */
-	GT_LOST = 70,	   /* struct gt_lost */
-	GT_TYPE_END = 71,
+	GT_HEADER = 64,		/* struct gt_header */
+	GT_GPU_NAME = 65,	/* struct gt_gpu_name */
+	GT_RING_NAME = 66,	/* struct gt_ring_name */
+	GT_PROCESS = 67,	/* struct gt_process */
+	GT_NAME = 68,		/* struct gt_name */
+	GT_QUEUE = 69,		/* struct gt_queue_desc */
+	GT_LOST = 70,		/* struct gt_lost */
+	GT_MACHINE = 71,	/* struct gt_machine */
+	GT_CLOCK_SNAPSHOT = 72, /* struct gt_clock_snapshot */
+	GT_TYPE_END = 73,
 };
 
 /** GT_BIT() - a type of events in a mask */
@@ -195,6 +197,39 @@ struct gt_header {
 	int64_t boottime_offset;
 	uint64_t session;
 	uint64_t reserved;
+};
+
+/**
+ * struct gt_machine - where the events of a live stream were seen: streams of one boot of one
+ * machine have one clock
+ * @boot_id: of /proc/sys/kernel/random/boot_id, the 16 bytes in the order of its digits
+ * @name: its host name, of uname(2), cut to what fits
+ */
+struct gt_machine {
+	uint64_t ts;
+	uint8_t type;
+	uint8_t flags;
+	uint16_t cpu;
+	uint16_t gpu;
+	uint16_t ring;
+	uint8_t boot_id[16];
+	char name[32];
+};
+
+/**
+ * struct gt_clock_snapshot - from ts on the offsets of struct gt_header are these: the machine was
+ * suspended, or somebody set its clock
+ */
+struct gt_clock_snapshot {
+	uint64_t ts;
+	uint8_t type;
+	uint8_t flags;
+	uint16_t cpu;
+	uint16_t gpu;
+	uint16_t ring;
+	int64_t realtime_offset;
+	int64_t boottime_offset;
+	uint64_t reserved[4];
 };
 
 /** struct gt_gpu_name - @dev is the device's name on its bus, "0000:04:00.0", may be empty */
@@ -343,6 +378,8 @@ union gt_record {
 	struct gt_name name;
 	struct gt_queue_desc queue;
 	struct gt_lost lost;
+	struct gt_machine machine;
+	struct gt_clock_snapshot clock_snapshot;
 	uint8_t bytes[GT_RECORD_SIZE];
 };
 
@@ -361,6 +398,8 @@ GT_ASSERT_LAYOUT(gt_process);
 GT_ASSERT_LAYOUT(gt_name);
 GT_ASSERT_LAYOUT(gt_queue_desc);
 GT_ASSERT_LAYOUT(gt_lost);
+GT_ASSERT_LAYOUT(gt_machine);
+GT_ASSERT_LAYOUT(gt_clock_snapshot);
 static_assert(offsetof(struct gt_event, gpu) == 12 && offsetof(struct gt_event, ring) == 14 &&
 		      offsetof(struct gt_event, ctx) == 16 &&
 		      offsetof(struct gt_event, pid) == 32 &&

@@ -10,7 +10,8 @@
 #include "pipeline.h"
 #include "procwatch.h"
 
-#define BATCH 128 /* records for which the model stays locked: some 8 us */
+#define CLOCKS_NS 1000000000u
+#define BATCH	  128 /* records for which the model stays locked: some 8 us */
 
 struct gt_pipeline {
 	struct gt_app *app;
@@ -19,6 +20,7 @@ struct gt_pipeline {
 	void (*notify)(void *arg);
 	void *notify_arg;
 	_Atomic bool *wanted;
+	uint64_t clocks_due;
 };
 
 /* --- events ------------------------------------------------------------------------------- */
@@ -201,12 +203,24 @@ static void adapt(struct gt_app *app)
 		gt_gate_adapt(app->gate, now, clock_ns(CLOCK_PROCESS_CPUTIME_ID));
 }
 
+/* Once a second */
+static void look_at_clocks(struct gt_pipeline *p)
+{
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+
+	if (now < p->clocks_due)
+		return;
+	p->clocks_due = now + CLOCKS_NS;
+	gt_log_clocks(p->app->log);
+}
+
 static void on_idle(void *arg)
 {
 	struct gt_pipeline *p = arg;
 
 	gt_model_tidy(p->app->model);
 	adapt(p->app);
+	look_at_clocks(p);
 	if (p->notify && atomic_load(p->wanted))
 		p->notify(p->notify_arg);
 }

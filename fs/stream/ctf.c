@@ -79,6 +79,9 @@ static const struct {
 	{ GT_LOST, "LOST",
 	  OBJECT "uint64_t count; uint64_t since; enum gt_lost_cause cause; "
 		 "uint32_t reserved; uint64_t until; uint32_t reserved2[4];" },
+	{ GT_MACHINE, "MACHINE", OBJECT "uint8_t boot_id[16]; char_t name[32];" },
+	{ GT_CLOCK_SNAPSHOT, "CLOCK_SNAPSHOT",
+	  OBJECT "int64_t realtime_offset; int64_t boottime_offset; uint64_t reserved[4];" },
 };
 #define NDESCRIPTIONS (sizeof(descriptions) / sizeof(descriptions[0]))
 static_assert(NDESCRIPTIONS == GT_TYPE_END - GT_HEADER, "every description is described");
@@ -238,6 +241,16 @@ static void add_header(struct list *l)
 	add(l, &r);
 }
 
+static void add_machine(struct list *l)
+{
+	const struct gt_log *log = l->c->log;
+	union gt_record r = { .machine = log->machine };
+
+	r.ev.ts = l->ts;
+	if (log->wall)
+		add(l, &r);
+}
+
 /* Each fill_*() makes object @i into a record under the model's lock; false: there is none. */
 
 static bool fill_gpu(struct gt_model *m, unsigned int i, union gt_record *r, uint64_t ts)
@@ -366,6 +379,7 @@ int gt_preamble_make(struct gt_cursor *c, uint64_t ts)
 		nfunctions = c->model->nfunctions;
 	}
 	add_header(&l);
+	add_machine(&l);
 	add_all(&l, ngpus, fill_gpu);
 	add_all(&l, ngpus * GT_MAX_RINGS, fill_ring);
 	add_all(&l, sizeof(c->model->custom) / sizeof(c->model->custom[0]), fill_custom);

@@ -14,6 +14,7 @@
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/statvfs.h>
+#include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -37,6 +38,7 @@ static void gt_slots_free(struct gt_slots *s);
 #define LOG_MIN_BYTES  65536
 #define LOG_PIPE_BYTES (4 << 20) /* where nothing is kept: a reader may be so far behind */
 #define TRIES	       2000
+#define CLOCK_STEP     1000000 /* ns by which an offset has changed when readers get it */
 #define FREE_AT_A_TIME (8 << 20)
 #define TRIM	       (64 << 10)   /* of an era: less is not worth a system call */
 #define GROW	       (4ULL << 20) /* of a file at a time */
@@ -856,6 +858,37 @@ static int64_t clock_offset(clockid_t id)
 	return offset;
 }
 
+/* The boot id as 16 bytes; all ones where it cannot be read */
+static void read_boot_id(uint8_t id[16])
+{
+	FILE *f = fopen("/proc/sys/kernel/random/boot_id", "re");
+	char text[64] = "";
+	const char *p = text;
+
+	memset(id, 0xff, 16);
+	if (!f)
+		return;
+	if (fgets(text, sizeof(text), f))
+		for (int i = 0; i < 16 && sscanf(p, "%2hhx", &id[i]) == 1; i++) {
+			p += 2;
+			p += *p == '-';
+		}
+	fclose(f);
+}
+
+static struct gt_machine this_machine(void)
+{
+	union gt_record r;
+	struct utsname u;
+
+	gt_record_init(&r, 0, GT_MACHINE);
+	read_boot_id(r.machine.boot_id);
+	memset(r.machine.name, 0, sizeof(r.machine.name));
+	if (!uname(&u))
+		memcpy(r.machine.name, u.nodename, strnlen(u.nodename, sizeof(r.machine.name)));
+	return r.machine;
+}
+
 static uint64_t new_session(void)
 {
 	uint64_t s;
@@ -889,7 +922,9 @@ struct gt_log *gt_log_new(uint64_t bytes, bool wall)
 	l->none = !bytes;
 	l->user_percent = 100;
 	l->session = new_session();
+	l->wall = wall;
 	if (wall) {
+		l->machine = this_machine();
 		l->realtime_offset = clock_offset(CLOCK_REALTIME);
 		l->boottime_offset = clock_offset(CLOCK_BOOTTIME);
 	}
@@ -960,6 +995,27 @@ void gt_log_append_of(struct gt_log *l, const union gt_record *r, unsigned int o
 	if (l->users && r->ev.type < GT_NTYPES) /* descriptions come with a user's records, too */
 		note_owner(l->users, owner, slot->ev.ts);
 	atomic_store_explicit(&l->head, head + 1, memory_order_release);
+}
+
+static bool differ(int64_t a, int64_t b)
+{
+	return a - b >= CLOCK_STEP || b - a >= CLOCK_STEP;
+}
+
+void gt_log_clocks(struct gt_log *l)
+{
+	int64_t realtime = l->wall ? clock_offset(CLOCK_REALTIME) : 0;
+	int64_t boottime = l->wall ? clock_offset(CLOCK_BOOTTIME) : 0;
+	union gt_record r;
+
+	if (!differ(realtime, l->realtime_offset) && !differ(boottime, l->boottime_offset))
+		return;
+	l->realtime_offset = realtime;
+	l->boottime_offset = boottime;
+	gt_record_init(&r, 0, GT_CLOCK_SNAPSHOT); /* it gets the time of the last record */
+	r.clock_snapshot.realtime_offset = realtime;
+	r.clock_snapshot.boottime_offset = boottime;
+	gt_log_append(l, &r);
 }
 
 void gt_log_floor(struct gt_log *l, uint64_t ts)

@@ -31,6 +31,8 @@ bool gt_scope_has(const struct gt_scope *s, const union gt_record *r)
 {
 	switch (r->ev.type) {
 	case GT_HEADER:
+	case GT_MACHINE:
+	case GT_CLOCK_SNAPSHOT:
 		return true;
 	case GT_GPU_NAME:
 		return same16(s->gpu, r->ev.gpu);

@@ -118,7 +118,9 @@ struct gt_log {
 	unsigned int user_percent;  /* of the history, that one of them may have; 100: any */
 
 	uint64_t session;
-	int64_t realtime_offset, boottime_offset;
+	bool wall;		   /* times are of this machine's clock; else the rest is 0 */
+	struct gt_machine machine; /* where its events are seen */
+	_Atomic int64_t realtime_offset, boottime_offset;
 };
 
 #define GT_LOG_BARE_MAX 131072 /* jobs without a record; at most a quarter of those with one */
@@ -127,6 +129,11 @@ struct gt_log {
  * but 0: nothing is kept. Untouched memory costs nothing. */
 struct gt_log *gt_log_new(uint64_t bytes, bool wall);
 void gt_log_free(struct gt_log *l);
+/**
+ * gt_log_clocks() - measures the other clocks' offsets again, and appends a record if one has changed by
+ *	a millisecond or more: the machine was suspended, or its clock was set. The ingest thread's
+ */
+void gt_log_clocks(struct gt_log *l);
 /**
  * gt_log_to_file() - an empty log, before anybody uses it, gets its slots in unlinked files in
  *@dir: so many that nothing is overwritten. They grow with the log, up to GT_LOG_FILE_MAX records,

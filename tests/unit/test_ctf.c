@@ -146,7 +146,11 @@ static size_t all_descriptions(union gt_record *r, uint64_t ts)
 	r[5].lost.count = 17;
 	r[5].lost.cause = GT_LOST_READER;
 	gt_record_init(&r[6], ts, GT_LOST); /* everything unknown, the enumeration too */
-	return 7;
+	gt_record_init(&r[7], ts, GT_MACHINE);
+	strcpy(r[7].machine.name, "node7");
+	gt_record_init(&r[8], ts, GT_CLOCK_SNAPSHOT);
+	r[8].clock_snapshot.realtime_offset = -9;
+	return 9;
 }
 
 static size_t whole_stream(union gt_record *r, uint64_t ts)
@@ -182,6 +186,8 @@ static void check_output(const char *out)
 	has(out, "count = 17, since = 18446744073709551615, "
 		 "cause = ( \"READER\" : container = 1 ), reserved = 4294967295, "
 		 "until = 18446744073709551615, reserved2 = [ [0] = 4294967295,");
+	has(out, "[15] = 255 ], name = \"node7\" }");
+	has(out, "realtime_offset = -9, boottime_offset = -1, reserved = [ [0] = ");
 	has(out, "cause = ( <unknown> : container = 4294967295 )");
 	has(out, "value = ( \"RESET\" : container = 2 )");
 	has(out, "value = -22, ref = 8 }");

@@ -146,6 +146,55 @@ static void test_time(void)
 	ok(!gt_log_new(UINT64_MAX, false), "more than there can be is refused");
 }
 
+/* The first line of a file */
+static const char *line_of(const char *path)
+{
+	static char line[300];
+	FILE *f = fopen(path, "r");
+
+	line[0] = '\0';
+	if (f && fgets(line, sizeof(line), f))
+		line[strcspn(line, "\n")] = '\0';
+	if (f)
+		fclose(f);
+	return line;
+}
+
+/* A live stream says of which machine it is, and when its clocks changed */
+static void test_machine(struct small *s)
+{
+	struct gt_log *l = gt_log_new(1, true);
+	char boot_id[64] = "", *to = boot_id;
+	int64_t realtime = l->realtime_offset;
+	union gt_record r[2], e = numbered(99);
+	struct gt_cursor c;
+
+	if (gt_cursor_init(&c, l, s->m, &root, &everything) || gt_cursor_read(&c, r, 2) < 2)
+		ok(false, "no cursor");
+	ok(r[0].ev.type == GT_HEADER && r[1].ev.type == GT_MACHINE, "the second record is MACHINE");
+	for (int i = 0; i < 16; i++)
+		to += sprintf(to, "%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "",
+			      r[1].machine.boot_id[i]);
+	is_str(boot_id, line_of("/proc/sys/kernel/random/boot_id"), "with this boot's id");
+	ok(!strncmp(r[1].machine.name, line_of("/proc/sys/kernel/hostname"), 32), "and its name");
+	gt_cursor_destroy(&c);
+	gt_log_append(l, &e);
+	gt_log_clocks(l);
+	is(l->head, 1, "clocks that go on have no record");
+	l->realtime_offset -= 5000000000;
+	gt_log_clocks(l);
+	ok(l->head == 2 && l->rec[1].ev.type == GT_CLOCK_SNAPSHOT, "one that was set has one");
+	is(l->rec[1].ev.ts, e.ev.ts, "at the last record's time");
+	ok(llabs(l->rec[1].clock_snapshot.realtime_offset - realtime) < 1000000000 &&
+		   l->rec[1].clock_snapshot.realtime_offset == l->realtime_offset,
+	   "with the offset from now on");
+	gt_log_free(l);
+	l = gt_log_new(1, false);
+	gt_log_clocks(l);
+	is(l->head, 0, "a recording's clock is none of this machine's");
+	gt_log_free(l);
+}
+
 static void test_preamble(struct small *s)
 {
 	static const uint8_t want[] = { GT_HEADER, GT_GPU_NAME, GT_RING_NAME, GT_RING_NAME,
@@ -473,6 +522,7 @@ int main(void)
 	struct small *s = small_new();
 
 	test_time();
+	test_machine(s);
 	test_preamble(s);
 	test_preamble_narrow(s);
 	test_lapped(s);
