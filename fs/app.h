@@ -32,6 +32,7 @@ struct gt_app {
 	struct gt_keep *keep;	  /* NULL: nothing is kept */
 	struct gt_writer *writer; /* NULL: none was started */
 	bool stopped;		  /* control: stop */
+	_Atomic uint64_t seeking; /* control: where the seek goes that is under way; 0: none is */
 	bool simulated;		  /* its GPUs are not real */
 	bool replay;
 	bool paced;	   /* … with speed=: readers of pipes begin where it plays */

@@ -166,6 +166,14 @@ static void stop_as_before(struct gt_app *app, bool stopped)
 
 #define SEEK_MS 1000 /* so long it is waited for: then it goes on by itself */
 
+/* Where it plays, or will once the seek that is under way has ended */
+static uint64_t place(struct gt_app *app)
+{
+	uint64_t to = app->seeking;
+
+	return to && !gt_host_drained(app->host, SEEK_MS) ? to : gt_model_now(app->model);
+}
+
 /*
  * To a time as `trace` has it; with a sign, from where it plays. As fast as a recording is read there is no
  * place to look at but where it is paused.
@@ -184,13 +192,14 @@ static int seek(struct gt_app *app, const char *span, char *err, size_t len)
 		return ret;
 	if (!app->paced)
 		set_stopped(app, true, err, len);
-	now = gt_model_now(app->model);
+	now = place(app);
 	if ((*span == '+' || *span == '-') && now <= INT64_MAX &&
 	    __builtin_add_overflow(ns, (int64_t)now, &ns))
 		ns = INT64_MAX;
-	ret = ask(app, GT_CTL_SEEK, ns > 0 ? ns : 0, err, len);
+	ns = ns > 0 ? ns : 0;
+	ret = ask(app, GT_CTL_SEEK, ns, err, len);
 	if (!ret)
-		gt_host_drained(app->host, SEEK_MS);
+		app->seeking = gt_host_drained(app->host, SEEK_MS) ? 0 : (uint64_t)ns;
 	else if (!app->paced && app->host)
 		stop_as_before(app, stopped);
 	return ret;

@@ -326,6 +326,13 @@ static void test_control(void)
 		ok(asked == seeks[i].what && asked_arg == seeks[i].arg, "is passed on: %lld",
 		   (long long)asked_arg);
 	}
+	seeks_slowly = true;
+	is(put("control", "seek 7s"), 0, "a seek that takes long");
+	is(put("control", "seek +1s"), 0, "another from where it goes");
+	is(asked_arg, 8000000000, "not from where it is now");
+	seeks_slowly = false;
+	is(put("control", "seek +1s"), 0, "once it has ended");
+	is(asked_arg, now + 1000000000, "from where it plays");
 	is(put("control", "play"), 0, "play");
 	refuse_seek = true;
 	is(put("control", "seek 1"), -EOPNOTSUPP, "a seek that is refused");
