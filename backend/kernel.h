@@ -28,7 +28,14 @@ enum gt_kernel_value {
 #define GT_KERNEL_NAME_MAX 65536 /* bytes of a name that are kept */
 #define GT_KERNEL_TEXT_MAX 65536 /* bytes of a text, with its NUL */
 
-enum gt_kernel_text { GT_KT_HOTSPOTS, GT_KT_OCCUPANCY, GT_KERNEL_TEXTS };
+/**
+ * enum gt_kernel_text - texts of a kernel, from a thread trace
+ * @GT_KT_HOTSPOTS: rows of a table: latency, stall and idle cycles, hits, issued and stalled samples,
+ *	source, instruction; a word each, "-" unknown
+ * @GT_KT_HOTSPOTS_STATS: keyed lines
+ * @GT_KT_OCCUPANCY: rows of a table: se, cu, waves, peak, avg_waves, cycles
+ */
+enum gt_kernel_text { GT_KT_HOTSPOTS, GT_KT_HOTSPOTS_STATS, GT_KT_OCCUPANCY, GT_KERNEL_TEXTS };
 
 /**
  * struct gt_kernel_desc - a kernel of a GPU; unknown values are all ones

@@ -68,19 +68,18 @@ static int longest_first(const void *a, const void *b)
 
 static size_t line(char *out, size_t len, const struct row *r, bool sampled)
 {
-	char source[256] = "-";
+	char source[256] = "-", instruction[512];
 	int n;
 
 	if (r->source && *r->source)
-		snprintf(source, sizeof(source), "%s", r->source);
-	for (char *c = source; *c; c++)
-		if (*c == ' ')
-			*c = '_';
+		gt_word(source, sizeof(source), r->source);
+	gt_word(instruction, sizeof(instruction), r->text);
 	if (sampled)
-		n = snprintf(out, len, "%.0f %.0f %s %.200s\n", r->n[4], r->n[5], source, r->text);
+		n = snprintf(out, len, "- - - - %.0f %.0f %s %s\n", r->n[4], r->n[5], source,
+			     instruction);
 	else
-		n = snprintf(out, len, "%.0f %.0f %.0f %.0f %s %.200s\n", r->n[1], r->n[2], r->n[3],
-			     r->n[0], source, r->text);
+		n = snprintf(out, len, "%.0f %.0f %.0f %.0f - - %s %s\n", r->n[1], r->n[2], r->n[3],
+			     r->n[0], source, instruction);
 	return n > 0 && (size_t)n < len ? (size_t)n : 0;
 }
 
@@ -89,33 +88,29 @@ static void emit_hotspots(struct rp_input *in, struct rp_hotspots *h)
 	bool sampled = h->sum[1] == 0 && h->sum[4] + h->sum[5] > 0;
 	char *text = malloc(GT_KERNEL_TEXT_MAX);
 	unsigned int i;
-	size_t n, more;
+	size_t n = 0, more;
 
 	if (!text || !h->name || !h->n) {
 		free(text);
 		return;
 	}
 	qsort(h->row, h->n, sizeof(*h->row), longest_first);
-	n = (size_t)snprintf(text, GT_KERNEL_TEXT_MAX,
-			     "# instructions: %u\n# with a source: %.2f %%\n", h->n,
-			     100.0 * (double)h->mapped / h->n);
-	if (!sampled)
-		n += (size_t)snprintf(text + n, 256,
-				      "# cycles: latency %.0f stall %.0f idle %.0f\n", h->sum[1],
-				      h->sum[2], h->sum[3]);
-	n += (size_t)snprintf(text + n, 256, "%s",
-			      sampled ? "# issued stalled source instruction\n"
-				      : "# latency stall idle hits source instruction\n");
 	for (i = 0; i < h->n; i++) {
-		more = line(text + n, GT_KERNEL_TEXT_MAX - 64 - n, &h->row[i], sampled);
+		more = line(text + n, GT_KERNEL_TEXT_MAX - n, &h->row[i], sampled);
 		if (!more)
 			break;
 		n += more;
 	}
-	if (i < h->n || h->left_out)
-		n += (size_t)snprintf(text + n, 64, "# %llu more\n",
-				      (unsigned long long)(h->n - i + h->left_out));
 	rp_emit_text(in, h->name, strlen(h->name), GT_KT_HOTSPOTS, text, n);
+	n = (size_t)snprintf(text, GT_KERNEL_TEXT_MAX,
+			     "instructions %u\nwith_source_percent %.2f\nrows_left_out %llu\n",
+			     h->n, 100.0 * (double)h->mapped / h->n,
+			     (unsigned long long)(h->n - i + h->left_out));
+	if (!sampled)
+		n += (size_t)snprintf(text + n, GT_KERNEL_TEXT_MAX - n,
+				      "latency_cycles %.0f\nstall_cycles %.0f\nidle_cycles %.0f\n",
+				      h->sum[1], h->sum[2], h->sum[3]);
+	rp_emit_text(in, h->name, strlen(h->name), GT_KT_HOTSPOTS_STATS, text, n);
 	free(text);
 }
 
@@ -291,7 +286,6 @@ static void nameless(struct rp_input *in, const struct rp_occupancy *o, unsigned
 
 static void rp_occ_end(struct rp_input *in, struct rp_occupancy *o)
 {
-	static const char head[] = "# se cu waves peak avg_waves cycles\n";
 	char *text = malloc(GT_KERNEL_TEXT_MAX);
 	size_t n;
 
@@ -300,10 +294,8 @@ static void rp_occ_end(struct rp_input *in, struct rp_occupancy *o)
 			nameless(in, o, i);
 		if (!*o->name[i] || again(o, i))
 			continue;
-		memcpy(text, head, sizeof(head));
-		n = sizeof(head) - 1;
-		n += dispatch_lines(text + n, GT_KERNEL_TEXT_MAX - n, o, i);
-		if (n > sizeof(head) - 1)
+		n = dispatch_lines(text, GT_KERNEL_TEXT_MAX, o, i);
+		if (n)
 			rp_emit_text(in, o->name[i], strlen(o->name[i]), GT_KT_OCCUPANCY, text, n);
 	}
 	free(text);

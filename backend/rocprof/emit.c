@@ -845,7 +845,7 @@ static int take_text(struct rp_emitter *t, const struct rp_frame *f, const uint8
 	}
 	text[len] = '\0';
 	t->p->host->kernel_text(t->p, kernel, (enum gt_kernel_text)head.which, text);
-	if (head.which == GT_KT_HOTSPOTS)
+	if (head.which == GT_KT_HOTSPOTS_STATS)
 		rp_job_hotspots(file, text);
 	free(text);
 	file->rows++;

@@ -490,7 +490,7 @@ bool rp_jobs_wait(struct gt_plugin *p);
 /** rp_job_asks() - @file is about to be read: its job's settings of this moment say what of it
  * is counted, until the next reading */
 void rp_job_asks(struct gt_plugin *p, const struct rp_files *f, struct rp_file *file);
-/** rp_job_hotspots() - a text of hotspots came from @file */
+/** rp_job_hotspots() - a text of hotspots_stats came from @file */
 void rp_job_hotspots(struct rp_file *file, const char *text);
 
 /* play.c: the plugin's hooks, as in backend.h

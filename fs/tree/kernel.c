@@ -419,7 +419,9 @@ static int show_dispatches(struct gt_text *t, const struct gt_show *s)
 
 static enum gt_kernel_text which(const struct gt_show *s)
 {
-	return strcmp(s->file->name, "hotspots") ? GT_KT_OCCUPANCY : GT_KT_HOTSPOTS;
+	if (!strcmp(s->file->name, "hotspots"))
+		return GT_KT_HOTSPOTS;
+	return strcmp(s->file->name, "occupancy") ? GT_KT_HOTSPOTS_STATS : GT_KT_OCCUPANCY;
 }
 
 static bool has_text(const struct gt_show *s)
@@ -506,17 +508,29 @@ const struct gt_file gt_kernel_files[] = {
 	  .help = "hardware counters over its dispatches, and what follows from them" },
 	{ .name = "hotspots",
 	  .mode = 0444,
-	  .flags = GT_FILE_VIEW | GT_FILE_LONG | GT_FILE_PROSE,
+	  .flags = GT_FILE_VIEW | GT_FILE_LONG,
 	  .show = show_text,
 	  .exists = has_text,
 	  .gen = gt_gen_kernel,
+	  .fields = "latency_cycles stall_cycles idle_cycles hits issued_samples stalled_samples "
+		    "source instruction",
 	  .help = "instructions of a thread trace, those that took longest first" },
+	{ .name = "hotspots_stats",
+	  .mode = 0444,
+	  .flags = GT_FILE_VIEW | GT_FILE_LONG | GT_FILE_KEYED,
+	  .show = show_text,
+	  .exists = has_text,
+	  .gen = gt_gen_kernel,
+	  .fields = "instructions with_source_percent rows_left_out latency_cycles stall_cycles "
+		    "idle_cycles",
+	  .help = "all instructions of that trace together" },
 	{ .name = "occupancy",
 	  .mode = 0444,
-	  .flags = GT_FILE_VIEW | GT_FILE_LONG | GT_FILE_PROSE,
+	  .flags = GT_FILE_VIEW | GT_FILE_LONG,
 	  .show = show_text,
 	  .exists = has_text,
 	  .gen = gt_gen_kernel,
+	  .fields = "se cu waves peak avg_waves cycles",
 	  .help = "waves on each compute unit, from a thread trace" },
 	{ 0 },
 };

@@ -27,11 +27,17 @@ def texts(mnt, which):
     return out
 
 
-def plain(s, n):
-    return "".join(c if " " <= c <= "~" else "?" for c in s)[:n]
+def word(s, size):
+    """As a cell of a table, in at most @size bytes with a NUL"""
+    out = ""
+    for b in s.encode("utf-8"):
+        if len(out) + 5 > size:
+            break
+        out += chr(b) if 0x20 < b < 0x7f and b != 0x5c else "\\%03o" % b
+    return out
 
 
-def hotspots(code, got):
+def hotspots(code, got, stats):
     kernels, name = {}, None
     for row in code:
         if row[0].startswith("; "):
@@ -48,18 +54,16 @@ def hotspots(code, got):
             continue
         sampled = not any(r[7] for r in rows) and any(r[10] + r[11] for r in rows if len(r) > 11)
         value = (lambda r: r[10] + r[11]) if sampled else (lambda r: r[7])
-        fields = (lambda r: r[10:12]) if sampled else (lambda r: (r[7], r[8], r[9], r[6]))
-        head = [l for l in lines if l.startswith("# ")]
-        body = [l.split(" ", 3 if sampled else 5) for l in lines if not l.startswith("# ")]
-        left = int(head[-1].split()[1]) if head[-1].endswith(" more") else 0
-        same(name + ": instructions", head[0], "# instructions: %d" % len(rows))
-        same(name + ": mapped", head[1], "# with a source: %.2f %%" % (100.0 * sum(bool(r[3]) for r in rows) / len(rows)))
+        fields = (lambda r: ("-",) * 4 + tuple(r[10:12])) if sampled else (lambda r: (r[7], r[8], r[9], r[6], "-", "-"))
+        body = [l.split() for l in lines[1:]]
+        want = {"instructions": str(len(rows)), "rows_left_out": str(len(rows) - len(body)),
+                "with_source_percent": "%.2f" % (100.0 * sum(bool(r[3]) for r in rows) / len(rows))}
         if not sampled:
-            same(name + ": cycles", head[2], "# cycles: latency %d stall %d idle %d" % tuple(sum(r[i] for r in rows) for i in (7, 8, 9)))
-        same(name + ": rows", len(body) + left, len(rows))
-        order = [sum(map(int, b[:2])) if sampled else int(b[0]) for b in body]
+            want.update({k: str(sum(r[i] for r in rows)) for k, i in (("latency_cycles", 7), ("stall_cycles", 8), ("idle_cycles", 9))})
+        same(name + ": hotspots_stats", dict(l.split() for l in stats.get(name, [])), want)
+        order = [int(b[4]) + int(b[5]) if sampled else int(b[0]) for b in body]
         same(name + ": order", order, sorted((value(r) for r in rows), reverse=True)[:len(body)])
-        want = collections.Counter(tuple(str(x) for x in fields(r)) + (plain((r[3] or "-").replace(" ", "_"), 255), plain(r[0], 200)) for r in rows)
+        want = collections.Counter(tuple(str(x) for x in fields(r)) + (word(r[3] or "-", 256), word(r[0], 512)) for r in rows)
         for b in body:
             if want[tuple(b)] == 0:
                 bad.append("%s: no such instruction: %r" % (name, b))
@@ -85,12 +89,13 @@ def occupancy(doc, got):
         if not units or name in done:
             continue
         done.add(name)
-        want = ["# se cu waves peak avg_waves cycles"]
+        want = [["se", "cu", "waves", "peak", "avg_waves", "cycles"]]
         for (se, cu), w in units:
             first, last = min(b for b, _ in w), max(e for _, e in w)
             peak = max(sum(b <= at < e for b, e in w) for at, _ in w)
-            want.append("%d %d %d %d %.2f %d" % (se, cu, len(w), peak, sum(e - b for b, e in w) / (last - first), last - first))
-        same(name + ": occupancy", got.pop(name, None), want)
+            row = "%d %d %d %d %.2f %d" % (se, cu, len(w), peak, sum(e - b for b, e in w) / (last - first), last - first)
+            want.append(row.split())
+        same(name + ": occupancy", [line.split() for line in got.pop(name, [])], want)
 
 
 files, mnt = sys.argv[1:-2], sys.argv[-1]
@@ -99,7 +104,7 @@ for f in files:
     with open(f) as source:
         read = json.load(source)
     if "code" in read:
-        hotspots(read["code"], shown["hotspots"])
+        hotspots(read["code"], shown["hotspots"], texts(mnt, "hotspots_stats"))
     else:
         occupancy(read, shown["occupancy"])
 bad += ["%s of %s: of no file" % (which, name) for which, all_ in shown.items() for name in all_]

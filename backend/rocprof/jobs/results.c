@@ -592,7 +592,7 @@ void rp_job_hotspots(struct rp_file *file, const char *text)
 	unsigned int n;
 	double share;
 
-	if (sscanf(text, "# instructions: %u\n# with a source: %lf", &n, &share) != 2)
+	if (sscanf(text, "instructions %u\nwith_source_percent %lf", &n, &share) != 2)
 		return;
 	file->instructions += n;
 	file->mapped += n * share / 100;
