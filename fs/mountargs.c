@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../backend/lib/recording.h"
 #include "../conf/config.h"
 #include "mountargs.h"
 
@@ -196,15 +197,32 @@ static int options(struct gt_mountargs *a, const char *list, char *err, size_t l
 	return ret;
 }
 
+/* What fstab has before the directory: what is mounted there is this machine */
+static bool is_name(const char *source)
+{
+	return !*source || !strcmp(source, "gputrace") || !strcmp(source, "none");
+}
+
+static int take_recording(struct gt_mountargs *a, const char *source, char *err, size_t len)
+{
+	if (a->replay) {
+		snprintf(err, len, "%.200s and replay=: give recordings one way or the other",
+			 source);
+		return -EINVAL;
+	}
+	a->replay = gt_path_escape(source, ':');
+	return a->replay ? 0 : -ENOMEM;
+}
+
 static int operands(struct gt_mountargs *a, int n, char **v, char *err, size_t len)
 {
 	if (n < 1 || n > 2) {
 		snprintf(err, len, n ? "too many arguments" : "which directory?");
 		return -EINVAL;
 	}
-	if (n == 2 && set_string(&a->source, v[0]))
+	if (set_string(&a->dir, v[n - 1]))
 		return -ENOMEM;
-	return set_string(&a->dir, v[n - 1]);
+	return n == 2 && !is_name(v[0]) ? take_recording(a, v[0], err, len) : 0;
 }
 
 /* What getopt_long() refused; @arg: the argument, if it is a long one: then optopt is 0 or its letter */
@@ -282,7 +300,6 @@ void gt_mountargs_free(struct gt_mountargs *a)
 		free(s->value);
 		free(s);
 	}
-	free(a->source);
 	free(a->dir);
 	free(a->conf);
 	free(a->replay);
@@ -308,13 +325,13 @@ static void print_default(const struct gt_conf_item *i)
 
 void gt_mountargs_help(const char *program)
 {
-	printf("Usage: %s [SOURCE] DIR [-s] [-f] [-n] [-v] [-o OPTIONS]\n"
+	printf("Usage: %s [RECORDING] DIR [-s] [-f] [-n] [-v] [-o OPTIONS]\n"
 	       "\n"
-	       "Mounts a tree at DIR that shows what the GPUs of this machine, or of a recording, "
-	       "are\n"
-	       "doing. Read DIR/README; unmount with `umount DIR`, or `fusermount3 -u DIR` if you "
-	       "are not "
-	       "root.\n"
+	       "Mounts a tree at DIR that shows what the GPUs of this machine, or of a recording "
+	       "(a "
+	       "file,\n"
+	       "or a folder of them), are doing. Read DIR/README; unmount with `umount DIR`, or\n"
+	       "`fusermount3 -u DIR` if you are not root.\n"
 	       "\n"
 	       "  -f          only check: mount nothing\n"
 	       "  -s          ignore mount options that are not known\n"
@@ -326,8 +343,7 @@ void gt_mountargs_help(const char *program)
 	       "Mount options:\n"
 	       "  conf=FILE           configuration (default: " GT_SYSCONFDIR
 	       "/gputrace.conf, if there)\n"
-	       "  replay=FILE[:FILE]  a recording instead of this machine; a colon in a name is "
-	       "\\:\n"
+	       "  replay=FILE[:FILE]  recordings, likewise; a colon in a name is \\:\n"
 	       "  speed=N             of the replay, in times of real time; 0: as fast as it "
 	       "reads\n"
 	       "  gid=N               group that may write settings and sees everything\n"

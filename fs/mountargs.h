@@ -29,7 +29,7 @@ struct gt_setting {
  * @fuse: options that are FUSE's or the kernel's own, separated by commas
  */
 struct gt_mountargs {
-	char *source, *dir;
+	char *dir;
 	char *conf;
 	char *replay, *speed;
 	char *mountns;

@@ -26,6 +26,13 @@ like "$(cat err)" "$mnt/none: No such file or directory: .*mkdir" "… is said, 
 is "$(code "$GT_PROG" "$mnt" -o replay=none.dat)" 32 "a recording that is not there"
 like "$(cat err)" "none.dat" "… is reported by name"
 head -c 4096 /dev/urandom >noise
+is "$(code "$GT_PROG" none.dat "$mnt")" 32 "… by its name before the directory"
+like "$(cat err)" "none.dat: No such file" "… and says so"
+is "$(code "$GT_PROG" none.dat "$mnt" -o replay=none.dat)" 1 "both ways at once"
+cp "$GT_SRC/tests/data/replay/sched_6.12.txt" a:b.txt
+ok "a recording before the directory" "$GT_PROG" a:b.txt "$mnt"
+is "$(value "$mnt/status" state)" ended "… is played"
+umount_gt "$mnt"
 is "$(code "$GT_PROG" "$mnt" -f -o backend=sim)" 0 "-f checks"
 is "$(code "$GT_PROG" "$mnt" -f -o replay="$GT_SRC/tests/data/replay/sched_6.12.txt")" 0 "… a recording as well"
 ok "… and mounts nothing" sh -c "! mountpoint -q $mnt"
