@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # The list of files in gputrace-files(5) is what the tables of files say, and that of shares in gputrace-security(7) what
-# shares.def says; gputrace.conf(5) has every key of options.def and of the backends.
+# shares.def says; gputrace.conf(5) has every key of options.def and of the backends; README's output is the program's.
 # Quick
 . "$GT_SRC/tests/lib/case.sh"
 
@@ -19,6 +19,15 @@ sed -n '/^; What runs/,/^; Who may read/p' "$GT_SRC/conf/gputrace.conf" | sed '$
 ok "gputrace.conf has every key, as make man writes it" diff listed wanted
 
 has_part "$GT_SRC/conf/gputrace.conf.5" KEYS keys
+
+# README's output is what the program makes of the recording that it names
+is_root && { mount_gt "$mnt" -o replay="$GT_SRC/tests/data/replay/amdgpu_4.11.txt" || exit 1; }
+for f in amdgpu0/ring0/latency top; do
+	is_root || break
+	sed -n "\#^    \$ cat /gputrace/$f\$#,/^\$/s/^    //p" "$GT_SRC/README.md" | sed 1d >readme
+	ok "README's $f" diff readme "$mnt/$f"
+done
+is_root && umount_gt "$mnt"
 
 cat >keys.py <<'P'
 import re, sys
