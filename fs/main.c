@@ -514,7 +514,10 @@ static int prepare_dir(struct gt_daemon *d)
 	if (err)
 		return err;
 	fd = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
-	err = gt_mount_prepare(fd, d->dir, d->err, sizeof(d->err));
+	/* -f may check what is to be mounted there next */
+	err = d->args.fake && gt_mounted(fd, d->dir, NULL)
+		      ? 0
+		      : gt_mount_prepare(fd, d->dir, d->err, sizeof(d->err));
 	if (fd >= 0)
 		close(fd);
 	d->mounter.options = d->args.fuse;

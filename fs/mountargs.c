@@ -320,7 +320,7 @@ static void print_default(const struct gt_conf_item *i)
 			name = strchr(name, ' ') + 1;
 		len = (int)strcspn(name, " ");
 	}
-	printf("%.*s)\n", len ? len : 4, len ? name : "none");
+	printf("%.*s)\n", len ? len : 5, len ? name : "empty");
 }
 
 void gt_mountargs_help(const char *program)
@@ -345,7 +345,7 @@ void gt_mountargs_help(const char *program)
 	       "/gputrace.conf, if there)\n"
 	       "  replay=FILE[:FILE]  recordings, likewise; a colon in a name is \\:\n"
 	       "  speed=N             of the replay, in times of real time; 0: as fast as it "
-	       "reads\n"
+	       "reads (default: 0)\n"
 	       "  gid=N               group that may write settings and sees everything\n"
 	       "  ro                  settings cannot be written\n"
 	       "  foreground          do not go to the background\n"

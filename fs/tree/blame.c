@@ -822,7 +822,7 @@ static void find_owners(struct blame *b)
 /**
  * struct row - @who: a party, or GT_NONE32: nobody, or several
  * @owner: the owner of a dependency's jobs, instead; NULL: the wait was for the ring
- * @reason: what the wait was for
+ * @reason: what the wait was for; NULL: unknown
  */
 struct row {
 	const char *by;
@@ -847,6 +847,8 @@ static struct row row_of(const struct blame *b, unsigned int i, unsigned int kin
 		r.by = "unknown";
 	else
 		r.who = w->lanes.who[kind];
+	if (kind == GT_HELD_IDLE) /* the ring was free */
+		r.reason = NULL;
 	/* of whom no pid is known, it may be anybody */
 	if (r.who == w->party && b->g.party[r.who].pid != GT_NONE32)
 		r.by = "self";

@@ -330,7 +330,8 @@ static void show_examples(struct gt_text *t, const char *mnt)
 		"clock\n"
 		"  cat %1$s/*/ring0/latency                 how long jobs wait and run\n"
 		"  watch -n1 cat %1$s/top                   who uses the GPU\n"
-		"  cat %1$s/blame                           who waited, and for whom\n"
+		"  cat %1$s/blame                           which processes waited, and whom they "
+		"waited for\n"
 		"  cat %1$s/proc/PID/stats                  what process PID did\n"
 		"  timeout 5 cat %1$s/trace                 events as they happen\n"
 		"  tail -n 20 %1$s/report                   the last finished jobs\n"
@@ -338,10 +339,11 @@ static void show_examples(struct gt_text *t, const char *mnt)
 		"  echo threshold > %1$s/config/sampling_mode; echo 1000000 > "
 		"%1$s/config/sampling_threshold\n"
 		"                                           record only jobs slower than 1 ms\n"
-		"  cat %1$s/last_cmd_status                 why a write was refused\n"
+		"  cat %1$s/last_cmd_status                 why a write was refused (none of yours "
+		"came: only root and the group gputrace may write)\n"
 		"  cat %1$s/doctor                          what cannot be seen here, and why\n"
-		"  mkdir t; cat %1$s/metadata > t/metadata; timeout 5 cat %1$s/events > "
-		"t/events; babeltrace2 t\n\n",
+		"  mkdir -p ctf; cat %1$s/metadata > ctf/metadata; timeout 5 cat %1$s/events > "
+		"ctf/events; babeltrace2 ctf\n\n",
 		mnt);
 }
 
@@ -802,13 +804,13 @@ const struct gt_file gt_root_files[] = {
 	  "rings: utilization, drop rate, mean latency",
 	  "ring_id utilization_percent drop_rate_percent avg_latency_us" },
 	{ "top", 0444, GT_FILE_VIEW | GT_FILE_LONG | GT_FILE_AGAIN, gt_show_top, NULL, NULL, gt_gen_model,
-	  "processes and engines by GPU time, pid - is of nobody known: of the last 10 s, or of the whole recording",
+	  "processes and engines by GPU time, pid -: the process is not known; of the last 10 s, or of the whole recording",
 	  "pid uid gpu engine busy_percent share_percent jobs queue_p99_ns comm" },
 	{ "memory", 0444, GT_FILE_VIEW | GT_FILE_LOOKS, gt_show_memory, NULL, NULL, NULL,
 	  "processes by the memory that they hold on each GPU, from the driver",
 	  "pid uid gpu resident_bytes shared_bytes comm" },
 	{ "blame", 0444, GT_FILE_VIEW | GT_FILE_LONG, gt_show_blame, NULL, NULL, gt_gen_model,
-	  "for whom jobs waited in the last 10 s, or the whole recording: those 100 processes and rings that waited longest",
+	  "whom jobs waited for in the last 10 s, or the whole recording: those 100 processes and rings that waited longest",
 	  GT_BLAME_COLUMNS },
 	{ "blame_stats", 0444, GT_FILE_VIEW | GT_FILE_LONG | GT_FILE_KEYED, gt_show_blame_stats, NULL, NULL, gt_gen_model,
 	  "what blame covers: time, jobs, and what it leaves out",

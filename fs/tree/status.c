@@ -108,12 +108,23 @@ int gt_show_filter_stats(struct gt_text *t, const struct gt_show *s)
 /* The root's `doctor`: what works here, what does not and why, and what is not traced. */
 
 /* Lines from elsewhere, each indented: none can look like a line of ours. */
+/* "key 0": backends/NAME/stats has those, too */
+static bool is_zero(const char *line, size_t len)
+{
+	size_t key = strcspn(line, " \n");
+
+	return len == key + 2 && line[key + 1] == '0';
+}
+
+/* The counters that count something */
 static void indented(struct gt_text *t, const char *key, const char *lines)
 {
 	size_t len;
 
 	for (; *lines; lines += len + (lines[len] == '\n')) {
 		len = strcspn(lines, "\n");
+		if (is_zero(lines, len))
+			continue;
 		gt_text_str(t, "  ");
 		gt_text_str(t, key);
 		gt_text_mem(t, lines, len);

@@ -169,7 +169,7 @@ if read -rt 20 -u "$held_out" line && [ "$line" = held ]; then
 	ok "a setting is taken while its thread stands still" sh -c "echo hip >$set"
 	is "$(stat_of attaching)" 1 "… and is under way"
 	ok "after some seconds doctor tells" wait_for 60 grep -q 'runtime_stalled_s [0-9]' "$mnt/doctor"
-	is "$(grep -cE 'runtime_hangs.* '"${pid[meanwhile]}"'$|runtime_hangs_at' "$mnt/doctor")" 0 "… not of whom: that is not for everybody"
+	is "$(grep -cE 'runtime_stalled.* '"${pid[meanwhile]}"'$|runtime_stalled_at' "$mnt/doctor")" 0 "… not of whom: that is not for everybody"
 	like "$(echo cuda 2>&1 >"$set")" "busy" "no other setting is taken: EBUSY"
 	like "$(cat "$mnt/last_cmd_status")" "runtimes: .* for [0-9]+ s" "… with a sentence"
 	is "$(cat "$set")" hip "… and it reads back what is under way"

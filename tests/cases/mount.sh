@@ -70,6 +70,7 @@ is "$(code "$GT_PROG" --version)" 0 "--version"
 
 ok "SOURCE DIR with fstab's options" mount_gt "$mnt" -n -o rw,nofail,_netdev,user,x-systemd.automount,backend=sim
 like "$(grep " $mnt " /proc/mounts)" "^gputrace .* fuse.gputrace .*nosuid.*nodev.*noexec.*allow_other" "type and options shown"
+is "$(code "$GT_PROG" "$mnt" -f -o backend=sim)" 0 "-f checks what is to be mounted there next"
 is "$(code "$GT_PROG" "$mnt" -o backend=sim)" 32 "a second mount there is refused"
 like "$(cat err)" "already mounted" "… and says so"
 

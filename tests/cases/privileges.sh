@@ -93,7 +93,7 @@ ln -s /etc/passwd place/link
 ln -s .. place/out
 printf '[main]\nkeep = %s/kept/settings\n[backend calls]\nplace = %s/place\n' "$PWD" "$PWD" >conf
 mount_gt "$mnt" -o conf=conf,plugin_dir="$PWD/plugins",backend=calls || exit 1
-call() { sed -n "s/^ *call_$1 //p" "$mnt/doctor"; }
+call() { sed -n "s/^call_$1 //p" "$mnt/backends/calls/stats"; }
 also=
 sanitized || also="execve ptrace process_vm_readv"
 [ "$(uname -m)" != x86_64 ] || also="$also $int80 x32"

@@ -9,12 +9,12 @@
 /* The other's two rows: 971 us for a job that has ended, 300 ms for one that runs */
 #define ROWS(pid, comm)                                                                            \
 	pid " amdgpu0 ring0 process 1000 300971000 75.06 2 ring " comm " glxgears\n" pid           \
-	    " amdgpu0 ring0 idle - 100000000 24.93 1 ring " comm " -\n"
+	    " amdgpu0 ring0 idle - 100000000 24.93 1 - " comm " -\n"
 #define OTHER	 ROWS("2000", "#x\\040y\\012z")
 #define HIDDEN	 ROWS("-", "-")
-#define SDMA_OWN "1000 amdgpu0 ring1 idle - 8000 100.00 1 ring glxgears -\n"
+#define SDMA_OWN "1000 amdgpu0 ring1 idle - 8000 100.00 1 - glxgears -\n"
 /* 50 us and 200 ms until its jobs were handed over, then behind its own that runs */
-#define OWN_IDLE "1000 amdgpu0 ring0 idle - 200050000 50.00 2 ring glxgears -\n"
+#define OWN_IDLE "1000 amdgpu0 ring0 idle - 200050000 50.00 2 - glxgears -\n"
 #define OWN_SELF "1000 amdgpu0 ring0 self 1000 200000000 49.99 1 ring glxgears glxgears\n"
 
 #define STATS(from, to, finished, flying) "from_s " from "\nto_s " to "\n" JOBS(finished, flying)
