@@ -74,8 +74,9 @@ int gt_show_sampling_stats(struct gt_text *t, const struct gt_show *s)
 
 int gt_show_filter_stats(struct gt_text *t, const struct gt_show *s)
 {
-	/* in the order in which they are asked; those that have no name stand above by another */
+	/* by what refuses: settings by their name, in the order in which they are asked */
 	static const char *const names[GT_NREFUSALS] = {
+		[GT_R_LEVEL] = "level",
 		[GT_R_TYPE] = "unknown_type",
 		[GT_R_EVENTS] = "filter_events",
 		[GT_R_RING] = "filter_ring",
@@ -84,10 +85,11 @@ int gt_show_filter_stats(struct gt_text *t, const struct gt_show *s)
 		[GT_R_UID] = "filter_uid",
 		[GT_R_WATCHLIST] = "watchlist",
 		[GT_R_CTX] = "watchlist_ctx",
-		[GT_R_SAMPLING] = "sampling_share",
+		[GT_R_SAMPLING] = "sampling",
 		[GT_R_LATENCY] = "filter_latency",
 		[GT_R_THRESHOLD] = "sampling_threshold",
-		[GT_R_SHARE] = "history_share",
+		[GT_R_RATE] = "rate_limit",
+		[GT_R_SHARE] = "history_user_percent",
 	};
 	struct gt_gate_counts n;
 
@@ -95,11 +97,7 @@ int gt_show_filter_stats(struct gt_text *t, const struct gt_show *s)
 		GT_MODEL_LOCK(s->app->model);
 		n = s->app->gate->n;
 	}
-	gt_text_kv(t, "level", n.refused[GT_R_LEVEL]);
-	gt_text_kv(t, "filters", gt_gate_filtered(&n));
-	gt_text_kv(t, "sampling", gt_gate_sampled(&n));
-	gt_text_kv(t, "rate_limit", n.refused[GT_R_RATE]);
-	for (unsigned int i = GT_R_TYPE; i < GT_NREFUSALS; i++)
+	for (unsigned int i = 0; i < GT_NREFUSALS; i++)
 		if (names[i])
 			gt_text_kv(t, names[i], n.refused[i]);
 	return 0;

@@ -114,7 +114,7 @@ ok "… which have no more than a quarter of the history" [ "$own" -gt 0 -a "$pe
 ok "… the others' are there" [ $((all - own)) -ge 6000 ]
 over=$(value "$mnt/status" events_over_share)
 ok "what was beyond is counted" [ "$over" -ge 90000 ]
-is "$(awk '$1 == "history_share" { print $2 }' "$mnt/filter_stats")" "$over" "… by its reason"
+is "$(awk '$1 == "history_user_percent" { print $2 }' "$mnt/filter_stats")" "$over" "… by its reason"
 is "$(user 12345 over_share)" "$over" "… by user"
 ok "… and to that user" problem 12345 '^history [0-9]+ rows are in statistics, but not in the history, of which uid 12345'
 like "$(cat "$mnt/doctor")" "^lost $over records of users' own files in the history" "… and doctor says why"
