@@ -197,10 +197,13 @@ static int options(struct gt_mountargs *a, const char *list, char *err, size_t l
 	return ret;
 }
 
-/* What fstab has before the directory: what is mounted there is this machine */
+/* The words that fstab has before the directory for this machine. mount(8) makes a path of one that is a
+ * file's name where it runs: at boot of /gputrace itself */
 static bool is_name(const char *source)
 {
-	return !*source || !strcmp(source, "gputrace") || !strcmp(source, "none");
+	const char *slash = strrchr(source, '/'), *name = slash ? slash + 1 : source;
+
+	return !*source || !strcmp(name, "gputrace") || !strcmp(name, "none");
 }
 
 static int take_recording(struct gt_mountargs *a, const char *source, char *err, size_t len)

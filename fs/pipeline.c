@@ -113,10 +113,30 @@ static void one(struct gt_pipeline *p, union gt_record *r, bool live, bool own)
 	gt_model_done(app->model, &f);
 }
 
+static uint64_t clock_ns(clockid_t id)
+{
+	struct timespec ts;
+
+	clock_gettime(id, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+/* Once a second, before the events that may have come after a change */
+static void look_at_clocks(struct gt_pipeline *p)
+{
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+
+	if (now < p->clocks_due)
+		return;
+	p->clocks_due = now + CLOCKS_NS;
+	gt_log_clocks(p->app->log);
+}
+
 static void on_records(void *arg, const union gt_record *r, size_t n, bool live, bool own)
 {
 	struct gt_pipeline *p = arg;
 
+	look_at_clocks(p);
 	while (n) {
 		size_t some = n < BATCH ? n : BATCH;
 		GT_MODEL_LOCK(p->app->model);
@@ -182,14 +202,6 @@ static void on_watermark(void *arg, uint64_t ts)
 	gt_model_advance(p->app->model, ts);
 }
 
-static uint64_t clock_ns(clockid_t id)
-{
-	struct timespec ts;
-
-	clock_gettime(id, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
-
 /* The budget is the whole daemon's: what is recorded costs most where it is read. */
 static void adapt(struct gt_app *app)
 {
@@ -203,24 +215,12 @@ static void adapt(struct gt_app *app)
 		gt_gate_adapt(app->gate, now, clock_ns(CLOCK_PROCESS_CPUTIME_ID));
 }
 
-/* Once a second */
-static void look_at_clocks(struct gt_pipeline *p)
-{
-	uint64_t now = clock_ns(CLOCK_MONOTONIC);
-
-	if (now < p->clocks_due)
-		return;
-	p->clocks_due = now + CLOCKS_NS;
-	gt_log_clocks(p->app->log);
-}
-
 static void on_idle(void *arg)
 {
 	struct gt_pipeline *p = arg;
 
 	gt_model_tidy(p->app->model);
 	adapt(p->app);
-	look_at_clocks(p);
 	if (p->notify && atomic_load(p->wanted))
 		p->notify(p->notify_arg);
 }

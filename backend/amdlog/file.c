@@ -611,6 +611,10 @@ int gt_amd_file_open(struct gt_amd *a, const struct gt_amd_folder *d, const char
 	struct gt_amd_file *f;
 	int fd = path ? open_log(a, d, name, &st, &damage) : -ENOMEM;
 
+	if (fd == -ENOENT && d) { /* its name has gone meanwhile */
+		free(path);
+		return fd;
+	}
 	if (fd < 0) {
 		gt_amd_fault(a, st.st_uid, -fd, path, sentence(-fd));
 		free(path);
@@ -729,7 +733,9 @@ int gt_amd_file_look(struct gt_amd_file *f)
 		f->size = f->end;
 	if (st.st_uid != f->log.uid)
 		return -ESTALE;
-	if (f->size < f->off) {
+	if (f->size < f->off && f->gone) {
+		f->size = f->off; /* what is written after that is not read */
+	} else if (f->size < f->off) {
 		f->off = 0;
 		f->skipping = f->log.line.headed = false;
 		f->truncated++;

@@ -163,7 +163,7 @@ enum gt_num_id {
  * @bound: can be used for raw records
  * @links: when left out, it still links the key by which its job ends: see job.c
  * @flags: of its records: GT_F_DEPENDS, GT_F_WAITS
- * @only: enum gt_unknown_job
+ * @unknown_job: enum gt_unknown_job
  * @nums: a bit for each GT_NUM_* that is given
  * @gpu, @gpu_known: if it names no device: the GPU of the driver alone
  * @map: number of its file

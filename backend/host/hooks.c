@@ -32,7 +32,7 @@ static bool may_push(const union gt_record *r, uint64_t latest)
 {
 	if (r->ev.ts > latest)
 		return false;
-	return r->ev.type < GT_NTYPES || (r->ev.type >= GT_PROCESS && r->ev.type < GT_TYPE_END);
+	return r->ev.type < GT_NTYPES || (r->ev.type >= GT_PROCESS && r->ev.type <= GT_LOST);
 }
 
 static void note_bit(struct gt_be *b, uint64_t *word, unsigned int bit)

@@ -232,7 +232,7 @@ static int take(struct gt_source *s, struct stream *st, union gt_record *r)
 		learn_gpu(s, st, &r->gpu_name);
 	else if (r->ev.type == GT_RING_NAME)
 		learn_ring(s, st, &r->ring_name);
-	if (r->ev.type == GT_GPU_NAME || r->ev.type == GT_RING_NAME)
+	if (r->ev.type == GT_GPU_NAME || r->ev.type == GT_RING_NAME || r->ev.type > GT_LOST)
 		return 0;
 	if (r->ev.type == GT_NAME && r->name.kind == GT_NAME_FUNCTION) {
 		gt_call_learn(s, &r->name);

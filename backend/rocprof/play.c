@@ -454,6 +454,7 @@ void rp_doctor(struct gt_plugin *p, char *buf, size_t len)
 #define PATH_WORD 512 /* bytes of a path that are shown */
 #define ROW_MAX	  1000
 static_assert(RP_LIVE_FILES * ROW_MAX < GT_BACKEND_TEXT_MAX, "all rows fit");
+static_assert(PATH_WORD + sizeof(((struct rp_file *)0)->error) + 3 < ROW_MAX, "problems, too");
 
 void rp_show_files(struct gt_plugin *p, char *buf, size_t len)
 {

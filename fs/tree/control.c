@@ -50,6 +50,8 @@ static int set_stopped(struct gt_app *app, bool stop, char *err, size_t len)
 
 	if (!ret)
 		__atomic_store_n(&app->stopped, stop, __ATOMIC_RELAXED);
+	if (!ret && !stop)
+		app->seeking = 0;
 	return ret;
 }
 
@@ -169,9 +171,9 @@ static void stop_as_before(struct gt_app *app, bool stopped)
 /* Where it plays, or will once the seek that is under way has ended */
 static uint64_t place(struct gt_app *app)
 {
-	uint64_t to = app->seeking;
-
-	return to && !gt_host_drained(app->host, SEEK_MS) ? to : gt_model_now(app->model);
+	if (app->seeking && gt_host_drained(app->host, SEEK_MS))
+		app->seeking = 0;
+	return app->seeking ? app->seeking - 1 : gt_model_now(app->model);
 }
 
 /*
@@ -181,8 +183,7 @@ static uint64_t place(struct gt_app *app)
 static int seek(struct gt_app *app, const char *span, char *err, size_t len)
 {
 	bool stopped = __atomic_load_n(&app->stopped, __ATOMIC_RELAXED);
-	uint64_t now;
-	int64_t ns;
+	int64_t ns, now;
 	int ret = need_replay(app, "seek", err, len);
 
 	span += strspn(span, " \t");
@@ -192,14 +193,15 @@ static int seek(struct gt_app *app, const char *span, char *err, size_t len)
 		return ret;
 	if (!app->paced)
 		set_stopped(app, true, err, len);
-	now = place(app);
-	if ((*span == '+' || *span == '-') && now <= INT64_MAX &&
-	    __builtin_add_overflow(ns, (int64_t)now, &ns))
-		ns = INT64_MAX;
+	if (*span == '+' || *span == '-') {
+		now = (int64_t)place(app);
+		if (now >= 0 && __builtin_add_overflow(ns, now, &ns))
+			ns = INT64_MAX;
+	}
 	ns = ns > 0 ? ns : 0;
 	ret = ask(app, GT_CTL_SEEK, ns, err, len);
 	if (!ret)
-		app->seeking = gt_host_drained(app->host, SEEK_MS) ? 0 : (uint64_t)ns;
+		app->seeking = gt_host_drained(app->host, SEEK_MS) ? 0 : (uint64_t)ns + 1;
 	else if (!app->paced && app->host)
 		stop_as_before(app, stopped);
 	return ret;

@@ -339,8 +339,8 @@ static void show_examples(struct gt_text *t, const char *mnt)
 		"  echo threshold > %1$s/config/sampling_mode; echo 1000000 > "
 		"%1$s/config/sampling_threshold\n"
 		"                                           record only jobs slower than 1 ms\n"
-		"  cat %1$s/last_cmd_status                 why a write was refused (none of yours "
-		"came: only root and the group gputrace may write)\n"
+		"  cat %1$s/last_cmd_status                 why a write was refused, if "
+		"you are root or in the group gputrace\n"
 		"  cat %1$s/doctor                          what cannot be seen here, and why\n"
 		"  mkdir -p ctf; cat %1$s/metadata > ctf/metadata; timeout 5 cat %1$s/events > "
 		"ctf/events; babeltrace2 ctf\n\n",

@@ -114,7 +114,7 @@ bool gt_has_counters(const struct gt_show *s);
 	{                                                                                          \
 		.name = "blame", .mode = 0444, .flags = GT_FILE_VIEW | GT_FILE_LONG,               \
 		.show = gt_show_blame, .gen = gt_gen_moving, .fields = GT_BLAME_COLUMNS,           \
-		.help = "for whom jobs" of " waited in the last 10 s"                              \
+		.help = "whom jobs" of " waited for in the last 10 s"                              \
 	}
 #define GT_FILE_REPORT_STATS                                                                       \
 	{                                                                                          \

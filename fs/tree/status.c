@@ -74,7 +74,7 @@ int gt_show_sampling_stats(struct gt_text *t, const struct gt_show *s)
 
 int gt_show_filter_stats(struct gt_text *t, const struct gt_show *s)
 {
-	/* by what refuses: settings by their name, in the order in which they are asked */
+	/* settings by their name */
 	static const char *const names[GT_NREFUSALS] = {
 		[GT_R_LEVEL] = "level",
 		[GT_R_TYPE] = "unknown_type",
@@ -105,8 +105,7 @@ int gt_show_filter_stats(struct gt_text *t, const struct gt_show *s)
 
 /* The root's `doctor`: what works here, what does not and why, and what is not traced. */
 
-/* Lines from elsewhere, each indented: none can look like a line of ours. */
-/* "key 0": backends/NAME/stats has those, too */
+/* "key 0": a counter that counts nothing, or an option that is off; backends/NAME/ has those, too */
 static bool is_zero(const char *line, size_t len)
 {
 	size_t key = strcspn(line, " \n");
@@ -114,7 +113,7 @@ static bool is_zero(const char *line, size_t len)
 	return len == key + 2 && line[key + 1] == '0';
 }
 
-/* The counters that count something */
+/* Lines from elsewhere, each indented, so that none can look like a line of ours */
 static void indented(struct gt_text *t, const char *key, const char *lines)
 {
 	size_t len;

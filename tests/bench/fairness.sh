@@ -51,7 +51,8 @@ dirs() {
 	crowd dirs 50 "$job" "$2" "$3"
 }
 
-# 64 logs of AMD's runtime that grow by some 15 MB/s together, into a folder that the daemon follows or another
+# 64 logs of AMD's runtime that grow by some 15 MB/s together, into a folder that the daemon follows or another; it has a
+# rate of its own, and burns nothing
 logs() {
 	local dir=$work/logs
 	[ -d "$1/backends" ] || dir=$work/proc/logs
@@ -149,7 +150,7 @@ others() { # others NAME - while that attack is at work, what the others have
 line_ms() { # until a line that the honest user's program logs is seen as a dispatch of its kernel; at most 10 s
 	local began at name=log$RANDOM$RANDOM
 	began=$(date +%s%3N) at=$(date +%s%3N)
-	as $honest sh -c "echo ':3:rocvirtual.cpp :3596: $(awk '{ printf "%.0f", $1 * 1e6 }' /proc/uptime) us: [pid:1 tid: 0x1] ShaderName : $name' >>$work/logs/hip_honest"
+	as $honest sh -c "echo ':3:rocvirtual.cpp :3596: $(python3 -c 'import time; print(time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1000)') us: [pid:1 tid: 0x1] ShaderName : $name' >>$work/logs/hip_honest"
 	until as $honest grep -qsx 'calls 1' "$work"/gt/*/kernels/"$name"/stats || [ $((at - began)) -gt 10000 ]; do
 		sleep 0.02
 		at=$(date +%s%3N)

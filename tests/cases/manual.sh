@@ -21,13 +21,17 @@ ok "gputrace.conf has every key, as make man writes it" diff listed wanted
 has_part "$GT_SRC/conf/gputrace.conf.5" KEYS keys
 
 # README's output is what the program makes of the recording that it names
-is_root && { mount_gt "$mnt" -o replay="$GT_SRC/tests/data/replay/amdgpu_4.11.txt" || exit 1; }
-for f in amdgpu0/ring0/latency top; do
-	is_root || break
-	sed -n "\#^    \$ cat /gputrace/$f\$#,/^\$/s/^    //p" "$GT_SRC/README.md" | sed 1d >readme
-	ok "README's $f" diff readme "$mnt/$f"
-done
-is_root && umount_gt "$mnt"
+if is_root; then
+	mount_gt "$mnt" -o replay="$GT_SRC/tests/data/replay/amdgpu_4.11.txt" || exit 1
+	wait_for 60 grep -q '^state ended$' "$mnt/status"
+	for f in amdgpu0/ring0/latency top; do
+		sed -n "\#^    \$ cat /gputrace/$f\$#,/^\$/s/^    //p" "$GT_SRC/README.md" | sed 1d >readme
+		ok "README's $f" diff readme "$mnt/$f"
+	done
+	umount_gt "$mnt"
+else
+	skip_ok "README's output" "needs root to mount"
+fi
 
 cat >keys.py <<'P'
 import re, sys

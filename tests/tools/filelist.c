@@ -5,6 +5,7 @@
  * filelist shares: the rows of the table SHARES of gputrace-security(7), by shares.def.
  * `make man` writes them there; tests/cases/manual.sh compares.
  */
+#include <assert.h>
 #include <ctype.h>
 #include <dlfcn.h>
 #include <stdio.h>
@@ -161,6 +162,8 @@ static void describe(const struct gt_conf_item *it, char *out)
 	int len = snprintf(out, 1024, "%c%s", toupper(*it->help), it->help + 1);
 	char *end = out + len;
 	size_t left = 1024 - (size_t)len;
+
+	assert(len < 512); /* room for the rest */
 
 	if (it->type == GT_CONF_INT)
 		snprintf(end, left, " (%lld to %lld)", (long long)it->min, (long long)it->max);

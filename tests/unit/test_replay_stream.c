@@ -274,6 +274,12 @@ static void versions(void)
 		rh_free(h);
 	}
 	f.r[0].header.version = GT_RECORD_VERSION;
+	add(&f, 9000, GT_MACHINE);
+	add(&f, 9000, GT_CLOCK_SNAPSHOT);
+	h = play(f.r, f.n * GT_RECORD_SIZE, &ret);
+	is(h->n, 7, "the machine that it was recorded on, and its clocks, are not this one's");
+	is(h->errors, 0, "… and no fault");
+	rh_free(h);
 	submit(&f, 10000, 0, 0, 11);
 	f.r[f.n - 1].ev.type = GT_HEADER - 1;
 	submit(&f, 10001, 0, 0, 12);
