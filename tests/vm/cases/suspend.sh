@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # The kernel freezes every process before it sleeps, readers that are parked too; they go on after it
-# and have lost nothing.
+# and have lost nothing. Streams say when the clock was set.
 . "$GT_SRC/tests/lib/case.sh"
 
 modprobe -a fuse 2>/dev/null
@@ -90,6 +90,25 @@ for i in 1; do
 done
 is "$(grep -hv 'Interrupted system call' ./*.err)" "" "a text caught in it says EINTR, if anything"
 ok "texts are read" cat "$mnt/status"
+
+# The clock is set by an hour: streams get the new offset
+cat >clock.py <<'P'
+import struct, sys
+from tap import ok
+data = open(sys.argv[1], 'rb').read()
+records = [data[at:at + 64] for at in range(0, len(data) - 63, 64)]
+real, boot = struct.unpack_from('<qq', records[0], 32)
+set_ = [struct.unpack_from('<qq', r, 16) for r in records if r[8] == 72]  # CLOCK_SNAPSHOT
+ok(set_ and abs(set_[0][0] - real - 3600 * 10**9) < 5 * 10**9, 'CLOCK_SNAPSHOT: CLOCK_REALTIME went on by an hour', (real, set_))
+ok(set_ and abs(set_[0][1] - boot) < 10**9, 'CLOCK_BOOTTIME did not', (boot, set_))
+P
+cat "$mnt/events" >clock & readers+=($!)
+wait_for 20 test -s clock
+date -s "@$(($(date +%s) + 3600))" >/dev/null
+snapshot() { python3 -c 'import sys; d = open("clock", "rb").read(); sys.exit(72 not in d[8::64])'; }
+ok "a clock that is set is in the stream" wait_for 60 snapshot
+date -s "@$(($(date +%s) - 3600))" >/dev/null
+python_checks clock.py clock
 
 kill -STOP "$(daemon)"
 kill -CONT "$(daemon)"
