@@ -32,9 +32,8 @@ struct gt_app {
 	struct gt_keep *keep;	  /* NULL: nothing is kept */
 	struct gt_writer *writer; /* NULL: none was started */
 	bool stopped;		  /* control: stop */
-	_Atomic uint64_t
-		seeking; /* control: one more than where the seek goes that is under way; 0: none is */
-	bool simulated; /* its GPUs are not real */
+	_Atomic uint64_t seeking; /* where a seek that is under way goes, plus 1; 0: none is */
+	bool simulated;		  /* its GPUs are not real */
 	bool replay;
 	bool paced;	   /* … with speed=: readers of pipes begin where it plays */
 	char history[128]; /* why that of a replay is in memory, and not whole; "" it is not */

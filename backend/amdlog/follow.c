@@ -278,7 +278,6 @@ void gt_amd_show_problems(struct gt_plugin *p, char *buf, size_t len)
 	struct gt_details t = { buf, len };
 	const struct gt_amd_problem *next;
 
-	*buf = '\0';
 	for (uint64_t nr = 0; a; nr = next->nr) { /* by number */
 		next = NULL;
 		for (unsigned int i = 0; i < GT_AMD_FAULTS; i++)
@@ -296,7 +295,7 @@ void gt_amd_show_problems(struct gt_plugin *p, char *buf, size_t len)
 
 /* The place of a problem: its own, if it is there already, else the oldest one's; of a user who has a
  * share of them, of their own */
-static struct gt_amd_problem *place_of(struct gt_amd *a, const struct gt_amd_problem *new)
+static struct gt_amd_problem *place_of(struct gt_amd *a, const struct gt_amd_problem *problem)
 {
 	struct gt_amd_problem *oldest = a->fault, *own = NULL;
 	unsigned int n = 0;
@@ -304,24 +303,24 @@ static struct gt_amd_problem *place_of(struct gt_amd *a, const struct gt_amd_pro
 	for (struct gt_amd_problem *p = a->fault; p < a->fault + GT_AMD_FAULTS; p++) {
 		if (p->nr < oldest->nr)
 			oldest = p;
-		if (!p->nr || p->uid != new->uid)
+		if (!p->nr || p->uid != problem->uid)
 			continue;
-		if (!strcmp(p->text, new->text))
+		if (!strcmp(p->text, problem->text))
 			return p;
 		n++;
 		own = !own || p->nr < own->nr ? p : own;
 	}
-	return new->uid &&n >= GT_AMD_FAULTS / GT_AMD_SHARE ? own : oldest;
+	return problem->uid && n >= GT_AMD_FAULTS / GT_AMD_SHARE ? own : oldest;
 }
 
 int gt_amd_fault(struct gt_amd *a, uint32_t uid, int err, const char *path, const char *why)
 {
-	struct gt_amd_problem new = { .nr = ++a->refused, .uid = uid };
+	struct gt_amd_problem problem = { .nr = ++a->refused, .uid = uid };
 	char word[PATH_WORD];
 
 	gt_word(word, sizeof(word), path ? path : "");
-	snprintf(new.text, sizeof(new.text), "%s: %s", word, why);
-	*place_of(a, &new) = new;
+	snprintf(problem.text, sizeof(problem.text), "%s: %s", word, why);
+	*place_of(a, &problem) = problem;
 	if (a->reported)
 		return err > 0 ? -err : -EIO;
 	a->reported = true;
@@ -402,7 +401,6 @@ static void open_recordings(struct gt_amd *a)
 static int begin(struct gt_amd *a)
 {
 	a->reported = false;
-	a->deadline = a->p->host->now(a->p) + DRAIN_NS;
 	if (a->p->recording) {
 		open_recordings(a);
 		if (!a->n)
@@ -611,7 +609,7 @@ static ssize_t take_turn(struct gt_amd *a, unsigned int i)
 		records = 0; /* nothing more was in it */
 	ns = gt_thread_cpu_ns() - began;
 	child = gt_child_cpu_ns(a->reader.child.pid); /* another one, if that failed */
-	gt_user_took(&u->rate, (unsigned int)records);
+	gt_rate_more(&u->rate, (unsigned int)records);
 	gt_user_spent(&u->rate, records, ns + child - (child >= child_began ? child_began : 0));
 	return got;
 }

@@ -173,11 +173,13 @@ int gt_amd_read(struct gt_amd_reader *r, const struct gt_amd_head *h, const char
 bool gt_amd_next(struct gt_amd_reader *r, struct gt_amd_item *item);
 void gt_amd_reader_end(struct gt_amd_reader *r);
 
+/* follow.c */
+
 /**
  * struct gt_amd_user - the owner of logs
  * @turn: number of the turn in which one of them was read last
  * @rate: of records
- * @waits: no more is read for now, as @rate is used up
+ * @waits: its logs are not read on for now, as @rate is used up
  */
 struct gt_amd_user {
 	uint32_t uid;
@@ -446,7 +448,7 @@ struct gt_amd_options {
  *	counts, or as the file has another owner
  * @left_out: folders with more names than are looked at
  * @forged: pids that logs claimed and that were not seen to be of their owner
- * @fault: the last things that were left out and why, from number 1
+ * @fault: the last things that were left out and why, by number; 0: the place is free
  * @events: of inotify; those from @heard_at to @heard are still to be looked at
  * @gone: counters of files that are closed; @block: what is read at a time; @sorting: room for that
  * @reader: takes that apart; @readers_failed: so many have failed on a log

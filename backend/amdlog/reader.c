@@ -17,9 +17,10 @@
 
 #define MEMORY	 (64u << 20)
 #define SAID_MAX (4u << 20)
-#define LINES_MAX                                                                                  \
-	8192 /* of a block: a log's have some 100 bytes, and what is said of more is not taken in time */
-#define WAIT_MS 5000 /* for a block; it takes a few */
+#define WAIT_MS	 5000 /* for a block; it takes a few */
+/* Lines of a block, of which a log's have some 100 bytes: what is said of more is not used in time, and has to be said
+ * again */
+#define LINES_MAX 8192
 
 /* What is asked; @len bytes follow. See gt_amd_read() */
 struct request {

@@ -22,13 +22,8 @@ static inline bool gt_user_may(struct gt_rate *r, uint64_t now, uint64_t per_s)
 	return gt_rate_take(r, now, 0);
 }
 
-/** gt_user_took() - charges @rows */
-static inline void gt_user_took(struct gt_rate *r, unsigned int rows)
-{
-	gt_rate_more(r, rows);
-}
-
-/** gt_user_spent() - charges the CPU time @ns that @rows took, as far as it is above their price */
+/** gt_user_spent() - charges the CPU time @ns that @rows took, as far as it is above their price: they
+ * themselves are charged by gt_rate_more() */
 static inline void gt_user_spent(struct gt_rate *r, uint64_t rows, uint64_t ns)
 {
 	uint64_t n = ns / GT_USER_ROW_NS;

@@ -109,7 +109,7 @@ bool rp_user_may(struct rp *r, struct rp_user *u, uint64_t now)
 void rp_user_took(struct rp_user *u)
 {
 	u->rows++;
-	gt_user_took(&u->rate, 1);
+	gt_rate_more(&u->rate, 1);
 }
 
 uint64_t rp_over_share(struct gt_plugin *p, uint32_t uid)

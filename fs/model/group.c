@@ -279,7 +279,7 @@ static bool make_room(struct gt_model *m)
 	group_free(g);
 	m->groups[best] = NULL;
 	m->ncgroups--;
-	m->cgroups_folded++;
+	m->cgroups_merged++;
 	m->dir_gen++;
 	return true;
 }
@@ -303,7 +303,7 @@ static bool drop_user(struct gt_model *m)
 	group_free(g);
 	m->groups[best] = NULL;
 	m->nusers--;
-	m->users_dropped++;
+	m->users_evicted++;
 	m->dir_gen++;
 	return true;
 }

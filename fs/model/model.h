@@ -706,9 +706,9 @@ struct gt_model {
 	struct gt_group *groups[GT_MAX_GROUPS];
 	unsigned int nusers, ncgroups;
 	uint64_t users_refused;	  /* processes without a total for their user */
-	uint64_t users_dropped;	  /* users with a total that made room */
+	uint64_t users_evicted;	  /* users with a total that made room */
 	uint64_t cgroups_refused; /* processes that count in a group above their own only */
-	uint64_t cgroups_folded;  /* groups that made room: their totals are in those above */
+	uint64_t cgroups_merged;  /* groups that made room: their totals are in those above */
 
 	struct gt_typecount types;
 	struct gt_counts counts;

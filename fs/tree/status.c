@@ -566,7 +566,7 @@ struct counts {
 	unsigned int gpus, rings, queues, procs, jobs;
 	uint64_t given_up, dropped_table_full, begin_unseen, ended_unseen, procs_refused,
 		queues_refused, memory;
-	uint64_t users, users_refused, users_dropped, cgroups, cgroups_refused, cgroups_folded;
+	uint64_t users, users_refused, users_evicted, cgroups, cgroups_refused, cgroups_merged;
 	bool endless; /* a ring's source does not say when jobs end */
 };
 
@@ -603,10 +603,10 @@ static struct counts count(struct gt_app *app)
 	c.queues_refused = m->queues_refused;
 	c.users = m->nusers;
 	c.users_refused = m->users_refused;
-	c.users_dropped = m->users_dropped;
+	c.users_evicted = m->users_evicted;
 	c.cgroups = m->ncgroups;
 	c.cgroups_refused = m->cgroups_refused;
-	c.cgroups_folded = m->cgroups_folded;
+	c.cgroups_merged = m->cgroups_merged;
 	c.memory = m->memory;
 	return c;
 }
@@ -758,8 +758,8 @@ int gt_show_status(struct gt_text *t, const struct gt_show *s)
 	gt_text_kv(t, "users_refused", c.users_refused);
 	gt_text_kv(t, "cgroups", c.cgroups);
 	gt_text_kv(t, "cgroups_refused", c.cgroups_refused);
-	gt_text_kv(t, "cgroups_merged", c.cgroups_folded);
-	gt_text_kv(t, "users_evicted", c.users_dropped);
+	gt_text_kv(t, "cgroups_merged", c.cgroups_merged);
+	gt_text_kv(t, "users_evicted", c.users_evicted);
 	show_limits(t, &app->quota);
 	show_gate(t, &c);
 	return 0;

@@ -82,7 +82,7 @@ like "$others" "DISPATCH redacted" "… but that there was a kernel"
 is "$(grep -cE "seqno=|reading=|_ns=" <<<"$others")" 0 "… and none of what the log says of it"
 ok "its owner does" as_uid 2100000001 grep -q "DISPATCH.*pid=$theirs" "$mnt/timeline"
 ok "the table of logs is not for users" as_uid 2100000001 sh -c "! cat $mnt/backends/amdlog/logs"
-like "$(cat "$mnt/backends/amdlog/logs")" "^read +2100000001 .* $other$" "… and tells root whose it is"
+like "$(cat "$mnt/backends/amdlog/logs")" "^read +2100000001 .* $other$" "… and shows root its owner"
 
 packet $theirs 0x5000 1 2 >"$PWD/new"
 chown 2100000001 "$PWD/new" && chmod 600 "$PWD/new"

@@ -41,7 +41,7 @@ hit=$(sums TCC_HIT_sum) miss=$(sums TCC_MISS_sum)
 like "$(cat "$mnt/amdgpu0/counters")" "^l2_hit_percent +- +- +- +$(python3 -c "print('%.2f' % (100 * $hit / ($hit + $miss)))" | sed 's/.$//')" "L2 hit rate"
 like "$(cat "$mnt/amdgpu0/counters")" '^read_32b_percent +- +- +- +25.00 +-$' "32-byte reads"
 ok "counters of a kernel" grep -q '^TCC_MISS_sum  *[1-9]' "$k/__amd_rocclr_copyBuffer/counters"
-like "$(cat "$mnt/backends/rocprof/files")" "^read +kernel_trace +12345 +3000 +0 " "each file and whose it is"
+like "$(cat "$mnt/backends/rocprof/files")" "^read +kernel_trace +12345 +3000 +0 " "each file and its owner"
 like "$(cat "$mnt/backends/rocprof/calls")" " hipMalloc\$" "calls by function"
 readme() { for f in name stats latency resources dispatches counters kernel_stats; do grep -qE "^  $f " "$mnt/README" || return; done; }
 ok "README has files of kernels, and their table" readme
@@ -68,7 +68,7 @@ ok "… and the counters" as_uid 12345 grep -q TCC_HIT "$mnt/amdgpu0/counters"
 is "$(as_uid 12345 cat "$mnt/amdgpu0/kernel_stats")" "$(cat "$mnt/amdgpu0/kernel_stats")" "… and their table"
 is "$(as_user ls "$mnt/amdgpu0" | grep -cE '^(kernels|kernel_stats|counters)$')" 0 "another user sees none of these"
 ok "… by its name neither" sh -c "! setpriv --reuid 65534 --regid 65534 --clear-groups cat $mnt/amdgpu0/kernel_stats 2>/dev/null"
-is "$(as_user awk 'NR > 1 { print $7, $(NF - 1) }' "$mnt/report" | sort -u)" "- -" "nor whose jobs there are"
+is "$(as_user awk 'NR > 1 { print $7, $(NF - 1) }' "$mnt/report" | sort -u)" "- -" "nor the owners of jobs"
 is "$(as_user awk 'NR > 1 { print $1, $2, $NF }' "$mnt/top" | sort -u)" "- - -" "… in top"
 ok "… nor finds one" sh -c "! setpriv --reuid 65534 --regid 65534 --clear-groups cat $k/__amd_rocclr_copyBuffer/stats 2>/dev/null"
 ok "… nor reads counters by their name" sh -c "! setpriv --reuid 65534 --regid 65534 --clear-groups cat $mnt/amdgpu0/counters 2>/dev/null"

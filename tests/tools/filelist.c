@@ -161,22 +161,18 @@ static void describe(const struct gt_conf_item *it, char *out)
 {
 	int len = snprintf(out, 1024, "%c%s", toupper(*it->help), it->help + 1);
 	char *end = out + len;
-	size_t left = 1024 - (size_t)len;
 
 	assert(len < 512); /* room for the rest */
-
 	if (it->type == GT_CONF_INT)
-		snprintf(end, left, " (%lld to %lld)", (long long)it->min, (long long)it->max);
+		sprintf(end, " (%lld to %lld)", (long long)it->min, (long long)it->max);
 	else if (it->type == GT_CONF_BOOL)
-		snprintf(end, left, " (0 or 1)");
-	else if (it->type == GT_CONF_CHOICE)
-		snprintf(end, left, " (one of %s)", it->names);
+		strcpy(end, " (0 or 1)");
 	if (it->type != GT_CONF_CHOICE)
 		return;
-	for (char *c = strchr(end, '(') + strlen("(one of"); (c = strchr(c + 1, ' '));) {
-		memmove(c + 1, c, strlen(c) + 1);
-		*c++ = ',';
-	}
+	end += sprintf(end, " (one of ");
+	for (const char *n = it->names; *n; n++)
+		end += sprintf(end, *n == ' ' ? ", " : "%c", *n);
+	strcpy(end, ")");
 }
 
 /* Its default, in words; @out: of 64 bytes */

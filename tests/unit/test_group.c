@@ -244,13 +244,13 @@ static void test_bounds(void)
 	is(total(0, &ns), 5000, "5,000 cgroups: all are in the total");
 	is(ns, 5000 * STEP, "with their time");
 	is(total(cgroup("/jobs"), &ns), 5000, "and in the group above them");
-	ok(m->cgroups_folded == 5001 - GT_MAX_CGROUPS && !m->cgroups_refused,
-	   "the oldest made room: %llu", (unsigned long long)m->cgroups_folded);
+	ok(m->cgroups_merged == 5001 - GT_MAX_CGROUPS && !m->cgroups_refused,
+	   "the oldest made room: %llu", (unsigned long long)m->cgroups_merged);
 	is(cgroup("/jobs/job_0"), GT_NONE32, "the first has gone");
 	is(gt_group_work(m, first, serial, 0, &w), -ENODEV, "also for who has it open");
 	is(total(cgroup("/jobs/job_4999"), &ns), 1, "the last is there");
 	is(m->nusers, GT_MAX_USERS, "users are bounded");
-	ok(m->users_dropped == 5000 - GT_MAX_USERS && !m->users_refused, "the oldest made room");
+	ok(m->users_evicted == 5000 - GT_MAX_USERS && !m->users_refused, "the oldest made room");
 	is(gt_model_user(m, 20000), GT_NONE32, "the first has no total");
 	ok(gt_model_user(m, 20000 + 4999) != GT_NONE32, "the last has");
 	memset(path, 0, sizeof(path));
