@@ -130,13 +130,13 @@ static __always_inline void enter(const struct gt_ioctl_config *cfg, uint32_t ki
 	c->ts = gt_time_of(r);
 	if (!remember(c)) {
 		if (r)
-			gt_discard(r, GT_BPF_IOCTL);
+			gt_discard(r, gt_counts(GT_BPF_IOCTL));
 		return;
 	}
 	if (!r)
 		return;
 	r->ev.value = c->cmd;
-	gt_submit(r, GT_BPF_IOCTL);
+	gt_submit(r, gt_counts(GT_BPF_IOCTL));
 }
 
 /* What the running thread was inside of has come back with @ret. */
@@ -153,7 +153,7 @@ static __always_inline int leave(int64_t ret)
 	if (r) {
 		r->ev.value = (uint64_t)ret;
 		r->ev.ref = r->ev.ts - c.ts;
-		gt_submit(r, GT_BPF_IOCTL);
+		gt_submit(r, gt_counts(GT_BPF_IOCTL));
 	}
 	if (!ret)
 		queues(&c);
@@ -187,39 +187,23 @@ static __always_inline bool is_known_kind(const struct sys_enter *e)
 	return kind_of(GT_IOCTL_TYPE((uint32_t)e->args[1])) < GT_IOCTL_KINDS;
 }
 
-/* Rule: kept by the kernel, at a system call; preemptible since Linux 7.0 */
 SEC("tracepoint/syscalls/sys_enter_ioctl")
 int gt_ioctl_enter(struct sys_enter *e)
 {
-	if (!is_known_kind(e))
-		return 0;
-	FIRST(enter, at_enter(e));
+	if (is_known_kind(e))
+		at_enter(e);
+	return 0;
 }
 
-/* Rule: likewise */
-SEC("tracepoint/syscalls/sys_enter_ioctl")
-int gt_ioctl_enter_again(struct sys_enter *e)
-{
-	if (!is_known_kind(e))
-		return 0;
-	AGAIN(enter, at_enter(e));
-}
-
-/* Rule: likewise */
 SEC("tracepoint/syscalls/sys_exit_ioctl")
 int gt_ioctl_exit(struct sys_exit *e)
 {
-	FIRST(exit, leave(e->ret));
+	return leave(e->ret);
 }
 
-/* Rule: likewise */
-SEC("tracepoint/syscalls/sys_exit_ioctl")
-int gt_ioctl_exit_again(struct sys_exit *e)
-{
-	AGAIN(exit, leave(e->ret));
-}
-
-static __always_inline void at_fentry(uint64_t *args)
+/* NAME(file, cmd, arg) of a driver. What it is attached to is set when it is loaded. */
+SEC("?fentry")
+int gt_ioctl_fentry(uint64_t *args)
 {
 	struct file *file = (void *)args[0];
 	struct call c = { .file = args[0], .cmd = (uint32_t)args[1], .arg = args[2] };
@@ -229,38 +213,15 @@ static __always_inline void at_fentry(uint64_t *args)
 	forget_last();
 	if (kind < GT_IOCTL_KINDS && cfg && may_matter(cfg, kind, c.cmd))
 		enter(cfg, kind, file->f_inode->i_rdev, &c);
+	return 0;
 }
 
-/* NAME(file, cmd, arg) of a driver. What it is attached to is set when it is loaded. Rule: kept by
- * the kernel, in a trampoline; preemptible */
-SEC("?fentry")
-int gt_ioctl_fentry(uint64_t *args)
-{
-	FIRST(fentry, at_fentry(args));
-}
-
-/* Rule: likewise */
-SEC("?fentry")
-int gt_ioctl_fentry_again(uint64_t *args)
-{
-	AGAIN(fentry, at_fentry(args));
-}
-
-/* Rule: likewise */
 SEC("?fexit")
 int gt_ioctl_fexit(uint64_t *args)
 {
-	FIRST(fexit, leave((int64_t)args[3]));
+	return leave((int64_t)args[3]);
 }
 
-/* Rule: likewise */
-SEC("?fexit")
-int gt_ioctl_fexit_again(uint64_t *args)
-{
-	AGAIN(fexit, leave((int64_t)args[3]));
-}
-
-/* Rule: kept by the kernel, at a function */
 SEC("kprobe")
 int gt_ioctl_kprobe(struct pt_regs *ctx)
 {
@@ -277,7 +238,6 @@ int gt_ioctl_kprobe(struct pt_regs *ctx)
 	return 0;
 }
 
-/* Rule: likewise */
 SEC("kretprobe")
 int gt_ioctl_kretprobe(struct pt_regs *ctx)
 {

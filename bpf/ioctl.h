@@ -55,11 +55,10 @@ struct gt_ioctl_config {
  * @full: wanted, but there was no memory to remember them: not reported
  * @unreadable: that made a queue, or changed one, with arguments that could not be read
  * @unended: without a reported end when their thread began the next one
- * @caught: events that the kernel kept from a program, and the second one took
  * @owners_full: queues of processes with an end that will not be reported, as there are too many with some
  */
 struct gt_ioctl_count {
-	uint64_t strange, unwanted, full, unreadable, unended, caught, owners_full;
+	uint64_t strange, unwanted, full, unreadable, unended, owners_full;
 };
 
 /*

@@ -58,52 +58,6 @@ struct {
 	__type(value, struct gt_ioctl_count);
 } gt_ioctl_counts SEC(".maps");
 
-/**
- * struct under_way - which programs run on this CPU now, each 0 or 1
- *
- * Where a task can be preempted within such a program the kernel skips it for all tasks that run
- * meanwhile. A second program is at the same place: it does what the first would have done when
- * that one is under way here, as the first one of this call would have ended before, or is skipped.
- */
-struct under_way {
-	uint32_t fentry, fexit, enter, exit;
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, uint32_t);
-	__type(value, struct under_way);
-} gt_under_way SEC(".maps");
-
-static __always_inline struct under_way *under_way(void)
-{
-	uint32_t zero = 0;
-
-	return bpf_map_lookup_elem(&gt_under_way, &zero);
-}
-
-/* Does @call as the first program @which */
-#define FIRST(which, call)                                                                         \
-	struct under_way *w_ = under_way();                                                        \
-                                                                                                   \
-	if (!w_)                                                                                   \
-		return 0;                                                                          \
-	*(volatile uint32_t *)&w_->which = 1;                                                      \
-	call;                                                                                      \
-	*(volatile uint32_t *)&w_->which = 0;                                                      \
-	return 0
-
-/* ... as the second */
-#define AGAIN(which, call)                                                                         \
-	struct under_way *w_ = under_way();                                                        \
-                                                                                                   \
-	if (!w_ || !*(volatile uint32_t *)&w_->which)                                              \
-		return 0;                                                                          \
-	COUNT(caught);                                                                             \
-	call;                                                                                      \
-	return 0
-
 #define COUNT(what)                                                                                \
 	do {                                                                                       \
 		uint32_t zero_ = 0;                                                                \

@@ -46,7 +46,7 @@ static __always_inline void emit_queue(struct gt_bpf_queue *q, uint32_t gen)
 	q->uid = (uint32_t)bpf_get_current_uid_gid();
 	q->gen = gen;
 	*r = *q;
-	gt_submit((void *)r, GT_BPF_IOCTL);
+	gt_submit(r, gt_counts(GT_BPF_IOCTL));
 }
 
 #define READ(to, c)                                                                                \
@@ -181,7 +181,6 @@ static __always_inline int file_ends(struct file *file)
 }
 
 /* drm_release(inode, file) */
-/* Rule: kept by the kernel, at a function */
 SEC("kprobe")
 int gt_ioctl_release(struct pt_regs *ctx)
 {
@@ -189,7 +188,6 @@ int gt_ioctl_release(struct pt_regs *ctx)
 }
 
 /* Where that cannot be probed */
-/* Rule: kept by the kernel, at a system call */
 SEC("tracepoint/syscalls/sys_enter_close")
 int gt_ioctl_close(struct sys_enter *e)
 {
@@ -199,7 +197,6 @@ int gt_ioctl_close(struct sys_enter *e)
 }
 
 /* KFD ends a process's queues with its memory (an mmu notifier), which execve() puts aside. */
-/* Rule: kept by the kernel, at a tracepoint's record */
 SEC("tracepoint/sched/sched_process_exec")
 int gt_ioctl_exec(void *ctx)
 {
@@ -211,7 +208,6 @@ int gt_ioctl_exec(void *ctx)
 }
 
 /* For each thread that ends; the last counts */
-/* Rule: kept by the kernel, at a tracepoint's record */
 SEC("tracepoint/sched/sched_process_exit")
 int gt_ioctl_exit_process(void *ctx)
 {

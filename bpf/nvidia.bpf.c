@@ -25,7 +25,6 @@ static __always_inline bool is_rm(uint32_t cmd)
 }
 
 /* nvidia_unlocked_ioctl(file, cmd, arg): only NVIDIA's own ioctls pass it */
-/* Rule: kept by the kernel, at a function */
 SEC("kprobe")
 int gt_nv_unlocked_ioctl(struct pt_regs *ctx)
 {
@@ -36,7 +35,6 @@ int gt_nv_unlocked_ioctl(struct pt_regs *ctx)
 	return is_rm(cmd) ? called(file, cmd, PT_REGS_PARM3(ctx)) : 0;
 }
 
-/* Rule: kept by the kernel, at a function */
 SEC("kretprobe")
 int gt_nv_unlocked_ioctl_end(struct pt_regs *ctx)
 {
@@ -44,7 +42,6 @@ int gt_nv_unlocked_ioctl_end(struct pt_regs *ctx)
 }
 
 /* Where that cannot be probed */
-/* Rule: kept by the kernel, at a system call */
 SEC("tracepoint/syscalls/sys_enter_ioctl")
 int gt_nv_ioctl(struct sys_enter *e)
 {
@@ -54,7 +51,6 @@ int gt_nv_ioctl(struct sys_enter *e)
 	return file ? called(file, cmd, e->args[2]) : 0;
 }
 
-/* Rule: kept by the kernel, at a system call */
 SEC("tracepoint/syscalls/sys_exit_ioctl")
 int gt_nv_ioctl_end(struct sys_exit *e)
 {
@@ -75,7 +71,6 @@ static __always_inline void emit_end(uint16_t kind, uint32_t gen, uint64_t file)
 }
 
 /* RM frees a client with the file that it came by. Where the file's own end cannot be probed: */
-/* Rule: kept by the kernel, at a system call */
 SEC("tracepoint/syscalls/sys_enter_close")
 int gt_nv_close(struct sys_enter *e)
 {
@@ -91,7 +86,6 @@ int gt_nv_close(struct sys_enter *e)
 }
 
 /* nvidia_close(inode, file) */
-/* Rule: kept by the kernel, at a function */
 SEC("kprobe")
 int gt_nv_release(struct pt_regs *ctx)
 {
@@ -99,7 +93,6 @@ int gt_nv_release(struct pt_regs *ctx)
 	return 0;
 }
 
-/* Rule: kept by the kernel, at a tracepoint's record */
 SEC("tracepoint/sched/sched_process_exec")
 int gt_nv_exec(void *ctx)
 {
@@ -111,7 +104,6 @@ int gt_nv_exec(void *ctx)
 }
 
 /* For each thread that ends; the last counts */
-/* Rule: kept by the kernel, at a tracepoint's record */
 SEC("tracepoint/sched/sched_process_exit")
 int gt_nv_exit(void *ctx)
 {
@@ -157,7 +149,6 @@ static __always_inline bool hook(void *to, uint32_t size, uint64_t from)
 	return false;
 }
 
-/* Rule: kept by the kernel, at a function */
 SEC("kprobe")
 int gt_nv_task_init(struct pt_regs *ctx)
 {
@@ -203,7 +194,6 @@ static __always_inline int emit_bind(uint64_t from)
 }
 
 /* Who decides does so inside: what was allowed is known at the end. */
-/* Rule: kept by the kernel, at a function */
 SEC("kprobe")
 int gt_nv_bind(struct pt_regs *ctx)
 {
@@ -218,7 +208,6 @@ int gt_nv_bind(struct pt_regs *ctx)
 	return 0;
 }
 
-/* Rule: kept by the kernel, at a function */
 SEC("kretprobe")
 int gt_nv_bind_end(struct pt_regs *ctx)
 {
@@ -231,7 +220,6 @@ int gt_nv_bind_end(struct pt_regs *ctx)
 	return 0;
 }
 
-/* Rule: kept by the kernel, at a function */
 SEC("kprobe")
 int gt_nv_token_request(struct pt_regs *ctx)
 {
@@ -250,7 +238,6 @@ int gt_nv_token_request(struct pt_regs *ctx)
 	return 0;
 }
 
-/* Rule: kept by the kernel, at a function */
 SEC("kprobe")
 int gt_nv_task_destroy(struct pt_regs *ctx)
 {

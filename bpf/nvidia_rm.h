@@ -93,7 +93,7 @@ static __always_inline struct gt_bpf_nv *begin(uint16_t kind)
 
 static __always_inline void end(struct gt_bpf_nv *n)
 {
-	gt_submit((void *)n, GT_BPF_NVIDIA);
+	gt_submit(n, gt_counts(GT_BPF_NVIDIA));
 }
 
 static __always_inline void saw(void)

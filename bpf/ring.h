@@ -36,31 +36,20 @@ struct {
 
 /*
  * A program may run in the middle of another that has the same counters, on the same CPU: so no
- * count is lost, and nothing is counted twice. That takes -mcpu=v3. Where each level has counters of
- * its own (GT_COUNTS_OF_LEVEL) it is not needed.
+ * count is lost, and nothing is counted twice. That takes -mcpu=v3.
  */
-#ifndef GT_COUNTS_OF_LEVEL
 #define gt_add(n, by) ((void)__sync_fetch_and_add(&(n), by))
-#define gt_take(n)    __sync_lock_test_and_set(&(n), 0)
-#else
-#define gt_add(n, by) ((void)((n) += (by)))
-#define gt_take(n)                                                                                 \
-	({                                                                                         \
-		uint64_t gt_was = (n);                                                             \
-		(n) = 0;                                                                           \
-		gt_was;                                                                            \
-	})
-#endif
 
-static __always_inline struct gt_bpf_count *gt_counts(uint32_t part)
+/** gt_counts() - @i: a part, or GT_BPF_PARTS + a tracepoint's number; NULL: there are none */
+static __always_inline struct gt_bpf_count *gt_counts(uint32_t i)
 {
-	return bpf_map_lookup_elem(&gt_count, &part);
+	return bpf_map_lookup_elem(&gt_count, &i);
 }
 
 /* Reports what had no room before; false: that neither. */
 static __always_inline bool gt_emit_lost(struct gt_bpf_count *c, uint32_t part)
 {
-	uint64_t n = gt_take(c->unreported);
+	uint64_t n = __sync_lock_test_and_set(&c->unreported, 0);
 	union gt_record *r;
 
 	if (!n)
@@ -109,59 +98,45 @@ static __always_inline void gt_missed(struct gt_bpf_count *c, uint64_t ts)
 		w->lost = 1;
 }
 
-/** gt_missed_shared() - likewise, of counters that no level has */
-static __always_inline void gt_missed_shared(struct gt_bpf_count *c, uint64_t ts)
-{
-	struct gt_bpf_wake *w = gt_waker();
-
-	__sync_fetch_and_add(&c->lost, 1);
-	if (!c->unreported)
-		c->since = ts;
-	__sync_fetch_and_add(&c->unreported, 1);
-	if (w)
-		w->lost = 1;
-}
-
 /**
- * gt_try_reserve() - as gt_reserve(), for what will be reported another time if there is no room
- * @ts: the record's time; 0: now
+ * gt_reserve_bytes() - room for a record of @size bytes, a constant
+ * @c: counters of @part, or of one of its tracepoints
+ *
+ * The caller reads the clock after that. The daemon relies on this: once it has read all that was
+ * reserved until some time, no older record comes (backend/bpf/ring.c).
+ *
+ * Return: NULL: there is none, and that is counted
  */
-static __always_inline union gt_record *gt_try_reserve(struct gt_bpf_count *c, uint32_t part,
-						       uint64_t ts, uint8_t type)
+static __always_inline void *gt_reserve_bytes(struct gt_bpf_count *c, uint32_t part, uint64_t size)
 {
-	union gt_record *r = NULL;
+	void *r = NULL;
 
 	if (!c->unreported || gt_emit_lost(c, part))
-		r = bpf_ringbuf_reserve(&gt_ring, sizeof(*r), 0);
-	if (!r)
-		return NULL;
-	gt_add(c->sent, 1);
-	__builtin_memset(r, 0xff, sizeof(*r));
-	r->ev.ts = ts ? ts : bpf_ktime_get_ns();
-	r->ev.type = type;
-	r->ev.flags = part << GT_BPF_PART_SHIFT;
-	r->ev.cpu = bpf_get_smp_processor_id();
+		r = bpf_ringbuf_reserve(&gt_ring, size, 0);
+	if (r)
+		gt_add(c->sent, 1);
+	else
+		gt_missed(c, bpf_ktime_get_ns());
 	return r;
 }
 
 /**
  * gt_reserve() - room for a record of @part, which is all unknown but for time, type and CPU
  *
- * The clock is read after the room is reserved. The daemon relies on that: once it has read all
- * that was reserved until some time, no older record of this part comes (backend/bpf/ring.c).
- *
- * Return: NULL: there is none, and that is counted
+ * Return: as gt_reserve_bytes()
  */
 static __always_inline union gt_record *gt_reserve(uint32_t part, uint8_t type)
 {
-	struct gt_bpf_count *c = gt_counts(part);
-	union gt_record *r;
+	struct gt_bpf_count *c = gt_paused() ? NULL : gt_counts(part);
+	union gt_record *r = c ? gt_reserve_bytes(c, part, sizeof(*r)) : NULL;
 
-	if (!c || gt_paused())
-		return NULL;
-	r = gt_try_reserve(c, part, 0, type);
 	if (!r)
-		gt_missed(c, bpf_ktime_get_ns());
+		return NULL;
+	__builtin_memset(r, 0xff, sizeof(*r));
+	r->ev.ts = bpf_ktime_get_ns();
+	r->ev.type = type;
+	r->ev.flags = part << GT_BPF_PART_SHIFT;
+	r->ev.cpu = bpf_get_smp_processor_id();
 	return r;
 }
 
@@ -187,35 +162,18 @@ static __always_inline uint64_t gt_wake_flags(const struct gt_bpf_count *c)
 	return BPF_RB_NO_WAKEUP;
 }
 
-/** gt_discard() - gives the room of @r back */
-static __always_inline void gt_discard(union gt_record *r, uint32_t part)
+/** gt_discard() - gives the room of @r back; @c: the counters that gt_reserve_bytes() had */
+static __always_inline void gt_discard(void *r, struct gt_bpf_count *c)
 {
-	struct gt_bpf_count *c = gt_counts(part);
-
 	if (c)
 		gt_add(c->sent, -1);
 	bpf_ringbuf_discard(r, BPF_RB_NO_WAKEUP);
 }
 
-/** gt_submit() - hands @r over */
-static __always_inline void gt_submit(union gt_record *r, uint32_t part)
+/** gt_submit() - hands @r over; @c: likewise */
+static __always_inline void gt_submit(void *r, struct gt_bpf_count *c)
 {
-	bpf_ringbuf_submit(r, gt_wake_flags(gt_counts(part)));
-}
-
-/** gt_send() - hands over @len bytes at @data, a record of @part of another layout; @c: its
- * counters, or NULL */
-static __always_inline void gt_send(struct gt_bpf_count *c, uint32_t part, uint64_t ts, void *data,
-				    uint64_t len)
-{
-	if (!c)
-		return;
-	if ((!c->unreported || gt_emit_lost(c, part)) &&
-	    !bpf_ringbuf_output(&gt_ring, data, len, gt_wake_flags(c))) {
-		gt_add(c->sent, 1);
-		return;
-	}
-	gt_missed(c, ts);
+	bpf_ringbuf_submit(r, gt_wake_flags(c));
 }
 
 #endif

@@ -9,9 +9,13 @@
  * hsa_amd_memory_async_copy(). Each thread's outermost call that has a probe on its return is kept
  * with its stack pointer: what is called deeper in the stack is inside, and one that was left
  * without returning (longjmp) is found out by the next call that is not deeper.
+ *
+ * The kernel does not keep a program at a uprobe from running twice at once on a CPU, in tasks that
+ * preempt each other. Since Linux 6.13 it may give such a program one stack for each CPU, which both
+ * would use, but not if each of its functions has less than 64 bytes of stack (rounded up to 16).
+ * So they are kept small; tests/lib/bpfstack.py and backend/bpf/runtime/runtime.c check it.
  */
 #include "fd.h"
-#include "level.h"
 #include "ring.h"
 #include "runtime_check.h"
 
@@ -95,50 +99,49 @@ static __always_inline struct gt_rt_slot *slot_of(uint64_t cookie)
 	return bpf_map_lookup_elem(&slots, &slot);
 }
 
-/* Registers that arguments are in, read at once: the verifier knows only fixed places in @ctx. */
-struct args {
-	uint64_t reg[8], sp;
-};
-
-static __always_inline void take_args(struct pt_regs *ctx, struct args *a)
-{
-	a->reg[0] = PT_REGS_PARM1(ctx);
-	a->reg[1] = PT_REGS_PARM2(ctx);
-	a->reg[2] = PT_REGS_PARM3(ctx);
-	a->reg[3] = PT_REGS_PARM4(ctx);
-	a->reg[4] = PT_REGS_PARM5(ctx);
-#if defined(__x86_64__)
-	a->reg[5] = ctx->r9;
-	a->reg[6] = a->reg[7] = 0;
-#else
-	a->reg[5] = __PT_REGS_CAST(ctx)->regs[5];
-	a->reg[6] = __PT_REGS_CAST(ctx)->regs[6];
-	a->reg[7] = __PT_REGS_CAST(ctx)->regs[7];
-#endif
-	a->sp = PT_REGS_SP(ctx);
-}
-
 /* Word @n of the arguments, from 1; GT_NONE64: there is none. */
-static __always_inline uint64_t word(const struct args *a, uint64_t n)
+static __noinline uint64_t word(struct pt_regs *ctx, uint32_t n)
 {
 	uint64_t v;
 
-	if (!n)
+	switch (n) {
+	case 0:
 		return GT_NONE64;
-	if (n <= REGS_ARGS)
-		return a->reg[(n - 1) & 7];
-	if (bpf_probe_read_user(&v, sizeof(v),
-				(void *)(a->sp + RETURN_ADDRESS + (n - REGS_ARGS - 1) * 8)))
+	case 1:
+		return PT_REGS_PARM1(ctx);
+	case 2:
+		return PT_REGS_PARM2(ctx);
+	case 3:
+		return PT_REGS_PARM3(ctx);
+	case 4:
+		return PT_REGS_PARM4(ctx);
+	case 5:
+		return PT_REGS_PARM5(ctx);
+#if defined(__x86_64__)
+	case 6:
+		return ctx->r9;
+#else
+	case 6:
+		return __PT_REGS_CAST(ctx)->regs[5];
+	case 7:
+		return __PT_REGS_CAST(ctx)->regs[6];
+	case 8:
+		return __PT_REGS_CAST(ctx)->regs[7];
+#endif
+	}
+	if (bpf_probe_read_user(
+		    &v, sizeof(v),
+		    (void *)(PT_REGS_SP(ctx) + RETURN_ADDRESS + (n - REGS_ARGS - 1) * 8)))
 		return GT_NONE64;
 	return v;
 }
 
-static __always_inline uint64_t bytes_of(const struct args *a, uint64_t cookie)
+static __noinline uint64_t bytes_of(struct pt_regs *ctx, uint64_t cookie)
 {
-	uint64_t v = word(a, GT_RT_BYTES(cookie)), times;
+	uint64_t v = word(ctx, GT_RT_BYTES(cookie)), times;
 
 	if (GT_RT_TIMES(cookie)) {
-		times = word(a, GT_RT_TIMES(cookie));
+		times = word(ctx, GT_RT_TIMES(cookie));
 		v = !times || v <= GT_RT_MAX_BYTES / times ? v * times : GT_NONE64;
 	}
 	return v <= GT_RT_MAX_BYTES ? v : GT_NONE64;
@@ -151,19 +154,29 @@ static __always_inline uint64_t back_of(struct pt_regs *ctx)
 }
 #endif
 
-/* A record of the calling thread, about stream or queue @handle; NULL: it had no room */
-static __always_inline union gt_record *record(uint8_t type, uint64_t handle)
+/* Sends a record of the calling thread, about stream or queue @handle. @since: when the call that
+ * ends now began; 0: it begins now. Returns the record's time. */
+static __noinline uint64_t send(uint8_t type, uint64_t handle, uint64_t bytes, uint64_t since)
 {
 	union gt_record *r = gt_reserve(GT_BPF_RUNTIME, type);
-	uint64_t id = bpf_get_current_pid_tgid();
+	uint64_t id;
 
 	if (!r)
-		return NULL;
+		return bpf_ktime_get_ns();
+	id = bpf_get_current_pid_tgid();
 	r->ev.pid = id >> 32;
 	r->ev.tid = (uint32_t)id;
 	r->ev.uid = (uint32_t)bpf_get_current_uid_gid();
 	r->ev.ctx = handle;
-	return r;
+	if (type == GT_SYNC_WAIT_EXIT)
+		r->ev.value = r->ev.ts - since;
+	else
+		r->ev.value = bytes;
+	if (type == GT_COPY && since)
+		r->ev.ref = r->ev.ts - since;
+	id = r->ev.ts;
+	gt_submit(r, gt_counts(GT_BPF_RUNTIME));
+	return id;
 }
 
 /*
@@ -172,7 +185,7 @@ static __always_inline union gt_record *record(uint8_t type, uint64_t handle)
  * began, until something else is written there, as after a longjmp(3). On arm64 it is in a register
  * then; there a function that ends by jumping into another leaves it to that.
  */
-static __always_inline bool is_under_way(struct pt_regs *ctx, const struct call *c)
+static __noinline bool is_under_way(struct pt_regs *ctx, const struct call *c)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
 	uint64_t kernels = BPF_CORE_READ(task, mm, uprobes_state.xol_area, vaddr);
@@ -207,51 +220,69 @@ static __always_inline bool has_end(uint64_t cookie)
 	return GT_RT_HOW(cookie) & GT_RT_AT_END || GT_RT_TYPE(cookie) == GT_SYNC_WAIT_ENTER;
 }
 
-static __always_inline void enter(struct pt_regs *ctx)
+static __always_inline struct call *call_of_thread(bool make)
 {
-	uint64_t cookie = bpf_get_attach_cookie(ctx), ts, handle, bytes;
-	union gt_record *r = NULL;
+	return bpf_task_storage_get(&inside, bpf_get_current_task_btf(), NULL,
+				    make ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
+}
+
+/* The call that @cookie describes begins. @c: what is kept of the thread's calls; NULL: nothing is */
+static __noinline int begin(struct pt_regs *ctx, uint64_t cookie, struct call *c)
+{
+	uint64_t handle = word(ctx, GT_RT_CTX(cookie)), bytes = bytes_of(ctx, cookie), ts;
+
+	if (GT_RT_HOW(cookie) & GT_RT_AT_END)
+		ts = bpf_ktime_get_ns();
+	else
+		ts = send(GT_RT_TYPE(cookie), handle, bytes, 0);
+	if (c) {
+		c->cookie = 0;
+		c->ts = ts;
+		c->ctx = handle;
+		c->bytes = bytes;
+		c->mapping = 0;
+	}
+	return 0;
+}
+
+/* The call of @cookie is kept until it returns */
+static __always_inline void keep(struct pt_regs *ctx, uint64_t cookie, struct call *c)
+{
+	struct gt_rt_slot *s = slot_of(cookie);
+
+	if (!s || !(GT_RT_HOW(cookie) & GT_RT_RETURN))
+		return;
+	c->cookie = cookie;
+	c->serial = s->serial;
+	c->sp = PT_REGS_SP(ctx);
+}
+
+SEC("uprobe")
+int gt_rt_enter(struct pt_regs *ctx)
+{
+	uint64_t cookie = bpf_get_attach_cookie(ctx);
 	struct gt_bpf_count *n = gt_counts(GT_BPF_RUNTIME);
 	struct gt_rt_slot *s = slot_of(cookie);
-	uint32_t how = GT_RT_HOW(cookie);
-	struct args args;
 	struct call *c;
 
 	if (!n || !s || !s->on)
-		return;
+		return 0;
 	gt_add(n->seen, 1);
-	c = bpf_task_storage_get(&inside, bpf_get_current_task_btf(), NULL,
-				 how & GT_RT_RETURN ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
+	c = call_of_thread(GT_RT_HOW(cookie) & GT_RT_RETURN);
 	if (c && is_inside(ctx, c)) {
 		gt_add(n->other, 1);
-		return;
+		return 0;
 	}
-	take_args(ctx, &args);
-	handle = word(&args, GT_RT_CTX(cookie));
-	bytes = bytes_of(&args, cookie);
-	if (!(how & GT_RT_AT_END))
-		r = record(GT_RT_TYPE(cookie), handle);
-	ts = gt_time_of(r);
-	if (r) {
-		r->ev.value = bytes;
-		gt_submit(r, GT_BPF_RUNTIME);
-	}
-	/* another program had the thread's storage locked (before Linux 6.4), or there is no memory
-	 */
-	if (!c && has_end(cookie))
-		gt_missed(n, ts);
-	if (c) {
-		*c = (struct call){ .ts = ts, .ctx = handle, .bytes = bytes };
-		if (how & GT_RT_RETURN) {
-			c->cookie = cookie;
-			c->serial = s->serial;
-			c->sp = PT_REGS_SP(ctx);
-		}
-	}
+	begin(ctx, cookie, c);
+	if (c)
+		keep(ctx, cookie, c);
+	else if (has_end(cookie)) /* no memory, or another program has it locked (before 6.4) */
+		gt_missed(n, bpf_ktime_get_ns());
+	return 0;
 }
 
-/* The handle of a new queue, as it was written; GT_NONE64: none was made. */
-static __always_inline uint64_t made(struct pt_regs *ctx, uint64_t where)
+/* The handle of a new queue, as it was written at @where; GT_NONE64: none was made. */
+static __noinline uint64_t made(struct pt_regs *ctx, uint64_t where)
 {
 	uint64_t handle;
 
@@ -261,103 +292,31 @@ static __always_inline uint64_t made(struct pt_regs *ctx, uint64_t where)
 	return handle;
 }
 
-static __always_inline void leave(struct pt_regs *ctx)
-{
-	struct call *c = bpf_task_storage_get(&inside, bpf_get_current_task_btf(), NULL, 0), was;
-	union gt_record *r;
-	uint32_t how, type;
-
-	if (!c || !c->cookie || PT_REGS_SP(ctx) != c->sp + RETURN_ADDRESS)
-		return;
-	was = *c;
-	c->cookie = 0;
-	how = GT_RT_HOW(was.cookie);
-	if (how & GT_RT_OUT) {
-		was.ctx = made(ctx, was.ctx);
-		if (was.ctx == GT_NONE64)
-			return;
-	}
-	type = GT_RT_TYPE(was.cookie);
-	if (type != GT_SYNC_WAIT_ENTER && !(how & GT_RT_AT_END))
-		return;
-	r = record(type == GT_SYNC_WAIT_ENTER ? GT_SYNC_WAIT_EXIT : type, was.ctx);
-	if (!r)
-		return;
-	if (type == GT_SYNC_WAIT_ENTER) {
-		r->ev.value = r->ev.ts - was.ts;
-	} else if (type == GT_COPY) {
-		r->ev.value = was.bytes;
-		r->ev.ref = r->ev.ts - was.ts;
-	}
-	gt_submit(r, GT_BPF_RUNTIME);
-}
-
-GT_BODIES(enter_next, GT_BPF_LEVELS);
-GT_BODIES(leave_next, GT_BPF_LEVELS);
-
-static __always_inline void not_reported(void)
-{
-	struct gt_bpf_count *n = gt_paused() ? NULL : gt_counts(GT_BPF_RUNTIME);
-
-	if (n)
-		gt_missed(n, bpf_ktime_get_ns());
-}
-
-/* The jump returns only if there is no such body. */
-#define HAND_OVER(n, next)                                                                         \
-	if (level_take(&all->level[n])) {                                                          \
-		bpf_tail_call_static(ctx, &next, n);                                               \
-		level_release(&all->level[n]);                                                     \
-		goto missed;                                                                       \
-	}
-#define TO_ENTER(n) HAND_OVER(n, enter_next)
-#define TO_LEAVE(n) HAND_OVER(n, leave_next)
-
-/* Rule: an entry */
-SEC("uprobe")
-int gt_rt_enter(struct pt_regs *ctx)
-{
-	struct gt_bpf_levels *all = levels_here();
-
-	if (!all)
-		return 0;
-	GT_EACH_LEVEL(TO_ENTER)
-missed:
-	not_reported();
-	return 0;
-}
-
-/* Rule: an entry */
 SEC("uretprobe")
 int gt_rt_leave(struct pt_regs *ctx)
 {
-	struct gt_bpf_levels *all = levels_here();
+	struct call *c = call_of_thread(false);
+	uint64_t cookie, handle;
+	uint8_t type;
 
-	if (!all)
+	if (!c || !c->cookie || PT_REGS_SP(ctx) != c->sp + RETURN_ADDRESS)
 		return 0;
-	GT_EACH_LEVEL(TO_LEAVE)
-missed:
-	not_reported();
+	cookie = c->cookie;
+	handle = c->ctx;
+	c->cookie = 0;
+	if (GT_RT_HOW(cookie) & GT_RT_OUT) {
+		handle = made(ctx, handle);
+		if (handle == GT_NONE64)
+			return 0;
+	}
+	if (!has_end(cookie))
+		return 0;
+	type = GT_RT_TYPE(cookie);
+	if (type == GT_SYNC_WAIT_ENTER)
+		type = GT_SYNC_WAIT_EXIT;
+	send(type, handle, c->bytes, c->ts);
 	return 0;
 }
-
-/* Rule: bodies */
-#define BODY(section, name, does, n)                                                               \
-	SEC(section)                                                                               \
-	int name##_##n(struct pt_regs *ctx)                                                        \
-	{                                                                                          \
-		struct gt_bpf_levels *all = levels_here();                                         \
-                                                                                                   \
-		if (!all)                                                                          \
-			return 0;                                                                  \
-		does(ctx);                                                                         \
-		level_release(&all->level[n]);                                                     \
-		return 0;                                                                          \
-	}
-#define ENTER(n) BODY("uprobe", gt_rt_enter, enter, n)
-#define LEAVE(n) BODY("uretprobe", gt_rt_leave, leave, n)
-GT_EACH_LEVEL(ENTER)
-GT_EACH_LEVEL(LEAVE)
 
 /* "libhsa-runtime64", "libamdhip64", "libcuda", "libcudart": the daemon looks closer. */
 static __always_inline bool is_library(struct file *file)
@@ -383,7 +342,6 @@ static __always_inline void count_unreported(void)
 		__sync_fetch_and_add(n, 1);
 }
 
-/* Rule: kept by the kernel, at a system call */
 SEC("tracepoint/syscalls/sys_enter_mmap")
 int gt_rt_mmap(struct sys_enter *e)
 {
@@ -404,7 +362,6 @@ int gt_rt_mmap(struct sys_enter *e)
 	return 0;
 }
 
-/* Rule: kept by the kernel, at a system call */
 SEC("tracepoint/syscalls/sys_exit_mmap")
 int gt_rt_mmapped(struct sys_exit *e)
 {

@@ -139,7 +139,6 @@ static __always_inline void look_at(struct task_struct *task, struct gt_rt_check
 	c->by_user = BPF_CORE_READ(top, i_sb, s_user_ns, level) != 0;
 }
 
-/* Rule: an iterator, of one thread */
 SEC("iter/task")
 int gt_rt_look(struct bpf_iter__task *it)
 {

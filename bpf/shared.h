@@ -19,25 +19,10 @@ enum gt_bpf_part_id {
 	GT_BPF_PARTS
 };
 
-/*
- * On one CPU programs run within others: a task's are interrupted by a softirq's, those by an
- * interrupt's, those by an NMI's; where tracepoints are preemptible (Linux 7.0) a task's also by
- * other tasks'. Each run has a level, see bpf/level.h, and counts by itself; those that found none
- * have counters of their own, behind the last level's.
- */
-#define GT_BPF_LEVELS 6
-#define GT_BPF_COUNTS (GT_BPF_PARTS + GT_BPF_LEVELS)
-/* DO(n) for each: where the number is a constant a tail call is a plain jump, and the verifier
- * needs no loop */
-#define GT_EACH_LEVEL(DO) DO(0) DO(1) DO(2) DO(3) DO(4) DO(5)
+#define GT_BPF_TPS 512 /* tracepoints */
 
-/** gt_bpf_counts_of() - number of @part's counters of @level, GT_BPF_LEVELS: of none; only
- * tracepoints have more than one */
-static inline __attribute__((always_inline)) uint32_t gt_bpf_counts_of(uint32_t part,
-								       uint32_t level)
-{
-	return level ? GT_BPF_PARTS + level - 1 : part;
-}
+/* Counters in gt_count: of each part, then of each tracepoint, by its number */
+#define GT_BPF_COUNTS (GT_BPF_PARTS + GT_BPF_TPS)
 
 #define GT_BPF_OWNERS	   8192 /* processes with an end that is reported, of one part */
 #define GT_BPF_USER_OWNERS 1024 /* of a user's, root apart */
@@ -66,10 +51,13 @@ struct gt_bpf_wake {
 };
 
 /**
- * struct gt_bpf_count - of one part, on one CPU
- * @seen: events that it was called for; @other: those that were none of its business
- * @sent: records in the ring; @lost: those that had no room
- * @unreported, @since: of @lost, those that no record counted yet, and the first one's time
+ * struct gt_bpf_count - of a part or a tracepoint, on one CPU
+ * @seen: events that a program was called for
+ * @other: of these, events of no interest
+ * @sent: records in the ring
+ * @lost: records that had no room
+ * @unreported: of @lost, those that no record in the ring counts yet
+ * @since: time of the first of @unreported
  */
 struct gt_bpf_count {
 	uint64_t seen, other, sent, lost, unreported, since;
@@ -79,46 +67,35 @@ struct gt_bpf_count {
 #define GT_BPF_RAW_MAX 256  /* bytes of a tracepoint's record that are sent */
 
 /**
- * struct gt_bpf_raw - before a tracepoint's record as it is, for the event maps
- * @index: which tracepoint: its number in the map of struct gt_bpf_tp
- * @len: bytes of the record that follow; the first 8 mean nothing
- * @tid, @pid, @uid: who ran; @pid: thread group
+ * struct gt_bpf_raw - an event of a tracepoint, for the event maps
+ * @ts: CLOCK_MONOTONIC, ns
+ * @type: GT_BPF_RAW
+ * @flags: the part, see GT_BPF_PART_SHIFT
+ * @index: number of the tracepoint
+ * @len: bytes of @data that are valid; the first 8 mean nothing
+ * @tid, @pid, @uid: of the running thread; @pid is its process
+ * @start: CLOCK_BOOTTIME, ns, at which the process began; 0: the tracepoint's events are not the
+ *	running process's (gt_bpf_tp.owner), and @comm is not valid
+ * @comm: name of the process
+ * @data: the tracepoint's record, or fields that were followed to
  */
 struct gt_bpf_raw {
 	uint64_t ts;
 	uint8_t type;
 	uint8_t flags;
 	uint16_t cpu;
-	uint16_t index;
-	uint16_t len;
-	uint32_t tid, pid, uid, reserved;
+	uint32_t index;
+	uint32_t len, tid, pid, uid;
+	uint64_t start;
+	char comm[16];
+	uint8_t data[];
 };
 
-#define GT_BPF_TPS     512 /* tracepoints */
-#define GT_BPF_STRINGS 4   /* of a record, that have no fixed place */
+#define GT_BPF_STRINGS 4 /* of a record, that have no fixed place */
 #define GT_BPF_REL     0x8000
+#define GT_BPF_SHORT   32 /* bytes of all strings of most records */
 
 enum gt_bpf_test { GT_BPF_ANY, GT_BPF_EQUAL, GT_BPF_UNLIKE, GT_BPF_BITS };
-
-/**
- * struct gt_bpf_tp - what of a tracepoint's record is sent
- * @fixed: bytes before the strings; 0: the tracepoint is not in use
- * @nstring, @string: where the words are that say where a string is and how long (length << 16 |
- *	offset), as `__data_loc` has them; GT_BPF_REL: the offset counts from behind the word
- * @owner: the running thread is the owner
- * @test: what the @size bytes at @at must be to @value, else it is of no interest; @sign: they are
- *	signed
- * @made: its record is made, as a struct gt_bpf_made says
- */
-struct gt_bpf_tp {
-	uint16_t fixed;
-	uint8_t nstring;
-	uint8_t owner;
-	uint16_t string[GT_BPF_STRINGS];
-	uint8_t test, size, sign, made;
-	uint16_t at;
-	uint64_t value;
-};
 
 #define GT_BPF_FIELDS 16
 #define GT_BPF_ARGS   5
@@ -130,10 +107,10 @@ enum gt_bpf_base { GT_BPF_NUMBER, GT_BPF_STRING, GT_BPF_CHARS, GT_BPF_ARG };
 /**
  * struct gt_bpf_field - a field of an event that the kernel lacks: pointers are followed to it
  * @base: what is at @from, an offset in the source's record; GT_BPF_ARG: argument @from of a
- * function
+ *	function or tracepoint
  * @bytes: of that number
  * @text: it ends at characters, else at a number; @size: bytes of that number
- * @to: where it is put in the record
+ * @to: where it is put in gt_bpf_raw.data
  * @n: how many times what lies @off bytes on is read; the last gives the value. 0: the base does
  */
 struct gt_bpf_field {
@@ -143,46 +120,27 @@ struct gt_bpf_field {
 	int32_t off[GT_BPF_LOADS];
 };
 
-/** struct gt_bpf_made - such an event; @len: bytes of its record */
-struct gt_bpf_made {
-	uint16_t n, len;
-	struct gt_bpf_field field[GT_BPF_FIELDS];
-};
-
-/** struct gt_bpf_args - of a tracepoint or function; there may be fewer */
-struct gt_bpf_args {
-	uint64_t arg[GT_BPF_ARGS];
-};
-
 /**
- * struct gt_bpf_level - a level of a CPU
- * @busy: taken; all else is of who has taken it
- * @of: the tracepoint that is reported by its arguments, its number + 1; 0: none
- * @since: time of the event that is reported; 0: the clock is not read yet; GT_BPF_READING: it is
- *	being read
- * @args: of that, on their way from the entry to the body
+ * struct gt_bpf_tp - a tracepoint's program: what it sends of an event
+ * @index: number of the tracepoint
+ * @len: bytes of gt_bpf_raw.data; of a record (@nfield 0): those before its strings
+ * @owner: the events are the running process's
+ * @nargs: arguments that are read
+ * @nstring, @string: where the words are that say where a string is and how long (length << 16 |
+ *	offset), as `__data_loc` has them; GT_BPF_REL: the offset counts from behind the word
+ * @test: what the @test_size bytes at @test_at (of a record), or field @test_at, must be to
+ *	@test_value, else the event is of no interest; @test_signed: they are a signed number
+ * @nfield, @field: fields that make up the record; none: it is the kernel's
  */
-struct gt_bpf_level {
-	uint32_t busy, of;
-	uint64_t since;
-	struct gt_bpf_args args;
-};
-
-#define GT_BPF_READING 1
-
-/** struct gt_bpf_levels - those of a CPU; @left: events that a tracepoint's first entry left to its
- * second one; @caught: those, and events that the kernel kept from the first one, which the second
- * one reported */
-struct gt_bpf_levels {
-	struct gt_bpf_level level[GT_BPF_LEVELS];
-	uint64_t left, caught;
-};
-
-#define GT_BPF_MARKS 4096
-
-/** struct gt_bpf_marks - events that a tracepoint's first entry reports, see args.bpf.c */
-struct gt_bpf_marks {
-	uint64_t of[GT_BPF_MARKS];
+struct gt_bpf_tp {
+	uint32_t index;
+	uint16_t len;
+	uint8_t owner, nargs, nstring, nfield;
+	uint8_t test, test_size, test_signed;
+	uint16_t test_at;
+	uint64_t test_value;
+	uint16_t string[GT_BPF_STRINGS];
+	struct gt_bpf_field field[GT_BPF_FIELDS];
 };
 
 /*

@@ -83,13 +83,7 @@ static int start(struct gt_plugin *p)
 
 static int drain(struct gt_plugin *p)
 {
-	struct gb *b = p->priv;
-	int n = gb_ring_drain(b);
-
-	for (unsigned int i = 0; i < GT_BPF_PARTS; i++)
-		if (!b->state[i] && gb_part(i)->drained)
-			gb_part(i)->drained(b);
-	return n;
+	return gb_ring_drain(p->priv);
 }
 
 static void stop(struct gt_plugin *p)
@@ -175,17 +169,6 @@ static const struct gt_option options[] = {
 		.name = "match",
 		.flags = GT_OPT_GONE,
 		.help = "the daemon matches all jobs",
-	},
-	{
-		.name = "missed_share",
-		.type = GT_OPT_INT,
-		.flags = GT_OPT_HIDDEN,
-		.off = offsetof(struct gb_options, missed_share),
-		.def = "1000",
-		.min = 0,
-		.max = 1000000,
-		.help = "events of a million: where the kernel keeps more of them from the "
-			"programs another backend reports the tracepoints",
 	},
 	{
 		.name = "btf",

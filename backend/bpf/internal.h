@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Private to the BPF backend: bpf.c (the vtable), part.c (its parts begin and end, what is in the
- * way of one, doctor), ring.c (records on their way from the programs), rules.c (programs that are
- * entered again on their CPU), one file or folder for each part.
+ * way of one, doctor), ring.c (records on their way from the programs), one file or folder for each
+ * part.
  *
  * A part is one object of bpf/NAME.bpf.c with what belongs to it here. What is in the way of one
  * makes that one unavailable, with a sentence; the others go on. A new part is an entry in parts[]
@@ -44,12 +44,9 @@ struct gb;
  * @record: completes a record of its programs, which wrote down what the kernel knows; false: there
  *	is nothing more to hand over than what it gave to gb_out()
  * @lost: some of its records had no room. Optional
- * @on_its_way: the time of the oldest event that is not in the ring yet, UINT64_MAX: none; 0: not
- *	known. Of a part with programs that read the clock before they reserve. Optional
- * @raw: a record of another layout, with @len bytes behind it: gives what it means to gb_out(). Of
- *	a part with programs that send such
+ * @raw: a tracepoint's event: gives what it means to gb_out(). Of a part with programs that send
+ *	such
  * @round: all records up to @until are emitted; may emit more of that time. Optional
- * @drained: after all that drain() does: the part may ask others to look again. Optional
  * @look: looks again for what there is (GT_CTL_RESCAN, another level, or after a pause, which
  *	hides all events); a part that does not run is probed and started anew instead. Optional
  * @option, @set: an option that is the part's, as it runs, and what is done when it was changed: 0,
@@ -64,10 +61,8 @@ struct gb_part {
 	void (*stop)(struct gb *b);
 	bool (*record)(struct gb *b, union gt_record *r);
 	void (*lost)(struct gb *b, const struct gt_lost *l);
-	uint64_t (*on_its_way)(struct gb *b);
-	void (*raw)(struct gb *b, const struct gt_bpf_raw *raw, const void *data, size_t len);
+	void (*raw)(struct gb *b, const struct gt_bpf_raw *raw);
 	void (*round)(struct gb *b, uint64_t until);
-	void (*drained)(struct gb *b);
 	int (*look)(struct gb *b, char *err, size_t len);
 	const char *option;
 	int (*set)(struct gb *b, char *err, size_t len);
@@ -86,7 +81,6 @@ struct gb_options {
 	char *ioctl_by;
 	char *runtimes;
 	bool probes_singly;
-	int64_t missed_share;
 };
 
 /** struct gb_wait - a record that waits: @len bytes at @at of gb_ring.bytes */
@@ -95,8 +89,8 @@ struct gb_wait {
 	uint32_t at, len;
 };
 
-/** struct gb_drained - what a look found: @some: records; @full: more than can wait; @held: an event
- * on its way is older than what could be handed over otherwise */
+/** struct gb_drained - what a look found: @some: records; @full: more than can wait; @held: a record
+ * is reserved and not written yet, and keeps back what is behind it */
 struct gb_drained {
 	bool some, full, held;
 };
@@ -137,6 +131,7 @@ struct gb_ring {
 /**
  * struct gb - a running backend
  * @level: enum gt_level
+ * @tracepoints: numbers of tracepoints that are in use, see gt_bpf_tp.index
  * @due: CLOCK_MONOTONIC at which a part wants its round() at the latest; 0: whenever
  * @quiet: the last look at the ring found nothing new
  * @state: of each part: 0 it runs, -errno, and @why
@@ -147,6 +142,7 @@ struct gb {
 	struct gb_options *o;
 	struct gb_ring ring;
 	int level;
+	uint32_t tracepoints;
 	uint64_t due;
 	bool quiet;
 	int state[GT_BPF_PARTS];
@@ -172,9 +168,6 @@ int gb_sentence(char *err, size_t len, int e, const char *fmt, ...)
  * @what: what it is for, in the sentence of an error
  */
 int gb_object_load(struct gb *b, struct bpf_object *o, const char *what, char *err, size_t len);
-/** gb_bodies_put() - lets entries jump to the programs @body, one for each level, see bpf/level.h;
- * 0 or -errno */
-int gb_bodies_put(const struct bpf_map *next, const struct bpf_program *const body[GT_BPF_LEVELS]);
 /** gb_parts_start() - how many run then; those that do not have a sentence in @why */
 int gb_parts_start(struct gb *b);
 void gb_parts_stop(struct gb *b);
@@ -212,6 +205,8 @@ void gb_ring_pause(struct gb *b, bool on);
 void gb_out(struct gb *b, const union gt_record *r);
 /** gb_ring_counts() - of part @i, all CPUs together; false: not known */
 bool gb_ring_counts(const struct gb *b, unsigned int i, struct gt_bpf_count *out);
+/** gb_ring_count() - of counters @key of gt_count, likewise: added to @sum */
+bool gb_ring_count(const struct gb *b, uint32_t key, struct gt_bpf_count *sum);
 
 /* part.c */
 
@@ -239,8 +234,6 @@ int gb_why(const struct gb_facts *f, int e, const char *what, const char *words,
 	   size_t len);
 /** gb_kernel_before() - is this Linux older than @major.@minor? */
 bool gb_kernel_before(int major, int minor);
-/** gb_kernel_preemptible() - may this Linux take a task off its CPU within the kernel? */
-bool gb_kernel_preemptible(void);
 /** gb_refused() - the same, by the facts of this moment */
 int gb_refused(int e, const char *what, const char *words, char *err, size_t len);
 /** gb_words - the verifier's last, of any load since it was emptied */
@@ -271,8 +264,7 @@ uint64_t gb_module_instance(const char *module);
 /** gb_missed_by() - adds to @n the events for which the kernel skipped @prog; false: it does not
  * say */
 bool gb_missed_by(const struct bpf_program *prog, uint64_t *n);
-/** gb_missed() - likewise all programs of @o that are loaded, but second ones (NAME_again): what is
- * kept from those the first ones had */
+/** gb_missed() - likewise for all programs of @o that are loaded */
 uint64_t gb_missed(const struct bpf_object *o);
 void gb_doctor(struct gt_plugin *p, char *buf, size_t len);
 

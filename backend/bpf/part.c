@@ -15,7 +15,6 @@
 
 #include "../live/live.h"
 #include "internal.h"
-#include "rules.h"
 
 /* The setting kernel.perf_event_paranoid */
 static int paranoid_level(void)
@@ -105,14 +104,6 @@ bool gb_kernel_before(int major, int minor)
 	struct utsname u;
 
 	return !uname(&u) && before(u.release, major, minor);
-}
-
-/* Of a kernel built for more than one way the line says so, too, whichever it was booted with. */
-bool gb_kernel_preemptible(void)
-{
-	struct utsname u;
-
-	return uname(&u) || strstr(u.version, "PREEMPT");
 }
 
 static int not_allowed(const struct gb_facts *f, int e, char *err, size_t len)
@@ -303,8 +294,6 @@ int gb_object_load(struct gb *b, struct bpf_object *o, const char *what, char *e
 	char path[GB_PATH];
 	int ret = gb_btf(b, path, err, len);
 
-	if (!ret)
-		ret = gb_rules_before(o, err, len);
 	if (ret)
 		return ret;
 	ret = share(o, "gt_ring", b->ring.fd);
@@ -317,19 +306,7 @@ int gb_object_load(struct gb *b, struct bpf_object *o, const char *what, char *e
 		ret = bpf_object__load(o);
 	if (!ret)
 		ret = map_variables(o);
-	return ret ? gb_refused(-ret, what, gb_words, err, len) : gb_rules_after(o, err, len);
-}
-
-int gb_bodies_put(const struct bpf_map *next, const struct bpf_program *const body[GT_BPF_LEVELS])
-{
-	for (uint32_t i = 0; i < GT_BPF_LEVELS; i++) {
-		int fd = bpf_program__fd(body[i]);
-		int ret = bpf_map_update_elem(bpf_map__fd(next), &i, &fd, 0);
-
-		if (ret)
-			return ret;
-	}
-	return 0;
+	return ret ? gb_refused(-ret, what, gb_words, err, len) : 0;
 }
 
 static void start(struct gb *b, unsigned int i)
@@ -402,7 +379,7 @@ uint64_t gb_missed(const struct bpf_object *o)
 	uint64_t n = 0;
 
 	bpf_object__for_each_program (p, o)
-		if (bpf_program__fd(p) >= 0 && !strstr(bpf_program__name(p), "_again"))
+		if (bpf_program__fd(p) >= 0)
 			gb_missed_by(p, &n);
 	return n;
 }

@@ -4,15 +4,10 @@
  *
  * All programs write into one ring, in the order in which they reserved. A program may stand still
  * at any place, preempted or with its whole CPU (a virtual machine's), so no time is long enough to
- * wait for what is older. Until which time everything has come is known by two rules:
- *
- *   - a program reads the clock after it has reserved (gt_reserve()); or
- *   - it says on its CPU, until its record is in the ring, of which time that is (level_time() of
- *     bpf/level.h, the parts' on_its_way()).
- *
- * So a drain reads the clock, then those times, then up to where the ring is reserved, and then the
- * ring. If it has read all up to there, an older record can only be one of those on their way.
- * GB_SLACK_NS is for clocks and stores that other CPUs see late.
+ * wait for what is older. Until which time everything has come is known since a program reads the
+ * clock after it has reserved (gt_reserve_bytes()): a drain reads the clock, then up to where the
+ * ring is reserved, and then the ring. If it has read all up to there, no older record can come.
+ * GB_SLACK_NS is for clocks that differ between CPUs.
  */
 #include <errno.h>
 #include <string.h>
@@ -290,7 +285,7 @@ static bool complete(struct gb *b, const void *data)
 	if (raw->type == GT_BPF_RAW) {
 		if (!gb_part(part)->raw)
 			return false;
-		gb_part(part)->raw(b, raw, raw + 1, raw->len);
+		gb_part(part)->raw(b, raw);
 		return true;
 	}
 	memcpy(&r, data, sizeof(r));
@@ -341,37 +336,23 @@ static uint32_t ripe(const struct gb_ring *ring, uint64_t until)
 	return lo;
 }
 
-/* The time of the oldest event that is on its way into the ring, UINT64_MAX: there is none */
-static uint64_t on_its_way(struct gb *b)
-{
-	uint64_t oldest = UINT64_MAX;
-
-	for (unsigned int i = 0; i < GT_BPF_PARTS; i++)
-		if (!b->state[i] && gb_part(i)->on_its_way)
-			oldest = MIN(oldest, gb_part(i)->on_its_way(b));
-	return oldest;
-}
-
 /* Reads the ring. Return: until which time all of it has come, @until at most. If that is not
  * known, as little as before: the first record that is left is not written yet. */
 static uint64_t take_all(struct gb *b, uint64_t until, struct gb_drained *d)
 {
 	struct gb_ring *ring = &b->ring;
-	uint64_t oldest = on_its_way(b);
 	unsigned long reserved = __atomic_load_n(ring->reserved, __ATOMIC_ACQUIRE);
 	uint32_t before = ring->n;
 
 	d->full = ring_buffer__consume(ring->rb) == -ENOSPC;
 	d->some = ring->n != before;
+	d->held = !d->full && (long)(__atomic_load_n(ring->read, __ATOMIC_ACQUIRE) - reserved) < 0;
 	sort(ring);
 	if (ring->n)
 		ring->newest = MAX(ring->newest, ring->waiting[ring->n - 1].ts);
 	if (d->full) /* what stays is not much older than what came out last */
-		oldest = MIN(oldest, ring->newest - MIN(ring->newest, GB_SLACK_NS));
-	else if ((long)(__atomic_load_n(ring->read, __ATOMIC_ACQUIRE) - reserved) < 0)
-		oldest = 0;
-	d->held = oldest <= until;
-	return MAX(d->held ? oldest - MIN(oldest, 1) : until, ring->until);
+		until = MIN(until, ring->newest - MIN(ring->newest, GB_SLACK_NS));
+	return d->held ? ring->until : MAX(until, ring->until);
 }
 
 /* Hands over what is older than @until */
@@ -452,25 +433,30 @@ void gb_ring_drain_all(struct gb *b)
 	come_again(b, GB_DRAIN_NS);
 }
 
-bool gb_ring_counts(const struct gb *b, unsigned int i, struct gt_bpf_count *out)
+bool gb_ring_count(const struct gb *b, uint32_t key, struct gt_bpf_count *sum)
 {
 	int cpus = libbpf_num_possible_cpus();
 	gb_auto_free struct gt_bpf_count *c = cpus > 0 ? calloc((size_t)cpus, sizeof(*c)) : NULL;
 
-	*out = (struct gt_bpf_count){ 0 };
-	for (unsigned int level = 0; level <= (i == GT_BPF_TRACEPOINT ? GT_BPF_LEVELS : 0);
-	     level++) {
-		uint32_t key = gt_bpf_counts_of(i, level);
-
-		if (!c || bpf_map_lookup_elem(b->ring.count_fd, &key, c))
-			return false;
-		for (int cpu = 0; cpu < cpus; cpu++) {
-			out->seen += c[cpu].seen;
-			out->other += c[cpu].other;
-			out->sent += c[cpu].sent;
-			out->lost += c[cpu].lost;
-			out->unreported += c[cpu].unreported;
-		}
+	if (!c || bpf_map_lookup_elem(b->ring.count_fd, &key, c))
+		return false;
+	for (int cpu = 0; cpu < cpus; cpu++) {
+		sum->seen += c[cpu].seen;
+		sum->other += c[cpu].other;
+		sum->sent += c[cpu].sent;
+		sum->lost += c[cpu].lost;
+		sum->unreported += c[cpu].unreported;
 	}
 	return true;
+}
+
+bool gb_ring_counts(const struct gb *b, unsigned int i, struct gt_bpf_count *out)
+{
+	bool ok;
+
+	*out = (struct gt_bpf_count){ 0 };
+	ok = gb_ring_count(b, i, out);
+	for (uint32_t k = 0; i == GT_BPF_TRACEPOINT && k < b->tracepoints; k++)
+		ok &= gb_ring_count(b, GT_BPF_PARTS + k, out);
+	return ok;
 }

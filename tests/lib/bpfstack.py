@@ -2,7 +2,11 @@
 """bpfstack.py OBJECT... - the deepest stack of each BPF program, as kernels before 6.13 add it up.
 
 Each function's frame is rounded up to 32 bytes, and those of a chain of calls may have 512 together; a later kernel
-gives some programs a stack of their own, so there nothing shows a program that is too large for others."""
+gives some programs a stack of their own, so there nothing shows a program that is too large for others.
+
+A program at a uprobe may run twice at once on a CPU, so the kernel must not give it one stack for each CPU, as it does
+since 6.13 to a program with a function of 64 bytes or more, rounded up to 16 (kernel/bpf/verifier.c,
+check_max_stack_depth_subprog())."""
 import os
 import struct
 import sys
@@ -10,6 +14,7 @@ import sys
 from tap import ok
 
 MOST, ROUND, FRAMES = 512, 32, 8
+PRIVATE, PRIVATE_ROUND = 64, 16
 FUNC, SECTION = 2, 3            # kinds of symbols
 LDX, ST, STX, ALU64, JMP = 1, 2, 3, 7, 5
 MOV_X, ADD_K, CALL = 0xbf, 0x07, 0x85
@@ -49,8 +54,8 @@ def relocations(data, secs, symbols):
     return out
 
 
-def frame(code):
-    """Its lowest byte: of accesses by the frame's register, and of addresses made of it"""
+def lowest(code):
+    """How far below its top a function's frame is used: by accesses, and by addresses made of it"""
     low, made = 0, set()
     for op, regs, off, imm in struct.iter_unpack('<BBhi', code):
         dst, src = regs & 15, regs >> 4
@@ -63,7 +68,15 @@ def frame(code):
             made.discard(dst)
         elif op & 7 in (LDX, ALU64):
             made.discard(dst)
-    return max(ROUND, (-low + ROUND - 1) // ROUND * ROUND)
+    return -low
+
+
+def rounded(size, unit):
+    return max(unit, (size + unit - 1) // unit * unit)
+
+
+def frame(code):
+    return rounded(lowest(code), ROUND)
 
 
 def calls(code, sec, start, funcs, relocs):
@@ -90,6 +103,22 @@ def deepest(at, code, funcs, relocs, known):
     return known[at]
 
 
+def reached(at, code, funcs, relocs):
+    """The function and all that it calls"""
+    out = {at}
+    for c in calls(code[at], *at, funcs, relocs):
+        out |= reached(c, code, funcs, relocs)
+    return out
+
+
+def check_uprobes(secs, code, funcs, relocs):
+    for at in funcs:
+        if secs[at[0]][0] not in ('uprobe', 'uretprobe'):
+            continue
+        sizes = {funcs[f][0]: rounded(lowest(code[f]), PRIVATE_ROUND) for f in reached(at, code, funcs, relocs)}
+        ok(max(sizes.values()) < PRIVATE, '%s: no function has %d bytes of stack' % (funcs[at][0], PRIVATE), sizes)
+
+
 def check(path):
     data = open(path, 'rb').read()
     secs = sections(data)
@@ -100,6 +129,7 @@ def check(path):
     size, names = max(deepest(at, code, funcs, relocs, known) for at in funcs)
     ok(size <= MOST, '%s: %d bytes of stack at most' % (os.path.basename(path), size), ' '.join(names))
     ok(len(names) <= FRAMES, '... and as many as %d functions' % len(names), ' '.join(names))
+    check_uprobes(secs, code, funcs, relocs)
 
 
 for path in sys.argv[1:]:

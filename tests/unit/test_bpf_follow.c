@@ -24,14 +24,14 @@ static void layouts(void)
 	struct gt_bpf_tp tp;
 
 	tp_layout(format, &tp);
-	is(tp.fixed, 48, "up to the last field that there is room for");
+	is(tp.len, 48, "up to the last field that there is room for");
 	is(tp.nstring, 2, "two strings");
 	is(tp.string[0], 24, "one by its offset");
 	is(tp.string[1], 44 | GT_BPF_REL, "one from behind its word");
 	tp_layout("", &tp);
-	is(tp.fixed, 8, "an empty format: nothing but what all have");
+	is(tp.len, 8, "an empty format: nothing but what all have");
 	tp_layout("field:int a;\toffset:x;\tsize:4;", &tp);
-	is(tp.fixed, 8, "a broken one too");
+	is(tp.len, 8, "a broken one too");
 }
 
 static void fields(void)

@@ -307,21 +307,14 @@ static const struct {
 
 static void detach(struct gi_way *w)
 {
-	for (unsigned int i = 0; i < 2; i++)
-		bpf_link__destroy(w->again[i]);
 	bpf_link__destroy(w->begin);
 	bpf_link__destroy(w->end);
 	ioctl_bpf__destroy(w->own);
 	*w = (struct gi_way){ 0 };
 }
 
-static bool is_again(const struct ioctl_bpf *o, const struct bpf_program *p)
-{
-	return p == o->progs.gt_ioctl_fentry_again || p == o->progs.gt_ioctl_fexit_again;
-}
-
 /* The programs of fentry alone, with the maps of the others */
-static int set_up_fentry(struct ioctl_bpf *from, struct ioctl_bpf *to, bool again)
+static int set_up_fentry(struct ioctl_bpf *from, struct ioctl_bpf *to)
 {
 	struct bpf_program *p;
 	struct bpf_map *m, *mine;
@@ -329,8 +322,7 @@ static int set_up_fentry(struct ioctl_bpf *from, struct ioctl_bpf *to, bool agai
 
 	bpf_object__for_each_program (p, to->obj)
 		bpf_program__set_autoload(p, p == to->progs.gt_ioctl_fentry ||
-						     p == to->progs.gt_ioctl_fexit ||
-						     (again && is_again(to, p)));
+						     p == to->progs.gt_ioctl_fexit);
 	bpf_object__for_each_map (m, to->obj) {
 		mine = bpf_object__find_map_by_name(from->obj, bpf_map__name(m));
 		if (mine && !ret)
@@ -365,7 +357,7 @@ static int load_fentry(struct gi *gi, struct gi_way *w, const char *function, ch
 	if (!w->own)
 		return gb_sentence(err, len, ENOMEM, "no fentry: no memory");
 	gb_words[0] = '\0';
-	ret = set_up_fentry(gi->skel, w->own, gi->preemptible);
+	ret = set_up_fentry(gi->skel, w->own);
 	bpf_object__for_each_program (p, w->own->obj)
 		if (!ret && bpf_program__autoload(p))
 			ret = bpf_program__set_attach_target(p, 0, function);
@@ -386,11 +378,6 @@ static int by_fentry(struct gi *gi, struct gi_way *w, const char *function, char
 		w->begin = w->end ? bpf_program__attach(w->own->progs.gt_ioctl_fentry) : NULL;
 		if (!w->begin)
 			ret = no_fentry(function, errno, "", err, len);
-	}
-	if (!ret &&
-	    gi->preemptible) { /* if these cannot be attached, more calls are missed, which is counted */
-		w->again[1] = bpf_program__attach(w->own->progs.gt_ioctl_fexit_again);
-		w->again[0] = bpf_program__attach(w->own->progs.gt_ioctl_fentry_again);
 	}
 	gt_caps_set(0, raised);
 	if (ret) {
@@ -441,13 +428,8 @@ static int tracepoints(struct gi *gi, char *err, size_t len)
 		return ret;
 	gi->call[1] = bpf_program__attach(gi->skel->progs.gt_ioctl_exit);
 	gi->call[0] = gi->call[1] ? bpf_program__attach(gi->skel->progs.gt_ioctl_enter) : NULL;
-	if (gi->call[0]) {
-		if (!gb_kernel_before(7, 0)) {
-			gi->again[1] = bpf_program__attach(gi->skel->progs.gt_ioctl_exit_again);
-			gi->again[0] = bpf_program__attach(gi->skel->progs.gt_ioctl_enter_again);
-		}
+	if (gi->call[0])
 		return 0;
-	}
 	ret = errno;
 	bpf_link__destroy(gi->call[1]);
 	gi->call[1] = NULL;
@@ -521,9 +503,8 @@ uint32_t gi_ways_look(struct gi *gi)
 		call |= w->how == GI_TRACEPOINT;
 	}
 	for (int i = 0; i < 2 && !call; i++) {
-		bpf_link__destroy(gi->again[i]);
 		bpf_link__destroy(gi->call[i]);
-		gi->call[i] = gi->again[i] = NULL;
+		gi->call[i] = NULL;
 	}
 	return functions;
 }

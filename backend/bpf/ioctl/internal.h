@@ -129,14 +129,14 @@ enum gi_how { GI_NOT_YET, GI_FENTRY, GI_KPROBE, GI_TRACEPOINT, GI_BLIND };
 /**
  * struct gi_way - of a kind of device
  * @own: programs that are loaded for it alone
- * @begin, @end: links at its driver's function @at; @again: of second programs there, begin and end
+ * @begin, @end: links at its driver's function @at
  * @instance: the module that a kprobe is in, see gb_module_instance()
  * @why: what is in the way of a better one
  */
 struct gi_way {
 	enum gi_how how;
 	struct ioctl_bpf *own;
-	struct bpf_link *begin, *end, *again[2];
+	struct bpf_link *begin, *end;
 	const char *at;
 	uint64_t instance;
 	char why[GB_SENTENCE];
@@ -144,8 +144,7 @@ struct gi_way {
 
 /**
  * struct gi - the part
- * @call: links at the tracepoints of ioctl(): begin and end; @again: of second programs there
- * @preemptible: tasks can be taken off their CPU within fentry programs
+ * @call: links at the tracepoints of ioctl(): begin and end
  * @file: link at the end of files, where there are devices with queues that end with them; of module
  *	@file_instance
  * @end: at those of execve() and of the end of processes, where there are devices that have queues
@@ -160,8 +159,7 @@ struct gi {
 	struct ioctl_bpf *skel;
 	struct gi_devices devices;
 	struct gi_way way[GT_IOCTL_KINDS];
-	struct bpf_link *call[2], *again[2], *end[2], *file;
-	bool preemptible;
+	struct bpf_link *call[2], *end[2], *file;
 	uint64_t file_instance;
 	struct gi_queues queues;
 	uint32_t (*owner)(struct gi *gi, uint32_t pid, bool make);

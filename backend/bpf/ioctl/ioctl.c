@@ -646,9 +646,6 @@ static int open_all(struct gb *b, struct gi *gi, char *err, size_t len)
 	gi->skel = ioctl_bpf__open();
 	if (!gi->skel || ret)
 		return gb_sentence(err, len, ENOMEM, "no memory");
-	gi->preemptible = gb_kernel_preemptible();
-	bpf_program__set_autoload(gi->skel->progs.gt_ioctl_enter_again, !gb_kernel_before(7, 0));
-	bpf_program__set_autoload(gi->skel->progs.gt_ioctl_exit_again, !gb_kernel_before(7, 0));
 	gi->skel->rodata->gt_o_path = b->o->o_path;
 	ret = gb_object_load(b, gi->skel->obj, "ioctls", err, len);
 	if (ret)
@@ -756,7 +753,6 @@ static void counts_of(const struct gi *gi, struct gt_ioctl_count *sum)
 		sum->full += c[i].full;
 		sum->unreadable += c[i].unreadable;
 		sum->unended += c[i].unended;
-		sum->caught += c[i].caught;
 		sum->owners_full += c[i].owners_full;
 	}
 }
@@ -775,13 +771,11 @@ static bool more_unended(struct gi *gi)
 static uint64_t missed(const struct gi *gi)
 {
 	uint64_t n = gb_missed(gi->skel->obj);
-	struct gt_ioctl_count c;
 
 	for (unsigned int i = 0; i < GT_IOCTL_KINDS; i++)
 		if (gi->way[i].own)
 			n += gb_missed(gi->way[i].own->obj);
-	counts_of(gi, &c);
-	return n > c.caught ? n - c.caught : 0;
+	return n;
 }
 
 /* Likewise one that the kernel kept from the programs. */
@@ -831,7 +825,6 @@ static void doctor(struct gb *b, struct gt_details *t)
 	gt_detail(t, "ioctl_unreadable %" PRIu64 "\n", c.unreadable);
 	gt_detail(t, "ioctl_exits_missing %" PRIu64 "\n", c.unended);
 	gt_detail(t, "ioctl_missed %" PRIu64 "\n", missed(gi));
-	gt_detail(t, "ioctl_caught %" PRIu64 "\n", c.caught);
 	gt_detail(t, "ioctl_unknown_queues %" PRIu64 "\n", gi->unknown_queues);
 	gt_detail(t, "ioctl_queues_refused %" PRIu64 "\n", gi->queues.refused);
 	gt_detail(t, "ioctl_owners_refused %" PRIu64 "\n", c.owners_full);

@@ -100,21 +100,45 @@ void rt_free(struct rt *rt)
 	free(rt);
 }
 
-/* Where the probes' programs find them: by level */
-static int put_bodies(struct runtime_bpf *o)
+/* Does the kernel's code of a program use a stack that all its runs on a CPU share? Not every kernel
+ * shows that code to everybody: then there is nothing to see. */
+static bool has_private_stack(const struct bpf_program *p)
 {
-	const struct bpf_program *const enter[] = {
-#define BODY(n) o->progs.gt_rt_enter_##n,
-		GT_EACH_LEVEL(BODY)
-#undef BODY
-	}, *const leave[] = {
-#define BODY(n) o->progs.gt_rt_leave_##n,
-		GT_EACH_LEVEL(BODY)
-#undef BODY
-	};
-	int ret = gb_bodies_put(o->maps.enter_next, enter);
+#ifdef __x86_64__
+	/* arch/x86/net/bpf_jit_comp.c, emit_priv_frame_ptr(): add %gs:this_cpu_off, %r9, which no
+	 * register of a program is kept in */
+	static const uint8_t frame[] = { 0x65, 0x4c, 0x03, 0x0c, 0x25 };
+	struct bpf_prog_info info = { 0 };
+	uint32_t size = sizeof(info), n;
+	gb_auto_free uint8_t *image = NULL;
 
-	return ret ? ret : gb_bodies_put(o->maps.leave_next, leave);
+	if (bpf_obj_get_info_by_fd(bpf_program__fd(p), &info, &size))
+		return false;
+	n = info.jited_prog_len;
+	image = n ? calloc(1, n) : NULL;
+	if (!image)
+		return false;
+	info = (struct bpf_prog_info){ .jited_prog_len = n, .jited_prog_insns = (uintptr_t)image };
+	return !bpf_obj_get_info_by_fd(bpf_program__fd(p), &info, &size) &&
+	       memmem(image, n, frame, sizeof(frame));
+#else
+	return false;
+#endif
+}
+
+/* A program at a uprobe may run twice at once on a CPU, see bpf/runtime.bpf.c */
+static int check_stacks(const struct runtime_bpf *o, char *err, size_t len)
+{
+	const struct bpf_program *p[] = { o->progs.gt_rt_enter, o->progs.gt_rt_leave };
+
+	for (unsigned int i = 0; i < 2; i++)
+		if (has_private_stack(p[i]))
+			return gb_sentence(err, len, EOPNOTSUPP,
+					   "this kernel gave program %s one stack for each CPU: "
+					   "run twice at once it could crash the kernel, so it is "
+					   "not used; please report this kernel",
+					   bpf_program__name(p[i]));
+	return 0;
 }
 
 static int load(struct gb *b, struct rt *rt, bool multi, char *err, size_t len)
@@ -130,9 +154,7 @@ static int load(struct gb *b, struct rt *rt, bool multi, char *err, size_t len)
 		if (multi && bpf_program__type(p) == BPF_PROG_TYPE_KPROBE)
 			rt_multi_type(p);
 	ret = gb_object_load(b, rt->skel->obj, "runtimes", err, len);
-	if (!ret && (ret = put_bodies(rt->skel)))
-		return gb_refused(-ret, "runtimes", "", err, len);
-	return ret;
+	return ret ? ret : check_stacks(rt->skel, err, len);
 }
 
 /* For the way that the kernel has: before Linux 6.6 it takes programs of the other, but not for it.

@@ -5,8 +5,9 @@
 #include <string.h>
 #include <syslog.h>
 
-#include "bpf/tracepoint.skel.h"
 #include "internal.h"
+
+#include "bpf/tracepoint.skel.h" /* behind the types of its variables */
 
 /* Which bytes of a tracepoint's record are sent: those that its `format` file says there are. */
 
@@ -54,7 +55,8 @@ bool tp_layout(const char *format, struct gt_bpf_tp *out)
 	bool whole = true;
 	struct tp_field f;
 
-	*out = (struct gt_bpf_tp){ .fixed = 8 };
+	memset(out, 0, sizeof(*out)); /* it is compared byte by byte */
+	out->len = 8;
 	while (tp_field_next(&format, &f)) {
 		unsigned int end = f.off + f.size;
 
@@ -63,8 +65,8 @@ bool tp_layout(const char *format, struct gt_bpf_tp *out)
 			whole = false;
 			continue;
 		}
-		if (end > out->fixed)
-			out->fixed = (uint16_t)end;
+		if (end > out->len)
+			out->len = (uint16_t)end;
 		if (f.string)
 			out->string[out->nstring++] = (uint16_t)(f.off | (f.rel ? GT_BPF_REL : 0));
 	}
@@ -79,6 +81,7 @@ static struct tp_slot *slot_of(struct tp_state *t, struct gt_tp *tp)
 	if (t->n == GT_BPF_TPS)
 		return NULL;
 	t->slot[t->n] = (struct tp_slot){ .tp = tp };
+	t->b->tracepoints = t->n + 1;
 	return &t->slot[t->n++];
 }
 
@@ -89,15 +92,21 @@ static uint32_t index_of(const struct tp_state *t, const struct tp_slot *s)
 
 static void detach(struct tp_state *t, struct tp_slot *s)
 {
-	static const struct gt_bpf_tp none;
-	uint32_t index = index_of(t, s);
-
-	if (s->args)
-		tp_args_unlink(t, s);
 	bpf_link__destroy(s->link);
-	bpf_map__update_elem(t->skel->maps.tps, &index, sizeof(index), &none, sizeof(none), 0);
+	if (s->prog)
+		gb_missed_by(s->prog, &t->missed_gone);
+	tracepoint_bpf__destroy(s->obj);
 	s->link = NULL;
+	s->obj = NULL;
+	s->prog = NULL;
 	s->how = TP_OFF;
+}
+
+/* Detaches from a tracepoint that is attached to in another way, or not at all, next. */
+static void release(struct tp_state *t, struct tp_slot *s)
+{
+	t->gap |= s->how && s->wanted;
+	detach(t, s);
 }
 
 void tp_detach_all(struct tp_state *t)
@@ -140,71 +149,64 @@ static bool bind(struct tp_state *t, struct tp_slot *s)
 	return false;
 }
 
-const struct bpf_program *tp_more_program(const struct tracepoint_bpf *o, enum tp_more which)
+/* The program of @obj for this way */
+static struct bpf_program *program_of(const struct tracepoint_bpf *obj, const struct tp_slot *s)
 {
-	return which == TP_CALLED ? o->progs.gt_called : o->progs.gt_record_call;
+	if (s->wanted == TP_ARGS || s->wanted == TP_MADE_ARGS)
+		return obj->progs.gt_args;
+	if (s->wanted == TP_MADE && gt_tp_probe(s->tp)->function)
+		return obj->progs.gt_called;
+	return obj->progs.gt_record;
 }
 
-/* NULL with errno */
-static const struct bpf_program *more(struct tp_state *t, enum tp_more which)
+/* Loads the program of @s->wanted, as @s->conf says; 0, or -errno with the sentence */
+static int load(struct tp_state *t, struct tp_slot *s, char *err, size_t len)
 {
-	struct tracepoint_bpf *o;
 	struct bpf_program *p;
-	char why[GB_SENTENCE];
 	int ret;
 
-	if (t->more[which])
-		return tp_more_program(t->more[which], which);
-	o = tracepoint_bpf__open();
-	if (!o)
-		return NULL;
-	bpf_object__for_each_program (p, o->obj)
-		bpf_program__set_autoload(p, p == tp_more_program(o, which));
-	ret = tp_load_more(t, o->obj, why, sizeof(why));
-	if (ret) {
-		tracepoint_bpf__destroy(o);
-		errno = -ret;
-		return NULL;
-	}
-	t->more[which] = o;
-	return tp_more_program(o, which);
+	s->obj = tracepoint_bpf__open();
+	if (!s->obj)
+		return gb_sentence(err, len, ENOMEM, "no memory");
+	s->prog = program_of(s->obj, s);
+	bpf_object__for_each_program (p, s->obj->obj)
+		bpf_program__set_autoload(p, p == s->prog);
+	s->obj->rodata->gt_tp = s->conf;
+	ret = gb_object_load(t->b, s->obj->obj, "its program", err, len);
+	if (ret)
+		s->prog = NULL;
+	return ret;
 }
 
 /* In the module that the map names, as another may have a function of that name; but some kernels
  * find none by both (6.6), and it may be part of the kernel. */
-static struct bpf_link *link_to_function(struct tp_state *t, const struct gt_probe *b,
-					 const struct bpf_kprobe_opts *opts)
+static struct bpf_link *link_to_function(const struct bpf_program *prog, const struct gt_probe *b)
 {
-	const struct bpf_program *prog = more(t, TP_CALLED);
 	struct bpf_link *link = NULL;
 	char name[256];
 
-	if (!prog)
-		return NULL;
 	snprintf(name, sizeof(name), "%s:%s", b->scope, b->name);
 	if (b->scope[0])
-		link = bpf_program__attach_kprobe_opts(prog, name, opts);
-	return link ? link : bpf_program__attach_kprobe_opts(prog, b->name, opts);
+		link = bpf_program__attach_kprobe(prog, false, name);
+	return link ? link : bpf_program__attach_kprobe(prog, false, b->name);
 }
 
-/* A cookie of 0 would be none: a kernel without them would take it. */
-static struct bpf_link *link_to(struct tp_state *t, struct tp_slot *s)
+static struct bpf_link *link_to(const struct tp_slot *s)
 {
 	const struct gt_probe *b = gt_tp_probe(s->tp);
-	LIBBPF_OPTS(bpf_tracepoint_opts, tp, .bpf_cookie = index_of(t, s) + 1);
-	LIBBPF_OPTS(bpf_kprobe_opts, kp, .bpf_cookie = index_of(t, s) + 1);
-	const struct bpf_program *prog = t->skel->progs.gt_record;
-	const char *system, *event;
 
-	if (s->wanted == TP_ARGS || s->wanted == TP_MADE_ARGS)
-		return tp_args_link(t, s);
-	if (s->wanted == TP_MADE && b->function)
-		return link_to_function(t, b, &kp);
-	system = s->wanted == TP_RAW ? gt_tp_system(s->tp) : b->scope;
-	event = s->wanted == TP_RAW ? gt_tp_event(s->tp) : b->name;
-	if (!strcmp(system, "syscalls"))
-		prog = more(t, TP_RECORD_CALL);
-	return prog ? bpf_program__attach_tracepoint_opts(prog, system, event, &tp) : NULL;
+	switch (s->wanted) {
+	case TP_ARGS:
+		return bpf_program__attach_raw_tracepoint(s->prog, gt_tp_event(s->tp));
+	case TP_MADE_ARGS:
+		return bpf_program__attach_raw_tracepoint(s->prog, b->name);
+	case TP_RAW:
+		return bpf_program__attach_tracepoint(s->prog, gt_tp_system(s->tp),
+						      gt_tp_event(s->tp));
+	default:
+		return b->function ? link_to_function(s->prog, b)
+				   : bpf_program__attach_tracepoint(s->prog, b->scope, b->name);
+	}
 }
 
 static bool by_owner(const struct gt_tp *tp)
@@ -217,65 +219,97 @@ static bool by_owner(const struct gt_tp *tp)
 	return false;
 }
 
+/* Where the program finds what is @off bytes into the record: there, or in the field that is put
+ * there; false: nowhere */
+static bool find_tested(const struct gt_bpf_tp *conf, uint16_t off, uint16_t *at)
+{
+	*at = off;
+	if (!conf->nfield)
+		return off + 8 <= GT_BPF_RAW_MAX;
+	for (*at = 0; *at < conf->nfield; ++*at)
+		if (conf->field[*at].to == off && !conf->field[*at].text)
+			return true;
+	return false;
+}
+
 /* What the maps would only ignore need not come. */
 static void set_where(struct tp_slot *s)
 {
+	struct gt_bpf_tp *conf = &s->conf;
 	struct gt_tp_condition w;
 
-	s->conf.test = GT_BPF_ANY;
-	if (!gt_tp_condition(s->tp, &w) || w.off + 8 > GT_BPF_RAW_MAX)
+	conf->test = GT_BPF_ANY;
+	if (!gt_tp_condition(s->tp, &w) || !find_tested(conf, w.off, &conf->test_at))
 		return;
-	s->conf.test = w.bits ? GT_BPF_BITS : w.unlike ? GT_BPF_UNLIKE : GT_BPF_EQUAL;
-	s->conf.at = w.off;
-	s->conf.size = (uint8_t)w.size;
-	s->conf.sign = w.sign;
-	s->conf.value = w.value;
+	conf->test = w.bits ? GT_BPF_BITS : w.unlike ? GT_BPF_UNLIKE : GT_BPF_EQUAL;
+	conf->test_size = (uint8_t)w.size;
+	conf->test_signed = w.sign;
+	conf->test_value = w.value;
 }
 
-/* The maps first: an event of an attached tracepoint is reported. */
-static int attach(struct tp_state *t, struct tp_slot *s)
+static bool is_same(const struct gt_bpf_tp *a, const volatile struct gt_bpf_tp *b)
 {
-	uint32_t index = index_of(t, s);
+	return !memcmp(a, (const void *)b, sizeof(*a));
+}
+
+/* The ring's counters of a tracepoint count on when it is attached to again. */
+static int attach(struct tp_state *t, struct tp_slot *s, char *err, size_t len)
+{
 	int ret;
 
-	if (s->wanted != TP_RAW)
-		s->conf = (struct gt_bpf_tp){ .fixed = s->made.len };
-	s->conf.made = s->wanted != TP_RAW;
+	s->conf.index = index_of(t, s);
 	s->conf.owner = by_owner(s->tp);
 	set_where(s);
-	ret = !s->conf.made ? 0
-			    : bpf_map__update_elem(t->skel->maps.made, &index, sizeof(index),
-						   &s->made, sizeof(s->made), 0);
-	if (!ret)
-		ret = bpf_map__update_elem(t->skel->maps.tps, &index, sizeof(index), &s->conf,
-					   sizeof(s->conf), 0);
-	if (ret || s->how == s->wanted)
-		return ret;
-	s->how = s->wanted;
-	s->link = link_to(t, s);
-	if (s->link)
+	if (s->how == s->wanted && is_same(&s->conf, &s->obj->rodata->gt_tp))
 		return 0;
-	ret = -errno;
+	release(t, s);
+	ret = load(t, s, err, len);
+	if (!ret) {
+		s->how = s->wanted;
+		s->link = link_to(s);
+		if (s->link)
+			return 0;
+		ret = gb_refused(errno, "it cannot be attached to", "", err, len);
+	}
 	detach(t, s);
 	return ret;
 }
 
-static void cannot(struct tp_state *t, struct tp_slot *s, int err)
+static void cannot(struct tp_state *t, struct tp_slot *s, const char *why)
 {
-	char why[GB_SENTENCE];
-
-	gb_refused(-err, "it cannot be attached to", "", why, sizeof(why));
 	fault(t, s, why);
 	snprintf(t->bind_error, sizeof(t->bind_error), "%.255s", why);
+}
+
+/* Events that are reported in interrupts, too */
+#define INTERRUPTS (GT_BIT(GT_COMPLETE) | GT_BIT(GT_START) | GT_BIT(GT_END) | GT_BIT(GT_IRQ))
+
+bool tp_in_interrupts(const struct tp_slot *s)
+{
+	return gt_tp_types(s->tp) & INTERRUPTS;
+}
+
+/*
+ * A record is not seen while another record's program runs on that CPU, arguments only while the
+ * same tracepoint's program does, so arguments are better. But since Linux 7.0 a task can be
+ * preempted within a program of arguments: until it goes on nobody's event of that tracepoint is
+ * seen on that CPU. So there what only tasks do is read from the records.
+ */
+bool tp_prefers_args(const struct tp_state *t, const struct tp_slot *s)
+{
+	return !t->preemptible || tp_in_interrupts(s);
 }
 
 /* What is attached to stays as it is: the kernel's types are read once for it. */
 static enum tp_how want_own(struct tp_state *t, struct tp_slot *s)
 {
-	s->by_args = s->how == TP_ARGS || tp_args_prepare(t, s);
+	s->by_args = s->how == TP_ARGS || (tp_prefers_args(t, s) && tp_args_prepare(t, s));
 	if (s->by_args)
 		return TP_ARGS;
-	return bind(t, s) ? TP_RAW : TP_OFF;
+	if (bind(t, s))
+		return TP_RAW;
+	s->by_args = !tp_prefers_args(t, s) && tp_args_prepare(t, s);
+	return s->by_args ? TP_ARGS : TP_OFF;
 }
 
 /* How each is to be attached. What does not fit the maps is left. */
@@ -325,28 +359,28 @@ static bool select_once(struct tp_state *t)
 	/* First of all these, or a job could be reported in two ways. */
 	for (unsigned int i = 0; i < t->n; i++)
 		if (t->slot[i].how && t->slot[i].how != t->slot[i].wanted)
-			detach(t, &t->slot[i]);
+			release(t, &t->slot[i]);
 	t->attached = 0;
 	/* The ends of jobs before their beginnings: who is seen to begin is seen to end. */
 	for (unsigned int i = 0; i < 2 * t->n; i++) {
 		struct tp_slot *s = &t->slot[i % t->n];
+		char why[GB_SENTENCE];
 		int ret;
 
 		if (ends_jobs(s) != (i < t->n))
 			continue;
-		ret = s->wanted ? attach(t, s) : 0;
+		ret = s->wanted ? attach(t, s, why, sizeof(why)) : 0;
 		t->attached += s->how != TP_OFF;
 		if (!ret)
 			continue;
 		if (s->by_args) { /* in another way then */
-			if (!s->nolink)
-				gb_refused(-ret, "its arguments", "", s->noargs, sizeof(s->noargs));
+			snprintf(s->noargs, sizeof(s->noargs), "%.199s", why);
 			s->nolink = true;
 			s->ready = false;
 			again = true;
 			continue;
 		}
-		cannot(t, s, ret);
+		cannot(t, s, why);
 		if (s->wanted == TP_MADE) {
 			snprintf(s->why, sizeof(s->why), "%.200s", t->bind_error);
 			s->error[0] = '\0';

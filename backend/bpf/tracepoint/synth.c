@@ -85,14 +85,14 @@ static size_t describe(char *to, size_t room, const char *name, const char *type
 }
 
 int tp_make(const struct gt_types *types, const struct gt_probe *probe,
-	    const struct gt_source *source, struct gt_bpf_made *made, char out[TP_FORMAT],
-	    char *why, size_t len)
+	    const struct gt_source *source, struct gt_bpf_tp *tp, char out[TP_FORMAT], char *why,
+	    size_t len)
 {
 	char fetch[GT_FETCH], type[8], err[200];
 	unsigned int at = 8; /* common_type and so on, which nobody reads */
 	size_t used;
 
-	*made = (struct gt_bpf_made){ 0 };
+	memset(tp, 0, sizeof(*tp)); /* it is compared byte by byte */
 	why[0] = '\0';
 	used = (size_t)snprintf(out, TP_FORMAT, "name: %s\nID: 0\nformat:\n", probe->name);
 	for (unsigned int i = 0; i < probe->n; i++) {
@@ -103,7 +103,7 @@ int tp_make(const struct gt_types *types, const struct gt_probe *probe,
 			return gb_sentence(why, len, -ret, "%s", err);
 		if (!ret)
 			ret = tp_follow(fetch, source->format, &f, type, err, sizeof(err));
-		if (!ret && at + GT_BPF_TEXT > GT_BPF_RAW_MAX)
+		if (!ret && (tp->nfield == GT_BPF_FIELDS || at + GT_BPF_TEXT > GT_BPF_RAW_MAX))
 			ret = gb_sentence(err, sizeof(err), E2BIG, "a record has no room for it");
 		if (ret) {
 			if (!why[0])
@@ -112,11 +112,13 @@ int tp_make(const struct gt_types *types, const struct gt_probe *probe,
 		}
 		f.to = (uint16_t)at;
 		at += f.text ? GT_BPF_TEXT : 8;
-		made->field[made->n++] = f;
+		tp->field[tp->nfield++] = f;
+		if (f.base == GT_BPF_ARG && f.from >= tp->nargs)
+			tp->nargs = (uint8_t)(f.from + 1);
 		used += describe(out + used, TP_FORMAT - used, probe->field[i].name, type, &f);
 	}
-	made->len = (uint16_t)at;
-	return made->n ? 0 : -EINVAL;
+	tp->len = (uint16_t)at;
+	return tp->nfield ? 0 : -EINVAL;
 }
 
 /*
@@ -132,9 +134,9 @@ static void collect(struct tp_state *t)
 		struct tp_slot *s = &t->slot[i];
 
 		s->probed = gt_tp_probe(s->tp) != NULL;
-		s->own = gt_tracepoint_exists((void *)(uintptr_t)t->b->p->tracefs,
-					      gt_tp_system(s->tp), gt_tp_event(s->tp));
-		s->want = s->probed && !s->own && !s->refused && !t->reported_by[0];
+		s->exists = gt_tracepoint_exists((void *)(uintptr_t)t->b->p->tracefs,
+						 gt_tp_system(s->tp), gt_tp_event(s->tp));
+		s->want = s->probed && !s->exists && !s->refused && !t->reported_by[0];
 	}
 }
 
@@ -146,7 +148,7 @@ static const struct tp_slot *spoiler(const struct tp_state *t, const struct tp_s
 	for (unsigned int i = 0; b && b->family && i < t->n; i++) {
 		const struct gt_probe *o = gt_tp_probe(t->slot[i].tp);
 
-		if (o && o->family == b->family && (t->slot[i].own || t->slot[i].refused))
+		if (o && o->family == b->family && (t->slot[i].exists || t->slot[i].refused))
 			return &t->slot[i];
 	}
 	return NULL;
@@ -210,7 +212,8 @@ static int prepare(struct tp_state *t, struct tp_slot *s)
 	char made[TP_FORMAT], file[PATH_MAX], err[200] = "";
 	int ret;
 
-	s->by_args = !b->function && (s->how == TP_MADE_ARGS || tp_args_prepare(t, s));
+	s->by_args = !b->function &&
+		     (s->how == TP_MADE_ARGS || (tp_prefers_args(t, s) && tp_args_prepare(t, s)));
 	if (s->by_args || made_already(s, b->function ? b->scope : b->module))
 		return 0;
 	snprintf(file, sizeof(file), "events/%s/%s/format", b->scope, b->name);
@@ -221,7 +224,7 @@ static int prepare(struct tp_state *t, struct tp_slot *s)
 	if (!types)
 		return -ENOENT;
 	source = b->function ? gt_source_function(types, b->name) : gt_source_record(format);
-	ret = tp_make(types, b, &source, &s->made, made, s->why, sizeof(s->why));
+	ret = tp_make(types, b, &source, &s->conf, made, s->why, sizeof(s->why));
 	if (ret)
 		return ret;
 	if (!gt_tp_bind(s->tp, made, strlen(made), NULL, err, sizeof(err)))
@@ -256,6 +259,30 @@ void tp_standins_update(struct tp_state *t)
 		gt_tp_set_synth(t->slot[i].tp, t->slot[i].want);
 }
 
+/* The event that the kernel has, itself or the source of a synthetic tracepoint */
+static const char *source_event(const struct tp_slot *s)
+{
+	return s->exists ? gt_tp_event(s->tp) : gt_tp_probe(s->tp)->name;
+}
+
+bool tp_args_prepare(struct tp_state *t, struct tp_slot *s)
+{
+	const struct gt_probe *a = s->nolink ? NULL : gt_tp_args(s->tp);
+	const struct gt_types *types;
+	struct gt_source of;
+	char format[TP_FORMAT];
+
+	if (!a)
+		return false;
+	s->noargs[0] = '\0';
+	types = tp_types_having(t, a->scope, source_event(s), s->noargs, sizeof(s->noargs));
+	if (!types)
+		return false;
+	of = gt_source_tracepoint(types, source_event(s));
+	return !tp_make(types, a, &of, &s->conf, format, s->noargs, sizeof(s->noargs)) &&
+	       !gt_tp_bind(s->tp, format, strlen(format), NULL, s->noargs, sizeof(s->noargs));
+}
+
 static const char *reason(const struct tp_state *t, const struct tp_slot *s)
 {
 	const struct tp_slot *other = s->refused ? NULL : spoiler(t, s);
@@ -263,7 +290,7 @@ static const char *reason(const struct tp_state *t, const struct tp_slot *s)
 	if (t->reported_by[0])
 		return "another backend reads the tracepoints";
 	if (other)
-		return other->own ? "the kernel has others of its kind" : other->why;
+		return other->exists ? "the kernel has others of its kind" : other->why;
 	return s->why[0] ? s->why : "no section of the event maps in use needs it";
 }
 
@@ -273,7 +300,7 @@ bool tp_standins_emit(const struct tp_state *t, const struct tp_slot *s, char *b
 
 	if (!s->probed)
 		return false;
-	if (s->own)
+	if (s->exists)
 		snprintf(buf, len, "probe %s/%s not needed: the kernel has it", system, event);
 	else if (!s->want)
 		snprintf(buf, len, "probe_missing %s/%s: %s", system, event, reason(t, s));

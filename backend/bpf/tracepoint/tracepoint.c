@@ -10,11 +10,12 @@
 #include <syslog.h>
 
 #include "internal.h"
-#include "bpf/tracepoint.skel.h"
+
+#include "bpf/tracepoint.skel.h" /* behind the types of its variables */
 
 /*
  * Above ftrace's, but where events may be missed that the kernel does not count (before Linux 6.7,
- * see tp_may_miss()): there ftrace reports, where both can.
+ * see may_miss()): there ftrace reports, where both can.
  */
 #define RANK	       2
 #define RANK_UNCOUNTED 0
@@ -69,13 +70,8 @@ static void stop(struct gb *b)
 	b->priv[GT_BPF_TRACEPOINT] = NULL;
 	if (!t)
 		return;
-	if (t->skel)
-		tp_detach_all(t);
+	tp_detach_all(t);
 	b->due = 0;
-	for (unsigned int i = 0; i < TP_MORE; i++)
-		tracepoint_bpf__destroy(t->more[i]);
-	tracepoint_bpf__destroy(t->skel);
-	free(t->levels);
 	gt_tasks_free(t->tasks);
 	gt_eventmap_free(t->map);
 	free(t);
@@ -97,18 +93,33 @@ static int load_maps(struct tp_state *t, char *err, size_t len)
 	return 0;
 }
 
+/* Can events come in interrupts, while a program of a record runs that keeps theirs from running? */
+static bool may_miss(const struct tp_state *t)
+{
+	for (unsigned int i = 0; i < t->n; i++) {
+		const struct tp_slot *s = &t->slot[i];
+
+		if ((s->how == TP_RAW || s->how == TP_MADE) && tp_in_interrupts(s))
+			return true;
+	}
+	return false;
+}
+
 /* Asks for the tracepoints, and takes them. Where none can be had others may try. */
 static int take(struct tp_state *t, char *err, size_t len)
 {
 	struct gb *b = t->b;
 	const char *by =
 		b->p->host->claim ? b->p->host->claim(b->p, GT_CLAIM_TRACEPOINTS, t->rank) : NULL;
+	int n;
 
-	if (by && !t->reported_by[0] && t->attached)
-		gt_live_report_handover(b->p);
+	t->gap = by && !t->reported_by[0] && t->attached;
 	snprintf(t->reported_by, sizeof(t->reported_by), "%s", by ? by : "");
-	if (tp_select(t) || t->reported_by[0]) {
-		if (t->uncounted && t->rank == RANK && tp_may_miss(t)) {
+	n = tp_select(t);
+	if (t->gap)
+		gt_live_report_handover(b->p);
+	if (n || t->reported_by[0]) {
+		if (t->uncounted && t->rank == RANK && may_miss(t)) {
 			tp_detach_all(t); /* before another begins */
 			t->rank = RANK_UNCOUNTED;
 			return take(t, err, len);
@@ -123,27 +134,19 @@ static int take(struct tp_state *t, char *err, size_t len)
 	return -ENOENT;
 }
 
-/* Where the programs of args.bpf.c find them: by level */
-static int put_bodies(struct tp_state *t)
+/* May a program be loaded at all? One sentence says why not, instead of one for each tracepoint. */
+static int try_load(struct tp_state *t, char *err, size_t len)
 {
-	const struct bpf_program *const body[] = {
-#define BODY(n) t->skel->progs.gt_args_##n,
-		GT_EACH_LEVEL(BODY)
-#undef BODY
-	};
-
-	return gb_bodies_put(t->skel->maps.gt_next, body);
-}
-
-static int load(struct tp_state *t, char *err, size_t len)
-{
+	struct tracepoint_bpf *o = tracepoint_bpf__open();
+	struct bpf_program *p;
 	int ret;
 
-	bpf_program__set_autoload(t->skel->progs.gt_called, false);
-	bpf_program__set_autoload(t->skel->progs.gt_record_call, false);
-	ret = gb_object_load(t->b, t->skel->obj, "tracepoints", err, len);
-	if (!ret && (ret = put_bodies(t)))
-		return gb_refused(-ret, "tracepoints", "", err, len);
+	if (!o)
+		return gb_sentence(err, len, ENOMEM, "no memory");
+	bpf_object__for_each_program (p, o->obj)
+		bpf_program__set_autoload(p, p == o->progs.gt_record);
+	ret = gb_object_load(t->b, o->obj, "tracepoints", err, len);
+	tracepoint_bpf__destroy(o);
 	return ret;
 }
 
@@ -151,12 +154,8 @@ static int begin(struct tp_state *t, char *err, size_t len)
 {
 	int ret = load_maps(t, err, len);
 
-	if (ret)
-		return ret;
-	t->skel = tracepoint_bpf__open();
-	if (!t->skel)
-		return gb_sentence(err, len, ENOMEM, "no memory");
-	ret = load(t, err, len);
+	if (!ret)
+		ret = try_load(t, err, len);
 	return ret ? ret : take(t, err, len);
 }
 
@@ -195,45 +194,16 @@ static int look(struct gb *b, char *err, size_t len)
 	return ret;
 }
 
-/* Another one begins within the claim, if there is one: nothing is reported here meanwhile. */
-static void drained(struct gb *b)
-{
-	struct tp_state *t = b->priv[GT_BPF_TRACEPOINT];
-	bool paused = gb_said(&b->ring.wake->paused);
-	int ret;
-
-	if (!t->yields)
-		return;
-	t->yields = false;
-	t->rank = RANK_UNCOUNTED;
-	gb_ring_pause(b, true);
-	ret = take(t, b->why[GT_BPF_TRACEPOINT], GB_SENTENCE);
-	if (ret) {
-		stop(b);
-		b->state[GT_BPF_TRACEPOINT] = ret;
-	} else if (!t->reported_by[0]) {
-		gt_live_report_handover(b->p); /* to ourselves: what came in between is not known */
-	}
-	gb_ring_pause(b, paused);
-	b->p->host->log(b->p, LOG_WARNING,
-			"tracepoint: the kernel kept more than %" PRId64
-			" of a million events from the programs%s%s",
-			b->o->missed_share, ret || !t->reported_by[0] ? "" : ": they come from ",
-			ret ? "" : t->reported_by);
-}
-
 static void emit_slot(const struct tp_slot *s, struct gt_details *out)
 {
 	const char *system = gt_tp_system(s->tp), *event = gt_tp_event(s->tp);
+	bool by_args = s->how == TP_ARGS || s->how == TP_MADE_ARGS;
 
 	if (!s->how)
 		return;
-	if (s->args)
-		gt_detail(out, "tracepoint %s/%s by_arguments%s%s\n", system, event,
-			  s->noargs[0] ? ", without " : "", s->noargs);
-	else
-		gt_detail(out, "tracepoint %s/%s\n", system, event);
-	if (s->noargs[0] && !s->args)
+	gt_detail(out, "tracepoint %s/%s%s%s%s\n", system, event, by_args ? " by_arguments" : "",
+		  by_args && s->noargs[0] ? ", without " : "", by_args ? s->noargs : "");
+	if (s->noargs[0] && !by_args)
 		gt_detail(out, "arguments_unavailable %s/%s: %s\n", system, event, s->noargs);
 }
 
@@ -244,7 +214,7 @@ static void doctor(struct gb *b, struct gt_details *out)
 	const struct gt_eventmap_stats *m = gt_eventmap_stats(t->map);
 	bool counted = gb_ring_counts(b, GT_BPF_TRACEPOINT, &c);
 	char reported[500];
-	uint64_t caught, skipped;
+	uint64_t skipped;
 
 	gt_detail(out, "tracepoints %u\n", t->attached);
 	if (t->reported_by[0])
@@ -254,21 +224,13 @@ static void doctor(struct gb *b, struct gt_details *out)
 	gt_detail(out, "malformed %" PRIu64 "\n", m->malformed);
 	gt_detail(out, "jobs_forgotten %" PRIu64 "\n", m->forgotten);
 	gt_detail(out, "events_unknown %" PRIu64 "\n", t->unknown);
-	if (t->uncounted && tp_may_miss(t))
+	if (t->uncounted && may_miss(t))
 		gt_detail(out, "events_missed unknown: before Linux 6.7 the kernel does not count "
 			       "what it keeps from a program while another runs\n");
 	else
 		gt_detail(out, "events_missed %" PRIu64 "\n", t->missed);
 	if (tp_skipped(t, &skipped))
 		gt_detail(out, "events_skipped %" PRIu64 "\n", skipped);
-	if (tp_caught(t, &caught))
-		gt_detail(out, "events_caught %" PRIu64 "\n", caught);
-	if (t->often)
-		gt_detail(
-			out,
-			"events_missed_often more than %" PRId64
-			" of a million: another backend reports the tracepoints, if there is one\n",
-			b->o->missed_share);
 	if (gt_tasks_foreign(t->tasks))
 		gt_detail(out,
 			  "pids unknown: the kernel reports pids of the first PID namespace, and "
@@ -300,9 +262,7 @@ const struct gb_part gb_tracepoint = {
 	.stop = stop,
 	.record = tp_record,
 	.raw = tp_raw,
-	.on_its_way = tp_on_its_way,
 	.round = tp_round,
-	.drained = drained,
 	.look = look,
 	.doctor = doctor,
 };

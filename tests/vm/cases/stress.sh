@@ -207,9 +207,7 @@ build HIP libamdhip64.so.6 && gcc -O2 -o calls "$GT_SRC/tests/mockrt/calls.c" -l
 prog hog "$PWD/lib/libamdhip64.so.6"
 prog mid "$PWD/lib/libamdhip64.so.6" chrt -f 5
 prog top "$PWD/lib/libamdhip64.so.6" chrt -f 20
-# However many events the kernel skips, no other backend is to take the tracepoints over
-printf '[backend bpf]\nmissed_share = 1000000\n' >conf
-for m in "${by[@]}"; do mount_gt "$PWD/$m" -o "conf=conf,backend=$m:sysfs" || exit 1; done
+for m in "${by[@]}"; do mount_gt "$PWD/$m" -o "backend=$m:sysfs" || exit 1; done
 mnt=$PWD/bpf
 ok "the calls of runtimes are reported" eval 'echo hip >bpf/backends/bpf/runtimes && wait_for 200 stat_is libraries 1'
 echo 1 >/proc/sys/kernel/bpf_stats_enabled

@@ -118,7 +118,7 @@ is $? 0 "the other GPU's jobs end"
 ok "and are counted exactly" wait_for 20 counted "$other" 115
 # from Linux 7.0 on the kernel skips an event now and then, which bpf's statistics say
 bpf_stat() { value "$mnt/backends/bpf/stats" "$1"; }
-missed=$(($(bpf_stat events_skipped) - $(bpf_stat events_caught))) submitted=$(value "$other/stats" submitted)
+missed=$(bpf_stat events_skipped) submitted=$(value "$other/stats" submitted)
 is "$(awk '/mockgpu.1/' $truth | wc -l)" 115 "... as the truth has them"
 ok "... and submitted, but for $missed that were missed" test "$submitted" -le 115 -a $((submitted + missed)) -ge 115
 
