@@ -353,6 +353,8 @@ enum gt_control {
  * @writes: hands over each file or folder that it writes by host->file(); a folder means all that is in
  *	it. They need not exist yet. Called once, before start() and with the options as configured.
  *	Optional
+ * @detaching: how many programs and the like are switched off and still attached, which ends behind
+ *	the scenes. In any thread, also after stop(). Optional
  */
 struct gt_backend {
 	uint32_t abi;
@@ -381,6 +383,7 @@ struct gt_backend {
 	void (*packed)(const char *path, void (*found)(void *arg, int fd, const char *path),
 		       void *arg);
 	void (*writes)(struct gt_plugin *p, void (*add)(void *arg, const char *path), void *arg);
+	unsigned int (*detaching)(void);
 };
 
 /** gt_record_init() - an event with everything unknown but its time and type */

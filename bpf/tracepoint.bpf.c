@@ -24,11 +24,15 @@ char LICENSE[] SEC("license") = "GPL";
 
 const volatile struct gt_bpf_tp gt_tp = { 0 };
 
+/* Nothing is sent any more, or for now: the program is to be detached, which takes a while. */
+volatile uint32_t gt_off;
+
 /* The tracepoint's counters; NULL: nothing is to be sent. No other program changes them, and this
  * one does not run twice at once, so `seen` and `other` need no atomic addition. */
 static __always_inline struct gt_bpf_count *begin(void)
 {
-	struct gt_bpf_count *c = gt_paused() ? NULL : gt_counts(GT_BPF_PARTS + gt_tp.index);
+	struct gt_bpf_count *c =
+		gt_off || gt_paused() ? NULL : gt_counts(GT_BPF_PARTS + gt_tp.index);
 
 	if (c)
 		c->seen++;

@@ -48,32 +48,72 @@ static int probe(struct gt_plugin *p)
 	return any ? !shows : p->host->error(p, -last, "%s", err);
 }
 
-static void gb_free(struct gb *b)
+static void gb_free(void *backend)
 {
+	struct gb *b = backend;
+
+	gb_parts_stop(b);
 	gb_ring_close(b);
-	complainer = NULL;
 	free(b);
+}
+
+static void complain_to(struct gt_plugin *p)
+{
+	complainer = p;
+	libbpf_set_print(complain);
+}
+
+/*
+ * A backend that was stopped a moment ago goes on, as from a pause: whoever switches the level off
+ * and on waits neither for programs to be detached nor for others to be loaded.
+ */
+static uint64_t parked;
+
+static bool go_on(struct gt_plugin *p)
+{
+	struct gb *b = gb_detach_cancel(parked);
+	char err[GB_SENTENCE];
+
+	parked = 0;
+	if (!b)
+		return false;
+	if (!gb_ring_fits(b) || gb_ring_watch(b, true, err, sizeof(err))) {
+		gb_detach_later(gb_free, b, 0);
+		return false;
+	}
+	complain_to(p);
+	b->level = 2;
+	p->priv = b;
+	gb_parts_look(b);
+	gb_ring_pause(b, false);
+	return true;
 }
 
 static int start(struct gt_plugin *p)
 {
-	struct gb *b = calloc(1, sizeof(*b));
+	struct gb *b;
 	char err[GB_SENTENCE];
 	int ret;
 
+	if (go_on(p))
+		return 0;
+	b = calloc(1, sizeof(*b));
 	if (!b)
 		return p->host->error(p, ENOMEM, "no memory");
 	b->p = p;
 	b->o = p->options;
 	b->level = 2;
-	complainer = p;
-	libbpf_set_print(complain);
+	for (unsigned int i = 0; i < GT_BPF_PARTS; i++)
+		b->state[i] = -ESHUTDOWN;
+	complain_to(p);
 	ret = gb_ring_open(b, err, sizeof(err));
 	if (!ret && !gb_parts_start(b)) {
 		ret = b->state[0];
 		snprintf(err, sizeof(err), "%s", b->why[0]);
+		gb_ring_watch(b, false, NULL, 0);
 	}
 	if (ret) {
+		complainer = NULL;
 		gb_free(b);
 		return p->host->error(p, ret, "%s", err);
 	}
@@ -94,9 +134,11 @@ static void stop(struct gt_plugin *p)
 	gb_ring_drain_all(b);
 	p->host->timer(p, 0);
 	p->priv = NULL;
-	gb_parts_stop(b);
+	gb_parts_park(b);
 	gb_ring_flush(b);
-	gb_free(b);
+	gb_ring_watch(b, false, NULL, 0);
+	complainer = NULL;
+	parked = gb_detach_later(gb_free, b, GB_KEEP_NS);
 }
 
 static int set(struct gt_plugin *p, const struct gt_option *o)
@@ -260,4 +302,5 @@ GT_EXPORT const struct gt_backend gt_backend = {
 		      1ULL << CAP_DAC_READ_SEARCH,
 	.syscalls = "bpf perf_event_open",
 	.files = files,
+	.detaching = gb_detaching,
 };

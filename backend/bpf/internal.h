@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Private to the BPF backend: bpf.c (the vtable), part.c (its parts begin and end, what is in the
- * way of one, doctor), ring.c (records on their way from the programs), one file or folder for each
- * part.
+ * way of one, doctor), ring.c (records on their way from the programs), detach.c (what is let go is
+ * ended behind the scenes), one file or folder for each part.
  *
  * A part is one object of bpf/NAME.bpf.c with what belongs to it here. What is in the way of one
  * makes that one unavailable, with a sentence; the others go on. A new part is an entry in parts[]
@@ -37,10 +37,12 @@ struct gb;
  * struct gb_part - a part of the backend
  * @name: as in doctor; its number is its place in parts[]
  * @shows: where it can work there is a GPU
+ * @parks: when the backend is stopped the part stays as it is in a pause, for GB_KEEP_NS, and goes on
+ *	with look() if the backend is started again; else it is stopped at once
  * @probe: can it work here? Changes nothing. 0, or -errno with the sentence: what is in the way and
  *	what to do about it
  * @start: opens, loads and attaches; likewise. Records may come from now on
- * @stop: ends and frees everything of start()
+ * @stop: ends and frees everything of start(); of a part that parks in any thread, without host
  * @record: completes a record of its programs, which wrote down what the kernel knows; false: there
  *	is nothing more to hand over than what it gave to gb_out()
  * @lost: some of its records had no room. Optional
@@ -55,7 +57,7 @@ struct gb;
  */
 struct gb_part {
 	const char *name;
-	bool shows;
+	bool shows, parks;
 	int (*probe)(struct gb *b, char *err, size_t len);
 	int (*start)(struct gb *b, char *err, size_t len);
 	void (*stop)(struct gb *b);
@@ -171,6 +173,8 @@ int gb_object_load(struct gb *b, struct bpf_object *o, const char *what, char *e
 /** gb_parts_start() - how many run then; those that do not have a sentence in @why */
 int gb_parts_start(struct gb *b);
 void gb_parts_stop(struct gb *b);
+/** gb_parts_park() - those that cannot park are stopped */
+void gb_parts_park(struct gb *b);
 /** gb_parts_look() - those that run look again, others are tried again */
 void gb_parts_look(struct gb *b);
 
@@ -180,6 +184,10 @@ void gb_parts_look(struct gb *b);
  * @memory: a power of two of pages, and no more than tree.md allows all buffers together */
 size_t gb_ring_size(int64_t asked, int64_t ncpus, int64_t memory);
 int gb_ring_open(struct gb *b, char *err, size_t len);
+/** gb_ring_watch() - the host calls drain() when the ring wakes it; with @on false no more */
+int gb_ring_watch(struct gb *b, bool on, char *err, size_t len);
+/** gb_ring_fits() - is the ring as large as the option says? */
+bool gb_ring_fits(const struct gb *b);
 void gb_ring_close(struct gb *b);
 
 /* ring.c */
@@ -207,6 +215,25 @@ void gb_out(struct gb *b, const union gt_record *r);
 bool gb_ring_counts(const struct gb *b, unsigned int i, struct gt_bpf_count *out);
 /** gb_ring_count() - of counters @key of gt_count, likewise: added to @sum */
 bool gb_ring_count(const struct gb *b, uint32_t key, struct gt_bpf_count *sum);
+
+/* detach.c: in any thread */
+
+#define GB_KEEP_NS	 2000000000ull
+#define GB_DETACHING_MAX 512
+/**
+ * gb_detach_later() - has @end(@what) called by a thread of its own in @ns
+ *
+ * With GB_DETACHING_MAX waiting it is called here and now.
+ *
+ * Return: a number for gb_detach_cancel(); 0: it was called.
+ */
+uint64_t gb_detach_later(void (*end)(void *what), void *what, uint64_t ns);
+/** gb_detach_cancel() - takes back what has this number; NULL: it is ended, or is just now */
+void *gb_detach_cancel(uint64_t id);
+/** gb_detach_hold() - nothing more begins to end until the same with @on false */
+void gb_detach_hold(bool on);
+/** gb_detaching() - how many wait */
+unsigned int gb_detaching(void);
 
 /* part.c */
 

@@ -328,10 +328,12 @@ int gb_parts_start(struct gb *b)
 {
 	int n = 0;
 
+	gb_detach_hold(true);
 	for (unsigned int i = 0; i < GT_BPF_PARTS; i++) {
 		start(b, i);
 		n += !b->state[i];
 	}
+	gb_detach_hold(false);
 	return n;
 }
 
@@ -345,12 +347,14 @@ static void look(struct gb *b, unsigned int i)
 
 void gb_parts_look(struct gb *b)
 {
+	gb_detach_hold(true);
 	for (unsigned int i = 0; i < GT_BPF_PARTS; i++) {
 		if (!b->state[i] && parts[i]->look)
 			look(b, i);
 		else if (b->state[i])
 			start(b, i);
 	}
+	gb_detach_hold(false);
 }
 
 void gb_parts_stop(struct gb *b)
@@ -358,6 +362,16 @@ void gb_parts_stop(struct gb *b)
 	for (unsigned int i = 0; i < GT_BPF_PARTS; i++)
 		if (!b->state[i])
 			parts[i]->stop(b);
+}
+
+void gb_parts_park(struct gb *b)
+{
+	for (unsigned int i = 0; i < GT_BPF_PARTS; i++) {
+		if (b->state[i] || parts[i]->parks)
+			continue;
+		parts[i]->stop(b);
+		b->state[i] = -ESHUTDOWN;
+	}
 }
 
 /* What doctor and backends/bpf/stats say. */

@@ -32,14 +32,24 @@ size_t gb_ring_size(int64_t asked, int64_t ncpus, int64_t memory)
 	return (size_t)size;
 }
 
+static int64_t cpus(void)
+{
+	return MAX(sysconf(_SC_NPROCESSORS_ONLN), 1);
+}
+
+static size_t wanted_size(const struct gb_options *o)
+{
+	int64_t memory = (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
+
+	return gb_ring_size(o->buffer_size, cpus(), memory);
+}
+
 /* As large as may be, else smaller: the kernel locks all of it in memory. */
 static int make_ring(struct gb_ring *ring, struct gb_options *o)
 {
-	int64_t ncpus = MAX(sysconf(_SC_NPROCESSORS_ONLN), 1);
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	int64_t memory = (int64_t)sysconf(_SC_PHYS_PAGES) * (int64_t)page;
 
-	ring->size = gb_ring_size(o->buffer_size, ncpus, memory);
+	ring->size = wanted_size(o);
 	for (;; ring->size /= 2) {
 		ring->fd = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "gt_ring", 0, 0,
 					  (uint32_t)ring->size, NULL);
@@ -48,7 +58,7 @@ static int make_ring(struct gb_ring *ring, struct gb_options *o)
 	}
 	if (ring->fd < 0)
 		return ring->fd;
-	o->buffer_size = (int64_t)ring->size / ncpus; /* what it reads as from now on */
+	o->buffer_size = (int64_t)ring->size / cpus(); /* what it reads as from now on */
 	return 0;
 }
 
@@ -123,20 +133,29 @@ int gb_ring_open(struct gb *b, char *err, size_t len)
 				   strerror(errno));
 	gb_say(&ring->wake->level, (uint32_t)MIN(GB_LEVEL, ring->size / 4));
 	gb_say(&ring->wake->idle, 1);
-	ret = b->p->host->watch(b->p, ring_buffer__epoll_fd(ring->rb), true);
+	return gb_ring_watch(b, true, err, len);
+}
+
+int gb_ring_watch(struct gb *b, bool on, char *err, size_t len)
+{
+	struct ring_buffer *rb = b->ring.rb;
+	int ret = rb ? b->p->host->watch(b->p, ring_buffer__epoll_fd(rb), on) : 0;
+
 	return ret ? gb_sentence(err, len, -ret, "the ring buffer cannot be waited for: %s",
 				 strerror(-ret))
 		   : 0;
+}
+
+bool gb_ring_fits(const struct gb *b)
+{
+	return b->ring.size == wanted_size(b->o);
 }
 
 void gb_ring_close(struct gb *b)
 {
 	struct gb_ring *ring = &b->ring;
 
-	if (ring->rb) {
-		b->p->host->watch(b->p, ring_buffer__epoll_fd(ring->rb), false);
-		ring_buffer__free(ring->rb);
-	}
+	ring_buffer__free(ring->rb);
 	if (ring->read)
 		munmap((void *)(uintptr_t)ring->read, 2 * (size_t)sysconf(_SC_PAGESIZE));
 	if (ring->wake)

@@ -133,6 +133,8 @@ struct gt_host_state *gt_host_new(const struct gt_host_conf *conf, const struct 
 /** gt_host_caps() - capabilities that the selected backends need: gt_backend.caps, or with @start
  * gt_backend.start_caps. Also of those that cannot work yet */
 uint64_t gt_host_caps(const struct gt_host_state *h, bool start);
+/** gt_host_detaching() - how many programs of all backends are off and not detached yet */
+unsigned int gt_host_detaching(const struct gt_host_state *h);
 /** gt_host_syscalls() - likewise gt_backend.syscalls of all, separated by blanks; "" if there are none */
 void gt_host_syscalls(const struct gt_host_state *h, char *buf, size_t len);
 /** gt_host_writes() - likewise gt_backend.writes: @add is called with @arg for each */

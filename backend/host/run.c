@@ -170,6 +170,19 @@ uint64_t gt_host_caps(const struct gt_host_state *h, bool start)
 	return caps;
 }
 
+unsigned int gt_host_detaching(const struct gt_host_state *h)
+{
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < h->n; i++) {
+		const struct gt_backend *be = h->be[i]->be;
+
+		if (be && GT_HAS(be, detaching) && be->detaching)
+			n += be->detaching();
+	}
+	return n;
+}
+
 void gt_host_syscalls(const struct gt_host_state *h, char *buf, size_t len)
 {
 	size_t used = 0;

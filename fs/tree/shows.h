@@ -82,7 +82,8 @@ bool gt_has_counters(const struct gt_show *s);
 	"holder_comm"
 
 #define GT_STATUS_KEYS                                                                             \
-	"state level uptime_s simulated events_seen events_recorded events_filtered_level "        \
+	"state level detaching uptime_s simulated events_seen events_recorded "                    \
+	"events_filtered_level "                                                                   \
 	"events_filtered events_sampled_out events_rate_limited events_over_share "                \
 	"events_lost_source losses_uncounted readers reads_blocked unguarded gpus rings queues "   \
 	"queues_refused processes processes_refused over_share_* jobs_in_flight jobs_given_up "    \

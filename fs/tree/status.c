@@ -731,9 +731,12 @@ int gt_show_status(struct gt_text *t, const struct gt_show *s)
 	struct counts c = count(app);
 	struct gt_pidns_stats namespaces = gt_pidns_stats();
 	struct gt_caller_stats callers = gt_caller_stats();
+	unsigned int detaching = app->host ? gt_host_detaching(app->host) : 0;
 
 	gt_text_kvs(t, "state", state_of(app));
 	gt_text_kvs(t, "level", levels[c.level & 3]);
+	if (detaching)
+		gt_text_kv(t, "detaching", detaching);
 	gt_text_kv(t, "uptime_s", (clock_ns(CLOCK_MONOTONIC) - app->started) / 1000000000);
 	if (app->simulated)
 		gt_text_kv(t, "simulated", 1);

@@ -273,6 +273,11 @@ bool gt_host_replaying(struct gt_host_state *h)
 	not_locked();
 	return app.replay;
 }
+unsigned int gt_host_detaching(const struct gt_host_state *h)
+{
+	return 0;
+}
+
 uint64_t gt_host_cpu_ns(struct gt_host_state *h)
 {
 	not_locked();

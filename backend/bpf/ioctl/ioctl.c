@@ -832,6 +832,7 @@ static void doctor(struct gb *b, struct gt_details *t)
 
 const struct gb_part gb_ioctl = {
 	.name = "ioctl",
+	.parks = true,
 	.probe = probe,
 	.start = start,
 	.stop = stop,

@@ -88,7 +88,7 @@ bool tp_skipped(const struct tp_state *t, uint64_t *n)
 {
 	*n = t->missed_gone;
 	for (unsigned int i = 0; i < t->n; i++)
-		if (t->slot[i].prog && !gb_missed_by(t->slot[i].prog, n))
+		if (t->slot[i].now && !gb_missed_by(t->slot[i].now->prog, n))
 			return false;
 	return true;
 }

@@ -24,11 +24,26 @@ enum tp_how {
 };
 
 /**
+ * struct tp_program - a program that is attached to a tracepoint
+ * @conf: as it was loaded
+ * @instance: of the module with the types that @conf was made from, see gb_module_instance()
+ */
+struct tp_program {
+	struct tracepoint_bpf *obj;
+	struct bpf_program *prog;
+	struct bpf_link *link;
+	struct gt_bpf_tp conf;
+	enum tp_how how;
+	uint64_t instance;
+};
+
+/**
  * struct tp_slot - a tracepoint of the maps; it keeps its number
  * @how: how it is attached
  * @wanted: how it shall be
- * @obj, @prog, @link: while it is attached
- * @conf: what its program sends, for @wanted
+ * @now: its program, while it is attached
+ * @last: the program before, for gb_detach_cancel(): it may be taken back
+ * @conf: what its program is to send, for @wanted
  * @exists: the kernel has it
  * @by_args: it can be read from its arguments; @noargs: why not, or why not all that the map wants of
  *	them; @nolink: the kernel refused that once: it is not tried again
@@ -38,9 +53,8 @@ enum tp_how {
  */
 struct tp_slot {
 	struct gt_tp *tp;
-	struct tracepoint_bpf *obj;
-	struct bpf_program *prog;
-	struct bpf_link *link;
+	struct tp_program *now;
+	uint64_t last;
 	enum tp_how how, wanted;
 	bool by_args, nolink, probed, exists, want, ready, refused;
 	struct gt_bpf_tp conf;
@@ -98,7 +112,8 @@ struct tp_state {
 /** tp_select() - attaches to what the maps want and the kernel has, and leaves the rest. How many
  * are attached, or -ENOMEM */
 int tp_select(struct tp_state *t);
-void tp_detach_all(struct tp_state *t);
+/** tp_detach_all() - all programs are switched off, and detached in @ns */
+void tp_detach_all(struct tp_state *t, uint64_t ns);
 /** tp_in_interrupts() - is the tracepoint one of interrupts, too? */
 bool tp_in_interrupts(const struct tp_slot *s);
 /** tp_prefers_args() - are its arguments better than its record, where both can be had? */

@@ -90,30 +90,67 @@ static uint32_t index_of(const struct tp_state *t, const struct tp_slot *s)
 	return (uint32_t)(s - t->slot);
 }
 
-static void detach(struct tp_state *t, struct tp_slot *s)
+static void free_program(void *program)
 {
-	bpf_link__destroy(s->link);
-	if (s->prog)
-		gb_missed_by(s->prog, &t->missed_gone);
-	tracepoint_bpf__destroy(s->obj);
-	s->link = NULL;
-	s->obj = NULL;
-	s->prog = NULL;
+	struct tp_program *p = program;
+
+	bpf_link__destroy(p->link);
+	tracepoint_bpf__destroy(p->obj);
+	free(p);
+}
+
+/* Of a program that is, or is no more, among those that are asked for events that were missed */
+static uint64_t missed_by(const struct tp_program *p)
+{
+	uint64_t n = 0;
+
+	gb_missed_by(p->prog, &n);
+	return n;
+}
+
+/* Switches the slot's program off. It is detached @ns later, unless it is taken back. */
+static void let_go(struct tp_state *t, struct tp_slot *s, uint64_t ns)
+{
+	if (!s->now)
+		return;
+	s->now->obj->bss->gt_off = 1;
+	t->missed_gone += missed_by(s->now);
+	s->last = gb_detach_later(free_program, s->now, ns);
+	s->now = NULL;
 	s->how = TP_OFF;
 }
 
-/* Detaches from a tracepoint that is attached to in another way, or not at all, next. */
+/* A tracepoint that is attached to in another way, or not at all, next */
 static void release(struct tp_state *t, struct tp_slot *s)
 {
 	t->gap |= s->how && s->wanted;
-	detach(t, s);
+	let_go(t, s, GB_KEEP_NS);
 }
 
-void tp_detach_all(struct tp_state *t)
+/* Takes the slot's last program back if it does what is wanted. */
+static bool take_back(struct tp_state *t, struct tp_slot *s)
+{
+	struct tp_program *p = gb_detach_cancel(s->last);
+
+	s->last = 0;
+	if (!p)
+		return false;
+	if (p->how != s->wanted || p->instance != s->instance ||
+	    memcmp(&p->conf, &s->conf, sizeof(p->conf)) != 0) {
+		gb_detach_later(free_program, p, 0);
+		return false;
+	}
+	t->missed_gone -= missed_by(p);
+	s->now = p;
+	s->how = p->how;
+	p->obj->bss->gt_off = 0;
+	return true;
+}
+
+void tp_detach_all(struct tp_state *t, uint64_t ns)
 {
 	for (unsigned int i = 0; i < t->n; i++)
-		if (t->slot[i].how)
-			detach(t, &t->slot[i]);
+		let_go(t, &t->slot[i], ns);
 	t->attached = 0;
 }
 
@@ -160,22 +197,21 @@ static struct bpf_program *program_of(const struct tracepoint_bpf *obj, const st
 }
 
 /* Loads the program of @s->wanted, as @s->conf says; 0, or -errno with the sentence */
-static int load(struct tp_state *t, struct tp_slot *s, char *err, size_t len)
+static int load(struct tp_state *t, struct tp_slot *s, struct tp_program *p, char *err, size_t len)
 {
-	struct bpf_program *p;
-	int ret;
+	struct bpf_program *each;
 
-	s->obj = tracepoint_bpf__open();
-	if (!s->obj)
+	p->obj = tracepoint_bpf__open();
+	if (!p->obj)
 		return gb_sentence(err, len, ENOMEM, "no memory");
-	s->prog = program_of(s->obj, s);
-	bpf_object__for_each_program (p, s->obj->obj)
-		bpf_program__set_autoload(p, p == s->prog);
-	s->obj->rodata->gt_tp = s->conf;
-	ret = gb_object_load(t->b, s->obj->obj, "its program", err, len);
-	if (ret)
-		s->prog = NULL;
-	return ret;
+	p->prog = program_of(p->obj, s);
+	p->conf = s->conf;
+	p->how = s->wanted;
+	p->instance = s->instance;
+	bpf_object__for_each_program (each, p->obj->obj)
+		bpf_program__set_autoload(each, each == p->prog);
+	p->obj->rodata->gt_tp = s->conf;
+	return gb_object_load(t->b, p->obj->obj, "its program", err, len);
 }
 
 /* In the module that the map names, as another may have a function of that name; but some kernels
@@ -191,21 +227,21 @@ static struct bpf_link *link_to_function(const struct bpf_program *prog, const s
 	return link ? link : bpf_program__attach_kprobe(prog, false, b->name);
 }
 
-static struct bpf_link *link_to(const struct tp_slot *s)
+static struct bpf_link *link_to(const struct tp_slot *s, const struct bpf_program *prog)
 {
 	const struct gt_probe *b = gt_tp_probe(s->tp);
 
 	switch (s->wanted) {
 	case TP_ARGS:
-		return bpf_program__attach_raw_tracepoint(s->prog, gt_tp_event(s->tp));
+		return bpf_program__attach_raw_tracepoint(prog, gt_tp_event(s->tp));
 	case TP_MADE_ARGS:
-		return bpf_program__attach_raw_tracepoint(s->prog, b->name);
+		return bpf_program__attach_raw_tracepoint(prog, b->name);
 	case TP_RAW:
-		return bpf_program__attach_tracepoint(s->prog, gt_tp_system(s->tp),
+		return bpf_program__attach_tracepoint(prog, gt_tp_system(s->tp),
 						      gt_tp_event(s->tp));
 	default:
-		return b->function ? link_to_function(s->prog, b)
-				   : bpf_program__attach_tracepoint(s->prog, b->scope, b->name);
+		return b->function ? link_to_function(prog, b)
+				   : bpf_program__attach_tracepoint(prog, b->scope, b->name);
 	}
 }
 
@@ -247,32 +283,35 @@ static void set_where(struct tp_slot *s)
 	conf->test_value = w.value;
 }
 
-static bool is_same(const struct gt_bpf_tp *a, const volatile struct gt_bpf_tp *b)
+static int make_program(struct tp_state *t, struct tp_slot *s, char *err, size_t len)
 {
-	return !memcmp(a, (const void *)b, sizeof(*a));
+	struct tp_program *p = calloc(1, sizeof(*p));
+	int ret = p ? load(t, s, p, err, len) : gb_sentence(err, len, ENOMEM, "no memory");
+
+	if (!ret) {
+		p->link = link_to(s, p->prog);
+		if (!p->link)
+			ret = gb_refused(errno, "it cannot be attached to", "", err, len);
+	}
+	if (ret && p)
+		free_program(p);
+	if (ret)
+		return ret;
+	s->now = p;
+	s->how = p->how;
+	return 0;
 }
 
 /* The ring's counters of a tracepoint count on when it is attached to again. */
 static int attach(struct tp_state *t, struct tp_slot *s, char *err, size_t len)
 {
-	int ret;
-
 	s->conf.index = index_of(t, s);
 	s->conf.owner = by_owner(s->tp);
 	set_where(s);
-	if (s->how == s->wanted && is_same(&s->conf, &s->obj->rodata->gt_tp))
+	if (s->how == s->wanted && !memcmp(&s->conf, &s->now->conf, sizeof(s->conf)))
 		return 0;
 	release(t, s);
-	ret = load(t, s, err, len);
-	if (!ret) {
-		s->how = s->wanted;
-		s->link = link_to(s);
-		if (s->link)
-			return 0;
-		ret = gb_refused(errno, "it cannot be attached to", "", err, len);
-	}
-	detach(t, s);
-	return ret;
+	return take_back(t, s) ? 0 : make_program(t, s, err, len);
 }
 
 static void cannot(struct tp_state *t, struct tp_slot *s, const char *why)

@@ -70,7 +70,7 @@ static void stop(struct gb *b)
 	b->priv[GT_BPF_TRACEPOINT] = NULL;
 	if (!t)
 		return;
-	tp_detach_all(t);
+	tp_detach_all(t, 0);
 	b->due = 0;
 	gt_tasks_free(t->tasks);
 	gt_eventmap_free(t->map);
@@ -120,7 +120,7 @@ static int take(struct tp_state *t, char *err, size_t len)
 		gt_live_report_handover(b->p);
 	if (n || t->reported_by[0]) {
 		if (t->uncounted && t->rank == RANK && may_miss(t)) {
-			tp_detach_all(t); /* before another begins */
+			tp_detach_all(t, 0); /* before another begins */
 			t->rank = RANK_UNCOUNTED;
 			return take(t, err, len);
 		}
@@ -257,6 +257,7 @@ static void doctor(struct gb *b, struct gt_details *out)
 const struct gb_part gb_tracepoint = {
 	.name = "tracepoint",
 	.shows = true,
+	.parks = true,
 	.probe = probe,
 	.start = start,
 	.stop = stop,

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What is let go, and ended by a thread of its own: to detach a program from a tracepoint's record
+ * takes the kernel a grace period of RCU, some 20 to 100 ms for each. Whoever changes a setting does
+ * not wait for that: the programs are switched off at once by a flag, and ended here a while later.
+ * If they are wanted again before, they are taken back.
+ *
+ * The thread is there while there is something to end. It is the process's, not a plugin's: what it
+ * ends may outlive a backend that is stopped, and begun anew.
+ */
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "internal.h"
+
+struct item {
+	struct item *next;
+	uint64_t id, due;
+	void (*end)(void *what);
+	void *what;
+};
+
+/*
+ * @first, @last: in the order in which they came
+ * @n: of these, and the one that is being ended
+ * @holds: how many attach now: the kernel does that and detaching one after the other, so the
+ *	thread lets them go first
+ */
+static struct {
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	struct item *first, **last;
+	unsigned int n, holds;
+	uint64_t id;
+	bool running;
+} all = { .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER };
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+/* The first that is due; NULL, and when to ask again: none is now. Lock held */
+static struct item *take_due(uint64_t *when)
+{
+	uint64_t now = now_ns();
+
+	*when = UINT64_MAX;
+	if (all.holds)
+		return NULL;
+	for (struct item **at = &all.first, *i; (i = *at); at = &i->next) {
+		if (i->due <= now) {
+			*at = i->next;
+			if (!*at)
+				all.last = at;
+			return i;
+		}
+		*when = i->due < *when ? i->due : *when;
+	}
+	return NULL;
+}
+
+/* Lock held */
+static void wait_until(uint64_t when)
+{
+	struct timespec t = { (time_t)(when / 1000000000), (long)(when % 1000000000) };
+
+	pthread_cond_clockwait(&all.changed, &all.lock, CLOCK_MONOTONIC, &t);
+}
+
+static void *run(void *unused)
+{
+	struct item *i;
+	uint64_t when;
+
+	pthread_mutex_lock(&all.lock);
+	while (all.n) {
+		i = take_due(&when);
+		if (!i) {
+			wait_until(when);
+			continue;
+		}
+		pthread_mutex_unlock(&all.lock);
+		i->end(i->what);
+		free(i);
+		pthread_mutex_lock(&all.lock);
+		all.n--;
+	}
+	all.running = false;
+	pthread_mutex_unlock(&all.lock);
+	return unused;
+}
+
+/* Signals are for the daemon's other threads. Lock held; false: there is no thread */
+static bool start_thread(void)
+{
+	sigset_t every, old;
+	pthread_t thread;
+
+	if (all.running)
+		return true;
+	sigfillset(&every);
+	pthread_sigmask(SIG_SETMASK, &every, &old);
+	all.running = !pthread_create(&thread, NULL, run, NULL);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (!all.running)
+		return false;
+	pthread_setname_np(thread, "gt-detach");
+	pthread_detach(thread);
+	return true;
+}
+
+uint64_t gb_detach_later(void (*end)(void *what), void *what, uint64_t ns)
+{
+	struct item *i = malloc(sizeof(*i));
+	uint64_t id = 0;
+
+	pthread_mutex_lock(&all.lock);
+	if (i && all.n < GB_DETACHING_MAX && start_thread()) {
+		id = ++all.id;
+		*i = (struct item){ NULL, id, now_ns() + ns, end, what };
+		if (!all.first)
+			all.last = &all.first;
+		*all.last = i;
+		all.last = &i->next;
+		all.n++;
+		pthread_cond_signal(&all.changed);
+	}
+	pthread_mutex_unlock(&all.lock);
+	if (id)
+		return id;
+	free(i);
+	end(what);
+	return 0;
+}
+
+void *gb_detach_cancel(uint64_t id)
+{
+	struct item *i = NULL;
+	void *what = NULL;
+
+	pthread_mutex_lock(&all.lock);
+	for (struct item **at = &all.first; id && *at; at = &(*at)->next) {
+		if ((*at)->id != id)
+			continue;
+		i = *at;
+		*at = i->next;
+		if (!*at)
+			all.last = at;
+		all.n--;
+		what = i->what;
+		pthread_cond_signal(&all.changed);
+		break;
+	}
+	pthread_mutex_unlock(&all.lock);
+	free(i);
+	return what;
+}
+
+void gb_detach_hold(bool on)
+{
+	pthread_mutex_lock(&all.lock);
+	all.holds += on ? 1 : -1u;
+	pthread_cond_signal(&all.changed);
+	pthread_mutex_unlock(&all.lock);
+}
+
+unsigned int gb_detaching(void)
+{
+	unsigned int n;
+
+	pthread_mutex_lock(&all.lock);
+	n = all.n;
+	pthread_mutex_unlock(&all.lock);
+	return n;
+}
