@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Records on their way to the daemon, for every program. There is one ring buffer, which the
- * daemon makes and gives to each object (backend/bpf/ring.c).
+ * Records on their way to the daemon, for every program. Each GT_BPF_CPUS CPUs share a ring buffer.
+ * The daemon makes them (backend/bpf/ring.c), and may put others in their place.
  *
  * A wake-up costs thousands of ns, so there is none for a record: when the daemon has found nothing
  * it says so (idle), and the next record wakes it once; from then on it looks by timer, or is woken
@@ -13,10 +13,17 @@
 #include "kernel.h"
 #include "shared.h"
 
+/* By the number of a CPU / GT_BPF_CPUS. The daemon's own map takes the place of this one. */
 struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 4096); /* the daemon's choice replaces it */
-} gt_ring SEC(".maps");
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, 1);
+	__type(key, uint32_t);
+	__array(
+		values, struct {
+			__uint(type, BPF_MAP_TYPE_RINGBUF);
+			__uint(max_entries, 4096);
+		});
+} gt_rings SEC(".maps");
 
 /* The daemon has it mapped: it needs no right of its own to write there. */
 struct {
@@ -46,15 +53,23 @@ static __always_inline struct gt_bpf_count *gt_counts(uint32_t i)
 	return bpf_map_lookup_elem(&gt_count, &i);
 }
 
-/* Reports what had no room before; false: that neither. */
-static __always_inline bool gt_emit_lost(struct gt_bpf_count *c, uint32_t part)
+/* The ring buffer of this CPU */
+static __always_inline void *gt_ring(void)
+{
+	uint32_t i = bpf_get_smp_processor_id() / GT_BPF_CPUS;
+
+	return bpf_map_lookup_elem(&gt_rings, &i);
+}
+
+/* Reports in @ring what had no room before; false: that neither. */
+static __always_inline bool gt_emit_lost(void *ring, struct gt_bpf_count *c, uint32_t part)
 {
 	uint64_t n = __sync_lock_test_and_set(&c->unreported, 0);
 	union gt_record *r;
 
 	if (!n)
 		return true; /* it was reported just now */
-	r = bpf_ringbuf_reserve(&gt_ring, sizeof(*r), 0);
+	r = bpf_ringbuf_reserve(ring, sizeof(*r), 0);
 	if (!r) {
 		gt_add(c->unreported, n);
 		return false;
@@ -109,10 +124,10 @@ static __always_inline void gt_missed(struct gt_bpf_count *c, uint64_t ts)
  */
 static __always_inline void *gt_reserve_bytes(struct gt_bpf_count *c, uint32_t part, uint64_t size)
 {
-	void *r = NULL;
+	void *ring = gt_ring(), *r = NULL;
 
-	if (!c->unreported || gt_emit_lost(c, part))
-		r = bpf_ringbuf_reserve(&gt_ring, size, 0);
+	if (ring && (!c->unreported || gt_emit_lost(ring, c, part)))
+		r = bpf_ringbuf_reserve(ring, size, 0);
 	if (r)
 		gt_add(c->sent, 1);
 	else
@@ -151,13 +166,14 @@ static __always_inline uint64_t gt_time_of(const union gt_record *r)
 static __always_inline uint64_t gt_wake_flags(const struct gt_bpf_count *c)
 {
 	struct gt_bpf_wake *w = gt_waker();
+	void *ring;
 
 	if (w && w->idle) {
 		w->idle = 0;
 		return BPF_RB_FORCE_WAKEUP;
 	}
-	if (w && c && !(c->sent % GT_BPF_LOOK) &&
-	    bpf_ringbuf_query(&gt_ring, BPF_RB_AVAIL_DATA) >= w->level)
+	if (w && c && !(c->sent % GT_BPF_LOOK) && (ring = gt_ring()) &&
+	    bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) >= w->level)
 		return BPF_RB_FORCE_WAKEUP;
 	return BPF_RB_NO_WAKEUP;
 }

@@ -19,7 +19,8 @@ enum gt_bpf_part_id {
 	GT_BPF_PARTS
 };
 
-#define GT_BPF_TPS 512 /* tracepoints */
+#define GT_BPF_CPUS 8	/* that share a ring buffer */
+#define GT_BPF_TPS  512 /* tracepoints */
 
 /* Counters in gt_count: of each part, then of each tracepoint, by its number */
 #define GT_BPF_COUNTS (GT_BPF_PARTS + GT_BPF_TPS)

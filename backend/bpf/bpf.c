@@ -147,6 +147,13 @@ static int set(struct gt_plugin *p, const struct gt_option *o)
 	char err[GB_SENTENCE];
 	int ret;
 
+	if (!strcmp(o->name, "buffer_size")) {
+		uint64_t raised = gt_caps_set(1ull << CAP_BPF, 0);
+
+		ret = gb_ring_resize(b, err, sizeof(err));
+		gt_caps_set(0, raised);
+		return ret ? p->host->error(p, ret, "%s", err) : 0;
+	}
 	for (unsigned int i = 0; i < GT_BPF_PARTS; i++) {
 		const struct gb_part *part = gb_part(i);
 
@@ -188,6 +195,7 @@ static const struct gt_option options[] = {
 	{
 		.name = "buffer_size",
 		.type = GT_OPT_INT,
+		.flags = GT_OPT_RUNTIME,
 		.off = offsetof(struct gb_options, buffer_size),
 		.def = "4194304",
 		.min = 4096,

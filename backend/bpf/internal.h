@@ -103,28 +103,47 @@ struct gb_loss {
 };
 
 /**
- * struct gb_ring - the ring buffer, and what came out of it
+ * struct gb_buffer - the ring buffer of GT_BPF_CPUS CPUs
+ * @reserved, @read: how far it is reserved, and read: the kernel's own words
+ * @upto: @reserved when a drain began
+ * @room: records that the drain may still take from it; @full: there were more
+ * @newest: the latest time that came out
+ */
+struct gb_buffer {
+	struct gb_ring *ring;
+	int fd;
+	struct ring_buffer *rb;
+	const unsigned long *reserved, *read;
+	unsigned long upto;
+	uint32_t room;
+	bool full;
+	uint64_t newest;
+};
+
+/**
+ * struct gb_ring - the ring buffers, and what came out of them
+ * @rings_fd: the map by which the programs of @groups of GT_BPF_CPUS CPUs find one of @buffer, of
+ *	which there are fewer where not all CPUs are online; @size: bytes of each
  * @waiting: @n records, with @used of their @bytes; @spare: what is kept of them is put there
  * @out: @nout records to be handed over; @last: time of the last of them
- * @reserved, @read: how far the ring is reserved, and read: the kernel's own words
- * @newest: the latest time that came out; @until: all before is handed over
+ * @until: all before is handed over
  * @late: records that came after @until had passed their time
  * @flowing: the last look found records
  * @wake: shared with the programs
  * @loss: of each part
  */
 struct gb_ring {
-	int fd, wake_fd, count_fd;
+	int rings_fd, wake_fd, count_fd;
+	struct gb_buffer *buffer;
+	unsigned int n_buffers, groups;
 	size_t size;
-	struct ring_buffer *rb;
 	struct gt_bpf_wake *wake;
-	const unsigned long *reserved, *read;
 	struct gb_wait *waiting;
 	uint8_t *bytes, *spare;
 	uint32_t n, used;
 	unsigned int nout;
 	bool flowing;
-	uint64_t last, newest, until, reported;
+	uint64_t last, until, reported;
 	uint64_t drains, full, left_out, late;
 	struct gb_loss loss[GT_BPF_PARTS];
 	union gt_record out[GB_OUT];
@@ -180,14 +199,18 @@ void gb_parts_look(struct gb *b);
 
 /* ring.c */
 
-/** gb_ring_size() - bytes of a ring for all CPUs, if @asked is wanted for each and the machine has
- * @memory: a power of two of pages, and no more than tree.md allows all buffers together */
+/** gb_ring_size() - bytes of each ring buffer, if @asked is wanted for each of @ncpus CPUs and the
+ * machine has @memory: a power of two of pages, and no more than GB_RING_MAX and a 64th of the memory
+ * for all together */
 size_t gb_ring_size(int64_t asked, int64_t ncpus, int64_t memory);
 int gb_ring_open(struct gb *b, char *err, size_t len);
 /** gb_ring_watch() - the host calls drain() when the ring wakes it; with @on false no more */
 int gb_ring_watch(struct gb *b, bool on, char *err, size_t len);
-/** gb_ring_fits() - is the ring as large as the option says? */
+/** gb_ring_fits() - are the buffers as large as the option says? */
 bool gb_ring_fits(const struct gb *b);
+/** gb_ring_resize() - makes them so while the programs run; nothing is lost. The option says what was
+ * granted. -errno with the sentence: nothing has changed */
+int gb_ring_resize(struct gb *b, char *err, size_t len);
 void gb_ring_close(struct gb *b);
 
 /* ring.c */

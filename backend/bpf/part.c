@@ -296,7 +296,7 @@ int gb_object_load(struct gb *b, struct bpf_object *o, const char *what, char *e
 
 	if (ret)
 		return ret;
-	ret = share(o, "gt_ring", b->ring.fd);
+	ret = share(o, "gt_rings", b->ring.rings_fd);
 	if (!ret)
 		ret = share(o, "gt_wake", b->ring.wake_fd);
 	if (!ret)
@@ -423,7 +423,7 @@ void gb_doctor(struct gt_plugin *p, char *buf, size_t len)
 		return;
 	for (unsigned int i = 0; i < GT_BPF_PARTS; i++)
 		part(&t, b, i);
-	gt_detail(&t, "buffer_total %zu\n", b->ring.size);
+	gt_detail(&t, "buffer_total %zu\n", b->ring.size * b->ring.n_buffers);
 	gt_detail(&t, "ring_drains %" PRIu64 "\n", b->ring.drains);
 	gt_detail(&t, "ring_drains_full %" PRIu64 "\n", b->ring.full);
 	gt_detail(&t, "records_invalid %" PRIu64 "\n", b->ring.left_out);

@@ -2,12 +2,12 @@
 /*
  * Records from the programs: put in order of time, completed by their parts, handed over.
  *
- * All programs write into one ring, in the order in which they reserved. A program may stand still
- * at any place, preempted or with its whole CPU (a virtual machine's), so no time is long enough to
- * wait for what is older. Until which time everything has come is known since a program reads the
- * clock after it has reserved (gt_reserve_bytes()): a drain reads the clock, then up to where the
- * ring is reserved, and then the ring. If it has read all up to there, no older record can come.
- * GB_SLACK_NS is for clocks that differ between CPUs.
+ * The programs of GT_BPF_CPUS CPUs write into one ring buffer, in the order in which they reserved.
+ * A program may stand still at any place, preempted or with its whole CPU (a virtual machine's), so
+ * no time is long enough to wait for what is older. Until which time everything has come is known
+ * since a program reads the clock after it has reserved (gt_reserve_bytes()): a drain reads the
+ * clock, then up to where the buffers are reserved, and then the buffers. If it has read all up to
+ * there, no older record can come. GB_SLACK_NS is for clocks that differ between CPUs.
  */
 #include <errno.h>
 #include <string.h>
@@ -22,19 +22,31 @@ static int gb_ring_take(void *ctx, void *data, size_t size);
 /* The ring buffer is made: how large it may be, and what the programs and the daemon share beside
  * it. */
 
+static int64_t cpus(void)
+{
+	return MAX(sysconf(_SC_NPROCESSORS_ONLN), 1);
+}
+
+static unsigned int groups_of(int64_t ncpus)
+{
+	return (unsigned int)((ncpus + GT_BPF_CPUS - 1) / GT_BPF_CPUS);
+}
+
+/* How many CPUs share a buffer, of @ncpus */
+static int64_t sharing(int64_t ncpus)
+{
+	return MIN(ncpus, GT_BPF_CPUS);
+}
+
 size_t gb_ring_size(int64_t asked, int64_t ncpus, int64_t memory)
 {
-	int64_t page = sysconf(_SC_PAGESIZE), cap = MIN(GB_RING_MAX, memory / 64), size = page;
-	int64_t want = asked > cap / ncpus ? cap : asked * ncpus;
+	int64_t page = sysconf(_SC_PAGESIZE), size = page;
+	int64_t cap = MIN(GB_RING_MAX, memory / 64) / groups_of(ncpus);
+	int64_t want = asked > cap / sharing(ncpus) ? cap : asked * sharing(ncpus);
 
 	while (size < want && size <= cap / 2)
 		size *= 2;
 	return (size_t)size;
-}
-
-static int64_t cpus(void)
-{
-	return MAX(sysconf(_SC_NPROCESSORS_ONLN), 1);
 }
 
 static size_t wanted_size(const struct gb_options *o)
@@ -44,22 +56,100 @@ static size_t wanted_size(const struct gb_options *o)
 	return gb_ring_size(o->buffer_size, cpus(), memory);
 }
 
-/* As large as may be, else smaller: the kernel locks all of it in memory. */
-static int make_ring(struct gb_ring *ring, struct gb_options *o)
+/* kernel/bpf/ringbuf.c: the consumer's page, then the producer's. libbpf has them, too, but shows
+ * them only from 1.3 on. */
+static int map_positions(struct gb_buffer *buf)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	uint8_t *at = mmap(NULL, 2 * page, PROT_READ, MAP_SHARED, buf->fd, 0);
 
-	ring->size = wanted_size(o);
-	for (;; ring->size /= 2) {
-		ring->fd = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "gt_ring", 0, 0,
-					  (uint32_t)ring->size, NULL);
-		if (ring->fd != -ENOMEM || ring->size <= page)
-			break;
-	}
-	if (ring->fd < 0)
-		return ring->fd;
-	o->buffer_size = (int64_t)ring->size / cpus(); /* what it reads as from now on */
+	if (at == MAP_FAILED)
+		return -errno;
+	buf->read = (const unsigned long *)at;
+	buf->reserved = (const unsigned long *)(at + page);
 	return 0;
+}
+
+static int open_buffer(struct gb_ring *ring, struct gb_buffer *buf, size_t size)
+{
+	int ret;
+
+	*buf = (struct gb_buffer){ .ring = ring };
+	buf->fd = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "gt_ring", 0, 0, (uint32_t)size, NULL);
+	if (buf->fd < 0)
+		return buf->fd;
+	ret = map_positions(buf);
+	if (ret)
+		return ret;
+	buf->rb = ring_buffer__new(buf->fd, gb_ring_take, buf, NULL);
+	return buf->rb ? 0 : -errno;
+}
+
+static void close_buffers(struct gb_buffer *buf, unsigned int n)
+{
+	for (unsigned int i = 0; i < n; i++) {
+		ring_buffer__free(buf[i].rb);
+		if (buf[i].read)
+			munmap((void *)(uintptr_t)buf[i].read, 2 * (size_t)sysconf(_SC_PAGESIZE));
+		if (buf[i].fd >= 0)
+			close(buf[i].fd);
+	}
+	free(buf);
+}
+
+/* @n of them, of *@size bytes or, as the kernel locks all of it in memory, less; NULL with errno */
+static struct gb_buffer *make_buffers(struct gb_ring *ring, unsigned int n, size_t *size)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	int ret = 0;
+
+	for (;; *size /= 2) {
+		struct gb_buffer *buf = calloc(n, sizeof(*buf));
+
+		if (!buf)
+			return NULL;
+		for (unsigned int i = 0; i < n; i++)
+			buf[i].fd = -1;
+		for (unsigned int i = 0; i < n && !ret; i++)
+			ret = open_buffer(ring, &buf[i], *size);
+		if (!ret)
+			return buf;
+		close_buffers(buf, n);
+		if (ret != -ENOMEM || *size <= page) {
+			errno = -ret;
+			return NULL;
+		}
+		ret = 0;
+	}
+}
+
+/* The programs write there from now on. The kernel waits for those that still write elsewhere
+ * (kernel/bpf/syscall.c, maybe_wait_bpf_programs()). CPUs that come online later share with others. */
+static int use_buffers(const struct gb_ring *ring, const struct gb_buffer *buf)
+{
+	int ret = 0;
+
+	for (uint32_t i = 0; i < ring->groups && !ret; i++)
+		ret = bpf_map_update_elem(ring->rings_fd, &i, &buf[i % ring->n_buffers].fd,
+					  BPF_ANY);
+	return ret;
+}
+
+static int make_rings(struct gb_ring *ring, struct gb_options *o)
+{
+	LIBBPF_OPTS(bpf_map_create_opts, opts);
+
+	ring->n_buffers = groups_of(cpus());
+	ring->groups = MAX(groups_of(libbpf_num_possible_cpus()), 1u);
+	ring->size = wanted_size(o);
+	ring->buffer = make_buffers(ring, ring->n_buffers, &ring->size);
+	if (!ring->buffer)
+		return -errno;
+	o->buffer_size = (int64_t)ring->size / sharing(cpus()); /* what it reads as from now on */
+	opts.inner_map_fd = (uint32_t)ring->buffer[0].fd;
+	ring->rings_fd =
+		bpf_map_create(BPF_MAP_TYPE_ARRAY_OF_MAPS, "gt_rings", 4, 4, ring->groups, &opts);
+	return ring->rings_fd < 0 ? ring->rings_fd : use_buffers(ring, ring->buffer);
 }
 
 static int make_wake(struct gb_ring *ring)
@@ -79,26 +169,10 @@ static int make_wake(struct gb_ring *ring)
 	return 0;
 }
 
-/* kernel/bpf/ringbuf.c: the consumer's page, then the producer's. libbpf has them, too, but shows
- * them only from 1.3 on. */
-static int map_positions(struct gb_ring *ring)
-{
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	uint8_t *at = mmap(NULL, 2 * page, PROT_READ, MAP_SHARED, ring->fd, 0);
-
-	if (at == MAP_FAILED)
-		return -errno;
-	ring->read = (const unsigned long *)at;
-	ring->reserved = (const unsigned long *)(at + page);
-	return 0;
-}
-
 static int make_maps(struct gb_ring *ring, struct gb_options *o)
 {
-	int ret = make_ring(ring, o);
+	int ret = make_rings(ring, o);
 
-	if (!ret)
-		ret = map_positions(ring);
 	if (!ret)
 		ret = make_wake(ring);
 	if (ret)
@@ -116,34 +190,41 @@ static bool make_room(struct gb_ring *ring)
 	return ring->waiting && ring->bytes && ring->spare;
 }
 
+static void set_wake_level(struct gb_ring *ring)
+{
+	gb_say(&ring->wake->level, (uint32_t)MIN(GB_LEVEL, ring->size / 4));
+}
+
 int gb_ring_open(struct gb *b, char *err, size_t len)
 {
 	struct gb_ring *ring = &b->ring;
 	int ret;
 
-	*ring = (struct gb_ring){ .fd = -1, .wake_fd = -1, .count_fd = -1 };
+	*ring = (struct gb_ring){ .rings_fd = -1, .wake_fd = -1, .count_fd = -1 };
 	ret = make_maps(ring, b->o);
 	if (ret)
 		return gb_refused(-ret, "the ring buffer", "", err, len);
 	if (!make_room(ring))
 		return gb_sentence(err, len, ENOMEM, "no memory");
-	ring->rb = ring_buffer__new(ring->fd, gb_ring_take, ring, NULL);
-	if (!ring->rb)
-		return gb_sentence(err, len, errno, "the ring buffer cannot be mapped: %s",
-				   strerror(errno));
-	gb_say(&ring->wake->level, (uint32_t)MIN(GB_LEVEL, ring->size / 4));
+	set_wake_level(ring);
 	gb_say(&ring->wake->idle, 1);
 	return gb_ring_watch(b, true, err, len);
 }
 
-int gb_ring_watch(struct gb *b, bool on, char *err, size_t len)
+static int watch(struct gb *b, const struct gb_buffer *buf, bool on, char *err, size_t len)
 {
-	struct ring_buffer *rb = b->ring.rb;
-	int ret = rb ? b->p->host->watch(b->p, ring_buffer__epoll_fd(rb), on) : 0;
+	int ret = 0;
 
+	for (unsigned int i = 0; buf && i < b->ring.n_buffers && !ret; i++)
+		ret = b->p->host->watch(b->p, ring_buffer__epoll_fd(buf[i].rb), on);
 	return ret ? gb_sentence(err, len, -ret, "the ring buffer cannot be waited for: %s",
 				 strerror(-ret))
 		   : 0;
+}
+
+int gb_ring_watch(struct gb *b, bool on, char *err, size_t len)
+{
+	return watch(b, b->ring.buffer, on, err, len);
 }
 
 bool gb_ring_fits(const struct gb *b)
@@ -155,13 +236,12 @@ void gb_ring_close(struct gb *b)
 {
 	struct gb_ring *ring = &b->ring;
 
-	ring_buffer__free(ring->rb);
-	if (ring->read)
-		munmap((void *)(uintptr_t)ring->read, 2 * (size_t)sysconf(_SC_PAGESIZE));
+	if (ring->buffer)
+		close_buffers(ring->buffer, ring->n_buffers);
 	if (ring->wake)
 		munmap(ring->wake, (size_t)sysconf(_SC_PAGESIZE));
 	for (int i = 0; i < 3; i++) {
-		int fd = i == 0 ? ring->fd : i == 1 ? ring->wake_fd : ring->count_fd;
+		int fd = i == 0 ? ring->rings_fd : i == 1 ? ring->wake_fd : ring->count_fd;
 
 		if (fd >= 0)
 			close(fd);
@@ -183,24 +263,27 @@ static bool sound(const void *data, size_t size)
 	return size >= sizeof(*raw) && raw->type == GT_BPF_RAW && raw->len <= size - sizeof(*raw);
 }
 
-/** gb_ring_take() - libbpf's callback: a record waits from now on; -ENOSPC: no more can */
+/** gb_ring_take() - libbpf's callback: a record waits from now on; -ENOSPC: the buffer has had its
+ * share */
 static int gb_ring_take(void *ctx, void *data, size_t size)
 {
-	struct gb_ring *ring = ctx;
+	struct gb_buffer *buf = ctx;
+	struct gb_ring *ring = buf->ring;
+	uint64_t ts = ((const struct gt_bpf_raw *)data)->ts;
 
 	if (size > RECORD_MAX || !sound(data, size)) {
 		ring->left_out++;
 		return 0;
 	}
 	ring->waiting[ring->n++] = (struct gb_wait){
-		.ts = ((const struct gt_bpf_raw *)data)->ts,
+		.ts = ts,
 		.at = ring->used,
 		.len = (uint32_t)size,
 	};
 	memcpy(ring->bytes + ring->used, data, size);
 	ring->used += (uint32_t)(size + 7) & ~7u;
-	/* the rest stays in the ring */
-	return ring->n == GB_WAITING || ring->used > GB_BYTES - RECORD_MAX ? -ENOSPC : 0;
+	buf->newest = MAX(buf->newest, ts);
+	return --buf->room ? 0 : -ENOSPC; /* the rest stays in the ring */
 }
 
 void gb_ring_pause(struct gb *b, bool on)
@@ -355,22 +438,37 @@ static uint32_t ripe(const struct gb_ring *ring, uint64_t until)
 	return lo;
 }
 
-/* Reads the ring. Return: until which time all of it has come, @until at most. If that is not
- * known, as little as before: the first record that is left is not written yet. */
+/* How many records each buffer may give now: as many as have room at once, whatever their size */
+static uint32_t share_of_room(const struct gb_ring *ring)
+{
+	size_t room = MIN(GB_WAITING - ring->n, (GB_BYTES - ring->used) / RECORD_MAX);
+
+	return (uint32_t)room / ring->n_buffers;
+}
+
+/* Reads the buffers. Return: until which time all of it has come, @until at most. If that is not
+ * known, as little as before: the first record that is left in a buffer is not written yet. */
 static uint64_t take_all(struct gb *b, uint64_t until, struct gb_drained *d)
 {
 	struct gb_ring *ring = &b->ring;
-	unsigned long reserved = __atomic_load_n(ring->reserved, __ATOMIC_ACQUIRE);
-	uint32_t before = ring->n;
+	uint32_t before = ring->n, share = share_of_room(ring);
 
-	d->full = ring_buffer__consume(ring->rb) == -ENOSPC;
+	*d = (struct gb_drained){ 0 };
+	for (unsigned int i = 0; i < ring->n_buffers; i++)
+		ring->buffer[i].upto = __atomic_load_n(ring->buffer[i].reserved, __ATOMIC_ACQUIRE);
+	for (unsigned int i = 0; i < ring->n_buffers; i++) {
+		struct gb_buffer *buf = &ring->buffer[i];
+
+		buf->room = share;
+		buf->full = !share || ring_buffer__consume(buf->rb) == -ENOSPC;
+		d->full |= buf->full;
+		if (buf->full) /* what stays is not much older than what came out last */
+			until = MIN(until, buf->newest - MIN(buf->newest, GB_SLACK_NS));
+		else if ((long)(__atomic_load_n(buf->read, __ATOMIC_ACQUIRE) - buf->upto) < 0)
+			d->held = true;
+	}
 	d->some = ring->n != before;
-	d->held = !d->full && (long)(__atomic_load_n(ring->read, __ATOMIC_ACQUIRE) - reserved) < 0;
 	sort(ring);
-	if (ring->n)
-		ring->newest = MAX(ring->newest, ring->waiting[ring->n - 1].ts);
-	if (d->full) /* what stays is not much older than what came out last */
-		until = MIN(until, ring->newest - MIN(ring->newest, GB_SLACK_NS));
 	return d->held ? ring->until : MAX(until, ring->until);
 }
 
@@ -450,6 +548,45 @@ void gb_ring_drain_all(struct gb *b)
 	drain(b, b->p->host->now(b->p), &d);
 	/* a program may have woken us for what is gone now */
 	come_again(b, GB_DRAIN_NS);
+}
+
+/* Empties the buffers that nobody writes to since @since: what is younger waits for the others. */
+static void drain_last(struct gb *b, uint64_t since)
+{
+	struct gb_drained d;
+
+	do
+		drain(b, since, &d);
+	while (d.full);
+}
+
+int gb_ring_resize(struct gb *b, char *err, size_t len)
+{
+	struct gb_ring *ring = &b->ring;
+	struct gb_buffer *old = ring->buffer, *buf;
+	uint64_t since = b->p->host->now(b->p);
+	size_t size = wanted_size(b->o);
+	int ret;
+
+	buf = make_buffers(ring, ring->n_buffers, &size);
+	if (!buf)
+		return gb_refused(errno, "buffer_size", "", err, len);
+	ret = watch(b, buf, true, err, len);
+	if (!ret && (ret = use_buffers(ring, buf))) {
+		gb_refused(-ret, "buffer_size", "", err, len);
+		use_buffers(ring, old);
+	}
+	if (!ret) {
+		drain_last(b, since);
+		ring->buffer = buf;
+		ring->size = size;
+		set_wake_level(ring);
+	}
+	buf = ret ? buf : old;
+	watch(b, buf, false, NULL, 0);
+	close_buffers(buf, ring->n_buffers);
+	b->o->buffer_size = (int64_t)ring->size / sharing(cpus());
+	return ret;
 }
 
 bool gb_ring_count(const struct gb *b, uint32_t key, struct gt_bpf_count *sum)

@@ -50,6 +50,27 @@ for backend in bpf ftrace bpf:ftrace; do
 	umount_gt "$mnt"
 done
 
+# Other buffers take the place of those that are written to, while they are
+mount_gt "$mnt" -o "$maps,backend=bpf" || exit 1
+sizes() {
+	for size in 65536 1048576 262144 4194304 131072; do
+		echo $size >"$mnt/config/buffer_size" || echo "$size refused"
+		[ "$(cat "$mnt/config/buffer_size")" = $size ] || echo "$size reads $(cat "$mnt/config/buffer_size")"
+	done
+}
+until_stop() { while [ ! -e stop ]; do sizes; done; }
+until_stop >said & changing=$!
+play "other buffers meanwhile" 2000
+touch stop
+wait $changing
+is "$(cat said)" "" "other buffers: each size is taken"
+is "$(value "$mnt/status" events_lost_source)" 0 "other buffers: nothing was lost"
+is "$(stat_of bpf records_out_of_order)" 0 "other buffers: nothing came late"
+ok "other buffers: one that is too large is cut" sh -c "echo 1T >'$mnt/config/buffer_size'"
+granted=$(cat "$mnt/config/buffer_size") total=$(stat_of bpf buffer_total)
+ok "other buffers: to $granted bytes, $total in all" [ "$total" -le $((256 << 20)) ] && [ "$granted" -lt 1099511627776 ]
+umount_gt "$mnt"
+
 # What BPF is not to do, or cannot, ftrace does
 printf '[backend bpf]\ntracepoints = 0\n' >conf
 mount_gt "$mnt" -o "conf=conf,$maps,backend=bpf:ftrace" || exit 1
