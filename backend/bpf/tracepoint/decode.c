@@ -62,7 +62,8 @@ void tp_raw(struct gb *b, const struct gt_bpf_raw *raw)
 	};
 	int n;
 
-	if (!s || s->how == TP_OFF) {
+	/* else the maps may have been bound to another layout since */
+	if (!s || !s->now || s->now->serial != raw->serial) {
 		t->unknown++;
 		return;
 	}
