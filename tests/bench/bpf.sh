@@ -42,6 +42,39 @@ ioctl_costs() { # prints ns of the three
 added() { # added FLOOR NS
 	awk -v a="$2" -v b="$1" 'BEGIN { printf "%+.1f ns (%.2f times)", a - b, a / b }'
 }
+settings() { # how long a write takes while events come as fast as may be, with a program at each of many tracepoints
+	local e i t load file value
+	{
+		cat "$work/maps/calls.ini"
+		for e in /sys/kernel/tracing/events/syscalls/sys_enter_{a,c,s}*; do
+			printf '\n[syscalls/%s]\nevent = COUNTER\nwhere = __syscall_nr == 100000\n' "${e##*/}"
+		done | head -n 120
+	} >"$work/maps/many.ini"
+	rm "$work/maps/calls.ini"
+	"$O/sbin/mount.gputrace" "$work/gt" -o "events_dir=$work/maps,backend=bpf" || return
+	echo "bench bpf.settings: $(stat_of tracepoints) tracepoints, each write 40 times"
+	(while :; do $pin "$calls" 1000000 interest; done) >/dev/null & load=$!
+	for e in level:off:normal level:stats:verbose control:stop:start control:rescan:rescan buffer_size:65536:4194304; do
+		file=config/${e%%:*}
+		[ "$file" != config/control ] || file=control
+		for i in {1..40}; do
+			for value in $(echo "${e#*:}" | tr : ' '); do
+				t=${EPOCHREALTIME/./}
+				echo "$value" >"$work/gt/$file" || { echo "$file: $value is refused"; bad=1; }
+				echo "$value $(((${EPOCHREALTIME/./} - t) / 10))"
+			done
+		done | sort -k 1,1 -k 2,2n >"$work/times"
+		for value in $(echo "${e#*:}" | tr : '\n' | sort -u); do
+			# shellcheck disable=SC2046
+			limit "bpf.settings.$value.p99.ms" $(awk -v v="$value" '$1 == v { t[n++] = $2 } END { print t[int((n - 1) * .99)] / 100 }' "$work/times") 1000
+		done
+	done
+	kill $load
+	wait $load 2>/dev/null
+	echo "bench bpf.settings.lost $(stat_of tracepoint_lost)"
+	umount "$work/gt"
+	while pgrep -f "mount.gputrace $work/gt " >/dev/null; do sleep 0.1; done
+}
 ioctls() {
 	local gpu floor now way
 	gpu=$(ls /dev/dri/renderD* 2>/dev/null | head -n 1)
@@ -107,6 +140,8 @@ sleep 2
 limit bpf.idle.cpu_ms "$(($(cpu_ms) - a))" 0
 umount "$work/gt"
 while pgrep -f "mount.gputrace $work/gt " >/dev/null; do sleep 0.1; done
+
+settings
 
 # jobs, where nobody records and where somebody does
 calls_maps "$work/maps" 0000:00:01.0
