@@ -49,7 +49,6 @@ static __always_inline void fill_head(struct gt_bpf_raw *r, uint32_t len)
 	r->flags = GT_BPF_TRACEPOINT << GT_BPF_PART_SHIFT;
 	r->cpu = bpf_get_smp_processor_id();
 	r->index = gt_tp.index;
-	r->serial = gt_tp.serial;
 	r->len = len;
 	r->tid = (uint32_t)id;
 	r->pid = id >> 32;

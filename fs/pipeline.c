@@ -328,6 +328,15 @@ void gt_pipeline_free(struct gt_pipeline *p)
 	free(p);
 }
 
+static void on_level(void *arg, int level)
+{
+	struct gt_app *app = ((struct gt_pipeline *)arg)->app;
+
+	GT_MODEL_LOCK(app->model);
+	app->conf->level = level;
+	gt_gate_configure(app->gate, app->conf);
+}
+
 void gt_pipeline_sink(struct gt_pipeline *p, struct gt_sink *out)
 {
 	*out = (struct gt_sink){
@@ -347,6 +356,7 @@ void gt_pipeline_sink(struct gt_pipeline *p, struct gt_sink *out)
 		.ring_observing = on_ring_observing,
 		.reset = on_reset,
 		.over_share = on_over_share,
+		.level = on_level,
 	};
 }
 

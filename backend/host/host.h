@@ -32,6 +32,7 @@ struct gt_clocks;     /* clock.h */
  * @reset: everything is to be as before the first record, since recordings are played again. 0 or -errno.
  *	Optional
  * @over_share: see struct gt_host. Optional
+ * @level: the level is this from now on: whoever asked for it may have given up waiting. Optional
  */
 struct gt_sink {
 	void *arg;
@@ -51,6 +52,7 @@ struct gt_sink {
 	void (*ring_observing)(void *arg, uint16_t gpu, uint16_t ring, bool on);
 	int (*reset)(void *arg);
 	uint64_t (*over_share)(void *arg, uint32_t uid);
+	void (*level)(void *arg, int level);
 };
 
 /**

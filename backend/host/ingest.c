@@ -203,6 +203,12 @@ void gt_host_wake(struct gt_host_state *h)
 		gt_host_log(h, NULL, LOG_ERR, "eventfd: %s", strerror(errno));
 }
 
+/* Does it change something, rather than ask? */
+static bool changes(const struct gt_call *c)
+{
+	return c->kind == GT_CALL_SET || c->kind == GT_CALL_CONTROL;
+}
+
 int gt_call_run(struct gt_host_state *h, struct gt_call *c, int ms)
 {
 	if (gt_host_in_ingest(h)) {
@@ -216,14 +222,16 @@ int gt_call_run(struct gt_host_state *h, struct gt_call *c, int ms)
 	}
 	enqueue(h, c);
 	gt_host_wake(h);
-	return wait_done(h, c, ms) ? c->ret : -ETIMEDOUT;
+	if (wait_done(h, c, ms))
+		return c->ret;
+	return c->begun && changes(c) ? -EINPROGRESS : -ETIMEDOUT;
 }
 
 int gt_call_finish(struct gt_host_state *h, struct gt_call *c, char *out, size_t len)
 {
 	int ret = gt_call_run(h, c, GT_HOST_CALL_MS);
 
-	if (ret == -ETIMEDOUT)
+	if (ret == -ETIMEDOUT || ret == -EINPROGRESS)
 		gt_call_late(h, c, out, len);
 	else
 		snprintf(out, len, "%s", !ret && c->big ? c->big : c->text);

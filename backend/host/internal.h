@@ -352,13 +352,14 @@ struct gt_call *gt_call_new(enum gt_call_kind kind);
  * gt_call_run() - has the ingest thread do it, or does it if there is none
  * @ms: how long to wait, -1 for as long as it takes
  *
- * Return: the request's result, or -ETIMEDOUT.
+ * Return: the request's result; -ETIMEDOUT: it was not done, and will not be; -EINPROGRESS: a change
+ * has begun, and may be done yet.
  */
 int gt_call_run(struct gt_host_state *h, struct gt_call *c, int ms);
 /** gt_call_finish() - gt_call_run(), with the answer or the sentence of an error in @out, and
  * gt_call_put() */
 int gt_call_finish(struct gt_host_state *h, struct gt_call *c, char *out, size_t len);
-/** gt_call_late() - the sentence for -ETIMEDOUT */
+/** gt_call_late() - the sentence for either */
 void gt_call_late(struct gt_host_state *h, const struct gt_call *c, char *out, size_t len);
 /** gt_call_put() - drops a reference */
 void gt_call_put(struct gt_host_state *h, struct gt_call *c);

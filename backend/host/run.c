@@ -557,7 +557,7 @@ static void unfreeze_all(struct gt_host_state *h)
 	}
 }
 
-static int set_level(struct gt_host_state *h, int level, char *err, size_t len)
+static int try_level(struct gt_host_state *h, int level, char *err, size_t len)
 {
 	int old = h->level, ret;
 
@@ -579,6 +579,15 @@ static int set_level(struct gt_host_state *h, int level, char *err, size_t len)
 		return 0; /* then the gate alone applies it */
 	if (ret)
 		h->level = old;
+	return ret;
+}
+
+static int set_level(struct gt_host_state *h, int level, char *err, size_t len)
+{
+	int ret = try_level(h, level, err, len);
+
+	if (h->sink.level)
+		h->sink.level(h->sink.arg, h->level);
 	return ret;
 }
 

@@ -750,7 +750,8 @@ static int store_level(const struct gt_show *s, const char *value, char *err, si
 		set_level(s, level);
 	if (app->host)
 		ret = report_sources(app, from, level, err, len);
-	if (!ret || level > from)
+	/* One that has begun may be done yet: then the host says so, see gt_sink.level */
+	if (!ret || (level > from && ret != -EINPROGRESS))
 		set_level(s, ret ? from : level);
 	return ret;
 }

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # A hundred changes of the level in a row while events come: each is done when the write returns, and true. Off, no
 # event is counted; on, they come. What is off is detached a while later, and status counts it until then.
+# Alone
 . "$GT_SRC/tests/lib/case.sh"
 . "$GT_SRC/tests/lib/calls.sh"
 . "$GT_SRC/tests/lib/levels.sh"

@@ -62,8 +62,7 @@ void tp_raw(struct gb *b, const struct gt_bpf_raw *raw)
 	};
 	int n;
 
-	/* else the maps may have been bound to another layout since */
-	if (!s || !s->now || s->now->serial != raw->serial) {
+	if (!s || s->how == TP_OFF) {
 		t->unknown++;
 		return;
 	}

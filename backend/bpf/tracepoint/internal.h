@@ -25,8 +25,7 @@ enum tp_how {
 
 /**
  * struct tp_program - a program that is attached to a tracepoint
- * @conf: as it was loaded, but for its serial
- * @serial: see struct gt_bpf_tp
+ * @conf: as it was loaded
  * @instance: of the module with the types that @conf was made from, see gb_module_instance()
  */
 struct tp_program {
@@ -34,7 +33,6 @@ struct tp_program {
 	struct bpf_program *prog;
 	struct bpf_link *link;
 	struct gt_bpf_tp conf;
-	uint16_t serial;
 	enum tp_how how;
 	uint64_t instance;
 };
@@ -91,8 +89,7 @@ struct tp_process {
  * @asked: when it was asked about that, and @ask_again: when again, 0: when something comes;
  *	@heard: something came since
  * @round: what /proc said is not older than this
- * @unknown: records of no program in use
- * @serial: of the last program that was loaded
+ * @unknown: records of no tracepoint in use
  */
 struct tp_state {
 	struct gb *b;
@@ -104,7 +101,6 @@ struct tp_state {
 	unsigned int n, attached, nowhere;
 	bool gap, uncounted, preemptible, heard;
 	int rank;
-	uint16_t serial;
 	struct tp_slot slot[GT_BPF_TPS];
 	struct tp_process process[TP_PROCESSES];
 	char map_error[256], bind_error[GB_SENTENCE], reported_by[32];
