@@ -149,18 +149,21 @@ static void hook_push(struct gt_plugin *p, const union gt_record *r, size_t n)
 
 void gt_be_blind(struct gt_be *b)
 {
-	uint64_t now = gt_host_now();
+	uint64_t now = gt_host_now(), mark;
 	union gt_record r;
 
 	if (b->p.recording || !b->h->order || atomic_load(&b->h->quit))
 		return;
+	mark = gt_order_mark(b->h->order, b->index);
 	for (uint16_t i = 0; i < 64; i++) {
 		if (!(b->gpus & 1ULL << i))
 			continue;
-		gt_record_init(&r, shifted(b, now), GT_LOST); /* in the clock of its records */
+		/* in the clock of its records, of which some are on their way */
+		gt_record_init(&r, mark ? mark : shifted(b, now), GT_LOST);
 		r.lost.gpu = i;
 		r.lost.count = 0;
 		r.lost.since = r.lost.ts;
+		r.lost.until = shifted(b, now);
 		r.lost.cause = GT_LOST_SOURCE;
 		gt_order_push(b->h->order, b->index, &r, 1, now);
 	}

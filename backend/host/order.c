@@ -274,6 +274,11 @@ void gt_order_watermark(struct gt_order *o, unsigned int src, uint64_t ts)
 		o->s[src].mark = ts;
 }
 
+uint64_t gt_order_mark(const struct gt_order *o, unsigned int src)
+{
+	return o->s[src].mark;
+}
+
 void gt_order_busy(struct gt_order *o, unsigned int src, bool busy)
 {
 	o->s[src].busy = busy;

@@ -68,6 +68,8 @@ void gt_order_push(struct gt_order *o, unsigned int src, const union gt_record *
 		   uint64_t now);
 /** gt_order_watermark() - every later record of @src has ts >= @ts */
 void gt_order_watermark(struct gt_order *o, unsigned int src, uint64_t ts);
+/** gt_order_mark() - no record to come of source @src is older; 0: not known */
+uint64_t gt_order_mark(const struct gt_order *o, unsigned int src);
 /** gt_order_busy() - @src has more and comes back by itself (@busy), or waits for an event */
 void gt_order_busy(struct gt_order *o, unsigned int src, bool busy);
 /**
