@@ -72,7 +72,7 @@ struct gt_bpf_count {
  * @ts: CLOCK_MONOTONIC, ns
  * @type: GT_BPF_RAW
  * @flags: the part, see GT_BPF_PART_SHIFT
- * @index: number of the tracepoint
+ * @index, @serial: as in struct gt_bpf_tp
  * @len: bytes of @data that are valid; the first 8 mean nothing
  * @tid, @pid, @uid: of the running thread; @pid is its process
  * @start: CLOCK_BOOTTIME, ns, at which the process began; 0: the tracepoint's events are not the
@@ -85,7 +85,7 @@ struct gt_bpf_raw {
 	uint8_t type;
 	uint8_t flags;
 	uint16_t cpu;
-	uint32_t index;
+	uint16_t index, serial;
 	uint32_t len, tid, pid, uid;
 	uint64_t start;
 	char comm[16];
@@ -124,6 +124,7 @@ struct gt_bpf_field {
 /**
  * struct gt_bpf_tp - a tracepoint's program: what it sends of an event
  * @index: number of the tracepoint
+ * @serial: of the program: another one's records may look different
  * @len: bytes of gt_bpf_raw.data; of a record (@nfield 0): those before its strings
  * @owner: the events are the running process's
  * @nargs: arguments that are read
@@ -134,7 +135,7 @@ struct gt_bpf_field {
  * @nfield, @field: fields that make up the record; none: it is the kernel's
  */
 struct gt_bpf_tp {
-	uint32_t index;
+	uint16_t index, serial;
 	uint16_t len;
 	uint8_t owner, nargs, nstring, nfield;
 	uint8_t test, test_size, test_signed;

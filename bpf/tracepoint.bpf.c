@@ -6,12 +6,12 @@
  * What the record means is found out in user space, by the code that reads ftrace's records.
  *
  * A program fills its record in the ring buffer, between a reservation and a submission, and keeps
- * nothing else but counters. It never runs twice at once on a CPU:
+ * nothing else but counters. It does not run twice at once on a CPU:
  *
  * - gt_record, gt_called: the kernel disables preemption, and skips a program for a tracepoint's
  *   record or a function while another such program runs on that CPU (trace_call_bpf()).
- * - gt_args: the kernel skips a raw tracepoint's program while the same one runs on that CPU
- *   (__bpf_trace_run()).
+ * - gt_args: the kernel skips a raw tracepoint's program while the same one runs on that CPU, since
+ *   Linux 6.1 (__bpf_trace_run()). Before, it runs within itself, which does no harm.
  *
  * The kernel counts what it skips (recursion_misses), and the daemon reports that as a loss.
  */
@@ -27,15 +27,14 @@ const volatile struct gt_bpf_tp gt_tp = { 0 };
 /* Nothing is sent any more, or for now: the program is to be detached, which takes a while. */
 volatile uint32_t gt_off;
 
-/* The tracepoint's counters; NULL: nothing is to be sent. No other program changes them, and this
- * one does not run twice at once, so `seen` and `other` need no atomic addition. */
+/* The tracepoint's counters; NULL: nothing is to be sent */
 static __always_inline struct gt_bpf_count *begin(void)
 {
 	struct gt_bpf_count *c =
 		gt_off || gt_paused() ? NULL : gt_counts(GT_BPF_PARTS + gt_tp.index);
 
 	if (c)
-		c->seen++;
+		gt_add(c->seen, 1);
 	return c;
 }
 
@@ -49,6 +48,7 @@ static __always_inline void fill_head(struct gt_bpf_raw *r, uint32_t len)
 	r->flags = GT_BPF_TRACEPOINT << GT_BPF_PART_SHIFT;
 	r->cpu = bpf_get_smp_processor_id();
 	r->index = gt_tp.index;
+	r->serial = gt_tp.serial;
 	r->len = len;
 	r->tid = (uint32_t)id;
 	r->pid = id >> 32;
@@ -127,7 +127,7 @@ static __always_inline void emit_record(struct gt_bpf_count *c, void *ctx)
 	if (gt_tp.test != GT_BPF_ANY) {
 		bpf_probe_read_kernel(&v, sizeof(v), ctx + gt_tp.test_at);
 		if (!is_of_interest(v)) {
-			c->other++;
+			gt_add(c->other, 1);
 			return;
 		}
 	}
@@ -204,7 +204,7 @@ static __always_inline void emit_fields(struct gt_bpf_count *c, uint64_t rec, co
 	if (gt_tp.test != GT_BPF_ANY &&
 	    !is_of_interest(
 		    number_of(&gt_tp.field[gt_tp.test_at & (GT_BPF_FIELDS - 1)], rec, arg))) {
-		c->other++;
+		gt_add(c->other, 1);
 		return;
 	}
 	r = gt_reserve_bytes(c, GT_BPF_TRACEPOINT, sizeof(*r) + gt_tp.len);

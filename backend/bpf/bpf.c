@@ -77,14 +77,15 @@ static bool go_on(struct gt_plugin *p)
 	parked = 0;
 	if (!b)
 		return false;
-	if (!gb_ring_fits(b) || gb_ring_watch(b, true, err, sizeof(err))) {
+	complain_to(p);
+	b->level = 2;
+	if (!gb_ring_fits(b) || gb_ring_watch(b, true, err, sizeof(err)) || !gb_parts_look(b)) {
+		gb_ring_watch(b, false, NULL, 0);
 		gb_detach_later(gb_free, b, 0);
 		return false;
 	}
-	complain_to(p);
-	b->level = 2;
 	p->priv = b;
-	gb_parts_look(b);
+	gb_say(&b->ring.wake->idle, 1);
 	gb_ring_pause(b, false);
 	return true;
 }
@@ -131,7 +132,7 @@ static void stop(struct gt_plugin *p)
 	struct gb *b = p->priv;
 
 	gb_ring_pause(b, true);
-	gb_ring_drain_all(b);
+	gb_ring_drain_last(b);
 	p->host->timer(p, 0);
 	p->priv = NULL;
 	gb_parts_park(b);
@@ -174,11 +175,12 @@ static int control(struct gt_plugin *p, enum gt_control what, int64_t arg)
 	switch (what) {
 	case GT_CTL_PAUSE:
 		gb_ring_pause(b, true);
-		gb_ring_drain_all(b); /* before the mark that nothing comes any more */
+		gb_ring_drain_last(b); /* before the mark that nothing comes any more */
 		return 0;
 	case GT_CTL_RESUME:
+		gb_parts_look(b);
 		gb_ring_pause(b, false);
-		break;
+		return 0;
 	case GT_CTL_LEVEL:
 		b->level = (int)arg;
 		break;
@@ -214,6 +216,11 @@ static const struct gt_option options[] = {
 		.name = "record_rate",
 		.flags = GT_OPT_GONE,
 		.help = "the daemon matches all jobs; config/rate_limit bounds what is recorded",
+	},
+	{
+		.name = "missed_share",
+		.flags = GT_OPT_GONE,
+		.help = "who reports the tracepoints is decided when a source starts",
 	},
 	{
 		.name = "match",

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What is let go, and ended by a thread of its own: to detach a program from a tracepoint's record
- * takes the kernel a grace period of RCU, some 20 to 100 ms for each. Whoever changes a setting does
- * not wait for that: the programs are switched off at once by a flag, and ended here a while later.
- * If they are wanted again before, they are taken back.
+ * A thread that detaches programs. For each program at a tracepoint's record that takes the kernel a
+ * grace period of RCU, some 20 to 100 ms. Whoever changes a setting does not wait for that: the
+ * programs are switched off at once by a flag, and detached here a while later. If they are wanted
+ * again before, they are taken back.
  *
  * The thread is there while there is something to end. It is the process's, not a plugin's: what it
  * ends may outlive a backend that is stopped, and begun anew.
@@ -45,16 +45,16 @@ static uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-/* The first that is due; NULL, and when to ask again: none is now. Lock held */
-static struct item *take_due(uint64_t *when)
+/* The first that is due; NULL, and when to ask again: none is now. @every: due or not. Lock held */
+static struct item *take_due(uint64_t *when, bool every)
 {
 	uint64_t now = now_ns();
 
 	*when = UINT64_MAX;
-	if (all.holds)
+	if (all.holds && !every)
 		return NULL;
 	for (struct item **at = &all.first, *i; (i = *at); at = &i->next) {
-		if (i->due <= now) {
+		if (i->due <= now || every) {
 			*at = i->next;
 			if (!*at)
 				all.last = at;
@@ -73,14 +73,14 @@ static void wait_until(uint64_t when)
 	pthread_cond_clockwait(&all.changed, &all.lock, CLOCK_MONOTONIC, &t);
 }
 
-static void *run(void *unused)
+/* Until nothing is left. Lock held, but not while something is ended */
+static void end_all(bool every)
 {
 	struct item *i;
 	uint64_t when;
 
-	pthread_mutex_lock(&all.lock);
 	while (all.n) {
-		i = take_due(&when);
+		i = take_due(&when, every);
 		if (!i) {
 			wait_until(when);
 			continue;
@@ -90,7 +90,25 @@ static void *run(void *unused)
 		free(i);
 		pthread_mutex_lock(&all.lock);
 		all.n--;
+		pthread_cond_broadcast(&all.changed);
 	}
+}
+
+/* The end of the process: when it is gone nothing is attached, so that a driver can be unloaded. */
+__attribute__((destructor)) static void end_rest(void)
+{
+	pthread_mutex_lock(&all.lock);
+	end_all(true);
+	pthread_mutex_unlock(&all.lock);
+}
+
+/* Who begins the thread may have raised rights, to attach. */
+static void *run(void *unused)
+{
+	gt_caps_set(0, ~0ull);
+	pthread_setname_np(pthread_self(), "gt-detach");
+	pthread_mutex_lock(&all.lock);
+	end_all(false);
 	all.running = false;
 	pthread_mutex_unlock(&all.lock);
 	return unused;
@@ -110,7 +128,6 @@ static bool start_thread(void)
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	if (!all.running)
 		return false;
-	pthread_setname_np(thread, "gt-detach");
 	pthread_detach(thread);
 	return true;
 }
@@ -129,7 +146,7 @@ uint64_t gb_detach_later(void (*end)(void *what), void *what, uint64_t ns)
 		*all.last = i;
 		all.last = &i->next;
 		all.n++;
-		pthread_cond_signal(&all.changed);
+		pthread_cond_broadcast(&all.changed);
 	}
 	pthread_mutex_unlock(&all.lock);
 	if (id)
@@ -154,7 +171,7 @@ void *gb_detach_cancel(uint64_t id)
 			all.last = at;
 		all.n--;
 		what = i->what;
-		pthread_cond_signal(&all.changed);
+		pthread_cond_broadcast(&all.changed);
 		break;
 	}
 	pthread_mutex_unlock(&all.lock);
@@ -166,7 +183,7 @@ void gb_detach_hold(bool on)
 {
 	pthread_mutex_lock(&all.lock);
 	all.holds += on ? 1 : -1u;
-	pthread_cond_signal(&all.changed);
+	pthread_cond_broadcast(&all.changed);
 	pthread_mutex_unlock(&all.lock);
 }
 

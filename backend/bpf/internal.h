@@ -8,7 +8,7 @@
  * makes that one unavailable, with a sentence; the others go on. A new part is an entry in parts[]
  * (part.c), a number in bpf/shared.h, a file here and one there.
  *
- * Everything runs in the ingest thread.
+ * Everything runs in the ingest thread, but for what detach.c ends.
  */
 #ifndef GT_BPF_INTERNAL_H
 #define GT_BPF_INTERNAL_H
@@ -91,8 +91,8 @@ struct gb_wait {
 	uint32_t at, len;
 };
 
-/** struct gb_drained - what a look found: @some: records; @full: more than can wait; @held: a record
- * is reserved and not written yet, and keeps back what is behind it */
+/** struct gb_drained - what a look found: @some: records; @full: more than a buffer's share of the room;
+ * @held: a record is reserved and not written yet, and keeps back what is behind it */
 struct gb_drained {
 	bool some, full, held;
 };
@@ -105,19 +105,19 @@ struct gb_loss {
 /**
  * struct gb_buffer - the ring buffer of GT_BPF_CPUS CPUs
  * @reserved, @read: how far it is reserved, and read: the kernel's own words
- * @upto: @reserved when a drain began
- * @room: records that the drain may still take from it; @full: there were more
- * @newest: the latest time that came out
+ * @upto: @reserved when a drain began, at which time it is to be read so far
+ * @mark, @mark_ts: likewise of an earlier drain, if it is not read so far yet; @mark_ts 0: none
+ * @until: all records before that time have come out
+ * @room: records that the drain may still take from it
  */
 struct gb_buffer {
 	struct gb_ring *ring;
 	int fd;
 	struct ring_buffer *rb;
 	const unsigned long *reserved, *read;
-	unsigned long upto;
+	unsigned long upto, mark;
+	uint64_t mark_ts, until;
 	uint32_t room;
-	bool full;
-	uint64_t newest;
 };
 
 /**
@@ -194,8 +194,8 @@ int gb_parts_start(struct gb *b);
 void gb_parts_stop(struct gb *b);
 /** gb_parts_park() - those that cannot park are stopped */
 void gb_parts_park(struct gb *b);
-/** gb_parts_look() - those that run look again, others are tried again */
-void gb_parts_look(struct gb *b);
+/** gb_parts_look() - those that run look again, others are tried again. How many run then */
+int gb_parts_look(struct gb *b);
 
 /* ring.c */
 
@@ -228,6 +228,9 @@ static inline uint32_t gb_said(const uint32_t *word)
 int gb_ring_drain(struct gb *b);
 /** gb_ring_drain_all() - likewise, also what came just now */
 void gb_ring_drain_all(struct gb *b);
+/** gb_ring_drain_last() - likewise, until nothing is left and every loss is reported: while the
+ * programs are paused */
+void gb_ring_drain_last(struct gb *b);
 /** gb_ring_flush() - what gb_out() was given goes to the daemon */
 void gb_ring_flush(struct gb *b);
 /** gb_ring_pause() - programs send nothing (@on), or do again */
@@ -242,7 +245,7 @@ bool gb_ring_count(const struct gb *b, uint32_t key, struct gt_bpf_count *sum);
 /* detach.c: in any thread */
 
 #define GB_KEEP_NS	 2000000000ull
-#define GB_DETACHING_MAX 512
+#define GB_DETACHING_MAX 128 /* each holds some ten descriptors */
 /**
  * gb_detach_later() - has @end(@what) called by a thread of its own in @ns
  *

@@ -345,16 +345,20 @@ static void look(struct gb *b, unsigned int i)
 	gt_caps_set(0, raised);
 }
 
-void gb_parts_look(struct gb *b)
+int gb_parts_look(struct gb *b)
 {
+	int n = 0;
+
 	gb_detach_hold(true);
 	for (unsigned int i = 0; i < GT_BPF_PARTS; i++) {
 		if (!b->state[i] && parts[i]->look)
 			look(b, i);
 		else if (b->state[i])
 			start(b, i);
+		n += !b->state[i];
 	}
 	gb_detach_hold(false);
+	return n;
 }
 
 void gb_parts_stop(struct gb *b)

@@ -103,7 +103,8 @@ static struct gb_buffer *make_buffers(struct gb_ring *ring, unsigned int n, size
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	int ret = 0;
 
-	for (;; *size /= 2) {
+	/* in a control group what is left must do for the daemon itself */
+	for (;; *size /= 4) {
 		struct gb_buffer *buf = calloc(n, sizeof(*buf));
 
 		if (!buf)
@@ -115,7 +116,7 @@ static struct gb_buffer *make_buffers(struct gb_ring *ring, unsigned int n, size
 		if (!ret)
 			return buf;
 		close_buffers(buf, n);
-		if (ret != -ENOMEM || *size <= page) {
+		if (ret != -ENOMEM || *size < 4 * page) {
 			errno = -ret;
 			return NULL;
 		}
@@ -269,20 +270,18 @@ static int gb_ring_take(void *ctx, void *data, size_t size)
 {
 	struct gb_buffer *buf = ctx;
 	struct gb_ring *ring = buf->ring;
-	uint64_t ts = ((const struct gt_bpf_raw *)data)->ts;
 
 	if (size > RECORD_MAX || !sound(data, size)) {
 		ring->left_out++;
 		return 0;
 	}
 	ring->waiting[ring->n++] = (struct gb_wait){
-		.ts = ts,
+		.ts = ((const struct gt_bpf_raw *)data)->ts,
 		.at = ring->used,
 		.len = (uint32_t)size,
 	};
 	memcpy(ring->bytes + ring->used, data, size);
 	ring->used += (uint32_t)(size + 7) & ~7u;
-	buf->newest = MAX(buf->newest, ts);
 	return --buf->room ? 0 : -ENOSPC; /* the rest stays in the ring */
 }
 
@@ -446,30 +445,52 @@ static uint32_t share_of_room(const struct gb_ring *ring)
 	return (uint32_t)room / ring->n_buffers;
 }
 
-/* Reads the buffers. Return: until which time all of it has come, @until at most. If that is not
- * known, as little as before: the first record that is left in a buffer is not written yet. */
-static uint64_t take_all(struct gb *b, uint64_t until, struct gb_drained *d)
+/*
+ * Reads a buffer, of which drain() knows how far it was reserved at @now, or later. What is reserved
+ * behind that is younger. Where there is too much to be read at once an earlier drain's mark says as
+ * much, up to an earlier time.
+ */
+static void take(struct gb_buffer *buf, uint64_t now, struct gb_drained *d)
+{
+	unsigned long read;
+	bool full;
+
+	if (!buf->mark_ts) {
+		buf->mark = buf->upto;
+		buf->mark_ts = now;
+	}
+	full = !buf->room || ring_buffer__consume(buf->rb) == -ENOSPC;
+	read = __atomic_load_n(buf->read, __ATOMIC_ACQUIRE);
+	if ((long)(read - buf->mark) >= 0) {
+		buf->until = buf->mark_ts;
+		buf->mark_ts = 0;
+	}
+	if ((long)(read - buf->upto) >= 0)
+		buf->until = now;
+	else if (!full)
+		d->held = true; /* the first record that is left is not written yet */
+	d->full |= full;
+}
+
+/* Reads the buffers. Return: until which time all of it has come, @now at most */
+static uint64_t take_all(struct gb *b, uint64_t now, struct gb_drained *d)
 {
 	struct gb_ring *ring = &b->ring;
 	uint32_t before = ring->n, share = share_of_room(ring);
+	uint64_t until = now;
 
 	*d = (struct gb_drained){ 0 };
-	for (unsigned int i = 0; i < ring->n_buffers; i++)
-		ring->buffer[i].upto = __atomic_load_n(ring->buffer[i].reserved, __ATOMIC_ACQUIRE);
 	for (unsigned int i = 0; i < ring->n_buffers; i++) {
-		struct gb_buffer *buf = &ring->buffer[i];
-
-		buf->room = share;
-		buf->full = !share || ring_buffer__consume(buf->rb) == -ENOSPC;
-		d->full |= buf->full;
-		if (buf->full) /* what stays is not much older than what came out last */
-			until = MIN(until, buf->newest - MIN(buf->newest, GB_SLACK_NS));
-		else if ((long)(__atomic_load_n(buf->read, __ATOMIC_ACQUIRE) - buf->upto) < 0)
-			d->held = true;
+		ring->buffer[i].upto = __atomic_load_n(ring->buffer[i].reserved, __ATOMIC_ACQUIRE);
+		ring->buffer[i].room = share;
+	}
+	for (unsigned int i = 0; i < ring->n_buffers; i++) {
+		take(&ring->buffer[i], now, d);
+		until = MIN(until, ring->buffer[i].until);
 	}
 	d->some = ring->n != before;
 	sort(ring);
-	return d->held ? ring->until : MAX(until, ring->until);
+	return MAX(until, ring->until);
 }
 
 /* Hands over what is older than @until */
@@ -482,9 +503,9 @@ static void drain(struct gb *b, uint64_t until, struct gb_drained *d)
 	until = take_all(b, until, d);
 	ring->full += d->full;
 	n = ripe(ring, until);
-	if (d->full && n < ring->n / 2) {
-		n = ring->n / 2; /* more in a millisecond than fits: the older half goes */
-		until = ring->waiting[n - 1].ts;
+	if (d->full && n < ring->n / 2 && !share_of_room(ring)) {
+		n = ring->n / 2; /* more than fits: the older half goes */
+		until = MAX(until, ring->waiting[n - 1].ts);
 	}
 	hand_over(b, n);
 	b->quiet = !d->some;
@@ -551,7 +572,7 @@ void gb_ring_drain_all(struct gb *b)
 }
 
 /* Empties the buffers that nobody writes to since @since: what is younger waits for the others. */
-static void drain_last(struct gb *b, uint64_t since)
+static void drain_gone(struct gb *b, uint64_t since)
 {
 	struct gb_drained d;
 
@@ -560,10 +581,21 @@ static void drain_last(struct gb *b, uint64_t since)
 	while (d.full);
 }
 
+/* The kernel waits for the programs that still write (see use_buffers()), so all is written then. */
+void gb_ring_drain_last(struct gb *b)
+{
+	struct gb_drained d;
+
+	use_buffers(&b->ring, b->ring.buffer);
+	do
+		drain(b, b->p->host->now(b->p), &d);
+	while (d.some || d.full);
+}
+
 int gb_ring_resize(struct gb *b, char *err, size_t len)
 {
 	struct gb_ring *ring = &b->ring;
-	struct gb_buffer *old = ring->buffer, *buf;
+	struct gb_buffer *old = ring->buffer, *buf, *gone;
 	uint64_t since = b->p->host->now(b->p);
 	size_t size = wanted_size(b->o);
 	int ret;
@@ -576,15 +608,15 @@ int gb_ring_resize(struct gb *b, char *err, size_t len)
 		gb_refused(-ret, "buffer_size", "", err, len);
 		use_buffers(ring, old);
 	}
-	if (!ret) {
-		drain_last(b, since);
-		ring->buffer = buf;
-		ring->size = size;
-		set_wake_level(ring);
-	}
-	buf = ret ? buf : old;
-	watch(b, buf, false, NULL, 0);
-	close_buffers(buf, ring->n_buffers);
+	/* What nobody writes to any more is read to its end. */
+	gone = ret ? buf : old;
+	ring->buffer = gone;
+	drain_gone(b, since);
+	ring->buffer = ret ? old : buf;
+	ring->size = ret ? ring->size : size;
+	set_wake_level(ring);
+	watch(b, gone, false, NULL, 0);
+	close_buffers(gone, ring->n_buffers);
 	b->o->buffer_size = (int64_t)ring->size / sharing(cpus());
 	return ret;
 }

@@ -38,4 +38,22 @@ is "$(value "$mnt/backends/bpf/stats" tracepoints)" "$before" "on again after th
 "$mock" -n 100 -p 2 -r 3 -d 300 -m calls -o /dev/null
 ok "… and report" wait_for 20 levels_events_come
 umount_gt "$mnt"
+
+# What came before is counted, or lost and counted: also with more in the buffers than the daemon takes at once, and
+# with more than had room
+come() { awk '/^(SUBMIT|COMMIT|COMPLETE) / { n += $2 } END { print n }' "$mnt/events_by_type"; }
+calls_maps few
+for size in 4194304 65536; do
+	printf '[buffers]\nbuffer_size = %d\n' $size >conf
+	mount_gt "$mnt" -o "conf=conf,events_dir=$PWD/few,backend=bpf" || exit 1
+	daemon=$(pgrep -f "^[^ ]*mount.gputrace $mnt ")
+	kill -STOP "$daemon"
+	"$mock" -n 20000 -p 2 -r 3 -d 0 -b -m calls -o /dev/null
+	{ echo off >"$mnt/config/level"; } & writer=$!
+	kill -CONT "$daemon"
+	wait $writer
+	lost=$(value "$mnt/status" events_lost_source)
+	is $(($(come) + lost)) 60000 "off: all that came is counted, with buffers of $size ($lost are lost)"
+	umount_gt "$mnt"
+done
 done_testing

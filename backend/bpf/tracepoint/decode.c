@@ -62,7 +62,8 @@ void tp_raw(struct gb *b, const struct gt_bpf_raw *raw)
 	};
 	int n;
 
-	if (!s || s->how == TP_OFF) {
+	/* else the maps may have been bound to another layout since */
+	if (!s || !s->now || s->now->serial != raw->serial) {
 		t->unknown++;
 		return;
 	}
@@ -91,6 +92,15 @@ bool tp_skipped(const struct tp_state *t, uint64_t *n)
 		if (t->slot[i].now && !gb_missed_by(t->slot[i].now->prog, n))
 			return false;
 	return true;
+}
+
+void tp_forget_skipped(struct tp_state *t)
+{
+	uint64_t now;
+
+	if (tp_skipped(t, &now) && now > t->missed)
+		t->missed = now;
+	t->asked = t->b->p->host->now(t->b->p);
 }
 
 /* Records up to @until have been handed over; what was missed came at any time up to now, so the gap

@@ -25,7 +25,8 @@ enum tp_how {
 
 /**
  * struct tp_program - a program that is attached to a tracepoint
- * @conf: as it was loaded
+ * @conf: as it was loaded, but for its serial
+ * @serial: see struct gt_bpf_tp
  * @instance: of the module with the types that @conf was made from, see gb_module_instance()
  */
 struct tp_program {
@@ -33,6 +34,7 @@ struct tp_program {
 	struct bpf_program *prog;
 	struct bpf_link *link;
 	struct gt_bpf_tp conf;
+	uint16_t serial;
 	enum tp_how how;
 	uint64_t instance;
 };
@@ -89,7 +91,8 @@ struct tp_process {
  * @asked: when it was asked about that, and @ask_again: when again, 0: when something comes;
  *	@heard: something came since
  * @round: what /proc said is not older than this
- * @unknown: records of no tracepoint in use
+ * @unknown: records of no program in use
+ * @serial: of the last program that was loaded
  */
 struct tp_state {
 	struct gb *b;
@@ -101,6 +104,7 @@ struct tp_state {
 	unsigned int n, attached, nowhere;
 	bool gap, uncounted, preemptible, heard;
 	int rank;
+	uint16_t serial;
 	struct tp_slot slot[GT_BPF_TPS];
 	struct tp_process process[TP_PROCESSES];
 	char map_error[256], bind_error[GB_SENTENCE], reported_by[32];
@@ -112,8 +116,8 @@ struct tp_state {
 /** tp_select() - attaches to what the maps want and the kernel has, and leaves the rest. How many
  * are attached, or -ENOMEM */
 int tp_select(struct tp_state *t);
-/** tp_detach_all() - all programs are switched off, and detached in @ns */
-void tp_detach_all(struct tp_state *t, uint64_t ns);
+/** tp_detach_all() - all programs are switched off, and detached behind the scenes */
+void tp_detach_all(struct tp_state *t);
 /** tp_in_interrupts() - is the tracepoint one of interrupts, too? */
 bool tp_in_interrupts(const struct tp_slot *s);
 /** tp_prefers_args() - are its arguments better than its record, where both can be had? */
@@ -167,6 +171,8 @@ bool tp_standins_emit(const struct tp_state *t, const struct tp_slot *s, char *b
 /** tp_skipped() - how many events the kernel has kept from the programs by now; false: it does not
  * say */
 bool tp_skipped(const struct tp_state *t, uint64_t *n);
+/** tp_forget_skipped() - those of a pause, in which nothing was to be reported, are no loss */
+void tp_forget_skipped(struct tp_state *t);
 void tp_raw(struct gb *b, const struct gt_bpf_raw *raw);
 void tp_round(struct gb *b, uint64_t until);
 bool tp_record(struct gb *b, union gt_record *r);

@@ -147,10 +147,10 @@ static bool take_back(struct tp_state *t, struct tp_slot *s)
 	return true;
 }
 
-void tp_detach_all(struct tp_state *t, uint64_t ns)
+void tp_detach_all(struct tp_state *t)
 {
 	for (unsigned int i = 0; i < t->n; i++)
-		let_go(t, &t->slot[i], ns);
+		let_go(t, &t->slot[i], 0);
 	t->attached = 0;
 }
 
@@ -210,7 +210,9 @@ static int load(struct tp_state *t, struct tp_slot *s, struct tp_program *p, cha
 	p->instance = s->instance;
 	bpf_object__for_each_program (each, p->obj->obj)
 		bpf_program__set_autoload(each, each == p->prog);
+	p->serial = ++t->serial;
 	p->obj->rodata->gt_tp = s->conf;
+	p->obj->rodata->gt_tp.serial = p->serial;
 	return gb_object_load(t->b, p->obj->obj, "its program", err, len);
 }
 
@@ -305,7 +307,7 @@ static int make_program(struct tp_state *t, struct tp_slot *s, char *err, size_t
 /* The ring's counters of a tracepoint count on when it is attached to again. */
 static int attach(struct tp_state *t, struct tp_slot *s, char *err, size_t len)
 {
-	s->conf.index = index_of(t, s);
+	s->conf.index = (uint16_t)index_of(t, s);
 	s->conf.owner = by_owner(s->tp);
 	set_where(s);
 	if (s->how == s->wanted && !memcmp(&s->conf, &s->now->conf, sizeof(s->conf)))

@@ -70,7 +70,7 @@ static void stop(struct gb *b)
 	b->priv[GT_BPF_TRACEPOINT] = NULL;
 	if (!t)
 		return;
-	tp_detach_all(t, 0);
+	tp_detach_all(t);
 	b->due = 0;
 	gt_tasks_free(t->tasks);
 	gt_eventmap_free(t->map);
@@ -120,7 +120,7 @@ static int take(struct tp_state *t, char *err, size_t len)
 		gt_live_report_handover(b->p);
 	if (n || t->reported_by[0]) {
 		if (t->uncounted && t->rank == RANK && may_miss(t)) {
-			tp_detach_all(t, 0); /* before another begins */
+			tp_detach_all(t); /* before another begins */
 			t->rank = RANK_UNCOUNTED;
 			return take(t, err, len);
 		}
@@ -187,6 +187,8 @@ static int look(struct gb *b, char *err, size_t len)
 	int ret;
 
 	gt_eventmap_refresh(t->map, gt_tracepoint_exists, (void *)(uintptr_t)b->p->tracefs);
+	if (gb_said(&b->ring.wake->paused))
+		tp_forget_skipped(t);
 	gb_ring_drain_all(b);
 	ret = take(t, err, len);
 	if (ret)

@@ -77,7 +77,7 @@ for b in bpf ftrace; do
 	cp "$mnt/doctor" doctor.out
 	[ $b = bpf ] && no="" || no="another gpu_scheduler/drm_sched_job: "
 	like "$(cat doctor.out)" "probe_missing gpu_scheduler/drm_sched_job_queue: $no.fence is no pointer to a struct dma_fence$" "$b names what it does not make an event of"
-	[ $b = ftrace ] || like "$(cat doctor.out)" "gpu_scheduler/drm_sched_job: .*" "$b names what it does not attach to"
+	[ $b = ftrace ] || like "$(cat doctor.out)" "gpu_scheduler/drm_(sched|run)_job: .*" "$b names what it does not attach to"
 	echo 1000 >/sys/module/othergrt_old/parameters/fire
 	grep -E 'gpu_scheduler/' doctor.out | sed 's/^/# /'
 	umount_gt "$mnt"
