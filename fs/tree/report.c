@@ -158,6 +158,11 @@ static void gt_lost_line(struct gt_text *t, const struct gt_lost *l)
 		return;
 	gt_text_ch(t, '[');
 	gt_time(t, l->ts);
+	/* of a source that could not be read for a while it is not known what was lost */
+	if (!l->count) {
+		gt_text_str(t, "] GAP in what a source reports\n");
+		return;
+	}
 	gt_text_str(t, "] LOST");
 	if (l->count != GT_NONE64) {
 		gt_text_ch(t, ' ');

@@ -86,7 +86,8 @@ bool gt_has_counters(const struct gt_show *s);
 	"events_filtered_level "                                                                   \
 	"events_filtered events_sampled_out events_rate_limited events_over_share "                \
 	"events_lost_source losses_uncounted readers reads_blocked unguarded gpus rings queues "   \
-	"queues_refused processes processes_refused over_share_* jobs_in_flight jobs_given_up "    \
+	"queues_refused counters_refused processes processes_refused over_share_* jobs_in_flight " \
+	"jobs_given_up "                                                                           \
 	"jobs_dropped_table_full jobs_begin_unseen jobs_ended_unseen memory_bytes model_bytes "    \
 	"model_refused "                                                                           \
 	"history_bytes history_unkept history_max_bytes hold_queue_bytes unrecorded_job_bytes "    \

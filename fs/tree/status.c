@@ -565,7 +565,7 @@ struct counts {
 	double share;
 	unsigned int gpus, rings, queues, procs, jobs;
 	uint64_t given_up, dropped_table_full, begin_unseen, ended_unseen, procs_refused,
-		queues_refused, memory;
+		queues_refused, counters_refused, memory;
 	uint64_t users, users_refused, users_evicted, cgroups, cgroups_refused, cgroups_merged;
 	bool endless; /* a ring's source does not say when jobs end */
 };
@@ -608,6 +608,7 @@ static struct counts count(struct gt_app *app)
 	c.cgroups_refused = m->cgroups_refused;
 	c.cgroups_merged = m->cgroups_merged;
 	c.memory = m->memory;
+	c.counters_refused = m->counters_refused;
 	return c;
 }
 
@@ -672,6 +673,7 @@ static void show_objects(struct gt_text *t, const struct counts *c)
 	gt_text_kv(t, "rings", c->rings);
 	gt_text_kv(t, "queues", c->queues);
 	gt_text_kv(t, "queues_refused", c->queues_refused);
+	gt_text_kv(t, "counters_refused", c->counters_refused);
 	gt_text_kv(t, "processes", c->procs);
 	gt_text_kv(t, "processes_refused", c->procs_refused);
 	show_shares(t);

@@ -209,6 +209,9 @@ static void test_trace_line(void)
 		.ts = 14 * S, .type = GT_LOST, .count = 27, .cause = GT_LOST_READER
 	};
 	is_str(line(&r), "[14.000000000] LOST 27 records (reader too slow)\n", "trace: a loss");
+	r.lost.cause = GT_LOST_SOURCE;
+	r.lost.count = 0;
+	is_str(line(&r), "[14.000000000] GAP in what a source reports\n", "trace: a gap");
 	gt_record_init(&r, 1, GT_HEADER);
 	is_str(line(&r), "", "trace: a header gives no line");
 	memset(&r, 0xff, sizeof(r));
