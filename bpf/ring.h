@@ -120,7 +120,7 @@ static __always_inline void gt_missed(struct gt_bpf_count *c, uint64_t ts)
  * The caller reads the clock after that. The daemon relies on this: once it has read all that was
  * reserved until some time, no older record comes (backend/bpf/ring.c).
  *
- * Return: NULL: there is none, and that is counted
+ * Return: NULL if there is no room, which is counted
  */
 static __always_inline void *gt_reserve_bytes(struct gt_bpf_count *c, uint32_t part, uint64_t size)
 {

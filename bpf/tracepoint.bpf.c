@@ -24,7 +24,7 @@ char LICENSE[] SEC("license") = "GPL";
 
 const volatile struct gt_bpf_tp gt_tp = { 0 };
 
-/* Nothing is sent any more, or for now: the program is to be detached, which takes a while. */
+/* The program sends nothing: it is to be detached, which takes a while. */
 volatile uint32_t gt_off;
 
 /* The tracepoint's counters; NULL: nothing is to be sent */

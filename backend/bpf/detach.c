@@ -8,11 +8,6 @@
  * The thread is there while there is something to end. It is the process's, not a plugin's: what it
  * ends may outlive a backend that is stopped, and begun anew.
  */
-#include <pthread.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <time.h>
-
 #include "internal.h"
 
 struct item {
@@ -37,18 +32,10 @@ static struct {
 	bool running;
 } all = { .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER };
 
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
-
 /* The first that is due; NULL, and when to ask again: none is now. @every: due or not. Lock held */
 static struct item *take_due(uint64_t *when, bool every)
 {
-	uint64_t now = now_ns();
+	uint64_t now = gb_now();
 
 	*when = UINT64_MAX;
 	if (all.holds && !every)
@@ -114,21 +101,15 @@ static void *run(void *unused)
 	return unused;
 }
 
-/* Signals are for the daemon's other threads. Lock held; false: there is no thread */
+/* Lock held; false: there is no thread, and none can be started */
 static bool start_thread(void)
 {
-	sigset_t every, old;
 	pthread_t thread;
 
-	if (all.running)
-		return true;
-	sigfillset(&every);
-	pthread_sigmask(SIG_SETMASK, &every, &old);
-	all.running = !pthread_create(&thread, NULL, run, NULL);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	if (!all.running)
-		return false;
+	if (all.running || gb_thread(&thread, run, NULL))
+		return all.running;
 	pthread_detach(thread);
+	all.running = true;
 	return true;
 }
 
@@ -140,7 +121,7 @@ uint64_t gb_detach_later(void (*end)(void *what), void *what, uint64_t ns)
 	pthread_mutex_lock(&all.lock);
 	if (i && all.n < GB_DETACHING_MAX && start_thread()) {
 		id = ++all.id;
-		*i = (struct item){ NULL, id, now_ns() + ns, end, what };
+		*i = (struct item){ NULL, id, gb_now() + ns, end, what };
 		if (!all.first)
 			all.last = &all.first;
 		*all.last = i;

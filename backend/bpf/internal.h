@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Private to the BPF backend: bpf.c (the vtable), part.c (its parts begin and end, what is in the
- * way of one, doctor), ring.c (records on their way from the programs), detach.c (what is let go is
- * ended behind the scenes), one file or folder for each part.
+ * way of one, doctor), ring.c (records on their way from the programs), detach.c (programs
+ * are detached by a thread of its own), one file or folder for each part.
  *
  * A part is one object of bpf/NAME.bpf.c with what belongs to it here. What is in the way of one
  * makes that one unavailable, with a sentence; the others go on. A new part is an entry in parts[]
@@ -15,7 +15,9 @@
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
+#include <pthread.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "../lib/proc.h"
 #include "../../bpf/shared.h"
@@ -44,7 +46,8 @@ struct gb;
  * @start: opens, loads and attaches; likewise. Records may come from now on
  * @stop: ends and frees everything of start(); of a part that parks in any thread, without host
  * @record: completes a record of its programs, which wrote down what the kernel knows; false: there
- *	is nothing more to hand over than what it gave to gb_out()
+ *	is nothing more to hand over than what it gave to gb_out(). Of a part with programs that send
+ *	such
  * @lost: some of its records had no room. Optional
  * @raw: a tracepoint's event: gives what it means to gb_out(). Of a part with programs that send
  *	such
@@ -170,6 +173,15 @@ struct gb {
 	char why[GT_BPF_PARTS][GB_SENTENCE];
 	void *priv[GT_BPF_PARTS];
 };
+
+/** gb_now() - CLOCK_MONOTONIC, ns; in any thread */
+static inline uint64_t gb_now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
 
 static inline void gb_freep(void *p)
 {
@@ -309,6 +321,9 @@ int gb_btf(struct gb *b, char path[GB_PATH], char *err, size_t len);
  * default
  */
 uint64_t gb_perf_rights(void);
+/** gb_thread() - starts a thread that gets no signals, as these are for the daemon's others; returns
+ * like pthread_create() */
+int gb_thread(pthread_t *thread, void *(*run)(void *arg), void *arg);
 /** gb_module_instance() - another number each time that a module of this name is loaded; 0: it is
  * not, or part of the kernel */
 uint64_t gb_module_instance(const char *module);

@@ -393,7 +393,7 @@ static bool complete(struct gb *b, const void *data)
 	r.ev.flags &= (1 << GT_BPF_PART_SHIFT) - 1;
 	if (r.ev.type == GT_LOST)
 		heard_of_loss(b, part, &r);
-	else if (gb_part(part)->record(b, &r))
+	else if (gb_part(part)->record && gb_part(part)->record(b, &r))
 		gb_out(b, &r);
 	return true;
 }

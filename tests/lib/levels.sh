@@ -13,8 +13,8 @@ levels_events_come() {
 
 levels_detached() { [ -z "$(value "$mnt/status" detaching)" ]; }
 
-# levels_put LEVEL - it is, when this returns. A machine that is emulated or busy may take longer than a write waits:
-# then the write has begun (EINPROGRESS), or nothing has changed (ETIMEDOUT), and it is written again.
+# levels_put LEVEL - fails if it is to be written again: an emulated or busy machine may take longer than a write
+# waits. Then the change has begun (EINPROGRESS), or nothing has changed (ETIMEDOUT); anything else is added to $bad.
 levels_put() {
 	local said old now
 	old=$(cat "$mnt/config/level")

@@ -538,7 +538,7 @@ static bool is_same(const struct rt_vain *v, const struct rt_file *f)
  */
 static bool is_in_vain(struct rt *rt, const struct rt_file *f)
 {
-	uint64_t now = rt_now();
+	uint64_t now = gb_now();
 	unsigned int theirs = 0;
 
 	for (unsigned int i = 0; i < RT_VAIN; i++) {
@@ -562,7 +562,7 @@ static void was_in_vain(struct rt *rt, const struct rt_file *f, bool refused)
 
 	*v = (struct rt_vain){
 		.content = f->content,
-		.at = rt_now(),
+		.at = gb_now(),
 		.account = f->account,
 		.runtime = f->runtime,
 		.refused = refused,
@@ -659,7 +659,7 @@ static void touch(struct rt_library *l, const struct rt_file *f)
 		l->holder = f->pid;
 	else
 		l->account = RT_INSTALLED;
-	l->seen = rt_now();
+	l->seen = gb_now();
 }
 
 /*

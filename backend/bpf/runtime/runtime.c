@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* The part `runtime`: calls of GPU runtimes' libraries, as bpf/runtime.bpf.c saw them. */
 #include <inttypes.h>
-#include <signal.h>
 #include <sys/eventfd.h>
 #include <syslog.h>
 #include <time.h>
@@ -40,7 +39,7 @@ static void put_left(const struct rt *was, struct rt *is)
 /* How many; @stuck: which wait for somebody, others are busy */
 static unsigned int count_left(unsigned int *stuck)
 {
-	uint64_t now = rt_now(), since;
+	uint64_t now = gb_now(), since;
 	unsigned int n = 0;
 
 	*stuck = 0;
@@ -193,20 +192,11 @@ static int prepare(struct gb *b, struct rt *rt, char *err, size_t len)
 	return 0;
 }
 
-/* Signals are for the daemon's other threads. */
 static int begin(struct rt *rt, char *err, size_t len)
 {
-	sigset_t all, old;
-	int ret;
+	int ret = gb_thread(&rt->thread, rt_thread, rt);
 
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	ret = pthread_create(&rt->thread, NULL, rt_thread, rt);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	if (ret)
-		return gb_sentence(err, len, ret, "no thread: %s", strerror(ret));
-	pthread_setname_np(rt->thread, "gt-runtimes");
-	return 0;
+	return ret ? gb_sentence(err, len, ret, "no thread: %s", strerror(ret)) : 0;
 }
 
 static int start(struct gb *b, char *err, size_t len)
@@ -246,7 +236,7 @@ static void wake(struct gb *b, struct rt *rt)
 /* Until the thread has done what was asked for the @mine'th time, or has ended; @ms at most */
 static bool is_done(struct rt *rt, uint64_t mine, int ms)
 {
-	uint64_t end = rt_now() + (uint64_t)ms * 1000000;
+	uint64_t end = gb_now() + (uint64_t)ms * 1000000;
 	struct timespec until = { (time_t)(end / 1000000000), (long)(end % 1000000000) };
 	bool done;
 
@@ -262,7 +252,7 @@ static bool is_done(struct rt *rt, uint64_t mine, int ms)
 /* Of this thread or, if it has not begun with what it was asked for, of that; seconds, 0: no */
 static uint64_t stuck_for(struct rt *rt)
 {
-	uint64_t since = rt->stats.since, now = rt_now();
+	uint64_t since = rt->stats.since, now = gb_now();
 
 	pthread_mutex_lock(&rt->lock);
 	if (rt->done < rt->asked && (!since || rt->asked_at < since))
@@ -342,7 +332,7 @@ static int set(struct gb *b, char *err, size_t len)
 		return refuse(b, rt, stuck, err, len);
 	pthread_mutex_lock(&rt->lock);
 	if (rt->done == rt->asked)
-		rt->asked_at = rt_now();
+		rt->asked_at = gb_now();
 	rt->want = want;
 	mine = ++rt->asked;
 	pthread_mutex_unlock(&rt->lock);

@@ -235,20 +235,12 @@ struct rt {
 	struct rt_stats stats;
 };
 
-static inline uint64_t rt_now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
-
 /** rt_step() - what is done now may wait for process @pid, 0: for any; rt_step_end() - it did not
  */
 static inline void rt_step(struct rt *rt, uint32_t pid)
 {
 	rt->stats.at = pid;
-	rt->stats.since = rt_now();
+	rt->stats.since = gb_now();
 }
 
 static inline void rt_step_end(struct rt *rt)

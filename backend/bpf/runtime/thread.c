@@ -241,7 +241,7 @@ static void rights(const struct rt *rt, bool on)
 static struct rt_turn *turn_of(struct rt *rt, uint32_t pid, bool make)
 {
 	struct rt_turn *free_one = NULL;
-	uint64_t now = rt_now();
+	uint64_t now = gb_now();
 
 	for (unsigned int i = 0; i < RT_PENDING; i++) {
 		struct rt_turn *t = &rt->turn[i];
@@ -266,7 +266,7 @@ static void put_on_list(struct rt *rt, uint32_t pid)
 		return;
 	}
 	t->wanted = true;
-	rt->stats.put_off += t->due > rt_now();
+	rt->stats.put_off += t->due > gb_now();
 }
 
 int rt_on_mapped(void *ctx, void *data, size_t size)
@@ -295,7 +295,7 @@ static void look_at(struct rt *rt, uint32_t pid)
 	t->pause = all || !t->pause ? RT_PAUSE_NS : t->pause * 2;
 	if (t->pause > RT_PAUSE_MAX_NS)
 		t->pause = RT_PAUSE_MAX_NS;
-	t->due = rt_now() + t->pause;
+	t->due = gb_now() + t->pause;
 }
 
 static bool is_pid(const char *name, uint32_t *pid)
@@ -338,7 +338,7 @@ static bool look_at_processes(struct rt *rt)
 /* Everywhere; then what is neither mapped by anybody nor installed goes. */
 static void look_everywhere(struct rt *rt)
 {
-	uint64_t began = rt_now();
+	uint64_t began = gb_now();
 
 	rt->look_at_all = false;
 	for (unsigned int i = 0; i < GT_RT_SLOTS; i++)
@@ -353,13 +353,13 @@ static void look_everywhere(struct rt *rt)
 		if (rt->lib[i].state == RT_ON && rt->lib[i].seen < began)
 			rt_library_drop(rt, &rt->lib[i]);
 	rt->stats.full_looks++;
-	rt->all_due = rt_now() + RT_ALL_NS;
+	rt->all_due = gb_now() + RT_ALL_NS;
 }
 
 /* Installed ones stay; of others one process that has it is enough. */
 static void check(struct rt *rt)
 {
-	uint64_t now = rt_now();
+	uint64_t now = gb_now();
 
 	rt->check_due = now + RT_CHECK_NS;
 	for (unsigned int i = 0; i < GT_RT_SLOTS; i++) {
@@ -424,7 +424,7 @@ static bool lost_some(struct rt *rt)
 /* Where the time for it has come. @now: everywhere, at once */
 static void look(struct rt *rt, bool now)
 {
-	uint64_t t = rt_now();
+	uint64_t t = gb_now();
 
 	ring_buffer__consume(rt->mapped);
 	rt->look_at_all |= lost_some(rt);
@@ -454,7 +454,7 @@ static uint64_t next_due(const struct rt *rt)
 
 static int ms_until(uint64_t due)
 {
-	uint64_t now = rt_now();
+	uint64_t now = gb_now();
 
 	return due > now ? (int)((due - now) / 1000000) + 1 : 0;
 }
@@ -526,6 +526,8 @@ void *rt_thread(void *arg)
 	uint64_t began = 0;
 	bool all, asked;
 
+	/* its own: of another thread it would be a file that is written */
+	pthread_setname_np(pthread_self(), "gt-runtimes");
 	rights(rt, false);
 	while (orders(rt, &want, &all)) {
 		asked = all || want != rt->set;
@@ -538,7 +540,7 @@ void *rt_thread(void *arg)
 		emit_done(rt);
 		rt_libraries_close(rt);
 		/* it has a quarter of a CPU at most, whatever processes map */
-		sleep_now(rt, want, asked ? 0 : rt_now() + 3 * (cpu_time() - began));
+		sleep_now(rt, want, asked ? 0 : gb_now() + 3 * (cpu_time() - began));
 		began = cpu_time();
 	}
 	turn_to(rt, 0);

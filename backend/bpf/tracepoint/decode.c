@@ -79,12 +79,6 @@ void tp_raw(struct gb *b, const struct gt_bpf_raw *raw)
 		out(t, raw, &r[i]);
 }
 
-/* Only losses come as records of ours, and ring.c has those. */
-bool tp_record(struct gb *b, union gt_record *r)
-{
-	return false;
-}
-
 bool tp_skipped(const struct tp_state *t, uint64_t *n)
 {
 	*n = t->missed_gone;

@@ -175,6 +175,5 @@ bool tp_skipped(const struct tp_state *t, uint64_t *n);
 void tp_forget_skipped(struct tp_state *t);
 void tp_raw(struct gb *b, const struct gt_bpf_raw *raw);
 void tp_round(struct gb *b, uint64_t until);
-bool tp_record(struct gb *b, union gt_record *r);
 
 #endif

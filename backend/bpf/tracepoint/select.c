@@ -99,7 +99,7 @@ static void free_program(void *program)
 	free(p);
 }
 
-/* Of a program that is, or is no more, among those that are asked for events that were missed */
+/* Events that the kernel has kept from the program */
 static uint64_t missed_by(const struct tp_program *p)
 {
 	uint64_t n = 0;

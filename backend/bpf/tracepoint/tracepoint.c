@@ -263,7 +263,6 @@ const struct gb_part gb_tracepoint = {
 	.probe = probe,
 	.start = start,
 	.stop = stop,
-	.record = tp_record,
 	.raw = tp_raw,
 	.round = tp_round,
 	.look = look,

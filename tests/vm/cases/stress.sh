@@ -134,7 +134,7 @@ set_all() { local m; for m in "${by[@]}"; do echo "$2" >$m/"$1"; done; }
 put() { # put FILE VALUE - a setting that takes longer than a write may is made all the same
 	local why
 	[[ $1 != */config/* ]] || [ "$(cat "$1")" != "$2" ] || return 0
-	why=$({ echo "$2" >"$1"; } 2>&1) || { [[ $1 == */config/* ]] && [[ $why == *"timed out"* ]]; }
+	why=$({ echo "$2" >"$1"; } 2>&1) || { [[ $1 == */config/* ]] && [[ $why == *"timed out"* || $why == *"in progress"* ]]; }
 }
 surely() { # surely FILE VALUE - of all, when they have done what came before
 	local m
