@@ -42,9 +42,11 @@ runs() { # runs KIND PREFIX
 	like "$(inside gputrace /nowhere 2>&1)" "^gputrace: /nowhere: No such file" "… and its messages begin with that name"
 	ok "$1, $2: mount -t gputrace" inside mount -t gputrace gputrace /gt -o backend=sim
 	like "$(cat root/gt/gpus)" "^sim0 " "… has its plugins"
-	inside sh -c 'umount /gt && mkdir -p /gputrace && cd / && mount -t gputrace gputrace /gt -o backend=sim'
+	wait_for 60 inside umount /gt # like umount_gt()
+	inside sh -c 'mkdir -p /gputrace && cd / && mount -t gputrace gputrace /gt -o backend=sim'
 	like "$(cat root/gt/gpus)" "^sim0 " "… of this machine, though there is a /gputrace where mount(8) runs"
-	like "$(inside sh -c 'umount /gt && ls -L /sbin')" "^mount.fuse.gputrace$" "… and the helper of fstab's type fuse.gputrace"
+	wait_for 60 inside umount /gt
+	like "$(inside ls -L /sbin)" "^mount.fuse.gputrace$" "… and the helper of fstab's type fuse.gputrace"
 	ok "$1, $2: the program is no link to itself" test -f "root$2/sbin/mount.gputrace" -a ! -L "root$2/sbin/mount.gputrace"
 }
 
