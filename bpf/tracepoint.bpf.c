@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A tracepoint that the event maps name. This object is loaded once for each tracepoint, with the
- * program for the way in which the tracepoint is read, and with a constant gt_tp that says what is
- * sent. The verifier knows the constant, so it checks and keeps only the code for that tracepoint.
- * What the record means is found out in user space, by the code that reads ftrace's records.
+ * A tracepoint that the event maps name. The daemon loads the program for the way in which a
+ * tracepoint is read once for each tracepoint, with a constant gt_tp of its own that says what is
+ * sent (backend/bpf/tracepoint/program.c). The verifier knows the constant, so it checks and keeps
+ * only the code for that tracepoint. What the record means is found out in user space, by the code
+ * that reads ftrace's records.
  *
  * A program fills its record in the ring buffer, between a reservation and a submission, and keeps
  * nothing else but counters. It does not run twice at once on a CPU:
@@ -24,15 +25,17 @@ char LICENSE[] SEC("license") = "GPL";
 
 const volatile struct gt_bpf_tp gt_tp = { 0 };
 
-/* The program sends nothing: it is to be detached, which takes a while. */
-volatile uint32_t gt_off;
+/* The serial of the one program that sends a tracepoint's events; 0: none. A program that is
+ * attached and sends nothing is to be detached, which takes a while. */
+volatile uint16_t gt_serving[GT_BPF_TPS];
 
 /* The tracepoint's counters; NULL: nothing is to be sent */
 static __always_inline struct gt_bpf_count *begin(void)
 {
-	struct gt_bpf_count *c =
-		gt_off || gt_paused() ? NULL : gt_counts(GT_BPF_PARTS + gt_tp.index);
+	struct gt_bpf_count *c = NULL;
 
+	if (gt_serving[gt_tp.index] == gt_tp.serial && !gt_paused())
+		c = gt_counts(GT_BPF_PARTS + gt_tp.index);
 	if (c)
 		gt_add(c->seen, 1);
 	return c;

@@ -34,6 +34,7 @@
 #define GB_RING_MAX (256ll << 20)
 
 struct gb;
+struct perf_event_attr;
 
 /**
  * struct gb_part - a part of the backend
@@ -257,7 +258,7 @@ bool gb_ring_count(const struct gb *b, uint32_t key, struct gt_bpf_count *sum);
 /* detach.c: in any thread */
 
 #define GB_KEEP_NS	 2000000000ull
-#define GB_DETACHING_MAX 128 /* each holds some ten descriptors */
+#define GB_DETACHING_MAX 512 /* a program holds two descriptors */
 /**
  * gb_detach_later() - has @end(@what) called by a thread of its own in @ns
  *
@@ -303,7 +304,7 @@ bool gb_kernel_before(int major, int minor);
 int gb_refused(int e, const char *what, const char *words, char *err, size_t len);
 /** gb_words - the verifier's last, of any load since it was emptied */
 extern char gb_words[200];
-/** gb_last_words() - the verifier's reason out of what libbpf prints; @out stays if there is none
+/** gb_last_words() - the verifier's reason out of what libbpf prints, or of its log alone; @out stays if there is none
  */
 void gb_last_words(const char *log, char *out, size_t len);
 /** gb_tracefs() - can tracepoints be attached to, and those of system call @call (NULL: of none)?
@@ -321,6 +322,12 @@ int gb_btf(struct gb *b, char path[GB_PATH], char *err, size_t len);
  * default
  */
 uint64_t gb_perf_rights(void);
+/** gb_read_number() - the number that @fmt reads in the file, "%d"; 0 or -errno */
+int gb_read_number(const char *path, const char *fmt, int *out);
+/** gb_perf_link() - has @prog run at the event @a of perf; the link's descriptor, or -errno */
+int gb_perf_link(int prog, struct perf_event_attr *a, uint64_t cookie);
+/** gb_link_to_tracepoint() - likewise at the records of a tracepoint */
+int gb_link_to_tracepoint(const char *tracefs, const char *system, const char *event, int prog);
 /** gb_thread() - starts a thread that gets no signals, as these are for the daemon's others; returns
  * like pthread_create() */
 int gb_thread(pthread_t *thread, void *(*run)(void *arg), void *arg);
@@ -329,9 +336,9 @@ int gb_thread(pthread_t *thread, void *(*run)(void *arg), void *arg);
 uint64_t gb_module_instance(const char *module);
 
 /* part.c */
-/** gb_missed_by() - adds to @n the events for which the kernel skipped @prog; false: it does not
- * say */
-bool gb_missed_by(const struct bpf_program *prog, uint64_t *n);
+/** gb_missed_by() - adds to @n the events for which the kernel skipped the program of descriptor @prog;
+ * false: it does not say */
+bool gb_missed_by(int prog, uint64_t *n);
 /** gb_missed() - likewise for all programs of @o that are loaded */
 uint64_t gb_missed(const struct bpf_object *o);
 void gb_doctor(struct gt_plugin *p, char *buf, size_t len);

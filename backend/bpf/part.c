@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <linux/capability.h>
+#include <linux/perf_event.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -17,16 +18,24 @@
 #include "../live/live.h"
 #include "internal.h"
 
+int gb_read_number(const char *path, const char *fmt, int *out)
+{
+	FILE *f = fopen(path, "re");
+	int ret = f ? 0 : -errno;
+
+	if (f && fscanf(f, fmt, out) != 1)
+		ret = -EINVAL;
+	if (f)
+		fclose(f);
+	return ret;
+}
+
 /* The setting kernel.perf_event_paranoid */
 static int paranoid_level(void)
 {
-	FILE *f = fopen("/proc/sys/kernel/perf_event_paranoid", "re");
 	int paranoid = 0;
 
-	if (f && fscanf(f, "%d", &paranoid) != 1)
-		paranoid = 0;
-	if (f)
-		fclose(f);
+	gb_read_number("/proc/sys/kernel/perf_event_paranoid", "%d", &paranoid);
 	return paranoid;
 }
 
@@ -191,13 +200,17 @@ int gb_refused(int e, const char *what, const char *words, char *err, size_t len
 	return gb_why(&f, e, what, words, err, len);
 }
 
-/* The last line of the verifier's log that says something, of what libbpf prints around it */
+/* The last line of the verifier's log that says something. libbpf prints more than that, with lines
+ * around the log. */
 void gb_last_words(const char *log, char *out, size_t len)
 {
-	const char *at = strstr(log, "BEGIN PROG LOAD LOG"), *end;
+	const char *at = log, *end;
 
-	if (!at || !(at = strchr(at, '\n')))
-		return;
+	if (!strncmp(log, "libbpf", 6)) {
+		at = strstr(log, "BEGIN PROG LOAD LOG");
+		if (!at || !(at = strchr(at, '\n')))
+			return;
+	}
 	for (; *at; at = end) {
 		at += *at == '\n';
 		end = at + strcspn(at, "\n");
@@ -250,6 +263,42 @@ int gb_tracefs(const struct gb *b, const char *call, char *err, size_t len)
 				   "(CONFIG_FTRACE_SYSCALLS): %s",
 				   strerror(errno));
 	return 0;
+}
+
+static int perf_open(struct perf_event_attr *a)
+{
+	int fd;
+
+	a->size = sizeof(*a);
+	/* one CPU: the program runs on all */
+	fd = (int)syscall(SYS_perf_event_open, a, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+int gb_perf_link(int prog, struct perf_event_attr *a, uint64_t cookie)
+{
+	LIBBPF_OPTS(bpf_link_create_opts, o, .perf_event.bpf_cookie = cookie);
+	int event = perf_open(a), link;
+
+	if (event < 0)
+		return event;
+	link = bpf_link_create(prog, event, BPF_PERF_EVENT, &o);
+	close(event);
+	return link;
+}
+
+int gb_link_to_tracepoint(const char *tracefs, const char *system, const char *event, int prog)
+{
+	struct perf_event_attr a = { .type = PERF_TYPE_TRACEPOINT };
+	char path[4352];
+	int id, ret;
+
+	snprintf(path, sizeof(path), "%s/events/%s/%s/id", tracefs, system, event);
+	ret = gb_read_number(path, "%d", &id);
+	if (ret)
+		return ret;
+	a.config = (uint32_t)id;
+	return gb_perf_link(prog, &a, 0);
 }
 
 static const struct gb_part *const parts[GT_BPF_PARTS] = {
@@ -393,12 +442,12 @@ void gb_parts_park(struct gb *b)
 
 /* What doctor and backends/bpf/stats say. */
 
-bool gb_missed_by(const struct bpf_program *prog, uint64_t *n)
+bool gb_missed_by(int prog, uint64_t *n)
 {
 	struct bpf_prog_info info = { 0 };
 	uint32_t len = sizeof(info);
 
-	if (bpf_obj_get_info_by_fd(bpf_program__fd(prog), &info, &len))
+	if (bpf_obj_get_info_by_fd(prog, &info, &len))
 		return false;
 	*n += info.recursion_misses;
 	return true;
@@ -411,7 +460,7 @@ uint64_t gb_missed(const struct bpf_object *o)
 
 	bpf_object__for_each_program (p, o)
 		if (bpf_program__fd(p) >= 0)
-			gb_missed_by(p, &n);
+			gb_missed_by(bpf_program__fd(p), &n);
 	return n;
 }
 

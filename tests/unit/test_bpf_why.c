@@ -72,13 +72,19 @@ static void verifier(void)
 
 	gb_last_words("libbpf: some other fault\n", words, sizeof(words));
 	is_str(words, "", "no verifier's log: nothing");
-	gb_last_words(
-		"prog 'x': -- BEGIN PROG LOAD LOG --\n0: (b7) r0 = 1\nR2 min value is negative\n"
-		"processed 450 insns (limit 1000000)\n-- END PROG LOAD LOG --\n",
-		words, sizeof(words));
+	gb_last_words("libbpf: prog 'x': -- BEGIN PROG LOAD LOG --\n0: (b7) r0 = 1\nR2 min value "
+		      "is negative\n"
+		      "processed 450 insns (limit 1000000)\n-- END PROG LOAD LOG --\n",
+		      words, sizeof(words));
 	is_str(words, "R2 min value is negative", "its last words");
-	gb_last_words("prog 'x': -- BEGIN PROG LOAD LOG --", words, sizeof(words));
+	gb_last_words("libbpf: prog 'x': -- BEGIN PROG LOAD LOG --", words, sizeof(words));
 	is_str(words, "R2 min value is negative", "an empty log has none");
+	gb_last_words(
+		"0: (b7) r0 = 1\ninvalid bpf_context access off=40 size=8\nprocessed 1 insns\n",
+		words, sizeof(words));
+	is_str(words, "invalid bpf_context access off=40 size=8", "the kernel's log alone");
+	gb_last_words("libbpf: prog 'x': -- BEGIN PROG LOAD LOG --\nR2 min value is negative\n",
+		      words, sizeof(words));
 	why(&good, EACCES, words, "the kernel refuses the program: R2 min value is negative");
 }
 

@@ -368,38 +368,15 @@ static int multi(int prog, const char *path, const struct rt_probe *p, unsigned 
 	return fd < 0 ? -errno : fd;
 }
 
-static int perf_open(struct perf_event_attr *a)
-{
-	int fd;
-
-	a->size = sizeof(*a);
-	/* one CPU: the program runs on all */
-	fd = (int)syscall(SYS_perf_event_open, a, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
-	return fd < 0 ? -errno : fd;
-}
-
-/* The link keeps the event. */
-static int perf_link(int prog, struct perf_event_attr *a, uint64_t cookie)
-{
-	LIBBPF_OPTS(bpf_link_create_opts, o, .perf_event.bpf_cookie = cookie);
-	int event = perf_open(a), link;
-
-	if (event < 0)
-		return event;
-	link = bpf_link_create(prog, event, BPF_PERF_EVENT, &o);
-	close(event);
-	return link;
-}
-
 static int single(const struct rt_ways *w, int prog, const char *path, const struct rt_probe *p,
 		  bool at_return)
 {
-	struct perf_event_attr a = { .type = w->type };
+	struct perf_event_attr a = { .type = (uint32_t)w->type };
 
 	a.config = at_return ? 1ull << w->retprobe : 0;
 	a.config1 = (uintptr_t)path; /* uprobe_path */
 	a.config2 = p->offset;	     /* probe_offset */
-	return perf_link(prog, &a, p->cookie);
+	return gb_perf_link(prog, &a, p->cookie);
 }
 
 /**
@@ -432,39 +409,12 @@ static int rt_attach(const struct rt_ways *w, int prog, int fd, const struct rt_
 	return got ? got : link;
 }
 
-static bool read_number(const char *path, const char *fmt, uint32_t *out)
-{
-	char buf[64];
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, buf, sizeof(buf) - 1);
-
-	if (fd >= 0)
-		close(fd);
-	if (n <= 0)
-		return false;
-	buf[n] = 0;
-	return sscanf(buf, fmt, out) == 1;
-}
-
-int rt_attach_tracepoint(const char *tracefs, const char *name, int prog)
-{
-	struct perf_event_attr a = { .type = PERF_TYPE_TRACEPOINT };
-	uint32_t id;
-	char path[4352];
-
-	snprintf(path, sizeof(path), "%s/events/%s/id", tracefs, name);
-	if (!read_number(path, "%u", &id))
-		return -ENOENT;
-	a.config = id;
-	return perf_link(prog, &a, 0);
-}
-
 int rt_ways_find(struct rt_ways *w, char *err, size_t len)
 {
 	*w = (struct rt_ways){ 0 };
-	if (!read_number(UPROBE_PMU "type", "%u", &w->type) ||
-	    !read_number(UPROBE_PMU "format/retprobe", "config:%u", &w->retprobe) ||
-	    w->retprobe > 63)
+	if (gb_read_number(UPROBE_PMU "type", "%d", &w->type) ||
+	    gb_read_number(UPROBE_PMU "format/retprobe", "config:%d", &w->retprobe) ||
+	    w->retprobe < 0 || w->retprobe > 63)
 		return gb_sentence(err, len, EOPNOTSUPP,
 				   "the kernel has no uprobes (CONFIG_UPROBE_EVENTS)");
 	return 0;

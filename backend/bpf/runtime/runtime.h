@@ -137,7 +137,7 @@ enum rt_answer rt_behind_file(struct rt *rt, const struct rt_file *f);
  * one */
 struct rt_ways {
 	bool multi;
-	uint32_t type, retprobe; /* of perf events: from sysfs */
+	int type, retprobe; /* of perf events: from sysfs */
 };
 
 /** rt_ways_find() - all but @multi; 0, or -errno with a sentence */
@@ -146,9 +146,6 @@ int rt_ways_find(struct rt_ways *w, char *err, size_t len);
  */
 void rt_multi_type(struct bpf_program *prog);
 bool rt_knows_multi(int prog);
-/** rt_attach_tracepoint() - program @prog at tracepoint "syscalls/sys_enter_mmap"; a link, or
- * -errno */
-int rt_attach_tracepoint(const char *tracefs, const char *name, int prog);
 
 enum rt_state { RT_FREE, RT_ON, RT_OUT };
 

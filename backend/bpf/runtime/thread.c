@@ -376,12 +376,12 @@ static void check(struct rt *rt)
 static void trigger(struct rt *rt, bool on)
 {
 	struct bpf_program *prog[2] = { rt->skel->progs.gt_rt_mmap, rt->skel->progs.gt_rt_mmapped };
-	const char *const name[2] = { "syscalls/sys_enter_mmap", "syscalls/sys_exit_mmap" };
+	const char *const name[2] = { "sys_enter_mmap", "sys_exit_mmap" };
 
 	for (int i = 0; i < 2; i++) {
 		if (on && rt->trigger[i] < 0)
-			rt->trigger[i] = rt_attach_tracepoint(rt->tracefs, name[i],
-							      bpf_program__fd(prog[i]));
+			rt->trigger[i] = gb_link_to_tracepoint(rt->tracefs, "syscalls", name[i],
+							       bpf_program__fd(prog[i]));
 		if (!on && rt->trigger[i] >= 0) {
 			close(rt->trigger[i]);
 			rt->trigger[i] = -1;
@@ -414,8 +414,8 @@ static bool lost_some(struct rt *rt)
 	bool some;
 
 	bpf_map_lookup_elem(bpf_map__fd(rt->skel->maps.unreported), &zero, &n);
-	gb_missed_by(rt->skel->progs.gt_rt_mmap, &n);
-	gb_missed_by(rt->skel->progs.gt_rt_mmapped, &n);
+	gb_missed_by(bpf_program__fd(rt->skel->progs.gt_rt_mmap), &n);
+	gb_missed_by(bpf_program__fd(rt->skel->progs.gt_rt_mmapped), &n);
 	some = n != rt->unreported;
 	rt->unreported = n;
 	return some;

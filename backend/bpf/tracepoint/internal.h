@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Private to the part `tracepoint`: tracepoint.c (it begins and ends), select.c (which tracepoints,
- * which bytes of their records, and attaching to them), decode.c (from their records or arguments to
- * ours), synth.c (synthetic tracepoints, where the kernel has none).
+ * and which bytes of their records), program.c (the program of each), decode.c (from their records or
+ * arguments to ours), synth.c (synthetic tracepoints, where the kernel has none).
  */
 #ifndef GB_TRACEPOINT_H
 #define GB_TRACEPOINT_H
@@ -25,14 +25,13 @@ enum tp_how {
 
 /**
  * struct tp_program - a program that is attached to a tracepoint
+ * @prog, @link: descriptors
  * @conf: as it was loaded, but for its serial
  * @serial: see struct gt_bpf_tp
  * @instance: of the module with the types that @conf was made from, see gb_module_instance()
  */
 struct tp_program {
-	struct tracepoint_bpf *obj;
-	struct bpf_program *prog;
-	struct bpf_link *link;
+	int prog, link;
 	struct gt_bpf_tp conf;
 	uint16_t serial;
 	enum tp_how how;
@@ -92,6 +91,7 @@ struct tp_process {
  *	@heard: something came since
  * @round: what /proc said is not older than this
  * @unknown: records of no program in use
+ * @template: what the programs are copies of
  * @serial: of the last program that was loaded
  */
 struct tp_state {
@@ -100,6 +100,7 @@ struct tp_state {
 	struct gt_eventmap *map;
 	struct gt_tasks *tasks;
 	struct gt_types types;
+	struct tracepoint_bpf *template;
 	char module[64];
 	unsigned int n, attached, nowhere;
 	bool gap, uncounted, preemptible, heard;
@@ -135,6 +136,27 @@ struct tp_field {
 bool tp_field_next(const char **p, struct tp_field *f);
 /** tp_layout() - what of a record of this format is sent; false: not all its fields */
 bool tp_layout(const char *format, struct gt_bpf_tp *out);
+
+/* program.c */
+
+/** tp_template_load() - what all programs are copies of; -errno with the sentence: none can be loaded */
+int tp_template_load(struct tp_state *t, char *err, size_t len);
+void tp_template_free(struct tp_state *t);
+/**
+ * tp_program_make() - loads and attaches a program that does for @s what is wanted, and switches it on
+ *
+ * Return: 0 with *@out, or -errno with the sentence.
+ */
+int tp_program_make(struct tp_state *t, const struct tp_slot *s, struct tp_program **out, char *err,
+		    size_t len);
+/** tp_program_on() - its events are sent from now on, and those of no other program of its tracepoint */
+void tp_program_on(struct tp_state *t, const struct tp_program *p);
+/** tp_program_off() - no program of its tracepoint sends anything from now on */
+void tp_program_off(struct tp_state *t, const struct tp_program *p);
+/** tp_program_missed() - events that the kernel has kept from it */
+uint64_t tp_program_missed(const struct tp_program *p);
+/** tp_program_free() - detaches it; for gb_detach_later(), in any thread */
+void tp_program_free(void *program);
 
 /* synth.c */
 

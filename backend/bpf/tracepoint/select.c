@@ -7,8 +7,6 @@
 
 #include "internal.h"
 
-#include "bpf/tracepoint.skel.h" /* behind the types of its variables */
-
 /* Which bytes of a tracepoint's record are sent: those that its `format` file says there are. */
 
 /* The C name at the end of a declaration: "char name[32]" -> "name" */
@@ -90,32 +88,14 @@ static uint32_t index_of(const struct tp_state *t, const struct tp_slot *s)
 	return (uint32_t)(s - t->slot);
 }
 
-static void free_program(void *program)
-{
-	struct tp_program *p = program;
-
-	bpf_link__destroy(p->link);
-	tracepoint_bpf__destroy(p->obj);
-	free(p);
-}
-
-/* Events that the kernel has kept from the program */
-static uint64_t missed_by(const struct tp_program *p)
-{
-	uint64_t n = 0;
-
-	gb_missed_by(p->prog, &n);
-	return n;
-}
-
 /* Switches the slot's program off. It is detached @ns later, unless it is taken back. */
 static void let_go(struct tp_state *t, struct tp_slot *s, uint64_t ns)
 {
 	if (!s->now)
 		return;
-	s->now->obj->bss->gt_off = 1;
-	t->missed_gone += missed_by(s->now);
-	s->last = gb_detach_later(free_program, s->now, ns);
+	tp_program_off(t, s->now);
+	t->missed_gone += tp_program_missed(s->now);
+	s->last = gb_detach_later(tp_program_free, s->now, ns);
 	s->now = NULL;
 	s->how = TP_OFF;
 }
@@ -137,13 +117,13 @@ static bool take_back(struct tp_state *t, struct tp_slot *s)
 		return false;
 	if (p->how != s->wanted || p->instance != s->instance ||
 	    memcmp(&p->conf, &s->conf, sizeof(p->conf)) != 0) {
-		gb_detach_later(free_program, p, 0);
+		gb_detach_later(tp_program_free, p, 0);
 		return false;
 	}
-	t->missed_gone -= missed_by(p);
+	t->missed_gone -= tp_program_missed(p);
 	s->now = p;
 	s->how = p->how;
-	p->obj->bss->gt_off = 0;
+	tp_program_on(t, p);
 	return true;
 }
 
@@ -186,67 +166,6 @@ static bool bind(struct tp_state *t, struct tp_slot *s)
 	return false;
 }
 
-/* The program of @obj for this way */
-static struct bpf_program *program_of(const struct tracepoint_bpf *obj, const struct tp_slot *s)
-{
-	if (s->wanted == TP_ARGS || s->wanted == TP_MADE_ARGS)
-		return obj->progs.gt_args;
-	if (s->wanted == TP_MADE && gt_tp_probe(s->tp)->function)
-		return obj->progs.gt_called;
-	return obj->progs.gt_record;
-}
-
-/* Loads the program of @s->wanted, as @s->conf says; 0, or -errno with the sentence */
-static int load(struct tp_state *t, struct tp_slot *s, struct tp_program *p, char *err, size_t len)
-{
-	struct bpf_program *each;
-
-	p->obj = tracepoint_bpf__open();
-	if (!p->obj)
-		return gb_sentence(err, len, ENOMEM, "no memory");
-	p->prog = program_of(p->obj, s);
-	p->conf = s->conf;
-	p->how = s->wanted;
-	p->instance = s->instance;
-	bpf_object__for_each_program (each, p->obj->obj)
-		bpf_program__set_autoload(each, each == p->prog);
-	p->serial = ++t->serial;
-	p->obj->rodata->gt_tp = s->conf;
-	p->obj->rodata->gt_tp.serial = p->serial;
-	return gb_object_load(t->b, p->obj->obj, "its program", err, len);
-}
-
-/* In the module that the map names, as another may have a function of that name; but some kernels
- * find none by both (6.6), and it may be part of the kernel. */
-static struct bpf_link *link_to_function(const struct bpf_program *prog, const struct gt_probe *b)
-{
-	struct bpf_link *link = NULL;
-	char name[256];
-
-	snprintf(name, sizeof(name), "%s:%s", b->scope, b->name);
-	if (b->scope[0])
-		link = bpf_program__attach_kprobe(prog, false, name);
-	return link ? link : bpf_program__attach_kprobe(prog, false, b->name);
-}
-
-static struct bpf_link *link_to(const struct tp_slot *s, const struct bpf_program *prog)
-{
-	const struct gt_probe *b = gt_tp_probe(s->tp);
-
-	switch (s->wanted) {
-	case TP_ARGS:
-		return bpf_program__attach_raw_tracepoint(prog, gt_tp_event(s->tp));
-	case TP_MADE_ARGS:
-		return bpf_program__attach_raw_tracepoint(prog, b->name);
-	case TP_RAW:
-		return bpf_program__attach_tracepoint(prog, gt_tp_system(s->tp),
-						      gt_tp_event(s->tp));
-	default:
-		return b->function ? link_to_function(prog, b)
-				   : bpf_program__attach_tracepoint(prog, b->scope, b->name);
-	}
-}
-
 static bool by_owner(const struct gt_tp *tp)
 {
 	uint64_t types = gt_tp_types(tp);
@@ -285,35 +204,23 @@ static void set_where(struct tp_slot *s)
 	conf->test_value = w.value;
 }
 
-static int make_program(struct tp_state *t, struct tp_slot *s, char *err, size_t len)
-{
-	struct tp_program *p = calloc(1, sizeof(*p));
-	int ret = p ? load(t, s, p, err, len) : gb_sentence(err, len, ENOMEM, "no memory");
-
-	if (!ret) {
-		p->link = link_to(s, p->prog);
-		if (!p->link)
-			ret = gb_refused(errno, "it cannot be attached to", "", err, len);
-	}
-	if (ret && p)
-		free_program(p);
-	if (ret)
-		return ret;
-	s->now = p;
-	s->how = p->how;
-	return 0;
-}
-
 /* The ring's counters of a tracepoint count on when it is attached to again. */
 static int attach(struct tp_state *t, struct tp_slot *s, char *err, size_t len)
 {
+	int ret;
+
 	s->conf.index = (uint16_t)index_of(t, s);
 	s->conf.owner = by_owner(s->tp);
 	set_where(s);
 	if (s->how == s->wanted && !memcmp(&s->conf, &s->now->conf, sizeof(s->conf)))
 		return 0;
 	release(t, s);
-	return take_back(t, s) ? 0 : make_program(t, s, err, len);
+	if (take_back(t, s))
+		return 0;
+	ret = tp_program_make(t, s, &s->now, err, len);
+	if (!ret)
+		s->how = s->wanted;
+	return ret;
 }
 
 static void cannot(struct tp_state *t, struct tp_slot *s, const char *why)

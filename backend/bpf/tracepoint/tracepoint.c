@@ -11,8 +11,6 @@
 
 #include "internal.h"
 
-#include "bpf/tracepoint.skel.h" /* behind the types of its variables */
-
 /*
  * Above ftrace's, but where events may be missed that the kernel does not count (before Linux 6.7,
  * see may_miss()): there ftrace reports, where both can.
@@ -71,6 +69,7 @@ static void stop(struct gb *b)
 	if (!t)
 		return;
 	tp_detach_all(t);
+	tp_template_free(t);
 	b->due = 0;
 	gt_tasks_free(t->tasks);
 	gt_eventmap_free(t->map);
@@ -134,28 +133,12 @@ static int take(struct tp_state *t, char *err, size_t len)
 	return -ENOENT;
 }
 
-/* May a program be loaded at all? One sentence says why not, instead of one for each tracepoint. */
-static int try_load(struct tp_state *t, char *err, size_t len)
-{
-	struct tracepoint_bpf *o = tracepoint_bpf__open();
-	struct bpf_program *p;
-	int ret;
-
-	if (!o)
-		return gb_sentence(err, len, ENOMEM, "no memory");
-	bpf_object__for_each_program (p, o->obj)
-		bpf_program__set_autoload(p, p == o->progs.gt_record);
-	ret = gb_object_load(t->b, o->obj, "tracepoints", err, len);
-	tracepoint_bpf__destroy(o);
-	return ret;
-}
-
 static int begin(struct tp_state *t, char *err, size_t len)
 {
 	int ret = load_maps(t, err, len);
 
 	if (!ret)
-		ret = try_load(t, err, len);
+		ret = tp_template_load(t, err, len);
 	return ret ? ret : take(t, err, len);
 }
 
