@@ -339,7 +339,7 @@ static int map_variables(struct bpf_object *o)
 	size_t size;
 	void *got;
 
-	bpf_object__for_each_map (map, o) {
+	bpf_object__for_each_map(map, o) {
 		at = bpf_map__initial_value(map, &size);
 		if (!at || bpf_map__map_flags(map) & BPF_F_RDONLY_PROG)
 			continue;
@@ -458,7 +458,7 @@ uint64_t gb_missed(const struct bpf_object *o)
 	struct bpf_program *p;
 	uint64_t n = 0;
 
-	bpf_object__for_each_program (p, o)
+	bpf_object__for_each_program(p, o)
 		if (bpf_program__fd(p) >= 0)
 			gb_missed_by(bpf_program__fd(p), &n);
 	return n;

@@ -320,10 +320,10 @@ static int set_up_fentry(struct ioctl_bpf *from, struct ioctl_bpf *to)
 	struct bpf_map *m, *mine;
 	int ret = 0;
 
-	bpf_object__for_each_program (p, to->obj)
+	bpf_object__for_each_program(p, to->obj)
 		bpf_program__set_autoload(p, p == to->progs.gt_ioctl_fentry ||
 						     p == to->progs.gt_ioctl_fexit);
-	bpf_object__for_each_map (m, to->obj) {
+	bpf_object__for_each_map(m, to->obj) {
 		mine = bpf_object__find_map_by_name(from->obj, bpf_map__name(m));
 		if (mine && !ret)
 			ret = bpf_map__reuse_fd(m, bpf_map__fd(mine));
@@ -358,7 +358,7 @@ static int load_fentry(struct gi *gi, struct gi_way *w, const char *function, ch
 		return gb_sentence(err, len, ENOMEM, "no fentry: no memory");
 	gb_words[0] = '\0';
 	ret = set_up_fentry(gi->skel, w->own);
-	bpf_object__for_each_program (p, w->own->obj)
+	bpf_object__for_each_program(p, w->own->obj)
 		if (!ret && bpf_program__autoload(p))
 			ret = bpf_program__set_attach_target(p, 0, function);
 	if (!ret)

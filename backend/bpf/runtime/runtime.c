@@ -149,7 +149,7 @@ static int load(struct gb *b, struct rt *rt, bool multi, char *err, size_t len)
 	if (!rt->skel)
 		return gb_sentence(err, len, ENOMEM, "no memory");
 	bpf_map__set_max_entries(rt->skel->maps.mapped, (uint32_t)sysconf(_SC_PAGESIZE));
-	bpf_object__for_each_program (p, rt->skel->obj)
+	bpf_object__for_each_program(p, rt->skel->obj)
 		if (multi && bpf_program__type(p) == BPF_PROG_TYPE_KPROBE)
 			rt_multi_type(p);
 	ret = gb_object_load(b, rt->skel->obj, "runtimes", err, len);

@@ -304,8 +304,7 @@ void grt_channel_mark(void)
 	int cpu;
 
 	cpus_read_lock();
-	for_each_possible_cpu(cpu)
-	{
+	for_each_possible_cpu(cpu) {
 		struct rchan_buf *buf = *per_cpu_ptr(chan->buf, cpu);
 
 		(*per_cpu_ptr(grt_cpus, cpu))->gseq = gseq;
@@ -323,8 +322,7 @@ u64 grt_channel_consumed(void)
 
 	if (!chan) /* there was no memory for another size, and none for the old one */
 		return 0;
-	for_each_possible_cpu(cpu)
-	{
+	for_each_possible_cpu(cpu) {
 		struct rchan_buf *buf = *per_cpu_ptr(chan->buf, cpu);
 
 		n += buf ? buf->subbufs_consumed : 0;
@@ -358,7 +356,8 @@ static int reopen(u32 bytes)
 	drop(); /* both would want the same names */
 	cpus_read_lock();
 	chan = relay_open("events", parent, bytes / SUBBUFS, SUBBUFS, &callbacks, NULL);
-	for_each_possible_cpu(cpu) make_file(cpu);
+	for_each_possible_cpu(cpu)
+		make_file(cpu);
 	cpus_read_unlock();
 	if (!chan)
 		return -ENOMEM;

@@ -332,8 +332,7 @@ void grt_gseq_clear(void)
 	int cpu;
 
 	atomic64_set(&gseq, 0);
-	for_each_possible_cpu(cpu)
-	{
+	for_each_possible_cpu(cpu) {
 		struct grt_cpu *c = *per_cpu_ptr(grt_cpus, cpu);
 
 		c->gseq = c->cseq = 0;

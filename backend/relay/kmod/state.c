@@ -41,8 +41,7 @@ void grt_stats_clear(void)
 {
 	int cpu;
 
-	for_each_possible_cpu(cpu)
-	{
+	for_each_possible_cpu(cpu) {
 		struct grt_cpu *c = *per_cpu_ptr(grt_cpus, cpu);
 		size_t from = offsetof(struct grt_cpu, written);
 
@@ -70,7 +69,9 @@ void grt_state_exit(void)
 {
 	int cpu;
 
-	for_each_possible_cpu(cpu) if (grt_cpus) vfree(*per_cpu_ptr(grt_cpus, cpu));
+	for_each_possible_cpu(cpu)
+		if (grt_cpus)
+			vfree(*per_cpu_ptr(grt_cpus, cpu));
 	free_percpu(grt_cpus);
 	vfree(grt_jobs);
 	kfree(rcu_dereference_protected(grt_gate, true));
@@ -86,8 +87,7 @@ int grt_state_init(void)
 	grt_jobs = vzalloc(sizeof(*grt_jobs));
 	if (!grt_cpus || !grt_jobs)
 		return -ENOMEM;
-	for_each_possible_cpu(cpu)
-	{
+	for_each_possible_cpu(cpu) {
 		struct grt_cpu *c = vzalloc_node(sizeof(*c), cpu_to_node(cpu));
 
 		if (!c)

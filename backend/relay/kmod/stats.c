@@ -14,8 +14,7 @@ static void grt_ring_sum(unsigned int ring, struct grt_ring_stat *sum)
 	int cpu;
 
 	memset(sum, 0, sizeof(*sum));
-	for_each_possible_cpu(cpu)
-	{
+	for_each_possible_cpu(cpu) {
 		const struct grt_ring_stat *s = &(*per_cpu_ptr(grt_cpus, cpu))->ring[ring];
 
 		sum->seen += s->seen;
@@ -32,8 +31,7 @@ static void grt_totals(struct grt_cpu *sum)
 	int cpu, i;
 
 	memset(sum, 0, sizeof(*sum));
-	for_each_possible_cpu(cpu)
-	{
+	for_each_possible_cpu(cpu) {
 		const struct grt_cpu *c = *per_cpu_ptr(grt_cpus, cpu);
 
 		sum->written += c->written;

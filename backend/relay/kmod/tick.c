@@ -44,8 +44,7 @@ static void close_window(void)
 	for (unsigned int i = 0; i < grt_ring_count(); i++) {
 		struct grt_ring *r = grt_ring_at(i);
 
-		for_each_possible_cpu(cpu)
-		{
+		for_each_possible_cpu(cpu) {
 			struct grt_ring_stat *s = &(*per_cpu_ptr(grt_cpus, cpu))->ring[i];
 
 			spread_sum(&closed[i].s, &s->window[which]);
@@ -75,8 +74,9 @@ static void adapt_tick(struct work_struct *work)
 	u64 lost = 0;
 	int cpu;
 
-	for_each_possible_cpu(cpu) lost +=
-		(*per_cpu_ptr(grt_cpus, cpu))->lost + (*per_cpu_ptr(grt_cpus, cpu))->overruns;
+	for_each_possible_cpu(cpu)
+		lost += (*per_cpu_ptr(grt_cpus, cpu))->lost +
+			(*per_cpu_ptr(grt_cpus, cpu))->overruns;
 	rcu_read_lock();
 	g = rcu_dereference(grt_gate);
 	WRITE_ONCE(grt_percent, grt_adapt(grt_percent, g->percent, lost > lost_before));
