@@ -2,12 +2,8 @@
 /*
  * grtrace's own settings. They are the machine's, not this daemon's: it is started if nobody has,
  * with buffers of the size that is asked, and stopped again; at level verbose its own level is,
- * too.
- *
- * Sampling, filters, watch lists and the rate limit are not handed on: statistics have all events
- * here, whatever is recorded of them, and what grtrace left out they would not have, as it does not
- * say how slow that was. Nor is overwrite mode: who reads all the time needs the oldest no less
- * than the newest. What grtrace does leave out is shown (stats.c).
+ * too. Overwrite mode is not asked for: who reads all the time needs the oldest no less than the
+ * newest.
  *
  * debugfs has no links. In another folder, which may be somebody's own, one could lead anywhere,
  * and this is root.
@@ -433,7 +429,7 @@ bool gr_refused_next(const char **at, struct gr_refused *r)
 		*at += **at == '\n';
 		if (sscanf(line, "%63s %63s %*s %15s %n", r->tracepoint, r->module, arguments,
 			   &n) != 3 ||
-		    *line == '#' || !strcmp(arguments, "fits"))
+		    *line == '#' || !strcmp(arguments, "fits") || !strcmp(arguments, "allowed"))
 			continue;
 		r->unverified = !strcmp(arguments, "unverified");
 		snprintf(r->why, sizeof(r->why), "%.*s", n ? (int)strcspn(line + n, "\n") : 0,

@@ -57,26 +57,14 @@ static void session(struct gt_details *t, const struct gr *gr)
 			  max - min + 1 > here ? max - min + 1 - here : 0);
 }
 
-/* grtrace's own settings that leave events out: statistics lack these. */
-static void narrowed(struct gt_details *t, const struct gr *gr)
+/* grtrace's own level may leave events out. */
+static void left_out(struct gt_details *t, const struct gr *gr)
 {
-	static const struct {
-		const char *file, *all;
-	} settings[] = {
-		{ "sampling_rate", "100" },
-		{ "rate_limit", "0" },
-		{ "filter_enabled", "0" },
-		{ "watchlist", "" },
-	};
 	char text[64];
 
-	for (size_t i = 0; i < sizeof(settings) / sizeof(*settings); i++) {
-		gr_read(gr->dir, settings[i].file, text, sizeof(text));
-		if (*text && strcmp(text, settings[i].all))
-			gt_detail(t,
-				  "left_out_by_grtrace %s is %.40s: statistics lack these events\n",
-				  settings[i].file, text);
-	}
+	gr_read(gr->dir, "level", text, sizeof(text));
+	if (!strcmp(text, "off") || !strcmp(text, "stats"))
+		gt_detail(t, "left_out_by_grtrace level is %s: it writes no events\n", text);
 }
 
 /* What is not hooked, and why: a driver that is not the one that grtrace was built for */
@@ -107,7 +95,7 @@ static void grtrace(struct gt_details *t, const struct gr *gr)
 	if (*text)
 		gt_detail(t, "buffer_mode %.20s\n", text);
 	gt_detail(t, "tracing %s\n", gr->started ? "started-here" : "not-started-here");
-	narrowed(t, gr);
+	left_out(t, gr);
 }
 
 void gr_doctor(struct gt_plugin *p, char *buf, size_t len)

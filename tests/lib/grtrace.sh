@@ -3,8 +3,8 @@
 # Sourced by cases that run in a guest, behind mockgpu.sh: grtrace.ko (backend/relay/kmod).
 grt=/sys/kernel/debug/grtrace
 
-grt_load() { # grt_load - traces nothing yet
-	insmod "$GT_MODULES/grtrace.ko"
+grt_load() { # grt_load [PARAMETER=VALUE...] - traces nothing yet
+	insmod "$GT_MODULES/grtrace.ko" "$@"
 }
 
 grt_set() { # grt_set FILE VALUE - a file of its own, or any

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The relay channel: a buffer for each CPU, its file events<cpu>, and how a record gets there. Each
- * sub-buffer begins with STREAM_INFO and METADATA, and names its rings before it speaks of them.
+ * sub-buffer begins with STREAM_INFO and METADATA, and names its rings before the first event of each.
  *
  * relay_reserve() hands out room that a reader may see before it is filled. So records are written
  * first, and the buffer's offset moves behind them then, as relay_write() does it.
@@ -41,7 +41,6 @@ static_assert(sizeof(struct head_info) % 8 == 0 && sizeof(struct head_meta) % 8 
 static_assert(sizeof(struct ring_record) % 8 == 0);
 static_assert(HEAD_SIZE + sizeof(struct ring_record) + 128 < 4096);
 
-struct grt_session grt_session;
 u32 grt_buffer_size = 4 << 20;
 bool grt_overwrite;
 
@@ -173,7 +172,7 @@ static void switch_subbuf(struct rchan_buf *buf)
 	smp_wmb();
 	WRITE_ONCE(buf->padding[new], 0);
 	if (buf->subbufs_produced - READ_ONCE(buf->subbufs_consumed) >= SUBBUFS)
-		(*per_cpu_ptr(grt_cpus, buf->cpu))->overruns++;
+		(*per_cpu_ptr(grt_cpus, buf->cpu))->n.overruns++;
 	begin(buf, buf->data);
 	smp_mb(); /* who waits from now on sees it, all others are woken */
 	if (waitqueue_active(&buf->read_wait))
@@ -237,15 +236,15 @@ static void write_ring(struct ring_record *p, const struct grt_cpu *c, u32 cpu, 
 }
 
 static void write_event(void *p, const struct grt_cpu *c, size_t size, u32 cpu, u64 ts,
-			const struct grt_says *e, const struct grt_event *ev)
+			const struct grt_report *r, const struct grt_event *ev)
 {
-	header(p, e->type, size, cpu, ts, c);
+	header(p, r->type, size, cpu, ts, c);
 	memcpy(p + sizeof(struct grt_header), ev, sizeof(*ev));
-	if (e->type == GRT_CUSTOM) {
+	if (r->type == GRT_CUSTOM) {
 		struct grt_custom *custom = p + sizeof(struct grt_header);
 
 		memset(custom->name, 0, sizeof(custom->name));
-		memcpy(custom->name, e->name, strnlen(e->name, sizeof(custom->name)));
+		memcpy(custom->name, r->name, strnlen(r->name, sizeof(custom->name)));
 	}
 }
 
@@ -253,23 +252,23 @@ static void write_event(void *p, const struct grt_cpu *c, size_t size, u32 cpu, 
  * grt_channel_write() - a record of an event into this CPU's buffer; interrupts are off
  * @c: this CPU's; its cseq is the event's number, and the next one's afterwards
  * @ts: when
- * @e: what
+ * @r: what
  * @ev: its payload
  *
  * Return: false if there was no room
  */
-bool grt_channel_write(struct grt_cpu *c, u64 ts, const struct grt_says *e,
+bool grt_channel_write(struct grt_cpu *c, u64 ts, const struct grt_report *r,
 		       const struct grt_event *ev)
 {
 	struct rchan_buf *buf = *this_cpu_ptr(chan->buf);
 	size_t size = sizeof(struct grt_header) +
-		      (e->type == GRT_CUSTOM ? sizeof(struct grt_custom) : sizeof(*ev));
-	size_t need = size, name = e->ring ? sizeof(struct ring_record) : 0;
+		      (r->type == GRT_CUSTOM ? sizeof(struct grt_custom) : sizeof(*ev));
+	size_t need = size, name = r->ring ? sizeof(struct ring_record) : 0;
 	bool next = c->session != grt_session.id || !buf || buf->offset + size >= chan->subbuf_size;
 	void *p;
 
 	/* A new sub-buffer knows no ring yet */
-	if (next || (e->ring && c->reported[e->ring->id] != c->sub))
+	if (next || (r->ring && c->named[r->ring->id] != c->sub))
 		need += name;
 	next |= buf && buf->offset + need >= chan->subbuf_size;
 	if (!buf || (next && is_full(buf, 1))) {
@@ -280,14 +279,14 @@ bool grt_channel_write(struct grt_cpu *c, u64 ts, const struct grt_says *e,
 		switch_subbuf(buf);
 	p = buf->data + buf->offset;
 	if (need > size) {
-		write_ring(p, c, buf->cpu, ts, e->ring);
-		c->reported[e->ring->id] = c->sub;
+		write_ring(p, c, buf->cpu, ts, r->ring);
+		c->named[r->ring->id] = c->sub;
 		p += name;
 	}
-	write_event(p, c, size, buf->cpu, ts, e, ev);
+	write_event(p, c, size, buf->cpu, ts, r, ev);
 	smp_wmb(); /* whoever sees the offset sees what is before it */
 	WRITE_ONCE(buf->offset, buf->offset + need);
-	c->bytes += need;
+	c->n.bytes += need;
 	c->cseq++;
 	return true;
 }

@@ -30,10 +30,9 @@
 /**
  * enum grt_type - what a record is
  *
- * Below 32 it is an event, and the number is its bit in filter_events. The documents have
- * contradictory numbers; these are of their masks (0x3 is SUBMIT and COMPLETE). METADATA has
- * them, and a reader takes them from there. From 256 on are descriptions: never filtered, not
- * numbered.
+ * Below 32 it is an event. The documents have contradictory numbers; these are of their masks (0x3
+ * is SUBMIT and COMPLETE). METADATA has them, and a reader takes them from there. From 256 on are
+ * descriptions: they are not numbered.
  */
 enum grt_type {
 	GRT_SUBMIT = 0,		 /* given to its ring's software queue; value: DRM client */
@@ -103,7 +102,7 @@ enum grt_error {
  * @gseq: number of the event among those of all CPUs in this session, from 0
  * @cseq: number of the event among those of this CPU in this session, from 0
  *
- * Numbers are given to events that passed the filters, before room is looked for: a gap in @cseq is
+ * Numbers are given to events that the level has, before room is looked for: a gap in @cseq is
  * exactly what this CPU's file lost, in either mode. A description has the numbers that the next
  * event of its CPU gets at the earliest, so one behind lost events counts them too.
  */
@@ -154,13 +153,10 @@ struct grt_custom {
 	char name[16];
 };
 
-/* stream_info.feature_bits: the documents' four, then ours */
-#define GRT_F_SIZE_SKIP	   (1ull << 0)
-#define GRT_F_TOKEN_BUCKET (1ull << 1)
-#define GRT_F_WATCH_LIST   (1ull << 2)
-#define GRT_F_SEC_STATS	   (1ull << 3)
-#define GRT_F_OVERWRITE	   (1ull << 32) /* without room the oldest records go, else the newest */
-#define GRT_F_STOPPED	   (1ull << 33) /* written by a stop: the session has ended here */
+/* stream_info.feature_bits: the documents' first (they have three more), then ours */
+#define GRT_F_SIZE_SKIP (1ull << 0)
+#define GRT_F_OVERWRITE (1ull << 32) /* without room the oldest records go, else the newest */
+#define GRT_F_STOPPED	(1ull << 33) /* written by a stop: the session has ended here */
 
 /**
  * struct grt_stream_info - what the records are of

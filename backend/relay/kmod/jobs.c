@@ -86,17 +86,15 @@ static struct grt_job *room(struct grt_job *set, u64 now, u64 *was)
  * @ctx: its context
  * @seqno: its number
  * @now: the time
- * @gone: filled with the job of that row before; its key is 0 if there was none
+ * @begins: it is submitted now; else its SUBMIT was not seen
  *
  * Return: the row, empty but for key and ring; NULL if there is none, or the job cannot be known
  */
-struct grt_job *grt_job_new(struct grt_jobs *t, u32 ring, u64 ctx, u64 seqno, u64 now,
-			    struct grt_job *gone)
+struct grt_job *grt_job_new(struct grt_jobs *t, u32 ring, u64 ctx, u64 seqno, u64 now, bool begins)
 {
 	u64 key = key_of(ctx, seqno), old = 0;
 	struct grt_job *j;
 
-	gone->key = 0;
 	if (!key)
 		return NULL;
 	for (int tries = 0;; tries++) {
@@ -107,15 +105,12 @@ struct grt_job *grt_job_new(struct grt_jobs *t, u32 ring, u64 ctx, u64 seqno, u6
 			break;
 		/* another CPU has taken it for a job of its own: there are others */
 	}
-	*gone = *j;
-	gone->key = old;
-	j->submit =
-		now; /* or it would look old, and free to be taken, until the caller says when */
-	j->commit = 0;
+	/* of the time there must be one, else it would look old, and free */
+	j->submit = begins ? now : 0;
+	j->commit = begins ? 0 : now;
 	j->pid = j->tid = j->uid = GRT_NONE32;
 	j->ring = ring;
 	memset(j->reported, 0, sizeof(j->reported));
-	j->paid = 0;
 	smp_store_release(&j->key, key);
 	return j;
 }
@@ -123,7 +118,7 @@ struct grt_job *grt_job_new(struct grt_jobs *t, u32 ring, u64 ctx, u64 seqno, u6
 /**
  * grt_job_twice() - Return: whether another source has reported that step before
  *
- * The same source telling it again is another matter: a driver that uses a number anew.
+ * A source that reports a step again is a driver that uses a number anew.
  */
 bool grt_job_twice(const struct grt_job *j, enum grt_step step, u8 source)
 {

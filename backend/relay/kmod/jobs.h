@@ -22,7 +22,7 @@ enum grt_source {
 	GRT_SRC_I915,
 	GRT_SRC_VIRTIO,
 	GRT_SRC_FENCE,
-	GRT_SRC_DRIVER, /* a driver's call, or emit */
+	GRT_SRC_DRIVER, /* a driver's call */
 };
 
 enum grt_step { GRT_STEP_SUBMIT, GRT_STEP_COMMIT, GRT_STEP_COMPLETE, GRT_STEPS };
@@ -32,12 +32,11 @@ enum grt_step { GRT_STEP_SUBMIT, GRT_STEP_COMMIT, GRT_STEP_COMPLETE, GRT_STEPS }
  * @key: context and number; 0 is free, GRT_JOB_BUSY is being filled
  * @ring: of which ring; the same context and number on two rings are two jobs
  * @submit: when, ns; 0: its submission was not seen
- * @commit: likewise
+ * @commit: likewise; of a job of which the SUBMIT was not seen, when it was seen first
  * @pid: who submitted it
  * @tid: which thread
  * @uid: of the owner
  * @reported: by which source, of each step; 0: it has not come
- * @paid: what the rate limit said: 0 not asked, 1 yes, 2 no
  */
 struct grt_job {
 	u64 key;
@@ -45,7 +44,6 @@ struct grt_job {
 	u32 pid, tid, uid;
 	u16 ring;
 	u8 reported[GRT_STEPS];
-	u8 paid;
 } __attribute__((aligned(64)));
 
 #define GRT_JOB_BUSY (~0ull)
@@ -59,8 +57,7 @@ struct grt_jobs {
 };
 
 struct grt_job *grt_job_find(struct grt_jobs *t, u32 ring, u64 ctx, u64 seqno);
-struct grt_job *grt_job_new(struct grt_jobs *t, u32 ring, u64 ctx, u64 seqno, u64 now,
-			    struct grt_job *gone);
+struct grt_job *grt_job_new(struct grt_jobs *t, u32 ring, u64 ctx, u64 seqno, u64 now, bool begins);
 bool grt_job_twice(const struct grt_job *j, enum grt_step step, u8 source);
 void grt_job_reported(struct grt_job *j, enum grt_step step, u8 source);
 

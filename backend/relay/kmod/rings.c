@@ -38,8 +38,8 @@ static const struct {
 	{ "fragment", GRT_ENGINE_GRAPHICS, false }, { "vertex", GRT_ENGINE_GRAPHICS, false },
 };
 
-/** grt_engine_of() - Return: GRT_ENGINE_*, by a ring's name; 0: it is not in it */
-static u16 grt_engine_of(const char *ring)
+/* GRT_ENGINE_*, by a ring's name; 0: it is not in it */
+static u16 engine_of(const char *ring)
 {
 	for (int i = 0; i < ARRAY_SIZE(guesses); i++) {
 		size_t n = strlen(guesses[i].part);
@@ -94,8 +94,7 @@ static struct grt_ring *find(const char *name, const char *dev)
 	return NULL;
 }
 
-static struct grt_ring *add(const char *name, const char *devname, const struct device *dev,
-			    u16 engine)
+static struct grt_ring *add(const char *name, const char *devname, const struct device *dev)
 {
 	const struct device_driver *driver = dev ? READ_ONCE(dev->driver) : NULL;
 	struct grt_ring *r = &rings[count];
@@ -103,7 +102,7 @@ static struct grt_ring *add(const char *name, const char *devname, const struct 
 	if (count == GRT_RINGS)
 		return NULL;
 	r->id = count;
-	r->engine = engine ?: grt_engine_of(name);
+	r->engine = engine_of(name);
 	strscpy_pad(r->name, name, sizeof(r->name));
 	strscpy_pad(r->dev, devname, sizeof(r->dev));
 	strscpy_pad(r->driver, driver ? driver->name : "", sizeof(r->driver));
@@ -116,12 +115,10 @@ static struct grt_ring *add(const char *name, const char *devname, const struct 
  * @key: where to look first: the scheduler's address, or the like
  * @name: its name
  * @dev: its device; may be NULL
- * @engine: GRT_ENGINE_* where it is known, else 0: by the name
  *
  * Return: it; NULL where there are too many
  */
-struct grt_ring *grt_ring_of(const void *key, const char *name, const struct device *dev,
-			     u16 engine)
+struct grt_ring *grt_ring_of(const void *key, const char *name, const struct device *dev)
 {
 	const char *devname = dev ? dev_name(dev) : "";
 	struct grt_ring **slot = &cache[hash_ptr(key, CACHE_BITS)], *r = READ_ONCE(*slot);
@@ -136,7 +133,7 @@ struct grt_ring *grt_ring_of(const void *key, const char *name, const struct dev
 	raw_spin_lock_irqsave(&lock, flags);
 	r = find(name, devname);
 	if (!r)
-		r = add(name, devname, dev, engine);
+		r = add(name, devname, dev);
 	if (r)
 		smp_store_release(slot, r);
 	raw_spin_unlock_irqrestore(&lock, flags);

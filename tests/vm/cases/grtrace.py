@@ -75,29 +75,13 @@ def everything():
     ok(s['writes_ok'] == len(events) and s['events_seen'] == len(events), 'the counters agree', s)
 
 
-def some(folder, wanted, counter):
-    events, rings, truth = session(folder)
-    jobs, s = jobs_of(events, rings), stats(folder)
-    ok(set(jobs) == {key(j) for j in truth if wanted(j, jobs)}, folder + ': those jobs',
-       (len(jobs), len(truth)))
-    ok(all(len(got) == 3 for got in jobs.values()), folder + ': whole')
-    ok(s[counter] >= 3 * (len(truth) - len(jobs)) > 0, '%s: the others are counted' % folder, s)
-    ok(s['events_seen'] == s['writes_ok'] + sum(
-        v for k, v in s.items() if k.startswith('filtered') or k in ('sampled_out', 'rate_limited_drops')),
-       folder + ': the sum is exact', s)
-    return jobs, truth
-
-
-def settings():
-    some('user', lambda j, _: j.uid == 1002, 'filtered_uid')
-    jobs, truth = some('sampled', lambda j, got: key(j) in got, 'sampled_out')
-    ok(0.2 < len(jobs) / len(truth) < 0.6, 'sampled: about 40 percent', (len(jobs), len(truth)))
-    ring = int(open('watched/ring').read())
-    some('watched', lambda j, _: (j.device, j.ring) == ('mockgpu.1', 'sdma0'), 'filtered_watch')
-    ok(any(l.startswith('%d COPY sdma0 ' % ring) for l in open('watched/rings')), 'by its number')
-    jobs, truth = some('limited', lambda j, got: key(j) in got, 'rate_limited_drops')
-    seconds = (max(j.t_done for j in truth) - min(j.t_submit for j in truth)) // 10**9 + 2
-    ok(len(jobs) <= 10 * seconds, 'limited: 10 jobs a second', (len(jobs), seconds))
+def counted():
+    """At level stats no event is written, and each is counted"""
+    events, _, truth = session('counted')
+    s = stats('counted')
+    ok(not events and s['writes_ok'] == 0, 'counted: nothing is written', (len(events), s))
+    ok(s['events_seen'] == s['filtered_level'] >= 3 * len(truth) > 0, 'counted: each is counted', s)
+    ok(s['duplicates'] == 5 * len(truth), 'counted: once', s)
 
 
 def costs():
@@ -118,4 +102,4 @@ if sys.argv[1:] == ['cost']:
     costs()
 else:
     everything()
-    settings()
+    counted()

@@ -24,7 +24,7 @@ counted() { # counted N TREE... - each has counted as many jobs
 
 mock_load && grt_load || exit 1
 for m in "${by[@]}"; do mount_gt "$PWD/$m" -o "backend=$m" || exit 1; done
-is "$(cat $grt/enabled) $(stat_of tracing)" "1 started-here" "the daemon starts grtrace" || exit 1
+is "$(cat $grt/control) $(stat_of tracing)" "start started-here" "the daemon starts grtrace" || exit 1
 # the first of all may have been reported by the old names before the new ones were heard
 "$gpujobs" --device 0 --jobs 2 --ring gfx_0.0.0 --length-us 100000 >/dev/null
 ok "the first jobs are seen by all" wait_for 20 counted 2 "${by[@]}" || exit 1
@@ -72,7 +72,7 @@ for m in bpf ftrace; do umount_gt "$PWD/$m"; done
 # Two sessions, and the time between them, which is nobody's
 echo clear >relay/control
 echo stop >relay/control
-is "$(cat $grt/enabled)" 0 "stop stops grtrace"
+is "$(cat $grt/control)" stop "stop stops grtrace"
 run_jobs 20
 echo start >relay/control
 run_jobs 30
@@ -81,7 +81,7 @@ is "$(value relay/status events_lost_source)" 0 "… and nothing is lost"
 
 # A buffer that is too small while the daemon does not run
 echo 65536 >relay/config/buffer_size
-is "$(cat $grt/buffer_size $grt/enabled relay/config/buffer_size | xargs)" "65536 1 65536" "a smaller buffer, while it runs"
+is "$(cat $grt/buffer_size $grt/control relay/config/buffer_size | xargs)" "65536 start 65536" "a smaller buffer, while it runs"
 daemon=$(pgrep -f "mount.gputrace $PWD/relay ")
 kill -STOP "$daemon"
 "$gpujobs" --device 0 --jobs 1500 --ring $rings --length-us 100-200 --depth 40 >/dev/null
@@ -109,5 +109,5 @@ run_jobs 40 # on the GPU that had no load
 here() { [ "$(awk '$1 == "mockgpu0" { n += $8 } END { print n + 0 }' relay/rings)" = 40 ]; }
 ok "… and jobs are counted as before" wait_for 20 here
 umount_gt "$PWD/relay"
-is "$(cat $grt/enabled)" 0 "at its end the daemon stops what it started"
+is "$(cat $grt/control)" stop "at its end the daemon stops what it started"
 done_testing

@@ -154,7 +154,7 @@ change() { # change NTH
 	9) echo hip >bpf/backends/bpf/runtimes ;;
 	10) set_all config/buffer_size 4194304 ;;
 	11) # unless a driver holds it just now
-		rmmod grtrace && grt_load
+		rmmod grtrace && grt_load hook_unverified=1
 		;;
 	12) rmmod mockgpu_amdgpu && insmod "$GT_MODULES/mockgpu_amdgpu.ko" ;;
 	13) mock_unbind 1 && mock_bind 1 ;;
@@ -197,7 +197,7 @@ echo 1 >/proc/sys/kernel/panic_on_oops
 modprobe -qr virtio_gpu # its commands and waits are events as well
 modprobe fuse
 ok "the mock GPU, grtrace, NVIDIA's mock and who fires are loaded" \
-	eval 'mock_load truth_max=1 && grt_load && insmod "$GT_MODULES/nvidia.ko" && insmod "$GT_MODULES/mockgpu_stress.ko"' || exit 1
+	eval 'mock_load truth_max=1 && grt_load hook_unverified=1 && insmod "$GT_MODULES/nvidia.ko" && insmod "$GT_MODULES/mockgpu_stress.ko"' || exit 1
 mknod -m 666 $nvctl c 195 255
 # What the guest has from its host is on a file system of the network, where no probe is put
 mkdir here
