@@ -10,10 +10,14 @@ by an old name, it may have been reported before the new ones were heard. With `
 A ring that works on all its jobs at once is taken for an ordered one at first: when one of its jobs passed another
 on the way, hw_wait and exec of both may be unknown, until fs/model/unseen.h says that it has no order; and always
 where both were of one context, which no real ring has.
+With `:threads` the tree knows the thread that submitted a job, and takes it for the process.
+With `:renumbered` GPUs have numbers as they came: which is which is known by their processes, each of which has one.
+With `:unnamed` it may not know what a process is called, as its source does not say so.
 With `:missed=N` the tracer says that it missed N events; then only counts are compared, to that many.
 """
 import collections
 import itertools
+import os
 import sys
 
 import gputruth
@@ -116,12 +120,13 @@ def check_counts(tree, ring, jobs):
                '%s/%s: median and max of %s' % (*ring, stage), (got, want))
 
 
-def check_owners(tree, jobs):
+def check_owners(tree, jobs, named):
     users = collections.Counter()
     for (pid, uid, comm), own in sorted(gputruth.by(jobs, 'pid', 'uid', 'comm').items()):
         d = '%s/proc/%d/' % (tree, pid)
         got = sum(int(r['count']) for r in tables.rows(d + 'latency') if r['stage'] == 'total')
-        who = int(open(d + 'uid').read()), open(d + 'comm').read().strip()
+        known = named or os.path.exists(d + 'comm')
+        who = int(open(d + 'uid').read()), open(d + 'comm').read().strip() if known else comm
         ok(got == len(own) and who == (uid, comm), 'process %d (%s of user %d): %d jobs' % (pid, comm, uid, len(own)),
            (got, who))
         users[who[0]] += got
@@ -129,7 +134,7 @@ def check_owners(tree, jobs):
     ok(users == want, 'users: %s' % want, users)
 
 
-def check_rows(ring, jobs, rows, contexts, first):
+def check_rows(ring, jobs, rows, contexts, threads, first):
     """report: a row for each job, each stage near the truth."""
     # In the order of their ends: the tracer's and the truth's are the same but for two CPUs at once
     rows, jobs = sorted(rows, key=lambda r: int(r['end_s'].replace('.', ''))), sorted(jobs, key=lambda j: j.t_done)
@@ -138,7 +143,7 @@ def check_rows(ring, jobs, rows, contexts, first):
     strange, worst, wide = [], (0, ''), 0
     for r, j in zip(rows, jobs):
         other = contexts and (int(r['ctx']), int(r['seqno'])) != (j.ctx, j.seqno)
-        if int(r['pid']) != j.pid or (other and j is not first):
+        if int(r['pid']) != (j.tid if threads else j.pid) or (other and j is not first):
             strange.append((r, j))
         wide += any(getattr(j, s)[1] - getattr(j, s)[0] > NEAR for s in STAGES)
         for stage in STAGES[:3]:
@@ -159,7 +164,7 @@ def check_rows(ring, jobs, rows, contexts, first):
 def check_top(tree, jobs):
     uid = {j.pid: j.uid for j in jobs}
     got = {int(r['pid']): int(r['uid']) for r in table(tree + '/top') if r['pid']}
-    ok(got.items() <= uid.items(), 'top has only those processes, with their users', got)
+    ok(got and got.items() <= uid.items(), 'top has only those processes, with their users', got)
 
 
 def check_idle(tree):
@@ -179,7 +184,16 @@ def check_missed(tree, jobs, rings, missed):
     ok(not any(more.values()), '... and nothing twice', more)
 
 
+def renumbered(tree, rings):
+    """The truth of each ring by the tree's name of its GPU"""
+    device_of = {j.pid: gpu for (gpu, _), own in rings.items() for j in own}
+    gpu_of = {device_of.get(int(r['pid'])): r['gpu'] for r in table(tree + '/report')}
+    return {(gpu_of.get(gpu), name): own for (gpu, name), own in rings.items()}
+
+
 def check_tree(tree, jobs, rings, *flags):
+    if 'renumbered' in flags:
+        rings = renumbered(tree, rings)
     first = min(jobs, key=lambda j: j.t_submit)
     names = {(r['gpu'], r['ring']): r['name'] for r in table(tree + '/rings')}
     rows = collections.defaultdict(list)
@@ -188,7 +202,7 @@ def check_tree(tree, jobs, rings, *flags):
     for ring, own in sorted(rings.items()):
         check_counts(tree, ring, own)
         if 'unrecorded' not in flags:
-            check_rows(ring, own, rows.pop(ring, []), 'contexts' in flags, first)
+            check_rows(ring, own, rows.pop(ring, []), 'contexts' in flags, 'threads' in flags, first)
     ok(not rows, 'no row is of another ring', list(rows))
     check_idle(tree)
 
@@ -202,10 +216,10 @@ def main(truth, *trees):
         add_stages(own)
     trees = [tree.split(':') for tree in trees]
     for tree, *flags in trees:  # a process that has ended is there for a minute, which is not long in a guest
-        if any(flag.startswith('missed=') for flag in flags):
+        if any(flag.startswith('missed=') or flag == 'threads' for flag in flags):
             continue
         print('# processes of', tree)
-        check_owners(tree, jobs)
+        check_owners(tree, jobs, 'unnamed' not in flags)
         check_top(tree, jobs)
     for tree in trees:
         print('# rings of', tree[0])

@@ -1,17 +1,20 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # The mock GPU's 10,000 jobs by grtrace, by BPF and by ftrace at the same time: three trees with the same counts,
-# each of which says what the mock did. Then two sessions of grtrace's, and the module going under load.
+# each of which says what the mock did. So do recordings of all three kinds, played. Then two sessions of grtrace's, and
+# the module going under load.
 # Early
 . "$GT_SRC/tests/lib/case.sh"
 . "$GT_SRC/tests/lib/mockgpu.sh"
 . "$GT_SRC/tests/lib/grtrace.sh"
 by=(relay bpf ftrace)
+tracing=/sys/kernel/tracing/instances/recorded
 cleanup() {
 	jobs -p | xargs -r kill 2>/dev/null
 	wait
 	mock_unload
 	[ ! -d /sys/module/grtrace ] || rmmod grtrace
+	[ ! -d $tracing ] || rmdir $tracing
 }
 
 run_jobs() { "$gpujobs" --device 0 --jobs "$1" --length-us 200-400 --ring $rings >/dev/null; }
@@ -67,7 +70,52 @@ for m in "${all[@]}"; do
 done
 for m in "${all[@]:1}"; do ok "the same counts by relay and by $m" diff relay.rings $m.rings; done
 is "$(stat_of damaged) $(stat_of unknown_types) $(stat_of session_elsewhere)" "0 0 0" "relay: nothing is damaged, unknown or elsewhere"
-for m in bpf ftrace; do umount_gt "$PWD/$m"; done
+umount_gt "$PWD/bpf"
+
+# What others save of the same jobs, played: the same truth. Of grtrace's own files each record goes to one reader.
+in_stream() { [ "$(od -An -v -tu1 -w64 "$1.stream" | awk '$9 == 1' | wc -l)" -ge "$2" ]; } # COMPLETE
+played() { grep -q '^state ended$' "$mnt/status"; }
+play() { # play FILE... [FLAG] - against the truth of its jobs, played.truth
+	ok "$1 is mounted" mount_gt "$mnt" -o "replay=$1,speed=0" || return
+	ok "$1 is played" wait_for 60 played
+	python_checks "$GT_SRC/tests/lib/gpucompare.py" played.truth "$mnt${2-}"
+	umount_gt "$mnt"
+}
+push() { # some jobs, and their truth
+	local cpu
+	echo 0 >$truth
+	# one on each CPU first: where a text's CPU begins late, what it had before may be lost
+	for cpu in 0 1; do taskset -c $cpu "$gpujobs" --jobs 1 --wait --ring gfx_0.0.0 --length-us 100 >/dev/null; done
+	mock_push 100
+	ok "all saved jobs have ended" wait_for 20 all_done
+	cat $truth >played.truth
+	n=$(($(wc -l <played.truth) - 1))
+}
+readers=()
+for m in relay ftrace; do
+	cat $m/events >$m.stream & readers+=($!)
+	ok "$m: a reader has begun" wait_for 20 test -s $m.stream
+done
+mkdir $tracing
+echo mono >$tracing/trace_clock
+for e in $(own_names); do echo 1 >$tracing/events/gpu_scheduler/$e/enable; done
+push
+for m in relay ftrace; do ok "$m: all are in the stream" wait_for 60 in_stream $m $n; done
+kill "${readers[@]}"
+wait "${readers[@]}" 2>/dev/null
+cat $tracing/trace >trace.txt
+rmdir $tracing
+umount_gt "$PWD/ftrace"
+play relay.stream :contexts:unnamed
+play ftrace.stream
+if new_names; then play trace.txt :threads:renumbered; else skip_ok "trace.txt" "before Linux 6.17 it does not say which GPU an event is of"; fi
+umount_gt "$PWD/relay"
+grt_set control start
+push
+grt_set control stop
+grt_read saved
+play saved/events0:saved/events1 :contexts:unnamed:renumbered
+mount_gt "$PWD/relay" -o backend=relay || exit 1
 
 # Two sessions, and the time between them, which is nobody's
 echo clear >relay/control
