@@ -316,11 +316,14 @@ int gt_call_again(struct gt_calls *c, struct gt_source *s, const union gt_record
  * struct text - a file that is read
  * @seen: time of each CPU's last line; @any: of the last of all; @first: of the first;
  *	@left: of the last that left the window
+ * @recorded: events that the kernel's head says it recorded, if it had all of them yet; 0: it does not
+ *	say so. @lines_seen: lines of events, at the first reading
  */
 struct text {
 	struct gt_lines lines;
 	struct gt_window window;
 	uint64_t seen[CPUS], any, first, left;
+	uint64_t recorded, lines_seen;
 	bool lost_waits;
 	struct gt_line lost;
 };
@@ -384,6 +387,24 @@ static bool text_detect(const uint8_t *head, size_t len)
 	return false;
 }
 
+/* "# entries-in-buffer/entries-written: 900/900   #P:2": none was overwritten if both are the same
+ * (kernel/trace/trace.c, print_event_info()) */
+static void look_at_head(struct text *t, const char *p, size_t len)
+{
+	unsigned long long kept, written;
+	char line[96];
+
+	snprintf(line, sizeof(line), "%.*s", (int)(len < sizeof(line) ? len : sizeof(line)), p);
+	if (sscanf(line, "# entries-in-buffer/entries-written: %llu/%llu", &kept, &written) == 2)
+		t->recorded = kept == written ? written : 0;
+}
+
+/* Has the file all that was recorded? Then a CPU that begins late had nothing to report before. */
+static bool is_all(const struct text *t)
+{
+	return t->recorded && t->recorded == t->lines_seen;
+}
+
 /* The first reading: which events occur, which devices they name, who leads a thread group. */
 static int text_scan(struct gt_source *s)
 {
@@ -403,9 +424,12 @@ static int text_scan(struct gt_source *s)
 		}
 		if (ret <= 0)
 			return ret;
+		if (len && *p == '#')
+			look_at_head(t, p, len);
 		kind = gt_line_parse(p, len, &l);
 		if (!has_event(kind))
 			continue;
+		t->lines_seen++;
 		ev = event_of(s, &l, kind);
 		if (ev >= 0)
 			gt_events_seen(s->events, ev, l.text, l.text_len, false);
@@ -490,7 +514,7 @@ static int event_line(struct gt_source *s, struct text *t, const struct gt_line 
 
 	if (!t->any)
 		t->first = l->ts;
-	if (l->cpu < CPUS && !t->seen[l->cpu] && l->ts > t->first &&
+	if (l->cpu < CPUS && !t->seen[l->cpu] && l->ts > t->first && !is_all(t) &&
 	    !(t->lost_waits && t->lost.cpu == l->cpu))
 		enqueue_begin(t, l);
 	if (t->lost_waits)

@@ -182,6 +182,34 @@ is "$(cut -d ' ' -f 2 unknown.values | tr '\n' ' ')" " 1  1  1 " "… and one th
 like "$(cat known.trace)" 'LOST 5 records' "… in trace, too"
 like "$(cat unknown.trace)" 'LOST records' "… where it has no number"
 
+# A CPU that begins late, while a job that ended out of turn seems to lack its end: the kernel's head says whether
+# events were overwritten, if the file has all that were recorded
+late_cpu() { # late_cpu KEPT/WRITTEN
+	echo "# entries-in-buffer/entries-written: $1   #P:2"
+	awk '{ f = $4 == "done" ? "" : ", ring=" $5; printf " t-1 [00%d] ..... 1.%06d: drm_sched_job_%s: %sfence=%s%s%s\n", $1, $2, $4,
+		f ? "dev=card0, " : "", $3, f, $4 == "done" ? " signaled" : ", job count:0, hw job count:0, client_id:1" }' <<-E
+		1 100 5:1 queue a
+		1 101 5:1 run a
+		1 102 5:2 queue a
+		1 103 5:2 run a
+		1 104 6:1 queue b
+		1 105 6:1 run b
+		0 109 7:1 queue a
+		1 110 5:2 done
+		0 111 5:1 done
+		0 112 6:1 done
+	E
+}
+for head in 10/10 11/11 10/90; do
+	late_cpu $head >late_cpu.txt
+	mount_gt "$mnt" -o replay=late_cpu.txt,speed=0 || exit 1
+	wait_for 20 grep -q ended "$mnt/backends/replay/state"
+	[ $head = 10/10 ] && want=7000 || want=-
+	is "$(awk '$5 == 6 { print $11 }' "$mnt/report")" $want "a CPU begins late, $head are there: exec is $want"
+	ok "… as computed" python3 "$GT_SRC/tests/lib/ringtruth.py" compare late_cpu.txt "$mnt"
+	umount_gt "$mnt"
+done
+
 # Two recordings, whose clocks differ by 54 years: what each says is of its own time
 python3 "$GT_SRC/tests/lib/ringtruth.py" generate 3 >early.txt
 awk 'match($0, /[0-9]+\.[0-9]+: /) {

@@ -25,7 +25,8 @@ the timeline's previous end; where a recording has no hand-over at all, a submis
 - a later job ended of the context of one that was seen before another CPU's first line, and so was it: then the CPU
   had lines before, which are lost, and a job that began to run by then may have waited for an end that is missing. If
   one of these ends after all, those behind it may run still, and so may those behind the one that showed the loss.
-  Without that, a CPU whose lines begin later than others' had nothing to say.
+  Without that, a CPU whose lines begin later than others' had nothing to say; and where the kernel's head says that
+  nothing was overwritten, and the file has as many lines.
 - no end has come on its timeline so far, though 64 jobs are at the hardware, which has had some for more than a
   second: the timeline lacks ends, with all others if none has any end; if one has, only if this has hand-overs. Then
   nothing is in flight there, nor known of depth and busy time, up to the first end, before which its jobs' begins are
@@ -55,6 +56,7 @@ import sys
 from tables import one_row, rows as table, stages
 
 LINE = re.compile(r'^\s*(.+)-(\d+)\s+\[(\d+)\]\s+(?:\S+\s+)?(\d+)\.(\d+): (\w+): +(.*)')
+HEAD = re.compile(r'^# entries-in-buffer/entries-written: (\d+)/(\d+)')
 LOST = re.compile(r'^CPU:(\d+) \[LOST (\d+) EVENTS\]|^##### CPU (\d+) buffer started')
 AMDGPU = {'amdgpu_cs_ioctl': 'submit', 'amdgpu_sched_run_job': 'run', 'dma_fence_signaled': 'end'}
 SCHEDULER = {'drm_sched_job_queue': 'submit', 'drm_sched_job_run': 'run', 'drm_sched_job_done': 'end'}
@@ -122,14 +124,16 @@ def fields(m):
 
 def records(path):
     """Each event and each loss of a recording: when, how many were lost and until when, the line; and BEGIN where a
-    CPU's lines begin later than those of others, and nothing says why"""
+    CPU's lines begin later than those of others, and nothing says why, nor that the file has all that was recorded"""
     seen, waiting, first, t = {}, None, None, 0
     lines = open(path, errors='replace').readlines()
+    heads = [m for m in map(HEAD.match, lines) if m]
+    is_all = heads and heads[-1][1] == heads[-1][2] == str(sum(bool(LINE.match(x)) for x in lines))
     kinds = SCHEDULER if any(': drm_sched_job_queue: ' in x for x in lines) else AMDGPU
     for line in lines:
         lost, m = LOST.match(line), LINE.match(line)
         first = when(m) if m and first is None else first
-        if m and int(m[3]) not in seen and when(m) > first and not (waiting and waiting[0] == int(m[3])):
+        if m and int(m[3]) not in seen and when(m) > first and not is_all and not (waiting and waiting[0] == int(m[3])):
             yield when(m), BEGIN, None
         if waiting and (lost or m):
             yield seen.get(waiting[0], first or 0), (waiting[1], when(m) if m else t), None
