@@ -304,8 +304,8 @@ bool gb_kernel_before(int major, int minor);
 int gb_refused(int e, const char *what, const char *words, char *err, size_t len);
 /** gb_words - the verifier's last, of any load since it was emptied */
 extern char gb_words[200];
-/** gb_last_words() - the verifier's reason out of what libbpf prints, or of its log alone; @out stays if there is none
- */
+/** gb_last_words() - the verifier's reason out of what libbpf prints, or out of the log alone; without
+ * one @out stays as it is */
 void gb_last_words(const char *log, char *out, size_t len);
 /** gb_tracefs() - can tracepoints be attached to, and those of system call @call (NULL: of none)?
  * 0, or -errno with a sentence */

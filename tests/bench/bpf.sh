@@ -126,7 +126,7 @@ sleep 0.2
 records=$(($(stat_of tracepoint_records) - n)) ns=$((($(cpu_ms) - before) * 1000000))
 echo "bench bpf.floor $floor ns a call, traced with nothing reported $paused ns, of no interest $none ns, reported $interest ns; load $(cut -d' ' -f1 /proc/loadavg)"
 limit bpf.no_interest.ns "$(less "$none" "$paused")" 40
-echo "bench bpf.bare $bare ns a call whose program only submits 64 bytes"
+echo "bench bpf.bare $bare ns a call, with a program that only submits 64 bytes"
 limit bpf.record.ns "$(less "$interest" "$paused")" 240
 limit bpf.record.to_bare "$(awk -v f="$floor" -v b="$bare" -v r="$interest" 'BEGIN { printf "%.2f", b > f ? (r - f) / (b - f) : 99 }')" 2
 echo "bench bpf.daemon $((ns / (records ? records : 1))) ns CPU a record, with decoding, model and history, of $records"

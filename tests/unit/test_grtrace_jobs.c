@@ -55,7 +55,7 @@ static void test_jobs(void)
 	ok(!grt_job_find(table, 2, ~0ull, ~0ull), "nor what looks like a row that is being filled");
 }
 
-/* All rows in use: those that ended go first, then those that are too old, else there is none */
+/* All rows in use: those that ended go first, then those that are too old; a new job gets no row if none of either is there */
 static void test_room(void)
 {
 	unsigned int n = 0, refused = 0;

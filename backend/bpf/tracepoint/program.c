@@ -63,8 +63,8 @@ static const struct bpf_program *program_of(const struct tracepoint_bpf *templat
 	return template->progs.gt_record;
 }
 
-/* The instructions of @of, with @constants in place of the template's; NULL: no memory, or they do not
- * use these */
+/* The instructions of @of, with @constants in place of the template's; NULL with errno: no memory, or
+ * they do not use these */
 static struct bpf_insn *copy_of(const struct tracepoint_bpf *template, const struct bpf_program *of,
 				int constants)
 {
@@ -81,9 +81,10 @@ static struct bpf_insn *copy_of(const struct tracepoint_bpf *template, const str
 		insn[i].imm = constants;
 		used = true;
 	}
-	if (used)
+	if (!insn || used)
 		return insn;
 	free(insn);
+	errno = EINVAL; /* this libbpf refers to a map in another way */
 	return NULL;
 }
 
@@ -118,7 +119,7 @@ static int load(const struct tp_state *t, const struct tp_slot *s, struct tp_pro
 	if (constants < 0)
 		return gb_refused(-constants, "its program", "", err, len);
 	insn = copy_of(t->template, of, constants);
-	p->prog = insn ? load_copy(of, insn, words, sizeof(words)) : -ENOMEM;
+	p->prog = insn ? load_copy(of, insn, words, sizeof(words)) : -errno;
 	close(constants);
 	return p->prog < 0 ? gb_refused(-p->prog, "its program", words, err, len) : 0;
 }
