@@ -111,7 +111,7 @@ src_eventmap := $(wildcard backend/eventmap/*.c) backend/lib/file.c
 src_host := $(wildcard backend/host/*.c) $(addprefix backend/lib/,clock.c file.c sandbox.c)
 src_core := $(wildcard fs/model/*.c fs/gate/*.c fs/stream/*.c fs/tree/*.c fs/text/*.c fs/access/*.c \
 	fs/export/*.c) $(filter-out fs/main.c,$(wildcard fs/*.c)) $(wildcard conf/*.c) $(src_host) \
-	backend/lib/ioctls.c
+	$(addprefix backend/lib/,ioctls.c rate.c)
 src_fuse := $(wildcard fs/fuse/*.c)
 src_live := $(wildcard backend/live/*.c)
 # What plugins share, with each other or with the host
@@ -119,8 +119,8 @@ plugin_more_bpf := $(src_live) backend/lib/ioctls.c backend/lib/proc.c
 plugin_more_ftrace := $(src_live) backend/lib/callname.c
 plugin_more_relay := backend/live/live.c
 plugin_more_replay := backend/lib/sandbox.c backend/relay/decode.c backend/lib/callname.c
-plugin_more_amdlog := backend/lib/sandbox.c backend/lib/proc.c fs/gate/rate.c
-plugin_more_rocprof := backend/lib/sandbox.c backend/lib/proc.c fs/gate/rate.c
+plugin_more_amdlog := backend/lib/sandbox.c backend/lib/proc.c backend/lib/rate.c
+plugin_more_rocprof := backend/lib/sandbox.c backend/lib/proc.c backend/lib/rate.c
 plugin_more_sysfs := backend/lib/proc.c backend/lib/sandbox.c
 # backend/relay/kmod is a kernel module
 src_plugin = $(filter-out backend/relay/kmod/%,$(wildcard backend/$(1)/*.c backend/$(1)/*/*.c)) $(plugin_more_$(1))

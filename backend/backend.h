@@ -331,7 +331,7 @@ enum gt_control {
  *	GT_CTL_LEVEL, GT_CTL_RESUME) need: they are effective only there. A thread that start() creates has
  *	them, too, and must lower them except while it needs them
  * @syscalls: names of system calls that its hooks need besides those of the daemon itself
- *	(fs/seccomp.c), separated by blanks: "perf_event_open bpf". After the start, any other call fails
+ *	(fs/privileges.c), separated by blanks: "perf_event_open bpf". After the start, any other call fails
  *	with EPERM; programs cannot be executed, no code can be loaded, and no file opened for writing
  *	except by gt_host.file. "mkstemp" is no call: it stands for making new files, and removing files
  * @files: texts of its own; may be NULL

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "access.h"
+#include "access_rules.h"
 
 enum gt_conf_type { GT_CONF_INT, GT_CONF_BOOL, GT_CONF_STR, GT_CONF_CHOICE, GT_CONF_LIST };
 

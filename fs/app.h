@@ -13,9 +13,9 @@
 #include "stream/stream.h"
 
 struct gt_writelog; /* fs/tree/writelog.h: last_cmd_status and error_log */
-struct gt_keep;	    /* fs/keep.h: settings that survive a remount */
+struct gt_keep;	    /* fs/state_file.h: settings that survive a remount */
 struct gt_writer;   /* fs/writer.h: opens files for writing */
-struct gt_naming;   /* fs/naming.h: GPUs that come and go */
+struct gt_naming;   /* fs/gpu_names.h: GPUs that come and go */
 
 /**
  * struct gt_app - everything a file's show or store may need

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The GPUs of this machine, as in sysfs: names, PCI order, card and render nodes. */
+/* The GPUs of this machine, by sysfs; who has them open and may open them; the kernel's uevents. */
 #ifndef GT_DEVICES_H
 #define GT_DEVICES_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /** struct gt_device - one GPU; "" is unknown */
@@ -60,5 +61,24 @@ int gt_drmfds(uint32_t pid, unsigned int *minors, int max, unsigned int *look);
  * what only a directory service knows is known of these.
  */
 bool gt_device_access(const char *node, uint32_t uid);
+
+/* The kernel's word of devices and modules that come and go (netlink, KOBJECT_UEVENT). */
+
+#define GT_UEVENT_DEVICE 1 /* a DRM device, or a driver that took or left a PCI device */
+#define GT_UEVENT_MODULE 2
+
+/**
+ * gt_uevent_open() - a descriptor that turns readable when the kernel has something to say
+ * Return: -1 where that is refused (containers): then only `rescan` looks again
+ */
+int gt_uevent_open(void);
+/**
+ * gt_uevent_drain() - takes the messages that wait, a bounded number
+ * Return: GT_UEVENT_* of all of them; all, if some were lost; -errno if @fd is of no use any more
+ */
+int gt_uevent_drain(int fd);
+/** gt_uevent_about() - GT_UEVENT_* of one message of @len bytes ("add@/devices/..." and NUL-ended
+ * KEY=value), 0: of no interest, or none at all */
+int gt_uevent_about(const char *msg, size_t len);
 
 #endif

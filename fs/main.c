@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
+/* mount.gputrace: arguments, configuration, start and stop of the parts in order, background, messages. */
 /* mount.gputrace: arguments, configuration, and start and stop of the parts in order. */
 #include <errno.h>
 #include <fcntl.h>
@@ -6,32 +7,277 @@
 #include <limits.h>
 #include <linux/capability.h>
 #include <malloc.h>
+#include <mntent.h>
 #include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
 #include <syslog.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "../backend/lib/recording.h"
+#include "../conf/profile.h"
 #include "access/access.h"
-#include "configure.h"
-#include "daemon.h"
+#include "devices.h"
 #include "fuse/fuse.h"
-#include "fuse/mounted.h"
-#include "fuse/mounter.h"
-#include "keep.h"
-#include "mountargs.h"
+#include "mount_options.h"
 #include "pipeline.h"
-#include "privs.h"
-#include "seccomp.h"
-#include "tracefs.h"
+#include "privileges.h"
+#include "state_file.h"
 #include "tree/perms.h"
 #include "tree/writelog.h"
-#include "uevent.h"
 #include "writer.h"
+
+#define PLACE "/sys/kernel/tracing"
+
+static int mounted_at(char *out, unsigned long len)
+{
+	FILE *f = setmntent("/proc/self/mounts", "r");
+	struct mntent *e;
+
+	*out = 0;
+	if (!f)
+		return -1;
+	while ((e = getmntent(f))) {
+		/* the usual place before an automount under debugfs */
+		if (strcmp(e->mnt_type, "tracefs") || (*out && strcmp(e->mnt_dir, PLACE)))
+			continue;
+		snprintf(out, len, "%s", e->mnt_dir);
+	}
+	endmntent(f);
+	return *out ? 0 : -1;
+}
+
+/** tracefs_find() - @wanted if given, else where it is mounted; root mounts it if it is nowhere.
+ * @out is "" if there is none */
+static void tracefs_find(const char *wanted, char *out, unsigned long len)
+{
+	if (wanted && *wanted) {
+		snprintf(out, len, "%s", wanted);
+		return;
+	}
+	if (!mounted_at(out, len))
+		return;
+	if (!geteuid() &&
+	    !mount("tracefs", PLACE, "tracefs", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL))
+		snprintf(out, len, PLACE);
+}
+
+static int result = -1; /* write end of the pipe to the process that waits */
+static int null = -1;	/* /dev/null, from when it may still be opened for writing */
+
+/* What the background process says: an exit code, then the reason. */
+struct verdict {
+	int code;
+	char why[1024];
+};
+
+/** daemon_print() - a line on standard error, after the name by which the program was called */
+static void daemon_print(const char *fmt, ...)
+{
+	va_list ap;
+
+	fprintf(stderr, "%s: ", program_invocation_short_name);
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fputc('\n', stderr);
+}
+
+static void wait_for_verdict(int fd, pid_t child)
+{
+	struct verdict v = { 0 };
+	size_t got = 0;
+	ssize_t n;
+	int status;
+
+	while (got < sizeof(v) &&
+	       ((n = read(fd, (char *)&v + got, sizeof(v) - got)) > 0 || (n < 0 && errno == EINTR)))
+		got += n > 0 ? (size_t)n : 0;
+	if (got < sizeof(v)) {
+		/* it died without a word */
+		waitpid(child, &status, 0);
+		daemon_print("the daemon died while it started%s",
+			     WIFSIGNALED(status) ? " (by a signal)" : "");
+		_exit(32);
+	}
+	if (v.code)
+		daemon_print("%s", v.why);
+	_exit(v.code);
+}
+
+/**
+ * daemon_detach() - returns in the background process; the caller's process waits until
+ *	gt_daemon_ready() or gt_daemon_failed() and exits accordingly. Before any thread is made
+ * @foreground: stays where it is; a failure is only printed, a start that went well is reported to the
+ *	service manager that the environment names as NOTIFY_SOCKET
+ */
+static int daemon_detach(bool foreground)
+{
+	int fds[2];
+	pid_t pid;
+
+	if (foreground)
+		return 0;
+	if (pipe2(fds, O_CLOEXEC))
+		return -errno;
+	fflush(NULL);
+	pid = fork();
+	if (pid < 0)
+		return -errno;
+	if (pid) {
+		close(fds[1]);
+		wait_for_verdict(fds[0], pid);
+	}
+	close(fds[0]);
+	result = fds[1];
+	null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	setsid();
+	return chdir("/") ? -errno : 0;
+}
+
+static void say(int code, const char *why)
+{
+	struct verdict v = { .code = code };
+
+	snprintf(v.why, sizeof(v.why), "%s", why);
+	if (write(result, &v, sizeof(v)) < 0)
+		return; /* nobody waits any more */
+	close(result);
+	result = -1;
+}
+
+/* sd_notify(3): a datagram to the service manager's socket; an abstract one's name begins with @. */
+static void notify(const char *text)
+{
+	const char *path = secure_getenv("NOTIFY_SOCKET");
+	struct sockaddr_un a = { .sun_family = AF_UNIX };
+	int fd;
+
+	if (!path || (*path != '/' && *path != '@') || strlen(path) >= sizeof(a.sun_path))
+		return;
+	strcpy(a.sun_path, path);
+	if (*path == '@')
+		*a.sun_path = 0;
+	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return;
+	if (sendto(fd, text, strlen(text), MSG_NOSIGNAL, (struct sockaddr *)&a,
+		   (socklen_t)(offsetof(struct sockaddr_un, sun_path) + strlen(path))) < 0)
+		syslog(LOG_WARNING, "NOTIFY_SOCKET=%s: %s", path, strerror(errno));
+	close(fd);
+}
+
+/** daemon_ready() - the start went well: the caller's process, if it waits, exits with 0 */
+static void daemon_ready(void)
+{
+	if (result < 0) {
+		notify("READY=1");
+		return;
+	}
+	say(0, "");
+	if (null < 0)
+		return;
+	dup2(null, STDIN_FILENO);
+	dup2(null, STDOUT_FILENO);
+#ifndef __SANITIZE_ADDRESS__ /* a sanitizer's report must not be lost */
+	dup2(null, STDERR_FILENO);
+#endif
+	if (null > STDERR_FILENO)
+		close(null);
+	null = -1;
+}
+
+/** daemon_failed() - the caller's process prints @why and exits with @code */
+static void daemon_failed(const char *why, int code)
+{
+	if (result >= 0)
+		say(code, why);
+	else
+		daemon_print("%s", why);
+}
+
+static void mark_given(const char *key, bool *given)
+{
+	for (int i = 0; gt_conf_items[i].key; i++)
+		given[i] |= !strcmp(gt_conf_items[i].key, key);
+}
+
+/**
+ * gt_configure() - all settings: the configuration, mount options over it, between them what an
+ *	earlier mount kept, and what the profile sets of what none of these named
+ * @keep: is made if settings are to be kept, which those of a recording are not; the caller's to
+ *	free, also if this fails
+ */
+static int gt_configure(const struct gt_mountargs *args, struct gt_config *c, struct gt_keep **keep,
+			char *err, size_t len)
+{
+	const char *path = args->conf ? args->conf : GT_SYSCONFDIR "/gputrace.conf";
+	bool given[GT_KEEP_ITEMS] = { 0 }, options[GT_KEEP_ITEMS] = { 0 };
+	int ret = gt_config_init(c);
+
+	if (!ret && (args->conf || !access(path, F_OK)))
+		ret = gt_config_read_seen(c, path, given, err, len);
+	for (struct gt_setting *s = args->settings; s && !ret; s = s->next) {
+		ret = gt_config_set(c, s->key, s->value, err, len);
+		mark_given(s->key, options);
+	}
+	if (!ret && *c->keep && !args->replay) {
+		*keep = gt_keep_new(c->keep);
+		ret = *keep ? 0 : -ENOMEM;
+	}
+	if (*keep)
+		gt_keep_read(*keep, c, options);
+	for (int i = 0; gt_conf_items[i].key; i++)
+		given[i] |= options[i];
+	if (!ret)
+		gt_profile_apply(c, given);
+	return ret;
+}
+
+/** absolute_files() - names of files, separated by colons, as whole paths: relative ones are the
+ * caller's, and the daemon stands in "/". @out: to be freed. 0, or -errno with a sentence */
+static int absolute_files(const char *list, char **out, char *err, size_t len)
+{
+	char *copy = strdup(list), *rest = copy, *all = NULL;
+	int ret = copy ? 0 : -ENOMEM;
+
+	for (char *f = copy ? gt_path_next(&rest, ':') : NULL; f && !ret;
+	     f = gt_path_next(&rest, ':')) {
+		char path[PATH_MAX], *escaped = NULL, *more;
+
+		if (!realpath(f, path)) {
+			ret = -errno;
+			snprintf(err, len, "%s: %s", f, strerror(errno));
+		} else if (!(escaped = gt_path_escape(path, ':')) ||
+			   asprintf(&more, "%s%s%s", all ? all : "", all ? ":" : "", escaped) < 0) {
+			ret = -ENOMEM;
+		} else {
+			free(all);
+			all = more;
+		}
+		free(escaped);
+	}
+	free(copy);
+	if (!ret && !all) {
+		snprintf(err, len, "replay= needs a file");
+		ret = -EINVAL;
+	}
+	if (ret)
+		free(all);
+	else
+		*out = all;
+	return ret;
+}
 
 #define REPLAY_WAIT_MS 10000 /* a small recording is read when mount returns */
 #define NS	       1000000000ULL
@@ -97,7 +343,7 @@ static int configure_replay(struct gt_daemon *d)
 	}
 	if (!d->args.replay)
 		return 0;
-	err = gt_absolute_files(d->args.replay, &d->replay, d->err, sizeof(d->err));
+	err = absolute_files(d->args.replay, &d->replay, d->err, sizeof(d->err));
 	d->app.replay = !err;
 	d->app.paced = d->args.speed && strcmp(d->args.speed, "0");
 	return err;
@@ -384,15 +630,15 @@ static void warn_of_recordings(const struct gt_daemon *d)
 	struct gt_backend_info info;
 
 	if (*d->app.history)
-		gt_daemon_print("warning: %s", d->app.history);
+		daemon_print("warning: %s", d->app.history);
 	if (d->app.log->full)
-		gt_daemon_print(
+		daemon_print(
 			"warning: the history is full, later events are not in it: %s; TMPDIR=DIR "
 			"names a folder with more room",
 			strerror(d->app.log->full));
 	for (unsigned int i = 0; d->app.replay && gt_host_info(d->app.host, i, &info); i++)
 		if (*info.last_error && info.state != GT_BS_REFUSED && info.state != GT_BS_OFF)
-			gt_daemon_print("warning: backend %s: %s", info.name, info.last_error);
+			daemon_print("warning: backend %s: %s", info.name, info.last_error);
 }
 
 /* An empty tree says nothing: the mount's output says where to look */
@@ -405,7 +651,7 @@ static void warn_of_no_gpu(const struct gt_daemon *d)
 		n = m->ngpus;
 	}
 	if (!d->app.replay && !n)
-		gt_daemon_print(
+		daemon_print(
 			"no GPU was found: %s/doctor explains why; -o backend=sim simulates one",
 			d->dir);
 }
@@ -539,7 +785,7 @@ static int prepare(struct gt_daemon *d)
 	if (!err)
 		err = configure_sysroot(d);
 	if (!err && !d->app.replay)
-		gt_tracefs_find(d->conf.tracefs, d->tracefs, sizeof(d->tracefs));
+		tracefs_find(d->conf.tracefs, d->tracefs, sizeof(d->tracefs));
 	return err;
 }
 
@@ -558,7 +804,7 @@ static int check(struct gt_daemon *d)
 
 static int fail(struct gt_daemon *d, int code)
 {
-	gt_daemon_failed(d->err, code);
+	daemon_failed(d->err, code);
 	stop(d);
 	return code;
 }
@@ -592,7 +838,7 @@ int main(int argc, char **argv)
 	if (err)
 		return fail(&d, code_of(err));
 	set_limits();
-	err = d.args.fake ? 0 : gt_daemon_detach(d.args.foreground);
+	err = d.args.fake ? 0 : daemon_detach(d.args.foreground);
 	if (err) {
 		snprintf(d.err, sizeof(d.err), "cannot go to the background: %s", strerror(-err));
 		return fail(&d, GT_EXIT_SYSTEM);
@@ -611,7 +857,7 @@ int main(int argc, char **argv)
 		return fail(&d, GT_EXIT_MOUNT);
 	warn_of_recordings(&d);
 	warn_of_no_gpu(&d);
-	gt_daemon_ready();
+	daemon_ready();
 	err = gt_fs_run(d.fs);
 	if (err)
 		syslog(LOG_ERR, "%s: ended: %s", d.dir, strerror(-err));

@@ -6,9 +6,9 @@
 #include <unistd.h>
 
 #include "model/fold.h"
-#include "naming.h"
+#include "gpu_names.h"
 #include "pipeline.h"
-#include "procwatch.h"
+#include "processes.h"
 
 #define CLOCKS_NS 1000000000u
 #define BATCH	  128 /* records for which the model stays locked: some 8 us */

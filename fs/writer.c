@@ -22,107 +22,9 @@
 #include <unistd.h>
 
 #include "../backend/lib/file.h"
-#include "beside.h"
-#include "privs.h"
-#include "seccomp.h"
+#include "helper.h"
+#include "privileges.h"
 #include "writer.h"
-
-#define HIGH 16 /* above the numbers that descriptors are moved to */
-
-union control {
-	struct cmsghdr align;
-	char space[CMSG_SPACE(sizeof(int))];
-};
-
-int gt_beside_put(int sock, const void *data, size_t len, int fd)
-{
-	union control c = { .align = { CMSG_LEN(sizeof(int)), SOL_SOCKET, SCM_RIGHTS } };
-	struct iovec iov = { (void *)data, len };
-	struct msghdr h = { .msg_iov = &iov, .msg_iovlen = 1 };
-	ssize_t n;
-
-	if (fd >= 0) {
-		memcpy(CMSG_DATA(&c.align), &fd, sizeof(fd));
-		h.msg_control = &c;
-		h.msg_controllen = sizeof(c);
-	}
-	do {
-		n = sendmsg(sock, &h, MSG_NOSIGNAL);
-	} while (n < 0 && errno == EINTR);
-	return n == (ssize_t)len ? 0 : -EPIPE;
-}
-
-int gt_beside_get(int sock, void *data, size_t len, int *fd)
-{
-	union control c;
-	struct iovec iov = { data, len };
-	struct msghdr h = {
-		.msg_iov = &iov, .msg_iovlen = 1, .msg_control = &c, .msg_controllen = sizeof(c)
-	};
-	ssize_t n;
-
-	*fd = -1;
-	do {
-		n = recvmsg(sock, &h, MSG_CMSG_CLOEXEC);
-	} while (n < 0 && errno == EINTR);
-	if (n > 0 && h.msg_controllen >= sizeof(c.align) && c.align.cmsg_type == SCM_RIGHTS)
-		memcpy(fd, CMSG_DATA(&c.align), sizeof(*fd));
-	return n == (ssize_t)len ? 0 : -EPIPE;
-}
-
-void gt_beside_wait(int sock)
-{
-	char end;
-
-	while (recv(sock, &end, 1, 0) < 0 && errno == EINTR)
-		;
-}
-
-/* The signals that end the daemon are not for this process, which ends after it. */
-static void stand_alone(const char *name, int sock, int keep)
-{
-	static const int ends[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE, SIGUSR1, SIGUSR2 };
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	unsigned int last = keep < 0 ? GT_BESIDE_SOCK : GT_BESIDE_KEPT;
-
-	prctl(PR_SET_NAME, name);
-	setsid();
-	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++)
-		signal(ends[i], SIG_IGN);
-	for (int i = 0; i <= STDERR_FILENO; i++)
-		if (null >= 0)
-			dup2(null, i);
-	sock = fcntl(sock, F_DUPFD_CLOEXEC, HIGH);
-	if (keep >= 0)
-		keep = fcntl(keep, F_DUPFD_CLOEXEC, HIGH);
-	if (dup2(sock, GT_BESIDE_SOCK) < 0 ||
-	    (last == GT_BESIDE_KEPT && dup2(keep, GT_BESIDE_KEPT) < 0) ||
-	    close_range(last + 1, ~0u, 0))
-		_exit(1);
-}
-
-int gt_beside_start(const char *name, int keep, int *sock, char *err, size_t len)
-{
-	int pair[2], ret;
-	pid_t pid;
-
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair)) {
-		ret = -errno;
-		snprintf(err, len, "no socket: %s", strerror(-ret));
-		return ret;
-	}
-	fflush(NULL);
-	pid = fork();
-	ret = pid < 0 ? -errno : !pid;
-	if (pid < 0)
-		snprintf(err, len, "no process: %s", strerror(-ret));
-	if (!pid)
-		stand_alone(name, pair[1], keep);
-	*sock = pid ? pair[0] : GT_BESIDE_SOCK;
-	if (pid)
-		close(pair[1]);
-	return ret;
-}
 
 #define TEXT_MAX (64 << 10)
 #define KEPT	 (GT_FILE_OPS + 0u) /* an op of its own */
@@ -362,7 +264,7 @@ static bool keep_to_places(void)
 		else
 			allow_later(set, places[i].real, changes & ~refer);
 	if (kept_name)
-		allow(set, GT_BESIDE_KEPT, changes & ~refer);
+		allow(set, GT_HELPER_KEPT, changes & ~refer);
 	done = !syscall(SYS_landlock_restrict_self, set, 0);
 	close(set);
 	return done;
@@ -392,12 +294,12 @@ static int settle(const struct gt_writer_conf *c, struct answer *a)
 static int reply(int sock, int ret)
 {
 	struct answer a = { .ret = ret < 0 ? ret : 0 };
-	int err = gt_beside_put(sock, &a, sizeof(a), ret > 0 ? ret : -1);
+	int err = gt_helper_send(sock, &a, sizeof(a), ret > 0 ? ret : -1);
 
 	if (ret <= 0)
 		return err;
 	close(ret);
-	return err ? err : gt_beside_put(sock, &a, sizeof(a), -1);
+	return err ? err : gt_helper_send(sock, &a, sizeof(a), -1);
 }
 
 static void serve(int sock, const struct gt_writer_conf *c)
@@ -408,20 +310,20 @@ static void serve(int sock, const struct gt_writer_conf *c)
 	int unused;
 
 	a.ret = settle(c, &a);
-	if (gt_beside_put(sock, &a, sizeof(a), -1) || a.ret)
+	if (gt_helper_send(sock, &a, sizeof(a), -1) || a.ret)
 		return;
-	while (!gt_beside_get(sock, &r, sizeof(r), &unused)) {
+	while (!gt_helper_receive(sock, &r, sizeof(r), &unused)) {
 		int ret;
 
 		r.path[sizeof(r.path) - 1] = '\0';
 		if (r.op != KEPT)
 			ret = perform(r.path, (enum gt_file_op)r.op, r.flags);
-		else if (r.len > sizeof(text) || gt_beside_get(sock, text, r.len, &unused))
+		else if (r.len > sizeof(text) || gt_helper_receive(sock, text, r.len, &unused))
 			return;
 		else if (!kept_path || strcmp(r.path, kept_path))
 			ret = -EACCES;
 		else
-			ret = replace(GT_BESIDE_KEPT, kept_name, text, r.len);
+			ret = replace(GT_HELPER_KEPT, kept_name, text, r.len);
 		if (reply(sock, ret))
 			return;
 	}
@@ -452,7 +354,7 @@ int gt_writer_start(struct gt_writer *w, const struct gt_writer_conf *c, char *e
 
 	if (geteuid() || (!c->n && !c->kept))
 		return 0;
-	ret = gt_beside_start("gputrace-write", c->kept ? c->folder : -1, &w->sock, err, len);
+	ret = gt_helper_start("gputrace-write", c->kept ? c->folder : -1, &w->sock, err, len);
 	if (ret < 0)
 		return ret;
 	if (ret) {
@@ -461,7 +363,7 @@ int gt_writer_start(struct gt_writer *w, const struct gt_writer_conf *c, char *e
 		serve(w->sock, c);
 		_exit(0);
 	}
-	if (gt_beside_get(w->sock, &a, sizeof(a), &unused))
+	if (gt_helper_receive(w->sock, &a, sizeof(a), &unused))
 		a.ret = -EPIPE;
 	w->landlocked = a.landlocked;
 	if (a.ret)
@@ -489,13 +391,13 @@ static int ask(struct gt_writer *w, const struct request *r, const char *text)
 	struct answer a;
 	int fd, unused, ret;
 
-	ret = gt_beside_put(w->sock, r, sizeof(*r), -1);
+	ret = gt_helper_send(w->sock, r, sizeof(*r), -1);
 	if (!ret && r->op == KEPT)
-		ret = gt_beside_put(w->sock, text, r->len, -1);
+		ret = gt_helper_send(w->sock, text, r->len, -1);
 	if (!ret)
-		ret = gt_beside_get(w->sock, &a, sizeof(a), &fd);
+		ret = gt_helper_receive(w->sock, &a, sizeof(a), &fd);
 	if (!ret && fd >= 0)
-		ret = gt_beside_get(w->sock, &a, sizeof(a), &unused);
+		ret = gt_helper_receive(w->sock, &a, sizeof(a), &unused);
 	if (ret)
 		return ret;
 	return a.ret || fd < 0 ? a.ret : fd;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * What root's daemon writes: files of tracefs, of grtrace, and the settings that it keeps. The
- * daemon, which has to do with what others say, opens nothing for writing (seccomp.c): a process
+ * daemon, which has to do with what others say, opens nothing for writing (privileges.c): a process
  * beside it does, and nothing but what the daemon was set up to write when it started.
  */
 #ifndef GT_WRITER_H

@@ -23,7 +23,7 @@
 #include "../backend.h"
 #include "../lib/detail.h"
 #include "../lib/sandbox.h"
-#include "../lib/userrate.h"
+#include "../lib/rate.h"
 
 #define GT_AMD_BLOCK	  (256u << 10) /* read at a time */
 #define GT_AMD_LINE_MAX	  65536u       /* longer lines are left out */

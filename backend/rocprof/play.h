@@ -3,7 +3,7 @@
 #ifndef GT_ROCPROF_PLAY_H
 #define GT_ROCPROF_PLAY_H
 
-#include "../lib/userrate.h"
+#include "../lib/rate.h"
 #include "internal.h"
 
 #define RP_READERS  8		 /* processes that read at a time, each for another user */

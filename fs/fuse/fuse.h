@@ -14,12 +14,99 @@
 
 #define FUSE_USE_VERSION 35
 #include <fuse_lowlevel.h>
+#include <limits.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
 
 #include "../tree/shown.h"
 #include "../tree/tree.h"
+
+/* What mountinfo says about a mount point; @fd is an open /proc/self/mountinfo. */
+
+#define GT_DEV_LEN 32
+
+/**
+ * gt_mounted() - is there a file system of our type at @dir?
+ * @dev: out: its device number as mountinfo writes it ("0:57"); may be NULL
+ */
+bool gt_mounted(int fd, const char *dir, char *dev);
+/** gt_mounted_dev() - is the file system of this device number mounted anywhere? */
+bool gt_mounted_dev(int fd, const char *dev);
+/**
+ * gt_mount_resolve() - the mount point's whole path, where a mount is stale the one that was given
+ * @out: PATH_MAX bytes; @err: the sentence; Return: 0 or -errno
+ */
+int gt_mount_resolve(const char *dir, char *out, char *err, unsigned long len);
+/**
+ * gt_mount_prepare() - is @dir fit to be mounted on? A stale mount of ours (its daemon was killed) is
+ *	taken away; a living one is refused
+ * @err: the sentence; Return: 0 or -errno
+ */
+int gt_mount_prepare(int fd, const char *dir, char *err, unsigned long len);
+
+/*
+ * Mounting. Root's daemon calls mount(2) itself and hands libfuse the descriptor: libfuse may run
+ * mount(8) to have the mount noted in a table (Debian 13), for which the daemon has no rights left.
+ *
+ * A process beside the daemon takes the mount away when the daemon has gone, in whatever way it went.
+ * Root's mounts, too, in a mount namespace that need not be the daemon's own.
+ */
+
+/**
+ * struct gt_mounter - who mounts: the daemon, or the process, as the daemon sees it
+ * @sock: to the process; -1: there is none, and the daemon mounts. Nothing else keeps it alive
+ * @watches: it is an ordinary user's, and only unmounts
+ * @mountinfo: of the process's namespace; the session's once it has taken it. -1 without a process
+ * @fuse: /dev/fuse, the session's once it is mounted; -errno: it could not be opened
+ * @dir: the mount point as it is called there
+ * @options: FUSE's and the kernel's, separated by commas, or NULL; the caller's
+ */
+struct gt_mounter {
+	int sock, mountinfo, fuse;
+	bool watches;
+	char dir[PATH_MAX];
+	const char *options;
+};
+
+/**
+ * gt_mounter_start() - starts it; before rights are given up, and before the first thread
+ * @ns: file of a mount namespace ("/proc/1/ns/mnt"), or NULL: the daemon's own
+ * @dir: where to mount; looked at there as gt_mount_prepare() does
+ * @err: the sentence; Return: 0 or -errno
+ */
+int gt_mounter_start(struct gt_mounter *m, const char *ns, const char *dir, char *err, size_t len);
+/**
+ * gt_mounter_watch() - starts one that only unmounts, by fusermount3; before the first thread
+ * @dir: the whole path of the mount point; @err: the sentence; Return: 0 or -errno
+ */
+int gt_mounter_watch(struct gt_mounter *m, const char *dir, char *err, size_t len);
+/** gt_mounter_report() - the mount that it watches is there, with this device number in mountinfo */
+void gt_mounter_report(struct gt_mounter *m, const char *dev);
+/** gt_mounter_open() - opens /dev/fuse, before the daemon gives up opening files for writing */
+void gt_mounter_open(struct gt_mounter *m);
+/**
+ * gt_mounter_mount() - mounts, after gt_mounter_open()
+ * @dev: out: the mount's device number in mountinfo, GT_DEV_LEN bytes
+ *
+ * Return: the session's descriptor, to be handed to libfuse, or -errno
+ */
+int gt_mounter_mount(struct gt_mounter *m, char *dev);
+/**
+ * gt_mounter_stop() - has it unmount, and waits for it; does nothing if there is none. The
+ * session's descriptor is closed by then: nobody would answer what unmounting may ask
+ */
+void gt_mounter_stop(struct gt_mounter *m);
+/** gt_mounter_lost() - says in the log that it has ended before the daemon */
+void gt_mounter_lost(const struct gt_mounter *m);
+/**
+ * gt_mounter_finish() - after gt_mounter_stop(): unmounts what a process that was killed has left,
+ * if that is in this mount namespace; needs CAP_SYS_ADMIN
+ * @dev: of gt_mounter_mount()
+ */
+void gt_mounter_finish(const struct gt_mounter *m, const char *dev);
 
 /** struct gt_snap - one rendered text, shared by reference */
 struct gt_snap {
@@ -222,14 +309,6 @@ void gt_snap_flush(struct gt_fs *fs);
 uint64_t gt_poll_gen(struct gt_app *app, const struct gt_entry *e, const struct gt_view *v);
 
 /* node.c */
-/**
- * gt_node_new() - a node for @e with one more lookup counted: found, or made
- * @u: who looks it up; @v: what that one sees, NULL: what everybody does
- * Return: 0, -ENOMEM, or gt_quota_take()'s
- */
-int gt_node_new(struct gt_fs *fs, const struct gt_entry *e, struct gt_user *u,
-		const struct gt_view *v, struct gt_node **out);
-void gt_node_forget(struct gt_node *n, uint64_t nlookup);
 void gt_node_hold(struct gt_node *n);
 /** gt_node_take_text() - the text to open, which the next open does not get; NULL: there is none */
 struct gt_snap *gt_node_take_text(struct gt_node *n);
@@ -237,19 +316,13 @@ struct gt_snap *gt_node_take_text(struct gt_node *n);
 void gt_node_measure(struct gt_node *n, const struct gt_snap *s);
 /** gt_node_mix() - @n is mixed from now on: there is no one text to measure */
 void gt_node_mix(struct gt_node *n);
-/** gt_node_set_text() - and that open returns; taken over. For a new node, session thread only */
-void gt_node_set_text(struct gt_node *n, struct gt_snap *s);
-/** gt_node_text() - size of its text, and when it was rendered (@time untouched if it has none) */
-size_t gt_node_text(struct gt_node *n, struct timespec *time);
 void gt_node_release(struct gt_node *n);
 void gt_node_free_all(struct gt_fs *fs);
-/** gt_node_of() - the node of an id; NULL: there is none. Session thread only */
-struct gt_node *gt_node_of(struct gt_fs *fs, fuse_ino_t ino);
 /** gt_req_node() - the same for a request, which is answered if there is none */
 struct gt_node *gt_req_node(fuse_req_t req, fuse_ino_t ino);
 fuse_ino_t gt_node_id(const struct gt_node *n);
 
-/* ops.c, file.c, pipe.c */
+/* node.c, file.c, pipe.c */
 extern const struct fuse_lowlevel_ops gt_fuse_ops;
 void gt_op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
 void gt_op_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
@@ -324,14 +397,6 @@ void gt_poll_remove(struct gt_handle *h);
 /** gt_fs_now() - CLOCK_MONOTONIC, ns */
 uint64_t gt_fs_now(void);
 
-/* hotplug.c */
-/**
- * gt_hotplug_turn() - notifier: hears what @p of gt_fs.uevents has, looks at devices and backends
- *	when that is due, and has the kernel forget the GPUs that went
- *
- * Return: when to be called again at the latest, UINT64_MAX: when something comes.
- */
-uint64_t gt_hotplug_turn(struct gt_fs *fs, struct pollfd *p);
 /** gt_gone_error() - the errno for a name or folder of @obj on a GPU that has gone; @err in general */
 int gt_gone_error(struct gt_fs *fs, const struct gt_obj *obj, int err);
 

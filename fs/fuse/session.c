@@ -12,10 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../privs.h"
+#include "../privileges.h"
 #include "fuse.h"
-#include "mounted.h"
-#include "mounter.h"
 
 static void nothing(int sig)
 {

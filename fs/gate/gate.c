@@ -4,7 +4,6 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "wanted.h"
 #include "gate.h"
 
 static void gt_hold_drop(struct gt_hold *h, struct gt_chain *c);

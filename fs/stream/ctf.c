@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "../../backend/event.h"
-#include "ctf.h"
+#include "stream.h"
 
 #define NS_PER_S 1000000000LL
 

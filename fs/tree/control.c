@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../naming.h"
+#include "../gpu_names.h"
 #include "tree.h"
 
 uint64_t gt_gen_control(const struct gt_show *s)

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "../../conf/profile.h"
-#include "../keep.h"
+#include "../state_file.h"
 #include "lines.h"
 #include "node.h"
 #include "tree.h"

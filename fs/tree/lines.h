@@ -170,8 +170,6 @@ struct gt_util gt_util_ring(const struct gt_model *m, const struct gt_ring *r, u
 #define GT_REPORTS_SUBMITS    0x20 /* their submission, how many are in flight, and what goes wrong */
 /** gt_reported() - which counters some source reports: a 0 among these is a true 0. Lock held. */
 unsigned int gt_reported(const struct gt_model *m);
-/** gt_gpu_scheduled() - has it rings of its driver's, and not only of programs' own queues? Lock held */
-bool gt_gpu_scheduled(const struct gt_gpu *g);
 /** gt_ring_timed() - is it known how long the ring was busy? Lock held */
 static inline bool gt_ring_timed(const struct gt_ring *r)
 {

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../container.h"
+#include "../processes.h"
 #include "lines.h"
 #include "node.h"
 

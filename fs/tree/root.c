@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../stream/ctf.h"
+#include "../stream/stream.h"
 #include "about.h"
 #include "tree.h"
 #include "lines.h"

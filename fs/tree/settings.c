@@ -12,7 +12,7 @@
 
 #include "../../conf/list.h"
 #include "../../conf/profile.h"
-#include "../procfile.h"
+#include "../processes.h"
 #include "lines.h"
 #include "node.h"
 #include "perms.h"

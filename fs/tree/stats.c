@@ -681,15 +681,6 @@ void gt_util_row(struct gt_text *t, const struct gt_util *u, const char *source)
 	gt_text_ch(t, '\n');
 }
 
-bool gt_gpu_scheduled(const struct gt_gpu *g)
-{
-	unsigned int own = 0;
-
-	for (unsigned int i = 0; i < GT_WORK_RINGS; i++)
-		own += g->work[i] != NULL;
-	return g->nrings > own;
-}
-
 unsigned int gt_reported_ring(const struct gt_ring *r)
 {
 	/* a source that reports ends alone reports no submission */

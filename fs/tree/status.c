@@ -6,8 +6,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../access/caller.h"
-#include "../keep.h"
+#include "../access/access.h"
+#include "../state_file.h"
 #include "../writer.h"
 #include "about.h"
 #include "lines.h"

@@ -619,6 +619,32 @@ static int in_proc_queues(struct gt_model *m, const char *name, struct gt_entry 
 	return -ENOENT;
 }
 
+bool gt_lookup_depends_on_caller(const struct gt_obj *dir, const char *name)
+{
+	switch (dir->kind) {
+	case GT_DIR_PROCS:
+	case GT_DIR_PROC:
+	case GT_DIR_PROC_QUEUES:
+	case GT_DIR_QUEUES:
+	case GT_DIR_QUEUE:
+	case GT_DIR_USERS:
+	case GT_DIR_USER:
+	case GT_DIR_CGROUP:
+	case GT_DIR_KERNELS:
+	case GT_DIR_KERNEL:
+	case GT_DIR_MADES:
+	case GT_DIR_MADE:
+		return true;
+	case GT_DIR_GPU: /* exists if the caller may see a kernel */
+		return !strcmp(name, "kernels") || !strcmp(name, "kernel_stats") ||
+		       !strcmp(name, "counters");
+	case GT_DIR_ROOT:
+		return !strcmp(name, "self");
+	default:
+		return false;
+	}
+}
+
 int gt_tree_lookup(struct gt_app *app, const struct gt_obj *dir, const char *name,
 		   const struct gt_view *v, struct gt_entry *out)
 {

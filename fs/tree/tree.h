@@ -145,6 +145,8 @@ extern const struct gt_obj gt_tree_root;
 /** gt_tree_entry() - the entry of a directory itself; -ENODEV/-ENOENT if its object has gone */
 int gt_tree_entry(struct gt_app *app, const struct gt_obj *dir, const struct gt_view *v,
 		  struct gt_entry *out);
+/** gt_lookup_depends_on_caller() - true if looking up @name in @dir gives different results to different callers */
+bool gt_lookup_depends_on_caller(const struct gt_obj *dir, const char *name);
 /** gt_tree_lookup() - @name in @dir as @v sees it: 0, -ENOENT, -ENODEV, -ENAMETOOLONG */
 int gt_tree_lookup(struct gt_app *app, const struct gt_obj *dir, const char *name,
 		   const struct gt_view *v, struct gt_entry *out);

@@ -12,9 +12,9 @@ os.chdir(sys.argv[1])
 INCLUDES = [
     (r'fs/model/', r'backend/([a-z_]+|lib/callname)\.h|fs/shares\.def'),
     (r'fs/text/', r''),
-    (r'fs/gate/', r'conf/|fs/model/'),
+    (r'fs/gate/', r'backend/lib/rate\.h|conf/|fs/model/'),
     (r'fs/stream/', r'backend/(event|lib/file)\.h|fs/(text|access|model)/'),
-    (r'fs/access/', r'backend/event\.h|fs/(tree|procfile|shares\.def)'),
+    (r'fs/access/', r'backend/event\.h|fs/(app|processes|tree/|shares\.def)'),
     (r'fs/tree/', r'backend/([a-z_]+|host/host|lib/[a-z_]+)\.h|conf/|fs/(?!fuse/)'),
     (r'fs/', r'backend/([a-z_]+|host/host|lib/[a-z_]+)\.h|conf/|fs/'),
     (r'conf/', r'backend/[a-z_/]+\.h|fs/text/'),
@@ -27,7 +27,7 @@ INCLUDES = [
     (r'backend/live/', r'backend/([a-z_]+\.h|lib/|eventmap/)'),
     (r'backend/rocprof/', r'backend/([a-z_]+\.h|lib/)|fs/model/[a-z_]+\.h'),
     (r'backend/(amdlog|sysfs|sim|eventmap)/', r'backend/([a-z_]+\.h|lib/)'),
-    (r'backend/(host|lib)/', r'backend/([a-z_]+\.h|lib/|host/)|fs/gate/rate\.h'),
+    (r'backend/(host|lib)/', r'backend/([a-z_]+\.h|lib/|host/)'),
     (r'backend/', r'backend/([a-z_]+\.h|lib/)'),
     (r'tests/', r'.*'),
 ]

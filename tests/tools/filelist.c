@@ -14,7 +14,7 @@
 
 #include "../../backend/backend.h"
 #include "../../conf/config.h"
-#include "../../fs/access/pidns.h"
+#include "../../fs/access/access.h"
 #include "../../fs/access/quota.h"
 #include "../../fs/tree/tree.h"
 

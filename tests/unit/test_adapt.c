@@ -3,7 +3,6 @@
  */
 #include <stdlib.h>
 
-#include "../../fs/gate/wanted.h"
 #include "../../fs/gate/gate.h"
 #include "../lib/tap.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* fs/container.c: paths of cgroups as runtimes make them, and such that look like them. */
+/* fs/processes.c: paths of cgroups as runtimes make them, and such that look like them. */
 #include <string.h>
 
-#include "../../fs/container.h"
+#include "../../fs/processes.h"
 #include "../lib/tap.h"
 
 #define ID   "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "../../backend/backend.h"
-#include "../../fs/stream/ctf.h"
+#include "../../fs/stream/stream.h"
 #include "../lib/tap.h"
 #include "../lib/tmp.h"
 

@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../../fs/naming.h"
-#include "../../fs/uevent.h"
+#include "../../fs/gpu_names.h"
+#include "../../fs/devices.h"
 #include "../lib/tap.h"
 #include "../lib/top.h"
 

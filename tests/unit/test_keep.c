@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "../../conf/profile.h"
-#include "../../fs/keep.h"
+#include "../../fs/state_file.h"
 #include "../lib/tap.h"
 #include "../lib/tmp.h"
 

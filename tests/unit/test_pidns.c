@@ -12,10 +12,8 @@
 #include <unistd.h>
 
 #include "../../backend/backend.h"
-#include "../../fs/access/caller.h"
-#include "../../fs/access/pidns.h"
-#include "../../fs/access/view.h"
-#include "../../fs/procfile.h"
+#include "../../fs/access/access.h"
+#include "../../fs/processes.h"
 #include "../../fs/stream/stream.h"
 #include "../lib/fds.h"
 #include "../lib/tap.h"

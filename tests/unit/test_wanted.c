@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* fs/gate/wanted.h: which jobs and events are wanted in records. */
+/* fs/gate/gate.h: which jobs and events are wanted in records. */
 #include <stdlib.h>
 
 #include "../../backend/backend.h"
-#include "../../fs/gate/wanted.h"
+#include "../../fs/gate/gate.h"
 #include "../lib/tap.h"
 
 static struct gt_wanted all_wanted(void)

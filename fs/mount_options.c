@@ -8,7 +8,7 @@
 
 #include "../backend/lib/recording.h"
 #include "../conf/config.h"
-#include "mountargs.h"
+#include "mount_options.h"
 
 /* What mount(8), fstab and systemd put among the options for themselves. */
 static const char *const ignored[] = {

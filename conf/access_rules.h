@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Section [access]: lines PATTERN = MODE OWNER:GROUP, who may read and write which settings. */
-#ifndef GT_CONF_ACCESS_H
-#define GT_CONF_ACCESS_H
+#ifndef GT_ACCESS_RULES_H
+#define GT_ACCESS_RULES_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -10,7 +10,7 @@
 
 #include "../backend/lib/file.h"
 #include "../conf/profile.h"
-#include "keep.h"
+#include "state_file.h"
 #include "text/text.h"
 #include "tree/shows.h"
 #include "writer.h"

@@ -1,4 +1,173 @@
 /* SPDX-License-Identifier: GPL-2.0 */
+/* Mounting and unmounting, also in another mount namespace; mountinfo. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/capability.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <sys/wait.h>
+#include <syslog.h>
+#include <unistd.h>
+
+#include "../helper.h"
+#include "../privileges.h"
+#include "fuse.h"
+
+#define TYPE "fuse.gputrace"
+
+/* mountinfo writes blank, tab, newline and backslash as \NNN */
+static void unescape(char *s)
+{
+	char *out = s;
+
+	for (; *s; s++) {
+		if (s[0] == '\\' && s[1] && s[2] && s[3]) {
+			*out++ = (char)((s[1] - '0') * 64 + (s[2] - '0') * 8 + (s[3] - '0'));
+			s += 3;
+		} else {
+			*out++ = *s;
+		}
+	}
+	*out = 0;
+}
+
+/*
+ * Splits "36 35 0:57 / /mnt2 rw,noatime master:1 - fuse.gputrace gputrace rw" if it is of our type.
+ * Only fields 3 and 5 matter.
+ */
+static bool ours(char *line, char **dev, char **dir)
+{
+	char *dash = strstr(line, " - "), *save = NULL, *f = NULL;
+
+	if (!dash || strncmp(dash + 3, TYPE " ", sizeof(TYPE)))
+		return false;
+	*dash = 0;
+	*dev = NULL;
+	for (int i = 0; i < 5; i++) {
+		f = strtok_r(i ? NULL : line, " ", &save);
+		if (i == 2)
+			*dev = f;
+	}
+	if (!f)
+		return false;
+	unescape(f);
+	*dir = f;
+	return true;
+}
+
+/* The first mount of ours that is at @dir, or has device number @dev if there is no @dir. */
+static bool find(int fd, const char *dir, const char *dev, char *found_dev)
+{
+	char *line = NULL, *its_dev, *its_dir;
+	size_t cap = 0;
+	bool found = false;
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
+
+	if (!f) {
+		if (fd >= 0)
+			close(fd);
+		return !found_dev; /* not known: nothing is ended on a guess */
+	}
+	rewind(f);
+	while (!found && getline(&line, &cap, f) > 0) {
+		if (!ours(line, &its_dev, &its_dir))
+			continue;
+		found = dir ? !strcmp(its_dir, dir) : !strcmp(its_dev, dev);
+		if (found && found_dev)
+			snprintf(found_dev, GT_DEV_LEN, "%s", its_dev);
+	}
+	free(line);
+	fclose(f);
+	return found;
+}
+
+bool gt_mounted(int fd, const char *dir, char *dev)
+{
+	char unused[GT_DEV_LEN];
+
+	return find(dup(fd), dir, NULL, dev ? dev : unused);
+}
+
+bool gt_mounted_dev(int fd, const char *dev)
+{
+	return find(dup(fd), NULL, dev, NULL);
+}
+
+static int fusermount_lazy(const char *dir)
+{
+	int status = -1;
+	pid_t pid = fork();
+
+	if (!pid) {
+		execlp("fusermount3", "fusermount3", "-u", "-z", "-q", "--", dir, (char *)NULL);
+		_exit(127);
+	}
+	if (pid > 0)
+		waitpid(pid, &status, 0);
+	return status ? -EPERM : 0;
+}
+
+/* statfs(2) asks whoever serves it; what stat(2) says may be remembered from when somebody did. */
+static bool mount_dead(const char *dir)
+{
+	struct statfs st;
+
+	return statfs(dir, &st) < 0 && (errno == ENOTCONN || errno == ECONNABORTED);
+}
+
+int gt_mount_resolve(const char *dir, char *out, char *err, unsigned long len)
+{
+	if (realpath(dir, out))
+		return 0;
+	if (errno == ENOENT) {
+		snprintf(err, len, "%s: %s: a mount point has to be made first (mkdir -p %s)", dir,
+			 strerror(ENOENT), dir);
+		return -ENOENT;
+	}
+	if (errno != ENOTCONN && errno != ECONNABORTED) {
+		snprintf(err, len, "%s: %s", dir, strerror(errno));
+		return -errno;
+	}
+	snprintf(out, PATH_MAX, "%s", dir);
+	return 0;
+}
+
+int gt_mount_prepare(int fd, const char *dir, char *err, unsigned long len)
+{
+	bool there = gt_mounted(fd, dir, NULL);
+	struct stat st;
+
+	if (there && mount_dead(dir)) {
+		if (umount2(dir, MNT_DETACH) < 0 && fusermount_lazy(dir) < 0) {
+			snprintf(err, len,
+				 "%s: a stale mount is there and cannot be taken away: %s", dir,
+				 strerror(errno));
+			return -EBUSY;
+		}
+		there = gt_mounted(fd, dir, NULL);
+	}
+	if (there) {
+		snprintf(err, len, "%s: gputrace is already mounted there", dir);
+		return -EBUSY;
+	}
+	if (stat(dir, &st) < 0) {
+		snprintf(err, len, "%s: %s", dir, strerror(errno));
+		return -errno;
+	}
+	if (!S_ISDIR(st.st_mode)) {
+		snprintf(err, len, "%s: not a directory", dir);
+		return -ENOTDIR;
+	}
+	return 0;
+}
+
 /*
  * A hardened unit of systemd lives in a mount namespace of its own, where a mount reaches nobody
  * else. So this process, which is forked while there are no threads, enters the namespace that
@@ -7,23 +176,6 @@
  *
  * Of an ordinary user's daemon it has no more rights than that one, and only has fusermount3 unmount.
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <linux/capability.h>
-#include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mount.h>
-#include <sys/socket.h>
-#include <syslog.h>
-#include <unistd.h>
-
-#include "../beside.h"
-#include "../privs.h"
-#include "../seccomp.h"
-#include "mounted.h"
-#include "mounter.h"
 
 #define TYPE "fuse.gputrace"
 
@@ -95,7 +247,7 @@ static bool is_left(int mountinfo, const char *dir, const char *dev)
 {
 	char its[GT_DEV_LEN];
 
-	return *dev && gt_mounted(mountinfo, dir, its) && !strcmp(its, dev) && gt_mount_dead(dir);
+	return *dev && gt_mounted(mountinfo, dir, its) && !strcmp(its, dev) && mount_dead(dir);
 }
 
 static int give_up_rights(struct answer *a)
@@ -126,10 +278,10 @@ static void serve(int sock, const char *ns, const char *dir)
 	int fuse;
 
 	a.err = settle(ns, dir, &p, &a);
-	if (gt_beside_put(sock, &a, sizeof(a), a.err ? -1 : p.mountinfo) || a.err)
+	if (gt_helper_send(sock, &a, sizeof(a), a.err ? -1 : p.mountinfo) || a.err)
 		return;
 	close(p.mountinfo);
-	if (gt_beside_get(sock, &r, sizeof(r), &fuse))
+	if (gt_helper_receive(sock, &r, sizeof(r), &fuse))
 		return;
 	r.source[sizeof(r.source) - 1] = r.options[sizeof(r.options) - 1] = 0;
 	a.err = mount_it(&r, a.dir, fuse);
@@ -138,8 +290,8 @@ static void serve(int sock, const char *ns, const char *dir)
 		close(fuse);
 	if (!a.err)
 		gt_mounted(p.own, a.dir, a.dev);
-	if (!gt_beside_put(sock, &a, sizeof(a), -1))
-		gt_beside_wait(sock);
+	if (!gt_helper_send(sock, &a, sizeof(a), -1))
+		gt_helper_wait(sock);
 	if (is_left(p.own, a.dir, a.dev))
 		umount2(a.dir, MNT_DETACH);
 }
@@ -150,10 +302,10 @@ static void watch(int sock, const char *dir)
 	char dev[GT_DEV_LEN];
 	int unused, fd;
 
-	if (chdir("/") || gt_beside_get(sock, dev, sizeof(dev), &unused))
+	if (chdir("/") || gt_helper_receive(sock, dev, sizeof(dev), &unused))
 		return;
 	dev[GT_DEV_LEN - 1] = 0;
-	gt_beside_wait(sock);
+	gt_helper_wait(sock);
 	fd = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
 	if (!is_left(fd, dir, dev) || close_range(STDERR_FILENO + 1, ~0u, 0) || clearenv() ||
 	    setenv("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", 1))
@@ -166,7 +318,7 @@ static void watch(int sock, const char *dir)
 
 int gt_mounter_watch(struct gt_mounter *m, const char *dir, char *err, size_t len)
 {
-	int ret = gt_beside_start("gputrace-mount", -1, &m->sock, err, len);
+	int ret = gt_helper_start("gputrace-mount", -1, &m->sock, err, len);
 
 	if (ret > 0) {
 		watch(m->sock, dir);
@@ -183,7 +335,7 @@ void gt_mounter_report(struct gt_mounter *m, const char *dev)
 	char text[GT_DEV_LEN] = "";
 
 	snprintf(text, sizeof(text), "%s", dev);
-	gt_beside_put(m->sock, text, sizeof(text), -1);
+	gt_helper_send(m->sock, text, sizeof(text), -1);
 }
 
 int gt_mounter_start(struct gt_mounter *m, const char *ns, const char *dir, char *err, size_t len)
@@ -192,7 +344,7 @@ int gt_mounter_start(struct gt_mounter *m, const char *ns, const char *dir, char
 	int ret;
 
 	m->mountinfo = -1;
-	ret = gt_beside_start("gputrace-mount", -1, &m->sock, err, len);
+	ret = gt_helper_start("gputrace-mount", -1, &m->sock, err, len);
 	if (ret < 0)
 		return ret;
 	if (ret) {
@@ -200,7 +352,7 @@ int gt_mounter_start(struct gt_mounter *m, const char *ns, const char *dir, char
 		_exit(0);
 	}
 	snprintf(a.why, sizeof(a.why), "the process that mounts does not answer");
-	if (gt_beside_get(m->sock, &a, sizeof(a), &m->mountinfo))
+	if (gt_helper_receive(m->sock, &a, sizeof(a), &m->mountinfo))
 		a.err = -EPIPE;
 	if (a.err)
 		snprintf(err, len, "%s", a.why);
@@ -236,9 +388,9 @@ static int mount_there(struct gt_mounter *m, const struct request *r, int fuse, 
 	static struct answer a;
 	int unused, ret;
 
-	ret = gt_beside_put(m->sock, r, sizeof(*r), fuse);
+	ret = gt_helper_send(m->sock, r, sizeof(*r), fuse);
 	if (!ret)
-		ret = gt_beside_get(m->sock, &a, sizeof(a), &unused);
+		ret = gt_helper_receive(m->sock, &a, sizeof(a), &unused);
 	if (ret || a.err)
 		return ret ? ret : a.err;
 	snprintf(dev, GT_DEV_LEN, "%.*s", GT_DEV_LEN - 1, a.dev);
@@ -289,7 +441,7 @@ void gt_mounter_stop(struct gt_mounter *m)
 	if (m->sock < 0)
 		return;
 	shutdown(m->sock, SHUT_WR);
-	gt_beside_wait(m->sock);
+	gt_helper_wait(m->sock);
 	close(m->sock);
 	m->sock = -1;
 }

@@ -4,8 +4,8 @@
  * gputrace.conf's format, which is read after the configuration at the next mount. Its folder is
  * opened before the daemon gives up its rights.
  */
-#ifndef GT_KEEP_H
-#define GT_KEEP_H
+#ifndef GT_STATE_FILE_H
+#define GT_STATE_FILE_H
 
 #include "../conf/config.h"
 

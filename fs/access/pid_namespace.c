@@ -26,8 +26,7 @@
 #include <unistd.h>
 
 #include "../../backend/event.h"
-#include "pidns.h"
-#include "caller.h"
+#include "access.h"
 
 /*
  * Which PID namespaces have ended. One has when its first process has: no other can come to be in

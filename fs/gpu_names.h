@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* How GPUs and rings get their names and numbers: from what sources report and from sysfs. */
-#ifndef GT_NAMING_H
-#define GT_NAMING_H
+#ifndef GT_GPU_NAMES_H
+#define GT_GPU_NAMES_H
 
 #include "app.h"
 #include "devices.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,8 +8,7 @@
 #include <unistd.h>
 
 #include "devices.h"
-#include <pthread.h>
-#include "naming.h"
+#include "gpu_names.h"
 
 /* All of it with the model's lock held. */
 /**

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "access.h"
+#include "access_rules.h"
 
 static void freep(char **p)
 {

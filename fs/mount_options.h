@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* The command line: mount(8)'s helper convention, and the mount options. */
-#ifndef GT_MOUNTARGS_H
-#define GT_MOUNTARGS_H
+#ifndef GT_MOUNT_OPTIONS_H
+#define GT_MOUNT_OPTIONS_H
 
 #include <stdbool.h>
 #include <stddef.h>
