@@ -12,7 +12,7 @@
 #include "model/model.h"
 #include "stream/stream.h"
 
-struct gt_writelog; /* fs/tree/writelog.h: last_cmd_status and error_log */
+struct gt_writelog; /* fs/tree/tree.h: last_cmd_status and error_log */
 struct gt_keep;	    /* fs/state_file.h: settings that survive a remount */
 struct gt_writer;   /* fs/writer.h: opens files for writing */
 struct gt_naming;   /* fs/gpu_names.h: GPUs that come and go */

@@ -33,8 +33,7 @@
 #include "pipeline.h"
 #include "privileges.h"
 #include "state_file.h"
-#include "tree/perms.h"
-#include "tree/writelog.h"
+#include "tree/tree.h"
 #include "writer.h"
 
 #define PLACE "/sys/kernel/tracing"

@@ -5,7 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "model/fold.h"
+#include "model/model.h"
 #include "gpu_names.h"
 #include "pipeline.h"
 #include "processes.h"

@@ -12,7 +12,7 @@
 #include "../conf/profile.h"
 #include "state_file.h"
 #include "text/text.h"
-#include "tree/shows.h"
+#include "tree/internal.h"
 #include "writer.h"
 
 #define FILE_MAX (64 << 10)

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../fs/model/mix.h"
+#include "../lib/hash.h"
 #include "../lib/detail.h"
 #include "../lib/proc.h"
 #include "internal.h"

@@ -9,7 +9,7 @@
 #include <time.h>
 
 #include "../access/access.h"
-#include "../tree/perms.h"
+#include "../tree/tree.h"
 #include "fuse.h"
 
 static bool gt_file_gen(struct gt_app *app, const struct gt_entry *e, const struct gt_view *v,

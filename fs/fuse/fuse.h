@@ -21,7 +21,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "../tree/shown.h"
 #include "../tree/tree.h"
 
 /* What mountinfo says about a mount point; @fd is an open /proc/self/mountinfo. */

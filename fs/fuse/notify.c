@@ -17,7 +17,7 @@
 
 #include "../gpu_names.h"
 #include "../processes.h"
-#include "../tree/node.h"
+#include "../tree/internal.h"
 #include "../devices.h"
 #include "fuse.h"
 

@@ -7,20 +7,228 @@
  * microseconds: copy, unlock, then format; long tables lock per row. GPUs, rings and queues are
  * never freed while the model lives (a gone GPU is flagged); processes are: find them by slot or
  * pid under the lock, each time.
+ *
+ * event.c    an event comes in: which GPU, ring and process it belongs to
+ * jobs.c     the table of jobs in flight; jobs with a missed end
+ * match.c    events of one job: its times and stages, and what its end adds to whom
+ * ring.c     GPUs, rings, windows of time       busy.c     busy time and depth
+ * stats.c    histograms and percentiles         queue.c    queues, and their hardware state
+ * process.c  processes and their work           group.c    totals of users and cgroups
+ * kernel.c   GPU kernels, counters and calls
  */
 #ifndef GT_MODEL_H
 #define GT_MODEL_H
 
 #include <pthread.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "../../backend/event.h"
-#include "../../backend/reading.h"
-#include "busy.h"
-#include "hist.h"
 #include "../../backend/kernel.h"
-#include <stddef.h>
+#include "../../backend/reading.h"
+
+/*
+ * The stages of a job, and the rule by which a time falls into a bucket of their histograms.
+ *
+ * Values below 64 have a bucket each; above, every power of two is an octave of 64 buckets. So the
+ * middle of a bucket is within 0.8 % of every value in it.
+ */
+
+enum gt_stage_id {
+	GT_ST_QUEUE,
+	GT_ST_HW_WAIT,
+	GT_ST_EXEC,
+	GT_ST_COMPLETE,
+	GT_ST_TOTAL,
+	GT_NSTAGES
+};
+
+#define GT_HIST_SUB_BITS 6
+#define GT_HIST_SUB	 (1U << GT_HIST_SUB_BITS)
+#define GT_HIST_OCTAVES	 (64 - GT_HIST_SUB_BITS + 1)
+
+/* Number of the highest bit of @v, which is not 0 */
+static inline __attribute__((always_inline)) unsigned int gt_log2(uint64_t v)
+{
+	return 63 - (unsigned int)__builtin_clzll(v);
+}
+
+/** gt_hist_bucket() - number of the bucket that holds @v: octave * 64 + place in it */
+static inline __attribute__((always_inline)) unsigned int gt_hist_bucket(uint64_t v)
+{
+	unsigned int shift;
+
+	if (v < GT_HIST_SUB)
+		return (unsigned int)v;
+	shift = gt_log2(v) - GT_HIST_SUB_BITS;
+	return ((shift + 1) << GT_HIST_SUB_BITS) + ((unsigned int)(v >> shift) & (GT_HIST_SUB - 1));
+}
+
+/** gt_hist_bounds() - the lowest and highest value of bucket @b */
+static inline void gt_hist_bounds(unsigned int b, uint64_t *lo, uint64_t *hi)
+{
+	unsigned int oct = b >> GT_HIST_SUB_BITS, sub = b & (GT_HIST_SUB - 1);
+	uint64_t width = oct ? 1ULL << (oct - 1) : 1;
+
+	*lo = oct ? (uint64_t)(GT_HIST_SUB + sub) << (oct - 1) : sub;
+	*hi = *lo + (width - 1);
+}
+
+/*
+ * Busy time of a ring, an engine or a process: a union of intervals (never counted twice, so never
+ * over 100 %), in slots of 250 ms for the last minute.
+ */
+
+#define GT_BUSY_SLOT_NS 250000000ULL
+#define GT_BUSY_SLOTS	244 /* 61 s */
+/* Disjoint intervals that are kept. Older ones are merged with the gaps between them, so an interval that ends
+ * after more than this many others adds too little busy time. */
+#define GT_BUSY_OPEN 128
+
+/**
+ * struct gt_busy - busy time
+ * @total_ns: since start or clear
+ * @start, @end: the latest interval; @cov: the disjoint ones before it, by time
+ * @slot_end: end of the slot being filled, of which @pending is not in slot_ns yet
+ * @unclear: when the last interval ended of which it is not known how long it was; 0: none
+ */
+struct gt_busy {
+	uint64_t total_ns;
+	uint64_t start, end;
+	uint64_t slot_end;
+	uint64_t pending;
+	uint64_t unclear;
+	unsigned int ncov;
+	struct {
+		uint64_t start, end;
+	} cov[GT_BUSY_OPEN];
+	uint64_t slot_no[GT_BUSY_SLOTS];
+	uint32_t slot_ns[GT_BUSY_SLOTS];
+} __attribute__((aligned(64))); /* most jobs write to the first cache line alone */
+
+/** gt_busy_add() - [@start, @end) was busy; intervals come by rising @end */
+void gt_busy_add(struct gt_busy *b, uint64_t start, uint64_t end);
+/** gt_busy_unclear() - it was busy until @end, since when is not known */
+static inline void gt_busy_unclear(struct gt_busy *b, uint64_t end)
+{
+	b->unclear = end > b->unclear ? end : b->unclear;
+}
+#define GT_ALL UINT64_MAX /* a window: since the start or clear */
+/** gt_busy_known() - is all of the @window ns before @now known? */
+static inline bool gt_busy_known(const struct gt_busy *b, uint64_t now, uint64_t window)
+{
+	return !b->unclear || (window < now && b->unclear <= now - window);
+}
+/** gt_busy_ns() - busy time within the @window ns before @now (window at most 60 s, or GT_ALL);
+ * GT_NONE64: not known */
+uint64_t gt_busy_ns(const struct gt_busy *b, uint64_t now, uint64_t window);
+/** gt_busy_fold() - adds @from to @to, which then is for reading; more than the time there was is cut */
+void gt_busy_fold(struct gt_busy *to, const struct gt_busy *from);
+/** gt_busy_fold_total() - likewise, of all times together alone */
+void gt_busy_fold_total(struct gt_busy *to, const struct gt_busy *from);
+/** gt_busy_spread() - it was busy for @ns of [@since, @end), when is not known: all the time alike */
+void gt_busy_spread(struct gt_busy *b, uint64_t since, uint64_t end, uint64_t ns);
+void gt_busy_reset(struct gt_busy *b);
+
+/*
+ * Log-linear histograms: 64 buckets per power of two, so that the middle of a bucket is within
+ * 0.8 % of every value in it. Memory grows with use: the first few values are kept as bucket
+ * numbers, then come the octaves from the lowest to the highest in use (520 bytes each).
+ */
+
+#define GT_HIST_FEW    35 /* values kept before octaves are made: the struct is 128 bytes */
+#define GT_STAGE_SLOTS 10 /* seconds kept apart, for the 10s_ keys */
+#define GT_STATS_BYTES (512ULL << 20) /* that all may have, see gt_hist_set_limit() */
+
+struct gt_hist_octave {
+	uint64_t total;
+	uint64_t n[GT_HIST_SUB];
+};
+
+/**
+ * struct gt_hist - @min, @max, @sum are exact; min is UINT64_MAX while count is 0
+ * @octave: @noct octaves from number @first on; NULL: the values are in @few
+ * @from, @room: the same in u64, counted from the lowest octave that could be
+ * @stale: the octaves' totals are behind their buckets
+ * @uncounted: values that are in count, sum, min and max but, memory lacking, in no bucket
+ * @few: buckets of the first @nfew values
+ * @account: that its memory counts for, see group.c
+ */
+struct gt_hist {
+	uint64_t count, sum, min, max;
+	struct gt_hist_octave *octave;
+	uint8_t first, noct, nfew, stale;
+	uint16_t from, room;
+	uint64_t uncounted;
+	uint16_t few[GT_HIST_FEW];
+	uint16_t account;
+};
+
+/**
+ * struct gt_summary - of the values of one or several histograms
+ * @unknown: memory was lacking to keep these apart from others: nothing is known of them
+ * @unranked: likewise of their distribution: no percentile is known
+ */
+struct gt_summary {
+	uint64_t count, sum, min, avg, p50, p90, p99, p999, max;
+	bool unknown, unranked;
+};
+
+void gt_hist_init(struct gt_hist *h);
+void gt_hist_add(struct gt_hist *h, uint64_t v);
+void gt_hist_fold(struct gt_hist *to, const struct gt_hist *from);
+void gt_hist_reset(struct gt_hist *h); /* frees the octaves */
+
+/** gt_hist_buckets() - calls @fn for each non-empty bucket, upwards: its upper bound (inclusive)
+ * and count */
+void gt_hist_buckets(const struct gt_hist *h, void (*fn)(void *arg, uint64_t le, uint64_t n),
+		     void *arg);
+
+/**
+ * struct gt_stage - a histogram since start or clear, and of the last 10 seconds; not to be copied
+ *
+ * A value goes only into the histogram of its second: that of the latest, @sec, is @cur, and its
+ * slot points there; slots fold into @base when they leave the window. So adding touches one cache
+ * line and the bucket.
+ *
+ * @gap: the latest second with values in @base too early, as there was no memory for a slot
+ */
+struct gt_stage {
+	uint64_t sec;
+	struct gt_hist cur;
+	struct gt_hist base;
+	struct gt_hist *slot[GT_STAGE_SLOTS];
+	uint64_t slot_sec[GT_STAGE_SLOTS];
+	uint64_t gap;
+} __attribute__((aligned(64)));
+
+void gt_stage_init(struct gt_stage *s);
+/** gt_stage_init_for() - its memory is of @account's share */
+void gt_stage_init_for(struct gt_stage *s, uint16_t account);
+void gt_stage_add(struct gt_stage *s, uint64_t ts, uint64_t v);
+void gt_stage_reset(struct gt_stage *s);
+/** gt_stage_fold() - adds all of @from, each second to its own */
+void gt_stage_fold(struct gt_stage *to, const struct gt_stage *from);
+uint64_t gt_stage_count(const struct gt_stage *s);
+/**
+ * gt_stage_summary() - since the start, and of the 10 s (in whole seconds) before @now
+ * @all, @last10: either may be NULL
+ */
+void gt_stage_summary(const struct gt_stage *s, uint64_t now, struct gt_summary *all,
+		      struct gt_summary *last10);
+/** gt_stage_total() - everything since the start, folded into @out (initialised here; reset it) */
+void gt_stage_total(const struct gt_stage *s, struct gt_hist *out);
+
+/** gt_stage_expire() - folds what is older than the 10 s before @now, and frees its memory */
+void gt_stage_expire(struct gt_stage *s, uint64_t now);
+
+/** gt_hist_memory() - bytes that histograms and processes' parts hold, of all models; any thread */
+uint64_t gt_hist_memory(void);
+/** gt_hist_refused() - how often there was no memory for them; any thread */
+uint64_t gt_hist_refused(void);
+/** gt_hist_set_limit() - no more than @bytes (GT_STATS_BYTES); beyond, values are `uncounted` */
+void gt_hist_set_limit(uint64_t bytes);
 
 /* What a ring, a GPU or a process counts: jobs, types of events, depth, errors.. */
 /**
@@ -58,7 +266,7 @@ struct gt_counts {
 	uint64_t given_up;	     /* jobs that left the table because they were too old */
 	uint64_t dropped_table_full; /* jobs that left the table because it was full */
 	uint64_t begin_unseen;	     /* ends of jobs with a begin that was not seen */
-	uint64_t ended_unseen;	     /* jobs with an end that was missed, see unseen.h */
+	uint64_t ended_unseen;	     /* jobs with an end that was missed, see internal.h */
 	uint64_t waits, wait_ns;
 	uint64_t ioctls, ioctl_ns;
 	uint64_t launches, copies, copy_bytes; /* bytes: of copies with a known size */
@@ -926,5 +1134,65 @@ static inline const struct gt_queue_hw *gt_model_queue_hw(const struct gt_model 
 {
 	return q->hw && q->hw_round == m->hw_round ? q->hw : NULL;
 }
+
+/* The way of an event into the model. For who feeds it. */
+
+/**
+ * struct gt_folded - what became of one event
+ * @job: the job it belongs to, still valid until the next call; NULL none
+ * @finished: true if a job ended with it: @fin is filled. That need not have been in the table: a
+ *	DISPATCH is a whole job, and has no @job
+ * @unknown_pid: a pid that the model does not have (then the caller asks /proc and calls
+ *	gt_model_process(), and the event has been counted for it by a bare entry already)
+ * @new_ring: a ring that the model made for it
+ * @nlate: so many jobs had ended before the ioctl that submitted them, which the event ends
+ * @late: their numbers, as given to gt_model_logged()
+ * @ioctl: their time in it
+ */
+struct gt_folded {
+	struct gt_job *job;
+	bool finished;
+	uint32_t hash; /* of @job's key, if it finished */
+	struct gt_finished fin;
+	struct gt_proc *new_proc;
+	struct gt_ring *new_ring;
+	unsigned int nlate;
+	uint64_t late[GT_IOCTL_JOBS], ioctl;
+};
+
+/**
+ * gt_model_event() - folds one record in, and completes it: pid, tid and uid of the job's owner are
+ *	filled in where the source does not have them. Ingest thread, lock held.
+ *
+ * Takes every type: events, PROCESS, QUEUE, NAME (custom), LOST (with GT_LOST_SOURCE: every ring of
+ * the record's GPU, or of all if GT_NONE16, does not know its next hw_wait and exec).
+ */
+void gt_model_event(struct gt_model *m, union gt_record *r, struct gt_folded *f);
+/**
+ * gt_model_fetch() - brings what a record to come will touch nearer to the CPU: call it for each
+ *	record, GT_FETCH_AHEAD records before gt_model_event(). Lock held. Optional.
+ */
+#define GT_FETCH_AHEAD 8
+void gt_model_fetch(struct gt_model *m, const union gt_record *r);
+/**
+ * gt_model_logged() - after an event that ended a job
+ * @number: distinguishes its record in the history
+ *
+ * Lock held.
+ */
+void gt_model_logged(struct gt_model *m, const struct gt_folded *f, uint64_t number);
+/** gt_model_done() - after an event: frees the job if it ended. Lock held. */
+void gt_model_done(struct gt_model *m, struct gt_folded *f);
+/** gt_model_recorded() - counts a record that went to the log. Lock held. */
+void gt_model_recorded(struct gt_model *m, const union gt_record *r);
+
+/**
+ * gt_model_usage() - what a process has used and holds: created if it is new, which @f says. False: no
+ *	such GPU, or no room. Ingest thread, lock held
+ */
+bool gt_model_usage(struct gt_model *m, const struct gt_usage *u, struct gt_folded *f);
+
+/** gt_model_queues_hw() - see struct gt_host. Ingest thread, lock held */
+void gt_model_queues_hw(struct gt_model *m, const struct gt_queue_hw *q, size_t n);
 
 #endif

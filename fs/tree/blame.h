@@ -3,8 +3,8 @@
 #define GT_BLAME_H
 
 #include <stdint.h>
-#include "../model/mix.h"
-#include "lines.h"
+#include "../../backend/lib/hash.h"
+#include "internal.h"
 
 /*
  * Who held a ring while jobs waited for it: worked out from a list of jobs, whoever made it. No

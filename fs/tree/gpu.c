@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "lines.h"
+#include "internal.h"
 
 /*
  * Which rings a process used, noted under the lock and looked at one by one without it: a process

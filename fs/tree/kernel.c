@@ -10,10 +10,8 @@
 
 #include "../../conf/profile.h"
 #include "../state_file.h"
-#include "lines.h"
-#include "node.h"
+#include "internal.h"
 #include "tree.h"
-#include "setting.h"
 
 /* config/profile, and what a change of any setting means for it and for what is kept. */
 

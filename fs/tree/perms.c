@@ -8,10 +8,8 @@
 #include <unistd.h>
 
 #include "../access/access.h"
-#include "made.h"
-#include "node.h"
-#include "perms.h"
-#include "shows.h"
+#include "internal.h"
+#include "tree.h"
 
 /* struct who - what the model knows of a directory, copied under its lock */
 struct who {

@@ -9,8 +9,7 @@
 #include <string.h>
 
 #include "../processes.h"
-#include "lines.h"
-#include "node.h"
+#include "internal.h"
 
 static void gt_ring_cells(struct gt_text *t, const struct gt_show *s, struct gt_ring_key k);
 static const char *gt_ring_engine_cells(struct gt_text *t, const struct gt_show *s,

@@ -5,7 +5,7 @@
  */
 #include <errno.h>
 
-#include "lines.h"
+#include "internal.h"
 
 /*
  * Where a queue is on the hardware, and its descriptor in memory: what a backend reads off when

@@ -10,7 +10,7 @@
 
 #include "../../backend/lib/ioctls.h"
 #include "blame.h"
-#include "lines.h"
+#include "internal.h"
 
 /* One record as a line of `trace`; and the key=value pairs that `timeline` shows as well. */
 

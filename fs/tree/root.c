@@ -9,12 +9,8 @@
 #include <unistd.h>
 
 #include "../stream/stream.h"
-#include "about.h"
+#include "internal.h"
 #include "tree.h"
-#include "lines.h"
-#include "node.h"
-#include "shows.h"
-#include "writelog.h"
 
 /* Of doctor: why no GPU was found, and which devices look like a GPU but are not served by a
  * driver. */

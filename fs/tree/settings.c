@@ -13,12 +13,8 @@
 #include "../../conf/list.h"
 #include "../../conf/profile.h"
 #include "../processes.h"
-#include "lines.h"
-#include "node.h"
-#include "perms.h"
+#include "internal.h"
 #include "tree.h"
-#include "setting.h"
-#include "writelog.h"
 
 static int gt_setting_value(const struct gt_show *s, const char *value, struct gt_conf_value *v,
 			    char *err, size_t len);
@@ -88,7 +84,7 @@ uint32_t gt_writelog_session(uint32_t pid)
 	return session;
 }
 
-/* Entries that begin with a struct writer, see writelog.h; Lock held. */
+/* Entries that begin with a struct writer, see tree.h; lock held. */
 struct table {
 	void *entries;
 	size_t size;

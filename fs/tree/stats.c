@@ -7,9 +7,8 @@
 #include <sys/random.h>
 
 #include "../../backend/lib/clock.h"
-#include "../model/mix.h"
-#include "about.h"
-#include "lines.h"
+#include "../../backend/lib/hash.h"
+#include "internal.h"
 
 /* latency and histogram of a ring, and the row of a stage in every latency file. */
 

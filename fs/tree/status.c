@@ -9,8 +9,7 @@
 #include "../access/access.h"
 #include "../state_file.h"
 #include "../writer.h"
-#include "about.h"
-#include "lines.h"
+#include "internal.h"
 
 /* What settings kept out of the records: sampling_stats and filter_stats. */
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "../../backend/lib/ioctls.h"
-#include "lines.h"
+#include "internal.h"
 
 /* Cells of tables, and names copied from the model. */
 

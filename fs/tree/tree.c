@@ -9,11 +9,8 @@
 #include <unistd.h>
 
 #include "../access/access.h"
-#include "lines.h"
-#include "made.h"
-#include "node.h"
-#include "perms.h"
-#include "shows.h"
+#include "internal.h"
+#include "tree.h"
 
 /* by-id/ of the root: links to GPUs by what else they are called. */
 

@@ -3,13 +3,23 @@
  * The tree: which directories and files there are, and what each shows. One const table of files
  * per kind of directory drives lookup, readdir, open, stat, the README and the manual. No FUSE
  * here.
+ *
+ * tree.c      kinds of directories, lookup        readdir.c   what is in a directory, and where
+ * perms.c     who may see, read and write what    settings.c  config/: settings, writes to files
+ * root.c      files of the root                   status.c    status, doctor
+ * gpu.c       files of GPUs and rings             queue.c, proc.c, kernel.c, userdir.c: of theirs
+ * tables.c    tables of the root and of GPUs      stats.c     busy time, counters, depth, rates
+ * report.c    report, timeline                    blame.c, held.c: blame
+ * control.c   commands written to control
  */
 #ifndef GT_TREE_H
 #define GT_TREE_H
 
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "../app.h"
+#include "../stream/stream.h"
 #include "../text/text.h"
 
 enum gt_dir_kind {
@@ -241,5 +251,121 @@ int gt_show_available_control(struct gt_text *t, const struct gt_show *s);
  */
 int gt_store_control(const struct gt_show *s, const char *value, char *err, size_t len);
 uint64_t gt_gen_control(const struct gt_show *s);
+
+/* Inode numbers and positions in directories as users see them, by a secret of the mount. */
+
+/** struct gt_shown - the secret, which is another for each mount */
+struct gt_shown {
+	uint64_t key[2];
+};
+
+/** gt_shown_init() - a new secret; -EIO: the kernel gives no random numbers */
+int gt_shown_init(struct gt_shown *s);
+/** gt_shown_ino() - for the tree's @ino, always the same; 63 bits, and the root stays 1 */
+ino_t gt_shown_ino(const struct gt_shown *s, ino_t ino);
+/**
+ * gt_shown_pos() - for position @pos of gt_tree_readdir() in directory @dir; 0 stays 0. At most three
+ *	bits more than GT_POS_INDEX_BITS, so that it fits 31
+ */
+uint64_t gt_shown_pos(const struct gt_shown *s, ino_t dir, uint64_t pos);
+/** gt_tree_pos() - the position that is shown so; of a number that never was, any */
+uint64_t gt_tree_pos(const struct gt_shown *s, ino_t dir, uint64_t shown);
+/** gt_siphash() - SipHash-2-4 of @n words, least significant byte first */
+uint64_t gt_siphash(const uint64_t key[2], const uint64_t *word, unsigned int n);
+
+/* Who may read and write which setting: the defaults, and section [access] of the configuration. */
+
+/** struct gt_perms - as of a file; only bits of 0666 */
+struct gt_perms {
+	mode_t mode;
+	uid_t uid;
+	gid_t gid;
+};
+
+/**
+ * gt_perms_init() - checks that each line of [access] means a setting of this tree, and has their
+ *	groups that are tracked. After gt_access_init(), and when the host knows its backends
+ *
+ * In a mount by an ordinary user everything belongs to that user, whatever the lines say.
+ *
+ * Return: 0, or -EINVAL with "FILE:LINE: sentence" in @err
+ */
+int gt_perms_init(struct gt_app *app, char *err, size_t len);
+
+/** gt_perms_of() - of file @f in @dir: each line that matches, in order, so that the last one wins
+ */
+struct gt_perms gt_perms_of(const struct gt_app *app, const struct gt_obj *dir,
+			    const struct gt_file *f);
+
+/**
+ * gt_perms_may() - may @v do that? As the kernel decides it, but that capabilities count for
+ * nothing with other users than root
+ * @want: 4 read, 2 write
+ */
+bool gt_perms_may(const struct gt_perms *p, const struct gt_view *v, unsigned int want);
+
+/** gt_perms_say() - "0660 root:perf", with numbers for what has no name */
+void gt_perms_say(const struct gt_perms *p, char *out, size_t len);
+
+/** gt_tree_path() - a file that can be written, from the root: config/level, backends/ftrace/cpu */
+void gt_tree_path(const struct gt_app *app, const struct gt_obj *dir, const char *name, char *out,
+		  size_t len);
+
+/*
+ * What became of writes: the last one of each user and session (last_cmd_status) and the last
+ * refused ones (error_log). Both are bounded, and nobody pushes others out of them; any thread.
+ */
+
+/*
+ * How many entries there are, and how many of these one user may have: one more pushes out the
+ * oldest own one. Where there is no room otherwise, who has most loses the oldest; root's stay. All
+ * who have one uid in other PID namespaces are one user.
+ */
+#define GT_WRITELOG_ERRORS    64
+#define GT_WRITELOG_ERRORS_1  8
+#define GT_WRITELOG_CALLERS   256 /* users and sessions */
+#define GT_WRITELOG_CALLERS_1 32
+#define GT_WRITELOG_VALUE     64 /* bytes of a refused value that are kept */
+#define GT_WRITELOG_SENTENCE  256
+#define GT_WRITELOG_PATH      128
+#define GT_WRITELOG_STATUS    (GT_WRITELOG_PATH + GT_WRITELOG_SENTENCE + 3) /* "path: sentence" */
+
+/**
+ * struct gt_refused - one refused write
+ * @realtime: CLOCK_REALTIME, seconds
+ * @len: of the value as it was written; more than GT_WRITELOG_VALUE of it is cut
+ * @at: offset of the fault in the value, or GT_NONE32
+ */
+struct gt_refused {
+	int64_t realtime;
+	uint32_t pid, own_pid, uid; /* pid as the daemon and as the writer know it */
+	uint64_t ns;		    /* the writer's PID namespace */
+	int err;		    /* errno, positive */
+	char path[GT_WRITELOG_PATH];
+	char value[GT_WRITELOG_VALUE];
+	size_t len;
+	uint32_t at;
+	char sentence[GT_WRITELOG_SENTENCE];
+};
+
+/** gt_writelog_new() - NULL if there is no memory */
+struct gt_writelog *gt_writelog_new(void);
+void gt_writelog_free(struct gt_writelog *w);
+
+/** gt_writelog_session() - session id of @pid by /proc; 0 if it is not there */
+uint32_t gt_writelog_session(uint32_t pid);
+
+/** gt_writelog_status() - @sentence is what last_cmd_status says to @uid of PID namespace @ns in
+ * @session from now on */
+void gt_writelog_status(struct gt_writelog *w, uint32_t uid, uint64_t ns, uint32_t session,
+			const char *sentence);
+
+/** gt_writelog_show_status() - the sentence, or "ok" to who has written nothing */
+void gt_writelog_show_status(struct gt_writelog *w, struct gt_text *t, const struct gt_view *v);
+/** gt_writelog_show_errors() - the viewer's own entries, oldest first; all of them to root, and
+ * those of a PID namespace to its root */
+void gt_writelog_show_errors(struct gt_writelog *w, struct gt_text *t, const struct gt_view *v);
+/** gt_writelog_gen() - changes with every write */
+uint64_t gt_writelog_gen(struct gt_writelog *w);
 
 #endif

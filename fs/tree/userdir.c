@@ -4,15 +4,13 @@
  * writes in it; those who may know of all can look at it. A user's names are that user's: nobody
  * learns from a name that is taken that another has it.
  */
-#include "made.h"
+#include "internal.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-#include "setting.h"
 
 static const struct gt_backend_userdirs *made_of(const struct gt_app *app, uint32_t id)
 {

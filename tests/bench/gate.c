@@ -12,7 +12,7 @@
 
 #include "../../backend/backend.h"
 #include "../../fs/gate/gate.h"
-#include "../../fs/model/fold.h"
+#include "../../fs/model/model.h"
 #define NAME "gate"
 #include "bench.h"
 

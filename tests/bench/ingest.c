@@ -12,7 +12,7 @@
 
 #include "../../backend/backend.h"
 #include "../../fs/gate/gate.h"
-#include "../../fs/model/fold.h"
+#include "../../fs/model/model.h"
 #include "../../fs/stream/stream.h"
 #define NAME "ingest"
 #include "bench.h"

@@ -8,7 +8,7 @@ stage is known to lie between two values; each job's must be within NEAR of that
 1 %. With `:contexts` the tree must tell each job's own fence context and number, but for the very first job:
 by an old name, it may have been reported before the new ones were heard. With `:unrecorded` there is no report.
 A ring that works on all its jobs at once is taken for an ordered one at first: when one of its jobs passed another
-on the way, hw_wait and exec of both may be unknown, until fs/model/unseen.h says that it has no order; and always
+on the way, hw_wait and exec of both may be unknown, until fs/model/internal.h says that it has no order; and always
 where both were of one context, which no real ring has.
 With `:threads` the tree knows the thread that submitted a job, and takes it for the process.
 With `:renumbered` GPUs have numbers as they came: which is which is known by their processes, each of which has one.
@@ -25,7 +25,7 @@ import tables
 from tap import ok
 
 NEAR = 50_000  # ns
-STRAY, STRAYS = 4, 16  # as in fs/model/unseen.h
+STRAY, STRAYS = 4, 16  # as in fs/model/internal.h
 SLACK = 16  # a tracer may see events of two CPUs in another order
 STAGES = ('queue', 'hw_wait', 'exec', 'total')
 KEYS = {stage: 't_%s_ns' % stage for stage in STAGES}

@@ -12,9 +12,8 @@
 #include <unistd.h>
 
 #include "../../backend/lib/clock.h"
-#include "../../fs/model/fold.h"
+#include "../../fs/model/model.h"
 #include "../../fs/tree/tree.h"
-#include "../../fs/tree/writelog.h"
 #include "squeeze.h"
 #include "tap.h"
 

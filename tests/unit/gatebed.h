@@ -7,7 +7,7 @@
 
 #include "../../backend/backend.h"
 #include "../../fs/gate/gate.h"
-#include "../../fs/model/fold.h"
+#include "../../fs/model/model.h"
 #include "../lib/tap.h"
 
 #define LOG_MAX 4000000

@@ -4,7 +4,7 @@
 #define GT_MODELBED_H
 
 #include "../../backend/backend.h"
-#include "../../fs/model/fold.h"
+#include "../../fs/model/model.h"
 #include "../lib/tap.h"
 
 #define SEC 1000000000ULL

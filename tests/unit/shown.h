@@ -6,8 +6,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "../../fs/model/fold.h"
-#include "../../fs/tree/shows.h"
+#include "../../fs/model/model.h"
+#include "../../fs/tree/internal.h"
 #include "../lib/squeeze.h"
 #include "../lib/tap.h"
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "../../backend/backend.h"
-#include "../../fs/model/fold.h"
+#include "../../fs/model/model.h"
 #include "../lib/tap.h"
 
 #define PIDS   40

@@ -2,7 +2,7 @@
 /* Histograms against sorted arrays: exact where exact is promised, percentiles within 1 %. */
 #include <stdlib.h>
 
-#include "../../fs/model/hist.h"
+#include "../../fs/model/model.h"
 #include "../lib/tap.h"
 
 #define SEC 1000000000ULL

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 
 #include "../../backend/backend.h"
-#include "../../fs/model/unseen.h"
-#include "../../fs/model/fold.h"
+#include "../../fs/model/internal.h"
+#include "../../fs/model/model.h"
 #include "../lib/tap.h"
 
 #define JOBS	   6000 /* of one ring */

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "../../backend/backend.h"
-#include "../../fs/model/fold.h"
+#include "../../fs/model/model.h"
 #include "../lib/tap.h"
 
 #define SEC 1000000000ULL

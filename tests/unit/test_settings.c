@@ -2,7 +2,7 @@
 /* fs/tree: settings, control, last_cmd_status and error_log, and what the root reports the daemon.
  */
 #include "../../fs/access/access.h"
-#include "../../fs/tree/perms.h"
+#include "../../fs/tree/tree.h"
 #include "../lib/treebed.h"
 
 static void test_settings(void)

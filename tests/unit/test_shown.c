@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* The numbers that users see in place of the tree's own. */
-#include "../../fs/tree/shown.h"
 #include "../../fs/tree/tree.h"
 #include "../lib/tap.h"
 

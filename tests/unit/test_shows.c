@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* What the files of GPUs, rings, queues and processes show, word for word. */
 #include "../../fs/model/internal.h"
-#include "../../fs/tree/lines.h"
+#include "../../fs/tree/internal.h"
 #include "shown.h"
 
 /* What is expected ---------------------------------------------------------------------------- */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* fs/tree: names, inode numbers, positions, owners and views. */
-#include "../../fs/tree/shows.h"
+#include "../../fs/tree/internal.h"
 #include "treewalk.h"
 
 static void test_by_id(void)

@@ -3,7 +3,7 @@
  * up. */
 #include <stdlib.h>
 
-#include "../../fs/model/fold.h"
+#include "../../fs/model/model.h"
 #include "../lib/tap.h"
 
 #define SEC 1000000000ULL

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "../../backend/backend.h"
-#include "../../fs/model/fold.h"
+#include "../../fs/model/model.h"
 #include "../lib/tap.h"
 
 #define SEC  1000000000ULL

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include "../../../fs/model/mix.h"
+#include "../../lib/hash.h"
 #include "nvidia.h"
 
 static void gv_obj_end(struct gv_at *at, uint32_t o);

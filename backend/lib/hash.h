@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-#ifndef GT_MIX_H
-#define GT_MIX_H
+#ifndef GT_HASH_H
+#define GT_HASH_H
 
 #include <stdint.h>
 
