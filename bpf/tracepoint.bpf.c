@@ -16,7 +16,7 @@
  *
  * The kernel counts what it skips (recursion_misses), and the daemon reports that as a loss.
  */
-#include "ring.h"
+#include "common.h"
 
 #include <asm/ptrace.h>
 #include <bpf/bpf_tracing.h>

@@ -254,7 +254,7 @@ void gb_ring_close(struct gb *b)
 
 #define RECORD_MAX ((sizeof(struct gt_bpf_raw) + GT_BPF_RAW_MAX + 7) & ~7ul)
 
-/* bpf/ring.h writes two layouts */
+/* bpf/common.h writes two layouts */
 static bool sound(const void *data, size_t size)
 {
 	const struct gt_bpf_raw *raw = data;

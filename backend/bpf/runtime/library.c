@@ -18,7 +18,7 @@
  * lower folder is FUSE, and the kernel itself reads the file when it is asked for probes on it,
  * while no process of the machine can fork. What has no answer is left alone.
  *
- * The kernel's program (bpf/runtime_check.h) says what is below an overlay. Whether there is more
+ * The kernel's program (bpf/runtime.bpf.c) says what is below an overlay. Whether there is more
  * between that file and the overlay (metacopy, with attributes and data in two files: since Linux
  * 6.15 anybody's overlay can have it) is not to be seen, so overlays count only if they were
  * mounted by the administrator.
