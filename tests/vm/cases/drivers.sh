@@ -94,7 +94,7 @@ for path in sorted(glob.glob(sys.argv[1] + '/*.ini')):
         there += 1
         missing = set(fields(keys)) - names_in(event) - known.get(event, set())
         ok(not missing, '%s: %s has all its fields%s' % (os.path.basename(path), name, ''.join(' but ' + m for m in sorted(missing))))
-        wanted = keys.get('with', '').split()
+        wanted = keys.get('requires', '').split()
         if not any(exists(u) for u in (keys.get('unless', '') + ' ' + keys.get('unless_live', '')).split()) and (not wanted or any(exists(w) for w in wanted)):
             on.add(event)
 ok(n > 40 and there > 15, '%d sections were read, and the events of %d are here' % (n, there))

@@ -17,6 +17,11 @@ TELLS = {
     'SYNC_WAIT_ENTER': ('dma_fence_wait_start',), 'SYNC_WAIT_EXIT': ('dma_fence_wait_end',),
     'job_dependency': ('drm_sched_job_unschedulable', 'drm_sched_job_add_dep')}
 EACH = 'job_dependency'  # there are two for a job
+# Before Linux 6.17 ftrace sees jobs by events that the daemon makes of the kernel's (event probes). Such an event enters
+# the ring buffer from inside the event that it is made of. The kernel has room for one such entry on a CPU, whatever
+# interrupts what; it drops a second one and counts it nowhere (kernel/trace/ring_buffer.c, trace_recursive_lock()).
+MADE = {'SUBMIT': 'drm_sched_job', 'COMMIT': 'drm_run_job', 'COMPLETE': 'drm_sched_process_job'}
+MADE_DROPPED = 1000  # at most one of so many
 CALLS = {'hipLaunchKernel': ('LAUNCH',), 'hipMemcpyAsync': ('COPY',),
          'hipStreamSynchronize': ('SYNC_WAIT_ENTER', 'SYNC_WAIT_EXIT')}
 RAW_TRACEPOINT = 1
@@ -169,6 +174,11 @@ def tree(folder, m, a, b, fired):
     print('# measured stress: %s: %s: fired %d, counted %d, reported by others %d, lost %d, skipped by the kernel %d' % (
         folder, m, want, sum(types.values()), left, lost, delta(m, 'stats', a, b, 'events_missed')))
     print('#', types, most, dict(calls))
+    if m == 'ftrace':
+        dropped = {t: most[t] - types[t] for t in MADE if t in types and not lost and fired[MADE[t]]}
+        if any(dropped.values()) and all(0 <= n * MADE_DROPPED <= most[t] for t, n in dropped.items()):
+            print('# dropped by the kernel and not counted:', dropped)
+            types = {t: n + dropped.get(t, 0) for t, n in types.items()}
     ok(sum(types.values()) + left + lost == want, '%s: %s: counted and lost is fired' % (folder, m),
        (types, left, lost, want))
     ok(all(types[t] <= most[t] for t in most), '%s: %s: of no type more than was fired' % (folder, m), (types, most))
