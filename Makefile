@@ -107,21 +107,21 @@ PLUGINS += amdlog
 
 obj = $(patsubst %.c,$(O)/obj/%.o,$(1))
 # Event maps and files: in every plugin
-src_eventmap := $(wildcard backend/eventmap/*.c) backend/lib/file.c
+src_eventmap := $(wildcard backend/eventmap/*.c) $(addprefix backend/lib/,file.c ring_pages.c)
 src_host := $(wildcard backend/host/*.c) $(addprefix backend/lib/,clock.c file.c sandbox.c)
 src_core := $(wildcard fs/model/*.c fs/gate/*.c fs/stream/*.c fs/tree/*.c fs/text/*.c fs/access/*.c \
 	fs/export/*.c) $(filter-out fs/main.c,$(wildcard fs/*.c)) $(wildcard conf/*.c) $(src_host) \
-	$(addprefix backend/lib/,ioctls.c rate.c)
+	$(addprefix backend/lib/,ioctl_names.c rate.c)
 src_fuse := $(wildcard fs/fuse/*.c)
-src_live := $(wildcard backend/live/*.c)
+src_live := $(addprefix backend/lib/,kernel_types.c threads.c)
 # What plugins share, with each other or with the host
-plugin_more_bpf := $(src_live) backend/lib/ioctls.c backend/lib/proc.c
-plugin_more_ftrace := $(src_live) backend/lib/callname.c
-plugin_more_relay := backend/live/live.c
-plugin_more_replay := backend/lib/sandbox.c backend/relay/decode.c backend/lib/callname.c
-plugin_more_amdlog := backend/lib/sandbox.c backend/lib/proc.c backend/lib/rate.c
-plugin_more_rocprof := backend/lib/sandbox.c backend/lib/proc.c backend/lib/rate.c
-plugin_more_sysfs := backend/lib/proc.c backend/lib/sandbox.c
+plugin_more_bpf := $(src_live) backend/lib/ioctl_names.c
+plugin_more_ftrace := $(src_live) backend/lib/ioctl_names.c
+plugin_more_relay := backend/lib/threads.c
+plugin_more_replay := backend/lib/sandbox.c backend/relay/decode.c backend/lib/ioctl_names.c
+plugin_more_amdlog := $(addprefix backend/lib/,sandbox.c rate.c)
+plugin_more_rocprof := $(addprefix backend/lib/,sandbox.c rate.c)
+plugin_more_sysfs := backend/lib/sandbox.c
 # backend/relay/kmod is a kernel module
 src_plugin = $(filter-out backend/relay/kmod/%,$(wildcard backend/$(1)/*.c backend/$(1)/*/*.c)) $(plugin_more_$(1))
 # A plugin's vtable is in backend/NAME/NAME.c: everything else of it can be linked into a test
@@ -157,7 +157,7 @@ endif
 $(O)/obj/fs/fuse/%.o $(O)/obj/fs/main.o: extra = $(fuse_cflags)
 $(O)/obj/fs/model/%.o $(O)/obj/fs/gate/%.o $(O)/obj/fs/stream/%.o: extra = -fstrict-aliasing $(hot_cflags)
 $(O)/obj/fs/pipeline.o: extra = $(hot_cflags)
-$(O)/obj/backend/ftrace/%.o $(O)/obj/backend/live/%.o: extra = $(tracefs_cflags)
+$(O)/obj/backend/ftrace/%.o $(O)/obj/backend/lib/threads.o $(O)/obj/backend/lib/kernel_types.o: extra = $(tracefs_cflags)
 $(O)/obj/backend/bpf/%.o: extra = $(bpf_cflags)
 $(O)/obj/backend/replay/%.o: extra = $(tracecmd_cflags)
 $(O)/obj/tests/%.o: extra = $(fuse_cflags) $(tracecmd_cflags)
@@ -349,7 +349,7 @@ install: all
 	$(INSTALL) -m 755 $(daemon) $(DESTDIR)$(sbin)/mount.gputrace
 	$(INSTALL) -m 644 $(plugins) $(D)/lib/gputrace/
 	$(INSTALL) -m 644 $(maps) $(D)/share/gputrace/events.d/
-	$(INSTALL) -m 644 backend/backend.h backend/event.h backend/kernel.h backend/reading.h $(D)/include/gputrace/
+	$(INSTALL) -m 644 backend/backend.h backend/event.h $(D)/include/gputrace/
 	$(INSTALL) -m 644 $(filter %.5,$(man)) $(D)/share/man/man5/
 	$(INSTALL) -m 644 $(filter %.7,$(man)) $(D)/share/man/man7/
 	$(INSTALL) -m 644 $(filter %.8,$(man)) $(D)/share/man/man8/

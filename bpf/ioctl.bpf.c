@@ -4,7 +4,7 @@
  *
  * The programs are at the drivers' own functions where the kernel allows that (fentry, or kprobes),
  * so that no other call costs anything; else at the tracepoints of the system call, which every
- * ioctl of the machine passes. backend/bpf/ioctl/attach.c chooses for each kind of device, and
+ * ioctl of the machine passes. backend/bpf/ioctl_attach.c chooses for each kind of device, and
  * gt_ioctl_config.functions says so, so that never two report one call.
  *
  * At a tracepoint nearly all calls are of no interest: the command's type shows it, before anything is

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What bpf/ioctl.bpf.c and backend/bpf/ioctl/ share: which devices and commands are of interest. */
+/* What bpf/ioctl.bpf.c and backend/bpf/ioctl*.c share: which devices and commands are of interest. */
 #ifndef GT_BPF_IOCTL_H
 #define GT_BPF_IOCTL_H
 
 #include <assert.h>
 
-#include "../backend/lib/ioctls.h"
+#include "../backend/lib/ioctl_names.h"
 
 #define GT_NVIDIA_MAJOR	 195  /* Documentation/admin-guide/devices.txt */
 #define GT_IOCTL_DEVICES 1024 /* that are known at once */
@@ -14,7 +14,7 @@
  * enum gt_ioctl_kind - of a device: what its commands look like
  *
  * A further kind is a number here, its type of commands in kind_of() (bpf/ioctl.bpf.c), and who
- * finds its devices (backend/bpf/ioctl/attach.c).
+ * finds its devices (backend/bpf/ioctl_attach.c).
  */
 enum gt_ioctl_kind { GT_IOCTL_DRM, GT_IOCTL_KFD, GT_IOCTL_NVIDIA, GT_IOCTL_KINDS };
 

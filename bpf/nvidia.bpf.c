@@ -5,7 +5,7 @@
  *
  * What is asked is read when a call begins, handles and status when it ends: the memory is the
  * caller's, and anything can be in it at any time. So nothing here is believed of another process
- * than the caller, and backend/bpf/nvidia/ keeps what it gets by process.
+ * than the caller, and backend/bpf/nvidia_rm.c keeps what it gets by process.
  */
 #include <linux/ptrace.h>
 #include <stddef.h>

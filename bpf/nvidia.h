@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What bpf/nvidia.bpf.c sends to backend/bpf/nvidia/: the same 64 bytes as a record, of a layout of
+ * What bpf/nvidia.bpf.c sends to backend/bpf/nvidia_rm.c: the same 64 bytes as a record, of a layout of
  * its own; and NVIDIA's numbers that both need. Those are from NVIDIA/open-gpu-kernel-modules, MIT:
  * nvos.h, nv_escape.h, class/, ctrl/ctrla06c.h, ctrl/ctrlc36f.h, ctrl/ctrl0000/ctrl0000gpu.h.
  */

@@ -13,7 +13,7 @@
  * The kernel does not keep a program at a uprobe from running twice at once on a CPU, in tasks that
  * preempt each other. Since Linux 6.13 it may give such a program one stack for each CPU, which both
  * would use, but not if each of its functions has less than 64 bytes of stack (rounded up to 16).
- * So they are kept small; tests/lib/bpfstack.py and backend/bpf/runtime/runtime.c check it.
+ * So they are kept small; tests/lib/bpfstack.py and backend/bpf/runtime.c check it.
  */
 #include <linux/ptrace.h>
 

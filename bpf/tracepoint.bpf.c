@@ -2,7 +2,7 @@
 /*
  * A tracepoint that the event maps name. The daemon loads the program for the way in which a
  * tracepoint is read once for each tracepoint, with a constant gt_tp of its own that says what is
- * sent (backend/bpf/tracepoint/program.c). The verifier knows the constant, so it checks and keeps
+ * sent (backend/bpf/tracepoint_program.c). The verifier knows the constant, so it checks and keeps
  * only the code for that tracepoint. What the record means is found out in user space, by the code
  * that reads ftrace's records.
  *

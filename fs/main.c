@@ -81,7 +81,7 @@ struct verdict {
 };
 
 /** daemon_print() - a line on standard error, after the name by which the program was called */
-static void daemon_print(const char *fmt, ...)
+static void __attribute__((format(printf, 1, 2))) daemon_print(const char *fmt, ...)
 {
 	va_list ap;
 

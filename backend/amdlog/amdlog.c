@@ -3,7 +3,7 @@
  * are set. */
 #include <linux/capability.h>
 
-#include "internal.h"
+#include "amdlog.h"
 
 static const struct gt_option options[] = {
 	{ .name = "files",

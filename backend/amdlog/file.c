@@ -15,8 +15,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../lib/proc.h"
-#include "internal.h"
+#include "../lib/file.h"
+#include "amdlog.h"
 
 static bool gt_amd_followed(const struct gt_amd *a, const struct stat *st);
 

@@ -14,7 +14,7 @@
 #include "../lib/detail.h"
 #include "../lib/heap.h"
 #include "../lib/recording.h"
-#include "internal.h"
+#include "amdlog.h"
 
 /*
  * Records of the logs, by time. A log's own records are mostly in order, and one that is not is put

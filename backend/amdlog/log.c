@@ -13,8 +13,8 @@
 #include <sys/random.h>
 #include <time.h>
 
-#include "../lib/proc.h"
-#include "internal.h"
+#include "../lib/file.h"
+#include "amdlog.h"
 
 static struct gt_amd_queue *queue_at(struct gt_amd_log *l, uint64_t hwq, uint32_t pid);
 

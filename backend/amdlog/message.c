@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "internal.h"
+#include "amdlog.h"
 
 /* clang-format off */
 

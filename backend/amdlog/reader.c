@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "internal.h"
+#include "amdlog.h"
 
 #define MEMORY	 (64u << 20)
 #define SAID_MAX (4u << 20)

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <syslog.h>
 
-#include "internal.h"
+#include "bpf.h"
 
 /* libbpf has one way to complain for the whole process: this plugin, which is in the host once. */
 static struct gt_plugin *complainer;

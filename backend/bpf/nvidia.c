@@ -5,7 +5,7 @@
  * hooks of the patched module; and its function at the end of a file.
  *
  * All are kprobes, which do not keep the module from being unloaded (kernel/kprobes.c; fentry
- * would: ioctl/attach.c), and its types are seldom there.
+ * would: ioctl_attach.c), and its types are seldom there.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -13,7 +13,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "nvidia/nvidia.h"
+#include "nvidia.h"
 #include "bpf/nvidia.skel.h"
 
 #define DRIVER_FOLDER "/sys/bus/pci/drivers/nvidia"

@@ -15,7 +15,7 @@
 #include <sys/param.h>
 #include <unistd.h>
 
-#include "internal.h"
+#include "bpf.h"
 
 static int gb_ring_take(void *ctx, void *data, size_t size);
 
@@ -621,7 +621,8 @@ int gb_ring_resize(struct gb *b, char *err, size_t len)
 	return ret;
 }
 
-bool gb_ring_count(const struct gb *b, uint32_t key, struct gt_bpf_count *sum)
+/** gb_ring_count() - of counters @key of gt_count, likewise: added to @sum */
+static bool gb_ring_count(const struct gb *b, uint32_t key, struct gt_bpf_count *sum)
 {
 	int cpus = libbpf_num_possible_cpus();
 	gb_auto_free struct gt_bpf_count *c = cpus > 0 ? calloc((size_t)cpus, sizeof(*c)) : NULL;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Private to the event maps. gt_tp_raw() and gt_tp_text() (decode.c) take each section of the
- * tracepoint in use, read the fields that it names (field.c), find GPU and ring (place.c) and the job
- * (job.c), and write records. Maps are read by parse.c and synth.c and selected and bound to the
+ * tracepoint in use, read the fields that it names (bind.c), find GPU and ring (names.c) and the job
+ * (jobs.c), and write records. Maps are read by parse.c and synth.c and selected and bound to the
  * kernel's formats by load.c.
  */
 #ifndef GT_EVENTMAP_INTERNAL_H
@@ -161,7 +161,7 @@ enum gt_num_id {
  * @probe, @args: NULL: no such key
  * @use: selected
  * @bound: can be used for raw records
- * @links: when left out, it still links the key by which its job ends: see job.c
+ * @links: when left out, it still links the key by which its job ends: see jobs.c
  * @flags: of its records: GT_F_DEPENDS, GT_F_WAITS
  * @unknown_job: enum gt_unknown_job
  * @nums: a bit for each GT_NUM_* that is given
@@ -234,7 +234,7 @@ struct gt_tp {
  * @a, @b: job: ctx and seqno; pointer: number, in @a; wait: its begin and ctx; FIFO: next out and next
  *	in; submitter: when the host was asked, in @a
  * @map: job: number of the file with the section that remembered it
- * @renamed: a job that has other numbers than its key, see job.c
+ * @renamed: a job that has other numbers than its key, see jobs.c
  */
 struct gt_slot {
 	uint64_t k1, k2;
@@ -323,7 +323,7 @@ struct gt_ctx_place {
 
 /**
  * struct gt_eventmap - the maps of one source, and what is remembered between events
- * @submitters, @contexts: and their GPUs, see place.c
+ * @submitters, @contexts: and their GPUs, see names.c
  * @reasked: dropped slots of these two, which are only asked for again
  * @noted: by thread, the last begin by a section with `unless_heard`
  * @begun: by thread, the last begin by a linked tracepoint that has no partner yet
@@ -374,7 +374,7 @@ bool gt_parse_args(struct gt_section *s, const char *v, char *err, size_t len);
  * same? */
 bool gt_synth_replaces(const struct gt_section *s);
 
-/* field.c; false: the event has no such field */
+/* bind.c; false: the event has no such field */
 
 /** gt_src_text() - an event as printed text */
 static inline struct gt_src gt_src_text(const char *text, size_t len)
@@ -391,14 +391,14 @@ bool gt_src_str(const struct gt_src *src, const struct gt_ref *r, struct gt_slic
 bool gt_tmpl_eval(const struct gt_tmpl *t, const struct gt_src *src, char buf[GT_MAP_STR],
 		  struct gt_slice *out);
 
-/* place.c */
+/* names.c */
 
 /** gt_event_place() - finds GPU and ring, by name or inferred. If the event names neither, its job
  * may have them. False: malformed */
 bool gt_event_place(struct gt_eventmap *m, struct gt_section *s, const struct gt_src *src,
 		    const struct gt_evctx *c, struct gt_job *j);
 
-/* job.c */
+/* jobs.c */
 
 int gt_tables_init(struct gt_eventmap *m);
 void gt_tables_free(struct gt_eventmap *m);

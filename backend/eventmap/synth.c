@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Synthetic tracepoints: the keys `probe` and `args`, by which a source makes an event that the kernel
- * does not have. Here is only their syntax; backend/live/types.c resolves the members of an
+ * does not have. Here is only their syntax; backend/lib/kernel_types.c resolves the members of an
  * expression, where the types of the kernel are known.
  */
 #include <ctype.h>

@@ -8,7 +8,7 @@
 #include <linux/capability.h>
 #include <syslog.h>
 
-#include "probes.h"
+#include "ftrace.h"
 
 static void ft_free(struct ft *ft)
 {

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <syslog.h>
 
-#include "probes.h"
+#include "ftrace.h"
 
 /* "	field:int common_pid;	offset:4;	size:4;	signed:1;" -> 4 */
 static uint32_t pid_offset(const char *format)

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <syslog.h>
 
-#include "probes.h"
+#include "ftrace.h"
 
 static int command(struct gt_plugin *p, const char *text)
 {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "order.h"
+#include "internal.h"
 
 #define FIRST_CAP 256u
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
+/* A hash for tables with keys that somebody else chooses. */
 #ifndef GT_HASH_H
 #define GT_HASH_H
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "../lib/heap.h"
-#include "internal.h"
+#include "relay.h"
 
 #define READS	     64		   /* of a file in a row, in which there is no record */
 #define DRAIN_ALL_NS 2000000000ull /* at most: who writes without end is not waited for */

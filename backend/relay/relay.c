@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "internal.h"
+#include "relay.h"
 
 #define RANK	 3 /* bpf has 2, ftrace 1 */
 #define RANK_OUT 0

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* The tracepoints of one recording, and the event maps that say what they mean. */
-#include "internal.h"
+#include "replay.h"
 
 #include "../eventmap/internal.h"
 
@@ -204,7 +204,7 @@ bool gt_events_wanted(const struct gt_events *e, int ev)
 	return ev >= 0 && e->kind[ev].tp;
 }
 
-/* As the event maps clean a name (eventmap/place.c), so that it is the same GPU. */
+/* As the event maps clean a name (eventmap/names.c), so that it is the same GPU. */
 static void clean(char *dev)
 {
 	for (char *p = dev; *p; p++)

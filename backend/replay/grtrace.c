@@ -11,8 +11,7 @@
 #include <string.h>
 
 #include "../relay/decode.h"
-#include "lines.h"
-#include "play.h"
+#include "replay.h"
 
 #define PIECE (16u << 20) /* bytes without a record before the caller is asked again */
 

@@ -21,7 +21,7 @@
  * all of the above. The name ends in column 16 where it was not trimmed, so that place is tried
  * first; then each dash from the left.
  */
-#include "internal.h"
+#include "replay.h"
 
 #include <ctype.h>
 #include <string.h>

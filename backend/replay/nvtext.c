@@ -22,7 +22,7 @@
  * A group's number is unique in its runlist only, and lines but the first do not say which that is:
  * of several of one process the newest is meant, which is marked as inferred.
  */
-#include "lines.h"
+#include "replay.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -5,7 +5,7 @@
  */
 #include <linux/capability.h>
 
-#include "internal.h"
+#include "replay.h"
 
 #define TEN_YEARS  (3650LL * 86400 * 1000000000)
 #define OPT(field) offsetof(struct gt_replay_options, field)

@@ -4,7 +4,7 @@
  * numbers of GPUs and rings are those of the daemon that wrote it; the names that come before their
  * first use say which of this host's they are.
  */
-#include "internal.h"
+#include "replay.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -10,8 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "lines.h"
-#include "play.h"
+#include "replay.h"
 
 static void gt_lines_rewind(struct gt_lines *t, uint64_t begin);
 static bool gt_window_get(struct gt_window *w, struct gt_item *out);
@@ -195,7 +194,7 @@ static void enqueue(struct gt_window *w, uint16_t slot)
 int gt_window_put(struct gt_window *w, const struct gt_item *it)
 {
 	uint16_t i = w->unused[w->nunused - 1];
-	struct gt_slot *slot = &w->slot[i];
+	struct gt_waiting *slot = &w->slot[i];
 
 	if (slot->cap < it->len) {
 		char *data = realloc(slot->data, it->len);

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "internal.h"
+#include "rocprof.h"
 #include "json_stream.h"
 
 /* Rows of both files */

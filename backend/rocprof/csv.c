@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "columns.h"
+#include "rocprof.h"
 
 enum rp_column {
 	C_NONE,

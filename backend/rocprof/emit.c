@@ -12,9 +12,8 @@
 
 #include "../lib/hash.h"
 #include "../lib/detail.h"
-#include "../lib/proc.h"
-#include "internal.h"
-#include "emit.h"
+#include "../lib/file.h"
+#include "rocprof.h"
 
 static uint16_t rp_place_gpu(struct rp_places *pl, uint16_t group, uint64_t key);
 

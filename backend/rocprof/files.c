@@ -14,8 +14,7 @@
 #include <unistd.h>
 
 #include "../lib/file.h"
-#include "columns.h"
-#include "files.h"
+#include "rocprof.h"
 
 static int rp_file_refuse(struct gt_plugin *p, const struct rp_files *f, struct rp_file *file,
 			  int err, const char *why);

@@ -5,7 +5,7 @@
 
 #include <yajl/yajl_parse.h>
 
-#include "internal.h"
+#include "rocprof.h"
 
 /** struct rp_walk - how far it is; @off: the next byte */
 struct rp_walk {

@@ -4,7 +4,7 @@
 #include "../lib/detail.h"
 #include "../lib/sandbox.h"
 #include "../lib/recording.h"
-#include "play.h"
+#include "rocprof.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
  * gets a file system of one file that is open already, cannot write, and knows of no journal. Its
  * tables are read side by side, by time.
  */
-#include "internal.h"
+#include "rocprof.h"
 
 #include <errno.h>
 #include <sqlite3.h>

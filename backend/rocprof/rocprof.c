@@ -2,9 +2,8 @@
 /* Reads results of rocprofv3 and rocprof: kernels that ran, copies, calls, counters. */
 #include <linux/capability.h>
 
-#include "internal.h"
-#include "jobs/jobs.h"
-#include "play.h"
+#include "rocprof.h"
+#include "jobs.h"
 
 #define OPT(field) offsetof(struct rp_options, field)
 

@@ -5,7 +5,7 @@
  * are texts there. Copies, and ranges that the program named, differ from calls by the "process"
  * that they are shown under.
  */
-#include "columns.h"
+#include "rocprof.h"
 #include "json_stream.h"
 
 #include <errno.h>

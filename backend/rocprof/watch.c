@@ -20,7 +20,7 @@
 #include "../lib/file.h"
 #include "../lib/recording.h"
 #include "../lib/sandbox.h"
-#include "play.h"
+#include "rocprof.h"
 
 /*
  * Shares of the users who have results in watched folders. A user has one reader at a time, and

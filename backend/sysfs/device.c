@@ -10,9 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client.h"
-#include "internal.h"
-#include "kfd.h"
+#include "sysfs.h"
 
 #define MHZ 1000000
 

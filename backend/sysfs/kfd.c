@@ -17,9 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "client.h"
-#include "kfd.h"
-#include "kfd_dump.h"
+#include "sysfs.h"
 
 #define DIR_NODES "sys/class/kfd/kfd/topology/nodes"
 

@@ -11,8 +11,7 @@
 #include <syslog.h>
 
 #include "../lib/detail.h"
-#include "client.h"
-#include "kfd.h"
+#include "sysfs.h"
 
 #define OFF(m) offsetof(struct sf_options, m)
 

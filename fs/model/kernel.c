@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../backend/lib/callname.h"
+#include "../../backend/lib/ioctl_names.h"
 #include "internal.h"
 
 /* Names of functions by number, from NAME records. */

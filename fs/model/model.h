@@ -25,8 +25,7 @@
 #include <stdint.h>
 
 #include "../../backend/event.h"
-#include "../../backend/kernel.h"
-#include "../../backend/reading.h"
+#include "../../backend/backend.h"
 
 /*
  * The stages of a job, and the rule by which a time falls into a bucket of their histograms.

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../backend/lib/ioctls.h"
+#include "../../backend/lib/ioctl_names.h"
 #include "blame.h"
 #include "internal.h"
 

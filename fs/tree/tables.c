@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../backend/lib/ioctls.h"
+#include "../../backend/lib/ioctl_names.h"
 #include "internal.h"
 
 /* Cells of tables, and names copied from the model. */

@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../../backend/amdlog/internal.h"
+#include "../../backend/amdlog/amdlog.h"
 #include "tmp.h"
 
 /** struct ah - the host and its plugin; @rec: what was pushed, if @keep; @tick: ns that pass with

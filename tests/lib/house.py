@@ -10,7 +10,7 @@ os.chdir(sys.argv[1])
 # Who includes whom: the first row that fits a file names the only folders and headers that it may include
 # besides its own folder's.
 INCLUDES = [
-    (r'fs/model/', r'backend/([a-z_]+|lib/callname|lib/hash)\.h|fs/shares\.def'),
+    (r'fs/model/', r'backend/([a-z_]+|lib/hash|lib/ioctl_names)\.h|fs/shares\.def'),
     (r'fs/text/', r''),
     (r'fs/gate/', r'backend/lib/rate\.h|conf/|fs/model/'),
     (r'fs/stream/', r'backend/(event|lib/file)\.h|fs/(text|access|model)/'),
@@ -20,11 +20,11 @@ INCLUDES = [
     (r'conf/', r'backend/[a-z_/]+\.h|fs/text/'),
     (r'bpf/', r'backend/([a-z_]+|lib/[a-z_]+)\.h'),
     (r'backend/relay/kmod/', r''),
-    (r'backend/bpf/', r'bpf/|backend/([a-z_]+\.h|lib/|live/|eventmap/)'),
+    (r'backend/bpf/', r'bpf/|backend/([a-z_]+\.h|lib/|eventmap/)'),
     (r'backend/replay/', r'backend/([a-z_]+\.h|lib/|eventmap/)|backend/relay/'),
-    (r'backend/relay/', r'backend/([a-z_]+\.h|lib/|live/|eventmap/)'),
-    (r'backend/ftrace/', r'backend/([a-z_]+\.h|lib/|live/|eventmap/)'),
-    (r'backend/live/', r'backend/([a-z_]+\.h|lib/|eventmap/)'),
+    (r'backend/relay/', r'backend/([a-z_]+\.h|lib/|eventmap/)'),
+    (r'backend/ftrace/', r'backend/([a-z_]+\.h|lib/|eventmap/)'),
+    (r'backend/lib/(threads|kernel_types)', r'backend/([a-z_]+\.h|lib/|eventmap/)'),
     (r'backend/(amdlog|sysfs|sim|eventmap)/', r'backend/([a-z_]+\.h|lib/)'),
     (r'backend/(host|lib)/', r'backend/([a-z_]+\.h|lib/|host/)'),
     (r'backend/', r'backend/([a-z_]+\.h|lib/)'),
@@ -33,8 +33,8 @@ INCLUDES = [
 # Libraries that one folder has to itself
 ONLY = [
     (r'fuse', r'fs/fuse/|tests/'),
-    (r'tracefs', r'backend/(ftrace|live)/|tests/'),
-    (r'bpf/', r'backend/(bpf|live)/|bpf/|tests/'),
+    (r'tracefs', r'backend/(ftrace/|lib/(threads|kernel_types))|tests/'),
+    (r'bpf/', r'backend/(bpf/|lib/(threads|kernel_types))|bpf/|tests/'),
     (r'sqlite3|yajl|csv\.h', r'backend/rocprof/|tests/'),
 ]
 # Words that the vocabulary of tests/README.md replaces: in names, comments and messages

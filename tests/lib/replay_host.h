@@ -12,7 +12,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "../../backend/replay/internal.h"
+#include "../../backend/replay/replay.h"
 
 #define RH_GPUS	 64
 #define RH_RINGS 256

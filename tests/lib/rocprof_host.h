@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../../backend/rocprof/internal.h"
+#include "../../backend/rocprof/rocprof.h"
 
 #define PH_KERNELS 256
 

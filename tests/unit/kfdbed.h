@@ -10,8 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../../backend/sysfs/client.h"
-#include "../../backend/sysfs/kfd.h"
+#include "../../backend/sysfs/sysfs.h"
 #include "../lib/tap.h"
 #include "../lib/top.h"
 

@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-#include "../../backend/bpf/nvidia/nvidia.h"
+#include "../../backend/bpf/nvidia.h"
 #include "../lib/treebed.h"
 
 #define SEC 1000000000ull

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../../backend/bpf/tracepoint/internal.h"
+#include "../../backend/bpf/tracepoint.h"
 #include "../lib/tap.h"
 
 static const char format[] =

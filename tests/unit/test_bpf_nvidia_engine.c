@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* What numbers of engines mean, by whose they are and by the driver's version. */
-#include "../../backend/bpf/nvidia/nvidia.h"
+#include "../../backend/bpf/nvidia.h"
 #include "../../fs/model/model.h"
 #include "../lib/tap.h"
 

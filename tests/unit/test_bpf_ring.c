@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* How large the ring of the BPF programs is: for all CPUs, and bounded by the machine. */
-#include "../../backend/bpf/internal.h"
+#include "../../backend/bpf/bpf.h"
 #include "../lib/tap.h"
 
 #define MIB (1ll << 20)

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../../backend/bpf/internal.h"
+#include "../../backend/bpf/bpf.h"
 #include "../lib/tap.h"
 
 #define BPF	(1ull << CAP_BPF)

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include "../../backend/lib/callname.h"
+#include "../../backend/lib/ioctl_names.h"
 #include "../../backend/lib/file.h"
-#include "../../backend/ftrace/internal.h"
+#include "../../backend/ftrace/ftrace.h"
 #include "../lib/maphost.h"
 #include "../lib/tap.h"
 #include "../lib/tmp.h"

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "../../backend/bpf/ioctl/internal.h"
+#include "../../backend/bpf/ioctl.h"
 #include "../lib/tap.h"
 #include "../lib/tmp.h"
 
@@ -75,7 +75,7 @@ static void test_table(void)
 		const char *name;
 	} rows[] = {
 #define GT_IOCTL(driver, nr, what, name) { GT_IOCTL_BY_##driver, nr, name },
-#include "../../backend/lib/ioctls.def"
+#include "../../backend/lib/ioctl_names.def"
 	};
 	unsigned int n = sizeof(rows) / sizeof(rows[0]), twice = 0, outside = 0;
 

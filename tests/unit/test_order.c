@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "../../backend/backend.h"
-#include "../../backend/host/order.h"
+#include "../../backend/host/internal.h"
 #include "../lib/tap.h"
 
 #define MAX 20000

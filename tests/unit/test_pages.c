@@ -12,7 +12,7 @@
 
 #include <traceevent/kbuffer.h>
 
-#include "../../backend/eventmap/pages.h"
+#include "../../backend/lib/ring_pages.h"
 #include "../lib/tap.h"
 #include "../lib/tracefs.h"
 

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "../../backend/eventmap/internal.h"
-#include "../../backend/ftrace/probes.h"
+#include "../../backend/ftrace/ftrace.h"
 #include "../lib/tap.h"
 #include "../lib/tmp.h"
 

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "../../backend/replay/lines.h"
+#include "../../backend/replay/replay.h"
 #include "../lib/replay_host.h"
 #include "../lib/tap.h"
 #include "../lib/tmp.h"

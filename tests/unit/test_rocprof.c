@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* CSV tables of rocprof and rocprofv3 of every version, and what no tool would write. */
-#include "../../backend/rocprof/columns.h"
+#include "../../backend/rocprof/rocprof.h"
 #include "../lib/rocprof_host.h"
 #include "../lib/tap.h"
 #include "../lib/tmp.h"

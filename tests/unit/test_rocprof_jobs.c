@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../backend/rocprof/jobs/jobs.h"
+#include "../../backend/rocprof/jobs.h"
 #include "../lib/tap.h"
 
 static void test_regex(void)

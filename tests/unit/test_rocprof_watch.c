@@ -4,10 +4,8 @@
 #include <sys/inotify.h>
 
 #include "../../backend/lib/sandbox.h"
-#include "../../backend/rocprof/files.h"
-#include "../../backend/rocprof/jobs/jobs.h"
-#include "../../backend/rocprof/play.h"
-#include "../../backend/rocprof/emit.h"
+#include "../../backend/rocprof/rocprof.h"
+#include "../../backend/rocprof/jobs.h"
 #include "../lib/held.h"
 #include "../lib/rocprof_host.h"
 #include "../lib/tap.h"

@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "../../backend/bpf/runtime/runtime.h"
+#include "../../backend/bpf/runtime.h"
 #include "../lib/tap.h"
 
 #if defined(__aarch64__)

@@ -8,7 +8,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "../../backend/sysfs/internal.h"
+#include "../../backend/sysfs/sysfs.h"
 #include "../lib/tap.h"
 #include "../lib/top.h"
 

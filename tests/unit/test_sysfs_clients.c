@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../../backend/sysfs/client.h"
+#include "../../backend/sysfs/sysfs.h"
 #include "../lib/tap.h"
 #include "../lib/tmp.h"
 #include "../lib/top.h"

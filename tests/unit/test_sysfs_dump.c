@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../backend/sysfs/kfd_dump.h"
+#include "../../backend/sysfs/sysfs.h"
 #include "../lib/tap.h"
 
 static struct sf_dumped got[16];

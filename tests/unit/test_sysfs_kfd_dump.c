@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* backend/sysfs: queues that AMD's compute driver lists, and what its dumps say of them. */
-#include "../../backend/sysfs/kfd_dump.h"
+#include "../../backend/sysfs/sysfs.h"
 #include "kfdbed.h"
 
 /* A process's queues as the driver dumps them, the last first: device and where the packets are */

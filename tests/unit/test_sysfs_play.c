@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* backend/sysfs: saved dumps are read by a child: what it says is checked. */
-#include "../../backend/sysfs/kfd_dump_play.c"
+#include "../../backend/sysfs/kfd_hw.c"
 #include "../lib/tap.h"
 
 static uint8_t received[RECEIVE_MAX + 1];
@@ -17,7 +17,7 @@ static bool says(const struct sf_row *row, size_t at, uint8_t byte)
 	y.len = sizeof(head) + 2 * sizeof(*row);
 	if (at)
 		received[sizeof(head) + sizeof(*row) + at] = byte;
-	return take(&y);
+	return play_take(&y);
 }
 
 static void test_rows(void)

@@ -7,8 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "../../backend/sysfs/client.h"
-#include "../../backend/sysfs/kfd.h"
+#include "../../backend/sysfs/sysfs.h"
 #include "../lib/tap.h"
 
 static union gt_record rec[512];
