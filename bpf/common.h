@@ -175,8 +175,8 @@ static __always_inline bool gt_last_reference(struct file *file)
  * Records on their way to the daemon, for every program. Each GT_BPF_CPUS CPUs share a ring buffer.
  * The daemon makes them (backend/bpf/ring.c), and may put others in their place.
  *
- * A wake-up costs thousands of ns, so there is none for a record: when the daemon has found nothing
- * it says so (idle), and the next record wakes it once; from then on it looks by timer, or is woken
+ * A wake-up costs thousands of ns, so not every record wakes the daemon. When the daemon has found
+ * nothing it sets idle, and the next record wakes it once; from then on it looks by timer, or is woken
  * at a fill level.
  */
 

@@ -705,7 +705,7 @@ static bool of_kernel(struct msghdr *h)
 	return !cred.pid && !cred.uid;
 }
 
-/* GT_UEVENT_* of the next message; -EAGAIN: there is none, else -errno */
+/* GT_UEVENT_* of the next message; -EAGAIN if no message waits, else -errno */
 static int next_message(int fd)
 {
 	char msg[MESSAGE_MAX], control[CMSG_SPACE(sizeof(struct ucred))]

@@ -57,7 +57,7 @@ static int mounted_at(char *out, unsigned long len)
 }
 
 /** tracefs_find() - @wanted if given, else where it is mounted; root mounts it if it is nowhere.
- * @out is "" if there is none */
+ * @out is "" if it is not mounted */
 static void tracefs_find(const char *wanted, char *out, unsigned long len)
 {
 	if (wanted && *wanted) {
@@ -212,13 +212,13 @@ static void mark_given(const char *key, bool *given)
 }
 
 /**
- * gt_configure() - all settings: the configuration, mount options over it, between them what an
+ * merge_settings() - all settings: the configuration, mount options over it, between them what an
  *	earlier mount kept, and what the profile sets of what none of these named
  * @keep: is made if settings are to be kept, which those of a recording are not; the caller's to
  *	free, also if this fails
  */
-static int gt_configure(const struct gt_mountargs *args, struct gt_config *c, struct gt_keep **keep,
-			char *err, size_t len)
+static int merge_settings(const struct gt_mountargs *args, struct gt_config *c,
+			  struct gt_keep **keep, char *err, size_t len)
 {
 	const char *path = args->conf ? args->conf : GT_SYSCONFDIR "/gputrace.conf";
 	bool given[GT_KEEP_ITEMS] = { 0 }, options[GT_KEEP_ITEMS] = { 0 };
@@ -316,7 +316,7 @@ static int beside(char *out, const char *what)
 
 static int configure(struct gt_daemon *d)
 {
-	int err = gt_configure(&d->args, &d->conf, &d->app.keep, d->err, sizeof(d->err));
+	int err = merge_settings(&d->args, &d->conf, &d->app.keep, d->err, sizeof(d->err));
 
 	if (err)
 		return err;

@@ -358,14 +358,14 @@ void ft_standins_retry(struct ft *ft);
 int ft_standins_update(struct ft *ft);
 /** ft_standins_group() - the group of our event that stands for @tp; NULL: the kernel's own does */
 const char *ft_standins_group(const struct ft *ft, const struct gt_tp *tp);
-/** ft_standins_refuse() - our event for @tp cannot be enabled; false: there is none */
+/** ft_standins_refuse() - our event for @tp cannot be enabled; false if no event was made for @tp */
 bool ft_standins_refuse(struct ft *ft, const struct gt_tp *tp, const char *why);
 /** ft_standins_trim() - removes those that are not wanted any more, or @all; none that is enabled
  */
 void ft_standins_trim(struct ft *ft, bool all);
 /** ft_standins_free() - removes all: after the instance, where they are enabled */
 void ft_standins_free(struct ft *ft);
-/** ft_standins_emit() - the @i-th line for doctor, without its end; false: there is none */
+/** ft_standins_emit() - line @i for doctor, without its newline; false if there are fewer lines */
 bool ft_standins_emit(const struct ft *ft, unsigned int i, char *buf, size_t len);
 
 #endif

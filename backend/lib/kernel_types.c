@@ -257,7 +257,7 @@ uint32_t gt_type_function(const struct gt_types *t, const char *name)
 	return type && btf_is_func_proto(type) ? id : 0;
 }
 
-/** type_parameter() - type of parameter @n of a function, from 0; -EINVAL: there is none */
+/** type_parameter() - type of parameter @n (from 0) of a function; -EINVAL if it has fewer */
 static int type_parameter(const struct gt_types *t, uint32_t function, unsigned int n, uint32_t *id)
 {
 	const struct btf_type *type = btf__type_by_id(btf_of(t), function);

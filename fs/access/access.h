@@ -128,7 +128,7 @@ struct gt_view {
 	uint64_t ns;
 };
 
-/** gt_view_nobody() - of whom nothing is known: sees what anybody may know of rings and GPUs */
+/** gt_view_nobody() - the view of an unknown caller: what everybody may see of rings and GPUs */
 static inline struct gt_view gt_view_nobody(void)
 {
 	return (struct gt_view){ .uid = GT_NONE32,

@@ -56,7 +56,7 @@ int gt_mount_prepare(int fd, const char *dir, char *err, unsigned long len);
 
 /**
  * struct gt_mounter - who mounts: the daemon, or the process, as the daemon sees it
- * @sock: to the process; -1: there is none, and the daemon mounts. Nothing else keeps it alive
+ * @sock: to the helper process, which lives as long as this is open; -1: the daemon itself mounts
  * @watches: it is an ordinary user's, and only unmounts
  * @mountinfo: of the process's namespace; the session's once it has taken it. -1 without a process
  * @fuse: /dev/fuse, the session's once it is mounted; -errno: it could not be opened
@@ -94,7 +94,7 @@ void gt_mounter_open(struct gt_mounter *m);
  */
 int gt_mounter_mount(struct gt_mounter *m, char *dev);
 /**
- * gt_mounter_stop() - has it unmount, and waits for it; does nothing if there is none. The
+ * gt_mounter_stop() - has the helper unmount, and waits for it; does nothing without a helper. The
  * session's descriptor is closed by then: nobody would answer what unmounting may ask
  */
 void gt_mounter_stop(struct gt_mounter *m);
@@ -309,7 +309,7 @@ uint64_t gt_poll_gen(struct gt_app *app, const struct gt_entry *e, const struct 
 
 /* node.c */
 void gt_node_hold(struct gt_node *n);
-/** gt_node_take_text() - the text to open, which the next open does not get; NULL: there is none */
+/** gt_node_take_text() - the text to open, which the next open does not get; NULL if the node has no text */
 struct gt_snap *gt_node_take_text(struct gt_node *n);
 /** gt_node_measure() - @s is the text that stat measures, unless @n is mixed */
 void gt_node_measure(struct gt_node *n, const struct gt_snap *s);
@@ -317,7 +317,7 @@ void gt_node_measure(struct gt_node *n, const struct gt_snap *s);
 void gt_node_mix(struct gt_node *n);
 void gt_node_release(struct gt_node *n);
 void gt_node_free_all(struct gt_fs *fs);
-/** gt_req_node() - the same for a request, which is answered if there is none */
+/** gt_req_node() - the node of a request; NULL if it does not exist, and then the request was answered */
 struct gt_node *gt_req_node(fuse_req_t req, fuse_ino_t ino);
 fuse_ino_t gt_node_id(const struct gt_node *n);
 

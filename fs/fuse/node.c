@@ -38,8 +38,8 @@ static struct gt_node *by_id(struct gt_fs *fs, uint64_t id)
 	return n;
 }
 
-/** gt_node_of() - the node of an id; NULL: there is none. Session thread only */
-static struct gt_node *gt_node_of(struct gt_fs *fs, fuse_ino_t ino)
+/** node_of() - the node of an id; NULL if no node has it. Session thread only */
+static struct gt_node *node_of(struct gt_fs *fs, fuse_ino_t ino)
 {
 	struct gt_node *n;
 
@@ -53,7 +53,7 @@ static struct gt_node *gt_node_of(struct gt_fs *fs, fuse_ino_t ino)
 
 struct gt_node *gt_req_node(fuse_req_t req, fuse_ino_t ino)
 {
-	struct gt_node *n = gt_node_of(fuse_req_userdata(req), ino);
+	struct gt_node *n = node_of(fuse_req_userdata(req), ino);
 
 	if (!n)
 		fuse_reply_err(req, ESTALE);
@@ -321,7 +321,7 @@ void gt_node_mix(struct gt_node *n)
 	pthread_mutex_unlock(&n->fs->node_lock);
 }
 
-/** node_set_text() - and that open returns; taken over. For a new node, session thread only */
+/** node_set_text() - the text that the next open gets, which the node then owns. New nodes, session thread only */
 static void node_set_text(struct gt_node *n, struct gt_snap *s)
 {
 	struct gt_quota *q = &n->fs->app->quota;
@@ -340,8 +340,8 @@ static void node_set_text(struct gt_node *n, struct gt_snap *s)
 	pthread_mutex_unlock(&n->fs->node_lock);
 }
 
-/** gt_node_text() - size of its text, and when it was rendered (@time untouched if it has none) */
-static size_t gt_node_text(struct gt_node *n, struct timespec *time)
+/** node_size() - size of its text, and when it was rendered (@time untouched without a text) */
+static size_t node_size(struct gt_node *n, struct timespec *time)
 {
 	size_t len;
 
@@ -393,7 +393,7 @@ struct gt_user *gt_req_user(struct gt_fs *fs, fuse_req_t req, const struct gt_vi
 static void gt_attr(struct gt_node *n, const struct gt_entry *e, struct stat *st)
 {
 	struct timespec time = n->fs->started;
-	size_t size = gt_node_text(n, &time);
+	size_t size = node_size(n, &time);
 
 	memset(st, 0, sizeof(*st));
 	st->st_ino = gt_shown_ino(&n->fs->shown, e->ino);
@@ -510,7 +510,7 @@ static void gt_op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 
 static void forget(fuse_req_t req, fuse_ino_t ino, uint64_t nlookup)
 {
-	struct gt_node *n = gt_node_of(fuse_req_userdata(req), ino);
+	struct gt_node *n = node_of(fuse_req_userdata(req), ino);
 
 	if (n)
 		node_forget(n, nlookup);

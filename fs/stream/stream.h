@@ -310,7 +310,7 @@ uint64_t gt_fins_after(const struct gt_fins *w, uint64_t i, uint64_t end);
  */
 const struct gt_finished *gt_fins_get(struct gt_fins *w, uint64_t i, bool back);
 
-/** struct gt_ctf_functions - names of functions by id; "" where there is none */
+/** struct gt_ctf_functions - names of functions by id; "" if unknown */
 struct gt_ctf_functions {
 	unsigned int n;
 	const char (*name)[GT_FUNCTION_NAME];
@@ -318,7 +318,7 @@ struct gt_ctf_functions {
 
 /**
  * gt_ctf_metadata() - appends the CTF 1.8 metadata (TSDL) that describes a stream of records
- * @custom: gt_model.custom, names of the seven CUSTOM events; "" where there is none. Characters
+ * @custom: gt_model.custom, names of the seven CUSTOM events; "" if unnamed. Characters
  *	that are not [A-Za-z0-9_.:-] are printed as `_`. The model's lock is not taken: pass a copy
  * @f: gt_model.functions, a copy too; NULL: none. A name is the label of its number
  * @realtime_offset: gt_log.realtime_offset; 0 if times are those of a recording
